@@ -1,0 +1,33 @@
+# Everything Belay is built from, found in one place. `bootstrap` installs all of it.
+
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(TOMLPP REQUIRED IMPORTED_TARGET tomlplusplus)
+
+find_package(GTest QUIET)
+option(BELAY_TESTS "Build the unit tests" ${GTest_FOUND})
+if(BELAY_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+# DuckDB: its C header and its library come from npm (see bootstrap); a system DuckDB is taken when there is one. The
+# library is loaded when a command first needs it, so it is no link dependency.
+set(BELAY_NODE_MODULES ${CMAKE_SOURCE_DIR}/packages/npm/run/node_modules)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64")
+  set(duckdb_platform linux-arm64)
+else()
+  set(duckdb_platform linux-x64)
+endif()
+find_path(DUCKDB_INCLUDE_DIR duckdb.h HINTS ${BELAY_NODE_MODULES}/duckdb/src/duckdb/src/include REQUIRED)
+find_file(DUCKDB_LIBRARY NAMES libduckdb.so
+  HINTS ${BELAY_NODE_MODULES}/@duckdb/node-bindings-${duckdb_platform} PATHS /usr/local/lib /usr/lib REQUIRED)
+add_library(belay_duckdb INTERFACE)
+target_include_directories(belay_duckdb SYSTEM INTERFACE ${DUCKDB_INCLUDE_DIR})
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+file(CREATE_LINK ${DUCKDB_LIBRARY} ${CMAKE_BINARY_DIR}/lib/libduckdb.so SYMBOLIC)

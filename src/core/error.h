@@ -1,0 +1,124 @@
+// Errors are values. A function that can fail returns Result<T>; no exception crosses a module boundary.
+//
+//   Result<Config> load(path) {
+//       BELAY_TRY(text, read_file(path));              // returns the error on, or binds `text`
+//       if (text.empty()) return bad_input("{} is empty", path).hint("write at least one key");
+//       ...
+//   }
+//
+// A message is one line "WHAT: WHY". Whoever passes an error up may add what was being done with `.context(...)`.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace belay::core {
+
+// Every kind is one exit status of the commands (docs/commands.md).
+enum class ErrorKind {
+    kNegative = 1,      // the answer is no: a verdict, a failed check
+    kBadInput = 2,      // what the person wrote is wrong
+    kSystem = 3,        // the machine or another program failed
+    kStoppedEarly = 4,  // a command ended before the end because the outcome was certain
+};
+
+// A place in a text that a person wrote. Lines and columns count from 1; columns count bytes.
+struct SourcePosition {
+    std::string file;
+    int line = 0;
+    int column = 0;
+    std::string line_text;  // the whole line, for the caret; may be empty
+};
+
+class Error {
+  public:
+    Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+
+    // Puts "what: " before the message: what the caller was doing when this happened.
+    Error context(std::string_view what) &&;
+    // What to do about it, shown on a line of its own.
+    Error hint(std::string_view text) &&;
+    Error at(SourcePosition position) &&;
+
+    ErrorKind kind() const { return kind_; }
+    int exit_status() const { return static_cast<int>(kind_); }
+    const std::string& message() const { return message_; }
+    const std::string& hint_text() const { return hint_; }
+    const std::optional<SourcePosition>& position() const { return position_; }
+
+    // "belay: MESSAGE\n", then the source line with a caret and the hint where there are any:
+    //     belay: env.toml:5:12: unknown key "mount"
+    //         mount = ["/a:/b"]
+    //         ^
+    //     hint: did you mean "mounts"?
+    std::string render(std::string_view program = "belay") const;
+
+  private:
+    ErrorKind kind_;
+    std::string message_;
+    std::string hint_;
+    std::optional<SourcePosition> position_;
+};
+
+template <typename T = void>
+using Result = std::expected<T, Error>;
+
+// Lets `return bad_input(...)` and `return bad_input(...).hint(...)` stand where a Result<T> is returned.
+class Failure {
+  public:
+    explicit Failure(Error error) : error_(std::move(error)) {}
+    Failure hint(std::string_view text) && { return Failure(std::move(error_).hint(text)); }
+    Failure at(SourcePosition position) && { return Failure(std::move(error_).at(std::move(position))); }
+    template <typename T>
+    operator std::expected<T, Error>() && {  // NOLINT(google-explicit-constructor): that is its purpose
+        return std::unexpected(std::move(error_));
+    }
+    Error error() && { return std::move(error_); }
+
+  private:
+    Error error_;
+};
+
+template <typename... Args>
+Failure negative(fmt::format_string<Args...> format, Args&&... args) {
+    return Failure(Error(ErrorKind::kNegative, fmt::format(format, std::forward<Args>(args)...)));
+}
+template <typename... Args>
+Failure bad_input(fmt::format_string<Args...> format, Args&&... args) {
+    return Failure(Error(ErrorKind::kBadInput, fmt::format(format, std::forward<Args>(args)...)));
+}
+template <typename... Args>
+Failure system_error(fmt::format_string<Args...> format, Args&&... args) {
+    return Failure(Error(ErrorKind::kSystem, fmt::format(format, std::forward<Args>(args)...)));
+}
+// A failed system call: "WHAT: strerror(errno_value)".
+Failure errno_error(int errno_value, std::string_view what);
+
+// Adds context to the error of a result, if it has one.
+template <typename T>
+Result<T> with_context(Result<T> result, std::string_view what) {
+    if (!result) return std::unexpected(std::move(result.error()).context(what));
+    return result;
+}
+
+}  // namespace belay::core
+
+#define BELAY_CONCAT_INNER(a, b) a##b
+#define BELAY_CONCAT(a, b) BELAY_CONCAT_INNER(a, b)
+#define BELAY_TRY_INNER(result, name, expression)                           \
+    auto result = (expression);                                             \
+    if (!result) return std::unexpected(std::move(result.error()));         \
+    auto name = std::move(*result)
+// Binds the value of a Result to a new variable, or returns its error from the enclosing function.
+#define BELAY_TRY(name, expression) BELAY_TRY_INNER(BELAY_CONCAT(belay_result_, __LINE__), name, expression)
+// For a Result<void>, or where the value is not wanted.
+#define BELAY_CHECK(expression)                                                                     \
+    do {                                                                                            \
+        if (auto belay_result = (expression); !belay_result)                                        \
+            return std::unexpected(std::move(belay_result.error()));                                \
+    } while (false)

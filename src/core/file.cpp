@@ -1,0 +1,151 @@
+#include "core/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+namespace belay::core {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kReadChunk = 16 * 1024;
+
+// Writes `bytes` into a new file beside `path` and syncs it. The name cannot meet another process's or thread's.
+Result<fs::path> write_beside(const fs::path& path, std::string_view bytes, unsigned mode) {
+    static std::atomic<unsigned> counter{0};
+    fs::path temporary = path;
+    temporary += fmt::format(".tmp-{}-{}", getpid(), counter++);
+    BELAY_TRY(fd, open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, mode));
+    Result<> written = write_all(fd.get(), bytes, temporary.string());
+    if (written && fsync(fd.get()) != 0) written = errno_error(errno, fmt::format("cannot sync {}", temporary.string()));
+    if (!written) {
+        unlink(temporary.c_str());
+        return std::unexpected(std::move(written.error()));
+    }
+    return temporary;
+}
+
+fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+        reset();
+        fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+}
+
+void Descriptor::reset() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+}
+
+Result<Descriptor> open_file(const fs::path& path, int flags, unsigned mode) {
+    int fd = open(path.c_str(), flags | O_CLOEXEC, mode);
+    if (fd < 0) return errno_error(errno, fmt::format("cannot open {}", path.string()));
+    return Descriptor(fd);
+}
+
+Result<> write_all(int fd, std::string_view bytes, std::string_view name) {
+    while (!bytes.empty()) {
+        ssize_t n = write(fd, bytes.data(), bytes.size());
+        if (n < 0) {
+            if (errno == EINTR) continue;
+            return errno_error(errno, fmt::format("cannot write {}", name));
+        }
+        bytes.remove_prefix(static_cast<size_t>(n));
+    }
+    return {};
+}
+
+Result<std::string> read_file(const fs::path& path, size_t limit) {
+    BELAY_TRY(fd, open_file(path, O_RDONLY));
+    std::string out;
+    for (;;) {
+        size_t old = out.size();
+        out.resize(old + kReadChunk);
+        ssize_t n = read(fd.get(), out.data() + old, kReadChunk);
+        if (n < 0 && errno == EINTR) n = 0;
+        else if (n < 0) return errno_error(errno, fmt::format("cannot read {}", path.string()));
+        else if (n == 0) {
+            out.resize(old);
+            return out;
+        }
+        out.resize(old + static_cast<size_t>(n));
+        if (out.size() > limit) return bad_input("{} is larger than {} bytes", path.string(), limit);
+    }
+}
+
+Result<> reread(int fd, std::string& buffer, std::string_view name) {
+    size_t have = 0;
+    if (buffer.size() < kReadChunk) buffer.resize(kReadChunk);
+    for (;;) {
+        if (have == buffer.size()) buffer.resize(buffer.size() * 2);
+        ssize_t n = pread(fd, buffer.data() + have, buffer.size() - have, static_cast<off_t>(have));
+        if (n < 0) {
+            if (errno == EINTR) continue;
+            return errno_error(errno, fmt::format("cannot read {}", name));
+        }
+        if (n == 0) break;
+        have += static_cast<size_t>(n);
+    }
+    buffer.resize(have);
+    return {};
+}
+
+Result<> replace_file(const fs::path& path, std::string_view bytes, unsigned mode) {
+    BELAY_TRY(temporary, write_beside(path, bytes, mode));
+    if (rename(temporary.c_str(), path.c_str()) != 0) {
+        int reason = errno;
+        unlink(temporary.c_str());
+        return errno_error(reason, fmt::format("cannot replace {}", path.string()));
+    }
+    return sync_directory(parent_of(path));
+}
+
+Result<bool> create_file(const fs::path& path, std::string_view bytes, unsigned mode) {
+    BELAY_TRY(temporary, write_beside(path, bytes, mode));
+    int linked = link(temporary.c_str(), path.c_str());  // unlike rename, fails if path exists
+    int reason = errno;
+    unlink(temporary.c_str());
+    if (linked != 0 && reason == EEXIST) return false;
+    if (linked != 0) return errno_error(reason, fmt::format("cannot create {}", path.string()));
+    BELAY_CHECK(sync_directory(parent_of(path)));
+    return true;
+}
+
+Result<> sync_directory(const fs::path& directory) {
+    BELAY_TRY(fd, open_file(directory, O_RDONLY | O_DIRECTORY));
+    if (fsync(fd.get()) != 0 && errno != EINVAL) return errno_error(errno, fmt::format("cannot sync {}", directory.string()));
+    return {};
+}
+
+Result<> make_directories(const fs::path& directory) {
+    std::error_code error;
+    fs::create_directories(directory, error);
+    if (error) return system_error("cannot create directory {}: {}", directory.string(), error.message());
+    return {};
+}
+
+Result<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix) {
+    const char* base = std::getenv("TMPDIR");
+    std::string pattern = fmt::format("{}/{}-XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp", prefix);
+    if (mkdtemp(pattern.data()) == nullptr) return errno_error(errno, fmt::format("cannot create {}", pattern));
+    return TemporaryDirectory(pattern);
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+    if (path_.empty()) return;
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+}
+
+}  // namespace belay::core

@@ -1,0 +1,77 @@
+// Descriptors and files: RAII, whole reads and writes, and replacement that is either the old file or the new one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/error.h"
+
+namespace belay::core {
+
+// Owns a file descriptor.
+class Descriptor {
+  public:
+    Descriptor() = default;
+    explicit Descriptor(int fd) : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() { reset(); }
+
+    int get() const { return fd_; }
+    explicit operator bool() const { return fd_ >= 0; }
+    int release() { return std::exchange(fd_, -1); }
+    void reset();
+
+  private:
+    int fd_ = -1;
+};
+
+// open(2) with O_CLOEXEC. Errors: kSystem, with the path.
+Result<Descriptor> open_file(const std::filesystem::path& path, int flags, unsigned mode = 0644);
+
+// Writes all of it, going on after short writes and EINTR. `name` is for the error message.
+Result<> write_all(int fd, std::string_view bytes, std::string_view name);
+
+// The whole file, also one of /proc that states size 0. Errors: kSystem; more than `limit` bytes is kBadInput.
+Result<std::string> read_file(const std::filesystem::path& path, size_t limit = size_t{1} << 30);
+
+// Reads again from the start through an open descriptor into `buffer`, whose capacity is kept: the cheap way to sample
+// a file of /proc every second. Errors: kSystem.
+Result<> reread(int fd, std::string& buffer, std::string_view name);
+
+// Writes `bytes` to a new file beside `path`, fsyncs it, renames it over `path`, fsyncs the directory: a reader, also one
+// after a crash, finds either the old content or the new.
+Result<> replace_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
+
+// As replace_file, but only if `path` does not exist yet; false if somebody else was first. Nothing is overwritten.
+Result<bool> create_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
+
+// fsync of a directory, so that renames in it are durable. File systems that refuse (EINVAL) are taken as synced.
+Result<> sync_directory(const std::filesystem::path& directory);
+
+// Creates the directory and its parents. Errors: kSystem, naming the part that could not be made.
+Result<> make_directories(const std::filesystem::path& directory);
+
+// A fresh directory under $TMPDIR (or /tmp), removed with all its content at the end.
+class TemporaryDirectory {
+  public:
+    static Result<TemporaryDirectory> create(std::string_view prefix = "belay");
+    TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+    ~TemporaryDirectory();
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    explicit TemporaryDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+    std::filesystem::path path_;
+};
+
+}  // namespace belay::core
