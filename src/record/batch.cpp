@@ -1,0 +1,72 @@
+#include "record/batch.h"
+
+#include <cassert>
+#include <cmath>
+
+namespace belay::record {
+
+Batch::Batch(const Table& table) : table_(&table), columns_(table.columns.size()) {}
+
+void Batch::add_row(core::Time time, std::string_view node) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        columns_[i].present.push_back(0);
+        switch (table_->columns[i].type) {
+            case ColumnType::kText:
+                columns_[i].texts.emplace_back();
+                break;
+            case ColumnType::kReal:
+                columns_[i].reals.push_back(0);
+                break;
+            default:
+                columns_[i].integers.push_back(0);
+                break;
+        }
+    }
+    ++rows_;
+    set(0, time);
+    set(1, node);
+}
+
+void Batch::set(size_t column, double value) {
+    assert(table_->columns[column].type == ColumnType::kReal);
+    if (!std::isfinite(value)) return;
+    columns_[column].reals.back() = value;
+    columns_[column].present.back() = 1;
+}
+
+void Batch::set(size_t column, int64_t value) {
+    if (table_->columns[column].type == ColumnType::kReal) return set(column, static_cast<double>(value));
+    assert(table_->columns[column].type == ColumnType::kInteger);
+    columns_[column].integers.back() = value;
+    columns_[column].present.back() = 1;
+}
+
+void Batch::set(size_t column, bool value) {
+    assert(table_->columns[column].type == ColumnType::kBoolean);
+    columns_[column].integers.back() = value ? 1 : 0;
+    columns_[column].present.back() = 1;
+}
+
+void Batch::set(size_t column, std::string_view value) {
+    assert(table_->columns[column].type == ColumnType::kText);
+    columns_[column].texts.back() = value;
+    columns_[column].present.back() = 1;
+}
+
+void Batch::set(size_t column, core::Time value) {
+    assert(table_->columns[column].type == ColumnType::kTimestamp);
+    columns_[column].integers.back() = core::to_nanoseconds(value);
+    columns_[column].present.back() = 1;
+}
+
+void Batch::clear() {
+    rows_ = 0;
+    for (ColumnValues& values : columns_) {
+        values.present.clear();
+        values.integers.clear();
+        values.reals.clear();
+        values.texts.clear();
+    }
+}
+
+}  // namespace belay::record

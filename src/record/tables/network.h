@@ -1,0 +1,27 @@
+#pragma once
+
+#include "record/schema.h"
+
+namespace belay::record {
+
+inline constexpr Column kNetworkColumns[] = {
+    {"time", ColumnType::kTimestamp, "", "when the row was sampled"},
+    {"node", ColumnType::kText, "", "name of the node"},
+    {"device", ColumnType::kText, "", "network interface"},
+    {"receive_bytes_total", ColumnType::kInteger, "B", "bytes received; RDMA traffic is not in it"},
+    {"receive_packets_total", ColumnType::kInteger, "", "packets received"},
+    {"receive_errors_total", ColumnType::kInteger, "", "packets received with an error"},
+    {"receive_dropped_total", ColumnType::kInteger, "", "packets dropped on receive"},
+    {"transmit_bytes_total", ColumnType::kInteger, "B", "bytes sent; RDMA traffic is not in it"},
+    {"transmit_packets_total", ColumnType::kInteger, "", "packets sent"},
+    {"transmit_errors_total", ColumnType::kInteger, "", "packets not sent because of an error"},
+    {"transmit_dropped_total", ColumnType::kInteger, "", "packets dropped before they were sent"},
+    {"carrier", ColumnType::kBoolean, "", "whether the link is up"},
+    {"carrier_changes_total", ColumnType::kInteger, "", "times the link went up or down"},
+    {"link_bits_per_second", ColumnType::kInteger, "bit/s", "negotiated speed of the link"},
+};
+
+inline constexpr Table kNetwork{"network", Cadence::kPeriodic, "traffic and link state per network interface",
+                                kNetworkColumns};
+
+}  // namespace belay::record
