@@ -1,0 +1,96 @@
+// What is sampled on a node at every tick. Each collector adds the rows of one periodic table: host, network,
+// filesystem or process.
+//
+//   auto collectors = make_collectors({.job = {.step_of = getpid()}, .on_event = sink});
+//   std::vector<record::Batch> rows = make_batches(collectors);      // rows[i] belongs to collectors[i]
+//   every second:
+//       collect_all(collectors, {now, node}, rows, on_error);
+//
+// A whole tick costs well below 1 ms of CPU on an ordinary node (benchmarks/collect_bench.cpp). Not
+// thread-safe.
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+#include "record/batch.h"
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <sys/statvfs.h>
+#include <sys/types.h>
+#include <vector>
+
+namespace belay::observe::collect {
+
+// When and where the rows of one tick were taken.
+struct Sample {
+    core::Time time;
+    std::string_view node;
+};
+
+class Collector {
+  public:
+    virtual ~Collector() = default;
+    virtual const record::Table& table() const = 0;
+    // Adds this tick's rows. What the kernel does not tell is null. Errors (kSystem) mean that the source as
+    // a whole could not be read; `rows` then has no rows of this tick.
+    virtual core::Result<> collect(const Sample& sample, record::Batch& rows) = 0;
+};
+
+// Told when something happened that belongs into the table `event`: its kind, severity (info, warning,
+// critical) and message. Called from within collect().
+using EventSink =
+    std::function<void(std::string_view kind, std::string_view severity, std::string_view message)>;
+
+// Which processes of the node are the job's: all given roots, and all their descendants. A process that once
+// was in the job stays in it when its parent ends.
+struct JobSelection {
+    std::vector<pid_t> roots;
+    // Also the tasks of the Slurm step that this process is in: the children of its ancestor slurmstepd.
+    // Ignored if it has no such ancestor.
+    std::optional<pid_t> step_of;
+    // Left out themselves, but their descendants count: the supervisor and the recorder.
+    std::vector<pid_t> exclude;
+    // Leave out likewise every process that runs this program's executable (the supervisors of the other
+    // tasks).
+    bool exclude_own_executable = true;
+};
+
+struct CollectOptions {
+    JobSelection job;
+    EventSink on_event;  // told of filesystem_hang and filesystem_back; may be empty
+    std::filesystem::path proc = "/proc";
+    std::filesystem::path sys = "/sys";
+    // How long all file systems together may take to answer in a tick, and when one that did not is asked
+    // again.
+    core::Duration filesystem_deadline = std::chrono::milliseconds(250);
+    core::Duration filesystem_retry = std::chrono::seconds(60);
+    size_t mounts_limit = 64;
+    // Ticks between looks at carrier and speed of the network interfaces.
+    int link_every = 10;
+    // Time until all processes of the node are looked at afresh.
+    core::Duration process_refresh = std::chrono::seconds(60);
+    // Asks for the size of a file system, in a child process. Tests put one here that never answers.
+    std::function<int(const char*, struct statvfs*)> statvfs = ::statvfs;
+};
+
+// One for each of host, network, filesystem and process, in that order.
+std::vector<std::unique_ptr<Collector>> make_collectors(const CollectOptions& options);
+
+// An empty batch per collector.
+std::vector<record::Batch> make_batches(std::span<const std::unique_ptr<Collector>> collectors);
+
+// Told which table could not be sampled, and why.
+using ErrorSink = std::function<void(const record::Table& table, const core::Error& error)>;
+
+// One tick: runs every collector, `rows[i]` for `collectors[i]`. A failure is told to `on_error` and hides no
+// other collector. Puts the CPU time of the tick into the host row's collection_seconds.
+void collect_all(std::span<const std::unique_ptr<Collector>> collectors, const Sample& sample,
+                 std::span<record::Batch> rows, const ErrorSink& on_error);
+
+}  // namespace belay::observe::collect
