@@ -2,7 +2,7 @@
 # tests are built, the program NAME_test from every *_test.cpp, one ctest entry per case, named module.case.
 
 add_library(belay_options INTERFACE)
-target_compile_options(belay_options INTERFACE -Wall -Wextra -Wpedantic -Werror)
+target_compile_options(belay_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers)
 target_include_directories(belay_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 if(BELAY_SANITIZE)
   target_compile_options(belay_options INTERFACE -fsanitize=${BELAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

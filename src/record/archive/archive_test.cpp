@@ -1,0 +1,215 @@
+#include "record/archive/archive.h"
+
+#include "core/file.h"
+#include "record/tables/allocation.h"
+#include "record/tables/coverage.h"
+#include "record/tables/event.h"
+#include "record/tables/host.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::record {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Time;
+using std::chrono::seconds;
+
+const Time kStart = core::time_from_nanoseconds(1'700'000'000'123'456'000);
+
+// A record with one recorder on each node, each with `samples` rows of host at 1 Hz.
+class RecordFixture {
+  public:
+    RecordFixture() : directory_(core::TemporaryDirectory::create("archive_test").value()) {
+        Manifest manifest;
+        manifest.job.id = 7;
+        manifest.job.nodes = {"n1", "n2"};
+        manifest.created = kStart;
+        EXPECT_TRUE(begin_record(path(), manifest));
+    }
+    fs::path path() const { return directory_.path() / "it's a record"; }
+
+    void record(const std::string& node, int samples, bool closed, int counted, int first = 0) {
+        Session session{
+            .node = node, .start = kStart + seconds(first), .interval = seconds(1), .flush = seconds(2)};
+        auto writer =
+            SegmentWriter::create(segments_path(path()) / fmt::format("{}-{}.seg", node, first), session);
+        ASSERT_TRUE(writer) << writer.error().message();
+        Batch host(kHost);
+        for (int i = 1; i <= samples; ++i) {
+            host.add_row(kStart + seconds(first + i), node);
+            host.set(column(kHost, "load_1m"), i * 0.5);
+            host.set(column(kHost, "memory_total_bytes"), int64_t{1} << 40);
+        }
+        ASSERT_TRUE(writer->append(host));
+        if (counted > 0) {
+            Batch coverage(kCoverage);
+            coverage.add_row(kStart + seconds(first + counted), node);
+            coverage.set(column(kCoverage, "table_name"), "host");
+            coverage.set(column(kCoverage, "start"), kStart + seconds(first));
+            coverage.set(column(kCoverage, "interval_seconds"), 1.0);
+            coverage.set(column(kCoverage, "expected"), counted);
+            coverage.set(column(kCoverage, "received"), std::min(counted, samples));
+            ASSERT_TRUE(writer->append(coverage));
+        }
+        if (closed) {
+            ASSERT_TRUE(writer->finish(kStart + seconds(first + samples)));
+        }
+    }
+
+  private:
+    core::TemporaryDirectory directory_;
+};
+
+QueryResult query(const fs::path& record, const std::string& sql) {
+    auto archive = Archive::open(record);
+    EXPECT_TRUE(archive) << archive.error().message();
+    auto result = archive->query(sql);
+    EXPECT_TRUE(result) << result.error().message();
+    return result.value_or(QueryResult{});
+}
+
+RecordInfo info(const fs::path& record) {
+    auto archive = Archive::open(record);
+    EXPECT_TRUE(archive) << archive.error().message();
+    return archive->info().value();
+}
+
+TEST(record, same_answers_before_and_after_sealing) {
+    RecordFixture fixture;
+    fixture.record("n1", 10, true, 10);
+    fixture.record("n2", 10, true, 10);
+    std::string sql =
+        "SELECT node, count(*), sum(load_1m), min(time), max(memory_total_bytes), count(swap_free_bytes) "
+        "FROM host GROUP BY node ORDER BY node";
+    QueryResult before = query(fixture.path(), sql);
+    ASSERT_TRUE(seal(fixture.path(), kStart).value());
+    EXPECT_FALSE(fs::exists(segments_path(fixture.path())));
+    QueryResult after = query(fixture.path(), sql);
+    EXPECT_EQ(before.rows, after.rows);
+    ASSERT_EQ(after.rows.size(), 2u);
+    EXPECT_EQ(as_text(after.rows[0][0]), "n1");
+    EXPECT_EQ(std::get<int64_t>(after.rows[0][1]), 10);
+    EXPECT_EQ(std::get<double>(after.rows[0][2]), 27.5);
+    EXPECT_EQ(std::get<Time>(after.rows[0][3]), kStart + seconds(1));
+    EXPECT_EQ(std::get<int64_t>(after.rows[0][4]), int64_t{1} << 40);
+    EXPECT_EQ(std::get<int64_t>(after.rows[0][5]), 0);
+    EXPECT_EQ(info(fixture.path()).coverage, 1.0);
+}
+
+TEST(record, sealing_twice_changes_nothing) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    ASSERT_TRUE(seal(fixture.path(), kStart).value());
+    auto manifest = core::read_file(manifest_path(fixture.path())).value();
+    EXPECT_FALSE(seal(fixture.path(), kStart + seconds(99)).value());
+    EXPECT_EQ(core::read_file(manifest_path(fixture.path())).value(), manifest);
+}
+
+TEST(record, a_record_that_is_being_written_is_not_sealed) {
+    RecordFixture fixture;
+    auto writer =
+        SegmentWriter::create(segments_path(fixture.path()) / "n1.seg", {.node = "n1", .start = kStart});
+    ASSERT_TRUE(writer);
+    auto sealed = seal(fixture.path(), kStart);
+    ASSERT_FALSE(sealed);
+    EXPECT_EQ(sealed.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_TRUE(info(fixture.path()).being_written);
+}
+
+TEST(record, a_killed_recorder_lowers_the_coverage) {
+    RecordFixture fixture;
+    fixture.record("n1", 100, true, 100);
+    fixture.record("n2", 26, false, 25);  // killed after 26 s of 100, its last count at 25 s
+    RecordInfo facts = info(fixture.path());
+    EXPECT_NEAR(facts.tables["host"].coverage.value(), (100 + 26) / 200.0, 1e-9);
+    ASSERT_EQ(facts.lost.size(), 1u);
+    EXPECT_THAT(facts.lost[0].reason, testing::HasSubstr("the recorder on n2 was killed: up to 3 s"));
+    // The other periodic tables of the killed recorder got nothing; those of n1 were never counted here.
+    EXPECT_EQ(facts.tables["process"].coverage, 0.0);
+    EXPECT_FALSE(facts.tables["event"].coverage.has_value());
+}
+
+TEST(record, a_recorder_that_was_started_again_covers_from_there) {
+    RecordFixture fixture;
+    fixture.record("n1", 10, false, 10);
+    fixture.record("n1", 80, true, 80, 20);  // the first died at 10 s, the second came at 20 s
+    EXPECT_NEAR(info(fixture.path()).tables["host"].coverage.value(), 90 / 100.0, 1e-9);
+}
+
+TEST(record, of_an_interval_the_closing_row_is_kept) {
+    RecordFixture fixture;
+    auto writer =
+        SegmentWriter::create(segments_path(fixture.path()) / "a.seg", {.node = "n1", .start = kStart});
+    for (bool closing : {false, true}) {
+        Batch rows(kAllocation);
+        rows.add_row(kStart + seconds(closing ? 50 : 0), "n1");
+        rows.set(column(kAllocation, "job_id"), 7);
+        rows.set(column(kAllocation, "t0"), kStart);
+        if (closing) rows.set(column(kAllocation, "t1"), kStart + seconds(50));
+        ASSERT_TRUE(writer->append(rows));
+    }
+    ASSERT_TRUE(writer->finish(kStart));
+    QueryResult result = query(fixture.path(), "SELECT t1 FROM allocation");
+    ASSERT_EQ(result.rows.size(), 1u);
+    EXPECT_EQ(std::get<Time>(result.rows[0][0]), kStart + seconds(50));
+}
+
+TEST(record, sql_cannot_leave_the_record) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    ASSERT_TRUE(seal(fixture.path(), kStart).value());
+    auto archive = Archive::open(fixture.path());
+    for (const char* sql :
+         {"SELECT * FROM read_text('/etc/hostname')", "COPY host TO '/tmp/belay-escape.csv'",
+          "SET enable_external_access = true", "INSTALL httpfs", "ATTACH '/tmp/belay-escape.db'"}) {
+        auto result = archive->query(sql);
+        EXPECT_FALSE(result) << sql;
+    }
+    EXPECT_TRUE(archive->query("SELECT count(*) FROM host"));
+}
+
+TEST(record, every_sql_type_has_a_plain_value) {
+    RecordFixture fixture;
+    QueryResult result =
+        query(fixture.path(),
+              "SELECT 1::TINYINT AS a, 2::UBIGINT AS b, sum(x)::HUGEINT AS c, 1.25::DECIMAL(9,3) AS d, "
+              "[1,2] AS e, DATE '2026-01-02' AS \"f\"\"g\", NULL AS h, true AS i, 1e300::DOUBLE AS j, "
+              "TIMESTAMPTZ '2026-01-02 00:00:00+00' AS k FROM (VALUES (9223372036854775807), (1)) t(x);");
+    ASSERT_EQ(result.rows.size(), 1u);
+    const auto& row = result.rows[0];
+    EXPECT_EQ(std::get<int64_t>(row[0]), 1);
+    EXPECT_EQ(std::get<int64_t>(row[1]), 2);
+    EXPECT_EQ(std::get<double>(row[2]), 9223372036854775808.0);
+    EXPECT_EQ(std::get<double>(row[3]), 1.25);
+    EXPECT_EQ(as_text(row[4]), "[1, 2]");
+    EXPECT_EQ(as_text(row[5]), "2026-01-02");
+    EXPECT_EQ(result.columns[5], "f\"g");
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(row[6]));
+    EXPECT_EQ(std::get<bool>(row[7]), true);
+    EXPECT_EQ(std::get<double>(row[8]), 1e300);
+    EXPECT_EQ(core::format_time(std::get<Time>(row[9])), "2026-01-02T00:00:00.000000Z");
+}
+
+TEST(record, wrong_sql_and_wrong_directories_are_the_persons_mistake) {
+    RecordFixture fixture;
+    auto archive = Archive::open(fixture.path());
+    auto result = archive->query("SELECT lod_1m FROM host");
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_THAT(result.error().message(), testing::HasSubstr("load_1m"));  // DuckDB's own suggestion
+    auto missing = Archive::open(fixture.path() / "nowhere");
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().kind(), core::ErrorKind::kBadInput);
+    std::ofstream(manifest_path(fixture.path())) << "{\"schema\": 1,\n  oops}";
+    auto broken = Archive::open(fixture.path());
+    ASSERT_FALSE(broken);
+    ASSERT_TRUE(broken.error().position());
+    EXPECT_EQ(broken.error().position()->line, 2);
+}
+
+}  // namespace
+}  // namespace belay::record

@@ -1,0 +1,78 @@
+#include "record/archive/coverage.h"
+
+#include <algorithm>
+
+namespace belay::record {
+
+using core::Result;
+
+namespace {
+
+std::string timestamp_sql(core::Time time) {
+    return fmt::format("make_timestamp({})", core::to_microseconds(time));
+}
+
+// The end of the time for which this recorder should have sampled.
+core::Time due_until(const SegmentSummary& segment, const std::vector<SegmentSummary>& segments) {
+    core::Time latest = segment.last.value_or(segment.session->start);
+    core::Time next = core::Time::max();
+    for (const SegmentSummary& other : segments) {
+        if (other.last) latest = std::max(latest, *other.last);
+        if (other.session && other.session->periodic && other.session->node == segment.session->node &&
+            other.session->start > segment.session->start)
+            next = std::min(next, other.session->start);
+    }
+    return std::min(latest, next);
+}
+
+Result<> count_rest(Database& database, const Table& table, const Session& session, core::Time until) {
+    std::string node = sql_literal(session.node);
+    // `counted` is where the recorder's own counts end.
+    return database.execute(fmt::format(
+        R"(INSERT INTO coverage
+           WITH counted AS (SELECT coalesce(max(time), {start}) AS counted FROM coverage
+                            WHERE node = {node} AND table_name = '{table}' AND time BETWEEN {start} AND {until})
+           SELECT {until}, {node}, '{table}', counted, {interval},
+                  floor(epoch_us({until} - counted) / 1e6 / {interval}) AS expected,
+                  least(expected, (SELECT count(DISTINCT time) FROM "{table}"
+                                   WHERE node = {node} AND time > counted AND time <= {until}))
+           FROM counted WHERE expected > 0)",
+        fmt::arg("start", timestamp_sql(session.start)), fmt::arg("until", timestamp_sql(until)),
+        fmt::arg("node", node), fmt::arg("table", table.name),
+        fmt::arg("interval", core::to_seconds(session.interval))));
+}
+
+}  // namespace
+
+Result<Coverage> read_coverage(Database& database) {
+    BELAY_TRY(
+        answer,
+        database.query("SELECT table_name, sum(expected), sum(received) FROM coverage GROUP BY table_name"));
+    Coverage coverage;
+    double expected_total = 0;
+    double received_total = 0;
+    for (const auto& row : answer.rows) {
+        double expected = as_double(row[1]);
+        double received = as_double(row[2]);
+        if (!(expected > 0)) continue;
+        coverage.tables[as_text(row[0])] = received / expected;
+        expected_total += expected;
+        received_total += received;
+    }
+    if (expected_total > 0) coverage.total = received_total / expected_total;
+    return coverage;
+}
+
+Result<> count_what_was_never_taken(Database& database, const std::vector<SegmentSummary>& segments) {
+    for (const SegmentSummary& segment : segments) {
+        if (segment.ended || !segment.session || !segment.session->periodic ||
+            segment.session->interval.count() <= 0)
+            continue;
+        for (const Table* table : tables())
+            if (table->cadence == Cadence::kPeriodic)
+                BELAY_CHECK(count_rest(database, *table, *segment.session, due_until(segment, segments)));
+    }
+    return {};
+}
+
+}  // namespace belay::record

@@ -1,0 +1,27 @@
+// Coverage: which share of the samples that were due is in the record.
+#pragma once
+
+#include "record/archive/database.h"
+#include "record/segment.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace belay::record {
+
+struct Coverage {
+    std::optional<double> total;  // received / expected over all periodic tables; nothing if nothing was due
+    std::map<std::string, double> tables;  // per table, 0..1
+};
+
+// From the `coverage` table of the database.
+core::Result<Coverage> read_coverage(Database& database);
+
+// A recorder counts its samples as it goes; one that was killed leaves the time from then on uncounted. For
+// each segment without an end this adds rows to `coverage` from its last count to the next start of a
+// recorder on the node or, if there was none, to the latest time in the record.
+core::Result<> count_what_was_never_taken(Database& database, const std::vector<SegmentSummary>& segments);
+
+}  // namespace belay::record

@@ -1,0 +1,65 @@
+// One DuckDB database in memory, and what a query answers as plain values.
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+#include "record/archive/duckdb_api.h"
+#include "record/batch.h"
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace belay::record {
+
+using Value =
+    std::variant<std::monostate, bool, int64_t, double, std::string, core::Time>;  // monostate: null
+
+struct QueryResult {
+    std::vector<std::string> columns;
+    std::vector<std::vector<Value>> rows;
+};
+
+// A number as double, whichever numeric type it has; NaN for null and for what is no number.
+double as_double(const Value& value);
+// Text, or "" for anything else.
+std::string as_text(const Value& value);
+
+// Not thread-safe. No extension is ever fetched or loaded.
+class Database {
+  public:
+    static core::Result<Database> open();
+    Database(Database&& other) noexcept;
+    Database& operator=(Database&&) = delete;
+    Database(const Database&) = delete;
+    Database& operator=(const Database&) = delete;
+    ~Database();
+
+    // Runs statements and drops their answer. Errors: kSystem with DuckDB's message.
+    core::Result<> execute(const std::string& sql);
+
+    // Runs one query. Integers of any width that fit come as int64_t, wider ones and decimals as double;
+    // types that have no plain value (lists, structs) as text. Errors: kBadInput with DuckDB's message, since
+    // the SQL is a person's.
+    core::Result<QueryResult> query(const std::string& sql);
+
+    // Adds rows to the table of the batch's name, which create_table_sql() made.
+    core::Result<> append(const Batch& batch);
+
+    // From here on SQL can read files only below the directory, and no setting can be changed.
+    core::Result<> confine(const std::string& directory);
+
+  private:
+    Database(const DuckdbApi* api, duckdb_database database, duckdb_connection connection)
+        : api_(api), database_(database), connection_(connection) {}
+
+    const DuckdbApi* api_;
+    duckdb_database database_;
+    duckdb_connection connection_;
+};
+
+// 'text' as an SQL literal, quotes doubled.
+std::string sql_literal(std::string_view text);
+
+}  // namespace belay::record

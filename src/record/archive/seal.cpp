@@ -1,0 +1,95 @@
+#include "core/file.h"
+#include "record/archive/archive.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace belay::record {
+
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Parquet files carry the schema with units and meanings, so that they explain themselves without Belay.
+std::string table_metadata(const Table& table) {
+    nlohmann::ordered_json columns = nlohmann::ordered_json::object();
+    for (const Column& column : table.columns)
+        columns[std::string(column.name)] = {{"unit", std::string(column.unit)},
+                                             {"doc", std::string(column.doc)}};
+    nlohmann::ordered_json json = {
+        {"table", std::string(table.name)}, {"doc", std::string(table.doc)}, {"columns", columns}};
+    return json.dump();
+}
+
+Result<> sync_file(const fs::path& path) {
+    BELAY_TRY(fd, core::open_file(path, O_RDONLY));
+    if (fsync(fd.get()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", path.string()));
+    return {};
+}
+
+Result<> write_parquet(Database& database, const Table& table, const fs::path& file) {
+    fs::path temporary = file;
+    temporary += ".tmp";
+    BELAY_CHECK(database.execute(fmt::format(
+        "COPY (SELECT * FROM \"{}\" ORDER BY node, time) TO {} (FORMAT parquet, COMPRESSION zstd, "
+        "KV_METADATA {{belay: {}}})",
+        table.name, sql_literal(temporary.string()), sql_literal(table_metadata(table)))));
+    BELAY_CHECK(sync_file(temporary));
+    if (rename(temporary.c_str(), file.c_str()) != 0)
+        return core::errno_error(errno, fmt::format("cannot rename {}", temporary.string()));
+    return {};
+}
+
+// The latest time in any table: when the job was last seen.
+std::optional<core::Time> last_time(const RecordInfo& info) {
+    std::optional<core::Time> last;
+    for (const auto& [name, facts] : info.tables)
+        if (facts.end) last = last ? std::max(*last, *facts.end) : *facts.end;
+    return last;
+}
+
+}  // namespace
+
+Result<bool> seal(const fs::path& record, core::Time now) {
+    BELAY_TRY(lock, core::open_file(record, O_RDONLY | O_DIRECTORY));
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return core::bad_input("{} is being sealed by another process", record.string()).hint("wait for it");
+    BELAY_TRY(archive, Archive::load(record));
+    std::error_code ignored;
+    if (archive.manifest_.sealed) {
+        fs::remove_all(segments_path(record),
+                       ignored);  // left over if the sealing process was killed at its very end
+        return false;
+    }
+    if (archive.being_written_)
+        return core::bad_input("{} is still being recorded", record.string())
+            .hint("seal it when the job has ended");
+
+    BELAY_TRY(info, archive.info());
+    std::optional<core::Time> end = last_time(info);
+    if (end)
+        BELAY_CHECK(archive.database_.execute(fmt::format(
+            "UPDATE allocation SET t1 = make_timestamp({}) WHERE t1 IS NULL", core::to_microseconds(*end))));
+    BELAY_CHECK(core::make_directories(tables_path(record)));
+    Manifest manifest = info.manifest;
+    for (const Table* table : tables()) {
+        BELAY_CHECK(write_parquet(archive.database_, *table,
+                                  tables_path(record) / fmt::format("{}.parquet", table->name)));
+        manifest.tables[std::string(table->name)] = {.rows = info.tables[std::string(table->name)].rows};
+    }
+    BELAY_CHECK(core::sync_directory(tables_path(record)));
+    manifest.sealed = now;
+    manifest.lost = info.lost;
+    if (!manifest.job.end) manifest.job.end = end;
+    BELAY_CHECK(core::replace_file(manifest_path(record), to_json(manifest)));  // from here on it is sealed
+    fs::remove_all(segments_path(record), ignored);
+    return true;
+}
+
+}  // namespace belay::record

@@ -1,0 +1,241 @@
+#include "record/manifest.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace belay::record {
+
+using core::bad_input;
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+    if (!value) return nullptr;
+    if constexpr (std::is_same_v<T, core::Time>)
+        return core::format_time(*value);
+    else
+        return *value;
+}
+
+Json text_or_null(const std::string& text) {
+    return text.empty() ? Json() : Json(text);
+}
+
+Json job_json(const JobFacts& job) {
+    return {{"cluster", text_or_null(job.cluster)},
+            {"id", or_null(job.id)},
+            {"array_task", or_null(job.array_task)},
+            {"restart", job.restart},
+            {"submit", or_null(job.submit)},
+            {"account", text_or_null(job.account)},
+            {"name", text_or_null(job.name)},
+            {"user", text_or_null(job.user)},
+            {"nodes", job.nodes},
+            {"start", or_null(job.start)},
+            {"end", or_null(job.end)}};
+}
+
+// Reads one field after the other; the first one that is missing or of another type ends it with an error
+// naming it.
+class Fields {
+  public:
+    Fields(const Json& object, std::string_view file_name) : object_(object), file_name_(file_name) {}
+
+    template <typename T>
+    Fields& get(const char* key, T& target) {
+        if (error_) return *this;
+        auto found = object_.find(key);
+        try {
+            if (found == object_.end())
+                fail(key, "is missing");
+            else
+                assign(*found, target);
+        } catch (const Json::exception&) {
+            fail(key, "has the wrong type");
+        }
+        return *this;
+    }
+
+    Result<> done() {
+        if (error_) return std::unexpected(std::move(*error_));
+        return {};
+    }
+
+  private:
+    void fail(const char* key, std::string_view what) {
+        error_ = bad_input("{}: \"{}\" {}", file_name_, key, what).error();
+    }
+
+    template <typename T>
+    static void assign(const Json& value, T& target) {
+        target = value.get<T>();
+    }
+    static void assign(const Json& value, std::string& target) {
+        if (!value.is_null()) target = value.get<std::string>();
+    }
+    static void assign(const Json& value, core::Duration& target) {
+        target = core::Duration(static_cast<int64_t>(value.get<double>() * 1e9));
+    }
+    void assign(const Json& value, core::Time& target) {
+        auto time = core::parse_time(value.get<std::string>());
+        if (time)
+            target = *time;
+        else
+            error_ = std::move(time.error()).context(file_name_);
+    }
+    template <typename T>
+    void assign(const Json& value, std::optional<T>& target) {
+        if (value.is_null()) return;
+        T inner{};
+        assign(value, inner);
+        target = inner;
+    }
+
+    const Json& object_;
+    std::string_view file_name_;
+    std::optional<core::Error> error_;
+};
+
+Result<JobFacts> job_from_json(const Json& json, std::string_view file_name) {
+    JobFacts job;
+    Fields fields(json, file_name);
+    fields.get("cluster", job.cluster)
+        .get("id", job.id)
+        .get("array_task", job.array_task)
+        .get("restart", job.restart)
+        .get("submit", job.submit)
+        .get("account", job.account)
+        .get("name", job.name)
+        .get("user", job.user)
+        .get("nodes", job.nodes)
+        .get("start", job.start)
+        .get("end", job.end);
+    BELAY_CHECK(fields.done());
+    return job;
+}
+
+Result<Lost> lost_from_json(const Json& json, std::string_view file_name) {
+    Lost lost;
+    Fields fields(json, file_name);
+    fields.get("file", lost.file)
+        .get("offset", lost.offset)
+        .get("bytes", lost.bytes)
+        .get("reason", lost.reason);
+    BELAY_CHECK(fields.done());
+    return lost;
+}
+
+core::SourcePosition position_of(std::string_view text, size_t byte, std::string_view file_name) {
+    byte = std::min(byte, text.size());
+    size_t line_start = byte == 0 ? 0 : text.rfind('\n', byte - 1) + 1;  // npos + 1 is 0
+    size_t line_end = std::min(text.find('\n', byte), text.size());
+    return {.file = std::string(file_name),
+            .line = static_cast<int>(std::ranges::count(text.substr(0, byte), '\n')) + 1,
+            .column = static_cast<int>(byte - line_start) + 1,
+            .line_text = std::string(text.substr(line_start, line_end - line_start))};
+}
+
+// Two recorders of one job may know different details (only one asked Slurm for the submit time), never
+// different jobs.
+bool same_job(const JobFacts& a, const JobFacts& b) {
+    bool same_submit = !a.submit || !b.submit || *a.submit == *b.submit;
+    return a.cluster == b.cluster && a.id == b.id && a.array_task == b.array_task && a.restart == b.restart &&
+           same_submit;
+}
+
+}  // namespace
+
+std::string to_json(const Manifest& manifest) {
+    Json tables_json = Json::object();
+    for (const auto& [name, facts] : manifest.tables) tables_json[name] = {{"rows", facts.rows}};
+    Json lost_json = Json::array();
+    for (const Lost& lost : manifest.lost)
+        lost_json.push_back(
+            {{"file", lost.file}, {"offset", lost.offset}, {"bytes", lost.bytes}, {"reason", lost.reason}});
+    Json json = {{"schema", manifest.schema},
+                 {"job", job_json(manifest.job)},
+                 {"command", manifest.command},
+                 {"created", core::format_time(manifest.created)},
+                 {"interval_seconds", core::to_seconds(manifest.interval)},
+                 {"flush_seconds", core::to_seconds(manifest.flush)},
+                 {"environment", nullptr},
+                 {"vetting", nullptr},
+                 {"software", manifest.software},
+                 {"sealed", or_null(manifest.sealed)},
+                 {"tables", std::move(tables_json)},
+                 {"lost", std::move(lost_json)}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Manifest> manifest_from_json(std::string_view text, std::string_view file_name) {
+    Json json;
+    try {
+        json = Json::parse(text);
+    } catch (const Json::parse_error& error) {
+        return bad_input("not valid JSON")
+            .at(position_of(text, error.byte > 0 ? error.byte - 1 : 0, file_name));
+    }
+    if (!json.is_object()) return bad_input("{}: a record's manifest is a JSON object", file_name);
+    Manifest manifest;
+    Json job_part;
+    Json lost_part;
+    Json tables_part;
+    Fields fields(json, file_name);
+    fields.get("schema", manifest.schema);
+    BELAY_CHECK(fields.done());
+    if (manifest.schema > kRecordSchemaVersion)
+        return bad_input("{}: record schema {} is newer than this Belay's {}", file_name, manifest.schema,
+                         kRecordSchemaVersion)
+            .hint("read it with a newer Belay, or its Parquet files with any other tool");
+    fields.get("job", job_part)
+        .get("command", manifest.command)
+        .get("created", manifest.created)
+        .get("interval_seconds", manifest.interval)
+        .get("flush_seconds", manifest.flush)
+        .get("software", manifest.software)
+        .get("sealed", manifest.sealed)
+        .get("tables", tables_part)
+        .get("lost", lost_part);
+    BELAY_CHECK(fields.done());
+    BELAY_TRY(job, job_from_json(job_part, file_name));
+    manifest.job = std::move(job);
+    for (const auto& [name, facts] : tables_part.items()) {
+        Fields table_fields(facts, file_name);
+        BELAY_CHECK(table_fields.get("rows", manifest.tables[name].rows).done());
+    }
+    for (const Json& item : lost_part) {
+        BELAY_TRY(lost, lost_from_json(item, file_name));
+        manifest.lost.push_back(std::move(lost));
+    }
+    return manifest;
+}
+
+Result<Manifest> read_manifest(const std::filesystem::path& record) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(manifest_path(record), ignored))
+        return bad_input("{} is no job record: it has no record.json", record.string())
+            .hint("make one with: belay record run -o DIR -- COMMAND");
+    BELAY_TRY(text, core::read_file(manifest_path(record)));
+    return manifest_from_json(text, manifest_path(record).string());
+}
+
+Result<> begin_record(const std::filesystem::path& record, const Manifest& manifest) {
+    BELAY_CHECK(core::make_directories(segments_path(record)));
+    BELAY_TRY(first, core::create_file(manifest_path(record), to_json(manifest)));
+    if (first) return {};
+    BELAY_TRY(existing, read_manifest(record));
+    if (existing.sealed)
+        return bad_input("{} is sealed: nothing can be added to it", record.string())
+            .hint("choose another directory");
+    if (!same_job(existing.job, manifest.job))
+        return bad_input("{} is the record of another job ({})", record.string(),
+                         existing.job.id ? std::to_string(*existing.job.id) : "one without Slurm")
+            .hint("choose another directory; one record holds one job");
+    return {};
+}
+
+}  // namespace belay::record

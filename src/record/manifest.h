@@ -1,0 +1,76 @@
+// record.json: what a record is about. Written by whichever recorder of the job comes first, rewritten when
+// it is sealed.
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+#include "record/segment.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::record {
+
+inline constexpr int kRecordSchemaVersion = 1;
+
+// Which job this is. Slurm reuses ids, so a job is known by cluster, id, submit time and restart together.
+struct JobFacts {
+    std::string cluster;        // empty outside Slurm
+    std::optional<int64_t> id;  // nothing outside Slurm
+    std::optional<int64_t> array_task;
+    int64_t restart = 0;  // times it was requeued before
+    std::optional<core::Time> submit;
+    std::string account;
+    std::string name;
+    std::string user;
+    std::vector<std::string> nodes;  // in the order of the allocation
+    std::optional<core::Time> start;
+    std::optional<core::Time> end;
+    bool operator==(const JobFacts&) const = default;
+};
+
+struct TableFacts {
+    int64_t rows = 0;
+    bool operator==(const TableFacts&) const = default;
+};
+
+struct Manifest {
+    int schema = kRecordSchemaVersion;
+    JobFacts job;
+    std::vector<std::string> command;  // as given to `record run`
+    core::Time created;
+    core::Duration interval{};                    // between samples
+    core::Duration flush{};                       // between writes
+    std::map<std::string, std::string> software;  // belay, kernel, os ...
+    std::optional<core::Time> sealed;             // when; nothing while segments hold the data
+    std::map<std::string, TableFacts> tables;     // of a sealed record
+    std::vector<Lost> lost;                       // of a sealed record
+};
+
+std::string to_json(const Manifest& manifest);
+// Errors: kBadInput with the place in `file_name` where the JSON is wrong, or naming the field; a schema
+// version that is newer than ours.
+core::Result<Manifest> manifest_from_json(std::string_view text, std::string_view file_name);
+
+inline std::filesystem::path manifest_path(const std::filesystem::path& record) {
+    return record / "record.json";
+}
+inline std::filesystem::path segments_path(const std::filesystem::path& record) {
+    return record / "segments";
+}
+inline std::filesystem::path tables_path(const std::filesystem::path& record) {
+    return record / "tables";
+}
+
+// Errors: kBadInput if `record` is no job record.
+core::Result<Manifest> read_manifest(const std::filesystem::path& record);
+
+// Makes the record's directories and its manifest, or joins a record of the same job that another recorder
+// has begun. Errors: kBadInput if the directory holds a record of another job or a sealed one; kSystem.
+core::Result<> begin_record(const std::filesystem::path& record, const Manifest& manifest);
+
+}  // namespace belay::record

@@ -1,0 +1,85 @@
+// Segments: what a recorder writes while the job runs. One append-only file per recorder; a block holds rows
+// of one table and carries its own checksums, so a file that was cut off, damaged or has something foreign at
+// its end still gives every whole block. docs/formats/segment.md describes the bytes.
+#pragma once
+
+#include "core/file.h"
+#include "core/time.h"
+#include "record/batch.h"
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::record {
+
+// Who wrote the segment and how; its first block.
+struct Session {
+    std::string node;
+    std::optional<int64_t> task;  // rank of the Slurm task whose output was read
+    bool periodic = true;         // whether it sampled the node (one recorder per node does)
+    core::Time start;
+    core::Duration interval{};  // between samples
+    core::Duration flush{};     // between writes
+    std::string version;        // of Belay
+};
+
+// A part of a segment that could not be read.
+struct Lost {
+    std::string file;
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+    std::string reason;
+};
+
+struct SegmentSummary {
+    std::string file;
+    std::optional<Session> session;   // nothing if its block was lost
+    std::optional<core::Time> ended;  // nothing if the recorder did not close the segment
+    std::optional<core::Time> last;   // latest time of any row
+    uint64_t rows = 0;
+    std::vector<Lost> lost;
+};
+
+// Appends to one new file. After an error the file holds only whole blocks, and the writer stays usable: the
+// next append starts where the last whole block ended. Not thread-safe. Holds a lock on the file, by which
+// `is_being_written` sees it.
+class SegmentWriter {
+  public:
+    // Creates `path`, which must not exist, and writes the session block. Errors: kSystem.
+    static core::Result<SegmentWriter> create(const std::filesystem::path& path, const Session& session);
+    // Writes the rows as one block; nothing for an empty batch. Errors: kSystem (a full disk).
+    core::Result<> append(const Batch& batch);
+    // Marks the segment as complete and syncs it to disk.
+    core::Result<> finish(core::Time at);
+    uint64_t bytes() const { return size_; }
+
+  private:
+    SegmentWriter(core::Descriptor fd, std::filesystem::path path)
+        : fd_(std::move(fd)), path_(std::move(path)) {}
+    core::Result<> write_block(uint8_t kind, uint16_t table, uint32_t rows, std::string_view payload);
+
+    core::Descriptor fd_;
+    std::filesystem::path path_;
+    uint64_t size_ = 0;      // end of the last whole block
+    uint32_t sequence_ = 0;  // of the next block
+};
+
+using BatchVisitor = std::function<void(const Batch&)>;
+
+// Reads a segment and hands every batch to `visit` in file order; a batch has the columns of this version's
+// schema: columns that the writer did not know are null, tables and columns that only it knew are left out.
+// Errors: kSystem if the file cannot be read at all; damage is no error but listed in `lost`.
+core::Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit);
+
+// The same from memory; `name` is used in `lost`. Any bytes are safe to pass.
+SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit);
+
+// Whether a recorder on this machine has the segment open for writing.
+bool is_being_written(const std::filesystem::path& path);
+
+}  // namespace belay::record

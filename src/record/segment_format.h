@@ -1,0 +1,54 @@
+// The bytes of a segment, shared by its writer and reader. docs/formats/segment.md says the same in prose.
+//
+//   file   := "BELAYSEG" version:u32 reserved:u32 block*
+//   block  := header payload
+//   header := magic:u32 kind:u8 compression:u8 table:u16 rows:u32 stored_bytes:u32 raw_bytes:u32 sequence:u32
+//             payload_crc:u32 header_crc:u32                                                  (32 bytes,
+//             little endian)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace belay::record {
+
+inline constexpr std::string_view kSegmentMagic = "BELAYSEG";
+inline constexpr uint32_t kSegmentVersion = 1;
+inline constexpr size_t kFileHeaderBytes = 16;
+inline constexpr uint32_t kBlockMagic = 0x4b4c4242;  // "BBLK"
+inline constexpr size_t kBlockHeaderBytes = 32;
+
+// Bounds on what a reader will believe, far above what a recorder writes.
+inline constexpr uint32_t kMaxBlockBytes = 64U << 20;
+inline constexpr uint32_t kMaxBlockRows = 1U << 16;
+
+enum BlockKind : uint8_t {
+    kSessionBlock = 1,  // JSON: the session and the schema by which rows are encoded
+    kRowsBlock = 2,     // column count, then the columns of `table` (an index into the session's list)
+    kEndBlock = 3,      // JSON: when the recorder closed the segment
+};
+enum Compression : uint8_t { kPlain = 0, kZstd = 1 };
+
+struct BlockHeader {
+    uint8_t kind = 0;
+    uint8_t compression = 0;
+    uint16_t table = 0;
+    uint32_t rows = 0;
+    uint32_t stored_bytes = 0;
+    uint32_t raw_bytes = 0;
+    uint32_t sequence = 0;
+    uint32_t payload_crc = 0;
+};
+
+// CRC-32 (IEEE 802.3, as zlib's).
+uint32_t checksum(std::string_view bytes);
+
+std::array<char, kBlockHeaderBytes> encode_block_header(const BlockHeader& header);
+// Nothing if these are not the bytes of a header, or it states sizes beyond the bounds. `bytes` holds at
+// least kBlockHeaderBytes.
+std::optional<BlockHeader> decode_block_header(std::string_view bytes);
+
+}  // namespace belay::record

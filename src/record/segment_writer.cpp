@@ -1,0 +1,126 @@
+#include "record/column_codec.h"
+#include "record/segment.h"
+#include "record/segment_format.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <zstd.h>
+
+namespace belay::record {
+
+using core::Result;
+
+namespace {
+
+// Blocks are small and many; level 1 already finds what repeats. The sealed Parquet files are compressed
+// harder.
+constexpr int kCompressionLevel = 1;
+
+nlohmann::json session_json(const Session& session) {
+    nlohmann::json tables_json = nlohmann::json::array();
+    for (const Table* table : tables()) {
+        nlohmann::json columns = nlohmann::json::array();
+        for (const Column& column : table->columns)
+            columns.push_back({std::string(column.name), std::string(sql_type(column.type))});
+        tables_json.push_back({{"name", std::string(table->name)}, {"columns", std::move(columns)}});
+    }
+    return {{"node", session.node},
+            {"task", session.task ? nlohmann::json(*session.task) : nlohmann::json()},
+            {"periodic", session.periodic},
+            {"start", core::to_nanoseconds(session.start)},
+            {"interval", session.interval.count()},
+            {"flush", session.flush.count()},
+            {"version", session.version},
+            {"tables", std::move(tables_json)}};
+}
+
+std::string dump(const nlohmann::json& json) {
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Result<SegmentWriter> SegmentWriter::create(const std::filesystem::path& path, const Session& session) {
+    BELAY_TRY(fd, core::open_file(path, O_RDWR | O_CREAT | O_EXCL));
+    // File systems without locks refuse (ENOSYS, EOPNOTSUPP); there only the age of the file tells that it is
+    // in use.
+    flock(fd.get(), LOCK_EX | LOCK_NB);
+    SegmentWriter writer(std::move(fd), path);
+    std::string header(kSegmentMagic);
+    header.resize(kFileHeaderBytes, '\0');
+    header[kSegmentMagic.size()] = static_cast<char>(kSegmentVersion);
+    Result<> written = core::write_all(writer.fd_.get(), header, path.string());
+    writer.size_ = kFileHeaderBytes;
+    if (written) written = writer.write_block(kSessionBlock, 0, 0, dump(session_json(session)));
+    if (!written) {
+        unlink(path.c_str());
+        return std::unexpected(std::move(written.error()));
+    }
+    return writer;
+}
+
+Result<> SegmentWriter::append(const Batch& batch) {
+    if (batch.empty()) return {};
+    auto all = tables();
+    auto table = std::ranges::find(all, &batch.table());
+    std::string payload;
+    put_varint(payload, batch.table().columns.size());
+    for (size_t i = 0; i < batch.table().columns.size(); ++i)
+        encode_column(batch.table().columns[i].type, batch.values(i), batch.rows(), payload);
+    return write_block(kRowsBlock, static_cast<uint16_t>(table - all.begin()),
+                       static_cast<uint32_t>(batch.rows()), payload);
+}
+
+Result<> SegmentWriter::finish(core::Time at) {
+    BELAY_CHECK(write_block(kEndBlock, 0, 0, dump({{"time", core::to_nanoseconds(at)}})));
+    if (fsync(fd_.get()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", path_.string()));
+    return {};
+}
+
+Result<> SegmentWriter::write_block(uint8_t kind, uint16_t table, uint32_t rows, std::string_view payload) {
+    std::string block(kBlockHeaderBytes + ZSTD_compressBound(payload.size()), '\0');
+    size_t stored = ZSTD_compress(block.data() + kBlockHeaderBytes, block.size() - kBlockHeaderBytes,
+                                  payload.data(), payload.size(), kCompressionLevel);
+    bool compressed = ZSTD_isError(stored) == 0 && stored < payload.size();
+    if (!compressed) {
+        stored = payload.size();
+        std::ranges::copy(payload, block.begin() + kBlockHeaderBytes);
+    }
+    block.resize(kBlockHeaderBytes + stored);
+    auto header = encode_block_header({
+        .kind = kind,
+        .compression = compressed ? kZstd : kPlain,
+        .table = table,
+        .rows = rows,
+        .stored_bytes = static_cast<uint32_t>(stored),
+        .raw_bytes = static_cast<uint32_t>(payload.size()),
+        .sequence = sequence_,
+        .payload_crc = checksum(std::string_view(block).substr(kBlockHeaderBytes)),
+    });
+    std::ranges::copy(header, block.begin());
+
+    // One write, so that a kill between two blocks leaves no half of one (within what the kernel takes at
+    // once).
+    if (Result<> written = core::write_all(fd_.get(), block, path_.string()); !written) {
+        // A full disk took a part of the block; without it, the file ends with a whole one again.
+        if (ftruncate(fd_.get(), static_cast<off_t>(size_)) == 0)
+            lseek(fd_.get(), static_cast<off_t>(size_), SEEK_SET);
+        return written;
+    }
+    size_ += block.size();
+    ++sequence_;
+    return {};
+}
+
+bool is_being_written(const std::filesystem::path& path) {
+    auto fd = core::open_file(path, O_RDONLY);
+    if (!fd) return false;
+    return flock(fd->get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+}  // namespace belay::record
