@@ -1,0 +1,66 @@
+#include "core/utf8.h"
+
+#include <cstdint>
+
+namespace belay::core {
+
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+bool is_continuation(char c) {
+    return (static_cast<uint8_t>(c) & 0xC0) == 0x80;
+}
+
+// One row of RFC 3629's table of well-formed sequences: the first byte's range, how many follow, and the
+// range of the second.
+struct Form {
+    uint8_t first_low, first_high;
+    size_t length;
+    uint8_t second_low, second_high;
+};
+
+constexpr Form kForms[] = {
+    {0xC2, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF}, {0xE1, 0xEC, 3, 0x80, 0xBF},
+    {0xED, 0xED, 3, 0x80, 0x9F}, {0xEE, 0xEF, 3, 0x80, 0xBF}, {0xF0, 0xF0, 4, 0x90, 0xBF},
+    {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F},
+};
+
+// Bytes of the character at the start of `text`, which is not empty; 0 if there is none.
+size_t character_length(std::string_view text) {
+    uint8_t first = static_cast<uint8_t>(text[0]);
+    if (first < 0x80) return 1;
+    for (const Form& form : kForms) {
+        if (first < form.first_low || first > form.first_high) continue;
+        if (text.size() < form.length) return 0;
+        uint8_t second = static_cast<uint8_t>(text[1]);
+        if (second < form.second_low || second > form.second_high) return 0;
+        for (size_t i = 2; i < form.length; ++i)
+            if (!is_continuation(text[i])) return 0;
+        return form.length;
+    }
+    return 0;
+}
+
+}  // namespace
+
+std::string to_valid_utf8(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        size_t length = character_length(text);
+        out += length > 0 ? text.substr(0, length) : kReplacement;
+        text.remove_prefix(length > 0 ? length : 1);
+    }
+    return out;
+}
+
+std::string_view utf8_prefix(std::string_view text, size_t limit) {
+    if (text.size() <= limit) return text;
+    // A character has at most four bytes: in what is no UTF-8 the cut is where it falls.
+    size_t end = limit;
+    for (int back = 0; back < 3 && end > 0 && is_continuation(text[end]); ++back) --end;
+    return text.substr(0, is_continuation(text[end]) ? limit : end);
+}
+
+}  // namespace belay::core

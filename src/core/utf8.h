@@ -1,0 +1,17 @@
+// UTF-8: the record's texts must be valid, while names of programs, mounts and what programs print may be any
+// bytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace belay::core {
+
+// The text with every byte that is not part of well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates,
+// at most U+10FFFF) replaced by U+FFFD.
+std::string to_valid_utf8(std::string_view text);
+
+// The longest prefix of at most `limit` bytes that does not end within a character.
+std::string_view utf8_prefix(std::string_view text, size_t limit);
+
+}  // namespace belay::core

@@ -1,0 +1,36 @@
+#include "core/utf8.h"
+
+#include <gtest/gtest.h>
+
+namespace belay::core {
+namespace {
+
+TEST(core, utf8_keeps_valid_text) {
+    for (std::string_view text : {"", "plain", "grüezi", "学习", "🧗 up", "\xF4\x8F\xBF\xBF"})
+        EXPECT_EQ(to_valid_utf8(text), text);
+}
+
+TEST(core, utf8_replaces_each_wrong_byte) {
+    EXPECT_EQ(to_valid_utf8("a\xFF"
+                            "b"),
+              "a\uFFFDb");
+    EXPECT_EQ(to_valid_utf8("\xC3"), "\uFFFD");                                // cut
+    EXPECT_EQ(to_valid_utf8("\xC0\xAF"), "\uFFFD\uFFFD");                      // overlong
+    EXPECT_EQ(to_valid_utf8("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD");            // surrogate
+    EXPECT_EQ(to_valid_utf8("\xF4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");  // beyond U+10FFFF
+    EXPECT_EQ(to_valid_utf8("\xE5\xAD\xE5\xAD\xA6"), "\uFFFD\uFFFD学");
+}
+
+TEST(core, utf8_prefix_cuts_between_characters) {
+    EXPECT_EQ(utf8_prefix("abc", 5), "abc");
+    EXPECT_EQ(utf8_prefix("abc", 2), "ab");
+    EXPECT_EQ(utf8_prefix("aü", 2), "a");
+    EXPECT_EQ(utf8_prefix("a🧗b", 4), "a");
+    EXPECT_EQ(utf8_prefix("a🧗b", 5), "a🧗");
+    EXPECT_EQ(utf8_prefix("ü", 1), "");
+    EXPECT_EQ(utf8_prefix("\x80\x80\x80\x80\x80\x80", 5).size(), 5u);
+    EXPECT_EQ(utf8_prefix("", 0), "");
+}
+
+}  // namespace
+}  // namespace belay::core
