@@ -1,11 +1,15 @@
 # belay_module(NAME [DIRECTORY dir] [USES targets...]): the library belay_NAME from every *.cpp of the folder, and, where
-# tests are built, the program NAME_test from every *_test.cpp, one ctest entry per case, named module.case.
+# tests are built, the program NAME_test from every *_test.cpp, one ctest entry per case, named module.case. The target
+# unit_tests builds all of those programs. belay_libraries_of(variable file) lists the modules that file includes.
+
+add_custom_target(unit_tests)
 
 add_library(belay_options INTERFACE)
 target_compile_options(belay_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers)
 target_include_directories(belay_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 if(BELAY_SANITIZE)
   target_compile_options(belay_options INTERFACE -fsanitize=${BELAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_definitions(belay_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(belay_options INTERFACE -fsanitize=${BELAY_SANITIZE})
 endif()
 if(BELAY_FUZZ)
@@ -22,12 +26,34 @@ function(belay_module name)
   list(REMOVE_ITEM sources ${tests} ${MODULE_DIRECTORY}/main.cpp)
   add_library(belay_${name} STATIC ${sources})
   target_link_libraries(belay_${name} PUBLIC belay_options ${MODULE_USES})
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/src ${MODULE_DIRECTORY})
+  set_property(GLOBAL PROPERTY "belay_module_of ${folder}" belay_${name})
   if(BELAY_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE belay_${name} GTest::gmock GTest::gtest_main)
     set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     gtest_discover_tests(${name}_test PROPERTIES TIMEOUT 120 LABELS unit DISCOVERY_TIMEOUT 60)
+    add_dependencies(unit_tests ${name}_test)
   endif()
+endfunction()
+
+# An include "a/b/c.h" belongs to the module of the folder a/b, or else of a.
+function(belay_libraries_of variable file)
+  set(libraries "")
+  file(STRINGS ${file} includes REGEX "^#include \"")
+  foreach(include ${includes})
+    string(REGEX REPLACE "^#include \"(.*)/[^/]*\".*" "\\1" folder "${include}")
+    while(folder)
+      get_property(library GLOBAL PROPERTY "belay_module_of ${folder}")
+      if(library)
+        list(APPEND libraries ${library})
+        break()
+      endif()
+      string(REGEX REPLACE "/?[^/]*$" "" folder "${folder}")
+    endwhile()
+  endforeach()
+  list(REMOVE_DUPLICATES libraries)
+  set(${variable} ${libraries} PARENT_SCOPE)
 endfunction()
 
 # belay_embed(TARGET symbol file): the bytes of file as `extern "C" const char symbol[], symbol_end[]`.
