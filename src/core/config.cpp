@@ -1,0 +1,271 @@
+#include "core/config.h"
+
+#include "core/config_toml.h"
+#include "core/file.h"
+#include "core/text.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace belay::core {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void program_mistake(std::string_view what, std::string_view key) {
+    std::fputs(fmt::format("belay: internal error: {}: {}\n", what, key).c_str(), stderr);
+    std::abort();
+}
+
+Result<bool> parse_boolean(std::string_view text) {
+    for (std::string_view word : {"true", "yes", "on", "1"})
+        if (text == word) return true;
+    for (std::string_view word : {"false", "no", "off", "0"})
+        if (text == word) return false;
+    return bad_input("\"{}\" is not a boolean", text).hint("write true or false");
+}
+
+template <typename Number>
+Result<SettingValue> parse_as(std::string_view text, std::string_view what) {
+    std::optional<Number> number = parse_number<Number>(trim(text));
+    if (!number) return bad_input("\"{}\" is not {}", text, what);
+    return SettingValue(*number);
+}
+
+template <typename Type>
+Result<SettingValue> widen(Result<Type> value) {
+    if (!value) return std::unexpected(std::move(value.error()));
+    return SettingValue(std::move(*value));
+}
+
+Result<SettingValue> parse_value(SettingType type, std::string_view text) {
+    switch (type) {
+        case SettingType::kText:
+            return SettingValue(std::string(text));
+        case SettingType::kInteger:
+            return parse_as<int64_t>(text, "an integer");
+        case SettingType::kNumber:
+            return parse_as<double>(text, "a number");
+        case SettingType::kBoolean:
+            return widen(parse_boolean(text));
+        case SettingType::kDuration:
+            return widen(parse_duration(text));
+        case SettingType::kSize:
+            return widen(parse_size(text));
+        case SettingType::kTextList:
+            return widen(parse_text_list(text));
+    }
+    program_mistake("unknown type of setting", text);
+}
+
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+        else
+            out += c;
+    }
+    return out + "\"";
+}
+
+std::string text_of(const std::string& value) {
+    return value;
+}
+std::string text_of(int64_t value) {
+    return fmt::format("{}", value);
+}
+std::string text_of(double value) {
+    return fmt::format("{}", value);
+}
+std::string text_of(bool value) {
+    return value ? "true" : "false";
+}
+std::string text_of(Duration value) {
+    return to_text(value);
+}
+std::string text_of(ByteSize value) {
+    return to_text(value);
+}
+std::string text_of(const TextList& value) {
+    std::vector<std::string> parts;
+    std::transform(value.begin(), value.end(), std::back_inserter(parts), quoted);
+    return "[" + join(parts, ", ") + "]";
+}
+
+// The *.toml of a directory by name; none if it is not there.
+Result<std::vector<fs::path>> toml_files(const fs::path& directory) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    fs::directory_iterator entries(directory, error);
+    if (error == std::errc::no_such_file_or_directory) return files;
+    for (; !error && entries != fs::directory_iterator(); entries.increment(error))
+        if (entries->path().extension() == ".toml") files.push_back(entries->path());
+    if (error) return system_error("cannot read {}: {}", directory.string(), error.message());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+}  // namespace
+
+std::string_view type_name(SettingType type) {
+    switch (type) {
+        case SettingType::kText:
+            return "text";
+        case SettingType::kInteger:
+            return "integer";
+        case SettingType::kNumber:
+            return "number";
+        case SettingType::kBoolean:
+            return "boolean";
+        case SettingType::kDuration:
+            return "duration";
+        case SettingType::kSize:
+            return "size";
+        case SettingType::kTextList:
+            return "list of text";
+    }
+    return "unknown";
+}
+
+Result<SettingValue> parse_setting(const Setting& setting, std::string_view text) {
+    return with_context(parse_value(setting.type, text), setting.key);
+}
+
+std::string to_text(const SettingValue& value) {
+    return std::visit([](const auto& held) { return text_of(held); }, value);
+}
+
+std::string environment_name(std::string_view key) {
+    std::string name = "BELAY_";
+    for (char c : key) name += c == '.' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return name;
+}
+
+Configuration::Configuration(std::span<const Setting> settings) {
+    values_.reserve(settings.size());
+    for (const Setting& setting : settings) {
+        for (const ConfiguredValue& other : values_)
+            if (environment_name(other.setting.key) == environment_name(setting.key))
+                program_mistake("setting declared twice", setting.key);
+        Result<SettingValue> value = parse_setting(setting, setting.default_text);
+        if (!value) program_mistake("default of the wrong type", value.error().message());
+        values_.push_back({setting, std::move(*value), "default"});
+    }
+}
+
+const ConfiguredValue* Configuration::find(std::string_view key) const {
+    for (const ConfiguredValue& value : values_)
+        if (value.setting.key == key) return &value;
+    return nullptr;
+}
+
+ConfiguredValue* Configuration::find(std::string_view key) {
+    return const_cast<ConfiguredValue*>(std::as_const(*this).find(key));
+}
+
+template <typename Type>
+const Type& Configuration::get(std::string_view key) const {
+    const ConfiguredValue* value = find(key);
+    if (value == nullptr) program_mistake("setting that is not declared", key);
+    const Type* held = std::get_if<Type>(&value->value);
+    if (held == nullptr) program_mistake("setting read as another type than declared", key);
+    return *held;
+}
+template const std::string& Configuration::get(std::string_view) const;
+template const int64_t& Configuration::get(std::string_view) const;
+template const double& Configuration::get(std::string_view) const;
+template const bool& Configuration::get(std::string_view) const;
+template const Duration& Configuration::get(std::string_view) const;
+template const ByteSize& Configuration::get(std::string_view) const;
+template const TextList& Configuration::get(std::string_view) const;
+
+const std::string& Configuration::origin(std::string_view key) const {
+    const ConfiguredValue* value = find(key);
+    if (value == nullptr) program_mistake("setting that is not declared", key);
+    return value->origin;
+}
+
+Result<> Configuration::merge_toml(std::string_view text, const std::string& file) {
+    std::vector<Setting> settings;
+    for (const ConfiguredValue& value : values_) settings.push_back(value.setting);
+    BELAY_TRY(assignments, read_settings(settings, text, file));
+    for (TomlAssignment& assignment : assignments) {
+        ConfiguredValue* value = find(assignment.key);
+        value->value = std::move(assignment.value);
+        value->origin = fmt::format("{}:{}", file, assignment.line);
+    }
+    return {};
+}
+
+Result<> Configuration::merge_environment(const Environment& environment) {
+    std::vector<std::pair<ConfiguredValue*, SettingValue>> changes;
+    for (ConfiguredValue& value : values_) {
+        auto variable = environment.find(environment_name(value.setting.key));
+        if (variable == environment.end()) continue;
+        BELAY_TRY(parsed, with_context(parse_value(value.setting.type, variable->second),
+                                       "environment " + variable->first));
+        changes.emplace_back(&value, std::move(parsed));
+    }
+    for (auto& [value, parsed] : changes) {
+        value->value = std::move(parsed);
+        value->origin = "environment " + environment_name(value->setting.key);
+    }
+    return {};
+}
+
+Result<> Configuration::merge_flag(std::string_view key, std::span<const std::string> texts,
+                                   const std::string& flag) {
+    ConfiguredValue* value = find(key);
+    if (value == nullptr) program_mistake("flag of a setting that is not declared", key);
+    if (texts.empty()) return {};
+    if (value->setting.type == SettingType::kTextList) {
+        value->value = TextList(texts.begin(), texts.end());
+    } else {
+        BELAY_TRY(parsed, with_context(parse_value(value->setting.type, texts.back()), flag));
+        value->value = std::move(parsed);
+    }
+    value->origin = flag;
+    return {};
+}
+
+ConfigurationSources default_sources(const Environment& environment) {
+    auto value = [&](const char* name) {
+        auto variable = environment.find(name);
+        return variable == environment.end() ? std::string() : variable->second;
+    };
+    ConfigurationSources sources{.directories = {}, .environment = environment};
+    if (std::string own = value("BELAY_CONFIG_DIR"); !own.empty()) {
+        for (std::string_view directory : split(own, ':'))
+            if (!directory.empty()) sources.directories.emplace_back(directory);
+        return sources;
+    }
+    sources.directories.emplace_back("/etc/belay");
+    // A relative XDG_CONFIG_HOME is to be ignored (XDG Base Directory Specification 0.8).
+    fs::path home = value("XDG_CONFIG_HOME");
+    if (!home.is_absolute()) home = value("HOME").empty() ? fs::path() : fs::path(value("HOME")) / ".config";
+    if (!home.empty()) sources.directories.push_back(home / "belay");
+    return sources;
+}
+
+Result<Configuration> load_configuration(std::span<const Setting> settings,
+                                         const ConfigurationSources& sources) {
+    constexpr size_t kFileLimit = size_t{16} << 20;
+    Configuration configuration(settings);
+    for (const fs::path& directory : sources.directories) {
+        BELAY_TRY(files, toml_files(directory));
+        for (const fs::path& file : files) {
+            BELAY_TRY(text, read_file(file, kFileLimit));
+            BELAY_CHECK(configuration.merge_toml(text, file.string()));
+        }
+    }
+    BELAY_CHECK(configuration.merge_environment(sources.environment));
+    for (const SettingFlag& flag : sources.flags)
+        BELAY_CHECK(configuration.merge_flag(flag.key, flag.texts, flag.flag));
+    return configuration;
+}
+
+}  // namespace belay::core
