@@ -59,6 +59,18 @@ void Batch::set(size_t column, core::Time value) {
     columns_[column].present.back() = 1;
 }
 
+void Batch::append(const Batch& other) {
+    assert(table_ == other.table_);
+    auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        add(columns_[i].present, other.columns_[i].present);
+        add(columns_[i].integers, other.columns_[i].integers);
+        add(columns_[i].reals, other.columns_[i].reals);
+        add(columns_[i].texts, other.columns_[i].texts);
+    }
+    rows_ += other.rows_;
+}
+
 void Batch::clear() {
     rows_ = 0;
     for (ColumnValues& values : columns_) {

@@ -52,6 +52,9 @@ class Batch {
         if (value) set(column, *value);
     }
 
+    // Adds all rows of another batch of the same table.
+    void append(const Batch& other);
+
     const ColumnValues& values(size_t column) const { return columns_[column]; }
     ColumnValues& values(size_t column) { return columns_[column]; }
     // For decoders, which fill whole columns: every column must then hold `rows` values.

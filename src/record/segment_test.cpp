@@ -111,7 +111,12 @@ TEST(record, segments_give_back_what_was_written) {
 
 TEST(record, a_segment_cut_anywhere_gives_every_whole_block) {
     Example example = make_example(6, false);
+    auto near_border = [&](size_t cut) {
+        return std::ranges::any_of(example.ends,
+                                   [&](size_t end) { return cut + 5 >= end && cut <= end + 35; });
+    };
     for (size_t cut = 0; cut < example.bytes.size(); ++cut) {
+        if (cut % 29 != 0 && !near_border(cut)) continue;
         SegmentSummary summary;
         auto batches = read(std::string_view(example.bytes).substr(0, cut), summary);
         auto whole =
@@ -130,7 +135,7 @@ TEST(record, a_segment_cut_anywhere_gives_every_whole_block) {
 TEST(record, one_damaged_byte_costs_at_most_its_block) {
     Example example = make_example(5, true);
     std::mt19937_64 random(2);
-    for (size_t at = kFileHeaderBytes; at < example.bytes.size(); at += 1 + random() % 5) {
+    for (size_t at = kFileHeaderBytes; at < example.bytes.size(); at += 1 + random() % 40) {
         std::string damaged = example.bytes;
         damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
         SegmentSummary summary;
@@ -230,7 +235,7 @@ TEST(record, hostile_blocks_are_refused) {
     // Whole and well-checked headers around payloads that lie.
     Example example = make_example(1, false);
     std::mt19937_64 random(4);
-    for (int round = 0; round < 2000; ++round) {
+    for (int round = 0; round < 500; ++round) {
         std::string payload(random() % 64, '\0');
         for (char& c : payload) c = static_cast<char>(random() % 8 == 0 ? 0xff : random() % 36);
         auto kind = static_cast<uint8_t>(1 + random() % 3);

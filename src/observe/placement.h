@@ -1,0 +1,30 @@
+// Where a recorder runs: the job, the node, and which of the node's tasks this is.
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+#include "record/manifest.h"
+
+#include <optional>
+#include <string>
+
+namespace belay::observe {
+
+struct Placement {
+    record::JobFacts job;
+    std::string node;
+    std::optional<int64_t> task;      // rank in the step; nothing outside Slurm
+    std::optional<std::string> step;  // "0", "batch" ...
+    bool samples_node = true;  // the first task of each node samples it, the others only their own output
+    bool first_of_job = true;  // the first task of the step begins the record
+    int64_t first_task = 0;    // lowest rank on this node
+    int64_t tasks_on_node = 1;
+    std::optional<int64_t> cpus;  // that the step may use on this node
+};
+
+// From Slurm's environment of a task, or of this machine alone if there is none. Asks slurmctld (bounded in
+// time, only from the first task) for the times of the job. Errors: kBadInput for variables that cannot be
+// Slurm's.
+core::Result<Placement> find_placement();
+
+}  // namespace belay::observe

@@ -1,0 +1,102 @@
+#include "observe/record_run.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+#include "core/text.h"
+#include "observe/placement.h"
+#include "observe/supervisor.h"
+#include "progress/pattern.h"
+#include "record/manifest.h"
+
+namespace belay::observe {
+
+using core::bad_input;
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+// How long the other tasks wait for the first to begin the record before they do it themselves.
+constexpr core::Duration kBeginTime = std::chrono::seconds(5);
+
+Result<> check_period(std::string_view name, core::Duration period) {
+    if (period >= std::chrono::milliseconds(10) && period <= std::chrono::hours(1)) return {};
+    return bad_input("the {} must be between 10 ms and 1 h, not {:g} s", name, core::to_seconds(period));
+}
+
+std::map<std::string, std::string> software_facts() {
+    std::map<std::string, std::string> facts{{"belay", BELAY_VERSION}};
+    utsname system{};
+    if (uname(&system) == 0) facts["kernel"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
+    if (auto text = core::read_file("/etc/os-release")) {
+        for (std::string_view line : core::split(*text, '\n')) {
+            constexpr std::string_view kKey = "PRETTY_NAME=";
+            if (line.starts_with(kKey)) facts["os"] = std::string(line.substr(kKey.size() + 1, line.size() - kKey.size() - 2));
+        }
+    }
+    return facts;
+}
+
+void wait_for_first_task(const fs::path& record) {
+    core::Clock& clock = core::system_clock();
+    core::Duration give_up = clock.monotonic() + kBeginTime;
+    std::error_code ignored;
+    while (!fs::exists(record::manifest_path(record), ignored) && clock.monotonic() < give_up)
+        clock.sleep_until(clock.monotonic() + std::chrono::milliseconds(20));
+}
+
+Result<> begin(const RecordRunOptions& options, const Placement& placement, core::Time now) {
+    std::error_code ignored;
+    if (placement.first_of_job && fs::is_directory(options.record, ignored) && !fs::is_empty(options.record, ignored) &&
+        !fs::exists(record::manifest_path(options.record), ignored) && !fs::exists(record::segments_path(options.record)))
+        return bad_input("{} is not empty and no job record", options.record.string())
+            .hint("name a directory that does not exist yet");
+    if (!placement.first_of_job) wait_for_first_task(options.record);
+    record::Manifest manifest{.job = placement.job,
+                              .command = options.command,
+                              .created = now,
+                              .interval = options.interval,
+                              .flush = options.flush,
+                              .software = software_facts()};
+    if (!manifest.job.start) manifest.job.start = now;
+    return record::begin_record(options.record, manifest);
+}
+
+// Without a recorder nothing needs to stand between Slurm and the command.
+core::Error become(const std::vector<std::string>& command) {
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    execvp(arguments[0], arguments.data());
+    return core::errno_error(errno, fmt::format("cannot start {}", command[0])).error();
+}
+
+}  // namespace
+
+Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
+    BELAY_CHECK(check_period("interval", options.interval));
+    BELAY_CHECK(check_period("flush period", options.flush));
+    if (options.command.empty()) return bad_input("no command to run").hint("belay record run -o DIR -- COMMAND");
+    BELAY_CHECK(progress::compile_patterns(options.progress_patterns));
+    BELAY_TRY(placement, find_placement());
+    core::Time now = core::system_clock().now();
+    if (auto begun = begin(options, placement, now); !begun) {
+        if (begun.error().kind() == core::ErrorKind::kBadInput) return std::unexpected(std::move(begun.error()));
+        fmt::print(stderr, "belay: nothing is recorded: {}; the job goes on\n", begun.error().message());
+        return std::unexpected(become(options.command));
+    }
+    RecorderOptions recorder{.record = fs::absolute(options.record),
+                             .interval = options.interval,
+                             .flush = options.flush,
+                             .progress_patterns = options.progress_patterns,
+                             .command_name = fs::path(options.command[0]).filename().string(),
+                             .allocation_start = now};
+    return supervise(options.command, std::move(recorder), placement);
+}
+
+}  // namespace belay::observe

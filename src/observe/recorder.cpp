@@ -1,0 +1,220 @@
+#include "observe/recorder.h"
+
+#include "core/text.h"
+#include "observe/collect/collector.h"
+#include "observe/progress_rows.h"
+#include "observe/table_writer.h"
+#include "progress/reader.h"
+#include "record/tables/allocation.h"
+#include "record/tables/event.h"
+#include "record/tables/progress.h"
+
+#include <algorithm>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace belay::observe {
+
+using core::Result;
+using record::column;
+using record::kAllocation;
+using record::kEvent;
+
+namespace {
+
+// Node names come from Slurm or the kernel, but a file name must not depend on that.
+std::string file_name(const Placement& placement, core::Time now) {
+    std::string node = placement.node;
+    std::ranges::replace_if(node, [](char c) { return c == '/' || c == '\0'; }, '_');
+    std::string task = placement.task ? fmt::format("-t{}", *placement.task) : "";
+    return fmt::format("{}{}-{:x}-{}.seg", node, task, core::to_nanoseconds(now), getpid());
+}
+
+class Recorder {
+  public:
+    Recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link,
+             TableWriter writer, std::vector<progress::Pattern> patterns)
+        : options_(options),
+          placement_(placement),
+          link_(std::move(link)),
+          writer_(std::move(writer)),
+          standard_output_(patterns, progress_sink()),
+          standard_error_(patterns, progress_sink()) {
+        if (placement.samples_node) collectors_ = collect::make_collectors(collect_options());
+        batches_ = collect::make_batches(collectors_);
+    }
+
+    Result<> run() {
+        add_allocation(std::nullopt);
+        core::Duration next_sample = clock_.monotonic();
+        core::Duration next_flush = next_sample + options_.flush;
+        for (;;) {
+            core::Duration now = clock_.monotonic();
+            if (!collectors_.empty() && now >= next_sample) {
+                // A recorder that was stopped or starved owes every sample that came due meanwhile but takes
+                // one.
+                int64_t due = (now - next_sample) / options_.interval + 1;
+                sample(due);
+                next_sample += due * options_.interval;
+            }
+            if (now >= next_flush) {
+                BELAY_CHECK(writer_.flush());
+                next_flush = std::max(next_flush + options_.flush, now);
+            }
+            core::Duration wake = collectors_.empty() ? next_flush : std::min(next_sample, next_flush);
+            if (!wait_for_message(wake - clock_.monotonic())) break;
+        }
+        return finish();
+    }
+
+  private:
+    collect::CollectOptions collect_options() {
+        collect::CollectOptions options;
+        options.job.roots = {options_.supervisor};
+        options.job.step_of = options_.supervisor;
+        options.job.exclude = {options_.supervisor, getpid()};
+        options.on_event = [this](std::string_view kind, std::string_view severity,
+                                  std::string_view message) {
+            add_event(kind, severity, message, std::nullopt);
+        };
+        return options;
+    }
+
+    progress::EventHandler progress_sink() {
+        return [this](const progress::ProgressEvent& event) {
+            add_progress_row(writer_.rows(record::kProgress), event, clock_.now(), placement_.node,
+                             placement_.task);
+        };
+    }
+
+    void sample(int64_t due) {
+        core::Time now = clock_.now();
+        std::vector<const record::Table*> failed;
+        collect::collect_all(collectors_, {now, placement_.node}, batches_,
+                             [&](const record::Table& table, const core::Error& error) {
+                                 failed.push_back(&table);
+                                 report_failure(table, error);
+                             });
+        for (record::Batch& batch : batches_) {
+            bool taken = std::ranges::find(failed, &batch.table()) == failed.end();
+            writer_.count(batch.table(), now, due, taken ? 1 : 0);
+            writer_.rows(batch.table()).append(batch);
+            batch.clear();
+        }
+    }
+
+    // Once per table: a source that is not there stays away, and the coverage tells how long.
+    void report_failure(const record::Table& table, const core::Error& error) {
+        if (std::ranges::find(reported_, &table) != reported_.end()) return;
+        reported_.push_back(&table);
+        add_event("collector_failed", "warning", fmt::format("table {}: {}", table.name, error.message()),
+                  std::nullopt);
+    }
+
+    // False when the supervisor is gone.
+    bool wait_for_message(core::Duration timeout) {
+        pollfd waiting{.fd = link_.fd(), .events = POLLIN, .revents = 0};
+        timespec limit{.tv_sec = std::max<int64_t>(timeout.count(), 0) / 1'000'000'000,
+                       .tv_nsec = std::max<int64_t>(timeout.count(), 0) % 1'000'000'000};
+        if (ppoll(&waiting, 1, &limit, nullptr) <= 0) return true;
+        return link_.receive([this](LinkMessage kind, std::string_view payload) { handle(kind, payload); });
+    }
+
+    void handle(LinkMessage kind, std::string_view payload) {
+        switch (kind) {
+            case LinkMessage::kStandardOutput:
+                standard_output_.feed(payload);
+                break;
+            case LinkMessage::kStandardError:
+                standard_error_.feed(payload);
+                break;
+            case LinkMessage::kStarted:
+                add_event("task_start", "info",
+                          fmt::format("{} started as process {}", options_.command_name, payload),
+                          placement_.task);
+                break;
+            case LinkMessage::kEnded: {
+                core::ExitStatus status = decode_exit(payload).value_or(core::ExitStatus{.code = -1});
+                add_event("task_end", status.success() ? "info" : "critical",
+                          fmt::format("{} ended with {}", options_.command_name, status.describe()),
+                          placement_.task);
+                break;
+            }
+            case LinkMessage::kDropped:
+                add_event(
+                    "output_dropped", "warning",
+                    fmt::format("{} bytes of output came too fast to be searched for progress", payload),
+                    placement_.task);
+                break;
+        }
+    }
+
+    void add_event(std::string_view kind, std::string_view severity, std::string_view message,
+                   std::optional<int64_t> task) {
+        record::Batch& rows = writer_.rows(kEvent);
+        rows.add_row(clock_.now(), placement_.node);
+        rows.set(column(kEvent, "task"), task);
+        rows.set(column(kEvent, "kind"), kind);
+        rows.set(column(kEvent, "severity"), severity);
+        rows.set(column(kEvent, "message"), message);
+    }
+
+    void add_allocation(std::optional<core::Time> end) {
+        if (!placement_.samples_node) return;
+        record::Batch& rows = writer_.rows(kAllocation);
+        rows.add_row(clock_.now(), placement_.node);
+        rows.set(column(kAllocation, "job_id"), placement_.job.id);
+        rows.set(column(kAllocation, "step_id"), placement_.step);
+        rows.set(column(kAllocation, "restart"), placement_.job.restart);
+        rows.set(column(kAllocation, "first_task"), placement_.first_task);
+        rows.set(column(kAllocation, "tasks"), placement_.tasks_on_node);
+        rows.set(column(kAllocation, "cpus"), placement_.cpus);
+        rows.set(column(kAllocation, "t0"), options_.allocation_start);
+        rows.set(column(kAllocation, "t1"), end);
+    }
+
+    Result<> finish() {
+        standard_output_.finish();
+        standard_error_.finish();
+        if (!collectors_.empty())
+            sample(1);  // the end of the job counts too, also of one that was shorter than a tick
+        add_allocation(clock_.now());
+        return writer_.finish(clock_.now());
+    }
+
+    const RecorderOptions& options_;
+    const Placement& placement_;
+    LinkReceiver link_;
+    TableWriter writer_;
+    core::Clock& clock_ = core::system_clock();
+    progress::ProgressReader standard_output_;
+    progress::ProgressReader standard_error_;
+    std::vector<std::unique_ptr<collect::Collector>> collectors_;
+    std::vector<record::Batch> batches_;
+    std::vector<const record::Table*> reported_;
+};
+
+}  // namespace
+
+Result<> run_recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link) {
+    prctl(PR_SET_NAME, "belay-recorder");
+    core::Time now = core::system_clock().now();
+    record::Session session{.node = placement.node,
+                            .task = placement.task,
+                            .periodic = placement.samples_node,
+                            .start = now,
+                            .interval = options.interval,
+                            .flush = options.flush,
+                            .version = BELAY_VERSION};
+    BELAY_TRY(patterns, progress::compile_patterns(options.progress_patterns));
+    BELAY_TRY(segment, record::SegmentWriter::create(
+                           record::segments_path(options.record) / file_name(placement, now), session));
+    Recorder recorder(options, placement, std::move(link),
+                      TableWriter(std::move(segment), placement.node, options.interval), std::move(patterns));
+    return recorder.run();
+}
+
+}  // namespace belay::observe

@@ -1,0 +1,92 @@
+#include "observe/recorder_link.h"
+
+#include "core/text.h"
+
+#include <cerrno>
+#include <sys/socket.h>
+
+namespace belay::observe {
+
+namespace {
+
+// Fits the default socket buffer several times, and a pipe's worth of output in one message.
+constexpr size_t kPayloadBytes = size_t{32} << 10;
+
+}  // namespace
+
+void LinkSender::send(LinkMessage kind, std::string_view payload) {
+    if (!socket_) return;
+    bool is_output = kind == LinkMessage::kStandardOutput || kind == LinkMessage::kStandardError;
+    do {
+        std::string_view part = payload.substr(0, kPayloadBytes);
+        payload.remove_prefix(part.size());
+        if (is_output && backlog_bytes_ + part.size() > kBacklogBytes) {
+            dropped_ += part.size();
+            continue;
+        }
+        if (dropped_ > 0) {
+            enqueue(static_cast<char>(LinkMessage::kDropped) + std::to_string(dropped_));
+            dropped_ = 0;
+        }
+        enqueue(static_cast<char>(kind) + std::string(part));
+    } while (!payload.empty());
+    flush();
+}
+
+void LinkSender::enqueue(std::string message) {
+    backlog_bytes_ += message.size();
+    backlog_.push_back(std::move(message));
+}
+
+void LinkSender::flush() {
+    while (socket_ && !backlog_.empty()) {
+        const std::string& message = backlog_.front();
+        if (::send(socket_.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+            if (errno == EINTR) continue;
+            if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return;
+            socket_.reset();  // the recorder is gone
+            return;
+        }
+        backlog_bytes_ -= message.size();
+        backlog_.pop_front();
+    }
+}
+
+LinkReceiver::LinkReceiver(core::Descriptor socket)
+    : socket_(std::move(socket)), buffer_(kPayloadBytes + 1, '\0') {}
+
+bool LinkReceiver::receive(const Handler& handler) {
+    for (;;) {
+        ssize_t size = recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+        if (size > 0) {
+            handler(static_cast<LinkMessage>(buffer_[0]),
+                    std::string_view(buffer_).substr(1, static_cast<size_t>(size) - 1));
+        } else if (size == 0 || errno == ECONNRESET) {
+            return false;
+        } else if (errno != EINTR) {
+            return errno == EAGAIN || errno == EWOULDBLOCK;
+        }
+    }
+}
+
+core::Result<Link> make_link() {
+    int sockets[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+        return core::errno_error(errno, "cannot create the recorder's socket");
+    return Link{LinkSender(core::Descriptor(sockets[0])), LinkReceiver(core::Descriptor(sockets[1]))};
+}
+
+std::string encode_exit(const core::ExitStatus& status) {
+    return fmt::format("{} {}", status.code, status.signal);
+}
+
+std::optional<core::ExitStatus> decode_exit(std::string_view payload) {
+    auto words = core::split_words(payload);
+    if (words.size() != 2) return std::nullopt;
+    auto code = core::parse_number<int>(words[0]);
+    auto signal = core::parse_number<int>(words[1]);
+    if (!code || !signal) return std::nullopt;
+    return core::ExitStatus{.code = *code, .signal = *signal};
+}
+
+}  // namespace belay::observe

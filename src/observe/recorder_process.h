@@ -1,0 +1,44 @@
+// The recorder's process as its supervisor sees it: started, started again if it is killed, given up if it
+// fails.
+#pragma once
+
+#include "core/file.h"
+#include "observe/recorder.h"
+
+#include <string>
+
+namespace belay::observe {
+
+class RecorderProcess {
+  public:
+    RecorderProcess(RecorderOptions options, const Placement& placement);
+    RecorderProcess(const RecorderProcess&) = delete;
+    RecorderProcess& operator=(const RecorderProcess&) = delete;
+
+    // Forks the recorder. What goes wrong is reported on stderr.
+    void start();
+    // To be called often: sends what waits, starts a recorder that was killed again (after a pause that
+    // doubles up to a minute), gives up one that ended by itself.
+    void tend();
+    // No more messages; waits until the recorder has written everything, at most ten seconds.
+    void finish();
+
+    LinkSender& link() { return sender_; }
+    // Whether this process is the slurmstepd under which the supervisor runs.
+    bool is_slurmstepd(pid_t pid) const { return pid != 0 && pid == slurmstepd_; }
+
+  private:
+    bool has_ended(int& wait_status);
+
+    RecorderOptions options_;
+    const Placement& placement_;
+    LinkSender sender_;
+    pid_t pid_ = -1;  // -1: none is running
+    core::Descriptor pidfd_;
+    pid_t slurmstepd_ = 0;
+    core::Duration restart_at_ = core::Duration::max();  // monotonic; max: no restart is due
+    core::Duration pause_ = std::chrono::seconds(0);
+    core::Duration started_at_{};
+};
+
+}  // namespace belay::observe

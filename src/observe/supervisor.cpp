@@ -1,0 +1,163 @@
+#include "observe/supervisor.h"
+
+#include "core/text.h"
+#include "observe/recorder_process.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace belay::observe {
+
+using core::Descriptor;
+using core::Duration;
+using core::Result;
+
+namespace {
+
+constexpr size_t kPipeBytes = size_t{64} << 10;  // of a Linux pipe: what one read can give
+
+// What the task left in its pipes is read on after its end, but not for ever: a daemon that it started may
+// hold them.
+constexpr Duration kDrainTime = std::chrono::seconds(1);
+
+// Signals that ask a job for something. They are for the command, not for its supervisor.
+constexpr std::array kForwardedSignals = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
+
+// One of the task's output streams on its way to where the supervisor's own goes.
+struct Stream {
+    LinkMessage kind;
+    int destination;
+    Descriptor source;
+};
+
+Result<Descriptor> make_pipe(Stream& stream) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return core::errno_error(errno, "cannot create a pipe");
+    stream.source = Descriptor(ends[0]);
+    return Descriptor(ends[1]);
+}
+
+Result<Descriptor> block_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (int signal : kForwardedSignals) sigaddset(&signals, signal);
+    sigprocmask(SIG_BLOCK, &signals, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+    int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0) return core::errno_error(errno, "cannot receive signals");
+    return Descriptor(fd);
+}
+
+class Supervisor {
+  public:
+    Supervisor(core::Process task, RecorderProcess& recorder, Descriptor signals,
+               std::array<Stream, 2> streams)
+        : task_(std::move(task)),
+          recorder_(recorder),
+          signals_(std::move(signals)),
+          streams_(std::move(streams)) {}
+
+    Result<core::ExitStatus> run() {
+        std::optional<core::ExitStatus> status;
+        core::Clock& clock = core::system_clock();
+        Duration give_up = Duration::max();
+        while (!status || (is_open() && clock.monotonic() < give_up)) {
+            wait_for_something(status.has_value());
+            forward_signals();
+            for (Stream& stream : streams_) pass_on(stream);
+            recorder_.tend();
+            if (status) continue;
+            BELAY_TRY(ended, task_.wait_for(Duration::zero()));
+            if (ended) {
+                status = ended;
+                give_up = clock.monotonic() + kDrainTime;
+            }
+        }
+        return *status;
+    }
+
+  private:
+    bool is_open() const { return streams_[0].source || streams_[1].source; }
+
+    void wait_for_something(bool task_ended) {
+        std::array<pollfd, 5> waiting{{
+            {.fd = task_ended ? -1 : task_.pidfd(), .events = POLLIN, .revents = 0},
+            {.fd = signals_.get(), .events = POLLIN, .revents = 0},
+            {.fd = streams_[0].source.get(), .events = POLLIN, .revents = 0},
+            {.fd = streams_[1].source.get(), .events = POLLIN, .revents = 0},
+            {.fd = recorder_.link().fd(),
+             .events = static_cast<short>(recorder_.link().has_backlog() ? POLLOUT : 0),
+             .revents = 0},
+        }};
+        // The recorder's end shows as a hang-up of its socket; the timeout is for its restart, which waits a
+        // little.
+        constexpr int kTimeoutMilliseconds = 1000;
+        constexpr int kDrainMilliseconds = 50;
+        poll(waiting.data(), waiting.size(), task_ended ? kDrainMilliseconds : kTimeoutMilliseconds);
+        for (size_t i = 0; i < streams_.size(); ++i) readable_[i] = waiting[2 + i].revents != 0;
+    }
+
+    void forward_signals() {
+        signalfd_siginfo info{};
+        while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+            // A terminal and slurmstepd signal all processes of the job themselves; the command has got it
+            // already.
+            bool reached_task =
+                info.ssi_code == SI_KERNEL || recorder_.is_slurmstepd(static_cast<pid_t>(info.ssi_pid));
+            if (!reached_task) (void)task_.kill(static_cast<int>(info.ssi_signo));
+        }
+    }
+
+    void pass_on(Stream& stream) {
+        if (!stream.source || !readable_[&stream - streams_.data()]) return;
+        std::array<char, kPipeBytes> buffer;
+        ssize_t size = read(stream.source.get(), buffer.data(), buffer.size());
+        if (size < 0 && errno == EINTR) return;
+        if (size <= 0) {
+            stream.source.reset();
+            return;
+        }
+        std::string_view bytes(buffer.data(), static_cast<size_t>(size));
+        // If nobody reads the output any more, the task shall notice as it would without us: by SIGPIPE.
+        if (!core::write_all(stream.destination, bytes, "output")) stream.source.reset();
+        recorder_.link().send(stream.kind, bytes);
+    }
+
+    core::Process task_;
+    RecorderProcess& recorder_;
+    Descriptor signals_;
+    std::array<Stream, 2> streams_;
+    std::array<bool, 2> readable_{};
+};
+
+}  // namespace
+
+Result<core::ExitStatus> supervise(const std::vector<std::string>& command, RecorderOptions options,
+                                   const Placement& placement) {
+    BELAY_TRY(signals, block_signals());
+    RecorderProcess recorder(std::move(options), placement);
+    recorder.start();
+
+    std::array<Stream, 2> streams{Stream{LinkMessage::kStandardOutput, STDOUT_FILENO, {}},
+                                  Stream{LinkMessage::kStandardError, STDERR_FILENO, {}}};
+    BELAY_TRY(output, make_pipe(streams[0]));
+    BELAY_TRY(error, make_pipe(streams[1]));
+    BELAY_TRY(task, core::spawn({.argv = command, .stdout_fd = output.get(), .stderr_fd = error.get()}));
+    output.reset();
+    error.reset();
+    recorder.link().send(LinkMessage::kStarted, std::to_string(task.pid()));
+
+    Supervisor supervisor(std::move(task), recorder, std::move(signals), std::move(streams));
+    BELAY_TRY(status, supervisor.run());
+    recorder.link().send(LinkMessage::kEnded, encode_exit(status));
+    recorder.finish();
+    return status;
+}
+
+}  // namespace belay::observe

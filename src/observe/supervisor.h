@@ -1,0 +1,20 @@
+// The supervisor of one task: runs its command under a recorder. It is what Slurm (or a shell) sees as the
+// task: output, signals and exit status pass through it unchanged. The recorder is a process beside it, so
+// that nothing that happens to recording, from a full disk to `kill -9`, reaches the job.
+#pragma once
+
+#include "core/error.h"
+#include "core/process.h"
+#include "observe/recorder.h"
+
+#include <string>
+#include <vector>
+
+namespace belay::observe {
+
+// Runs the command to its end. Errors: kSystem if it cannot be started ("not found in PATH"). A recorder that
+// fails is reported on stderr and the command goes on.
+core::Result<core::ExitStatus> supervise(const std::vector<std::string>& command, RecorderOptions options,
+                                         const Placement& placement);
+
+}  // namespace belay::observe

@@ -1,0 +1,48 @@
+#include "observe/table_writer.h"
+
+#include "record/tables/coverage.h"
+
+namespace belay::observe {
+
+using record::column;
+using record::kCoverage;
+
+record::Batch& TableWriter::rows(const record::Table& table) {
+    return batches_.try_emplace(&table, table).first->second;
+}
+
+void TableWriter::count(const record::Table& table, core::Time at, int64_t due, int64_t taken) {
+    auto [entry, is_new] = counts_.try_emplace(&table, Count{.start = at - interval_, .end = at});
+    entry->second.end = at;
+    entry->second.due += due;
+    entry->second.taken += taken;
+}
+
+core::Result<> TableWriter::flush() {
+    for (auto& [table, batch] : batches_) {
+        BELAY_CHECK(segment_.append(batch));
+        batch.clear();
+    }
+    // Counts come after the samples that they count: a recorder killed in between has counted too little,
+    // never too much.
+    record::Batch coverage(kCoverage);
+    for (auto& [table, count] : counts_) {
+        if (count.due == 0) continue;
+        coverage.add_row(count.end, node_);
+        coverage.set(column(kCoverage, "table_name"), table->name);
+        coverage.set(column(kCoverage, "start"), count.start);
+        coverage.set(column(kCoverage, "interval_seconds"), core::to_seconds(interval_));
+        coverage.set(column(kCoverage, "expected"), count.due);
+        coverage.set(column(kCoverage, "received"), count.taken);
+    }
+    BELAY_CHECK(segment_.append(coverage));
+    for (auto& [table, count] : counts_) count = {.start = count.end, .end = count.end};
+    return {};
+}
+
+core::Result<> TableWriter::finish(core::Time at) {
+    BELAY_CHECK(flush());
+    return segment_.finish(at);
+}
+
+}  // namespace belay::observe
