@@ -1,5 +1,9 @@
 #include "observe/collect/collector.h"
 
+#include "observe/collect/filesystem.h"
+#include "observe/collect/host.h"
+#include "observe/collect/network.h"
+#include "observe/collect/process.h"
 #include "record/tables/host.h"
 
 #include <ctime>
@@ -8,14 +12,25 @@ namespace belay::observe::collect {
 
 namespace {
 
-// Children that were asked something are not counted: they only wait.
-double cpu_seconds() {
+// CPU time spent so far by this thread and the helpers of the collectors.
+double cpu_seconds(std::span<const std::unique_ptr<Collector>> collectors) {
     timespec spent{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
+    double seconds = static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
+    for (const std::unique_ptr<Collector>& collector : collectors) seconds += collector->helper_cpu_seconds();
+    return seconds;
 }
 
 }  // namespace
+
+std::vector<std::unique_ptr<Collector>> make_collectors(const CollectOptions& options) {
+    std::vector<std::unique_ptr<Collector>> collectors;
+    collectors.push_back(make_host_collector(options));
+    collectors.push_back(make_network_collector(options));
+    collectors.push_back(make_filesystem_collector(options));
+    collectors.push_back(make_process_collector(options));
+    return collectors;
+}
 
 std::vector<record::Batch> make_batches(std::span<const std::unique_ptr<Collector>> collectors) {
     std::vector<record::Batch> batches;
@@ -26,7 +41,7 @@ std::vector<record::Batch> make_batches(std::span<const std::unique_ptr<Collecto
 
 void collect_all(std::span<const std::unique_ptr<Collector>> collectors, const Sample& sample,
                  std::span<record::Batch> rows, const ErrorSink& on_error) {
-    double start = cpu_seconds();
+    double start = cpu_seconds(collectors);
     record::Batch* host_rows = nullptr;
     for (size_t i = 0; i < collectors.size(); ++i) {
         core::Result<> result = collectors[i]->collect(sample, rows[i]);
@@ -34,7 +49,7 @@ void collect_all(std::span<const std::unique_ptr<Collector>> collectors, const S
         if (result && &rows[i].table() == &record::kHost) host_rows = &rows[i];
     }
     if (host_rows == nullptr || host_rows->empty()) return;
-    host_rows->set(record::column(record::kHost, "collection_seconds"), cpu_seconds() - start);
+    host_rows->set(record::column(record::kHost, "collection_seconds"), cpu_seconds(collectors) - start);
 }
 
 }  // namespace belay::observe::collect

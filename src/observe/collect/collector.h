@@ -40,6 +40,8 @@ class Collector {
     // Adds this tick's rows. What the kernel does not tell is null. Errors (kSystem) mean that the source as
     // a whole could not be read; `rows` then has no rows of this tick.
     virtual core::Result<> collect(const Sample& sample, record::Batch& rows) = 0;
+    // CPU time that processes helping this collector have spent since its start.
+    virtual double helper_cpu_seconds() const { return 0; }
 };
 
 // Told when something happened that belongs into the table `event`: its kind, severity (info, warning,
@@ -71,10 +73,14 @@ struct CollectOptions {
     core::Duration filesystem_deadline = std::chrono::milliseconds(250);
     core::Duration filesystem_retry = std::chrono::seconds(60);
     size_t mounts_limit = 64;
-    // Ticks between looks at carrier and speed of the network interfaces.
-    int link_every = 10;
+    // Ticks between looks at what seldom changes: carrier and speed of the network interfaces, the list of
+    // mounts.
+    int slow_every = 10;
     // Time until all processes of the node are looked at afresh.
     core::Duration process_refresh = std::chrono::seconds(60);
+    // When the node booted, for the start times of processes. Fixed, so that a process keeps its start time
+    // when the wall clock is adjusted. Default: the wall clock less the time since boot.
+    std::optional<core::Time> boot_time;
     // Asks for the size of a file system, in a child process. Tests put one here that never answers.
     std::function<int(const char*, struct statvfs*)> statvfs = ::statvfs;
 };
@@ -89,7 +95,7 @@ std::vector<record::Batch> make_batches(std::span<const std::unique_ptr<Collecto
 using ErrorSink = std::function<void(const record::Table& table, const core::Error& error)>;
 
 // One tick: runs every collector, `rows[i]` for `collectors[i]`. A failure is told to `on_error` and hides no
-// other collector. Puts the CPU time of the tick into the host row's collection_seconds.
+// other collector. Puts the CPU time of the tick, helpers included, into the host row's collection_seconds.
 void collect_all(std::span<const std::unique_ptr<Collector>> collectors, const Sample& sample,
                  std::span<record::Batch> rows, const ErrorSink& on_error);
 

@@ -1,0 +1,133 @@
+#include "observe/collect/job_processes.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace belay::observe::collect {
+
+namespace {
+
+constexpr std::string_view kStepDaemon = "slurmstepd";
+constexpr std::string_view kTaskVariable = "SLURM_PROCID";
+constexpr int kDeepestAncestry = 1000;
+
+}  // namespace
+
+JobProcesses::JobProcesses(const std::filesystem::path& proc, JobSelection selection, core::Duration refresh)
+    : files_(proc), selection_(std::move(selection)), refresh_(refresh) {
+    for (pid_t pid : selection_.roots) roots_.push_back({pid, {}});
+    for (pid_t pid : selection_.exclude) excluded_.push_back({pid, {}});
+}
+
+core::Result<> JobProcesses::look(core::Time now) {
+    BELAY_CHECK(files_.list(pids_));
+    if (++looks_ == 1) {
+        if (selection_.exclude_own_executable) own_executable_ = files_.executable("self");
+        find_step();
+    }
+    bool afresh = !refreshed_ || now - *refreshed_ >= refresh_ || now < *refreshed_;
+    if (afresh) refreshed_ = now;
+    for (pid_t pid : pids_) look_at(pid, afresh);
+    for (pid_t pid : pids_) resolve(pid);
+    // Only now: a parent that has just ended still says that its children are in the job.
+    std::erase_if(known_, [this](const auto& entry) { return entry.second.last_look != looks_; });
+
+    members_.clear();
+    for (pid_t pid : pids_) {
+        auto found = known_.find(pid);
+        if (found == known_.end() || !found->second.in_job) continue;
+        Known& known = found->second;
+        identify(known, afresh);
+        if (is_left_out(known)) continue;
+        members_.push_back({known.stat, known.task});
+        members_.back().stat.command = known.command;
+    }
+    return {};
+}
+
+// The tasks of a step are the children of its slurmstepd, which is taken as a root that is left out itself.
+void JobProcesses::find_step() {
+    pid_t pid = selection_.step_of.value_or(0);
+    for (int i = 0; i < kDeepestAncestry && pid > 0; ++i) {
+        std::optional<procfs::PidStat> stat = files_.stat(pid);
+        if (!stat) return;
+        if (stat->command == kStepDaemon) {
+            roots_.push_back({pid, stat->start_ticks});
+            excluded_.push_back({pid, stat->start_ticks});
+            return;
+        }
+        pid = static_cast<pid_t>(stat->parent_pid);
+    }
+}
+
+// Of processes known to be none of the job's nothing is read until the next refresh.
+void JobProcesses::look_at(pid_t pid, bool afresh) {
+    auto found = known_.find(pid);
+    bool outsider = found != known_.end() && !found->second.in_job;
+    if (outsider && !afresh) {
+        found->second.last_look = looks_;
+        return;
+    }
+    if (std::optional<procfs::PidStat> stat = files_.stat(pid)) {
+        note(*stat);
+    } else if (files_.failure() == EACCES || files_.failure() == EPERM) {
+        known_[pid].last_look = looks_;  // hidden from us, so not ours
+    } else if (found != known_.end() && files_.failure() != ENOENT && files_.failure() != ESRCH) {
+        found->second.last_look = looks_;  // could not look: it may be there still
+    }
+}
+
+void JobProcesses::note(const procfs::PidStat& stat) {
+    Known& known = known_[static_cast<pid_t>(stat.pid)];
+    bool same = known.last_look != 0 && known.stat.start_ticks == stat.start_ticks;
+    if (!same) known = {};
+    if (!known.in_job) known.resolved = false;
+    known.renamed = !same || known.command != stat.command;
+    known.command = stat.command;
+    known.stat = stat;
+    known.last_look = looks_;
+}
+
+// In the job is a root, and whose parent is in the job; and who once was, whoever its parent is now.
+void JobProcesses::resolve(pid_t pid) {
+    std::vector<Known*> undecided;
+    bool in_job = false;
+    for (auto found = known_.find(pid); found != known_.end();) {
+        Known& known = found->second;
+        if (known.resolved) {
+            in_job = known.in_job;
+            break;
+        }
+        known.resolved = true;
+        undecided.push_back(&known);
+        in_job = std::ranges::any_of(roots_, [&](Named& root) { return root.is(known.stat); });
+        if (in_job) break;
+        found = known_.find(static_cast<pid_t>(known.stat.parent_pid));
+    }
+    for (Known* known : undecided) known->in_job = in_job;
+}
+
+// Executable and task are those of the program that runs: they are read again when it changes. A program of
+// ours is looked at every time, for it may be a supervisor's child that is about to become the job's program.
+void JobProcesses::identify(Known& known, bool afresh) {
+    pid_t pid = static_cast<pid_t>(known.stat.pid);
+    if (own_executable_ && (known.renamed || known.own_executable || afresh))
+        known.own_executable = files_.executable(pid) == own_executable_;
+    if (!known.renamed && (known.task || !afresh)) return;
+    known.task = files_.environment_number(pid, kTaskVariable);
+    auto parent = known_.find(static_cast<pid_t>(known.stat.parent_pid));
+    if (!known.task && parent != known_.end()) known.task = parent->second.task;
+}
+
+bool JobProcesses::is_left_out(const Known& known) {
+    return known.own_executable ||
+           std::ranges::any_of(excluded_, [&](Named& named) { return named.is(known.stat); });
+}
+
+bool JobProcesses::Named::is(const procfs::PidStat& stat) {
+    if (stat.pid != pid) return false;
+    if (!start_ticks) start_ticks = stat.start_ticks;
+    return start_ticks == stat.start_ticks;
+}
+
+}  // namespace belay::observe::collect

@@ -1,0 +1,238 @@
+#include "observe/collect/mount_probe.h"
+
+#include "observe/collect/procfs/pid_stat.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <fcntl.h>
+#include <new>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace belay::observe::collect {
+
+namespace {
+
+constexpr int kChildSocket = 3;
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+constexpr auto kPatienceAtEnd = std::chrono::milliseconds(100);
+
+// Both sides read the same clock.
+core::Duration monotonic_now() {
+    return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+int64_t own_cpu_nanoseconds() {
+    timespec spent{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    return spent.tv_sec * 1'000'000'000 + spent.tv_nsec;
+}
+
+// In the child: leaves it with /dev/null as 0, 1 and 2 and the socket as 3. A pipe of the job kept open here
+// would keep whoever reads it waiting.
+void drop_descriptors(int socket) {
+    int kept = fcntl(socket, F_DUPFD, kChildSocket);
+    int null = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd < kChildSocket; ++fd)
+        if (dup2(null, fd) < 0) close(fd);
+    if (kept != kChildSocket) dup2(kept, kChildSocket);
+    if (close_range(kChildSocket + 1, ~0U, 0) == 0) return;
+    rlimit limit{};  // Linux before 5.9
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (rlim_t fd = kChildSocket + 1; fd < std::min<rlim_t>(limit.rlim_cur, 1 << 16); ++fd)
+        close(static_cast<int>(fd));
+}
+
+// In the child: nothing but SIGKILL and the end of the socket shall end it, and none of the parent's handlers
+// run.
+void drop_signal_handlers() {
+    for (int number = 1; number < NSIG; ++number)
+        signal(number, std::ranges::find(kFaults, number) != std::end(kFaults) ? SIG_DFL : SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// Whether the process only waits for a CPU: on a crowded node that is no fault of the file system.
+bool is_runnable(pid_t pid) {
+    core::Result<std::string> text = core::read_file(fmt::format("/proc/{}/stat", pid));
+    if (!text) return false;
+    std::optional<procfs::PidStat> stat = procfs::parse_pid_stat(*text);
+    return stat && stat->state == 'R';
+}
+
+}  // namespace
+
+struct MountProbe::Slot {
+    std::atomic<int64_t> started_nanoseconds;  // 0: not yet
+    std::atomic<bool> done;                    // set last; then the two below are valid
+    int error;
+    struct statvfs size;
+};
+
+// In front of as many slots as there are paths.
+struct MountProbe::Shared {
+    size_t mapped_bytes;
+    std::atomic<int64_t> cpu_nanoseconds;
+
+    Slot& slot(size_t i) { return reinterpret_cast<Slot*>(this + 1)[i]; }
+};
+
+void MountProbe::Unmap::operator()(Shared* shared) const {
+    munmap(shared, shared->mapped_bytes);
+}
+
+MountProbe::MountProbe(Statvfs statvfs, core::Duration deadline)
+    : statvfs_(std::move(statvfs)), deadline_(deadline) {}
+
+MountProbe::~MountProbe() {
+    replace(nullptr);
+    core::Duration end = monotonic_now() + kPatienceAtEnd;
+    for (reap(); !stuck_.empty() && monotonic_now() < end; reap()) {
+        timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
+        nanosleep(&pause, nullptr);
+    }
+}
+
+std::vector<MountProbe::Answer> MountProbe::ask(std::span<const std::string> paths) {
+    reap();
+    if (paths.empty()) return {};
+    if (!start(paths)) return std::vector<Answer>(paths.size());
+    for (size_t i = 0; i < paths.size(); ++i) {
+        shared_->slot(i).done = false;
+        shared_->slot(i).started_nanoseconds = 0;
+    }
+    char go = 1;
+    bool sent = send(socket_.get(), &go, 1, MSG_NOSIGNAL) == 1;
+    bool complete = sent && wait_for_answers(monotonic_now() + deadline_);
+    std::vector<Answer> answers = take_answers(paths.size(), complete);
+    if (complete) return answers;
+    auto silent = std::ranges::find(answers, Outcome::kSilent, &Answer::outcome);
+    replace(silent == answers.end() ? nullptr : &paths_[static_cast<size_t>(silent - answers.begin())]);
+    return answers;
+}
+
+bool MountProbe::is_stuck(const std::string& path) {
+    reap();
+    return std::ranges::find(stuck_, path, &Stuck::path) != stuck_.end();
+}
+
+double MountProbe::cpu_seconds() const {
+    double current = shared_ ? static_cast<double>(shared_->cpu_nanoseconds) * 1e-9 : 0;
+    return ended_children_cpu_seconds_ + current;
+}
+
+// Makes sure that a child runs which knows these paths.
+core::Result<> MountProbe::start(std::span<const std::string> paths) {
+    if (child_ >= 0 && std::ranges::equal(paths, paths_)) return {};
+    replace(nullptr);
+    size_t bytes = sizeof(Shared) + paths.size() * sizeof(Slot);
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return core::errno_error(errno, "cannot map memory");
+    // Zero bytes are what the atomics start as.
+    shared_.reset(static_cast<Shared*>(memory));
+    shared_->mapped_bytes = bytes;
+    paths_.assign(paths.begin(), paths.end());
+
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return core::errno_error(errno, "cannot make a socket");
+    socket_ = core::Descriptor(ends[0]);
+    core::Descriptor child_end(ends[1]);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child == 0) serve(child_end.get(), parent);
+    int reason = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (child < 0) {
+        socket_.reset();
+        return core::errno_error(reason, "cannot fork");
+    }
+    child_ = child;
+    return {};
+}
+
+// The child. It was forked from a process that may have threads: only async-signal-safe calls.
+void MountProbe::serve(int socket, pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
+    prctl(PR_SET_NAME, "belay-statvfs");
+    drop_descriptors(socket);
+    drop_signal_handlers();
+    if (chdir("/") != 0) _exit(1);
+    while (true) {
+        char byte = 0;
+        ssize_t got = recv(kChildSocket, &byte, 1, 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) _exit(0);
+        for (size_t i = 0; i < paths_.size(); ++i) {
+            Slot& slot = shared_->slot(i);
+            slot.started_nanoseconds = monotonic_now().count();
+            slot.error = statvfs_(paths_[i].c_str(), &slot.size) == 0 ? 0 : errno;
+            slot.done = true;
+        }
+        shared_->cpu_nanoseconds = own_cpu_nanoseconds();
+        if (send(kChildSocket, &byte, 1, MSG_NOSIGNAL) != 1) _exit(0);
+    }
+}
+
+// True if the child has answered for all paths; false at the time `until` or if it ended.
+bool MountProbe::wait_for_answers(core::Duration until) {
+    while (true) {
+        core::Duration left = std::max(until - monotonic_now(), core::Duration::zero());
+        auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+        pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+        int ready = poll(&entry, 1, static_cast<int>(milliseconds));
+        if (ready < 0 && errno == EINTR) continue;
+        char byte = 0;
+        return ready > 0 && recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 1;
+    }
+}
+
+// A path is silent only if the child has been in its call for at least half the time and does not wait for a
+// CPU.
+std::vector<MountProbe::Answer> MountProbe::take_answers(size_t count, bool complete) {
+    std::vector<Answer> answers(count);
+    size_t i = 0;
+    for (; i < count && shared_->slot(i).done; ++i) {
+        const Slot& slot = shared_->slot(i);
+        answers[i].outcome = slot.error == 0 ? Outcome::kAnswered : Outcome::kFailed;
+        answers[i].error = slot.error;
+        if (slot.error == 0) answers[i].size = slot.size;
+    }
+    if (complete || i == count) return answers;
+    core::Duration started(shared_->slot(i).started_nanoseconds.load());
+    bool long_ago = started.count() != 0 && monotonic_now() - started >= deadline_ / 2;
+    if (long_ago && !is_runnable(child_)) answers[i].outcome = Outcome::kSilent;
+    return answers;
+}
+
+// Gets rid of the child; the next ask() starts another.
+void MountProbe::replace(const std::string* silent_path) {
+    if (child_ < 0) return;
+    socket_.reset();
+    kill(child_, SIGKILL);
+    stuck_.push_back({child_, silent_path != nullptr ? *silent_path : std::string()});
+    ended_children_cpu_seconds_ = cpu_seconds();
+    shared_.reset();
+    child_ = -1;
+    reap();
+}
+
+void MountProbe::reap() {
+    std::erase_if(stuck_, [](const Stuck& stuck) { return waitpid(stuck.pid, nullptr, WNOHANG) != 0; });
+}
+
+}  // namespace belay::observe::collect

@@ -1,0 +1,101 @@
+#include "observe/collect/process.h"
+
+#include "core/utf8.h"
+#include "observe/collect/job_processes.h"
+#include "observe/collect/procfs/pid_io.h"
+#include "observe/collect/procfs/scan.h"
+#include "observe/collect/procfs/schedstat.h"
+#include "observe/collect/units.h"
+#include "record/tables/process.h"
+
+#include <ctime>
+#include <unistd.h>
+
+namespace belay::observe::collect {
+
+namespace {
+
+using record::Batch;
+using record::column;
+using record::kProcess;
+
+core::Time boot_time_by_clocks() {
+    timespec wall{}, since_boot{};
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &since_boot);
+    int64_t nanoseconds =
+        (wall.tv_sec - since_boot.tv_sec) * kNanoseconds + wall.tv_nsec - since_boot.tv_nsec;
+    return core::time_from_nanoseconds(nanoseconds);
+}
+
+class ProcessCollector : public Collector {
+  public:
+    explicit ProcessCollector(const CollectOptions& options)
+        : processes_(options.proc, options.job, options.process_refresh),
+          boot_time_(options.boot_time ? *options.boot_time : boot_time_by_clocks()) {}
+
+    const record::Table& table() const override { return kProcess; }
+
+    core::Result<> collect(const Sample& sample, Batch& rows) override {
+        BELAY_CHECK(processes_.look(sample.time));
+        for (const JobProcess& process : processes_.members()) {
+            rows.add_row(sample.time, sample.node);
+            set_identity(process, rows);
+            set_use(process.stat, rows);
+        }
+        return {};
+    }
+
+  private:
+    void set_identity(const JobProcess& process, Batch& rows) {
+        const procfs::PidStat& stat = process.stat;
+        rows.set(column(kProcess, "pid"), stat.pid);
+        rows.set(column(kProcess, "parent_pid"), stat.parent_pid);
+        rows.set(column(kProcess, "start_time"), start_time(stat.start_ticks));
+        rows.set(column(kProcess, "task"), process.task);
+        rows.set(column(kProcess, "command"), core::to_valid_utf8(stat.command));
+        rows.set(column(kProcess, "state"), std::string_view(&stat.state, 1));
+        rows.set(column(kProcess, "threads"), stat.threads);
+        rows.set(column(kProcess, "processor"), stat.processor);
+    }
+
+    void set_use(const procfs::PidStat& stat, Batch& rows) {
+        pid_t pid = static_cast<pid_t>(stat.pid);
+        rows.set(column(kProcess, "cpu_user_seconds_total"), seconds_of(stat.user_ticks, ticks_per_second_));
+        rows.set(column(kProcess, "cpu_system_seconds_total"),
+                 seconds_of(stat.system_ticks, ticks_per_second_));
+        rows.set(column(kProcess, "resident_bytes"), procfs::scaled(stat.resident_pages, page_bytes_));
+        rows.set(column(kProcess, "virtual_bytes"), stat.virtual_bytes);
+        rows.set(column(kProcess, "page_faults_major_total"), stat.page_faults_major);
+        std::optional<int64_t> run_delay = procfs::parse_run_delay(processes_.files().read(pid, "schedstat"));
+        rows.set(column(kProcess, "run_delay_seconds_total"), seconds_of(run_delay, kNanoseconds));
+        procfs::PidIo io = procfs::parse_pid_io(processes_.files().read(pid, "io"));
+        rows.set(column(kProcess, "read_bytes_total"), io.read_bytes);
+        rows.set(column(kProcess, "written_bytes_total"), io.written_bytes);
+        rows.set(column(kProcess, "read_characters_total"), io.read_characters);
+        rows.set(column(kProcess, "written_characters_total"), io.written_characters);
+    }
+
+    // In whole and broken seconds, so that no product can leave 64 bits for a start within 292 years of boot;
+    // nothing beyond.
+    std::optional<core::Time> start_time(int64_t ticks) const {
+        std::optional<int64_t> seconds = procfs::scaled(ticks / ticks_per_second_, kNanoseconds);
+        int64_t rest = ticks % ticks_per_second_ * kNanoseconds / ticks_per_second_;
+        std::optional<int64_t> since_epoch = sum(sum(seconds, rest), core::to_nanoseconds(boot_time_));
+        if (!since_epoch) return std::nullopt;
+        return core::time_from_nanoseconds(*since_epoch);
+    }
+
+    JobProcesses processes_;
+    core::Time boot_time_;
+    int64_t ticks_per_second_ = sysconf(_SC_CLK_TCK);
+    int64_t page_bytes_ = sysconf(_SC_PAGESIZE);
+};
+
+}  // namespace
+
+std::unique_ptr<Collector> make_process_collector(const CollectOptions& options) {
+    return std::make_unique<ProcessCollector>(options);
+}
+
+}  // namespace belay::observe::collect

@@ -1,0 +1,127 @@
+#include "observe/collect/process_files.h"
+
+#include "core/text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace belay::observe::collect {
+
+namespace {
+
+constexpr size_t kLongestNumber = 20;
+
+// "123/io", with a NUL behind it.
+struct RelativePath {
+    char text[64];
+
+    RelativePath(std::string_view pid, std::string_view name) {
+        *fmt::format_to_n(text, sizeof text - 1, "{}/{}", pid, name).out = '\0';
+    }
+    RelativePath(pid_t pid, std::string_view name) {
+        *fmt::format_to_n(text, sizeof text - 1, "{}/{}", pid, name).out = '\0';
+    }
+};
+
+// Finds the value of one variable in an environment that is fed piece by piece: entries "NAME=VALUE", each
+// with a NUL behind it.
+class VariableFinder {
+  public:
+    explicit VariableFinder(std::string_view variable) : wanted_(std::string(variable) + "=") {}
+
+    // True once the value is complete.
+    bool feed(std::string_view bytes) {
+        for (char byte : bytes) {
+            if (byte == '\0') {
+                if (matched_ == wanted_.size()) return true;
+                matched_ = 0;
+                differs_ = false;
+            } else if (matched_ == wanted_.size()) {
+                if (value_.size() <= kLongestNumber) value_ += byte;
+            } else if (!differs_ && byte == wanted_[matched_]) {
+                ++matched_;
+            } else {
+                differs_ = true;
+            }
+        }
+        return false;
+    }
+    std::string_view value() const { return value_; }
+
+  private:
+    std::string wanted_;
+    std::string value_;
+    size_t matched_ = 0;    // characters of the current entry that are as wanted
+    bool differs_ = false;  // the current entry is another variable
+};
+
+}  // namespace
+
+core::Result<> ProcessFiles::open() {
+    if (directory_) return {};
+    directory_.reset(opendir(path_.c_str()));
+    if (!directory_) return core::errno_error(errno, fmt::format("cannot open {}", path_.native()));
+    return {};
+}
+
+core::Result<> ProcessFiles::list(std::vector<pid_t>& pids) {
+    BELAY_CHECK(open());
+    pids.clear();
+    rewinddir(directory_.get());
+    errno = 0;
+    while (const dirent* entry = readdir(directory_.get()))
+        if (std::optional<pid_t> pid = core::parse_number<pid_t>(entry->d_name)) pids.push_back(*pid);
+    if (errno != 0) return core::errno_error(errno, fmt::format("cannot list {}", path_.native()));
+    std::ranges::sort(pids);
+    return {};
+}
+
+core::Descriptor ProcessFiles::open_at(pid_t pid, std::string_view name) const {
+    if (!directory_) return {};
+    return core::Descriptor(
+        openat(dirfd(directory_.get()), RelativePath(pid, name).text, O_RDONLY | O_CLOEXEC));
+}
+
+std::string_view ProcessFiles::read(pid_t pid, std::string_view name) {
+    failure_ = 0;
+    core::Descriptor fd = open_at(pid, name);
+    ssize_t length = fd ? ::read(fd.get(), buffer_, sizeof buffer_) : -1;
+    if (length < 0) failure_ = errno;
+    return length > 0 ? std::string_view(buffer_, static_cast<size_t>(length)) : std::string_view();
+}
+
+std::optional<procfs::PidStat> ProcessFiles::stat(pid_t pid) {
+    return procfs::parse_pid_stat(read(pid, "stat"));
+}
+
+std::optional<ProcessFiles::FileIdentity> ProcessFiles::executable(std::string_view pid) const {
+    struct ::stat status{};
+    if (!directory_ || fstatat(dirfd(directory_.get()), RelativePath(pid, "exe").text, &status, 0) != 0)
+        return std::nullopt;
+    return FileIdentity{status.st_dev, status.st_ino};
+}
+
+std::optional<ProcessFiles::FileIdentity> ProcessFiles::executable(pid_t pid) const {
+    return executable(std::to_string(pid));
+}
+
+std::optional<int64_t> ProcessFiles::environment_number(pid_t pid, std::string_view variable) const {
+    core::Descriptor fd = open_at(pid, "environ");
+    VariableFinder finder(variable);
+    char bytes[4096];
+    bool found = false;
+    ssize_t length = 0;
+    while (fd && !found && (length = ::read(fd.get(), bytes, sizeof bytes)) > 0)
+        found = finder.feed({bytes, static_cast<size_t>(length)});
+    explicit_bzero(bytes, sizeof bytes);
+    // An environment that was overwritten may lack its last NUL: then the value could be cut.
+    if (!found) return std::nullopt;
+    return core::parse_number<int64_t>(finder.value());
+}
+
+}  // namespace belay::observe::collect
