@@ -1,0 +1,118 @@
+#include "bench/parallel/rendezvous.h"
+
+#include "core/text.h"
+
+namespace belay::bench {
+
+using core::bad_input;
+using core::Environment;
+using core::Result;
+using core::system_error;
+
+namespace {
+
+constexpr std::string_view kLoopback = "127.0.0.1";
+// Below the range that Linux takes ports of outgoing connections from (ip_local_port_range, 32768 to 60999).
+constexpr uint32_t kFirstPort = 16384, kPorts = 16384;
+constexpr std::string_view kHint =
+    "set MASTER_ADDR to the address of the node of rank 0, or give --rendezvous file:PATH "
+    "with a path that all nodes see";
+
+std::string variable(const Environment& environment, const std::string& name) {
+    auto it = environment.find(name);
+    return it == environment.end() ? "" : it->second;
+}
+
+// What tells this start of this step from all others. srun's own port tells clusters on one machine apart.
+std::string step_name(const Environment& environment) {
+    std::string name;
+    for (const char* part : {"SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT",
+                             "SLURM_SRUN_COMM_PORT", "TORCHELASTIC_RUN_ID"})
+        if (std::string value = variable(environment, part); !value.empty()) name += "." + value;
+    return name;
+}
+
+uint32_t fnv1a(std::string_view text) {
+    uint32_t hash = 2166136261;
+    for (unsigned char byte : text) hash = (hash ^ byte) * 16777619;
+    return hash;
+}
+
+Result<uint16_t> find_port(const World& world, const Environment& environment) {
+    std::string text = variable(environment, "MASTER_PORT");
+    if (text.empty() && world.launcher == Launcher::kVariables)
+        return bad_input("MASTER_PORT is not set")
+            .hint("RANK and WORLD_SIZE want MASTER_ADDR and MASTER_PORT beside them");
+    if (text.empty()) return static_cast<uint16_t>(kFirstPort + fnv1a(step_name(environment)) % kPorts);
+    auto port = core::parse_number<uint16_t>(text);
+    if (!port || *port == 0) return bad_input("MASTER_PORT: \"{}\" is not a port from 1 to 65535", text);
+    return *port;
+}
+
+Result<std::string> resolved(const std::string& name, const AddressLookup& lookup, std::string_view what) {
+    auto addresses = lookup.resolve(name);
+    if (addresses.empty()) return system_error("{}: the name \"{}\" has no address", what, name).hint(kHint);
+    return addresses.front();
+}
+
+Result<std::string> address_of_first_node(const World& world, const Environment& environment,
+                                          const AddressLookup& lookup) {
+    if (world.nodes == 1) return std::string(kLoopback);
+    std::string nodes = variable(environment, "SLURM_STEP_NODELIST");
+    if (nodes.empty()) return bad_input("SLURM_STEP_NODELIST is not set").hint(kHint);
+    BELAY_TRY(first, core::with_context(lookup.first_node(nodes), "SLURM_STEP_NODELIST"));
+    if (auto addresses = lookup.resolve(first); !addresses.empty()) return addresses.front();
+    // A name that only Slurm knows.
+    if (auto address = lookup.node_address(first)) return resolved(*address, lookup, "NodeAddr of " + first);
+    return system_error(
+               "the address of {}, the node of rank 0, cannot be found: neither the name service nor "
+               "scontrol "
+               "knows it",
+               first)
+        .hint(kHint);
+}
+
+Result<std::string> find_address(const World& world, const Environment& environment,
+                                 const AddressLookup& lookup) {
+    if (std::string name = variable(environment, "MASTER_ADDR"); !name.empty())
+        return resolved(name, lookup, "MASTER_ADDR");
+    if (world.launcher == Launcher::kVariables)
+        return bad_input("MASTER_ADDR is not set")
+            .hint("RANK and WORLD_SIZE want MASTER_ADDR and MASTER_PORT beside them");
+    return address_of_first_node(world, environment, lookup);
+}
+
+Result<Rendezvous> by_file(const World& world, const Environment& environment, std::string_view path,
+                           const AddressLookup& lookup) {
+    if (path.empty()) return bad_input("--rendezvous file: has no path behind it");
+    Rendezvous rendezvous{.file = std::string(path) + step_name(environment)};
+    rendezvous.local_address = kLoopback;
+    if (world.nodes == 1) return rendezvous;
+    auto address = lookup.outside_address();
+    if (!address) return system_error("this node has no network interface that others could reach");
+    rendezvous.local_address = *address;
+    return rendezvous;
+}
+
+}  // namespace
+
+Result<Rendezvous> find_rendezvous(const World& world, const Environment& environment,
+                                   std::string_view choice, const AddressLookup& lookup) {
+    constexpr std::string_view kFile = "file:";
+    if (choice.starts_with(kFile)) return by_file(world, environment, choice.substr(kFile.size()), lookup);
+    if (!choice.empty() && choice != "tcp")
+        return bad_input("--rendezvous: \"{}\" is neither tcp nor file:PATH", choice);
+
+    Rendezvous rendezvous;
+    BELAY_TRY(address, find_address(world, environment, lookup));
+    BELAY_TRY(port, find_port(world, environment));
+    rendezvous.address = address;
+    rendezvous.port = port;
+    auto local_address = lookup.address_toward(address);
+    if (!local_address)
+        return system_error("no network interface of this node reaches {}, the node of rank 0", address);
+    rendezvous.local_address = *local_address;
+    return rendezvous;
+}
+
+}  // namespace belay::bench

@@ -1,0 +1,50 @@
+// Where the ranks of a run meet: a TCP store at rank 0, or a file that all of them see.
+#pragma once
+
+#include "bench/parallel/world.h"
+#include "core/error.h"
+#include "core/process.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::bench {
+
+struct Rendezvous {
+    std::string address;         // of rank 0, numeric; empty for a file
+    uint16_t port = 0;           // of the store at rank 0
+    std::filesystem::path file;  // where the ranks meet if it is not empty
+    std::string local_address;   // of this process, numeric, on the interface over which the others reach it
+};
+
+// How names become addresses. Injected, since tests have neither Slurm nor a name server.
+struct AddressLookup {
+    // The addresses that the system's resolver knows for a name; none if it knows none.
+    std::function<std::vector<std::string>(const std::string& name)> resolve;
+    // What Slurm's configuration says the address of a node is (NodeAddr), a name or numeric.
+    std::function<std::optional<std::string>(const std::string& node)> node_address;
+    // The first node of a Slurm node list such as "n[1-4]".
+    std::function<core::Result<std::string>(std::string_view nodes)> first_node;
+    // The address of this machine that is used to reach `address`, or nothing if there is no way to it.
+    std::function<std::optional<std::string>(const std::string& address)> address_toward;
+    // The address of the first interface that is up and not the loopback, if any.
+    std::function<std::optional<std::string>()> outside_address;
+};
+
+// The system's resolver, scontrol and interfaces.
+AddressLookup system_lookup();
+
+// `choice` is empty or "file:PATH". Otherwise the address is MASTER_ADDR, or that of the first node of the
+// step: from the resolver, or else from Slurm's configuration. The port is MASTER_PORT, or one derived from
+// what names the step. A file gets the step's name as a suffix, so that a restarted job does not read the
+// first one's. Errors: kBadInput for the choice and the variables; kSystem if no address can be found, with
+// what to set.
+core::Result<Rendezvous> find_rendezvous(const World& world, const core::Environment& environment,
+                                         std::string_view choice, const AddressLookup& lookup);
+
+}  // namespace belay::bench

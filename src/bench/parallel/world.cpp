@@ -1,0 +1,72 @@
+#include "bench/parallel/world.h"
+
+#include "core/text.h"
+
+namespace belay::bench {
+
+using core::bad_input;
+using core::Result;
+
+namespace {
+
+bool has(const core::Environment& environment, const std::string& name) {
+    auto it = environment.find(name);
+    return it != environment.end() && !it->second.empty();
+}
+
+Result<int> number_in(const core::Environment& environment, const std::string& name, int smallest) {
+    auto it = environment.find(name);
+    if (it == environment.end()) return bad_input("{} is not set", name);
+    auto number = core::parse_number<int>(it->second);
+    if (!number || *number < smallest)
+        return bad_input("{}: \"{}\" is not a whole number from {} on", name, it->second, smallest);
+    return *number;
+}
+
+Result<World> from_variables(const core::Environment& environment) {
+    World world{.launcher = Launcher::kVariables};
+    BELAY_TRY(rank, number_in(environment, "RANK", 0));
+    BELAY_TRY(size, number_in(environment, "WORLD_SIZE", 1));
+    world.rank = rank;
+    world.size = size;
+    world.local_size = size;
+    if (has(environment, "LOCAL_WORLD_SIZE")) {
+        BELAY_TRY(local_size, number_in(environment, "LOCAL_WORLD_SIZE", 1));
+        world.local_size = local_size;
+        world.nodes = (size + local_size - 1) / local_size;
+    }
+    return world;
+}
+
+// srun sets the SLURM_STEP_ variables for the tasks of a step (srun(1), OUTPUT ENVIRONMENT VARIABLES).
+Result<World> from_slurm(const core::Environment& environment) {
+    World world{.launcher = Launcher::kSlurm};
+    BELAY_TRY(rank, number_in(environment, "SLURM_PROCID", 0));
+    BELAY_TRY(size, number_in(environment, "SLURM_STEP_NUM_TASKS", 1));
+    world.rank = rank;
+    world.size = size;
+    if (has(environment, "SLURM_STEP_NUM_NODES")) {
+        BELAY_TRY(nodes, number_in(environment, "SLURM_STEP_NUM_NODES", 1));
+        world.nodes = nodes;
+    }
+    world.local_size = (size + world.nodes - 1) / world.nodes;
+    return world;
+}
+
+}  // namespace
+
+Result<World> world_from(const core::Environment& environment) {
+    World world;
+    if (has(environment, "RANK") || has(environment, "WORLD_SIZE")) {
+        BELAY_TRY(found, from_variables(environment));
+        world = found;
+    } else if (has(environment, "SLURM_PROCID") && has(environment, "SLURM_STEP_NUM_TASKS")) {
+        BELAY_TRY(found, from_slurm(environment));
+        world = found;
+    }
+    if (world.rank >= world.size)
+        return bad_input("rank {} does not exist in a run of {} processes", world.rank, world.size);
+    return world;
+}
+
+}  // namespace belay::bench
