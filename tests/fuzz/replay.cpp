@@ -1,4 +1,5 @@
-// Feeds every file of the folders on the command line to the fuzz target this is linked with, and the empty input.
+// Feeds the empty input and every file of the folders on the command line to the fuzz target this is linked
+// with.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
