@@ -73,38 +73,43 @@ show_failure() {
 
 # Prints the process ids of the cluster: those that carry its mark (daemons), those that run in one of its jobs, Slurm's
 # own commands that talk to it, step daemons (which overwrite their environment, so known by the files they hold open),
-# whatever lives in a node's network namespace, and all their descendants. Never this script or its ancestors.
+# whatever lives in a node's network namespace, and all their descendants. Never this script, the processes it works with,
+# or its ancestors. Fails if there are none.
 cluster_processes() {
-    local pid parent state command line found=() namespaces marked
-    declare -A parents=() commands=() chosen=() ours=()
-    while read -r pid parent state command; do
-        [[ $state == Z* ]] || { parents[$pid]=$parent && commands[$pid]=$command; }
-    done < <(ps -e -o pid=,ppid=,stat=,comm=)
+    local pid parent session state command line namespaces is_found
+    declare -A parents=() sessions=() commands=() chosen=() ours=()
+    while read -r pid parent session state command; do
+        [[ $state == Z* ]] || { parents[$pid]=$parent && sessions[$pid]=$session && commands[$pid]=$command; }
+    done < <(ps -e -o pid=,ppid=,sess=,stat=,comm=)
     for ((pid = $$; pid > 1; pid = ${parents[$pid]:-0})); do ours[$pid]=1; done
 
-    marked=$(grep -lzxE -e "BELAY_MINI_SLURM=$id|SLURM_CLUSTER_NAME=mini-$id" /proc/[0-9]*/environ 2>/dev/null)
-    for line in $marked; do pid=${line#/proc/} && chosen[${pid%%/*}]=1; done
+    for line in $(grep -lzxE -e "BELAY_MINI_SLURM=$id|SLURM_CLUSTER_NAME=mini-$id" /proc/[0-9]*/environ 2>/dev/null); do
+        pid=${line#/proc/} && chosen[${pid%%/*}]=1
+    done
     for line in $(grep -lzxF "SLURM_CONF=$dir/slurm.conf" /proc/[0-9]*/environ 2>/dev/null); do
         pid=${line#/proc/} && pid=${pid%%/*}
-        [[ ! ${commands[$pid]:-} =~ ^(srun|salloc|sbatch|sattach|squeue|sinfo|scontrol|scancel|slurm.*)$ ]] || chosen[$pid]=1
+        [[ ! ${commands[$pid]:-} =~ ^(s(run|alloc|batch|attach|queue|info|control|cancel)|slurm.*)$ ]] || chosen[$pid]=1
     done
     for pid in "${!commands[@]}"; do
         [[ ${commands[$pid]} != slurmstepd ]] || ! find "/proc/$pid/fd" -lname "$dir/*" 2>/dev/null | grep -q . ||
             chosen[$pid]=1
     done
-    namespaces=" $(cat "$dir"/run/netns 2>/dev/null | tr '\n' ' ')"
+    namespaces=" $(cat "$dir/run/netns" 2>/dev/null | tr '\n' ' ')"
     if [ "$namespaces" != " " ]; then
         while read -r pid line; do
             [[ $namespaces != *" $line "* ]] || chosen[$pid]=1
         done < <(find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/net' -printf '%P %l\n' 2>/dev/null | sed 's,/ns/net,,')
     fi
+
     for pid in "${!parents[@]}"; do
-        found=()
+        is_found=no
         for ((parent = pid; parent > 1; parent = ${parents[$parent]:-0})); do
-            [ -z "${ours[$parent]:-}" ] || continue 2
-            [ -z "${chosen[$parent]:-}" ] || found=("$pid")
+            [ -z "${ours[$parent]:-}" ] || break
+            [ -z "${chosen[$parent]:-}" ] || is_found=yes
         done
-        printf '%s\n' ${found[@]+"${found[@]}"}
+        # What this script runs to look around is in its session; daemons that it started (see launch) are not.
+        [ "$parent" != $$ ] || [ "${sessions[$pid]}" != "${sessions[$$]}" ] || continue
+        [ $is_found = no ] || echo "$pid"
     done | grep .
 }
 

@@ -1,0 +1,86 @@
+# For the tests that run on a private Slurm: cases, clusters that end with the test, and what must be gone afterwards.
+# shellcheck shell=bash
+
+source_directory=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
+mini_slurm=$source_directory/tests/cluster/mini-slurm
+# Short, and open to other users: sockets lie below it and an unprivileged user runs jobs.
+workspace=$(mktemp -d "${TMPDIR:-/tmp}/belay-XXXXXX")
+chmod 1777 "$workspace"
+failures=0
+
+clean_up() {
+    local file
+    for file in "$workspace"/*/cluster; do
+        [ ! -e "$file" ] || "$mini_slurm" stop --dir "$(dirname "$file")"
+    done
+    rm -rf "$workspace"
+}
+trap clean_up EXIT
+trap 'exit 1' INT TERM HUP
+
+start() { "$mini_slurm" start --dir "$workspace/$1" "${@:2}" 2>>"$workspace/start.log"; }
+stop() { "$mini_slurm" stop --dir "$workspace/$1"; }
+in_cluster() { timeout 60 "$mini_slurm" exec --dir "$workspace/$1" -- "${@:2}"; }
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
+
+# expect WHAT WANTED GOT
+expect() {
+    [ "$2" = "$3" ] && return 0
+    printf '  %s\n    wanted: %s\n    got:    %s\n' "$1" "${2//$'\n'/ | }" "${3//$'\n'/ | }"
+    case_failed=yes
+}
+expect_contains() {
+    [[ $3 == *"$2"* ]] && return 0
+    printf '  %s\n    wanted: …%s…\n    got:    %s\n' "$1" "$2" "${3//$'\n'/ | }"
+    case_failed=yes
+}
+
+# until_true WHAT CMD...: for what happens a moment later; fails the case after 20 seconds.
+until_true() {
+    local deadline=$((SECONDS + 20))
+    until "${@:2}"; do
+        [ $SECONDS -lt $deadline ] || { expect "$1" "within 20 s" "not yet" && return 1; }
+        sleep 0.1
+    done
+}
+
+# The processes that have anything to do with a cluster, found in another way than mini-slurm does: its directory in the
+# command line or the environment.
+processes_of() {
+    local process
+    for process in /proc/[0-9]*; do
+        [ "${process#/proc/}" != "$$" ] || continue
+        grep -qsaF "$workspace/$1/" "$process/cmdline" "$process/environ" && grep -qsv '^State:.Z' "$process/status" &&
+            echo "${process#/proc/}:$(tr '\0' ' ' <"$process/cmdline")"
+    done 2>/dev/null
+}
+
+network_namespaces() { find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/net' -printf '%l\n' 2>/dev/null | sort -u; }
+
+expect_nothing_left() {  # expect_nothing_left NAME [NAMESPACE...]
+    local name=$1 namespace left
+    expect "$name: processes" "" "$(processes_of "$name")"
+    expect "$name: directory" "" "$(ls -d "$workspace/$name" 2>/dev/null)"
+    expect "$name: mounts" "" "$(grep -F "$workspace/$name" /proc/self/mountinfo)"
+    expect "$name: shared memory" "" "$(find /dev/shm -newer "$workspace/start.log" -name '*slurm*' 2>/dev/null)"
+    for namespace in "${@:2}"; do
+        left=$(network_namespaces | grep -xF "$namespace")
+        expect "$name: network namespaces" "" "$left"
+    done
+}
+
+# run_cases: runs every function named case_*, in the order they are written.
+run_cases() {
+    local name
+    for name in $(grep -oE '^case_[a-z0-9_]+' "$0"); do
+        case_failed=no
+        "$name"
+        if [ "$case_failed" = no ]; then
+            echo "ok      ${name#case_} ($SECONDS s)"
+        else
+            echo "FAILED  ${name#case_}"
+            failures=$((failures + 1))
+        fi
+    done
+    [ $failures = 0 ] || { tail -n 30 "$workspace/start.log" && exit 1; }
+}
