@@ -1,0 +1,114 @@
+#include "report/format.h"
+
+#include "report/model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace belay::report {
+
+namespace {
+
+constexpr std::string_view kDash = "–";
+
+// Three significant digits.
+std::string three_digits(double value) {
+    double size = std::abs(value);
+    if (size < 0.9995) return fmt::format("{:.3g}", value);
+    if (size < 9.995) return fmt::format("{:.2f}", value);
+    if (size < 99.95) return fmt::format("{:.1f}", value);
+    return fmt::format("{:.0f}", value);
+}
+
+std::string scaled(double value, double step, std::span<const std::string_view> prefixes, std::string_view unit) {
+    size_t prefix = 0;
+    // 999.6 would be shown as 1000: it belongs to the next prefix.
+    while (prefix + 1 < prefixes.size() && std::abs(value) >= std::min(step, 999.5)) {
+        value /= step;
+        ++prefix;
+    }
+    if (prefix == 0) return fmt::format("{:.0f} {}", value, unit);
+    return fmt::format("{} {}{}", three_digits(value), prefixes[prefix], unit);
+}
+
+}  // namespace
+
+std::string format_quantity(double value, std::string_view unit) {
+    static constexpr std::array<std::string_view, 6> kDecimal = {"", "k", "M", "G", "T", "P"};
+    static constexpr std::array<std::string_view, 6> kBinary = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+    if (is_missing(value)) return std::string(kDash);
+    if (unit == "share") {
+        double percent = value * 100;
+        return fmt::format("{:.{}f} %", percent, percent > 0 && percent < 9.95 ? 1 : 0);
+    }
+    if (unit == "B") return scaled(value, 1024, kBinary, unit);
+    if (unit == "B/s") return scaled(value, 1000, kDecimal, unit);
+    if (unit == "s") return format_duration(value);
+    if (unit.empty()) return three_digits(value);
+    return fmt::format("{} {}", three_digits(value), unit);
+}
+
+std::string format_coverage(double share) {
+    if (is_missing(share)) return std::string(kDash);
+    return fmt::format("{:.1f} %", std::floor(share * 1000 + 1e-6) / 10);
+}
+
+std::string format_duration(double seconds) {
+    if (is_missing(seconds)) return std::string(kDash);
+    if (seconds < 9.95) return fmt::format("{:.2g} s", seconds);
+    auto whole = static_cast<int64_t>(std::llround(seconds));
+    auto parts = [whole](int64_t size, std::string_view name, int64_t small, std::string_view small_name) {
+        int64_t rest = whole % size / small;
+        std::string text = fmt::format("{} {}", whole / size, name);
+        return rest == 0 ? text : fmt::format("{} {} {}", text, rest, small_name);
+    };
+    if (whole < 60) return fmt::format("{} s", whole);
+    if (whole < 3600) return parts(60, "min", 1, "s");
+    return whole < 86400 ? parts(3600, "h", 60, "min") : parts(86400, "d", 3600, "h");
+}
+
+std::string format_elapsed(double seconds) {
+    auto whole = static_cast<int64_t>(std::floor(std::max(0.0, seconds)));
+    if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole % 3600 / 60, whole % 60);
+}
+
+std::string format_count(size_t count, std::string_view singular, std::string_view plural) {
+    if (count == 1) return fmt::format("1 {}", singular);
+    return plural.empty() ? fmt::format("{} {}s", count, singular) : fmt::format("{} {}", count, plural);
+}
+
+std::string sparkline(std::span<const double> values, size_t width, double top) {
+    static constexpr std::array<std::string_view, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    if (values.empty() || width == 0) return {};
+    size_t cells = std::min(width, values.size());
+    std::vector<double> means(cells, kMissing);
+    for (size_t cell = 0; cell < cells; ++cell) {
+        double sum = 0;
+        size_t count = 0;
+        for (size_t i = cell * values.size() / cells; i < (cell + 1) * values.size() / cells; ++i) {
+            if (is_missing(values[i])) continue;
+            sum += values[i];
+            ++count;
+        }
+        if (count > 0) means[cell] = sum / static_cast<double>(count);
+    }
+    if (!(top > 0))
+        for (double mean : means)
+            if (!is_missing(mean)) top = std::max(top, mean);
+    std::string line;
+    for (double mean : means) {
+        if (is_missing(mean)) {
+            line += ' ';
+            continue;
+        }
+        double share = top > 0 ? std::clamp(mean / top, 0.0, 1.0) : 0.0;
+        line += kBlocks[std::min<size_t>(7, static_cast<size_t>(share * 8))];
+    }
+    return line;
+}
+
+}  // namespace belay::report

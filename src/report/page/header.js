@@ -1,0 +1,85 @@
+// The top of the page: which job, how it went in words, and the key figures.
+const OUTCOMES = { completed: ["good", "✓ completed"], failed: ["bad", "✕ failed"], running: ["warning", "running"] };
+
+function outcomePill(job) {
+  const [tone, text] = OUTCOMES[job.outcome] ?? ["", "outcome unknown"];
+  const status = job.exit_status === null || job.outcome === "completed" ? "" : `, exit status ${job.exit_status}`;
+  return element("span", { class: `pill ${tone}` }, text + status);
+}
+
+// A line with a wash under it. Missing values break it.
+function sparkline(values) {
+  const present = values.filter((value) => value !== null);
+  if (present.length < 2) return null;
+  const top = Math.max(...present);
+  const bottom = Math.min(0, ...present);
+  const x = (i) => (i / (values.length - 1)) * 100;
+  const y = (value) => 27 - ((value - bottom) / (top - bottom || 1)) * 25;
+  let line = "";
+  let area = "";
+  let open = null;
+  values.forEach((value, i) => {
+    if (value === null) {
+      open = null;
+      return;
+    }
+    const point = `${x(i).toFixed(2)} ${y(value).toFixed(2)}`;
+    line += `${open === null ? "M" : "L"}${point}`;
+    if (open === null) open = i;
+    if (values[i + 1] === null || values[i + 1] === undefined) {
+      const run = values.slice(open, i + 1).map((v, j) => `L${x(open + j).toFixed(2)} ${y(v).toFixed(2)}`).join("");
+      area += `M${x(open).toFixed(2)} 28${run}L${x(i).toFixed(2)} 28Z`;
+    }
+  });
+  return svgElement("svg", { class: "spark", viewBox: "0 0 100 28", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svgElement("path", { class: "spark-area", d: area }), svgElement("path", { d: line }));
+}
+
+function figureTile(figure) {
+  const parts = figure.value.split(" ");
+  const [number, unit] = parts.length === 2 ? parts : [figure.value, ""];
+  const mark = { good: "✓ ", warning: "! ", bad: "✕ " }[figure.tone] ?? "";
+  return element("div", { class: `tile ${figure.tone}`, role: "group", "aria-label": `${figure.label}: ${figure.value}` },
+    element("div", { class: "tile-label" }, figure.label),
+    element("div", { class: "tile-value" }, number, unit ? element("span", { class: "unit" }, unit) : null),
+    element("div", { class: "tile-detail" }, mark + figure.detail), sparkline(figure.spark));
+}
+
+// A number and its unit stay on one line.
+function keptTogether(text) {
+  return text.replace(/(\d) (?=[a-z%])/gi, "$1\u00a0");
+}
+
+function makeHero(model) {
+  const { job } = model;
+  const where = [job.id && `job ${job.id}`, job.cluster && `on ${job.cluster}`, job.user && `by ${job.user}`,
+    job.account && `for ${job.account}`, job.restart > 0 && `restart ${job.restart}`].filter(Boolean).join(" ");
+  return element("div", { class: "hero" },
+    element("div", { class: "hero-words" },
+      element("div", { class: "hero-title" }, element("h1", {}, job.name || "Job"), outcomePill(job)),
+      element("p", { class: "where" }, where), element("p", { class: "lede" }, keptTogether(model.summary.join(" ")))),
+    factList(jobFacts(model)),
+    element("div", { class: "figures" }, model.figures.map(figureTile)));
+}
+
+// "nid001, nid002" or "nid001 … nid999 (999)"
+function nodeNames(nodes) {
+  const names = nodes.map((node) => node.name);
+  return names.length <= 8 ? names.join(", ") : `${names[0]} … ${names.at(-1)} (${names.length})`;
+}
+
+function jobFacts(model) {
+  const { job } = model;
+  const moment = (text) => (text === null ? DASH : formatMoment(Date.parse(text)));
+  const facts = [
+    { name: "Start", value: moment(job.start) },
+    { name: "End", value: moment(job.end) },
+    { name: "Duration", value: formatDuration(model.seconds) },
+    { name: "Nodes", value: nodeNames(model.nodes) },
+    { name: "Ranks", value: model.ranks || "" },
+    { name: "Exit status", value: job.exit_status ?? "" },
+    { name: "Command", value: job.command, mono: true },
+    { name: "Directory", value: job.directory, mono: true },
+  ];
+  return facts.filter((fact) => fact.value !== "");
+}

@@ -1,0 +1,20 @@
+// Made-up measurements that look like a real job's, always the same, for tests of everything after the queries.
+#pragma once
+
+#include "report/measurements.h"
+
+namespace belay::report {
+
+// Two nodes, four ranks, three minutes of CosmoFlow that reach the target 0.13; six seconds of nid002 are missing.
+Measurements synthetic_training();
+
+// As above, but every text in it tries to break out of where it stands.
+Measurements synthetic_hostile();
+
+// No training lines, no job processes, no pressure: what a node without PSI and a silent program give.
+Measurements synthetic_bare();
+
+// `nodes` nodes for an hour; one of them is slow, some have gaps.
+Measurements synthetic_large(size_t nodes);
+
+}  // namespace belay::report
