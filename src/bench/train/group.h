@@ -1,0 +1,56 @@
+// Collective operations over the ranks of a run. The library behind it (c10d with Gloo) stays in group.cpp.
+#pragma once
+
+#include "bench/parallel/rendezvous.h"
+#include "bench/parallel/world.h"
+#include "core/error.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace belay::bench {
+
+class Group {
+  public:
+    struct Options {
+        std::chrono::milliseconds timeout = std::chrono::minutes(5);  // for meeting, and for one operation
+        // A rank whose peer is gone waits so long before it reports: the peer's own error shall be read
+        // first, and srun
+        // --kill-on-bad-exit shall name the rank that failed.
+        std::chrono::milliseconds grace = std::chrono::seconds(5);
+    };
+
+    // Of one process: every operation is done at once.
+    Group();
+    // Waits for all ranks. Errors: kSystem, e.g. a port in use, a rank that never came.
+    static core::Result<Group> connect(const World& world, const Rendezvous& rendezvous,
+                                       const Options& options);
+    Group(Group&&) noexcept;
+    Group& operator=(Group&&) noexcept;
+    ~Group();
+
+    int rank() const;
+    int size() const;
+
+    // Every rank calls the same operations in the same order. Errors: kSystem "lost contact with another rank
+    // …", after the grace time.
+
+    // All ranks get what rank 0 has.
+    core::Result<> broadcast(std::span<float> values);
+    // All ranks get the element-wise sum, with the same bits on each.
+    core::Result<> sum(std::span<float> values);
+    core::Result<> sum(std::span<double> values);
+    // One value of every rank, by rank.
+    core::Result<std::vector<uint64_t>> gather(uint64_t value);
+    core::Result<> barrier();
+
+  private:
+    struct Connection;
+    explicit Group(std::unique_ptr<Connection> connection);
+    std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace belay::bench

@@ -1,0 +1,43 @@
+// A training run of CosmoFlow from the first log line to the last: the loop around network, data and group.
+#pragma once
+
+#include "bench/models/cosmoflow/profile.h"
+#include "bench/train/group.h"
+#include "bench/train/mllog_output.h"
+#include "core/error.h"
+#include "core/time.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace belay::bench::cosmoflow {
+
+struct RunOptions {
+    Profile profile;  // with its sizes, target and epochs as the person changed them
+    uint64_t seed = 1;
+    uint64_t data_seed = 1;
+    int threads = 1;
+    int64_t steps = 0;      // end after so many optimiser steps, without evaluation; 0: at the target
+    int64_t log_steps = 0;  // steps between two tracked_stats; 0: about a second
+    std::filesystem::path weights_out;  // all parameters as raw float32, from rank 0; empty: none
+    int64_t fail_at_step = 0;           // for tests: end with an error before this step; 0: never
+    int fail_rank = 0;                  // on this rank
+};
+
+struct Outcome {
+    bool target_reached = false;
+    int epochs = 0;                 // finished
+    double metric = 0;              // mean absolute error at the last evaluation; NaN if there was none
+    double seconds = 0;             // run_start to run_stop
+    double samples_per_second = 0;  // of training, over all ranks, evaluation left out
+    std::string weights_digest;     // the same on every rank
+};
+
+// Trains until the target is met, or for the epochs or steps given. `nodes` is for the log. Errors: kBadInput
+// if sizes do not fit (batch over ranks, samples into memory), kNegative if the loss is no longer a number,
+// kSystem if a rank is lost or the ranks' weights differ at the end.
+core::Result<Outcome> run_training(const RunOptions& options, Group& group, int nodes, MllogOutput& log,
+                                   const core::Clock& clock);
+
+}  // namespace belay::bench::cosmoflow
