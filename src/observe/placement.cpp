@@ -1,16 +1,15 @@
 #include "observe/placement.h"
 
-#include <pwd.h>
-#include <sched.h>
-#include <unistd.h>
+#include "core/process.h"
+#include "slurm/hostlist.h"
+#include "slurm/job.h"
 
 #include <array>
 #include <cerrno>
 #include <map>
-
-#include "core/process.h"
-#include "slurm/hostlist.h"
-#include "slurm/job.h"
+#include <pwd.h>
+#include <sched.h>
+#include <unistd.h>
 
 namespace belay::observe {
 
@@ -32,7 +31,8 @@ std::string user_name() {
     std::array<char, 4096> buffer;
     passwd entry{};
     passwd* found = nullptr;
-    if (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) return entry.pw_name;
+    if (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+        return entry.pw_name;
     return std::to_string(getuid());
 }
 
@@ -55,7 +55,8 @@ Placement alone() {
 }  // namespace
 
 Result<Placement> find_placement() {
-    BELAY_TRY(step, slurm::job_from_environment([](std::string_view name) { return core::environment_variable(std::string(name)); }));
+    BELAY_TRY(step, slurm::job_from_environment(
+                        [](std::string_view name) { return core::environment_variable(std::string(name)); }));
     if (!step) return alone();
     return alone();
 }

@@ -7,8 +7,8 @@ namespace belay::observe {
 using record::column;
 using record::kProgress;
 
-void add_progress_row(record::Batch& rows, const progress::ProgressEvent& event, core::Time now, std::string_view node,
-                      std::optional<int64_t> task) {
+void add_progress_row(record::Batch& rows, const progress::ProgressEvent& event, core::Time now,
+                      std::string_view node, std::optional<int64_t> task) {
     rows.add_row(event.time.value_or(now), node);
     rows.set(column(kProgress, "task"), task);
     rows.set(column(kProgress, "source"), event.source);

@@ -1,17 +1,16 @@
 #include "observe/record_run.h"
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <thread>
-
 #include "core/text.h"
 #include "observe/placement.h"
 #include "observe/supervisor.h"
 #include "progress/pattern.h"
 #include "record/manifest.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/utsname.h>
+#include <thread>
+#include <unistd.h>
 
 namespace belay::observe {
 
@@ -32,11 +31,13 @@ Result<> check_period(std::string_view name, core::Duration period) {
 std::map<std::string, std::string> software_facts() {
     std::map<std::string, std::string> facts{{"belay", BELAY_VERSION}};
     utsname system{};
-    if (uname(&system) == 0) facts["kernel"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
+    if (uname(&system) == 0)
+        facts["kernel"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
     if (auto text = core::read_file("/etc/os-release")) {
         for (std::string_view line : core::split(*text, '\n')) {
             constexpr std::string_view kKey = "PRETTY_NAME=";
-            if (line.starts_with(kKey)) facts["os"] = std::string(line.substr(kKey.size() + 1, line.size() - kKey.size() - 2));
+            if (line.starts_with(kKey))
+                facts["os"] = std::string(line.substr(kKey.size() + 1, line.size() - kKey.size() - 2));
         }
     }
     return facts;
@@ -52,8 +53,10 @@ void wait_for_first_task(const fs::path& record) {
 
 Result<> begin(const RecordRunOptions& options, const Placement& placement, core::Time now) {
     std::error_code ignored;
-    if (placement.first_of_job && fs::is_directory(options.record, ignored) && !fs::is_empty(options.record, ignored) &&
-        !fs::exists(record::manifest_path(options.record), ignored) && !fs::exists(record::segments_path(options.record)))
+    if (placement.first_of_job && fs::is_directory(options.record, ignored) &&
+        !fs::is_empty(options.record, ignored) &&
+        !fs::exists(record::manifest_path(options.record), ignored) &&
+        !fs::exists(record::segments_path(options.record)))
         return bad_input("{} is not empty and no job record", options.record.string())
             .hint("name a directory that does not exist yet");
     if (!placement.first_of_job) wait_for_first_task(options.record);
@@ -81,12 +84,14 @@ core::Error become(const std::vector<std::string>& command) {
 Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     BELAY_CHECK(check_period("interval", options.interval));
     BELAY_CHECK(check_period("flush period", options.flush));
-    if (options.command.empty()) return bad_input("no command to run").hint("belay record run -o DIR -- COMMAND");
+    if (options.command.empty())
+        return bad_input("no command to run").hint("belay record run -o DIR -- COMMAND");
     BELAY_CHECK(progress::compile_patterns(options.progress_patterns));
     BELAY_TRY(placement, find_placement());
     core::Time now = core::system_clock().now();
     if (auto begun = begin(options, placement, now); !begun) {
-        if (begun.error().kind() == core::ErrorKind::kBadInput) return std::unexpected(std::move(begun.error()));
+        if (begun.error().kind() == core::ErrorKind::kBadInput)
+            return std::unexpected(std::move(begun.error()));
         fmt::print(stderr, "belay: nothing is recorded: {}; the job goes on\n", begun.error().message());
         return std::unexpected(become(options.command));
     }

@@ -1,13 +1,13 @@
 // `belay record run`: one task's command under a recorder, in a record that all tasks of the job share.
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "core/error.h"
 #include "core/process.h"
 #include "core/time.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
 
 namespace belay::observe {
 
@@ -19,9 +19,10 @@ struct RecordRunOptions {
     std::vector<std::string> command;
 };
 
-// Runs the command to its end and returns how it ended. Where the record cannot be written (a full disk, no permission),
-// says so on stderr and becomes the command, unrecorded. Errors: kBadInput for options, patterns, or a directory that holds
-// something else, before the command is started; kSystem if it cannot be started.
+// Runs the command to its end and returns how it ended. Where the record cannot be written (a full disk, no
+// permission), says so on stderr and becomes the command, unrecorded. Errors: kBadInput for options,
+// patterns, or a directory that holds something else, before the command is started; kSystem if it cannot be
+// started.
 core::Result<core::ExitStatus> record_run(const RecordRunOptions& options);
 
 }  // namespace belay::observe

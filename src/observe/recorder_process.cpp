@@ -1,7 +1,5 @@
 #include "observe/recorder_process.h"
 
-#include "observe/ancestors.h"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -24,8 +24,6 @@ class RecorderProcess {
     void finish();
 
     LinkSender& link() { return sender_; }
-    // Whether this process is the slurmstepd under which the supervisor runs.
-    bool is_slurmstepd(pid_t pid) const { return pid != 0 && pid == slurmstepd_; }
 
   private:
     bool has_ended(int& wait_status);
@@ -35,7 +33,6 @@ class RecorderProcess {
     LinkSender sender_;
     pid_t pid_ = -1;  // -1: none is running
     core::Descriptor pidfd_;
-    pid_t slurmstepd_ = 0;
     core::Duration restart_at_ = core::Duration::max();  // monotonic; max: no restart is due
     core::Duration pause_ = std::chrono::seconds(0);
     core::Duration started_at_{};

@@ -54,6 +54,11 @@ Result<Descriptor> block_signals() {
     return Descriptor(fd);
 }
 
+bool is_slurmstepd(uint32_t pid) {
+    auto name = core::read_file(fmt::format("/proc/{}/comm", pid));
+    return name && core::trim(*name) == "slurmstepd";
+}
+
 class Supervisor {
   public:
     Supervisor(core::Process task, RecorderProcess& recorder, Descriptor signals,

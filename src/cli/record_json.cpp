@@ -1,0 +1,105 @@
+#include "cli/record_json.h"
+
+namespace belay::cli {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+    if (!value) return nullptr;
+    if constexpr (std::is_same_v<T, core::Time>)
+        return core::format_time(*value);
+    else
+        return *value;
+}
+
+Json text_or_null(const std::string& text) {
+    return text.empty() ? Json() : Json(text);
+}
+
+}  // namespace
+
+Json to_json(const record::Value& value) {
+    return std::visit(
+        [](const auto& inner) -> Json {
+            using T = std::decay_t<decltype(inner)>;
+            if constexpr (std::is_same_v<T, std::monostate>)
+                return nullptr;
+            else if constexpr (std::is_same_v<T, core::Time>)
+                return core::format_time(inner);
+            else
+                return inner;
+        },
+        value);
+}
+
+std::string to_text(const record::Value& value) {
+    Json json = to_json(value);
+    if (json.is_null()) return "";
+    return json.is_string() ? json.get<std::string>() : json.dump();
+}
+
+Json to_json(const record::QueryResult& result) {
+    Json rows = Json::array();
+    for (const auto& row : result.rows) {
+        Json row_json = Json::array();
+        for (const record::Value& value : row) row_json.push_back(to_json(value));
+        rows.push_back(std::move(row_json));
+    }
+    return {{"columns", result.columns}, {"rows", std::move(rows)}};
+}
+
+Json to_json(const record::RecordInfo& info) {
+    const record::JobFacts& job = info.manifest.job;
+    Json lost = Json::array();
+    for (const record::Lost& part : info.lost)
+        lost.push_back(
+            {{"file", part.file}, {"offset", part.offset}, {"bytes", part.bytes}, {"reason", part.reason}});
+    Json tables = Json::object();
+    for (const record::Table* table : record::tables()) {
+        const record::TableInfo& facts = info.tables.at(std::string(table->name));
+        tables[std::string(table->name)] = {{"rows", facts.rows},
+                                            {"start", or_null(facts.start)},
+                                            {"end", or_null(facts.end)},
+                                            {"coverage", or_null(facts.coverage)}};
+    }
+    return {{"schema", info.manifest.schema},
+            {"job",
+             {{"cluster", text_or_null(job.cluster)},
+              {"id", or_null(job.id)},
+              {"array_task", or_null(job.array_task)},
+              {"restart", job.restart},
+              {"submit", or_null(job.submit)},
+              {"account", text_or_null(job.account)},
+              {"name", text_or_null(job.name)},
+              {"user", text_or_null(job.user)},
+              {"nodes", job.nodes},
+              {"start", or_null(job.start)},
+              {"end", or_null(job.end)}}},
+            {"sealed", info.sealed},
+            {"coverage", or_null(info.coverage)},
+            {"being_written", info.being_written},
+            {"command", info.manifest.command},
+            {"software", info.manifest.software},
+            {"lost", std::move(lost)},
+            {"tables", std::move(tables)}};
+}
+
+Json schema_json() {
+    Json tables = Json::object();
+    for (const record::Table* table : record::tables()) {
+        Json columns = Json::array();
+        for (const record::Column& column : table->columns)
+            columns.push_back({{"name", std::string(column.name)},
+                               {"type", std::string(record::sql_type(column.type))},
+                               {"unit", text_or_null(std::string(column.unit))},
+                               {"doc", std::string(column.doc)}});
+        tables[std::string(table->name)] = {{"doc", std::string(table->doc)},
+                                            {"columns", std::move(columns)}};
+    }
+    return {{"tables", std::move(tables)}};
+}
+
+}  // namespace belay::cli

@@ -1,0 +1,82 @@
+// belay record run: one task's command under a recorder.
+#include "observe/record_run.h"
+
+#include "cli/commands.h"
+
+#include <csignal>
+#include <memory>
+#include <sys/resource.h>
+
+namespace belay::cli {
+
+namespace {
+
+// Ends as the command did, so that srun and the shell report what they would have reported of it.
+int end_like(const core::ExitStatus& status) {
+    if (status.signal != 0) {
+        rlimit no_core{.rlim_cur = 0, .rlim_max = 0};  // the command has left its own core file, if any
+        setrlimit(RLIMIT_CORE, &no_core);
+        std::signal(status.signal, SIG_DFL);
+        sigset_t signals;
+        sigemptyset(&signals);
+        sigaddset(&signals, status.signal);
+        sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+        raise(status.signal);
+    }
+    return status.shell_status();
+}
+
+}  // namespace
+
+void add_record_run(core::Application& application) {
+    auto command = application.add({
+        .name = "record run",
+        .summary = "run a command and record what it does",
+        .description = "Runs CMD and writes a job record into DIR while it runs: CPU, memory, pressure, "
+                       "network, file systems, the "
+                       "processes of the job, and the progress that CMD prints. Output, input, signals and "
+                       "exit status of CMD are what "
+                       "they would be without Belay, and nothing that happens to the recorder reaches it.\n\n"
+                       "Under srun every task runs this command with the same DIR, on a file system that all "
+                       "nodes share. The first "
+                       "task of each node samples the node; every task's own output is searched for "
+                       "progress. Without Slurm it "
+                       "records this machine.\n\n"
+                       "Progress is found in MLLOG lines, and in lines that match a --progress-pattern: a "
+                       "regular expression (RE2) with "
+                       "named groups such as step, loss, samples_per_second.",
+        .examples =
+            {{"srun -N2 belay record run -o $SCRATCH/record -- python train.py",
+              "record a step on two nodes"},
+             {"belay record run -o r --progress-pattern 'step (?P<step>\\d+) loss (?P<loss>\\S+)' -- ./train",
+              "read the program's own progress lines"}},
+        .exit_statuses = {{0, "CMD ended well; otherwise its own exit status, 128 + N if signal N ended it"},
+                          {2, "the command line or DIR is wrong; CMD was not started"},
+                          {3, "CMD could not be started"}},
+    });
+    struct Options {
+        std::string directory;
+        std::vector<std::string> command;
+    };
+    auto options = std::make_shared<Options>();
+    command.options()
+        .add_option("-o,--output", options->directory, "directory of the record; made if it does not exist")
+        ->required()
+        ->type_name("DIR");
+    command.setting("--interval", "record.interval");
+    command.setting("--flush", "record.flush");
+    command.setting("--progress-pattern", "record.progress_pattern");
+    command.passthrough("CMD", options->command, "the command to run, with its arguments");
+    command.run([options](const core::CommandContext& context) -> core::Result<int> {
+        BELAY_TRY(configuration, context.configuration());
+        BELAY_TRY(status, observe::record_run(
+                              {.record = options->directory,
+                               .interval = configuration.duration("record.interval"),
+                               .flush = configuration.duration("record.flush"),
+                               .progress_patterns = configuration.text_list("record.progress_pattern"),
+                               .command = options->command}));
+        return end_like(status);
+    });
+}
+
+}  // namespace belay::cli

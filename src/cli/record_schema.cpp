@@ -1,0 +1,51 @@
+// belay record schema: the tables of a record, from the declarations themselves.
+#include "cli/commands.h"
+#include "cli/record_json.h"
+#include "cli/text_table.h"
+
+#include <memory>
+
+namespace belay::cli {
+
+void add_record_schema(core::Application& application) {
+    auto command = application.add({
+        .name = "record schema",
+        .summary = "list the tables and columns of a record",
+        .description = "Every table with its columns, their types, units and meanings. --markdown prints the "
+                       "reference page.",
+        .examples = {{"belay record schema --json", "the same for a script"}},
+    });
+    struct Options {
+        bool json = false;
+        bool markdown = false;
+    };
+    auto options = std::make_shared<Options>();
+    command.json(options->json);
+    command.options().add_flag("--markdown", options->markdown, "as a Markdown page");
+    command.run([options](const core::CommandContext& context) -> core::Result<int> {
+        if (options->json) {
+            context.print_json(schema_json());
+            return 0;
+        }
+        if (options->markdown)
+            context.print("# Tables of the job record\n\nMade by `belay record schema --markdown`.\n");
+        for (const record::Table* table : record::tables()) {
+            std::vector<std::vector<std::string>> rows;
+            for (const record::Column& column : table->columns)
+                rows.push_back({std::string(column.name), std::string(record::sql_type(column.type)),
+                                std::string(column.unit), std::string(column.doc)});
+            if (!options->markdown) {
+                context.print("{}: {}\n\n{}\n", table->name, table->doc,
+                              render_table({"column", "type", "unit", "meaning"}, rows));
+                continue;
+            }
+            context.print("\n## {}\n\n{}.\n\n| column | type | unit | meaning |\n|---|---|---|---|\n",
+                          table->name, table->doc);
+            for (const auto& row : rows)
+                context.print("| `{}` | {} | {} | {} |\n", row[0], row[1], row[2], row[3]);
+        }
+        return 0;
+    });
+}
+
+}  // namespace belay::cli

@@ -1,0 +1,29 @@
+// belay record seal: the segments of a record become Parquet files.
+#include "cli/commands.h"
+#include "record/archive/archive.h"
+
+#include <memory>
+
+namespace belay::cli {
+
+void add_record_seal(core::Application& application) {
+    auto command = application.add({
+        .name = "record seal",
+        .summary = "close a record and turn it into Parquet files",
+        .description = "Turns what the recorders wrote into one Parquet file per table, in RECORD/tables, "
+                       "which pandas, polars, "
+                       "DuckDB or Spark open without Belay. Run it once, when the job has ended. A record "
+                       "that is sealed "
+                       "already stays as it is.",
+        .examples = {{"belay record seal $SCRATCH/record", "close the record of a job that has ended"}},
+    });
+    auto directory = std::make_shared<std::string>();
+    command.options().add_option("RECORD", *directory, "directory of the record")->required();
+    command.run([directory](const core::CommandContext& context) -> core::Result<int> {
+        BELAY_TRY(sealed, record::seal(*directory, core::system_clock().now()));
+        context.print("{} {}\n", *directory, sealed ? "is sealed" : "was sealed before");
+        return 0;
+    });
+}
+
+}  // namespace belay::cli
