@@ -123,6 +123,7 @@ TEST(core, config_syntax_error_has_position_and_caret) {
     EXPECT_THAT(shown, HasSubstr("    interval = \n"));
     EXPECT_THAT(complaint("[record\n"), HasSubstr("a.toml:1:"));
     EXPECT_THAT(complaint(std::string("x = \"\xff\"")), HasSubstr("a.toml:1:"));
+    EXPECT_THAT(complaint("[\u00e4]"), HasSubstr("a.toml:1:2"));
     EXPECT_THAT(complaint("[[[a]]]"), HasSubstr("a.toml:1:3"));
     EXPECT_THAT(complaint("[\x01]"), HasSubstr("a.toml:1:"));
     EXPECT_THAT(complaint(std::string(10'000, '[')), HasSubstr("a.toml:1:"));

@@ -1,0 +1,237 @@
+#include "core/command_model.h"
+
+#include "core/text.h"
+
+#include <algorithm>
+
+namespace belay::core {
+
+namespace {
+
+std::string help_hint(const CommandModel& command) {
+    return fmt::format("\"{} --help\" lists what there is", command.full_name);
+}
+
+Failure unknown(std::string_view what, std::string_view word, std::span<const std::string_view> known,
+                const CommandModel& command) {
+    auto meant = nearest(word, known);
+    return bad_input("unknown {} \"{}\"", what, word)
+        .hint(meant ? fmt::format("did you mean \"{}\"?", *meant) : help_hint(command));
+}
+
+Failure unknown_option(std::string_view name, const CommandModel& command) {
+    std::vector<std::string_view> known;
+    for (const OptionModel& option : command.options)
+        known.insert(known.end(), option.names.begin(), option.names.end());
+    return unknown("option", name, known, command);
+}
+
+Failure unknown_command(std::string_view word, const CommandModel& group) {
+    std::vector<std::string_view> known;
+    std::vector<std::string> names;
+    for (const CommandModel& command : group.subcommands) {
+        if (command.page.hidden) continue;
+        names.push_back(command.full_name.substr(group.full_name.size() + 1));
+    }
+    known.assign(names.begin(), names.end());
+    return unknown("command", word, known, group);
+}
+
+std::string long_name(const OptionModel& option) {
+    std::string name = option.names.back();
+    return option.value_name.empty() || !name.starts_with('-') ? name : name + " " + option.value_name;
+}
+
+// One walk over the words of one command line.
+class Walk {
+  public:
+    Walk(const CommandModel& program, std::span<const std::string> words) : words_(words) {
+        parsed_.command = &program;
+    }
+
+    Result<ParsedWords> run() {
+        while (at_ < words_.size() && !parsed_.help && !done_) {
+            const std::string& word = words_[at_++];
+            if (word == "--")
+                take_rest(word);
+            else if (word.starts_with("--"))
+                BELAY_CHECK(take_long(word));
+            else if (word.starts_with("-") && word.size() > 1)
+                BELAY_CHECK(take_short(word));
+            else
+                BELAY_CHECK(take_word(word));
+        }
+        if (!parsed_.help) BELAY_CHECK(check_complete());
+        return std::move(parsed_);
+    }
+
+  private:
+    const CommandModel& command() const { return *parsed_.command; }
+
+    Result<> take_word(const std::string& word) {
+        const CommandModel* next = arguments_ == 0 ? command().find_subcommand(word) : nullptr;
+        if (next == nullptr && command().is_group() && !command().runnable)
+            return unknown_command(word, command());
+        if (next == nullptr) return take_argument(word);
+        if (!parsed_.words.empty())
+            return bad_input("option \"{}\" stands before the command \"{}\"", parsed_.words.front(), word)
+                .hint("write options after the command");
+        parsed_.command = next;
+        return {};
+    }
+
+    // After "--" nothing is an option any more.
+    void take_rest(const std::string& mark) {
+        done_ = true;
+        auto rest = words_.subspan(at_);
+        if (!command().command.empty()) {
+            parsed_.rest.assign(rest.begin(), rest.end());
+        } else {
+            parsed_.words.push_back(mark);
+            parsed_.words.insert(parsed_.words.end(), rest.begin(), rest.end());
+            arguments_ += rest.size();
+        }
+    }
+
+    Result<> take_argument(const std::string& word) {
+        if (!command().command.empty()) {  // its first word; all that follows is its own
+            --at_;
+            take_rest("--");
+            return {};
+        }
+        ++arguments_;
+        parsed_.words.push_back(word);
+        return {};
+    }
+
+    Result<> take_long(const std::string& word) {
+        size_t equals = word.find('=');
+        std::string name = word.substr(0, equals);
+        const OptionModel* option = command().find_option(name);
+        if (option == nullptr) return unknown_option(name, command());
+        if (option->value_name.empty() && equals != std::string::npos)
+            return bad_input("option \"{}\" takes no value", name).hint(help_hint(command()));
+        parsed_.words.push_back(name);
+        // The value as a word of its own: CLI11 takes "--name=" for a name without value.
+        if (equals != std::string::npos) parsed_.words.push_back(word.substr(equals + 1));
+        if (name == "--help") parsed_.help = true;
+        return take_value(*option, name, equals != std::string::npos);
+    }
+
+    // "-o DIR", "-oDIR", and flags together as in "-vo DIR".
+    Result<> take_short(const std::string& word) {
+        for (size_t i = 1; i < word.size(); ++i) {
+            std::string name = {'-', word[i]};
+            const OptionModel* option = command().find_option(name);
+            if (option == nullptr) return unknown_option(i == 1 ? word : name, command());
+            if (name == "-h" && option->names.back() == "--help") parsed_.help = true;
+            if (option->value_name.empty()) {
+                parsed_.words.push_back(name);
+                continue;
+            }
+            parsed_.words.push_back(name);
+            bool attached = i + 1 < word.size();
+            if (attached) parsed_.words.push_back(word.substr(i + 1));
+            return take_value(*option, name, attached);
+        }
+        return {};
+    }
+
+    Result<> take_value(const OptionModel& option, std::string_view name, bool attached) {
+        seen_.push_back(&option);
+        if (option.value_name.empty() || attached) return {};
+        if (at_ == words_.size())
+            return bad_input("option \"{}\" needs a value: {}", name, option.value_name)
+                .hint(help_hint(command()));
+        parsed_.words.push_back(words_[at_++]);
+        return {};
+    }
+
+    Result<> check_complete() const {
+        if (!command().runnable)
+            return bad_input("\"{}\" needs a command", command().full_name).hint(help_hint(command()));
+        for (const OptionModel& option : command().options) {
+            if (option.required && std::find(seen_.begin(), seen_.end(), &option) == seen_.end())
+                return bad_input("missing option \"{}\": {}", long_name(option), option.meaning);
+        }
+        size_t wanted = 0, allowed = 0;
+        for (const OptionModel& positional : command().positionals) {
+            if (positional.required && arguments_ <= wanted)
+                return bad_input("missing argument {}: {}", positional.names[0], positional.meaning);
+            if (positional.required) ++wanted;
+            allowed = positional.repeatable ? words_.size() : allowed + 1;
+        }
+        if (arguments_ > allowed)
+            return bad_input("too many arguments, the last is \"{}\"", parsed_.words.back())
+                .hint(help_hint(command()));
+        for (const OptionModel& rest : command().command)
+            if (rest.required && parsed_.rest.empty())
+                return bad_input("missing argument {}: {}", rest.names[0], rest.meaning);
+        return {};
+    }
+
+    std::span<const std::string> words_;
+    size_t at_ = 0;
+    bool done_ = false;
+    size_t arguments_ = 0;
+    std::vector<const OptionModel*> seen_;
+    ParsedWords parsed_;
+};
+
+}  // namespace
+
+std::vector<ExitMeaning> exit_statuses(const CommandPage& page) {
+    std::vector<ExitMeaning> out{{0, "done"}, {2, "the input is wrong"}, {3, "the system failed"}};
+    for (const ExitMeaning& own : page.exit_statuses) {
+        auto common =
+            std::find_if(out.begin(), out.end(), [&](auto& entry) { return entry.status == own.status; });
+        if (common != out.end())
+            common->meaning = own.meaning;
+        else
+            out.push_back(own);
+    }
+    std::sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.status < b.status; });
+    return out;
+}
+
+const OptionModel* CommandModel::find_option(std::string_view name) const {
+    for (const OptionModel& option : options)
+        if (std::find(option.names.begin(), option.names.end(), name) != option.names.end()) return &option;
+    return nullptr;
+}
+
+const CommandModel* CommandModel::find_subcommand(std::string_view word) const {
+    for (const CommandModel& subcommand : subcommands)
+        if (std::string_view(subcommand.full_name).substr(full_name.size() + 1) == word) return &subcommand;
+    return nullptr;
+}
+
+std::vector<std::string> usage(const CommandModel& command) {
+    std::vector<std::string> lines;
+    if (command.is_group()) lines.push_back(command.full_name + " COMMAND ...");
+    if (!command.runnable) return lines;
+    std::string out = command.full_name;
+    bool optional = false;
+    for (const OptionModel& option : command.options) {
+        if (option.required)
+            out += fmt::format(" {} {}", option.names.front(), option.value_name);
+        else
+            optional = true;
+    }
+    if (optional) out += " [options]";
+    for (const OptionModel& positional : command.positionals) {
+        std::string name = positional.names[0] + (positional.repeatable ? "..." : "");
+        out += positional.required ? " " + name : " [" + name + "]";
+    }
+    for (const OptionModel& rest : command.command)
+        out += rest.required ? fmt::format(" [--] {}...", rest.names[0])
+                             : fmt::format(" [[--] {}...]", rest.names[0]);
+    lines.push_back(out);
+    return lines;
+}
+
+Result<ParsedWords> parse_words(const CommandModel& program, std::span<const std::string> words) {
+    return Walk(program, words).run();
+}
+
+}  // namespace belay::core
