@@ -50,9 +50,7 @@ void close_all_but(int keep) {
 }  // namespace
 
 RecorderProcess::RecorderProcess(RecorderOptions options, const Placement& placement)
-    : options_(std::move(options)),
-      placement_(placement),
-      slurmstepd_(slurmstepd_above(getpid()).value_or(0)) {
+    : options_(std::move(options)), placement_(placement) {
     options_.supervisor = getpid();
 }
 

@@ -113,8 +113,7 @@ class Supervisor {
         while (read(signals_.get(), &info, sizeof info) == sizeof info) {
             // A terminal and slurmstepd signal all processes of the job themselves; the command has got it
             // already.
-            bool reached_task =
-                info.ssi_code == SI_KERNEL || recorder_.is_slurmstepd(static_cast<pid_t>(info.ssi_pid));
+            bool reached_task = info.ssi_code == SI_KERNEL || is_slurmstepd(info.ssi_pid);
             if (!reached_task) (void)task_.kill(static_cast<int>(info.ssi_signo));
         }
     }
@@ -153,7 +152,11 @@ Result<core::ExitStatus> supervise(const std::vector<std::string>& command, Reco
                                   Stream{LinkMessage::kStandardError, STDERR_FILENO, {}}};
     BELAY_TRY(output, make_pipe(streams[0]));
     BELAY_TRY(error, make_pipe(streams[1]));
-    BELAY_TRY(task, core::spawn({.argv = command, .stdout_fd = output.get(), .stderr_fd = error.get()}));
+    // Who kills the supervisor with SIGKILL means the task, as it would be without us.
+    BELAY_TRY(task, core::spawn({.argv = command,
+                                 .stdout_fd = output.get(),
+                                 .stderr_fd = error.get(),
+                                 .parent_death_signal = SIGKILL}));
     output.reset();
     error.reset();
     recorder.link().send(LinkMessage::kStarted, std::to_string(task.pid()));

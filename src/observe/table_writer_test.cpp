@@ -1,0 +1,64 @@
+#include "observe/table_writer.h"
+
+#include "record/tables/coverage.h"
+#include "record/tables/event.h"
+#include "record/tables/host.h"
+
+#include <gtest/gtest.h>
+
+namespace belay::observe {
+namespace {
+
+using record::column;
+using record::kCoverage;
+using record::kHost;
+using std::chrono::seconds;
+
+const core::Time kStart = core::time_from_nanoseconds(1'700'000'000'000'000'000);
+
+struct Row {
+    core::Time start;
+    core::Time end;
+    int64_t expected;
+    int64_t received;
+    bool operator==(const Row&) const = default;
+};
+
+TEST(observe, counts_follow_the_samples_of_each_flush) {
+    auto directory = core::TemporaryDirectory::create("table_writer_test").value();
+    auto path = directory.path() / "a.seg";
+    TableWriter writer(record::SegmentWriter::create(path, {.node = "n1", .start = kStart}).value(), "n1",
+                       seconds(1));
+    auto tick = [&](int second, int64_t due, bool taken) {
+        if (taken) writer.rows(kHost).add_row(kStart + seconds(second), "n1");
+        writer.count(kHost, kStart + seconds(second), due, taken ? 1 : 0);
+    };
+    tick(1, 1, true);
+    tick(2, 1, false);
+    ASSERT_TRUE(writer.flush());
+    ASSERT_TRUE(writer.flush()) << "nothing new is nothing to write";
+    tick(7, 5, true);  // four ticks were slept over
+    ASSERT_TRUE(writer.finish(kStart + seconds(7)));
+
+    std::vector<Row> rows;
+    int64_t samples = 0;
+    auto summary = record::read_segment(path, [&](const record::Batch& batch) {
+        if (&batch.table() == &kHost) samples += static_cast<int64_t>(batch.rows());
+        if (&batch.table() != &kCoverage) return;
+        for (size_t i = 0; i < batch.rows(); ++i) {
+            auto integer = [&](size_t index) { return batch.values(index).integers[i]; };
+            EXPECT_EQ(batch.values(column(kCoverage, "table_name")).texts[i], "host");
+            rows.push_back({core::time_from_nanoseconds(integer(column(kCoverage, "start"))),
+                            core::time_from_nanoseconds(integer(column(kCoverage, "time"))),
+                            integer(column(kCoverage, "expected")), integer(column(kCoverage, "received"))});
+        }
+    });
+    ASSERT_TRUE(summary);
+    EXPECT_TRUE(summary->ended);
+    EXPECT_EQ(samples, 2);
+    EXPECT_EQ(rows, (std::vector<Row>{{kStart, kStart + seconds(2), 2, 1},
+                                      {kStart + seconds(2), kStart + seconds(7), 5, 1}}));
+}
+
+}  // namespace
+}  // namespace belay::observe
