@@ -85,12 +85,11 @@ bool set_known(ProgressEvent& event, const Json& value) {
 }
 
 void set_value(ProgressEvent& event, const Json& value) {
-    if (value.is_null()) return;
-    double number = value.is_number() ? value.get<double>() : NAN;
-    if (std::isfinite(number)) {
-        event.value = number;
-    } else {
-        std::string text = write_python_json(value);
+    constexpr Field kValue{"value", &ProgressEvent::value};
+    if (value.is_number()) {
+        set_field(event, kValue, value.get<double>());
+    } else if (!value.is_null()) {
+        std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
         event.text = core::utf8_prefix(text, kLongestText);
     }
 }

@@ -67,7 +67,7 @@ constexpr Advice kAdvice[] = {
     {RE2::ErrorRepeatOp, "write \\ before it for the character itself"},
     {RE2::ErrorBadPerlOp, "a named group is written (?P<step>...); RE2 has no look-ahead and no look-behind"},
     {RE2::ErrorBadUTF8, "write the pattern in UTF-8"},
-    {RE2::ErrorBadNamedCapture, "a named group is written (?P<step>...), each name once"},
+    {RE2::ErrorBadNamedCapture, "a named group is written (?P<step>...)"},
     {RE2::ErrorPatternTooLarge, "repeat less"},
 };
 
@@ -155,7 +155,7 @@ Result<Pattern> Pattern::compile(std::string_view expression, std::string_view n
     auto compiled = std::make_shared<const RE2>(piece(expression), options);
     if (!compiled->ok()) return bad_expression(name, expression, *compiled);
     std::vector<Group> groups;
-    for (const auto& [group, index] : compiled->NamedCapturingGroups()) {
+    for (const auto& [index, group] : compiled->CapturingGroupNames()) {
         auto field = std::ranges::find(kFields, group, &Field::name);
         if (field == std::end(kFields)) return unknown_group(name, expression, group);
         groups.push_back({index, static_cast<size_t>(field - std::begin(kFields))});
