@@ -1,0 +1,89 @@
+#include "observe/collect/procfs/diskstats.h"
+#include "observe/collect/procfs/loadavg.h"
+#include "observe/collect/procfs/meminfo.h"
+#include "observe/collect/procfs/mountinfo.h"
+#include "observe/collect/procfs/net_dev.h"
+#include "observe/collect/procfs/pid_io.h"
+#include "observe/collect/procfs/pid_stat.h"
+#include "observe/collect/procfs/pressure.h"
+#include "observe/collect/procfs/schedstat.h"
+#include "observe/collect/procfs/stat.h"
+#include "observe/collect/procfs/vmstat.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace belay::observe::collect::procfs;
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+void require_count(std::optional<int64_t> value) {
+    require(!value || *value >= 0);
+}
+
+void fuzz_stat(std::string_view text) {
+    Stat stat = parse_stat(text);
+    require_count(stat.user);
+    require_count(stat.cpus_online);
+}
+void fuzz_meminfo(std::string_view text) {
+    require_count(parse_meminfo(text).total);
+}
+void fuzz_vmstat(std::string_view text) {
+    require_count(parse_vmstat(text).oom_kills);
+}
+void fuzz_pressure(std::string_view text) {
+    require_count(parse_pressure(text).some);
+}
+void fuzz_loadavg(std::string_view text) {
+    require(parse_loadavg(text).value_or(0) >= 0);
+}
+void fuzz_schedstat(std::string_view text) {
+    require_count(parse_run_delay(text));
+}
+void fuzz_pid_io(std::string_view text) {
+    require_count(parse_pid_io(text).read_bytes);
+}
+
+void fuzz_net_dev(std::string_view text) {
+    std::vector<NetworkDevice> devices;
+    parse_net_dev(text, devices);
+    for (const NetworkDevice& device : devices) require(!device.name.empty());
+}
+
+void fuzz_diskstats(std::string_view text) {
+    std::vector<Disk> disks;
+    parse_diskstats(text, disks);
+    for (const Disk& disk : disks) require(!disk.name.empty());
+}
+
+void fuzz_mountinfo(std::string_view text) {
+    std::vector<Mount> mounts = parse_mountinfo(text);
+    for (const Mount& mount : mounts) require(mount.mount_point.starts_with('/') && !mount.type.empty());
+    require(mounts_to_watch(std::move(mounts), 3).size() <= 3);
+}
+
+void fuzz_pid_stat(std::string_view text) {
+    std::optional<PidStat> stat = parse_pid_stat(text);
+    require(!stat || (stat->pid >= 0 && stat->start_ticks >= 0 && stat->command.size() < text.size()));
+}
+
+constexpr void (*kParsers[])(std::string_view) = {
+    fuzz_stat,      fuzz_meminfo,   fuzz_vmstat,   fuzz_pressure,  fuzz_loadavg, fuzz_net_dev,
+    fuzz_diskstats, fuzz_mountinfo, fuzz_pid_stat, fuzz_schedstat, fuzz_pid_io};
+
+}  // namespace
+
+// Whatever stands in /proc, and wherever it is cut. The first byte says which parser reads the rest.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    if (size == 0) return 0;
+    std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+    kParsers[data[0] % std::size(kParsers)](text);
+    return 0;
+}
