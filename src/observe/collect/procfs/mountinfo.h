@@ -20,8 +20,8 @@ struct Mount {
 // All mounts, in the kernel's order. Lines that are no mounts are passed over.
 std::vector<Mount> parse_mountinfo(std::string_view text);
 
-// The mounts worth watching, at most `limit`: none of pseudo file systems (proc, cgroup ...) or that another
-// mount hides, and of a file system that is mounted several times the first.
+// The mounts worth watching, at most `limit`: none of pseudo file systems (proc, cgroup ...), below /proc or
+// /sys, or that another mount hides, and of a file system that is mounted several times the first.
 std::vector<Mount> mounts_to_watch(std::vector<Mount> mounts, size_t limit);
 
 // Undoes \040, \011, \012, \043 and \134; a backslash before anything but three octal digits stays.
