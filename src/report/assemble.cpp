@@ -12,11 +12,8 @@ namespace {
 
 // The total is weighted by samples: a table with ten rows a second counts no more than its expected rows.
 Coverage make_coverage(const Measurements& data) {
-    Coverage coverage{.tables = {},
-                      .nodes = {},
-                      .gaps = data.gaps,
-                      .gaps_total = data.gaps_total,
-                      .lost = data.lost};
+    Coverage coverage{
+        .tables = {}, .nodes = {}, .gaps = data.gaps, .gaps_total = data.gaps_total, .lost = data.lost};
     struct Count {
         int64_t expected = 0;
         int64_t received = 0;
@@ -54,8 +51,7 @@ ReportModel assemble(const Measurements& data) {
     ReportModel model;
     model.job = data.job;
     model.start = data.start;
-    model.seconds = static_cast<double>(data.buckets) * data.bucket_seconds;
-    if (data.job.start && data.job.end) model.seconds = core::to_seconds(*data.job.end - data.start);
+    model.seconds = data.seconds;
     for (const NodeFacts& node : data.nodes) model.ranks += node.tasks.value_or(0);
     model.nodes = data.nodes;
     model.training = describe_training(data);

@@ -53,7 +53,8 @@ std::vector<double> over_nodes(const Measurements& data, Metric metric, Choice c
     for (size_t bucket = 0; bucket < data.buckets; ++bucket) {
         present.clear();
         for (size_t node = 0; node < data.nodes.size(); ++node)
-            if (double value = values[node * data.buckets + bucket]; !is_missing(value)) present.push_back(value);
+            if (double value = values[node * data.buckets + bucket]; !is_missing(value))
+                present.push_back(value);
         if (present.empty()) continue;
         size_t rank = choice == Choice::kLowest    ? 0
                       : choice == Choice::kHighest ? present.size() - 1
@@ -87,8 +88,8 @@ std::vector<double> of_node(const Measurements& data, Metric metric, size_t node
     return {row.begin(), row.end()};
 }
 
-Chart on_grid(const Measurements& data, std::string id, std::string section, std::string title, std::string note,
-              std::string unit) {
+Chart on_grid(const Measurements& data, std::string id, std::string section, std::string title,
+              std::string note, std::string unit) {
     Chart chart{.id = std::move(id),
                 .section = std::move(section),
                 .title = std::move(title),
@@ -109,8 +110,8 @@ std::string node_colour(size_t node) {
 }
 
 // A line per node, or three for all of them.
-void add_node_lines(Chart& chart, const Measurements& data, Metric metric, std::string_view suffix, bool dashed,
-                    bool below) {
+void add_node_lines(Chart& chart, const Measurements& data, Metric metric, std::string_view suffix,
+                    bool dashed, bool below) {
     if (data[metric].empty()) return;
     if (data.nodes.size() <= kMostNodeLines) {
         for (size_t node = 0; node < data.nodes.size(); ++node)
@@ -152,19 +153,46 @@ struct NodeLines {
 };
 
 constexpr NodeLines kNodeLines[] = {
-    {"job_cpu", "processor", "CPU use of the job", "Of the CPUs allotted to it, per node", Metric::kJobCpu, "", {}, ""},
-    {"node_memory", "memory", "Memory in use on the node", "Everything that is not available to new programs",
-     Metric::kNodeMemory, "", {}, ""},
-    {"job_memory", "memory", "Resident memory of the job",
-     "Summed over its processes; pages that they share count for each", Metric::kJobMemory, "", {}, ""},
-    {"network", "network", "Network traffic", "Received above the axis, sent below; loopback and RDMA not included",
-     Metric::kNetworkReceive, " received", Metric::kNetworkTransmit, " sent"},
-    {"loopback", "network", "Traffic within the node", "Over the loopback interface, between processes of one node",
-     Metric::kLoopback, "", {}, ""},
+    {"job_cpu",
+     "processor",
+     "CPU use of the job",
+     "Of the CPUs allotted to it, per node",
+     Metric::kJobCpu,
+     "",
+     {},
+     ""},
+    {"node_memory",
+     "memory",
+     "Memory in use on the node",
+     "Everything that is not available to new programs",
+     Metric::kNodeMemory,
+     "",
+     {},
+     ""},
+    {"job_memory",
+     "memory",
+     "Resident memory of the job",
+     "Summed over its processes; pages that they share count for each",
+     Metric::kJobMemory,
+     "",
+     {},
+     ""},
+    {"network", "network", "Network traffic",
+     "Received above the axis, sent below; loopback and RDMA not included", Metric::kNetworkReceive,
+     " received", Metric::kNetworkTransmit, " sent"},
+    {"loopback",
+     "network",
+     "Traffic within the node",
+     "Over the loopback interface, between processes of one node",
+     Metric::kLoopback,
+     "",
+     {},
+     ""},
     {"disk", "storage", "Traffic of the disks", "Read above the axis, written below; whatever caused it",
      Metric::kDiskRead, " read", Metric::kDiskWrite, " written"},
-    {"job_io", "storage", "Storage traffic of the job", "Read above the axis, written below; cache hits not included",
-     Metric::kJobRead, " read", Metric::kJobWrite, " written"},
+    {"job_io", "storage", "Storage traffic of the job",
+     "Read above the axis, written below; cache hits not included", Metric::kJobRead, " read",
+     Metric::kJobWrite, " written"},
 };
 
 Chart node_lines(const Measurements& data, const NodeLines& row) {
@@ -192,19 +220,20 @@ std::vector<Chart> cpu_stacks(const Measurements& data) {
     for (size_t node = 0; node < (each ? data.nodes.size() : 1); ++node) {
         const NodeFacts& facts = data.nodes[node];
         std::string name = each ? facts.name : "mean of all nodes";
-        std::string note = each && facts.cpus ? "Share of all " + format_count(*facts.cpus, "CPU") + " of the node"
-                                              : std::string("Share of all CPUs of the node");
+        std::string note = each && facts.cpus
+                               ? "Share of all " + format_count(*facts.cpus, "CPU") + " of the node"
+                               : std::string("Share of all CPUs of the node");
         Chart chart = on_grid(data, each ? fmt::format("cpu_{}", node) : "cpu_mean", "processor",
                               fmt::format("What the CPUs did · {}", name), note, "share");
         chart.kind = ChartKind::kStack;
         chart.top = 1;
         for (const Part& part : kParts) {
             if (data[part.metric].empty()) continue;
-            chart.series.push_back({.label = std::string(part.label),
-                                    .node = each ? facts.name : std::string(),
-                                    .colour = std::string(part.colour),
-                                    .values = each ? of_node(data, part.metric, node)
-                                                   : mean_over_nodes(data, part.metric)});
+            chart.series.push_back(
+                {.label = std::string(part.label),
+                 .node = each ? facts.name : std::string(),
+                 .colour = std::string(part.colour),
+                 .values = each ? of_node(data, part.metric, node) : mean_over_nodes(data, part.metric)});
         }
         add_if_any(charts, std::move(chart));
     }
@@ -238,8 +267,8 @@ Chart pressure_chart(const Measurements& data) {
 }
 
 // A chart of one quantity of the progress lines, at the moments at which it was printed.
-Chart progress_chart(const Measurements& data, double ProgressPoint::* quantity, std::string id, std::string title,
-                     std::string note, std::string unit) {
+Chart progress_chart(const Measurements& data, double ProgressPoint::* quantity, std::string id,
+                     std::string title, std::string note, std::string unit) {
     Chart chart{.id = id,
                 .section = "training",
                 .title = std::move(title),
@@ -316,36 +345,17 @@ std::vector<Section> make_sections(const std::vector<Chart>& charts) {
 }
 
 NodeGrid make_grid(const Measurements& data) {
-    NodeGrid grid;
-    if (data.nodes.empty() || data.buckets == 0) return grid;
-    size_t most_bins = std::max<size_t>(1, kMostGridCells / data.nodes.size());
-    size_t merge = (data.buckets + most_bins - 1) / most_bins;
-    grid.bins = (data.buckets + merge - 1) / merge;
-    grid.bin_seconds = data.bucket_seconds * static_cast<double>(merge);
+    NodeGrid grid{.bins = data.buckets, .bin_seconds = data.bucket_seconds, .metrics = {}};
     for (const MetricInfo& info : kMetrics) {
         const NodeValues& source = data[info.metric];
         if (source.empty() || !info.in_nodes) continue;
-        NodeMetric metric{.id = std::string(info.id),
-                          .label = std::string(info.label),
-                          .unit = std::string(info.unit),
-                          .top = info.unit == "share" ? std::optional<double>(1) : std::nullopt,
-                          .values = std::vector<double>(data.nodes.size() * grid.bins, kMissing),
-                          .means = source.means,
-                          .peaks = source.peaks};
-        for (size_t node = 0; node < data.nodes.size(); ++node) {
-            for (size_t bin = 0; bin < grid.bins; ++bin) {
-                double sum = 0;
-                size_t count = 0;
-                for (size_t i = bin * merge; i < std::min((bin + 1) * merge, data.buckets); ++i) {
-                    double value = source.values[node * data.buckets + i];
-                    if (is_missing(value)) continue;
-                    sum += value;
-                    ++count;
-                }
-                if (count > 0) metric.values[node * grid.bins + bin] = sum / static_cast<double>(count);
-            }
-        }
-        grid.metrics.push_back(std::move(metric));
+        grid.metrics.push_back({.id = std::string(info.id),
+                                .label = std::string(info.label),
+                                .unit = std::string(info.unit),
+                                .top = info.unit == "share" ? std::optional<double>(1) : std::nullopt,
+                                .values = source.values,
+                                .means = source.means,
+                                .peaks = source.peaks});
     }
     return grid;
 }

@@ -1,10 +1,10 @@
 // Which charts a report has, and which lines are in them.
 #pragma once
 
-#include <vector>
-
 #include "report/measurements.h"
 #include "report/model.h"
+
+#include <vector>
 
 namespace belay::report {
 
@@ -19,9 +19,7 @@ std::vector<Chart> make_charts(const Measurements& measurements);
 // The sections of the page that the charts need, in order.
 std::vector<Section> make_sections(const std::vector<Chart>& charts);
 
-// At most this many cells (nodes × bins) per metric go into the node grid; bins are merged above it.
-inline constexpr size_t kMostGridCells = 200'000;
-
+// The metrics of the heat map and of the table of nodes.
 NodeGrid make_grid(const Measurements& measurements);
 
 }  // namespace belay::report

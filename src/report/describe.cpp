@@ -13,7 +13,8 @@ namespace belay::report {
 
 namespace {
 
-// Below this a record is not taken as complete (observability.md §5: rules want 80 %, a good recorder gives 98 %).
+// Below this a record is not taken as complete (observability.md §5: rules want 80 %, a good recorder gives
+// 98 %).
 constexpr double kGoodCoverage = 0.98;
 constexpr double kPoorCoverage = 0.80;
 
@@ -88,12 +89,13 @@ std::string run_sentence(const ReportModel& model) {
     const JobFacts& job = model.job;
     std::string text = job.name.empty() ? std::string("The job") : job.name;
     text += fmt::format(" ran on {}", format_count(model.nodes.size(), "node"));
-    if (model.ranks > 0) text += fmt::format(" with {}", format_count(static_cast<size_t>(model.ranks), "rank"));
+    if (model.ranks > 0)
+        text += fmt::format(" with {}", format_count(static_cast<size_t>(model.ranks), "rank"));
     text += fmt::format(" for {}", format_duration(model.seconds));
     if (job.outcome == "completed") return text + " and completed.";
     if (job.outcome == "running") return text + " and had not ended when this was written.";
-    if (job.outcome == "failed" && job.exit_status)
-        return text + fmt::format(" and failed with exit status {}.", *job.exit_status);
+    if (job.outcome == "failed" && !job.failure.empty())
+        return text + fmt::format(" and failed: {}.", job.failure);
     if (job.outcome == "failed") return text + " and failed.";
     return text + "; how it ended is not known.";
 }
@@ -114,14 +116,16 @@ std::string training_sentence(const Training& training) {
         return text + fmt::format(", but did not reach its target: the best {} was {}, the target is {}.",
                                   training.metric_label, best, target);
     return text + fmt::format(" and reached its target after {}: {} {}, target {}.",
-                              format_duration(training.seconds_to_target), training.metric_label, best, target);
+                              format_duration(training.seconds_to_target), training.metric_label, best,
+                              target);
 }
 
 std::string resources_sentence(const Measurements& data) {
     double cpu = mean_of(data[Metric::kJobCpu].means);
     double memory = highest_of(data[Metric::kJobMemory].peaks);
     std::string text;
-    if (!is_missing(cpu)) text = fmt::format("It used {} of the CPUs it was given", format_quantity(cpu, "share"));
+    if (!is_missing(cpu))
+        text = fmt::format("It used {} of the CPUs it was given", format_quantity(cpu, "share"));
     if (!is_missing(memory))
         text += fmt::format("{} at most {} of memory on a node", text.empty() ? "It used" : " and",
                             format_quantity(memory, "B"));
@@ -131,12 +135,14 @@ std::string resources_sentence(const Measurements& data) {
 std::string coverage_sentence(const ReportModel& model) {
     const Coverage& coverage = model.coverage;
     if (is_missing(coverage.total)) return "How complete the record is, is not known.";
-    std::string text = fmt::format("{} of the expected samples were recorded", format_coverage(coverage.total));
+    std::string text =
+        fmt::format("{} of the expected samples were recorded", format_coverage(coverage.total));
     if (coverage.gaps_total > 0) text += fmt::format(", with {}", format_count(coverage.gaps_total, "gap"));
     if (coverage.lost.empty()) return text + "; nothing is known to be lost.";
-    return text + fmt::format("; {} lost.", coverage.lost.size() == 1 ? std::string("one thing is known to be")
-                                                                      : fmt::format("{} things are known to be",
-                                                                                    coverage.lost.size()));
+    return text +
+           fmt::format("; {} lost.", coverage.lost.size() == 1
+                                         ? std::string("one thing is known to be")
+                                         : fmt::format("{} things are known to be", coverage.lost.size()));
 }
 
 Tone coverage_tone(const Coverage& coverage) {
@@ -166,22 +172,22 @@ void add_training_figures(ReportModel& model, const Measurements& data) {
                                  .spark = printed(data, &ProgressPoint::loss)});
     }
     if (!is_missing(training.throughput_mean))
-        model.figures.push_back(
-            {.label = "Throughput",
-             .value = format_quantity(training.throughput_mean, training.throughput_unit),
-             .detail = fmt::format("peak {}", format_quantity(training.throughput_peak, training.throughput_unit)),
-             .spark = printed(data, &ProgressPoint::throughput)});
+        model.figures.push_back({.label = "Throughput",
+                                 .value = format_quantity(training.throughput_mean, training.throughput_unit),
+                                 .detail = fmt::format("peak {}", format_quantity(training.throughput_peak,
+                                                                                  training.throughput_unit)),
+                                 .spark = printed(data, &ProgressPoint::throughput)});
 }
 
 void add_resource_figures(ReportModel& model, const Measurements& data) {
     Metric cpu = data[Metric::kJobCpu].empty() ? Metric::kNodeCpu : Metric::kJobCpu;
     if (!data[cpu].empty())
-        model.figures.push_back({.label = cpu == Metric::kJobCpu ? "CPU use" : "CPU use of the nodes",
-                                 .value = format_quantity(mean_of(data[cpu].means), "share"),
-                                 .detail = fmt::format("of {}, peak {}",
-                                                       cpu == Metric::kJobCpu ? "its CPUs" : "all CPUs",
-                                                       format_quantity(highest_of(data[cpu].peaks), "share")),
-                                 .spark = course(data, cpu)});
+        model.figures.push_back(
+            {.label = cpu == Metric::kJobCpu ? "CPU use" : "CPU use of the nodes",
+             .value = format_quantity(mean_of(data[cpu].means), "share"),
+             .detail = fmt::format("of {}, peak {}", cpu == Metric::kJobCpu ? "its CPUs" : "all CPUs",
+                                   format_quantity(highest_of(data[cpu].peaks), "share")),
+             .spark = course(data, cpu)});
     Metric memory = data[Metric::kJobMemory].empty() ? Metric::kNodeMemory : Metric::kJobMemory;
     if (!data[memory].empty()) {
         std::string detail = "on one node";
@@ -194,20 +200,23 @@ void add_resource_figures(ReportModel& model, const Measurements& data) {
                                  .spark = course(data, memory)});
     }
     // Where the ranks share a host, their traffic is on the loopback interface.
-    bool loopback = highest_of(data[Metric::kLoopback].means) > highest_of(data[Metric::kNetworkReceive].means);
+    bool loopback =
+        highest_of(data[Metric::kLoopback].means) > highest_of(data[Metric::kNetworkReceive].means);
     Metric network = loopback ? Metric::kLoopback : Metric::kNetworkReceive;
     if (!data[network].empty())
-        model.figures.push_back({.label = loopback ? "Network, within nodes" : "Network, received",
-                                 .value = format_quantity(mean_of(data[network].means), "B/s"),
-                                 .detail = fmt::format("per node, peak {}",
-                                                       format_quantity(highest_of(data[network].peaks), "B/s")),
-                                 .spark = course(data, network)});
+        model.figures.push_back(
+            {.label = loopback ? "Network, within nodes" : "Network, received",
+             .value = format_quantity(mean_of(data[network].means), "B/s"),
+             .detail =
+                 fmt::format("per node, peak {}", format_quantity(highest_of(data[network].peaks), "B/s")),
+             .spark = course(data, network)});
 }
 
 }  // namespace
 
 std::string metric_label(const ProgressFacts& facts) {
-    // The keys of MLPerf HPC say only whether it is an error or an accuracy (benchmarks of its training rules).
+    // The keys of MLPerf HPC say only whether it is an error or an accuracy (benchmarks of its training
+    // rules).
     struct Name {
         std::string_view benchmark, key, label;
     };
@@ -235,7 +244,6 @@ std::optional<Training> describe_training(const Measurements& data) {
         if (!is_missing(point.epoch) && !(training.epochs > point.epoch)) training.epochs = point.epoch;
     }
     judge_against_target(training, data);
-    if (!training.target_reached && facts.success) training.target_reached = facts.success;
     std::vector<double> throughput = printed(data, &ProgressPoint::throughput);
     std::span<const double> steady = std::span<const double>(throughput).subspan(throughput.size() / 10);
     training.throughput_mean = mean_of(steady);

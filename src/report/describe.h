@@ -1,19 +1,20 @@
 // Says in words and in a few large numbers what the rest of the report shows.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "report/measurements.h"
 #include "report/model.h"
+
+#include <string>
+#include <vector>
 
 namespace belay::report {
 
 // "MAE": what the metric is called, or the key under which it was logged.
 std::string metric_label(const ProgressFacts& facts);
 
-// Nothing if the record has no progress. Whether a metric should fall or rise is taken from the side of the target
-// on which it started. Throughput is the mean of what was printed, the first tenth (start-up) left out.
+// Nothing if the record has no progress. Whether a metric should fall or rise is taken from the side of the
+// target on which it started. Throughput is the mean of what was printed, the first tenth (start-up) left
+// out.
 std::optional<Training> describe_training(const Measurements& measurements);
 
 // Fills `figures` and `summary` from the other parts.

@@ -1,5 +1,6 @@
 #include "report/format.h"
 
+#include "core/units.h"
 #include "report/model.h"
 
 #include <algorithm>
@@ -23,29 +24,16 @@ std::string three_digits(double value) {
     return fmt::format("{:.0f}", value);
 }
 
-std::string scaled(double value, double step, std::span<const std::string_view> prefixes, std::string_view unit) {
-    size_t prefix = 0;
-    // 999.6 would be shown as 1000: it belongs to the next prefix.
-    while (prefix + 1 < prefixes.size() && std::abs(value) >= std::min(step, 999.5)) {
-        value /= step;
-        ++prefix;
-    }
-    if (prefix == 0) return fmt::format("{:.0f} {}", value, unit);
-    return fmt::format("{} {}{}", three_digits(value), prefixes[prefix], unit);
-}
-
 }  // namespace
 
 std::string format_quantity(double value, std::string_view unit) {
-    static constexpr std::array<std::string_view, 6> kDecimal = {"", "k", "M", "G", "T", "P"};
-    static constexpr std::array<std::string_view, 6> kBinary = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
     if (is_missing(value)) return std::string(kDash);
     if (unit == "share") {
         double percent = value * 100;
         return fmt::format("{:.{}f} %", percent, percent > 0 && percent < 9.95 ? 1 : 0);
     }
-    if (unit == "B") return scaled(value, 1024, kBinary, unit);
-    if (unit == "B/s") return scaled(value, 1000, kDecimal, unit);
+    if (unit == "B") return core::format_binary({static_cast<uint64_t>(std::max(0.0, value))});
+    if (unit == "B/s") return core::format_bytes_per_second(value);
     if (unit == "s") return format_duration(value);
     if (unit.empty()) return three_digits(value);
     return fmt::format("{} {}", three_digits(value), unit);

@@ -1,5 +1,5 @@
-// Numbers as a person reads them. Rates use decimal prefixes (MB/s), memory binary ones (GiB); a missing value
-// is "–". The page's format.js follows the same rules.
+// Numbers as a person reads them. Rates use decimal prefixes (MB/s), memory binary ones (GiB); a missing
+// value is "–". The page's format.js follows the same rules.
 #pragma once
 
 #include <span>

@@ -17,7 +17,8 @@ constexpr double kPackedTop = 65534;
 // Six digits are more than a screen shows, and a third of the size of seventeen.
 Json number(double value) {
     if (!std::isfinite(value)) return nullptr;
-    if (value == 0 || (value == std::floor(value) && std::abs(value) < 1e15)) return static_cast<int64_t>(value);
+    if (value == 0 || (value == std::floor(value) && std::abs(value) < 1e15))
+        return static_cast<int64_t>(value);
     double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
     return std::isfinite(scale) ? std::round(value * scale) / scale : value;
 }
@@ -83,7 +84,8 @@ Json job_json(const JobFacts& job) {
             {"start", optional_time(job.start)},
             {"end", optional_time(job.end)},
             {"exit_status", optional_value(job.exit_status)},
-            {"outcome", job.outcome}};
+            {"outcome", job.outcome},
+            {"failure", job.failure}};
 }
 
 Json node_json(const NodeFacts& node) {
@@ -146,20 +148,16 @@ Json metric_json(const NodeMetric& metric) {
     double maximum = metric.top.value_or(0);
     for (double value : metric.values)
         if (!is_missing(value)) maximum = std::max(maximum, value);
-    Json packed = nullptr;
-    if (metric.in_heat_map) {
-        std::string bytes;
-        bytes.reserve(metric.values.size() * 2);
-        for (double value : metric.values) {
-            uint16_t q = kPackedMissing;
-            if (!is_missing(value))
-                q = maximum > 0 ? static_cast<uint16_t>(
-                                      std::lround(std::clamp(value / maximum, 0.0, 1.0) * kPackedTop))
-                                : uint16_t{0};
-            bytes += static_cast<char>(q & 0xff);
-            bytes += static_cast<char>(q >> 8);
-        }
-        packed = base64(bytes);
+    std::string packed;
+    packed.reserve(metric.values.size() * 2);
+    for (double value : metric.values) {
+        uint16_t q = kPackedMissing;
+        if (!is_missing(value))
+            q = maximum > 0
+                    ? static_cast<uint16_t>(std::lround(std::clamp(value / maximum, 0.0, 1.0) * kPackedTop))
+                    : uint16_t{0};
+        packed += static_cast<char>(q & 0xff);
+        packed += static_cast<char>(q >> 8);
     }
     return {{"id", metric.id},
             {"label", metric.label},
@@ -167,7 +165,7 @@ Json metric_json(const NodeMetric& metric) {
             {"maximum", number(maximum)},
             {"means", numbers(metric.means)},
             {"peaks", numbers(metric.peaks)},
-            {"values", std::move(packed)}};
+            {"values", base64(packed)}};
 }
 
 Json grid_json(const NodeGrid& grid) {
@@ -186,15 +184,15 @@ Json coverage_json(const Coverage& coverage) {
                         {"table", gap.table},
                         {"start", number(gap.start)},
                         {"seconds", number(gap.seconds)}});
-    return {{"total", number(coverage.total)}, {"tables", coverage.tables},
-            {"nodes", std::move(nodes)},       {"gaps", std::move(gaps)},
+    return {{"total", number(coverage.total)},   {"tables", coverage.tables},
+            {"nodes", std::move(nodes)},         {"gaps", std::move(gaps)},
             {"gaps_total", coverage.gaps_total}, {"lost", coverage.lost}};
 }
 
 Json event_json(const Event& event) {
-    return {{"seconds", number(event.seconds)},     {"node", event.node},
-            {"task", optional_value(event.task)},   {"kind", event.kind},
-            {"severity", event.severity},           {"message", event.message}};
+    return {{"seconds", number(event.seconds)},   {"node", event.node},
+            {"task", optional_value(event.task)}, {"kind", event.kind},
+            {"severity", event.severity},         {"message", event.message}};
 }
 
 Json group_json(const FactGroup& group) {

@@ -14,8 +14,8 @@ namespace belay::report {
 // packed: base64 of little-endian 16-bit numbers q, 65535 for missing, else value = q / 65534 * "maximum".
 nlohmann::ordered_json to_json(const ReportModel& model);
 
-// JSON text that can stand inside a <script> element: "<", ">", "&", U+2028 and U+2029 are written as \u escapes
-// (they occur in strings only), invalid UTF-8 becomes U+FFFD.
+// JSON text that can stand inside a <script> element: "<", ">", "&", U+2028 and U+2029 are written as \u
+// escapes (they occur in strings only), invalid UTF-8 becomes U+FFFD.
 std::string script_safe_json(const nlohmann::ordered_json& json);
 
 // For text and attribute values in HTML.

@@ -2,6 +2,8 @@
 // report can be made, and tested, without a database.
 #pragma once
 
+#include "report/model.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -9,15 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "report/model.h"
-
 namespace belay::report {
 
 // The quantities that are followed per node. Job means: summed over the job's processes on the node.
 enum class Metric : uint8_t {
-    kJobCpu,      // of the CPUs allotted to the job on the node
-    kNodeCpu,     // of all CPUs of the node, busy with anything
-    kCpuUser,     // kCpuUser, kCpuSystem, kCpuIowait, kCpuOther: of all CPUs of the node; add up to at most 1
+    kJobCpu,   // of the CPUs allotted to the job on the node
+    kNodeCpu,  // of all CPUs of the node, busy with anything
+    kCpuUser,  // kCpuUser, kCpuSystem, kCpuIowait, kCpuOther: of all CPUs of the node; add up to at most 1
     kCpuSystem,
     kCpuIowait,
     kCpuOther,    // interrupts and time taken by a hypervisor
@@ -53,8 +53,8 @@ inline const MetricInfo& metric_info(Metric metric) {
     return metric_table()[static_cast<size_t>(metric)];
 }
 
-// Values of one metric: `values[node * buckets + bucket]`, NaN where nothing was measured. Empty if the record has
-// none of it at all.
+// Values of one metric: `values[node * buckets + bucket]`, NaN where nothing was measured. Empty if the
+// record has none of it at all.
 struct NodeValues {
     std::vector<double> values;
     std::vector<double> means;  // per node, over the measured time
@@ -80,7 +80,6 @@ struct ProgressFacts {
     std::string metric_key;  // under which the metric was logged, such as eval_error
     double target = kMissing;
     std::string throughput_unit = "samples/s";
-    std::optional<bool> success;  // of an MLLOG run_stop
 };
 
 struct CoverageRow {
@@ -94,6 +93,7 @@ struct Measurements {
     JobFacts job;
     std::vector<NodeFacts> nodes;
     core::Time start;
+    double seconds = 0;  // of the recorded time; the last bucket may reach beyond it
     size_t buckets = 0;
     double bucket_seconds = 0;
     std::array<NodeValues, kMetricCount> metrics;

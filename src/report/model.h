@@ -1,9 +1,12 @@
 // What a report says, as a plain value: no database, no page. `build_model` (query.h) reads it from a record,
-// `render_html` (page.h) and `render_terminal` (terminal.h) show it, `to_json` (json.h) is what the page carries.
+// `render_html` (page.h) and `render_terminal` (terminal.h) show it, `to_json` (json.h) is what the page
+// carries.
 //
 // Times in it are seconds since `start` unless the type is core::Time. A number that was not measured is NaN
 // (JSON null), never 0. Units are "share" (0..1), "B", "B/s", "s", "samples/s", "tokens/s", or "" for none.
 #pragma once
+
+#include "core/time.h"
 
 #include <cmath>
 #include <cstdint>
@@ -12,8 +15,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "core/time.h"
 
 namespace belay::report {
 
@@ -37,8 +38,9 @@ struct JobFacts {
     std::string directory;
     std::optional<core::Time> start;
     std::optional<core::Time> end;
-    std::optional<int64_t> exit_status;  // of the command; unknown while it runs
+    std::optional<int64_t> exit_status;  // of the command; unknown while it runs or after a signal
     std::string outcome;                 // "completed", "failed", "running" or "unknown"
+    std::string failure;                 // what went wrong first: "rank 3 on n2: python ended with signal 9"
 };
 
 struct NodeFacts {
@@ -98,7 +100,6 @@ struct NodeMetric {
     std::string id;
     std::string label;
     std::string unit;
-    bool in_heat_map = true;
     std::optional<double> top;  // where the quantity has a natural upper end
     std::vector<double> values;
     std::vector<double> means;

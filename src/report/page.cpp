@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 
 // The files of page/ and the plotting library, put into the program by belay_embed (CMakeLists.txt).
-#define BELAY_REPORT_FILE(symbol) \
-    extern "C" const char symbol[]; /* NOLINT */ \
+#define BELAY_REPORT_FILE(symbol)                      \
+    extern "C" const char symbol[];       /* NOLINT */ \
     extern "C" const char symbol##_end[]; /* NOLINT */
 BELAY_REPORT_FILE(belay_report_html)
 BELAY_REPORT_FILE(belay_report_css)
@@ -40,17 +40,18 @@ namespace {
 // The scripts share one scope, in this order.
 std::string page_script() {
     const std::string_view parts[] = {
-        BELAY_REPORT_TEXT(belay_report_format_js), BELAY_REPORT_TEXT(belay_report_view_js),
-        BELAY_REPORT_TEXT(belay_report_theme_js),  BELAY_REPORT_TEXT(belay_report_chart_js),
+        BELAY_REPORT_TEXT(belay_report_format_js),  BELAY_REPORT_TEXT(belay_report_view_js),
+        BELAY_REPORT_TEXT(belay_report_theme_js),   BELAY_REPORT_TEXT(belay_report_chart_js),
         BELAY_REPORT_TEXT(belay_report_heatmap_js), BELAY_REPORT_TEXT(belay_report_tables_js),
-        BELAY_REPORT_TEXT(belay_report_header_js), BELAY_REPORT_TEXT(belay_report_main_js)};
+        BELAY_REPORT_TEXT(belay_report_header_js),  BELAY_REPORT_TEXT(belay_report_main_js)};
     std::string script = "(() => {\n\"use strict\";\n";
     for (std::string_view part : parts) script += part;
     return script + "})();\n";
 }
 
-// Scripts and styles with this mark run, those that somebody managed to put into the data do not. It follows from the
-// whole content, so that equal models give equal pages and nobody who writes a part of the content can know it.
+// Scripts and styles with this mark run, those that somebody managed to put into the data do not. It follows
+// from the whole content, so that equal models give equal pages and nobody who writes a part of the content
+// can know it.
 std::string make_nonce(std::string_view content) {
     uint64_t hash = 14695981039346656037ULL;  // FNV-1a
     for (char c : content) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211ULL;

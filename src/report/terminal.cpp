@@ -13,7 +13,7 @@ namespace belay::report {
 
 namespace {
 
-constexpr size_t kMostNodes = 16;   // in the table of nodes; a summary line stands for the rest
+constexpr size_t kMostNodes = 16;  // in the table of nodes; a summary line stands for the rest
 constexpr size_t kMostEvents = 12;
 constexpr size_t kSparkWidth = 24;
 
@@ -37,8 +37,8 @@ std::string printable(std::string_view text) {
 std::string shortened(std::string text, size_t width) {
     if (columns_of(text) <= width) return text;
     size_t end = 0;
-    for (size_t column = 0; column + 1 < width; ++column)
-        do ++end;
+    for (size_t column = 0; column + 1 < width; ++column) do
+            ++end;
         while (end < text.size() && (text[end] & 0xc0) == 0x80);
     return text.substr(0, end) + "…";
 }
@@ -157,15 +157,16 @@ void write_nodes(Writer& out, const ReportModel& model) {
         if (metric.unit == "B/s" && top == 0) continue;  // nothing moved: not worth a row per node
         for (size_t node = 0; node < shown; ++node) {
             auto values = std::span(metric.values).subspan(node * model.grid.bins, model.grid.bins);
-            rows.push_back({node == 0 ? metric.label : std::string(),
-                            shortened(printable(model.nodes[node].name), 24),
-                            format_quantity(metric.means[node], metric.unit),
-                            format_quantity(metric.peaks[node], metric.unit), sparkline(values, kSparkWidth, top)});
+            rows.push_back(
+                {node == 0 ? metric.label : std::string(), shortened(printable(model.nodes[node].name), 24),
+                 format_quantity(metric.means[node], metric.unit),
+                 format_quantity(metric.peaks[node], metric.unit), sparkline(values, kSparkWidth, top)});
         }
     }
     write_table(out, rows, "llrrl");
     if (shown < model.nodes.size())
-        out.line(fmt::format("  … and {} more, in the page", format_count(model.nodes.size() - shown, "node")));
+        out.line(
+            fmt::format("  … and {} more, in the page", format_count(model.nodes.size() - shown, "node")));
 }
 
 void write_coverage(Writer& out, const ReportModel& model) {
@@ -176,14 +177,13 @@ void write_coverage(Writer& out, const ReportModel& model) {
         rows[0].insert(rows[0].end(), coverage.tables.begin(), coverage.tables.end());
         for (size_t i = 0; i < std::min(coverage.nodes.size(), kMostNodes); ++i) {
             rows.push_back({shortened(printable(coverage.nodes[i].node), 24)});
-            for (double share : coverage.nodes[i].shares)
-                rows.back().push_back(format_coverage(share));
+            for (double share : coverage.nodes[i].shares) rows.back().push_back(format_coverage(share));
         }
         write_table(out, rows, "l" + std::string(coverage.tables.size(), 'r'));
     }
     for (const Gap& gap : std::span(coverage.gaps).first(std::min(coverage.gaps.size(), kMostEvents)))
-        out.line(fmt::format("  gap: {} {} from {} for {}", printable(gap.node), gap.table, format_elapsed(gap.start),
-                             format_duration(gap.seconds)));
+        out.line(fmt::format("  gap: {} {} from {} for {}", printable(gap.node), gap.table,
+                             format_elapsed(gap.start), format_duration(gap.seconds)));
     if (coverage.lost.empty()) out.line("  lost: nothing known");
     for (const std::string& text : coverage.lost)
         out.wrapped(out.paint("lost: ", Tone::kWarning) + printable(text), 2);
@@ -196,9 +196,10 @@ void write_events(Writer& out, const ReportModel& model) {
     if (notable.empty()) return;
     out.heading("Warnings");
     for (const Event* event : std::span(notable).first(std::min(notable.size(), kMostEvents)))
-        out.line(shortened(fmt::format("  {:>8}  {}  {}: {}", format_elapsed(event->seconds), printable(event->node),
-                                       printable(event->kind), printable(event->message)),
-                           out.width()));
+        out.line(
+            shortened(fmt::format("  {:>8}  {}  {}: {}", format_elapsed(event->seconds),
+                                  printable(event->node), printable(event->kind), printable(event->message)),
+                      out.width()));
     if (notable.size() > kMostEvents) out.line(fmt::format("  … and {} more", notable.size() - kMostEvents));
 }
 

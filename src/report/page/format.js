@@ -17,7 +17,8 @@ function scaled(value, step, prefixes, unit) {
     value /= step;
     prefix += 1;
   }
-  return prefix === 0 ? `${value.toFixed(0)} ${unit}` : `${threeDigits(value)} ${prefixes[prefix]}${unit}`;
+  const number = prefix === 0 && Number.isInteger(value) ? String(value) : threeDigits(value);
+  return `${number} ${prefixes[prefix]}${unit}`;
 }
 
 function formatQuantity(value, unit) {

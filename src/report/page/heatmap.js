@@ -55,7 +55,7 @@ function rowOrder(model, metric, byMean) {
 
 function makeHeatMap(model, view) {
   const { grid } = model;
-  const metrics = grid.metrics.filter((metric) => metric.values !== null);
+  const { metrics } = grid;
   const cells = new Map(metrics.map((metric) => [metric.id, unpackGrid(metric.values)]));
   const canvas = element("canvas", { class: "heat-canvas", role: "img", tabindex: "0" });
   const tip = element("div", { class: "tip", hidden: true });

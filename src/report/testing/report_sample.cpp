@@ -1,12 +1,11 @@
 // Writes the page of made-up measurements: report_sample training|hostile|bare|large OUTPUT.html
+#include "core/file.h"
 #include "report/page.h"
 #include "report/terminal.h"
 #include "report/testing/synthetic.h"
 
 #include <cstdio>
 #include <string_view>
-
-#include "core/file.h"
 
 int main(int argc, char** argv) {
     using namespace belay::report;

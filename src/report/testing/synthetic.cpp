@@ -20,9 +20,10 @@ double noise(uint64_t seed, uint64_t index) {
 
 using Shape = std::function<double(size_t node, double seconds)>;
 
-// Values of one metric from a function of node and time, 5 % of noise on top. `hole` says where nothing was measured.
-void fill(Measurements& data, Metric metric, const Shape& shape, const std::function<bool(size_t, double)>& hole,
-          double wobble = 0.05) {
+// Values of one metric from a function of node and time, 5 % of noise on top. `hole` says where nothing was
+// measured.
+void fill(Measurements& data, Metric metric, const Shape& shape,
+          const std::function<bool(size_t, double)>& hole, double wobble = 0.05) {
     NodeValues& target = data[metric];
     target.values.resize(data.nodes.size() * data.buckets, kMissing);
     for (size_t node = 0; node < data.nodes.size(); ++node) {
@@ -47,6 +48,7 @@ void fill(Measurements& data, Metric metric, const Shape& shape, const std::func
 
 void add_job(Measurements& data, size_t nodes, double seconds, size_t buckets) {
     data.start = core::time_from_nanoseconds(1'772'366'400'000'000'000);  // 2026-03-01T12:00:00Z
+    data.seconds = seconds;
     data.buckets = buckets;
     data.bucket_seconds = seconds / static_cast<double>(buckets);
     data.job = {.cluster = "alps",
@@ -68,9 +70,10 @@ void add_job(Measurements& data, size_t nodes, double seconds, size_t buckets) {
                               .memory_bytes = int64_t{64} << 30,
                               .tasks = 2});
     data.producer = "Belay 0.1.0";
-    data.facts = {{"Hardware", {{"Nodes", fmt::format("{} × 16 CPUs, 64.0 GiB", nodes)}}},
-                  {"Software", {{"Belay", "0.1.0"}, {"Kernel", "6.1.0-28-amd64"}, {"System", "Debian GNU/Linux 12"}}},
-                  {"Sampling", {{"Interval", "1 s"}, {"Flush", "2 s"}, {"Schema", "1"}}}};
+    data.facts = {
+        {"Hardware", {{"Nodes", fmt::format("{} × 16 CPUs, 64.0 GiB", nodes)}}},
+        {"Software", {{"Belay", "0.1.0"}, {"Kernel", "6.1.0-28-amd64"}, {"System", "Debian GNU/Linux 12"}}},
+        {"Sampling", {{"Interval", "1 s"}, {"Flush", "2 s"}, {"Schema", "1"}}}};
 }
 
 // Epochs of training and evaluation: CPUs are busy in the first and a little less so in the second.
@@ -80,35 +83,57 @@ bool evaluating(double seconds) {
 
 constexpr double kStartup = 6;
 
-void add_processors(Measurements& data, const std::function<bool(size_t, double)>& hole, const Shape& effort) {
+void add_processors(Measurements& data, const std::function<bool(size_t, double)>& hole,
+                    const Shape& effort) {
     auto ramp = [](double seconds) { return seconds < kStartup ? 0.12 + 0.1 * seconds / kStartup : 1.0; };
-    auto busy = [=](size_t node, double s) { return ramp(s) * (evaluating(s) ? 0.72 : 0.965) * effort(node, s); };
+    auto busy = [=](size_t node, double s) {
+        return ramp(s) * (evaluating(s) ? 0.72 : 0.965) * effort(node, s);
+    };
     fill(data, Metric::kJobCpu, busy, hole, 0.02);
     fill(data, Metric::kNodeCpu, [=](size_t n, double s) { return 0.03 + 0.5 * busy(n, s); }, hole, 0.03);
     fill(data, Metric::kCpuUser, [=](size_t n, double s) { return 0.02 + 0.44 * busy(n, s); }, hole, 0.03);
     fill(data, Metric::kCpuSystem, [=](size_t n, double s) { return 0.01 + 0.045 * busy(n, s); }, hole, 0.2);
-    fill(data, Metric::kCpuIowait, [](size_t, double s) { return s < kStartup ? 0.06 : evaluating(s) ? 0.02 : 0.004; },
-         hole, 0.5);
+    fill(
+        data, Metric::kCpuIowait,
+        [](size_t, double s) { return s < kStartup    ? 0.06
+                                      : evaluating(s) ? 0.02
+                                                      : 0.004; }, hole, 0.5);
     fill(data, Metric::kCpuOther, [](size_t, double) { return 0.006; }, hole, 0.5);
     fill(data, Metric::kPressureCpuSome, [=](size_t n, double s) { return 0.11 * busy(n, s); }, hole, 0.4);
-    fill(data, Metric::kPressureIoSome, [](size_t, double s) { return s < kStartup ? 0.3 : 0.02; }, hole, 0.6);
-    fill(data, Metric::kPressureIoFull, [](size_t, double s) { return s < kStartup ? 0.2 : 0.008; }, hole, 0.6);
+    fill(
+        data, Metric::kPressureIoSome, [](size_t, double s) { return s < kStartup ? 0.3 : 0.02; }, hole, 0.6);
+    fill(
+        data, Metric::kPressureIoFull, [](size_t, double s) { return s < kStartup ? 0.2 : 0.008; }, hole,
+        0.6);
     fill(data, Metric::kPressureMemorySome, [](size_t, double) { return 0.0; }, hole);
     fill(data, Metric::kPressureMemoryFull, [](size_t, double) { return 0.0; }, hole);
 }
 
-void add_memory_and_traffic(Measurements& data, const std::function<bool(size_t, double)>& hole, const Shape& effort) {
+void add_memory_and_traffic(Measurements& data, const std::function<bool(size_t, double)>& hole,
+                            const Shape& effort) {
     constexpr double kGiB = 1 << 30;
     auto plateau = [](double s) { return 1 - std::exp(-s / 7); };
-    fill(data, Metric::kJobMemory, [=](size_t n, double s) { return (0.3 + 2.6 * plateau(s) + 0.1 * static_cast<double>(n % 3)) * kGiB; },
-         hole, 0.004);
-    fill(data, Metric::kNodeMemory, [=](size_t n, double s) { return (4.1 + 3.1 * plateau(s) + 0.4 * static_cast<double>(n % 3)) * kGiB; },
-         hole, 0.003);
-    auto exchange = [=](size_t n, double s) { return s < kStartup ? 2e5 : (evaluating(s) ? 4e5 : 8.6e6) * effort(n, s); };
+    fill(
+        data, Metric::kJobMemory,
+        [=](size_t n, double s) {
+            return (0.3 + 2.6 * plateau(s) + 0.1 * static_cast<double>(n % 3)) * kGiB;
+        },
+        hole, 0.004);
+    fill(
+        data, Metric::kNodeMemory,
+        [=](size_t n, double s) {
+            return (4.1 + 3.1 * plateau(s) + 0.4 * static_cast<double>(n % 3)) * kGiB;
+        },
+        hole, 0.003);
+    auto exchange = [=](size_t n, double s) {
+        return s < kStartup ? 2e5 : (evaluating(s) ? 4e5 : 8.6e6) * effort(n, s);
+    };
     fill(data, Metric::kNetworkReceive, exchange, hole, 0.08);
     fill(data, Metric::kNetworkTransmit, exchange, hole, 0.08);
     fill(data, Metric::kLoopback, exchange, hole, 0.08);
-    auto read = [](size_t, double s) { return s < kStartup ? 2.1e8 * std::exp(-s / 3) : (evaluating(s) ? 1.8e7 : 2e5); };
+    auto read = [](size_t, double s) {
+        return s < kStartup ? 2.1e8 * std::exp(-s / 3) : (evaluating(s) ? 1.8e7 : 2e5);
+    };
     auto write = [](size_t, double s) { return evaluating(s) ? 1.2e7 : 9e4; };
     fill(data, Metric::kDiskRead, read, hole, 0.3);
     fill(data, Metric::kDiskWrite, write, hole, 0.3);
@@ -116,9 +141,10 @@ void add_memory_and_traffic(Measurements& data, const std::function<bool(size_t,
     fill(data, Metric::kJobWrite, [=](size_t n, double s) { return 0.7 * write(n, s); }, hole, 0.3);
 }
 
-// 17 epochs; the error falls, rests near 0.21 until the learning rate decays, and passes 0.13 in the sixteenth.
+// 17 epochs; the error falls, rests near 0.21 until the learning rate decays, and passes 0.13 in the
+// sixteenth.
 void add_progress(Measurements& data) {
-    data.progress_facts = {.benchmark = "cosmoflow", .metric_key = "eval_error", .target = 0.13, .success = true};
+    data.progress_facts = {.benchmark = "cosmoflow", .metric_key = "eval_error", .target = 0.13};
     constexpr int kEpochs = 16;
     constexpr int kSteps = 128;
     for (int epoch = 1; epoch <= kEpochs; ++epoch) {
@@ -127,7 +153,8 @@ void add_progress(Measurements& data) {
         for (int part = 1; part <= 8; ++part) {
             double done = epoch - 1 + part / 8.0;
             double random = noise(99, static_cast<uint64_t>(epoch * 8 + part));
-            double loss = 0.055 + 0.42 * std::exp(-done / 2.6) - (done > 12 ? 0.028 * (1 - std::exp(12 - done)) : 0);
+            double loss =
+                0.055 + 0.42 * std::exp(-done / 2.6) - (done > 12 ? 0.028 * (1 - std::exp(12 - done)) : 0);
             data.progress.push_back({.seconds = begin + 9.2 * part / 8.0,
                                      .epoch = done,
                                      .step = (epoch - 1) * kSteps + part * kSteps / 8,
@@ -135,9 +162,12 @@ void add_progress(Measurements& data) {
                                      .learning_rate = rate,
                                      .throughput = 108 + 9 * random - (epoch == 1 ? 30.0 / part : 0)});
         }
-        double error = 0.2 + 0.3 * std::exp(-epoch / 2.4) - (epoch > 12 ? 0.075 * (1 - std::exp((12 - epoch) / 0.9)) : 0);
-        data.progress.push_back(
-            {.seconds = begin + 10.4, .epoch = static_cast<double>(epoch), .step = epoch * kSteps, .metric = error});
+        double error = 0.2 + 0.3 * std::exp(-epoch / 2.4) -
+                       (epoch > 12 ? 0.075 * (1 - std::exp((12 - epoch) / 0.9)) : 0);
+        data.progress.push_back({.seconds = begin + 10.4,
+                                 .epoch = static_cast<double>(epoch),
+                                 .step = epoch * kSteps,
+                                 .metric = error});
     }
 }
 
@@ -147,11 +177,15 @@ void add_events(Measurements& data) {
         data.events.push_back({0.4 + 0.1 * static_cast<double>(task), node, task, "task_start", "info",
                                fmt::format("rank {} started on 4 CPUs", task)});
     }
-    data.events.push_back({101.3, data.nodes[1].name, {}, "filesystem_hang", "warning",
+    data.events.push_back({101.3,
+                           data.nodes[1].name,
+                           {},
+                           "filesystem_hang",
+                           "warning",
                            "/scratch did not answer for 5.8 s; its figures are missing for that time"});
     for (int64_t task = 0; task < 4; ++task)
-        data.events.push_back({177.6, data.nodes[static_cast<size_t>(task / 2)].name, task, "task_end", "info",
-                               fmt::format("rank {} ended with exit status 0", task)});
+        data.events.push_back({177.6, data.nodes[static_cast<size_t>(task / 2)].name, task, "task_end",
+                               "info", fmt::format("rank {} ended with exit status 0", task)});
     data.events_total = data.events.size();
 }
 
@@ -180,7 +214,8 @@ Measurements synthetic_training() {
 
 Measurements synthetic_hostile() {
     Measurements data = synthetic_training();
-    const std::string break_out = "</script><script>window.hacked=1</script><!--<script>\xe2\x80\xa8{{model}}&lt;";
+    const std::string break_out =
+        "</script><script>window.hacked=1</script><!--<script>\xe2\x80\xa8{{model}}&lt;";
     const std::string element = "<img src=x onerror=\"window.hacked=2\"><style>*{display:none}</style>";
     data.job.name = element + break_out;
     data.job.command = "sh -c '" + break_out + element + "' \033[31m \xff\xfe";
@@ -201,7 +236,12 @@ Measurements synthetic_hostile() {
 Measurements synthetic_bare() {
     Measurements data;
     add_job(data, 1, 42, 42);
-    data.job = {.name = "", .command = "sleep 42", .start = data.job.start, .end = {}, .exit_status = {}, .outcome = "unknown"};
+    data.job = {.name = "",
+                .command = "sleep 42",
+                .start = data.job.start,
+                .end = {},
+                .exit_status = {},
+                .outcome = "unknown"};
     data.nodes[0].tasks.reset();
     auto hole = [](size_t, double) { return false; };
     fill(data, Metric::kNodeCpu, [](size_t, double) { return 0.04; }, hole);
@@ -213,9 +253,11 @@ Measurements synthetic_bare() {
 
 Measurements synthetic_large(size_t nodes) {
     Measurements data;
-    add_job(data, nodes, 3600, 600);
+    add_job(data, nodes, 3600, 200);
     size_t slow = nodes / 3;
-    auto hole = [](size_t node, double s) { return noise(5, node) > 0.97 && s > 600 + 900 * noise(6, node) && s < 2400; };
+    auto hole = [](size_t node, double s) {
+        return noise(5, node) > 0.97 && s > 600 + 900 * noise(6, node) && s < 2400;
+    };
     auto effort = [slow](size_t node, double s) {
         return (node == slow && s > 1500 ? 0.45 : 1.0) * (0.94 + 0.06 * noise(7, node));
     };

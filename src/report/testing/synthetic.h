@@ -1,11 +1,13 @@
-// Made-up measurements that look like a real job's, always the same, for tests of everything after the queries.
+// Made-up measurements that look like a real job's, always the same, for tests of everything after the
+// queries.
 #pragma once
 
 #include "report/measurements.h"
 
 namespace belay::report {
 
-// Two nodes, four ranks, three minutes of CosmoFlow that reach the target 0.13; six seconds of nid002 are missing.
+// Two nodes, four ranks, three minutes of CosmoFlow that reach the target 0.13; six seconds of nid002 are
+// missing.
 Measurements synthetic_training();
 
 // As above, but every text in it tries to break out of where it stands.

@@ -1,0 +1,172 @@
+#include "report/facts_query.h"
+
+#include "core/text.h"
+#include "core/units.h"
+#include "report/format.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace belay::report {
+
+using core::Result;
+using record::as_double;
+using record::as_text;
+
+namespace {
+
+constexpr std::string_view kExitWords = "exit status ";
+
+void take_manifest(const record::Manifest& manifest, Measurements& data) {
+    const record::JobFacts& from = manifest.job;
+    JobFacts& job = data.job;
+    job.cluster = from.cluster;
+    if (from.id) job.id = fmt::format("{}", *from.id);
+    if (from.array_task) job.id += fmt::format("_{}", *from.array_task);
+    job.name = from.name;
+    if (job.name.empty() && !manifest.command.empty())
+        job.name = manifest.command[0].substr(manifest.command[0].rfind('/') + 1);
+    job.user = from.user;
+    job.account = from.account;
+    job.restart = from.restart;
+    job.command = core::join(manifest.command, " ");
+    job.start = from.start;
+    job.end = from.end;
+}
+
+std::optional<int64_t> exit_status_in(std::string_view message) {
+    size_t at = message.rfind(kExitWords);
+    return at == message.npos ? std::nullopt
+                              : core::parse_number<int64_t>(message.substr(at + kExitWords.size()));
+}
+
+// Every task says how it ended. The first that ended badly is the one to look at: the others follow it.
+Result<> find_outcome(record::Archive& archive, bool being_written, Measurements& data) {
+    BELAY_TRY(ends,
+              archive.query(
+                  "SELECT node, task, severity, message FROM event WHERE kind = 'task_end' ORDER BY time"));
+    JobFacts& job = data.job;
+    size_t tasks = 0;
+    for (const NodeFacts& node : data.nodes) tasks += static_cast<size_t>(node.tasks.value_or(1));
+    auto bad = std::ranges::find_if(ends.rows, [](const auto& row) { return as_text(row[2]) == "critical"; });
+    if (bad != ends.rows.end()) {
+        double task = as_double((*bad)[1]);
+        std::string message = as_text((*bad)[3]);
+        job.outcome = "failed";
+        job.exit_status = exit_status_in(message);
+        job.failure = is_missing(task)
+                          ? message
+                          : fmt::format("rank {:.0f} on {}: {}", task, as_text((*bad)[0]), message);
+    } else if (being_written) {
+        job.outcome = "running";
+    } else if (!ends.rows.empty() && ends.rows.size() >= tasks) {
+        job.outcome = "completed";
+        job.exit_status = 0;
+    } else {
+        job.outcome = "unknown";
+    }
+    return {};
+}
+
+// "2 × 16 CPUs, 64.0 GiB": nodes that are alike share a line.
+FactGroup hardware(const Measurements& data) {
+    std::map<std::pair<int64_t, int64_t>, size_t> kinds;
+    for (const NodeFacts& node : data.nodes) ++kinds[{node.cpus.value_or(0), node.memory_bytes.value_or(0)}];
+    FactGroup group{.title = "Hardware", .facts = {}};
+    for (const auto& [kind, count] : kinds) {
+        const auto& [cpus, memory] = kind;
+        std::string value = fmt::format("{} ×", count);
+        if (cpus > 0) value += fmt::format(" {}", format_count(static_cast<size_t>(cpus), "CPU"));
+        if (memory > 0)
+            value +=
+                fmt::format("{} {}", cpus > 0 ? "," : "", format_quantity(static_cast<double>(memory), "B"));
+        if (cpus > 0 || memory > 0) group.facts.push_back({"Nodes", value});
+    }
+    return group;
+}
+
+std::string decimal_bytes(double bytes) {
+    return core::format_decimal({static_cast<uint64_t>(std::max(0.0, bytes))});
+}
+
+Result<FactGroup> interfaces(record::Archive& archive) {
+    constexpr int kMost = 8;
+    BELAY_TRY(answer, archive.query(fmt::format(
+                          R"(WITH each AS (
+                               SELECT node, device, max(receive_bytes_total) - min(receive_bytes_total) AS received,
+                                      max(transmit_bytes_total) - min(transmit_bytes_total) AS sent,
+                                      max(receive_errors_total + transmit_errors_total) -
+                                        min(receive_errors_total + transmit_errors_total) AS errors,
+                                      max(receive_dropped_total + transmit_dropped_total) -
+                                        min(receive_dropped_total + transmit_dropped_total) AS dropped
+                               FROM network GROUP BY node, device)
+                             SELECT device, sum(received), sum(sent), sum(errors), sum(dropped) FROM each
+                             GROUP BY device HAVING sum(received) + sum(sent) > 0
+                             ORDER BY sum(received) + sum(sent) DESC LIMIT {})",
+                          kMost)));
+    FactGroup group{.title = "Network interfaces", .facts = {}};
+    for (const auto& row : answer.rows) {
+        std::string value = fmt::format("{} received, {} sent", decimal_bytes(as_double(row[1])),
+                                        decimal_bytes(as_double(row[2])));
+        if (as_double(row[3]) > 0) value += fmt::format(", {:.0f} errors", as_double(row[3]));
+        if (as_double(row[4]) > 0) value += fmt::format(", {:.0f} dropped", as_double(row[4]));
+        group.facts.push_back({as_text(row[0]), value});
+    }
+    return group;
+}
+
+// As they were at the end, on the node that had least space left.
+Result<FactGroup> filesystems(record::Archive& archive) {
+    constexpr int kMost = 8;
+    BELAY_TRY(answer, archive.query(fmt::format(
+                          R"(WITH last AS (
+                               SELECT node, name, arg_max(type, time) AS type, arg_max(size_bytes, time) AS size,
+                                      arg_max(available_bytes, time) AS available
+                               FROM filesystem WHERE kind = 'mount' AND size_bytes > 0 GROUP BY node, name)
+                             SELECT name, arg_min(type, available), arg_min(size, available), min(available) FROM last
+                             GROUP BY name ORDER BY max(size) DESC, name LIMIT {})",
+                          kMost)));
+    FactGroup group{.title = "File systems", .facts = {}};
+    for (const auto& row : answer.rows)
+        group.facts.push_back({as_text(row[0]), fmt::format("{}, {} free of {}", as_text(row[1]),
+                                                            format_quantity(as_double(row[3]), "B"),
+                                                            format_quantity(as_double(row[2]), "B"))});
+    return group;
+}
+
+FactGroup software(const record::Manifest& manifest) {
+    FactGroup group{.title = "Software", .facts = {}};
+    for (const auto& [name, value] : manifest.software) group.facts.push_back({name, value});
+    return group;
+}
+
+FactGroup sampling(const record::RecordInfo& info) {
+    const record::Manifest& manifest = info.manifest;
+    return {.title = "Recording",
+            .facts = {{"Interval", format_duration(core::to_seconds(manifest.interval))},
+                      {"Written every", format_duration(core::to_seconds(manifest.flush))},
+                      {"Schema", fmt::format("version {}", manifest.schema)},
+                      {"Sealed",
+                       manifest.sealed ? core::format_time(*manifest.sealed).substr(0, 19) + "Z" : "no"}}};
+}
+
+}  // namespace
+
+Result<> query_facts(record::Archive& archive, const record::RecordInfo& info, Measurements& data) {
+    take_manifest(info.manifest, data);
+    BELAY_CHECK(find_outcome(archive, info.being_written, data));
+    BELAY_TRY(network, interfaces(archive));
+    BELAY_TRY(storage, filesystems(archive));
+    for (FactGroup group :
+         {hardware(data), std::move(network), std::move(storage), software(info.manifest), sampling(info)})
+        if (!group.facts.empty()) data.facts.push_back(std::move(group));
+    auto version = info.manifest.software.find("belay");
+    data.producer =
+        version == info.manifest.software.end() ? "Belay" : fmt::format("Belay {}", version->second);
+    return {};
+}
+
+}  // namespace belay::report

@@ -1,0 +1,230 @@
+#include "report/series_query.h"
+
+#include "report/query.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace belay::report {
+
+using core::Result;
+
+namespace {
+
+enum class ColumnKind {
+    kGauge,
+    kCounter,          // its rate; missing where it went back, which is a reset
+    kUnsteadyCounter,  // may go back a little without a reset, as iowait does: then its rate is 0
+};
+
+struct SourceColumn {
+    std::string_view name;
+    ColumnKind kind;
+    std::string_view sql;  // over the table's columns
+};
+
+struct Output {
+    Metric metric;
+    std::string_view sql;  // over the names of SourceColumn, summed over what the partition tells apart
+};
+
+// One table, or a part of it, and the metrics that come from it.
+struct Source {
+    std::string_view table;
+    std::string_view filter;
+    std::string_view partition;  // columns that tell one counter of a node from another
+    std::span<const SourceColumn> columns;
+    std::span<const Output> outputs;
+};
+
+using enum ColumnKind;
+
+constexpr SourceColumn kHostColumns[] = {
+    {"cpus", kGauge, "cpu_count"},
+    {"used", kGauge, "memory_total_bytes - memory_available_bytes"},
+    {"user_time", kCounter, "cpu_user_seconds_total"},
+    {"system_time", kCounter, "cpu_system_seconds_total"},
+    {"iowait_time", kUnsteadyCounter, "cpu_iowait_seconds_total"},
+    {"irq_time", kCounter, "cpu_irq_seconds_total"},
+    {"steal_time", kCounter, "cpu_steal_seconds_total"},
+    {"cpu_some", kCounter, "pressure_cpu_some_seconds_total"},
+    {"memory_some", kCounter, "pressure_memory_some_seconds_total"},
+    {"memory_full", kCounter, "pressure_memory_full_seconds_total"},
+    {"io_some", kCounter, "pressure_io_some_seconds_total"},
+    {"io_full", kCounter, "pressure_io_full_seconds_total"},
+};
+constexpr Output kHostOutputs[] = {
+    {Metric::kNodeCpu, "(user_time + system_time + coalesce(irq_time, 0) + coalesce(steal_time, 0)) / cpus"},
+    {Metric::kCpuUser, "user_time / cpus"},
+    {Metric::kCpuSystem, "system_time / cpus"},
+    {Metric::kCpuIowait, "iowait_time / cpus"},
+    {Metric::kCpuOther, "(coalesce(irq_time, 0) + coalesce(steal_time, 0)) / cpus + 0 * user_time"},
+    {Metric::kNodeMemory, "used"},
+    {Metric::kPressureCpuSome, "cpu_some"},
+    {Metric::kPressureMemorySome, "memory_some"},
+    {Metric::kPressureMemoryFull, "memory_full"},
+    {Metric::kPressureIoSome, "io_some"},
+    {Metric::kPressureIoFull, "io_full"},
+};
+
+constexpr SourceColumn kProcessColumns[] = {
+    {"user_time", kCounter, "cpu_user_seconds_total"},
+    {"system_time", kCounter, "cpu_system_seconds_total"},
+    {"resident", kGauge, "resident_bytes"},
+    {"reads", kCounter, "read_bytes_total"},
+    {"writes", kCounter, "written_bytes_total"},
+};
+constexpr Output kProcessOutputs[] = {
+    {Metric::kJobCpu, "user_time + system_time"},  // CPUs in use; divided by those allotted below
+    {Metric::kJobMemory, "resident"},
+    {Metric::kJobRead, "reads"},
+    {Metric::kJobWrite, "writes"},
+};
+
+constexpr SourceColumn kNetworkColumns[] = {
+    {"receive", kCounter, "receive_bytes_total"},
+    {"transmit", kCounter, "transmit_bytes_total"},
+};
+constexpr Output kNetworkOutputs[] = {
+    {Metric::kNetworkReceive, "receive"},
+    {Metric::kNetworkTransmit, "transmit"},
+};
+constexpr Output kLoopbackOutputs[] = {{Metric::kLoopback, "transmit"}};
+
+constexpr SourceColumn kDiskColumns[] = {
+    {"reads", kCounter, "read_bytes_total"},
+    {"writes", kCounter, "written_bytes_total"},
+};
+constexpr Output kDiskOutputs[] = {
+    {Metric::kDiskRead, "reads"},
+    {Metric::kDiskWrite, "writes"},
+};
+
+// Devices that stand on other devices (device mapper, RAID, loop) would count the same bytes twice.
+constexpr Source kSources[] = {
+    {"host", "true", "", kHostColumns, kHostOutputs},
+    {"process", "true", "pid, start_time", kProcessColumns, kProcessOutputs},
+    {"network", "device <> 'lo'", "device", kNetworkColumns, kNetworkOutputs},
+    {"network", "device = 'lo'", "device", kNetworkColumns, kLoopbackOutputs},
+    {"filesystem", "kind = 'disk' AND NOT regexp_matches(name, '^(dm-|md|loop|zram|ram|sr|fd)[0-9]')", "name",
+     kDiskColumns, kDiskOutputs},
+};
+
+std::string rate_sql(const SourceColumn& column, double longest) {
+    // greatest() passes over nulls: what is missing must stay missing.
+    std::string_view change = column.kind == kUnsteadyCounter
+                                  ? "CASE WHEN now_{0} < before_{0} THEN 0 ELSE now_{0} - before_{0} END"
+                                  : "CASE WHEN now_{0} >= before_{0} THEN now_{0} - before_{0} END";
+    if (column.kind == kGauge) return fmt::format("now_{0} AS {0}", column.name);
+    return fmt::format("CASE WHEN step > 0 AND step <= {1} THEN {2} / step END AS {0}", column.name, longest,
+                       fmt::format(fmt::runtime(change), column.name));
+}
+
+// samples -> rates of each counter -> sums per node and moment -> the metrics, each over the span of time it
+// stands for -> the buckets that the span touches -> one row per node and bucket with mean, peak and seconds
+// per metric.
+std::string series_sql(const Source& source, double interval, const Measurements& data) {
+    std::string columns;
+    std::string rates;
+    std::string sums;
+    std::string metrics;
+    std::string cells;
+    double longest = kLongestStep * interval;
+    for (const SourceColumn& column : source.columns) {
+        columns +=
+            fmt::format(", {1} AS now_{0}, lag({1}) OVER samples AS before_{0}", column.name, column.sql);
+        rates += ", " + rate_sql(column, longest);
+        sums += fmt::format(", sum({0}) AS {0}", column.name);
+    }
+    for (size_t i = 0; i < source.outputs.size(); ++i) {
+        metrics += fmt::format(", {} AS m{}", source.outputs[i].sql, i);
+        cells += fmt::format(
+            ", sum(m{0} * part) / nullif(sum(CASE WHEN m{0} IS NOT NULL THEN part END), 0), max(m{0}), "
+            "sum(CASE WHEN m{0} IS NOT NULL THEN part END)",
+            i);
+    }
+    return fmt::format(
+        R"(WITH steps AS (
+             SELECT node, time, (epoch_us(time) - lag(epoch_us(time)) OVER samples) / 1e6 AS step {columns}
+             FROM {table} WHERE {filter}
+             WINDOW samples AS (PARTITION BY node {comma} {partition} ORDER BY time)),
+           rates AS (SELECT node, time {rates} FROM steps),
+           moments AS (SELECT node, (epoch_us(time) - {start}) / 1e6 AS until {sums} FROM rates GROUP BY node, time),
+           spans AS (
+             SELECT node, until, until - lag(until) OVER (PARTITION BY node ORDER BY until) AS since,
+                    until - CASE WHEN since <= {longest} THEN since ELSE {interval} END AS begin {metrics}
+             FROM moments),
+           cells AS (
+             SELECT *, unnest(range(greatest(floor(begin / {width}), 0)::BIGINT,
+                                    least(ceil(until / {width}), {buckets})::BIGINT)) AS bucket,
+                    least(until, (bucket + 1) * {width}) - greatest(begin, bucket * {width}) AS part
+             FROM spans)
+           SELECT node, bucket {cells} FROM cells GROUP BY node, bucket)",
+        fmt::arg("columns", columns), fmt::arg("table", source.table), fmt::arg("filter", source.filter),
+        fmt::arg("comma", source.partition.empty() ? "" : ","), fmt::arg("partition", source.partition),
+        fmt::arg("rates", rates), fmt::arg("start", core::to_microseconds(data.start)),
+        fmt::arg("sums", sums), fmt::arg("longest", longest), fmt::arg("interval", interval),
+        fmt::arg("metrics", metrics), fmt::arg("width", data.bucket_seconds),
+        fmt::arg("buckets", data.buckets), fmt::arg("cells", cells));
+}
+
+// Takes the three columns of one output.
+void take_values(const record::QueryResult& answer, size_t first_column,
+                 const std::map<std::string, size_t>& node_index, size_t buckets, NodeValues& target) {
+    size_t nodes = node_index.size();
+    target.values.assign(nodes * buckets, kMissing);
+    target.peaks.assign(nodes, kMissing);
+    std::vector<double> weighted(nodes, 0);
+    std::vector<double> weights(nodes, 0);
+    for (const auto& row : answer.rows) {
+        double mean = record::as_double(row[first_column]);
+        auto found = node_index.find(record::as_text(row[0]));
+        auto bucket = static_cast<size_t>(record::as_double(row[1]));
+        if (is_missing(mean) || found == node_index.end() || bucket >= buckets) continue;
+        size_t node = found->second;
+        double peak = record::as_double(row[first_column + 1]);
+        double seconds = record::as_double(row[first_column + 2]);
+        target.values[node * buckets + bucket] = mean;
+        if (!(target.peaks[node] > peak)) target.peaks[node] = peak;
+        weighted[node] += mean * seconds;
+        weights[node] += seconds;
+    }
+    for (size_t node = 0; node < nodes; ++node)
+        target.means.push_back(weights[node] > 0 ? weighted[node] / weights[node] : kMissing);
+    if (std::ranges::all_of(weights, [](double weight) { return weight == 0; })) target = {};
+}
+
+// From CPUs in use to the share of those that the job may use; of all of the node's where that is not known.
+void divide_by_allotted(const Measurements& data, NodeValues& job_cpu) {
+    if (job_cpu.empty()) return;
+    for (size_t node = 0; node < data.nodes.size(); ++node) {
+        const NodeFacts& facts = data.nodes[node];
+        int64_t cpus = facts.cpus_allotted.value_or(facts.cpus.value_or(0));
+        double scale = cpus > 0 ? 1.0 / static_cast<double>(cpus) : kMissing;
+        for (size_t i = node * data.buckets; i < (node + 1) * data.buckets; ++i) job_cpu.values[i] *= scale;
+        job_cpu.means[node] *= scale;
+        job_cpu.peaks[node] *= scale;
+    }
+}
+
+}  // namespace
+
+Result<> query_series(record::Archive& archive, double interval_seconds, Measurements& data) {
+    if (data.buckets == 0 || data.nodes.empty()) return {};
+    std::map<std::string, size_t> node_index;
+    for (size_t i = 0; i < data.nodes.size(); ++i) node_index[data.nodes[i].name] = i;
+    for (const Source& source : kSources) {
+        BELAY_TRY(answer, archive.query(series_sql(source, interval_seconds, data)));
+        for (size_t i = 0; i < source.outputs.size(); ++i)
+            take_values(answer, 2 + 3 * i, node_index, data.buckets, data[source.outputs[i].metric]);
+    }
+    divide_by_allotted(data, data[Metric::kJobCpu]);
+    return {};
+}
+
+}  // namespace belay::report
