@@ -1,0 +1,230 @@
+#include "observe/collect/filesystem.h"
+
+#include "observe/collect/testing.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <tuple>
+#include <unistd.h>
+
+namespace belay::observe::collect {
+namespace {
+
+using namespace testing;
+using namespace std::chrono_literals;
+
+// Answers at once, with sizes that tell the paths apart.
+int fake_statvfs(const char* path, struct statvfs* size) {
+    *size = {};
+    if (std::strcmp(path, "/tmp") == 0) return 0;  // a tmpfs without size
+    if (std::strcmp(path, "/scratch") == 0) {
+        errno = EACCES;
+        return -1;
+    }
+    size->f_frsize = 4096;
+    size->f_blocks = 1000 + std::strlen(path);
+    size->f_bfree = 500;
+    size->f_bavail = 400;
+    size->f_files = std::strcmp(path, "/boot") == 0 ? 0 : 77;
+    size->f_ffree = 66;
+    return 0;
+}
+
+struct Told {
+    std::string kind, severity, message;
+};
+
+struct Watch {
+    FakeRoot root;
+    CollectOptions options = root.options();
+    std::vector<Told> events;
+
+    Watch() {
+        root.load("aarch64_no_psi");
+        options.statvfs = fake_statvfs;
+        options.filesystem_deadline = 10s;  // machines may be slow; tests of hangs set their own
+        options.on_event = [this](std::string_view kind, std::string_view severity,
+                                  std::string_view message) {
+            events.push_back({std::string(kind), std::string(severity), std::string(message)});
+        };
+    }
+};
+
+TEST(observe_collect, disks_have_rows) {
+    Watch watch;
+    std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
+    record::Batch rows = sampled(*filesystem, at_second(1));
+    size_t disk = row_where(rows, "name", "nvme0n1").value();
+    EXPECT_EQ(text(rows, disk, "kind"), "disk");
+    EXPECT_EQ(integer(rows, disk, "reads_total"), 100);
+    EXPECT_EQ(integer(rows, disk, "read_bytes_total"), 2000 * 512);
+    EXPECT_EQ(real(rows, disk, "read_seconds_total"), 0.030);
+    EXPECT_EQ(integer(rows, disk, "writes_total"), 200);
+    EXPECT_EQ(integer(rows, disk, "written_bytes_total"), 6000 * 512);
+    EXPECT_EQ(real(rows, disk, "write_seconds_total"), 0.070);
+    EXPECT_EQ(integer(rows, disk, "requests_in_flight"), 3);
+    EXPECT_EQ(real(rows, disk, "busy_seconds_total"), 0.080);
+    for (std::string_view name : {"type", "source"}) EXPECT_FALSE(text(rows, disk, name).has_value()) << name;
+    for (std::string_view name : {"responsive", "read_only", "size_bytes"})
+        EXPECT_TRUE(is_null(rows, disk, name)) << name;
+    std::vector<std::string> disks;
+    for (size_t row = 0; row < rows.rows(); ++row)
+        if (text(rows, row, "kind") == "disk") disks.push_back(*text(rows, row, "name"));
+    EXPECT_EQ(disks, (std::vector<std::string>{"loop0", "nvme0n1", "nvme0n10", "sda", "dm-0"}));
+}
+
+TEST(observe_collect, mounts_have_rows) {
+    Watch watch;
+    std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
+    record::Batch rows = sampled(*filesystem, at_second(1));
+    std::vector<std::string> mounts;
+    for (size_t row = 0; row < rows.rows(); ++row)
+        if (text(rows, row, "kind") == "mount") mounts.push_back(*text(rows, row, "name"));
+    // Not /tmp, which has no size; not /users and /group, which are /home and /scratch once more.
+    EXPECT_EQ(mounts, (std::vector<std::string>{"/", "/dev/shm", "/home", "/scratch", "/boot",
+                                                "/mnt/with blank", "/mnt/hidden"}));
+
+    size_t home = row_where(rows, "name", "/home").value();
+    EXPECT_EQ(text(rows, home, "type"), "nfs4");
+    EXPECT_EQ(text(rows, home, "source"), "filer:/export/home");
+    EXPECT_EQ(integer(rows, home, "responsive"), 1);
+    EXPECT_EQ(integer(rows, home, "read_only"), 0);
+    EXPECT_EQ(integer(rows, home, "size_bytes"), 1005 * 4096);
+    EXPECT_EQ(integer(rows, home, "free_bytes"), 500 * 4096);
+    EXPECT_EQ(integer(rows, home, "available_bytes"), 400 * 4096);
+    EXPECT_EQ(integer(rows, home, "inodes_total"), 77);
+    EXPECT_EQ(integer(rows, home, "inodes_free"), 66);
+    EXPECT_TRUE(is_null(rows, home, "read_bytes_total"));
+
+    size_t scratch = row_where(rows, "name", "/scratch").value();  // answered, with an error
+    EXPECT_EQ(integer(rows, scratch, "responsive"), 1);
+    EXPECT_TRUE(is_null(rows, scratch, "size_bytes"));
+
+    size_t boot = row_where(rows, "name", "/boot").value();
+    EXPECT_EQ(integer(rows, boot, "read_only"), 1);
+    EXPECT_TRUE(is_null(rows, boot, "inodes_total"));
+    EXPECT_TRUE(is_null(rows, boot, "inodes_free"));
+    EXPECT_TRUE(watch.events.empty());
+    EXPECT_GE(filesystem->helper_cpu_seconds(), 0);
+}
+
+// statvfs hangs at /home as long as a file exists.
+struct HangingWatch : Watch {
+    HangingWatch() {
+        root.write("hang", "");
+        std::string switch_file = (root.proc().parent_path() / "hang").string();
+        options.statvfs = [switch_file](const char* path, struct statvfs* size) {
+            if (std::strcmp(path, "/home") == 0 && access(switch_file.c_str(), F_OK) == 0)
+                while (true) pause();
+            return fake_statvfs(path, size);
+        };
+        options.filesystem_deadline = 200ms;
+        options.filesystem_retry = 60s;
+    }
+};
+
+// Whether /home is responsive and /mnt/hidden, which stands behind it, has a size.
+std::tuple<std::optional<int64_t>, bool> home_and_last(const record::Batch& rows) {
+    size_t home = row_where(rows, "name", "/home").value();
+    size_t last = row_where(rows, "name", "/mnt/hidden").value();
+    return {integer(rows, home, "responsive"), !is_null(rows, last, "size_bytes")};
+}
+
+TEST(observe_collect, a_mount_that_hangs_hides_no_other_for_long) {
+    HangingWatch watch;
+    std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
+    record::Batch rows = sampled(*filesystem, at_second(100));
+    EXPECT_EQ(home_and_last(rows), std::tuple(0, false));  // the others behind it had no turn
+    EXPECT_TRUE(is_null(rows, *row_where(rows, "name", "/home"), "size_bytes"));
+    EXPECT_FALSE(is_null(rows, *row_where(rows, "name", "/"), "size_bytes"));
+    EXPECT_TRUE(is_null(rows, *row_where(rows, "name", "/mnt/hidden"), "responsive"));
+    EXPECT_TRUE(row_where(rows, "name", "sda").has_value());
+    ASSERT_EQ(watch.events.size(), 1u);
+    EXPECT_EQ(watch.events[0].kind, "filesystem_hang");
+    EXPECT_EQ(watch.events[0].severity, "critical");
+    EXPECT_NE(watch.events[0].message.find("/home (nfs4, filer:/export/home) did not answer within 200 ms"),
+              std::string::npos)
+        << watch.events[0].message;
+
+    EXPECT_EQ(home_and_last(sampled(*filesystem, at_second(101))), std::tuple(0, true));
+    EXPECT_EQ(home_and_last(sampled(*filesystem, at_second(159))), std::tuple(0, true));
+    // Asked again, last of all, and still silent: nothing new to tell.
+    EXPECT_EQ(home_and_last(sampled(*filesystem, at_second(160))), std::tuple(0, true));
+    EXPECT_EQ(watch.events.size(), 1u);
+
+    watch.root.remove("hang");
+    EXPECT_EQ(home_and_last(sampled(*filesystem, at_second(219))), std::tuple(0, true));  // not its time yet
+    rows = sampled(*filesystem, at_second(220));
+    EXPECT_EQ(home_and_last(rows), std::tuple(1, true));
+    EXPECT_EQ(integer(rows, *row_where(rows, "name", "/home"), "size_bytes"), 1005 * 4096);
+    ASSERT_EQ(watch.events.size(), 2u);
+    EXPECT_EQ(watch.events[1].kind, "filesystem_back");
+    EXPECT_EQ(watch.events[1].severity, "info");
+    EXPECT_EQ(watch.events[1].message, "file system /home answers again after 120 s");
+    EXPECT_EQ(home_and_last(sampled(*filesystem, at_second(221))), std::tuple(1, true));
+}
+
+TEST(observe_collect, a_clock_that_went_back_does_not_put_off_the_next_try) {
+    HangingWatch watch;
+    std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
+    sampled(*filesystem, at_second(100000));
+    watch.root.remove("hang");
+    sampled(*filesystem, at_second(100));
+    EXPECT_EQ(watch.events.size(), 2u);
+}
+
+TEST(observe_collect, mounts_that_come_and_go_are_seen) {
+    Watch watch;
+    watch.options.slow_every = 1;
+    std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
+    EXPECT_FALSE(row_where(sampled(*filesystem, at_second(1)), "name", "/new").has_value());
+    watch.root.write("proc/self/mountinfo",
+                     "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /new rw - ext4 /dev/sda2 rw\n");
+    record::Batch rows = sampled(*filesystem, at_second(2));
+    EXPECT_EQ(integer(rows, row_where(rows, "name", "/new").value(), "size_bytes"), 1004 * 4096);
+    EXPECT_FALSE(row_where(rows, "name", "/home").has_value());
+}
+
+TEST(observe_collect, one_of_disks_and_mounts_is_enough) {
+    Watch watch;
+    watch.root.remove("proc/self");
+    std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
+    record::Batch rows = sampled(*filesystem, at_second(1));
+    EXPECT_TRUE(row_where(rows, "kind", "disk").has_value());
+    EXPECT_FALSE(row_where(rows, "kind", "mount").has_value());
+
+    watch.root.remove("proc/diskstats");
+    std::unique_ptr<Collector> neither = make_filesystem_collector(watch.options);
+    record::Batch none(neither->table());
+    EXPECT_FALSE(neither->collect({at_second(1), "n1"}, none).has_value());
+    EXPECT_EQ(none.rows(), 0u);
+}
+
+TEST(observe_collect, sizes_beyond_63_bits_are_null) {
+    Watch watch;
+    watch.options.statvfs = [](const char*, struct statvfs* size) {
+        *size = {};
+        size->f_frsize = 1 << 20;
+        size->f_blocks = UINT64_MAX / 2;
+        size->f_bfree = 3;
+        return 0;
+    };
+    std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
+    record::Batch rows = sampled(*filesystem, at_second(1));
+    size_t home = row_where(rows, "name", "/home").value();
+    EXPECT_TRUE(is_null(rows, home, "size_bytes"));
+    EXPECT_EQ(integer(rows, home, "free_bytes"), 3 << 20);
+}
+
+TEST(observe_collect, root_of_this_machine_has_a_size) {
+    std::unique_ptr<Collector> filesystem = make_filesystem_collector({});
+    record::Batch rows = sampled(*filesystem, at_second(1));
+    struct statvfs size{};
+    ASSERT_EQ(statvfs("/", &size), 0);
+    size_t root = row_where(rows, "name", "/").value();
+    EXPECT_EQ(integer(rows, root, "size_bytes"), static_cast<int64_t>(size.f_blocks * size.f_frsize));
+}
+
+}  // namespace
+}  // namespace belay::observe::collect

@@ -1,0 +1,279 @@
+#include "observe/collect/job_processes.h"
+
+#include "observe/collect/testing.h"
+
+namespace belay::observe::collect {
+namespace {
+
+using namespace testing;
+using namespace std::chrono_literals;
+using Pids = std::vector<int64_t>;
+
+// A /proc of processes that a test starts and ends.
+class FakeProcesses {
+  public:
+    FakeProcesses() {
+        root_.write("programs/belay", "");
+        root_.write("programs/other", "");
+        root_.write("proc/self/stat", "");
+        link_program("self", "belay");
+    }
+
+    struct Process {
+        int64_t parent = 1;
+        std::string command = "python";
+        int64_t start = 0;  // 0: its id
+        std::string program = "other";
+        std::optional<std::string> environment = {};
+    };
+
+    void start(int64_t pid, const Process& process) const {
+        end(pid);
+        std::string directory = fmt::format("proc/{}", pid);
+        int64_t start = process.start != 0 ? process.start : pid;
+        root_.write(
+            directory + "/stat",
+            fmt::format("{} ({}) S {} 1 1 0 -1 0 0 0 0 0 5 6 0 0 20 0 1 0 {} 4096 1 0 1 1 1 0 0 0 0 0 "
+                        "0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+                        pid, process.command, process.parent, start));
+        if (process.environment) root_.write(directory + "/environ", *process.environment);
+        link_program(std::to_string(pid), process.program);
+    }
+    // Still listed, but with nothing to read: so it looks when one ends between listing and reading.
+    void vanish(int64_t pid) const { root_.remove(fmt::format("proc/{}/stat", pid)); }
+    void end(int64_t pid) const { root_.remove(fmt::format("proc/{}", pid)); }
+
+    JobProcesses follow(JobSelection selection) const {
+        return JobProcesses(root_.proc(), std::move(selection), 60s);
+    }
+
+  private:
+    void link_program(const std::string& pid, const std::string& program) const {
+        root_.remove(fmt::format("proc/{}/exe", pid));
+        fs::create_symlink(root_.proc().parent_path() / "programs" / program, root_.proc() / pid / "exe");
+    }
+
+    FakeRoot root_;
+};
+
+Pids members(JobProcesses& job, int64_t second) {
+    core::Result<> looked = job.look(at_second(second));
+    EXPECT_TRUE(looked.has_value()) << looked.error().message();
+    Pids pids;
+    for (const JobProcess& process : job.members()) pids.push_back(process.stat.pid);
+    return pids;
+}
+
+std::optional<int64_t> task_of(JobProcesses& job, int64_t pid) {
+    for (const JobProcess& process : job.members())
+        if (process.stat.pid == pid) return process.task;
+    ADD_FAILURE() << pid << " is not in the job";
+    return std::nullopt;
+}
+
+TEST(observe_collect, roots_and_their_descendants_are_the_job) {
+    FakeProcesses proc;
+    proc.start(1, {.parent = 0, .command = "init"});
+    proc.start(10, {.command = "sshd"});
+    proc.start(20, {});
+    proc.start(21, {.parent = 20});
+    proc.start(15, {.parent = 21});  // process ids have wrapped around
+    proc.start(30, {.parent = 10});
+    JobProcesses job = proc.follow({.roots = {20}});
+    EXPECT_EQ(members(job, 1), (Pids{15, 20, 21}));
+    EXPECT_EQ(job.members()[1].stat.command, "python");
+}
+
+TEST(observe_collect, children_that_come_are_found_and_those_that_go_are_forgotten) {
+    FakeProcesses proc;
+    proc.start(20, {});
+    JobProcesses job = proc.follow({.roots = {20}});
+    EXPECT_EQ(members(job, 1), Pids{20});
+    proc.start(21, {.parent = 20});
+    proc.start(22, {.parent = 21});
+    EXPECT_EQ(members(job, 2), (Pids{20, 21, 22}));
+    proc.end(22);
+    EXPECT_EQ(members(job, 3), (Pids{20, 21}));
+}
+
+TEST(observe_collect, orphans_stay_in_the_job) {
+    FakeProcesses proc;
+    proc.start(1, {.parent = 0, .command = "init"});
+    proc.start(20, {});
+    proc.start(21, {.parent = 20});
+    proc.start(22, {.parent = 21});
+    JobProcesses job = proc.follow({.roots = {20}});
+    EXPECT_EQ(members(job, 1), (Pids{20, 21, 22}));
+    proc.end(20);
+    proc.end(21);
+    proc.start(22, {.parent = 1});
+    EXPECT_EQ(members(job, 2), Pids{22});
+    EXPECT_EQ(members(job, 100), Pids{22});  // after a refresh too
+    proc.start(23, {.parent = 22});
+    EXPECT_EQ(members(job, 101), (Pids{22, 23}));
+}
+
+TEST(observe_collect, a_child_whose_parent_just_ended_is_still_found) {
+    FakeProcesses proc;
+    proc.start(20, {});
+    proc.start(21, {.parent = 20});
+    JobProcesses job = proc.follow({.roots = {20}});
+    members(job, 1);
+    proc.end(21);
+    proc.start(22, {.parent = 21});  // its stat was read just before the parent ended
+    EXPECT_EQ(members(job, 2), (Pids{20, 22}));
+}
+
+TEST(observe_collect, a_recycled_id_is_another_process) {
+    FakeProcesses proc;
+    proc.start(1, {.parent = 0, .command = "init"});
+    proc.start(20, {});
+    proc.start(21, {.parent = 20});
+    JobProcesses job = proc.follow({.roots = {20}});
+    EXPECT_EQ(members(job, 1), (Pids{20, 21}));
+    proc.start(21, {.parent = 1, .command = "cron", .start = 5000});
+    EXPECT_EQ(members(job, 2), Pids{20});
+    proc.start(20, {.parent = 1, .command = "cron", .start = 5001});  // the root itself
+    EXPECT_EQ(members(job, 3), Pids{});
+}
+
+TEST(observe_collect, refresh_finds_what_a_recycled_id_hid) {
+    FakeProcesses proc;
+    proc.start(20, {});
+    proc.start(30, {.parent = 1, .command = "cron"});
+    JobProcesses job = proc.follow({.roots = {20}});
+    EXPECT_EQ(members(job, 1), Pids{20});
+    proc.start(30, {.parent = 20, .start = 5000});
+    EXPECT_EQ(members(job, 2), Pids{20});  // was none of the job's, so it is not read at every tick
+    EXPECT_EQ(members(job, 61), (Pids{20, 30}));
+}
+
+TEST(observe_collect, the_step_is_what_slurmstepd_started) {
+    FakeProcesses proc;
+    proc.start(1, {.parent = 0, .command = "init"});
+    proc.start(50, {.command = "slurmstepd"});
+    proc.start(51, {.parent = 50, .command = "bash"});
+    proc.start(52, {.parent = 51, .command = "belay", .program = "belay"});
+    proc.start(53, {.parent = 52});
+    proc.start(54, {.parent = 50, .command = "belay", .program = "belay"});  // the other task's supervisor
+    proc.start(55, {.parent = 54});
+    proc.start(60, {.command = "slurmstepd"});  // another step on the node
+    proc.start(61, {.parent = 60});
+    JobProcesses job = proc.follow({.roots = {52}, .step_of = 52, .exclude = {52}});
+    EXPECT_EQ(members(job, 1), (Pids{51, 53, 55}));
+}
+
+TEST(observe_collect, outside_a_step_the_roots_count) {
+    FakeProcesses proc;
+    proc.start(1, {.parent = 0, .command = "init"});
+    proc.start(20, {});
+    JobProcesses job = proc.follow({.roots = {20}, .step_of = 20});
+    EXPECT_EQ(members(job, 1), Pids{20});
+    JobProcesses nobody = proc.follow({.step_of = 99});
+    EXPECT_EQ(members(nobody, 1), Pids{});
+}
+
+TEST(observe_collect, excluded_processes_count_as_parents_only) {
+    FakeProcesses proc;
+    proc.start(20, {});
+    proc.start(21, {.parent = 20});
+    proc.start(22, {.parent = 21});
+    JobProcesses job = proc.follow({.roots = {20}, .exclude = {20, 21}});
+    EXPECT_EQ(members(job, 1), Pids{22});
+    proc.start(21, {.parent = 20, .start = 5000});  // a stranger with the excluded id
+    EXPECT_EQ(members(job, 2), (Pids{21, 22}));
+}
+
+TEST(observe_collect, our_own_program_is_left_out_until_it_becomes_another) {
+    FakeProcesses proc;
+    proc.start(20, {.command = "belay", .program = "belay"});
+    proc.start(21, {.parent = 20, .command = "belay", .program = "belay"});
+    JobProcesses job = proc.follow({.roots = {20}});
+    EXPECT_EQ(members(job, 1), Pids{});
+    proc.start(21, {.parent = 20, .command = "python", .start = 21});  // exec
+    EXPECT_EQ(members(job, 2), Pids{21});
+    proc.start(21, {.parent = 20, .command = "belay", .start = 21, .program = "belay"});
+    EXPECT_EQ(members(job, 3), Pids{});
+
+    JobProcesses all = proc.follow({.roots = {20}, .exclude_own_executable = false});
+    EXPECT_EQ(members(all, 1), (Pids{20, 21}));
+}
+
+std::string environment(std::initializer_list<std::string_view> entries) {
+    std::string text;
+    for (std::string_view entry : entries) text += std::string(entry) + '\0';
+    return text;
+}
+
+TEST(observe_collect, the_task_comes_from_the_environment) {
+    FakeProcesses proc;
+    proc.start(20, {.environment = environment(
+                        {"A=SLURM_PROCID=9", "XSLURM_PROCID=8", "SLURM_PROCID=3", "SLURM_PROCID=4"})});
+    proc.start(21, {.parent = 20});  // may not be read, or has none: its parent's
+    proc.start(22, {.parent = 20, .environment = environment({"SLURM_PROCID=5"})});
+    proc.start(23, {.parent = 22, .environment = environment({"SLURM_PROCID=x"})});
+    JobProcesses job = proc.follow({.roots = {20}});
+    members(job, 1);
+    EXPECT_EQ(task_of(job, 20), 3);
+    EXPECT_EQ(task_of(job, 21), 3);
+    EXPECT_EQ(task_of(job, 22), 5);
+    EXPECT_EQ(task_of(job, 23), 5);
+}
+
+TEST(observe_collect, the_task_is_found_anywhere_in_a_long_environment) {
+    for (size_t padding :
+         {size_t{4080}, size_t{4083}, size_t{4090}, size_t{4095}, size_t{4096}, size_t{100'000}}) {
+        FakeProcesses proc;
+        proc.start(20, {.environment =
+                            environment({"P=" + std::string(padding - 3, 'x'), "SLURM_PROCID=17", "Q=1"})});
+        JobProcesses job = proc.follow({.roots = {20}});
+        members(job, 1);
+        EXPECT_EQ(task_of(job, 20), 17) << padding;
+    }
+}
+
+TEST(observe_collect, the_environment_is_read_once_per_program) {
+    FakeProcesses proc;
+    proc.start(20, {.environment = environment({"SLURM_PROCID=3"})});
+    JobProcesses job = proc.follow({.roots = {20}});
+    members(job, 1);
+    proc.start(20, {.environment = environment({"SLURM_PROCID=4"})});
+    members(job, 2);
+    EXPECT_EQ(task_of(job, 20), 3);
+    proc.start(20, {.command = "other", .environment = environment({"SLURM_PROCID=4"})});
+    members(job, 3);
+    EXPECT_EQ(task_of(job, 20), 4);
+}
+
+TEST(observe_collect, an_unfinished_environment_tells_nothing) {
+    FakeProcesses proc;
+    proc.start(20, {.environment = "A=1"});
+    proc.start(21, {.parent = 20, .environment = "SLURM_PROCID=12"});  // could be 12 of 123
+    proc.start(22,
+               {.parent = 20, .environment = environment({"SLURM_PROCID=123456789012345678901234567890"})});
+    JobProcesses job = proc.follow({.roots = {20}});
+    members(job, 1);
+    for (int64_t pid : {20, 21, 22}) EXPECT_FALSE(task_of(job, pid).has_value()) << pid;
+}
+
+TEST(observe_collect, processes_that_vanish_are_skipped) {
+    FakeProcesses proc;
+    proc.start(20, {});
+    proc.start(21, {.parent = 20});
+    proc.start(22, {.parent = 20});
+    JobProcesses job = proc.follow({.roots = {20}});
+    EXPECT_EQ(members(job, 1), (Pids{20, 21, 22}));
+    proc.vanish(21);
+    proc.vanish(20);
+    EXPECT_EQ(members(job, 2), Pids{22});
+}
+
+TEST(observe_collect, without_proc_there_is_an_error) {
+    JobProcesses job("/nonexistent-proc", {.roots = {1}}, 60s);
+    core::Result<> looked = job.look(at_second(1));
+    ASSERT_FALSE(looked.has_value());
+    EXPECT_NE(looked.error().message().find("/nonexistent-proc"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace belay::observe::collect
