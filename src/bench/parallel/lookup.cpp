@@ -2,8 +2,8 @@
 #include "bench/parallel/rendezvous.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "slurm/hostlist.h"
 
-#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
 #include <chrono>
@@ -56,21 +56,10 @@ std::optional<std::string> node_address(const std::string& node) {
     return std::nullopt;
 }
 
-// "n[01-04,7],m1" -> "n01": the first number of the first bracket, and what follows that bracket.
 core::Result<std::string> first_node(std::string_view nodes) {
-    std::string name;
-    while (!nodes.empty() && nodes.front() != ',') {
-        size_t length = nodes.find_first_of("[,");
-        name += nodes.substr(0, length);
-        nodes.remove_prefix(std::min(length, nodes.size()));
-        if (!nodes.starts_with('[')) continue;
-        size_t end = nodes.find(']');
-        if (end == std::string_view::npos) return core::bad_input("\"{}\" has no \"]\"", nodes);
-        name += nodes.substr(1, nodes.find_first_of(",-]") - 1);
-        nodes.remove_prefix(end + 1);
-    }
-    if (name.empty()) return core::bad_input("it names no node");
-    return name;
+    BELAY_TRY(names, slurm::expand(nodes, "SLURM_STEP_NODELIST"));
+    if (names.empty()) return core::bad_input("SLURM_STEP_NODELIST names no node");
+    return names.front();
 }
 
 // Connecting a datagram socket sends nothing; it only makes the kernel choose the way and so the address.

@@ -60,7 +60,7 @@ Result<std::string> address_of_first_node(const World& world, const Environment&
     if (world.nodes == 1) return std::string(kLoopback);
     std::string nodes = variable(environment, "SLURM_STEP_NODELIST");
     if (nodes.empty()) return bad_input("SLURM_STEP_NODELIST is not set").hint(kHint);
-    BELAY_TRY(first, core::with_context(lookup.first_node(nodes), "SLURM_STEP_NODELIST"));
+    BELAY_TRY(first, lookup.first_node(nodes));
     if (auto addresses = lookup.resolve(first); !addresses.empty()) return addresses.front();
     // A name that only Slurm knows.
     if (auto address = lookup.node_address(first)) return resolved(*address, lookup, "NodeAddr of " + first);

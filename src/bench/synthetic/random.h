@@ -9,7 +9,7 @@
 namespace belay::bench {
 
 // What random numbers are drawn for. The values are part of the bytes of every data set: never renumber.
-enum class Split : uint32_t { kTrain = 0, kEval = 1, kOrder = 2 };
+enum class Split : uint32_t { kTrain = 0, kEval = 1, kOrder = 2, kWeights = 3 };
 
 class RandomStream {
   public:

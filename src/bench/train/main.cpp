@@ -5,28 +5,28 @@
 #include "bench/train/group.h"
 #include "bench/train/mllog_output.h"
 #include "bench/train/trainer.h"
+#include "core/command.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/process.h"
 #include "core/text.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
+#include <memory>
+#include <optional>
 #include <sched.h>
 #include <string>
 #include <unistd.h>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 namespace belay::bench {
 namespace {
 
-using core::bad_input;
 using core::Result;
 
 // What was written on the command line; nothing where the profile decides.
@@ -38,44 +38,62 @@ struct Arguments {
     int64_t steps = 0, log_steps = 0, fail_at_step = 0;
     int fail_rank = 0;
     std::string rendezvous, weights_out, summary;
-    double timeout_seconds = 300, grace_seconds = 5;
+    core::Duration timeout = std::chrono::minutes(5), grace = std::chrono::seconds(5);
 };
 
-void declare_options(CLI::App& model, Arguments& arguments) {
-    auto positive = CLI::Range(1, 1 << 30);
-    auto duration = CLI::Range(0.0, 1e6);
-    model.add_option("--profile", arguments.profile,
-                     "mini (minutes on a CPU) or full (the MLPerf HPC reference)");
-    model.add_option("--seed", arguments.seed, "of the weights and the order of samples");
-    model.add_option("--data-seed", arguments.data_seed, "of the synthetic universes");
-    model.add_option("--epochs", arguments.epochs, "give up after so many")->check(positive);
-    model.add_option("--steps", arguments.steps, "end after so many steps, without evaluation")
-        ->check(positive);
-    model.add_option("--target", arguments.target, "mean absolute error to reach on the held-out universes");
-    model.add_option("--batch", arguments.batch, "samples per step, over all ranks")->check(positive);
-    model.add_option("--train-samples", arguments.train_samples, "universes to learn from")->check(positive);
-    model.add_option("--eval-samples", arguments.eval_samples, "held-out universes")->check(positive);
-    model.add_option("--threads", arguments.threads, "of this rank; mini: 1, full: the CPUs of this rank")
-        ->check(positive);
-    model
-        .add_option("--log-steps", arguments.log_steps,
-                    "steps between two lines of statistics; default: a second")
-        ->check(positive);
-    model.add_option("--rendezvous", arguments.rendezvous, "tcp (default), or file:PATH that all ranks see");
-    model.add_option("--timeout", arguments.timeout_seconds, "seconds to wait for another rank")
-        ->check(duration);
-    model.add_option("--weights-out", arguments.weights_out, "file for the weights, raw float32");
-    model.add_option("--summary", arguments.summary, "file for the outcome, JSON");
-    model.add_option("--fail-at-step", arguments.fail_at_step, "for tests: one rank fails before this step")
+void declare_options(core::CommandDeclaration& command, Arguments& arguments) {
+    CLI::App& options = command.options();
+    auto positive = CLI::Range(1, 1 << 30).description("");
+    command.choice("--profile", arguments.profile, {"mini", "full"},
+                   "mini: minutes on a CPU; full: the MLPerf HPC reference");
+    options.add_option("--seed", arguments.seed, "of the weights and of the order of samples")
+        ->type_name("N");
+    options.add_option("--data-seed", arguments.data_seed, "of the synthetic universes")->type_name("N");
+    options.add_option("--epochs", arguments.epochs, "give up after so many")
         ->check(positive)
-        ->group("For tests");
-    model.add_option("--fail-rank", arguments.fail_rank, "for tests: the rank that fails")
-        ->group("For tests");
-    model
-        .add_option("--peer-grace", arguments.grace_seconds,
-                    "for tests: seconds before a lost rank is reported")
-        ->check(duration)
-        ->group("For tests");
+        ->type_name("N");
+    options
+        .add_option("--steps", arguments.steps, "end after so many steps; then the target does not matter")
+        ->check(positive)
+        ->type_name("N");
+    options
+        .add_option("--target", arguments.target, "mean absolute error to reach on the held-out universes")
+        ->type_name("MAE");
+    options.add_option("--batch", arguments.batch, "samples per step, over all ranks")
+        ->check(positive)
+        ->type_name("N");
+    options.add_option("--train-samples", arguments.train_samples, "universes to learn from")
+        ->check(positive)
+        ->type_name("N");
+    options.add_option("--eval-samples", arguments.eval_samples, "held-out universes")
+        ->check(positive)
+        ->type_name("N");
+    options
+        .add_option("--threads", arguments.threads,
+                    "of this rank; without: mini 1, full its share of the CPUs")
+        ->check(positive)
+        ->type_name("N");
+    options
+        .add_option("--log-steps", arguments.log_steps,
+                    "steps between two tracked_stats; without: about a second")
+        ->check(positive)
+        ->type_name("N");
+    options
+        .add_option("--rendezvous", arguments.rendezvous,
+                    "where ranks meet: tcp, or file:PATH that all of them see")
+        ->type_name("WHERE");
+    command.duration("--timeout", arguments.timeout, "how long to wait for another rank");
+    options
+        .add_option("--weights-out", arguments.weights_out, "file for the weights at the end, raw float32")
+        ->type_name("FILE");
+    options.add_option("--summary", arguments.summary, "file for the outcome, JSON")->type_name("FILE");
+    options
+        .add_option("--fail-at-step", arguments.fail_at_step, "for tests: one rank fails before this step")
+        ->check(positive)
+        ->type_name("N");
+    options.add_option("--fail-rank", arguments.fail_rank, "for tests: the rank that fails")->type_name("N");
+    command.duration("--peer-grace", arguments.grace,
+                     "for tests: how long a rank waits before it reports a lost one");
 }
 
 // The CPUs this rank may use, if the ranks of a node share what they may use.
@@ -83,8 +101,8 @@ int cpus_of_rank(const World& world) {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    // srun binds each task to its own CPUs where the site says so; else all tasks see all of them.
     int cpus = CPU_COUNT(&set);
+    // srun binds each task to its own CPUs where the site says so; else all tasks see all of them.
     if (auto per_task = core::environment_variable("SLURM_CPUS_PER_TASK"))
         if (auto number = core::parse_number<int>(*per_task)) return std::clamp(*number, 1, cpus);
     return std::max(1, cpus / world.local_size);
@@ -111,99 +129,73 @@ Result<cosmoflow::RunOptions> run_options(const Arguments& arguments, const Worl
 
 Result<> write_summary(const std::string& path, const cosmoflow::Outcome& outcome, const World& world,
                        uint64_t seed) {
-    nlohmann::ordered_json summary = {
-        {"target_reached", outcome.target_reached},
-        {"epochs", outcome.epochs},
-        {"metric",
-         std::isnan(outcome.metric) ? nlohmann::ordered_json() : nlohmann::ordered_json(outcome.metric)},
-        {"seconds", outcome.seconds},
-        {"ranks", world.size},
-        {"nodes", world.nodes},
-        {"seed", seed},
-        {"weights_digest", outcome.weights_digest},
-        {"samples_per_second", outcome.samples_per_second}};
+    nlohmann::ordered_json metric;
+    if (!std::isnan(outcome.metric)) metric = outcome.metric;
+    nlohmann::ordered_json summary = {{"target_reached", outcome.target_reached},
+                                      {"epochs", outcome.epochs},
+                                      {"metric", metric},
+                                      {"seconds", outcome.seconds},
+                                      {"ranks", world.size},
+                                      {"nodes", world.nodes},
+                                      {"seed", seed},
+                                      {"weights_digest", outcome.weights_digest},
+                                      {"samples_per_second", outcome.samples_per_second}};
     return core::replace_file(path, summary.dump() + "\n");
-}
-
-std::chrono::milliseconds milliseconds(double seconds) {
-    return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
 // Errors: also kNegative if the target was not reached.
 Result<> train(const Arguments& arguments) {
+    using std::chrono::duration_cast, std::chrono::milliseconds;
     core::Environment environment = core::current_environment();
     BELAY_TRY(world, world_from(environment));
     BELAY_TRY(options, run_options(arguments, world));
-    Group group;
+    // On the heap and never freed when something fails: its end may wait for ranks that will not answer.
+    auto group = std::make_unique<Group>();
     if (world.size > 1) {
         BELAY_TRY(rendezvous, find_rendezvous(world, environment, arguments.rendezvous, system_lookup()));
         BELAY_TRY(connected, Group::connect(world, rendezvous,
-                                            {.timeout = milliseconds(arguments.timeout_seconds),
-                                             .grace = milliseconds(arguments.grace_seconds)}));
-        group = std::move(connected);
+                                            {.timeout = duration_cast<milliseconds>(arguments.timeout),
+                                             .grace = duration_cast<milliseconds>(arguments.grace)}));
+        *group = std::move(connected);
     }
     MllogOutput log(world.rank == 0 ? STDOUT_FILENO : -1, core::system_clock());
-    BELAY_TRY(outcome, cosmoflow::run_training(options, group, world.nodes, log, core::system_clock()));
+    auto outcome = cosmoflow::run_training(options, *group, world.nodes, log, core::system_clock());
+    if (!outcome) {
+        static_cast<void>(group.release());
+        return std::unexpected(std::move(outcome.error()));
+    }
     if (!arguments.summary.empty() && world.rank == 0)
-        BELAY_CHECK(write_summary(arguments.summary, outcome, world, arguments.seed));
-    if (!outcome.target_reached && arguments.steps == 0)
+        BELAY_CHECK(write_summary(arguments.summary, *outcome, world, arguments.seed));
+    if (!outcome->target_reached && arguments.steps == 0)
         return core::negative(
             "the target was not reached: mean absolute error {:.4f} after {} epochs, wanted {}",
-            outcome.metric, outcome.epochs, options.profile.target);
+            outcome->metric, outcome->epochs, options.profile.target);
     return {};
 }
 
-// An unknown option with the nearest known one.
-core::Error wrong_usage(const CLI::App& model, const CLI::ParseError& error) {
-    std::vector<std::string> names;
-    for (const CLI::Option* option : model.get_options())
-        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    std::vector<std::string_view> candidates(names.begin(), names.end());
-    for (const std::string& word : model.remaining(true)) {
-        auto option = std::string_view(word).substr(0, word.find('='));
-        auto meant = core::nearest(option, candidates);
-        return bad_input("unknown argument \"{}\"", option)
-            .hint(meant ? fmt::format("did you mean {}?", *meant)
-                        : "belay-train cosmoflow --help lists them all")
-            .error();
-    }
-    return bad_input("{}", error.what()).hint("belay-train --help").error();
-}
-
-int report(const core::Error& error) {
-    std::fputs(error.render("belay-train").c_str(), stderr);
-    return error.exit_status();
-}
-
 int run(int argc, char** argv) {
-    Arguments arguments;
-    CLI::App app(
-        "Trains one of the MLPerf HPC models, data-parallel over the ranks of a Slurm step or of torchrun.",
-        "belay-train");
-    app.require_subcommand(1);
-    CLI::App* model =
-        app.add_subcommand("cosmoflow", "cosmological parameters from the distribution of matter");
-    declare_options(*model, arguments);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp& help) {
-        return app.exit(help);
-    } catch (const CLI::ParseError& error) {
-        return report(wrong_usage(model->parsed() ? *model : app, error));
-    }
-    try {
-        if (auto done = train(arguments); !done) {
-            // Not by way of destructors: those of the group may wait for ranks that will not answer.
-            int status = report(done.error());
-            std::fflush(nullptr);
-            std::_Exit(status);
-        }
-    } catch (const std::exception& exception) {  // libtorch's, and memory that ran out
-        std::fprintf(stderr, "belay-train: %s\n", exception.what());
+    core::Application application(
+        {.name = "belay-train",
+         .summary = "train one of the MLPerf HPC models",
+         .description =
+             "One rank of a data-parallel run. Rank, size and the address of rank 0 come from Slurm, or "
+             "from RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; without either it trains alone. Rank 0 "
+             "prints MLLOG lines on standard output.",
+         .version = BELAY_VERSION});
+    auto command =
+        application.add({.name = "cosmoflow",
+                         .summary = "cosmological parameters from the distribution of matter",
+                         .exit_statuses = {{1, "the target was not reached, or the training diverged"}}});
+    auto arguments = std::make_shared<Arguments>();
+    declare_options(command, *arguments);
+    command.run([arguments](const core::CommandContext&) -> Result<int> {
+        auto done = train(*arguments);
+        if (done) return 0;
+        std::fputs(done.error().render("belay-train").c_str(), stderr);
         std::fflush(nullptr);
-        std::_Exit(3);
-    }
-    return 0;
+        std::_Exit(done.error().exit_status());  // not by way of the destructors of libtorch's threads
+    });
+    return application.run(argc, argv);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "bench/train/network.h"
 
 #include "bench/models/cosmoflow/kernels.h"
+#include "bench/synthetic/random.h"
 
+#include <cmath>
+#include <mutex>
 #include <vector>
 
 #include <torch/torch.h>
@@ -47,7 +50,8 @@ int64_t samples_in(std::span<const float> inputs, int side) {
 
 void prepare_library(int threads) {
     at::set_num_threads(threads);
-    at::set_num_interop_threads(1);
+    static std::once_flag once;  // libtorch takes this number a single time
+    std::call_once(once, [] { at::set_num_interop_threads(1); });
     at::globalContext().setDeterministicAlgorithms(true, true);
 }
 
@@ -59,7 +63,7 @@ struct Network::Layers {
     // Flat; the layers' own tensors are views into them. Behind the gradients stands the loss.
     at::Tensor parameters, gradients_and_loss, gradients, velocity;
 
-    explicit Layers(const Profile& profile) : side(profile.side), dropout(profile.dropout) {
+    Layers(const Profile& profile, uint64_t seed) : side(profile.side), dropout(profile.dropout) {
         int64_t reduced = profile.side;
         for (size_t i = 1; i < profile.channels.size(); ++i) {
             convolutions.emplace_back(
@@ -72,6 +76,7 @@ struct Network::Layers {
             width = next;
         }
         flatten();
+        initialize(seed);
     }
 
     std::vector<at::Tensor> all_parameters() const {
@@ -102,6 +107,24 @@ struct Network::Layers {
         }
     }
 
+    // Glorot's uniform weights and no bias, as Keras does for the reference (Glorot and Bengio, 2010). It
+    // matters here: libtorch's own smaller weights leave the fourth parameter unlearned.
+    void initialize(uint64_t seed) {
+        torch::NoGradGuard no_gradient;
+        uint32_t layer = 0;
+        for (at::Tensor& parameter : all_parameters()) {
+            float* values = parameter.data_ptr<float>();
+            double limit = 0;
+            if (parameter.dim() > 1) {
+                int64_t field = parameter[0][0].numel();  // cells of the kernel
+                limit = std::sqrt(6.0 / static_cast<double>(field * (parameter.size(0) + parameter.size(1))));
+            }
+            RandomStream random(seed, Split::kWeights, layer++, 0);
+            for (int64_t i = 0; i < parameter.numel(); ++i)
+                values[i] = static_cast<float>(limit * (2 * random.next_uniform() - 1));
+        }
+    }
+
     at::Tensor forward(std::span<const float> inputs, bool training) {
         // from_blob wants a pointer to what may change, but nothing here writes to the input.
         at::Tensor x =
@@ -118,8 +141,7 @@ struct Network::Layers {
 };
 
 Network::Network(const Profile& profile, uint64_t seed, uint64_t dropout_seed) {
-    torch::manual_seed(seed);
-    layers_ = std::make_unique<Layers>(profile);
+    layers_ = std::make_unique<Layers>(profile, seed);
     torch::manual_seed(dropout_seed);
 }
 Network::Network(Network&&) noexcept = default;

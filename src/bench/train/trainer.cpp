@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <numeric>
 #include <unistd.h>
@@ -276,14 +277,19 @@ void log_settings(const RunOptions& options, int nodes, MllogOutput& log) {
 Result<Outcome> run_training(const RunOptions& options, Group& group, int nodes, MllogOutput& log,
                              const core::Clock& clock) {
     BELAY_CHECK(check_sizes(options.profile, group, nodes));
-    log.event("cache_clear", true);
-    log.start("init_start");
-    log_settings(options, nodes, log);
-    prepare_library(options.threads);
-    Run run(options, group, log, clock);
-    BELAY_CHECK(run.start());
-    log.stop("init_stop");
-    return run.train();
+    try {
+        log.event("cache_clear", true);
+        log.start("init_start");
+        log_settings(options, nodes, log);
+        prepare_library(options.threads);
+        Run run(options, group, log, clock);
+        BELAY_CHECK(run.start());
+        log.stop("init_stop");
+        return run.train();
+    } catch (const std::exception& exception) {  // libtorch's, and memory that ran out
+        std::string_view text = exception.what();
+        return system_error("{}", text.substr(0, text.find('\n')));
+    }
 }
 
 }  // namespace belay::bench::cosmoflow
