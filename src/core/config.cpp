@@ -96,12 +96,13 @@ std::string text_of(const TextList& value) {
     return "[" + join(parts, ", ") + "]";
 }
 
-// The *.toml of a directory by name; none if it is not there.
+// The *.toml of a directory by name; none if it is not there or may not be read.
 Result<std::vector<fs::path>> toml_files(const fs::path& directory) {
     std::vector<fs::path> files;
     std::error_code error;
     fs::directory_iterator entries(directory, error);
-    if (error == std::errc::no_such_file_or_directory) return files;
+    // HOME may still be another user's (sudo, setpriv): what is in there was not written for this one.
+    if (error == std::errc::no_such_file_or_directory || error == std::errc::permission_denied) return files;
     for (; !error && entries != fs::directory_iterator(); entries.increment(error))
         if (entries->path().extension() == ".toml") files.push_back(entries->path());
     if (error) return system_error("cannot read {}: {}", directory.string(), error.message());
