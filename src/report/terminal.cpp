@@ -186,7 +186,7 @@ void write_coverage(Writer& out, const ReportModel& model) {
                              format_elapsed(gap.start), format_duration(gap.seconds)));
     if (coverage.lost.empty()) out.line("  lost: nothing known");
     for (const std::string& text : coverage.lost)
-        out.wrapped(out.paint("lost: ", Tone::kWarning) + printable(text), 2);
+        out.wrapped("lost: " + printable(text), 2);
 }
 
 void write_events(Writer& out, const ReportModel& model) {
