@@ -1,0 +1,245 @@
+// Reports in a real browser:
+//   REPORT_TRAINING=a.html REPORT_HOSTILE=b.html ... node --test report_test.mjs
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { TIMEOUT, launch, openReport } from "./browser.mjs";
+
+function report(name) {
+  const file = process.env[`REPORT_${name.toUpperCase()}`];
+  assert.ok(file, `REPORT_${name.toUpperCase()} must name the page that report_sample ${name} wrote`);
+  return file;
+}
+
+let browser;
+before(async () => { browser = await launch(); }, { timeout: TIMEOUT });
+after(() => browser?.close());
+
+// Opens a report, runs `body`, and holds it to what no page may do: complain, fetch or ask.
+function browserTest(name, [sample, options = {}], body) {
+  test(name, { timeout: 2 * TIMEOUT }, async () => {
+    const { page, context, seen } = await openReport(browser, report(sample), options);
+    try {
+      await body(page, seen);
+      assert.deepEqual(seen, { errors: [], requests: [], dialogs: [] });
+    } finally {
+      await context.close();
+    }
+  });
+}
+
+// Of every canvas: how many colours it has, apart from transparent.
+function coloursOfCanvases(page) {
+  return page.evaluate(() => [...document.querySelectorAll("canvas")].map((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const pixels = new Uint32Array(data.buffer);
+    const colours = new Set(pixels);
+    const drawn = pixels.reduce((count, pixel) => count + (pixel >>> 24 > 0 ? 1 : 0), 0);
+    return { of: canvas.closest("[data-chart]")?.dataset.chart ?? canvas.className, colours: colours.size,
+      drawn: drawn / pixels.length };
+  }));
+}
+
+// Sets the pointer on a plot, at shares of its width and height.
+async function pointAt(page, selector, x, y = 0.5) {
+  const plot = page.locator(selector);
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.boundingBox();
+  await page.mouse.move(box.x + box.width * x, box.y + box.height * y);
+}
+
+const ranges = (page) => page.evaluate(() => window.belayReport.charts.map(({ uplot }) =>
+  [uplot.scales.x.min, uplot.scales.x.max]));
+
+for (const scheme of ["light", "dark"]) {
+  for (const sample of ["training", "bare", "large"]) {
+    browserTest(`${sample} draws every plot, ${scheme}`, [sample, { scheme }], async (page) => {
+      const canvases = await coloursOfCanvases(page);
+      const charts = await page.evaluate(() => window.belayReport.model.charts.length);
+      assert.equal(canvases.length, charts + 1, "a canvas per chart and the heat map");
+      for (const canvas of canvases) {
+        assert.ok(canvas.colours > 8, `${canvas.of} has ${canvas.colours} colours`);
+        assert.ok(canvas.drawn > 0.01, `${canvas.of} is empty`);
+      }
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), scheme);
+    });
+  }
+}
+
+browserTest("themes follow the system, then the button", ["training", { scheme: "light" }], async (page) => {
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const pixels = () => page.evaluate(() => document.querySelector(".heat-canvas").toDataURL());
+  const light = { page: await background(), heat: await pixels() };
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+  const dark = { page: await background(), heat: await pixels() };
+  assert.notEqual(dark.page, light.page);
+  assert.notEqual(dark.heat, light.heat, "canvases are redrawn in the other colours");
+  await page.click("#theme");
+  assert.deepEqual({ page: await background(), heat: await pixels() }, light);
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.click("#theme");
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark", "the button has the last word");
+});
+
+browserTest("charts hold the numbers of the model", ["training"], async (page) => {
+  const { model, drawn } = await page.evaluate(() => ({
+    model: JSON.parse(document.getElementById("model").textContent),
+    drawn: Object.fromEntries(window.belayReport.charts.map(({ id, uplot }) => [id, uplot.data.map((row) => [...row])])),
+  }));
+  assert.ok(model.charts.length >= 14);
+  for (const chart of model.charts) {
+    const [seconds, ...values] = drawn[chart.id];
+    assert.deepEqual(seconds, chart.seconds);
+    const sums = chart.seconds.map(() => 0);
+    chart.series.forEach((series, i) => {
+      series.values.forEach((value, j) => {
+        const shown = values[i][j];
+        if (value === null) return assert.equal(shown, null, "missing stays missing");
+        sums[j] = chart.kind === "stack" ? sums[j] + value : series.below ? -value : value;
+        assert.ok(Math.abs(shown - sums[j]) <= 1e-9 * Math.abs(sums[j]), `${chart.id} ${series.label} ${j}`);
+      });
+    });
+  }
+});
+
+browserTest("the heat map holds the numbers of the model", ["training"], async (page) => {
+  const shown = await page.evaluate(() => {
+    const { heatMap, model } = window.belayReport;
+    const chart = model.charts.find(({ id }) => id === "job_cpu");
+    return [10, 97, 150].map((bin) => ({ heat: heatMap.valueAt(1, bin), chart: chart.series[1].values[bin] }));
+  });
+  for (const { heat, chart } of shown)
+    assert.equal(heat, chart === null ? "no data" : `${(chart * 100).toFixed(0)} %`);
+  assert.equal(shown[1].heat, "no data");
+  const before = await page.evaluate(() => document.querySelector(".heat-canvas").toDataURL());
+  await page.getByRole("button", { name: "Memory, job" }).click();
+  assert.equal(await page.evaluate(() => window.belayReport.heatMap.metric.id), "job_memory");
+  assert.notEqual(await page.evaluate(() => document.querySelector(".heat-canvas").toDataURL()), before);
+});
+
+browserTest("a drag zooms all charts, a double click shows all", ["training"], async (page) => {
+  const full = await ranges(page);
+  await pointAt(page, "[data-chart=loss] .u-over", 0.25);
+  await page.mouse.down();
+  await pointAt(page, "[data-chart=loss] .u-over", 0.5);
+  await page.mouse.up();
+  const zoomed = await ranges(page);
+  for (const [min, max] of zoomed) {
+    assert.ok(Math.abs(min - 0.25 * full[0][1]) < 1 && Math.abs(max - 0.5 * full[0][1]) < 1, `${min} to ${max}`);
+    assert.deepEqual([min, max], zoomed[0]);
+  }
+  assert.ok(await page.locator("#reset").isVisible());
+  await page.locator("[data-chart=job_cpu] .u-over").dblclick();
+  assert.deepEqual(await ranges(page), full);
+  assert.ok(!(await page.locator("#reset").isVisible()));
+  // The heat map's drag, and the button in the bar.
+  await pointAt(page, ".heat-canvas", 0.5, 0.2);
+  await page.mouse.down();
+  await pointAt(page, ".heat-canvas", 0.8, 0.2);
+  await page.mouse.up();
+  assert.notDeepEqual(await ranges(page), full);
+  await page.click("#reset");
+  assert.deepEqual(await ranges(page), full);
+});
+
+browserTest("the cursor is in all charts at one time", ["training"], async (page) => {
+  await pointAt(page, "[data-chart=cpu_0] .u-over", 0.4);
+  const times = await page.evaluate(() => window.belayReport.charts.map(({ uplot }) => uplot.posToVal(uplot.cursor.left, "x")));
+  for (const time of times) assert.ok(Math.abs(time - times[0]) < 0.5, `${time} and ${times[0]}`);
+  const legend = await page.locator("[data-chart=job_memory] .key-value").first().textContent();
+  const value = await page.evaluate(() => {
+    const { charts, model } = window.belayReport;
+    const index = charts.find(({ id }) => id === "job_memory").uplot.cursor.idx;
+    return model.charts.find(({ id }) => id === "job_memory").series[0].values[index] / 2 ** 30;
+  });
+  assert.equal(legend, `${value.toFixed(2)} GiB`);
+  assert.match(await page.locator("#clock").textContent(), /^1:1\d · 2026-03-01 12:01:1\d UTC$/);
+  // Into the gap of the second node: its legend says so.
+  const gap = await page.evaluate(() => {
+    window.belayReport.view.point(98);
+    return document.querySelectorAll("[data-chart=job_memory] .key-value")[1].textContent;
+  });
+  assert.equal(gap, "–");
+});
+
+browserTest("plots can be used from the keyboard and read as tables", ["training"], async (page) => {
+  const plot = page.locator("[data-chart=throughput] .plot");
+  await plot.focus();
+  await page.keyboard.press("ArrowRight");
+  const first = await page.evaluate(() => window.belayReport.view.cursor);
+  await page.keyboard.press("ArrowRight");
+  assert.ok((await page.evaluate(() => window.belayReport.view.cursor)) > first);
+  await page.keyboard.press("+");
+  assert.ok(await page.evaluate(() => window.belayReport.view.zoomed));
+  await page.keyboard.press("Escape");
+  assert.ok(!(await page.evaluate(() => window.belayReport.view.zoomed)));
+  assert.match(await plot.getAttribute("aria-label"), /^Throughput\. .*mean 1\d\d samples\/s/);
+  await page.locator("[data-chart=metric] summary").click();
+  await page.locator("[data-chart=metric] table").waitFor();
+  assert.equal(await page.locator("[data-chart=metric] tbody tr").count(), 16);
+});
+
+browserTest("a legend's key hides its line", ["training"], async (page) => {
+  const key = page.locator("[data-chart=network] .key").first();
+  await key.click();
+  assert.equal(await key.getAttribute("aria-pressed"), "false");
+  assert.deepEqual(await page.evaluate(() => {
+    const { uplot } = window.belayReport.charts.find(({ id }) => id === "network");
+    return uplot.series.map((series) => series.show);
+  }), [true, false, true, true, true]);
+});
+
+browserTest("tables of nodes can be sorted", ["large"], async (page) => {
+  const firstNode = () => page.locator(".nodes-table tbody tr td").first().textContent();
+  assert.equal(await firstNode(), "nid001001");
+  const heading = page.locator(".nodes-table thead tr").nth(1).locator("button").nth(2);
+  await heading.click();
+  await heading.click();
+  assert.equal(await firstNode(), "nid001334", "the slow node has the lowest mean of CPU use");
+});
+
+browserTest("hostile text is shown and does nothing", ["hostile"], async (page) => {
+  for (const selector of ["h1", ".hero dd", ".key", "td"]) await page.locator(selector).first().hover();
+  await page.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
+  await page.waitForTimeout(300);
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.equal(await page.locator("main img, main style, main script").count(), 0);
+  assert.match(await page.locator("h1").textContent(), /^<img src=x onerror="window\.hacked=2"><style>.*<\/script><script>/s);
+  assert.match(await page.title(), /^<img src=x/);
+  assert.ok(await page.locator("h1").isVisible());
+});
+
+browserTest("the policy runs no script but the page's own", ["training"], async (page, seen) => {
+  const ran = await page.evaluate(async () => {
+    const blocked = new Promise((done) => document.addEventListener("securitypolicyviolation", () => done(true), { once: true }));
+    const frame = document.createElement("div");
+    frame.innerHTML = "<button onclick='window.hacked=1'>x</button>";
+    document.body.append(frame);
+    frame.firstChild.click();
+    const was = await Promise.race([blocked, new Promise((done) => setTimeout(() => done(false), 5000))]);
+    return { blocked: was, hacked: window.hacked ?? null };
+  });
+  assert.deepEqual(ran, { blocked: true, hacked: null });
+  const complaints = seen.errors.splice(0);
+  assert.equal(complaints.length, 1);
+  assert.match(complaints[0], /Content Security Policy/);
+});
+
+for (const width of [1400, 800, 390])
+  browserTest(`nothing sticks out at ${width} px`, ["training", { width }], async (page) => {
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `the page is ${wide} px wide`);
+    const plots = await page.evaluate(() => [...document.querySelectorAll(".plot")].map((plot) =>
+      plot.querySelector(".uplot").offsetWidth - plot.clientWidth));
+    for (const excess of plots) assert.ok(excess <= 1, `a plot is ${excess} px wider than its place`);
+  });
+
+browserTest("a print is light and loses nothing", ["training", { scheme: "dark" }], async (page) => {
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await page.emulateMedia({ media: "print" });
+  await page.setViewportSize({ width: 700, height: 990 });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 700);
+});
