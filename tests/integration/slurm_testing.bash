@@ -26,7 +26,7 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 # expect WHAT WANTED GOT
 expect() {
     [ "$2" = "$3" ] && return 0
-    printf '  %s\n    wanted: %s\n    got:    %s\n' "$1" "${2//$'\n'/ | }" "${3//$'\n'/ | }"
+    printf '  %.1000s\n    wanted: %.1000s\n    got:    %.1000s\n' "$1" "${2//$'\n'/ | }" "${3//$'\n'/ | }"
     case_failed=yes
 }
 expect_contains() {

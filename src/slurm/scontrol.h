@@ -1,0 +1,46 @@
+// What only slurmctld knows about a job, asked through `scontrol show job`, whose text is the same in every
+// version (its JSON is not: 22.05 has none).
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::slurm {
+
+struct ScontrolJob {
+    uint64_t job_id = 0;
+    std::optional<uint64_t> array_job_id = {};
+    std::optional<uint64_t> array_task = {};  // missing for the pending rest of an array
+    std::string name = {};
+    std::string user = {};
+    std::optional<uint64_t> uid = {};
+    std::optional<std::string> account = {};
+    std::optional<std::string> partition = {};
+    std::string state = {};  // PENDING, RUNNING, COMPLETED, …
+    std::optional<std::string> reason = {};
+    uint64_t restarts = 0;
+    core::Time submit = {};
+    std::optional<core::Time> start = {};  // missing while it waits (Slurm shows a guess)
+    std::optional<core::Time> end = {};    // while it runs: when its time limit is over
+    std::vector<std::string> nodes = {};   // given to it; none while it waits
+    std::optional<int> exit_code = {};     // of the batch script, once it is over
+    std::optional<int> exit_signal = {};
+};
+
+// The records in the output of `scontrol show job`, run with TZ=UTC; an array's id shows several. Line breaks
+// in a job's name or comment are the user's: a record in which a fact stands twice is refused rather than
+// believed. Errors: kSystem, naming the line or key that was not understood.
+core::Result<std::vector<ScontrolJob>> parse_scontrol_jobs(std::string_view text);
+
+// Asks for one job (of an array's task: its own id). Errors: kBadInput if Slurm does not know the id (it
+// forgets a job MinJobAge, 5 minutes, after its end); kSystem if scontrol fails, or has not answered after
+// `timeout`.
+core::Result<ScontrolJob> query_job(uint64_t job_id, core::Duration timeout = std::chrono::seconds(10));
+
+}  // namespace belay::slurm
