@@ -1,0 +1,44 @@
+#include "cli/commands.h"
+
+#include "cli/build_facts.h"
+#include "cli/settings.h"
+
+namespace belay::cli {
+
+namespace {
+
+// In the order in which --help lists them.
+constexpr void (*kCommands[])(core::Application&) = {
+    add_record_run, add_record_seal, add_record_info, add_record_query, add_record_schema,
+    add_bench_run,  add_config,      add_version,     add_completion,   add_manual,
+};
+
+}  // namespace
+
+core::ApplicationPage application_page() {
+    return {
+        .name = "belay",
+        .summary = "hold the rope for ML jobs on a Slurm GPU cluster",
+        .description =
+            "Belay records what a job does, on every node, into one place: the job record. Commands make "
+            "such records, "
+            "read them, and run the benchmarks that are measured with them.\n\n"
+            "Every command that prints facts has --json. Settings come from /etc/belay/*.toml, "
+            "~/.config/belay/*.toml, "
+            "the environment and options, in this order; \"belay config\" shows each with its origin.",
+        .version = std::string(kVersion),
+    };
+}
+
+void add_commands(core::Application& application) {
+    application.add_settings(settings());
+    application.add_group(
+        {.name = "record",
+         .summary = "make, close and read job records",
+         .description = "A job record is a directory with a manifest and typed tables: what a job did, "
+                        "sample by sample, on each of its nodes."});
+    application.add_group({.name = "bench", .summary = "measure a machine with real scientific training"});
+    for (auto add : kCommands) add(application);
+}
+
+}  // namespace belay::cli

@@ -1,0 +1,25 @@
+// The commands of `belay`, one file each. A new one is a file with an add_x(), its declaration here, and a
+// line in the table of commands.cpp.
+#pragma once
+
+#include "core/command.h"
+
+namespace belay::cli {
+
+// The whole program: settings, groups and commands.
+void add_commands(core::Application& application);
+core::ApplicationPage application_page();
+
+void add_bench_run(core::Application& application);
+void add_completion(core::Application& application);
+void add_config(core::Application& application);
+void add_manual(core::Application& application);
+void add_record_info(core::Application& application);
+void add_record_query(core::Application& application);
+void add_record_run(core::Application& application);
+void add_record_schema(core::Application& application);
+void add_report(core::Application& application);
+void add_record_seal(core::Application& application);
+void add_version(core::Application& application);
+
+}  // namespace belay::cli

@@ -1,0 +1,7 @@
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+    belay::core::Application application(belay::cli::application_page());
+    belay::cli::add_commands(application);
+    return application.run(argc, argv);
+}
