@@ -73,7 +73,7 @@ TEST(observe_collect, probe_answers_for_each_path) {
 }
 
 TEST(observe_collect, probe_replaces_a_child_that_hangs) {
-    MountProbe probe(answer, 200ms);
+    MountProbe probe(answer, 1s);
     std::vector<std::string> paths = {"/a", "/hang", "/b"};
     EXPECT_EQ(outcomes(probe, paths),
               (std::vector{Outcome::kAnswered, Outcome::kSilent, Outcome::kNotAsked}));

@@ -6,6 +6,7 @@
 namespace belay::observe::collect::procfs {
 namespace {
 
+// Names in the results point into the text, so it must not be a temporary.
 std::vector<NetworkDevice> devices_in(std::string_view text) {
     std::vector<NetworkDevice> devices;
     parse_net_dev(text, devices);
@@ -25,10 +26,10 @@ constexpr std::string_view kNetHeader =
     "compressed\n";
 
 TEST(observe_procfs, network_devices_are_read) {
-    std::vector<NetworkDevice> devices =
-        devices_in(std::string(kNetHeader) +
-                   "    lo:  10  11 12 13 14 15 16 17  20 21 22 23 24 25 26 27\n"
-                   "eth0:1:98765432109876 1 2 3 0 0 0 0 5 6 7 8 0 0 0 0\n");
+    std::string text = std::string(kNetHeader) +
+                       "    lo:  10  11 12 13 14 15 16 17  20 21 22 23 24 25 26 27\n"
+                       "eth0:1:98765432109876 1 2 3 0 0 0 0 5 6 7 8 0 0 0 0\n";
+    std::vector<NetworkDevice> devices = devices_in(text);
     ASSERT_EQ(devices.size(), 2u);
     EXPECT_EQ(devices[0].name, "lo");
     EXPECT_EQ(devices[0].receive_bytes, 10);
