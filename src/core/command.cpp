@@ -1,6 +1,7 @@
 #include "core/command.h"
 
 #include "core/help.h"
+#include "core/log.h"
 #include "core/text.h"
 
 #include <algorithm>
@@ -299,27 +300,7 @@ int Application::run(int argc, const char* const* argv) {
 int Application::run(std::vector<std::string> words) {
     Error failure(ErrorKind::kSystem, "");
     try {
-        if (!words.empty() && words[0] == "help") {
-            words.erase(words.begin());
-            words.emplace_back("--help");
-        }
-        CommandModel program = model();
-        if (words.empty()) {
-            fmt::print(err_, "{}", render_help(program));
-            return static_cast<int>(ErrorKind::kBadInput);
-        }
-        if (words[0] == "--version" && program.find_option("--version") != nullptr) {
-            fmt::print(out_, "{} {}\n", page_.name, page_.version);
-            return 0;
-        }
-        Result<ParsedWords> parsed = parse_words(program, words);
-        Result<int> status = 0;
-        if (!parsed)
-            status = std::unexpected(std::move(parsed.error()));
-        else if (parsed->help)
-            fmt::print(out_, "{}", render_help(*parsed->command));
-        else
-            status = run_command(*parsed);
+        Result<int> status = dispatch(std::move(words));
         if (std::fflush(out_) != 0 && status) status = errno_error(errno, "cannot write the output");
         if (status) return *status;
         failure = std::move(status.error());
@@ -331,6 +312,27 @@ int Application::run(std::vector<std::string> words) {
     std::fputs(failure.render(page_.name).c_str(), err_);
     std::fflush(err_);
     return failure.exit_status();
+}
+
+Result<int> Application::dispatch(std::vector<std::string> words) {
+    BELAY_CHECK(start_logging(page_.name));
+    CommandModel program = model();
+    if (words.empty()) {
+        fmt::print(err_, "{}", render_help(program));
+        return static_cast<int>(ErrorKind::kBadInput);
+    }
+    if (words[0] == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    }
+    if (words[0] == "--version" && program.find_option("--version") != nullptr) {
+        fmt::print(out_, "{} {}\n", page_.name, page_.version);
+        return 0;
+    }
+    BELAY_TRY(parsed, parse_words(program, words));
+    if (!parsed.help) return run_command(parsed);
+    fmt::print(out_, "{}", render_help(*parsed.command));
+    return 0;
 }
 
 Result<int> Application::run_command(const ParsedWords& parsed) {

@@ -126,6 +126,7 @@ class Application {
 
   private:
     friend class CommandDeclaration;
+    Result<int> dispatch(std::vector<std::string> words);
     Result<int> run_command(const ParsedWords& parsed);
     const DeclaredCommand* find(std::string_view name) const;
 

@@ -133,7 +133,8 @@ void add_see_also(std::string& out, const CommandModel& program, const CommandMo
         names.push_back(parent->full_name);
         if (parent != &program)
             for (const CommandModel& sibling : parent->subcommands)
-                if (!sibling.page.hidden && &sibling != &command) names.push_back(sibling.full_name);
+                if (!sibling.page.hidden && sibling.full_name != command.full_name)
+                    names.push_back(sibling.full_name);
     }
     for (const CommandModel& subcommand : command.subcommands)
         if (!subcommand.page.hidden) names.push_back(subcommand.full_name);

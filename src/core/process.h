@@ -45,8 +45,8 @@ struct Command {
     int stdin_fd = kInherit;
     int stdout_fd = kInherit;
     int stderr_fd = kInherit;
-    std::vector<int> keep_descriptors =
-        {};                          // stay open in the child under the same number, in spite of O_CLOEXEC
+    // Stay open in the child under the same number, in spite of O_CLOEXEC.
+    std::vector<int> keep_descriptors = {};
     bool new_process_group = false;  // the child leads a group of its own, which kill_group() reaches
     bool new_session = false;        // and a session without terminal; implies new_process_group
     int parent_death_signal = 0;     // sent when the thread that spawned ends (prctl(2), PR_SET_PDEATHSIG)
