@@ -260,6 +260,7 @@ void log_settings(const RunOptions& options, int nodes, MllogOutput& log) {
     log.event("global_batch_size", profile.batch);
     log.event("train_samples", profile.train_samples / profile.batch * profile.batch);
     log.event("eval_samples", profile.eval_samples);
+    log.event("eval_target", profile.target);
     log.event("opt_name", "sgd");
     log.event("opt_base_learning_rate", profile.peak_rate(profile.batch));
     log.event("opt_learning_rate_warmup_epochs", profile.warmup_epochs);
