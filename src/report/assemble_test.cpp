@@ -103,10 +103,14 @@ TEST(report, a_metric_may_fall_or_rise_to_its_target) {
 TEST(report, throughput_leaves_out_the_start) {
     Measurements data;
     for (int i = 0; i < 20; ++i)
-        data.progress.push_back({.seconds = i * 1.0, .throughput = i < 2 ? 1.0 : 100.0});
+        data.progress.push_back({.seconds = i * 1.0, .step = 5 * i, .throughput = i < 3 ? 500.0 : 100.0});
     Training training = *describe_training(data);
     EXPECT_EQ(training.throughput_mean, 100);
     EXPECT_EQ(training.throughput_peak, 100);
+
+    Measurements brief;
+    brief.progress.push_back({.step = 4, .throughput = 7});
+    EXPECT_EQ(describe_training(brief)->throughput_mean, 7) << "a run of a few steps has nothing else";
 }
 
 TEST(report, sentences_say_how_it_went) {

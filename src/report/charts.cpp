@@ -254,7 +254,7 @@ Chart pressure_chart(const Measurements& data) {
         {Metric::kPressureMemoryFull, "memory full", "system", true},
     };
     Chart chart = on_grid(data, "pressure", "processor", "Time spent waiting",
-                          "Share of time in which a task waited (full: all tasks), worst node", "share");
+                          "Share of time in which tasks waited, worst node", "share");
     for (const Line& line : kLines) {
         if (data[line.metric].empty()) continue;
         chart.series.push_back({.label = std::string(line.label),

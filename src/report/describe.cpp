@@ -18,6 +18,9 @@ namespace {
 constexpr double kGoodCoverage = 0.98;
 constexpr double kPoorCoverage = 0.80;
 
+// The first steps compile kernels and fill caches (observability.md §6).
+constexpr int64_t kStartupSteps = 10;
+
 double mean_of(std::span<const double> values) {
     double sum = 0;
     size_t count = 0;
@@ -244,10 +247,12 @@ std::optional<Training> describe_training(const Measurements& data) {
         if (!is_missing(point.epoch) && !(training.epochs > point.epoch)) training.epochs = point.epoch;
     }
     judge_against_target(training, data);
-    std::vector<double> throughput = printed(data, &ProgressPoint::throughput);
-    std::span<const double> steady = std::span<const double>(throughput).subspan(throughput.size() / 10);
+    std::vector<double> steady;
+    for (const ProgressPoint& point : data.progress)
+        if (!point.step || *point.step > kStartupSteps) steady.push_back(point.throughput);
+    if (is_missing(mean_of(steady))) steady = printed(data, &ProgressPoint::throughput);
     training.throughput_mean = mean_of(steady);
-    training.throughput_peak = highest_of(throughput);
+    training.throughput_peak = highest_of(steady);
     return training;
 }
 

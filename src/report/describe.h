@@ -13,8 +13,7 @@ namespace belay::report {
 std::string metric_label(const ProgressFacts& facts);
 
 // Nothing if the record has no progress. Whether a metric should fall or rise is taken from the side of the
-// target on which it started. Throughput is the mean of what was printed, the first tenth (start-up) left
-// out.
+// target on which it started. Throughput is the mean of what was printed after the first ten steps.
 std::optional<Training> describe_training(const Measurements& measurements);
 
 // Fills `figures` and `summary` from the other parts.

@@ -68,6 +68,8 @@ Result<> find_outcome(record::Archive& archive, bool being_written, Measurements
     } else {
         job.outcome = "unknown";
     }
+    bool ended = job.outcome == "completed" || job.outcome == "failed";
+    if (ended && !job.end) job.end = data.start + core::Duration(static_cast<int64_t>(data.seconds * 1e9));
     return {};
 }
 
@@ -118,7 +120,7 @@ Result<FactGroup> interfaces(record::Archive& archive) {
     return group;
 }
 
-// As they were at the end, on the node that had least space left.
+// As they were at the end, on the node that had least space left; those in memory last.
 Result<FactGroup> filesystems(record::Archive& archive) {
     constexpr int kMost = 8;
     BELAY_TRY(answer, archive.query(fmt::format(
@@ -127,7 +129,7 @@ Result<FactGroup> filesystems(record::Archive& archive) {
                                       arg_max(available_bytes, time) AS available
                                FROM filesystem WHERE kind = 'mount' AND size_bytes > 0 GROUP BY node, name)
                              SELECT name, arg_min(type, available), arg_min(size, available), min(available) FROM last
-                             GROUP BY name ORDER BY max(size) DESC, name LIMIT {})",
+                             GROUP BY name ORDER BY arg_min(type, available) IN ('tmpfs', 'devtmpfs'), max(size) DESC, name LIMIT {})",
                           kMost)));
     FactGroup group{.title = "File systems", .facts = {}};
     for (const auto& row : answer.rows)

@@ -149,6 +149,18 @@ TEST(report, a_reset_counter_is_missing_not_negative) {
         EXPECT_TRUE(is_missing(value) || std::abs(value - 0.5) < kTolerance) << value;
 }
 
+TEST(report, shares_of_a_node_never_exceed_it) {
+    RecordBuilder record(manifest_of({"n1"}));
+    for (int i = 0; i <= 10; ++i)
+        record.row(kHost, "n1", i)
+            .set("cpu_count", 2)
+            .set("cpu_user_seconds_total", 1.9 * i)
+            .set("cpu_system_seconds_total", 0.12 * i);
+    Measurements data = measured(record);
+    EXPECT_NEAR(data[Metric::kNodeCpu].peaks.at(0), 1, kTolerance);
+    EXPECT_NEAR(data[Metric::kCpuUser].values.at(5) + data[Metric::kCpuSystem].values.at(5), 1, kTolerance);
+}
+
 TEST(report, iowait_may_go_back_a_little) {
     RecordBuilder record(manifest_of({"n1"}));
     for (int i = 0; i <= 10; ++i)

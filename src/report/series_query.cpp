@@ -40,6 +40,7 @@ struct Source {
     std::string_view partition;  // columns that tell one counter of a node from another
     std::span<const SourceColumn> columns;
     std::span<const Output> outputs;
+    std::string_view derived = "";  // more names for the outputs, from those of the columns
 };
 
 using enum ColumnKind;
@@ -59,11 +60,12 @@ constexpr SourceColumn kHostColumns[] = {
     {"io_full", kCounter, "pressure_io_full_seconds_total"},
 };
 constexpr Output kHostOutputs[] = {
-    {Metric::kNodeCpu, "(user_time + system_time + coalesce(irq_time, 0) + coalesce(steal_time, 0)) / cpus"},
-    {Metric::kCpuUser, "user_time / cpus"},
-    {Metric::kCpuSystem, "system_time / cpus"},
-    {Metric::kCpuIowait, "iowait_time / cpus"},
-    {Metric::kCpuOther, "(coalesce(irq_time, 0) + coalesce(steal_time, 0)) / cpus + 0 * user_time"},
+    {Metric::kNodeCpu,
+     "(user_time + system_time + coalesce(irq_time, 0) + coalesce(steal_time, 0)) / capacity"},
+    {Metric::kCpuUser, "user_time / capacity"},
+    {Metric::kCpuSystem, "system_time / capacity"},
+    {Metric::kCpuIowait, "iowait_time / capacity"},
+    {Metric::kCpuOther, "(coalesce(irq_time, 0) + coalesce(steal_time, 0)) / capacity + 0 * user_time"},
     {Metric::kNodeMemory, "used"},
     {Metric::kPressureCpuSome, "cpu_some"},
     {Metric::kPressureMemorySome, "memory_some"},
@@ -71,6 +73,12 @@ constexpr Output kHostOutputs[] = {
     {Metric::kPressureIoSome, "io_some"},
     {Metric::kPressureIoFull, "io_full"},
 };
+
+// The kernel counts CPU time in ticks of 10 ms: over a second the parts may add up to a little more than
+// there is.
+constexpr std::string_view kCapacity =
+    ", greatest(cpus, coalesce(user_time, 0) + coalesce(system_time, 0) + coalesce(iowait_time, 0) + "
+    "coalesce(irq_time, 0) + coalesce(steal_time, 0)) AS capacity";
 
 constexpr SourceColumn kProcessColumns[] = {
     {"user_time", kCounter, "cpu_user_seconds_total"},
@@ -107,7 +115,7 @@ constexpr Output kDiskOutputs[] = {
 
 // Devices that stand on other devices (device mapper, RAID, loop) would count the same bytes twice.
 constexpr Source kSources[] = {
-    {"host", "true", "", kHostColumns, kHostOutputs},
+    {"host", "true", "", kHostColumns, kHostOutputs, kCapacity},
     {"process", "true", "pid, start_time", kProcessColumns, kProcessOutputs},
     {"network", "device <> 'lo'", "device", kNetworkColumns, kNetworkOutputs},
     {"network", "device = 'lo'", "device", kNetworkColumns, kLoopbackOutputs},
@@ -157,7 +165,7 @@ std::string series_sql(const Source& source, double interval, const Measurements
            moments AS (SELECT node, (epoch_us(time) - {start}) / 1e6 AS until {sums} FROM rates GROUP BY node, time),
            spans AS (
              SELECT node, until, until - lag(until) OVER (PARTITION BY node ORDER BY until) AS since,
-                    until - CASE WHEN since <= {longest} THEN since ELSE {interval} END AS begin {metrics}
+                    until - CASE WHEN since <= {longest} THEN since ELSE {interval} END AS begin {derived} {metrics}
              FROM moments),
            cells AS (
              SELECT *, unnest(range(greatest(floor(begin / {width}), 0)::BIGINT,
@@ -169,8 +177,8 @@ std::string series_sql(const Source& source, double interval, const Measurements
         fmt::arg("comma", source.partition.empty() ? "" : ","), fmt::arg("partition", source.partition),
         fmt::arg("rates", rates), fmt::arg("start", core::to_microseconds(data.start)),
         fmt::arg("sums", sums), fmt::arg("longest", longest), fmt::arg("interval", interval),
-        fmt::arg("metrics", metrics), fmt::arg("width", data.bucket_seconds),
-        fmt::arg("buckets", data.buckets), fmt::arg("cells", cells));
+        fmt::arg("derived", source.derived), fmt::arg("metrics", metrics),
+        fmt::arg("width", data.bucket_seconds), fmt::arg("buckets", data.buckets), fmt::arg("cells", cells));
 }
 
 // Takes the three columns of one output.

@@ -185,8 +185,7 @@ void write_coverage(Writer& out, const ReportModel& model) {
         out.line(fmt::format("  gap: {} {} from {} for {}", printable(gap.node), gap.table,
                              format_elapsed(gap.start), format_duration(gap.seconds)));
     if (coverage.lost.empty()) out.line("  lost: nothing known");
-    for (const std::string& text : coverage.lost)
-        out.wrapped("lost: " + printable(text), 2);
+    for (const std::string& text : coverage.lost) out.wrapped("lost: " + printable(text), 2);
 }
 
 void write_events(Writer& out, const ReportModel& model) {

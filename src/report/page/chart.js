@@ -93,7 +93,7 @@ function seriesOptions(chart) {
     const line = { label: series.label, stroke, width: 1.5, spanGaps: false, points: { show: false } };
     if (series.dashed) line.dash = [5, 4];
     if (chart.kind === "points") line.points = { show: true, size: 5, fill: stroke };
-    if (chart.kind === "points" || chart.series.length === 1) line.fill = () => faded(stroke(), 0.09);
+    if (chart.kind === "points" || chart.series.length === 1) line.fill = (u) => faded(stroke(), u.scales.y.min === 0 ? 0.09 : 0);
     if (chart.kind === "stack") {
       line.width = 1;
       if (i === 0) line.fill = () => faded(stroke(), 0.75);
@@ -142,8 +142,8 @@ function valueRange(chart) {
     const room = (high - Math.min(low, 0)) * 0.08 || 1;
     if (fromZero) return [low < 0 ? low - room : 0, high > 0 ? high + room : 0];
     const span = (high - low) * 0.12 || Math.abs(high) * 0.1 || 1;
-    // Near zero the axis starts there: a loss of 0.02 to 0.5 is not stretched over the whole height.
-    return [low >= 0 && low - span < high * 0.35 ? 0 : low - span, high + span];
+    // The axis starts at zero unless that would press all that happens into the upper third.
+    return [low >= 0 && low - span < high * 0.65 ? 0 : low - span, high + span];
   };
 }
 
@@ -170,7 +170,9 @@ function drawMarks(chart, events) {
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
     for (const event of events) {
-      const x = Math.round(u.valToPos(event.seconds, "x", true));
+      if (event.seconds < u.scales.x.min || event.seconds > u.scales.x.max) continue;
+      const wanted = Math.round(u.valToPos(event.seconds, "x", true));
+      const x = Math.max(bbox.left + 4 * ratio, Math.min(bbox.left + bbox.width - 5 * ratio, wanted));
       const colour = theme.colour(event.severity === "critical" ? "bad" : "warning");
       ctx.fillStyle = faded(colour, 0.35);
       ctx.fillRect(x, bbox.top, ratio, bbox.height);
