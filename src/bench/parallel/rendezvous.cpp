@@ -11,6 +11,7 @@ using core::system_error;
 
 namespace {
 
+constexpr std::string_view kFile = "file:";
 constexpr std::string_view kLoopback = "127.0.0.1";
 // Below the range that Linux takes ports of outgoing connections from (ip_local_port_range, 32768 to 60999).
 constexpr uint32_t kFirstPort = 16384, kPorts = 16384;
@@ -84,7 +85,6 @@ Result<std::string> find_address(const World& world, const Environment& environm
 
 Result<Rendezvous> by_file(const World& world, const Environment& environment, std::string_view path,
                            const AddressLookup& lookup) {
-    if (path.empty()) return bad_input("--rendezvous file: has no path behind it");
     Rendezvous rendezvous{.file = std::string(path) + step_name(environment)};
     rendezvous.local_address = kLoopback;
     if (world.nodes == 1) return rendezvous;
@@ -96,12 +96,16 @@ Result<Rendezvous> by_file(const World& world, const Environment& environment, s
 
 }  // namespace
 
+Result<> check_rendezvous_choice(std::string_view choice) {
+    if (choice == kFile) return bad_input("--rendezvous: \"{}\" has no path behind it", kFile);
+    if (choice.empty() || choice == "tcp" || choice.starts_with(kFile)) return {};
+    return bad_input("--rendezvous: \"{}\" is neither tcp nor file:PATH", choice);
+}
+
 Result<Rendezvous> find_rendezvous(const World& world, const Environment& environment,
                                    std::string_view choice, const AddressLookup& lookup) {
-    constexpr std::string_view kFile = "file:";
+    BELAY_CHECK(check_rendezvous_choice(choice));
     if (choice.starts_with(kFile)) return by_file(world, environment, choice.substr(kFile.size()), lookup);
-    if (!choice.empty() && choice != "tcp")
-        return bad_input("--rendezvous: \"{}\" is neither tcp nor file:PATH", choice);
 
     Rendezvous rendezvous;
     BELAY_TRY(address, find_address(world, environment, lookup));

@@ -39,7 +39,10 @@ struct AddressLookup {
 // The system's resolver, scontrol and interfaces.
 AddressLookup system_lookup();
 
-// `choice` is empty or "file:PATH". Otherwise the address is MASTER_ADDR, or that of the first node of the
+// Empty, "tcp" or "file:PATH". Errors: kBadInput.
+core::Result<> check_rendezvous_choice(std::string_view choice);
+
+// `choice` as above. Without a file the address is MASTER_ADDR, or that of the first node of the
 // step: from the resolver, or else from Slurm's configuration. The port is MASTER_PORT, or one derived from
 // what names the step. A file gets the step's name as a suffix, so that a restarted job does not read the
 // first one's. Errors: kBadInput for the choice and the variables; kSystem if no address can be found, with

@@ -74,8 +74,8 @@ struct Group::Connection {
         } catch (const std::exception& exception) {
             std::string why = reason(exception);
             std::this_thread::sleep_for(grace);
-            return system_error("lost contact with another rank: {}", why)
-                .hint("look for the first error of another rank");
+            return system_error("rank {} of {} lost contact with another rank: {}", world.rank, world.size,
+                                why);
         }
     }
 
