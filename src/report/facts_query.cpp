@@ -123,14 +123,16 @@ Result<FactGroup> interfaces(record::Archive& archive) {
 // As they were at the end, on the node that had least space left; those in memory last.
 Result<FactGroup> filesystems(record::Archive& archive) {
     constexpr int kMost = 8;
+    constexpr int64_t kWorthNaming = 1 << 20;  // bytes: smaller ones are somebody's plumbing
     BELAY_TRY(answer, archive.query(fmt::format(
                           R"(WITH last AS (
                                SELECT node, name, arg_max(type, time) AS type, arg_max(size_bytes, time) AS size,
                                       arg_max(available_bytes, time) AS available
-                               FROM filesystem WHERE kind = 'mount' AND size_bytes > 0 GROUP BY node, name)
+                               FROM filesystem WHERE kind = 'mount' AND size_bytes >= {} GROUP BY node, name)
                              SELECT name, arg_min(type, available), arg_min(size, available), min(available) FROM last
-                             GROUP BY name ORDER BY arg_min(type, available) IN ('tmpfs', 'devtmpfs'), max(size) DESC, name LIMIT {})",
-                          kMost)));
+                             GROUP BY name
+                             ORDER BY arg_min(type, available) IN ('tmpfs', 'devtmpfs'), max(size) DESC, name LIMIT {})",
+                          kWorthNaming, kMost)));
     FactGroup group{.title = "File systems", .facts = {}};
     for (const auto& row : answer.rows)
         group.facts.push_back({as_text(row[0]), fmt::format("{}, {} free of {}", as_text(row[1]),
