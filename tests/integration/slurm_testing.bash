@@ -6,6 +6,9 @@ mini_slurm=$source_directory/tests/cluster/mini-slurm
 # Short, and open to other users: sockets lie below it and an unprivileged user runs jobs.
 workspace=$(mktemp -d "${TMPDIR:-/tmp}/belay-XXXXXX")
 chmod 1777 "$workspace"
+# The checkout may lie where other users cannot read.
+public_mini_slurm=$workspace/.public/mini-slurm
+cp -r "$source_directory/tests/cluster" "$workspace/.public" && chmod -R a+rX "$workspace/.public"
 failures=0
 
 clean_up() {

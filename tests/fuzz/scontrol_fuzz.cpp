@@ -1,0 +1,21 @@
+// Any text in place of scontrol's answer: jobs with the facts they must have, or a refusal that says why.
+#include "slurm/scontrol.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+using namespace belay;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    auto jobs = slurm::parse_scontrol_jobs({reinterpret_cast<const char*>(data), size});
+    if (!jobs) {
+        if (jobs.error().kind() != core::ErrorKind::kSystem || jobs.error().message().empty()) abort();
+        return 0;
+    }
+    for (const slurm::ScontrolJob& job : *jobs) {
+        if (job.state.empty() || job.user.find('\n') != std::string::npos) abort();
+        if (job.state == "PENDING" && (job.start || job.end)) abort();
+    }
+    return 0;
+}
