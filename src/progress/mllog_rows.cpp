@@ -106,7 +106,11 @@ std::optional<ProgressEvent> progress_of(const MllogEvent& logged) {
     const Json none;
     const Json& value = logged.value ? *logged.value : none;
     if (!set_known(event, value)) set_value(event, value);
-    if (logged.metadata) set_fields(event, *logged.metadata, kMetadataFields);
+    if (!logged.metadata) return event;
+    set_fields(event, *logged.metadata, kMetadataFields);
+    // run_stop has no value; what it says is whether the run reached its target.
+    if (value.is_null() && logged.metadata->is_object() && logged.metadata->contains("status"))
+        set_value(event, (*logged.metadata)["status"]);
     return event;
 }
 

@@ -70,6 +70,15 @@ TEST(progress, all_else_is_a_mark) {
     EXPECT_FALSE(start.text.has_value());
 }
 
+TEST(progress, the_end_of_a_run_keeps_its_status) {
+    auto status = [](const char* metadata) {
+        return progress_of({.key = "run_stop", .value = Json(), .metadata = Json::parse(metadata)})->text;
+    };
+    EXPECT_EQ(status(R"({"status": "success"})"), R"("success")");
+    EXPECT_EQ(status(R"({"status": null})"), std::nullopt);
+    EXPECT_EQ(status("[]"), std::nullopt);
+}
+
 TEST(progress, known_keys_with_other_values_are_marks) {
     ProgressEvent error = event_of(R"(:::MLLOG {"key": "eval_error", "value": "high"})");
     EXPECT_EQ(error.kind, kMark);

@@ -24,7 +24,8 @@ inline constexpr Column kProgressColumns[] = {
     {"samples", ColumnType::kInteger, "", "samples consumed so far"},
     {"tokens", ColumnType::kInteger, "", "tokens consumed so far"},
     {"value", ColumnType::kReal, "", "the event's value where it is a number"},
-    {"text", ColumnType::kText, "", "the event's value where it is not a number, as JSON, at most 4 KiB"},
+    {"text", ColumnType::kText, "",
+     "the event's value (or status) where it is not a number, as JSON, at most 4 KiB"},
 };
 
 inline constexpr Table kProgress{"progress", Cadence::kEvents,
