@@ -28,16 +28,19 @@ std::string quote(const std::string& text) {
     return quote_command(std::vector<std::string>{text});
 }
 
-// What may follow: its commands, or its options when a word begins with "-".
+// What may follow: its options when a word begins with "-", else its commands, or the words that an argument
+// admits.
 std::string words_of(const CommandModel& command, bool options) {
     std::vector<std::string> words;
     if (options) {
         for (const OptionModel& option : command.options)
             words.insert(words.end(), option.names.begin(), option.names.end());
-    } else {
-        for (const CommandModel& subcommand : command.subcommands)
-            if (!subcommand.page.hidden) words.push_back(last_word(subcommand));
+        return join(words, " ");
     }
+    for (const CommandModel& subcommand : command.subcommands)
+        if (!subcommand.page.hidden) words.push_back(last_word(subcommand));
+    for (const OptionModel& positional : command.positionals)
+        words.insert(words.end(), positional.choices.begin(), positional.choices.end());
     return join(words, " ");
 }
 
@@ -48,8 +51,8 @@ std::string render_bash(const CommandModel& program) {
     for (const CommandModel* command : visible(program)) {
         std::string path = quote(command->full_name);
         if (command != &program) paths += (paths.empty() ? "" : "|") + path;
-        if (command->is_group())
-            commands += fmt::format("            {}) words={} ;;\n", path, quote(words_of(*command, false)));
+        if (std::string words = words_of(*command, false); !words.empty())
+            commands += fmt::format("            {}) words={} ;;\n", path, quote(words));
         options += fmt::format("            {}) words={} ;;\n", path, quote(words_of(*command, true)));
         for (const OptionModel& option : command->options)
             for (const std::string& name : option.names)
@@ -118,6 +121,10 @@ std::string render_fish(const CommandModel& program) {
             if (!subcommand.page.hidden)
                 out += fmt::format("{} -f -a {} -d {}\n", start, last_word(subcommand),
                                    quote(subcommand.page.summary));
+        for (const OptionModel& positional : command->positionals)
+            if (!positional.choices.empty())
+                out += fmt::format("{} -f -a {} -d {}\n", start, quote(join(positional.choices, " ")),
+                                   quote(positional.meaning));
         for (const OptionModel& option : command->options) out += start + fish_option(option) + "\n";
     }
     return out;

@@ -47,6 +47,7 @@ CommandModel program() {
     pack.options = {
         {.names = {"--format"}, .value_name = "WORD", .meaning = "how", .choices = {"tar", "squashfs"}},
         help()};
+    pack.positionals = {{.names = {"WHAT"}, .meaning = "what", .choices = {"images", "records"}}};
     CommandModel hidden = seal;
     hidden.full_name = "belay _man";
     hidden.page = {.name = "_man", .summary = "hidden", .hidden = true};
@@ -147,6 +148,7 @@ TEST(core, completion_of_bash) {
     EXPECT_THAT(completions({"record", "run", "--", "-"}), IsEmpty());
     EXPECT_THAT(completions({"pack", "--format", "s"}), ElementsAre("squashfs"));
     EXPECT_THAT(completions({"pack", "--format", ""}), ElementsAre("tar", "squashfs"));
+    EXPECT_THAT(completions({"pack", "im"}), ElementsAre("images"));
     EXPECT_THAT(completions({"unknown", "record", ""}), ElementsAre("run", "seal"));
 }
 

@@ -15,7 +15,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
         for (size_t j = 1; j <= b.size(); ++j) {
             size_t substitution = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
             row[j] = std::min({substitution, last[j] + 1, row[j - 1] + 1});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = std::min(row[j], before[j - 2] + 1);
         }
         std::swap(before, last);
         std::swap(last, row);
@@ -44,7 +45,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::vector<std::string_view> split_words(std::string_view text) {
     std::vector<std::string_view> words;
-    for (size_t at = text.find_first_not_of(" \t"); at != std::string_view::npos; at = text.find_first_not_of(" \t", at)) {
+    for (size_t at = text.find_first_not_of(" \t"); at != std::string_view::npos;
+         at = text.find_first_not_of(" \t", at)) {
         size_t end = text.find_first_of(" \t", at);
         if (end == std::string_view::npos) end = text.size();
         words.push_back(text.substr(at, end - at));
@@ -66,9 +68,12 @@ std::optional<std::string_view> nearest(std::string_view word, std::span<const s
     std::optional<std::string_view> best;
     size_t best_distance = 0;
     for (std::string_view candidate : candidates) {
+        size_t longer = std::max(word.size(), candidate.size()),
+               shorter = std::min(word.size(), candidate.size());
+        size_t allowed = std::max<size_t>(longer / 3, 1);
+        if (longer - shorter > allowed) continue;  // at least as far apart as that
         size_t distance = edit_distance(word, candidate);
-        size_t allowed = std::max(word.size(), candidate.size()) / 3;
-        if (distance > std::max<size_t>(allowed, 1) || (best && distance >= best_distance)) continue;
+        if (distance > allowed || (best && distance >= best_distance)) continue;
         best = candidate;
         best_distance = distance;
     }

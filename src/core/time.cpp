@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <limits>
 
 #include <fmt/chrono.h>
 
@@ -11,10 +12,13 @@ namespace {
 
 class SystemClock : public Clock {
   public:
-    Time now() const override { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+    Time now() const override {
+        return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+    }
     Duration monotonic() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
     void sleep_until(Duration monotonic_time) override {
-        timespec until{.tv_sec = monotonic_time.count() / 1'000'000'000, .tv_nsec = monotonic_time.count() % 1'000'000'000};
+        timespec until{.tv_sec = monotonic_time.count() / 1'000'000'000,
+                       .tv_nsec = monotonic_time.count() % 1'000'000'000};
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
         }
     }
@@ -51,16 +55,19 @@ std::string format_time(Time time) {
 }
 
 Result<Time> parse_time(std::string_view text) {
-    auto wrong = [original = std::string(text)] {
+    std::string original(text);
+    auto wrong = [&] {
         return bad_input("\"{}\" is not a time", original).hint("write it as 2026-03-01T12:00:00Z");
     };
     std::tm parts{};
     int year = take_number(text, 4);
-    if (year < 0 || !take(text, '-')) return wrong();
+    // Nanoseconds in 64 bits reach from September 1677 to April 2262.
+    if (year < 1678 || year > 2261 || !take(text, '-')) return wrong();
     int month = take_number(text, 2);
     if (month < 1 || month > 12 || !take(text, '-')) return wrong();
     int day = take_number(text, 2);
-    if (!std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+    if (!std::chrono::year_month_day(std::chrono::year(year),
+                                     std::chrono::month(static_cast<unsigned>(month)),
                                      std::chrono::day(static_cast<unsigned>(std::max(day, 0))))
              .ok())
         return wrong();
@@ -95,7 +102,11 @@ Result<Time> parse_time(std::string_view text) {
         offset_minutes = sign * (hours * 60 + minutes);
     }
     if (!text.empty()) return wrong();
-    return time_from_nanoseconds((timegm(&parts) - offset_minutes * 60) * 1'000'000'000 + fraction);
+    int64_t seconds = timegm(&parts) - offset_minutes * 60;
+    constexpr int64_t kLimit = std::numeric_limits<int64_t>::max() / 1'000'000'000;  // 292 years around 1970
+    if (seconds >= kLimit || seconds <= -kLimit)
+        return bad_input("\"{}\" is too far from 1970", original).hint("times from 1678 to 2261 can be told");
+    return time_from_nanoseconds(seconds * 1'000'000'000 + fraction);
 }
 
 Clock& system_clock() {

@@ -20,7 +20,7 @@ constexpr double to_seconds(Duration duration) { return std::chrono::duration<do
 
 // "2026-03-01T12:00:00.123456Z", always with microseconds.
 std::string format_time(Time time);
-// The inverse; fractions of any length, "Z" or an offset ("+01:00"). Errors: kBadInput.
+// The inverse; fractions of any length, "Z" or an offset ("+01:00"), years 1678 to 2261. Errors: kBadInput.
 Result<Time> parse_time(std::string_view text);
 
 // Clocks are passed in, so that a test can decide what time it is.
