@@ -30,7 +30,11 @@ core::Result<> JobProcesses::look(core::Time now) {
     for (pid_t pid : pids_) look_at(pid, afresh);
     for (pid_t pid : pids_) resolve(pid);
     // Only now: a parent that has just ended still says that its children are in the job.
-    std::erase_if(known_, [this](const auto& entry) { return entry.second.last_look != looks_; });
+    std::erase_if(known_, [this](const auto& entry) {
+        bool gone = entry.second.last_look != looks_;
+        if (gone) files_.forget(entry.first);
+        return gone;
+    });
 
     members_.clear();
     for (pid_t pid : pids_) {
@@ -49,7 +53,7 @@ core::Result<> JobProcesses::look(core::Time now) {
 void JobProcesses::find_step() {
     pid_t pid = selection_.step_of.value_or(0);
     for (int i = 0; i < kDeepestAncestry && pid > 0; ++i) {
-        std::optional<procfs::PidStat> stat = files_.stat(pid);
+        std::optional<procfs::PidStat> stat = files_.stat(pid, false);
         if (!stat) return;
         if (stat->command == kStepDaemon) {
             roots_.push_back({pid, stat->start_ticks});
@@ -63,12 +67,12 @@ void JobProcesses::find_step() {
 // Of processes known to be none of the job's nothing is read until the next refresh.
 void JobProcesses::look_at(pid_t pid, bool afresh) {
     auto found = known_.find(pid);
-    bool outsider = found != known_.end() && !found->second.in_job;
-    if (outsider && !afresh) {
+    bool in_job = found != known_.end() && found->second.in_job;
+    if (found != known_.end() && !in_job && !afresh) {
         found->second.last_look = looks_;
         return;
     }
-    if (std::optional<procfs::PidStat> stat = files_.stat(pid)) {
+    if (std::optional<procfs::PidStat> stat = files_.stat(pid, in_job)) {
         note(*stat);
     } else if (files_.failure() == EACCES || files_.failure() == EPERM) {
         known_[pid].last_look = looks_;  // hidden from us, so not ours

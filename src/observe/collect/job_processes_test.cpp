@@ -27,8 +27,8 @@ class FakeProcesses {
         std::optional<std::string> environment = {};
     };
 
+    // A new process, or what a running one has become.
     void start(int64_t pid, const Process& process) const {
-        end(pid);
         std::string directory = fmt::format("proc/{}", pid);
         int64_t start = process.start != 0 ? process.start : pid;
         root_.write(
@@ -36,12 +36,21 @@ class FakeProcesses {
             fmt::format("{} ({}) S {} 1 1 0 -1 0 0 0 0 0 5 6 0 0 20 0 1 0 {} 4096 1 0 1 1 1 0 0 0 0 0 "
                         "0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
                         pid, process.command, process.parent, start));
+        root_.remove(directory + "/environ");
         if (process.environment) root_.write(directory + "/environ", *process.environment);
         link_program(std::to_string(pid), process.program);
     }
-    // Still listed, but with nothing to read: so it looks when one ends between listing and reading.
-    void vanish(int64_t pid) const { root_.remove(fmt::format("proc/{}/stat", pid)); }
-    void end(int64_t pid) const { root_.remove(fmt::format("proc/{}", pid)); }
+    // Still listed, but with nothing to read, also through descriptors that are open: so it looks when one
+    // ends between listing and reading.
+    void vanish(int64_t pid) const {
+        std::string stat = fmt::format("proc/{}/stat", pid);
+        root_.write(stat, "");
+        root_.remove(stat);
+    }
+    void end(int64_t pid) const {
+        vanish(pid);
+        root_.remove(fmt::format("proc/{}", pid));
+    }
 
     JobProcesses follow(JobSelection selection) const {
         return JobProcesses(root_.proc(), std::move(selection), 60s);

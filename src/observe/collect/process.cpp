@@ -67,9 +67,10 @@ class ProcessCollector : public Collector {
         rows.set(column(kProcess, "resident_bytes"), procfs::scaled(stat.resident_pages, page_bytes_));
         rows.set(column(kProcess, "virtual_bytes"), stat.virtual_bytes);
         rows.set(column(kProcess, "page_faults_major_total"), stat.page_faults_major);
-        std::optional<int64_t> run_delay = procfs::parse_run_delay(processes_.files().read(pid, "schedstat"));
+        std::optional<int64_t> run_delay =
+            procfs::parse_run_delay(processes_.files().read(pid, PidFile::kSchedstat, true));
         rows.set(column(kProcess, "run_delay_seconds_total"), seconds_of(run_delay, kNanoseconds));
-        procfs::PidIo io = procfs::parse_pid_io(processes_.files().read(pid, "io"));
+        procfs::PidIo io = procfs::parse_pid_io(processes_.files().read(pid, PidFile::kIo, true));
         rows.set(column(kProcess, "read_bytes_total"), io.read_bytes);
         rows.set(column(kProcess, "written_bytes_total"), io.written_bytes);
         rows.set(column(kProcess, "read_characters_total"), io.read_characters);

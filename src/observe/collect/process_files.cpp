@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,15 @@ namespace belay::observe::collect {
 namespace {
 
 constexpr size_t kLongestNumber = 20;
+constexpr std::string_view kNames[] = {"stat", "schedstat", "io"};  // by PidFile
+constexpr rlim_t kMostKept = 1024;                                  // processes
+
+// Half of the files that this process may open, three for each process.
+size_t processes_to_keep() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    return static_cast<size_t>(std::min(limit.rlim_cur / 6, kMostKept));
+}
 
 // "123/io", with a NUL behind it.
 struct RelativePath {
@@ -62,6 +72,9 @@ class VariableFinder {
 
 }  // namespace
 
+ProcessFiles::ProcessFiles(std::filesystem::path proc)
+    : path_(std::move(proc)), kept_limit_(processes_to_keep()) {}
+
 core::Result<> ProcessFiles::open() {
     if (directory_) return {};
     directory_.reset(opendir(path_.c_str()));
@@ -87,16 +100,34 @@ core::Descriptor ProcessFiles::open_at(pid_t pid, std::string_view name) const {
         openat(dirfd(directory_.get()), RelativePath(pid, name).text, O_RDONLY | O_CLOEXEC));
 }
 
-std::string_view ProcessFiles::read(pid_t pid, std::string_view name) {
-    failure_ = 0;
-    core::Descriptor fd = open_at(pid, name);
-    ssize_t length = fd ? ::read(fd.get(), buffer_, sizeof buffer_) : -1;
-    if (length < 0) failure_ = errno;
+std::string_view ProcessFiles::read(pid_t pid, PidFile file, bool keep) {
+    size_t index = static_cast<size_t>(file);
+    Kept* kept = keep ? kept_of(pid) : nullptr;
+    if (kept != nullptr && (*kept)[index]) {
+        ssize_t length = pread((*kept)[index].get(), buffer_, sizeof buffer_, 0);
+        if (length > 0) return take(length);
+        (*kept)[index].reset();  // of a process that has ended; the id may be another's by now
+    }
+    core::Descriptor fd = open_at(pid, kNames[index]);
+    std::string_view text = take(fd ? ::read(fd.get(), buffer_, sizeof buffer_) : -1);
+    if (kept != nullptr) (*kept)[index] = std::move(fd);
+    return text;
+}
+
+std::string_view ProcessFiles::take(ssize_t length) {
+    failure_ = length < 0 ? errno : 0;
     return length > 0 ? std::string_view(buffer_, static_cast<size_t>(length)) : std::string_view();
 }
 
-std::optional<procfs::PidStat> ProcessFiles::stat(pid_t pid) {
-    return procfs::parse_pid_stat(read(pid, "stat"));
+// Where to keep the files of a process open, if there is room.
+ProcessFiles::Kept* ProcessFiles::kept_of(pid_t pid) {
+    auto found = kept_.find(pid);
+    if (found == kept_.end() && kept_.size() < kept_limit_) found = kept_.try_emplace(pid).first;
+    return found == kept_.end() ? nullptr : &found->second;
+}
+
+std::optional<procfs::PidStat> ProcessFiles::stat(pid_t pid, bool keep) {
+    return procfs::parse_pid_stat(read(pid, PidFile::kStat, keep));
 }
 
 std::optional<ProcessFiles::FileIdentity> ProcessFiles::executable(std::string_view pid) const {

@@ -5,28 +5,35 @@
 #include "core/file.h"
 #include "observe/collect/procfs/pid_stat.h"
 
+#include <array>
 #include <dirent.h>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <sys/types.h>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace belay::observe::collect {
 
+enum class PidFile { kStat, kSchedstat, kIo };
+
 class ProcessFiles {
   public:
-    explicit ProcessFiles(std::filesystem::path proc) : path_(std::move(proc)) {}
+    explicit ProcessFiles(std::filesystem::path proc);
 
     // The ids of all processes, ascending. Errors: kSystem.
     core::Result<> list(std::vector<pid_t>& pids);
 
-    // A small file of a process, such as "io", at most 4 KiB of it; "" if it is gone or may not be read, and
-    // then failure() says why (errno). Valid until the next read.
-    std::string_view read(pid_t pid, std::string_view name);
-    std::optional<procfs::PidStat> stat(pid_t pid);
+    // A small file of a process, at most 4 KiB of it; "" if it is gone or may not be read, and then failure()
+    // says why (errno). Valid until the next read. With `keep` the file stays open for the next time, which
+    // costs a third of opening it again, as far as the limit of open files leaves room.
+    std::string_view read(pid_t pid, PidFile file, bool keep);
+    std::optional<procfs::PidStat> stat(pid_t pid, bool keep);
+    // Closes what was kept open.
+    void forget(pid_t pid) { kept_.erase(pid); }
     int failure() const { return failure_; }
 
     // Device and inode of the program that the process runs; of this process for "self".
@@ -39,11 +46,17 @@ class ProcessFiles {
     std::optional<int64_t> environment_number(pid_t pid, std::string_view variable) const;
 
   private:
+    using Kept = std::array<core::Descriptor, 3>;  // by PidFile
+
     core::Result<> open();
+    Kept* kept_of(pid_t pid);
+    std::string_view take(ssize_t length);
     core::Descriptor open_at(pid_t pid, std::string_view name) const;
 
     std::filesystem::path path_;
     std::unique_ptr<DIR, int (*)(DIR*)> directory_{nullptr, &closedir};
+    std::unordered_map<pid_t, Kept> kept_;
+    size_t kept_limit_;  // processes
     int failure_ = 0;
     char buffer_[4096];
 };
