@@ -5,4 +5,8 @@ if(TARGET belay_cli)
       COMMAND ${CMAKE_CURRENT_LIST_DIR}/record_${name} $<TARGET_FILE:belay>)
     set_tests_properties(integration.record_${name} PROPERTIES LABELS integration TIMEOUT 600 RUN_SERIAL ON)
   endforeach()
+  # The reference page is what the program says of itself.
+  add_test(NAME docs.record_tables
+    COMMAND bash -c "diff <($<TARGET_FILE:belay> record schema --markdown) ${CMAKE_SOURCE_DIR}/docs/reference/record-tables.md")
+  set_tests_properties(docs.record_tables PROPERTIES LABELS integration)
 endif()
