@@ -6,7 +6,8 @@
 //       ...
 //   }
 //
-// A message is one line "WHAT: WHY". Whoever passes an error up may add what was being done with `.context(...)`.
+// A message is one line "WHAT: WHY". Whoever passes an error up may add what was being done with
+// `.context(...)`.
 #pragma once
 
 #include <expected>
@@ -110,15 +111,15 @@ Result<T> with_context(Result<T> result, std::string_view what) {
 
 #define BELAY_CONCAT_INNER(a, b) a##b
 #define BELAY_CONCAT(a, b) BELAY_CONCAT_INNER(a, b)
-#define BELAY_TRY_INNER(result, name, expression)                           \
-    auto result = (expression);                                             \
-    if (!result) return std::unexpected(std::move(result.error()));         \
+#define BELAY_TRY_INNER(result, name, expression)                   \
+    auto result = (expression);                                     \
+    if (!result) return std::unexpected(std::move(result.error())); \
     auto name = std::move(*result)
 // Binds the value of a Result to a new variable, or returns its error from the enclosing function.
 #define BELAY_TRY(name, expression) BELAY_TRY_INNER(BELAY_CONCAT(belay_result_, __LINE__), name, expression)
 // For a Result<void>, or where the value is not wanted.
-#define BELAY_CHECK(expression)                                                                     \
-    do {                                                                                            \
-        if (auto belay_result = (expression); !belay_result)                                        \
-            return std::unexpected(std::move(belay_result.error()));                                \
+#define BELAY_CHECK(expression)                                      \
+    do {                                                             \
+        if (auto belay_result = (expression); !belay_result)         \
+            return std::unexpected(std::move(belay_result.error())); \
     } while (false)

@@ -1,12 +1,11 @@
 #include "core/file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace belay::core {
 
@@ -16,14 +15,16 @@ namespace {
 
 constexpr size_t kReadChunk = 16 * 1024;
 
-// Writes `bytes` into a new file beside `path` and syncs it. The name cannot meet another process's or thread's.
+// Writes `bytes` into a new file beside `path` and syncs it. The name cannot meet another process's or
+// thread's.
 Result<fs::path> write_beside(const fs::path& path, std::string_view bytes, unsigned mode) {
     static std::atomic<unsigned> counter{0};
     fs::path temporary = path;
     temporary += fmt::format(".tmp-{}-{}", getpid(), counter++);
     BELAY_TRY(fd, open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, mode));
     Result<> written = write_all(fd.get(), bytes, temporary.string());
-    if (written && fsync(fd.get()) != 0) written = errno_error(errno, fmt::format("cannot sync {}", temporary.string()));
+    if (written && fsync(fd.get()) != 0)
+        written = errno_error(errno, fmt::format("cannot sync {}", temporary.string()));
     if (!written) {
         unlink(temporary.c_str());
         return std::unexpected(std::move(written.error()));
@@ -31,7 +32,9 @@ Result<fs::path> write_beside(const fs::path& path, std::string_view bytes, unsi
     return temporary;
 }
 
-fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+fs::path parent_of(const fs::path& path) {
+    return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
 
 }  // namespace
 
@@ -73,8 +76,10 @@ Result<std::string> read_file(const fs::path& path, size_t limit) {
         size_t old = out.size();
         out.resize(old + kReadChunk);
         ssize_t n = read(fd.get(), out.data() + old, kReadChunk);
-        if (n < 0 && errno == EINTR) n = 0;
-        else if (n < 0) return errno_error(errno, fmt::format("cannot read {}", path.string()));
+        if (n < 0 && errno == EINTR)
+            n = 0;
+        else if (n < 0)
+            return errno_error(errno, fmt::format("cannot read {}", path.string()));
         else if (n == 0) {
             out.resize(old);
             return out;
@@ -124,7 +129,8 @@ Result<bool> create_file(const fs::path& path, std::string_view bytes, unsigned 
 
 Result<> sync_directory(const fs::path& directory) {
     BELAY_TRY(fd, open_file(directory, O_RDONLY | O_DIRECTORY));
-    if (fsync(fd.get()) != 0 && errno != EINVAL) return errno_error(errno, fmt::format("cannot sync {}", directory.string()));
+    if (fsync(fd.get()) != 0 && errno != EINVAL)
+        return errno_error(errno, fmt::format("cannot sync {}", directory.string()));
     return {};
 }
 
@@ -137,8 +143,10 @@ Result<> make_directories(const fs::path& directory) {
 
 Result<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix) {
     const char* base = std::getenv("TMPDIR");
-    std::string pattern = fmt::format("{}/{}-XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp", prefix);
-    if (mkdtemp(pattern.data()) == nullptr) return errno_error(errno, fmt::format("cannot create {}", pattern));
+    std::string pattern =
+        fmt::format("{}/{}-XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp", prefix);
+    if (mkdtemp(pattern.data()) == nullptr)
+        return errno_error(errno, fmt::format("cannot create {}", pattern));
     return TemporaryDirectory(pattern);
 }
 

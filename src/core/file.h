@@ -1,5 +1,8 @@
-// Descriptors and files: RAII, whole reads and writes, and replacement that is either the old file or the new one.
+// Descriptors and files: RAII, whole reads and writes, and replacement that is either the old file or the new
+// one.
 #pragma once
+
+#include "core/error.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -7,8 +10,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "core/error.h"
 
 namespace belay::core {
 
@@ -38,21 +39,24 @@ Result<Descriptor> open_file(const std::filesystem::path& path, int flags, unsig
 // Writes all of it, going on after short writes and EINTR. `name` is for the error message.
 Result<> write_all(int fd, std::string_view bytes, std::string_view name);
 
-// The whole file, also one of /proc that states size 0. Errors: kSystem; more than `limit` bytes is kBadInput.
+// The whole file, also one of /proc that states size 0. Errors: kSystem; more than `limit` bytes is
+// kBadInput.
 Result<std::string> read_file(const std::filesystem::path& path, size_t limit = size_t{1} << 30);
 
-// Reads again from the start through an open descriptor into `buffer`, whose capacity is kept: the cheap way to sample
-// a file of /proc every second. Errors: kSystem.
+// Reads again from the start through an open descriptor into `buffer`, whose capacity is kept: the cheap way
+// to sample a file of /proc every second. Errors: kSystem.
 Result<> reread(int fd, std::string& buffer, std::string_view name);
 
-// Writes `bytes` to a new file beside `path`, fsyncs it, renames it over `path`, fsyncs the directory: a reader, also one
-// after a crash, finds either the old content or the new.
+// Writes `bytes` to a new file beside `path`, fsyncs it, renames it over `path`, fsyncs the directory: a
+// reader, also one after a crash, finds either the old content or the new.
 Result<> replace_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
-// As replace_file, but only if `path` does not exist yet; false if somebody else was first. Nothing is overwritten.
+// As replace_file, but only if `path` does not exist yet; false if somebody else was first. Nothing is
+// overwritten.
 Result<bool> create_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
-// fsync of a directory, so that renames in it are durable. File systems that refuse (EINVAL) are taken as synced.
+// fsync of a directory, so that renames in it are durable. File systems that refuse (EINVAL) are taken as
+// synced.
 Result<> sync_directory(const std::filesystem::path& directory);
 
 // Creates the directory and its parents. Errors: kSystem, naming the part that could not be made.

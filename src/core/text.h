@@ -17,8 +17,8 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 std::vector<std::string_view> split_words(std::string_view text);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
-// The candidate a person most likely meant: smallest edit distance (insertions, deletions, substitutions and swapped
-// neighbours), at most a third of the longer word; nothing if none is that near.
+// The candidate a person most likely meant: smallest edit distance (insertions, deletions, substitutions and
+// swapped neighbours), at most a third of the longer word; nothing if none is that near.
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 // The whole text as a number, or nothing. No sign for unsigned types, no blanks, no trailing characters.

@@ -1,34 +1,43 @@
-// Time: UTC nanoseconds since 1970 as a type, ISO 8601 text, and the clock that code is given instead of asking the system.
+// Time: UTC nanoseconds since 1970 as a type, ISO 8601 text, and the clock that code is given instead of
+// asking the system.
 #pragma once
+
+#include "core/error.h"
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "core/error.h"
-
 namespace belay::core {
 
 using Duration = std::chrono::nanoseconds;
 using Time = std::chrono::time_point<std::chrono::system_clock, Duration>;  // UTC
 
-constexpr Time time_from_nanoseconds(int64_t nanoseconds) { return Time(Duration(nanoseconds)); }
-constexpr int64_t to_nanoseconds(Time time) { return time.time_since_epoch().count(); }
-constexpr int64_t to_microseconds(Time time) { return to_nanoseconds(time) / 1000; }
-constexpr double to_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+constexpr Time time_from_nanoseconds(int64_t nanoseconds) {
+    return Time(Duration(nanoseconds));
+}
+constexpr int64_t to_nanoseconds(Time time) {
+    return time.time_since_epoch().count();
+}
+constexpr int64_t to_microseconds(Time time) {
+    return to_nanoseconds(time) / 1000;
+}
+constexpr double to_seconds(Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
 
 // "2026-03-01T12:00:00.123456Z", always with microseconds.
 std::string format_time(Time time);
-// The inverse; fractions of any length, "Z" or an offset ("+01:00"), years 1678 to 2261. Errors: kBadInput.
+// The inverse; fractions of any length, "Z" or an offset ("+01:00"). Errors: kBadInput.
 Result<Time> parse_time(std::string_view text);
 
 // Clocks are passed in, so that a test can decide what time it is.
 class Clock {
   public:
     virtual ~Clock() = default;
-    virtual Time now() const = 0;                            // wall clock
-    virtual Duration monotonic() const = 0;                  // never goes back
+    virtual Time now() const = 0;                           // wall clock
+    virtual Duration monotonic() const = 0;                 // never goes back
     virtual void sleep_until(Duration monotonic_time) = 0;  // returns at once if it is past
 };
 

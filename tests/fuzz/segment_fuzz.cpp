@@ -1,12 +1,12 @@
-// The first byte chooses what the rest is: a whole segment, a manifest, or the payload of one block, which then gets a
-// header with correct checksums, because no fuzzer finds those.
-#include <cstdint>
-#include <string>
-#include <string_view>
-
+// The first byte chooses what the rest is: a whole segment, a manifest, or the payload of one block, which
+// then gets a header with correct checksums, because no fuzzer finds those.
 #include "record/manifest.h"
 #include "record/segment.h"
 #include "record/segment_format.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
 
 using namespace belay::record;
 
@@ -42,10 +42,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string file(kSegmentMagic);
     file.resize(kFileHeaderBytes, '\0');
     switch (choice % 4) {
-        case 0: read(bytes); break;
-        case 1: (void)manifest_from_json(bytes, "record.json"); break;
-        case 2: read(file + block(kSessionBlock, 0, 0, bytes)); break;
-        default: read(file + block(kRowsBlock, choice / 4 % 10, choice / 40 * 7, bytes)); break;
+        case 0:
+            read(bytes);
+            break;
+        case 1:
+            (void)manifest_from_json(bytes, "record.json");
+            break;
+        case 2:
+            read(file + block(kSessionBlock, 0, 0, bytes));
+            break;
+        default:
+            read(file + block(kRowsBlock, choice / 4 % 10, choice / 40 * 7, bytes));
+            break;
     }
     return 0;
 }
