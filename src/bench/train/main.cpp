@@ -162,7 +162,7 @@ Result<> train(const Arguments& arguments) {
     MllogOutput log(world.rank == 0 ? STDOUT_FILENO : -1, core::system_clock());
     auto outcome = cosmoflow::run_training(options, *group, world.nodes, log, core::system_clock());
     if (!outcome) {
-        static_cast<void>(group.release());
+        [[maybe_unused]] const Group* left = group.release();
         return std::unexpected(std::move(outcome.error()));
     }
     if (!arguments.summary.empty() && world.rank == 0)

@@ -2,6 +2,8 @@
 
 #include "core/file.h"
 
+#include <unistd.h>
+
 namespace belay::bench {
 
 namespace {
@@ -24,7 +26,7 @@ void MllogOutput::write(std::string_view event_type, std::string_view key, const
     if (auto written = core::write_all(fd_, line, "the log"); !written) {
         // A full disk under the log must not end a training run: said once, then the log is silent.
         std::string message = written.error().render("belay-train");
-        static_cast<void>(core::write_all(2, message, "stderr"));
+        [[maybe_unused]] auto said = core::write_all(STDERR_FILENO, message, "stderr");
         fd_ = -1;
     }
 }
