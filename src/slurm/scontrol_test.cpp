@@ -158,6 +158,8 @@ TEST(slurm, scontrol_names_what_it_does_not_understand) {
         {"JobId=3", "JobId=x3", "JobId=x3: not a whole number"},
         {"SubmitTime=2026-11-21T09:40:10", "SubmitTime=09:40:10", "SubmitTime=09:40:10: not a time"},
         {"SubmitTime=2026-11-21T09:40:10", "SubmitTime=Unknown", "no SubmitTime"},
+        {"SubmitTime=2026-11-21T09:40:10", "SubmitTime=1013-11-21T09:40:10", "not a time"},
+        {"SubmitTime=2026-11-21T09:40:10", "SubmitTime=9999-11-21T09:40:10", "not a time"},
         {"UserId=ada(1000)", "UserId=ada", "UserId=ada: not NAME(ID)"},
         {"JobState=FAILED", "JobStatus=FAILED", "no JobState"},
         {"NodeList=n1", "NodeList=n[1", "NodeList=n[1: \"[\" without"},
