@@ -40,7 +40,7 @@ struct Source {
     std::string_view partition;  // columns that tell one counter of a node from another
     std::span<const SourceColumn> columns;
     std::span<const Output> outputs;
-    std::string_view derived = "";  // more names for the outputs, from those of the columns
+    std::string_view derived;  // more names for the outputs, from those of the columns
 };
 
 using enum ColumnKind;
