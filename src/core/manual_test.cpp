@@ -133,7 +133,8 @@ std::vector<std::string> completions(const std::vector<std::string>& words) {
     auto output = output_of({.argv = argv});
     EXPECT_TRUE(output) << output.error().message();
     std::vector<std::string> offered;
-    for (std::string_view line : split(output.value_or(""), '\n'))
+    std::string lines = output.value_or("");
+    for (std::string_view line : split(lines, '\n'))
         if (!line.empty()) offered.emplace_back(line);
     return offered;
 }
