@@ -37,7 +37,7 @@ std::optional<std::string> without_thousands_commas(std::string_view text) {
     std::string digits(text.substr(0, sign));
     for (std::string_view group : core::split(text.substr(sign, point - sign), ',')) {
         bool is_first = digits.size() == sign;
-        bool right_size = is_first ? group.size() >= 1 && group.size() <= 3 : group.size() == 3;
+        bool right_size = is_first ? !group.empty() && group.size() <= 3 : group.size() == 3;
         if (!right_size || !std::ranges::all_of(group, is_digit)) return std::nullopt;
         digits += group;
     }
