@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
 namespace belay::cli {
 
 void add_record_seal(core::Application& application) {
@@ -17,11 +19,20 @@ void add_record_seal(core::Application& application) {
                        "already stays as it is.",
         .examples = {{"belay record seal $SCRATCH/record", "close the record of a job that has ended"}},
     });
-    auto directory = std::make_shared<std::string>();
-    command.options().add_option("RECORD", *directory, "directory of the record")->required();
-    command.run([directory](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_TRY(sealed, record::seal(*directory, core::system_clock().now()));
-        context.print("{} {}\n", *directory, sealed ? "is sealed" : "was sealed before");
+    struct Options {
+        std::string record;
+        bool json = false;
+    };
+    auto options = std::make_shared<Options>();
+    command.options().add_option("RECORD", options->record, "directory of the record")->required();
+    command.json(options->json);
+    command.run([options](const core::CommandContext& context) -> core::Result<int> {
+        BELAY_TRY(sealed, record::seal(options->record, core::system_clock().now()));
+        if (options->json)
+            context.print_json(
+                {{"record", options->record}, {"sealed", true}, {"was_sealed_before", !sealed}});
+        else
+            context.print("{} {}\n", options->record, sealed ? "is sealed" : "was sealed before");
         return 0;
     });
 }

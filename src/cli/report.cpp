@@ -26,7 +26,7 @@ Json summary_json(const report::ReportModel& model, const std::string& page) {
     const auto training = model.training.value_or(report::Training{});
     return {{"target_reached", training.target_reached ? Json(*training.target_reached) : Json()},
             {"nodes", model.nodes.size()},
-            {"ranks", model.ranks},
+            {"ranks", model.ranks > 0 ? Json(model.ranks) : Json()},
             {"epochs", number_or_null(training.epochs)},
             {"metric", number_or_null(training.final_metric)},
             {"seconds", number_or_null(model.seconds)},

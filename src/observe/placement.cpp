@@ -50,6 +50,7 @@ Placement alone() {
     placement.job.nodes = {placement.node};
     placement.job.user = user_name();
     placement.cpus = allowed_cpus();
+    placement.tasks_on_node = 1;
     return placement;
 }
 
@@ -58,7 +59,7 @@ std::optional<int64_t> as_signed(const std::optional<uint64_t>& value) {
 }
 
 // SLURM_STEP_TASKS_PER_NODE, "2(x3),1", says how many tasks each node of the step has; what it says of ours.
-int64_t tasks_on(uint64_t node_rank, std::string_view tasks_per_node) {
+std::optional<int64_t> tasks_on(uint64_t node_rank, std::string_view tasks_per_node) {
     uint64_t node = 0;
     for (std::string_view part : core::split(tasks_per_node, ',')) {
         size_t bracket = part.find("(x");
@@ -67,9 +68,9 @@ int64_t tasks_on(uint64_t node_rank, std::string_view tasks_per_node) {
             repeat =
                 core::parse_number<uint64_t>(part.substr(bracket + 2, part.size() - bracket - 3)).value_or(1);
         node += repeat;
-        if (node_rank < node) return core::parse_number<int64_t>(part.substr(0, bracket)).value_or(1);
+        if (node_rank < node) return core::parse_number<int64_t>(part.substr(0, bracket));
     }
-    return 1;
+    return std::nullopt;
 }
 
 Placement in_step(const slurm::JobFacts& facts) {

@@ -14,11 +14,11 @@ struct Placement {
     record::JobFacts job;
     std::string node;
     std::optional<int64_t> task;      // rank in the step; nothing outside Slurm
-    std::optional<std::string> step;  // "0", "batch" ...
+    std::optional<std::string> step;  // its number; nothing in a batch script
     bool samples_node = true;  // the first task of each node samples it, the others only their own output
     bool first_of_job = true;  // the first task of the step begins the record
     int64_t first_task = 0;    // lowest rank on this node
-    int64_t tasks_on_node = 1;
+    std::optional<int64_t> tasks_on_node;
     std::optional<int64_t> cpus;  // that the step may use on this node
 };
 

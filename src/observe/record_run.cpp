@@ -36,8 +36,11 @@ std::map<std::string, std::string> software_facts() {
     if (auto text = core::read_file("/etc/os-release")) {
         for (std::string_view line : core::split(*text, '\n')) {
             constexpr std::string_view kKey = "PRETTY_NAME=";
-            if (line.starts_with(kKey))
-                facts["os"] = std::string(line.substr(kKey.size() + 1, line.size() - kKey.size() - 2));
+            if (!line.starts_with(kKey)) continue;
+            std::string_view name = line.substr(kKey.size());
+            if (name.size() >= 2 && name.front() == '"' && name.back() == '"')
+                name = name.substr(1, name.size() - 2);
+            facts["os"] = name;
         }
     }
     return facts;
@@ -53,10 +56,10 @@ void wait_for_first_task(const fs::path& record) {
 
 Result<> begin(const RecordRunOptions& options, const Placement& placement, core::Time now) {
     std::error_code ignored;
+    auto exists = [&](const fs::path& path) { return fs::exists(path, ignored); };
     if (placement.first_of_job && fs::is_directory(options.record, ignored) &&
-        !fs::is_empty(options.record, ignored) &&
-        !fs::exists(record::manifest_path(options.record), ignored) &&
-        !fs::exists(record::segments_path(options.record)))
+        !fs::is_empty(options.record, ignored) && !exists(record::manifest_path(options.record)) &&
+        !exists(record::segments_path(options.record)))
         return bad_input("{} is not empty and no job record", options.record.string())
             .hint("name a directory that does not exist yet");
     if (!placement.first_of_job) wait_for_first_task(options.record);
@@ -95,7 +98,8 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
         fmt::print(stderr, "belay: nothing is recorded: {}; the job goes on\n", begun.error().message());
         return std::unexpected(become(options.command));
     }
-    RecorderOptions recorder{.record = fs::absolute(options.record),
+    std::error_code ignored;
+    RecorderOptions recorder{.record = fs::absolute(options.record, ignored),
                              .interval = options.interval,
                              .flush = options.flush,
                              .progress_patterns = options.progress_patterns,

@@ -106,6 +106,15 @@ class Recorder {
         }
     }
 
+    void report_unread_lines(std::string_view stream, const progress::ProgressReader::Counts& counts) {
+        if (counts.cut + counts.refused + counts.malformed == 0) return;
+        add_event(
+            "progress_unread", "warning",
+            fmt::format("{}: {} lines were cut, {} came too fast, {} were malformed MLLOG; {} were read",
+                        stream, counts.cut, counts.refused, counts.malformed, counts.lines),
+            placement_.task);
+    }
+
     // Once per table: a source that is not there stays away, and the coverage tells how long.
     void report_failure(const record::Table& table, const core::Error& error) {
         if (std::ranges::find(reported_, &table) != reported_.end()) return;
@@ -179,6 +188,8 @@ class Recorder {
     Result<> finish() {
         standard_output_.finish();
         standard_error_.finish();
+        report_unread_lines("standard output", standard_output_.counts());
+        report_unread_lines("standard error", standard_error_.counts());
         if (!collectors_.empty())
             sample(1);  // the end of the job counts too, also of one that was shorter than a tick
         add_allocation(clock_.now());

@@ -12,11 +12,17 @@ namespace {
 // Fits the default socket buffer several times, and a pipe's worth of output in one message.
 constexpr size_t kPayloadBytes = size_t{32} << 10;
 
+// However fast a task prints, its recorder comes back to sampling after this many messages.
+constexpr int kMessagesAtOnce = 64;
+
 }  // namespace
 
 void LinkSender::send(LinkMessage kind, std::string_view payload) {
-    if (!socket_) return;
     bool is_output = kind == LinkMessage::kStandardOutput || kind == LinkMessage::kStandardError;
+    if (!socket_) {
+        if (is_output) dropped_ += payload.size();
+        return;
+    }
     do {
         std::string_view part = payload.substr(0, kPayloadBytes);
         payload.remove_prefix(part.size());
@@ -44,7 +50,7 @@ void LinkSender::flush() {
         if (::send(socket_.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
             if (errno == EINTR) continue;
             if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return;
-            socket_.reset();  // the recorder is gone
+            close();  // the recorder is gone
             return;
         }
         backlog_bytes_ -= message.size();
@@ -52,11 +58,23 @@ void LinkSender::flush() {
     }
 }
 
+void LinkSender::close() {
+    socket_.reset();
+    for (const std::string& message : backlog_) dropped_ += message.size() - 1;
+    backlog_.clear();
+    backlog_bytes_ = 0;
+}
+
+void LinkSender::reopen(LinkSender fresh) {
+    fresh.dropped_ = dropped_;
+    *this = std::move(fresh);
+}
+
 LinkReceiver::LinkReceiver(core::Descriptor socket)
     : socket_(std::move(socket)), buffer_(kPayloadBytes + 1, '\0') {}
 
 bool LinkReceiver::receive(const Handler& handler) {
-    for (;;) {
+    for (int message = 0; message < kMessagesAtOnce; ++message) {
         ssize_t size = recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
         if (size > 0) {
             handler(static_cast<LinkMessage>(buffer_[0]),
@@ -67,6 +85,7 @@ bool LinkReceiver::receive(const Handler& handler) {
             return errno == EAGAIN || errno == EWOULDBLOCK;
         }
     }
+    return true;
 }
 
 core::Result<Link> make_link() {

@@ -38,7 +38,9 @@ class LinkSender {
     bool has_backlog() const { return !backlog_.empty(); }
     int fd() const { return socket_.get(); }
     // No more messages; the recorder finishes when it has read what was sent.
-    void close() { socket_.reset(); }
+    void close();
+    // Goes on with a new recorder; what the last one did not get counts as dropped.
+    void reopen(LinkSender fresh);
 
   private:
     void enqueue(std::string message);
@@ -55,7 +57,8 @@ class LinkReceiver {
     using Handler = std::function<void(LinkMessage kind, std::string_view payload)>;
 
     explicit LinkReceiver(core::Descriptor socket);
-    // Hands over all messages that are there; false once the supervisor is gone and everything was read.
+    // Hands over messages that are there (at most some 2 MiB at once); false once the supervisor is gone and
+    // everything was read.
     bool receive(const Handler& handler);
     int fd() const { return socket_.get(); }
 

@@ -42,7 +42,13 @@ void close_all_but(int keep) {
     // still to be recorded then.
     for (int signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ})
         std::signal(signal, SIG_IGN);
-    core::Result<> result = run_recorder(options, placement, std::move(link));
+    core::Result<> result;
+    try {
+        result = run_recorder(options, placement, std::move(link));
+    } catch (const std::exception&
+                 exception) {  // no exception may leave this process upwards: the stack is the supervisor's
+        result = core::system_error("{}", exception.what());
+    }
     if (!result) warn(fmt::format("recording stopped: {}; the job goes on", result.error().message()));
     _exit(result ? 0 : result.error().exit_status());
 }
@@ -65,7 +71,7 @@ void RecorderProcess::start() {
     if (pid == 0) {
         be_recorder(options_, placement_, std::move(link->receiver));
     }
-    sender_ = std::move(link->sender);
+    sender_.reopen(std::move(link->sender));
     pid_ = pid;
     pidfd_ = core::Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     started_at_ = core::system_clock().monotonic();
@@ -95,9 +101,12 @@ void RecorderProcess::tend() {
     }
 }
 
-void RecorderProcess::finish() {
+void RecorderProcess::finish(const std::optional<core::ExitStatus>& status) {
+    tend();
+    if (pid_ < 0 && restart_at_ != Duration::max()) start();  // how the task ended is worth a last segment
+    if (status) sender_.send(LinkMessage::kEnded, encode_exit(*status));
     Duration give_up = core::system_clock().monotonic() + kFinishTime;
-    while (sender_.has_backlog() && core::system_clock().monotonic() < give_up) {
+    while (sender_.fd() >= 0 && sender_.has_backlog() && core::system_clock().monotonic() < give_up) {
         pollfd writable{.fd = sender_.fd(), .events = POLLOUT, .revents = 0};
         poll(&writable, 1, 100);
         sender_.flush();
@@ -107,8 +116,8 @@ void RecorderProcess::finish() {
     Duration left = give_up - core::system_clock().monotonic();
     pollfd ended{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
     poll(&ended, 1, static_cast<int>(std::max<int64_t>(left / std::chrono::milliseconds(1), 1)));
-    int status = 0;
-    if (!has_ended(status)) warn("the recorder did not finish in time; it goes on alone");
+    int wait_status = 0;
+    if (!has_ended(wait_status)) warn("the recorder did not finish in time; it goes on alone");
 }
 
 }  // namespace belay::observe

@@ -20,8 +20,9 @@ class RecorderProcess {
     // To be called often: sends what waits, starts a recorder that was killed again (after a pause that
     // doubles up to a minute), gives up one that ended by itself.
     void tend();
-    // No more messages; waits until the recorder has written everything, at most ten seconds.
-    void finish();
+    // Tells how the task ended, if it was started, and waits until the recorder has written everything, at
+    // most ten seconds.
+    void finish(const std::optional<core::ExitStatus>& status);
 
     LinkSender& link() { return sender_; }
 

@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace belay::observe {
 
@@ -34,7 +35,24 @@ struct Stream {
     LinkMessage kind;
     int destination;
     Descriptor source;
+    bool failed = false;  // a write to the destination failed, which has been said
 };
+
+// Writes all of it; waits where the destination does not block. Returns 0 or the errno of the failure.
+int write_whole(int destination, std::string_view bytes) {
+    while (!bytes.empty()) {
+        ssize_t size = write(destination, bytes.data(), bytes.size());
+        if (size >= 0) {
+            bytes.remove_prefix(static_cast<size_t>(size));
+        } else if (errno == EAGAIN) {
+            pollfd writable{.fd = destination, .events = POLLOUT, .revents = 0};
+            poll(&writable, 1, -1);
+        } else if (errno != EINTR) {
+            return errno;
+        }
+    }
+    return 0;
+}
 
 Result<Descriptor> make_pipe(Stream& stream) {
     int ends[2];
@@ -49,6 +67,7 @@ Result<Descriptor> block_signals() {
     for (int signal : kForwardedSignals) sigaddset(&signals, signal);
     sigprocmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGCHLD, SIG_DFL);  // inherited as ignored, it would take the task's exit status away
     int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0) return core::errno_error(errno, "cannot receive signals");
     return Descriptor(fd);
@@ -128,9 +147,14 @@ class Supervisor {
             return;
         }
         std::string_view bytes(buffer.data(), static_cast<size_t>(size));
-        // If nobody reads the output any more, the task shall notice as it would without us: by SIGPIPE.
-        if (!core::write_all(stream.destination, bytes, "output")) stream.source.reset();
         recorder_.link().send(stream.kind, bytes);
+        int failure = write_whole(stream.destination, bytes);
+        // If nobody reads the output any more, the task shall notice as it would without us: by SIGPIPE.
+        if (failure == EPIPE) stream.source.reset();
+        // A log on a full disk loses lines, with us as without; the task must not end of it.
+        if (failure != 0 && failure != EPIPE && !std::exchange(stream.failed, true))
+            fmt::print(stderr, "belay: output is lost: {}; the job goes on\n",
+                       std::generic_category().message(failure));
     }
 
     core::Process task_;
@@ -153,18 +177,21 @@ Result<core::ExitStatus> supervise(const std::vector<std::string>& command, Reco
     BELAY_TRY(output, make_pipe(streams[0]));
     BELAY_TRY(error, make_pipe(streams[1]));
     // Who kills the supervisor with SIGKILL means the task, as it would be without us.
-    BELAY_TRY(task, core::spawn({.argv = command,
-                                 .stdout_fd = output.get(),
-                                 .stderr_fd = error.get(),
-                                 .parent_death_signal = SIGKILL}));
+    core::Result<core::Process> task = core::spawn({.argv = command,
+                                                    .stdout_fd = output.get(),
+                                                    .stderr_fd = error.get(),
+                                                    .parent_death_signal = SIGKILL});
+    if (!task) {
+        recorder.finish(std::nullopt);
+        return std::unexpected(std::move(task.error()));
+    }
     output.reset();
     error.reset();
-    recorder.link().send(LinkMessage::kStarted, std::to_string(task.pid()));
+    recorder.link().send(LinkMessage::kStarted, std::to_string(task->pid()));
 
-    Supervisor supervisor(std::move(task), recorder, std::move(signals), std::move(streams));
+    Supervisor supervisor(std::move(*task), recorder, std::move(signals), std::move(streams));
     BELAY_TRY(status, supervisor.run());
-    recorder.link().send(LinkMessage::kEnded, encode_exit(status));
-    recorder.finish();
+    recorder.finish(status);
     return status;
 }
 

@@ -59,6 +59,23 @@ void Batch::set(size_t column, core::Time value) {
     columns_[column].present.back() = 1;
 }
 
+Batch Batch::slice(size_t first, size_t count) const {
+    Batch part(*table_);
+    auto copy = [&](auto& to, const auto& from) {
+        if (from.empty()) return;  // not the vector of the column's type
+        auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
+        to.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    };
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        copy(part.columns_[i].present, columns_[i].present);
+        copy(part.columns_[i].integers, columns_[i].integers);
+        copy(part.columns_[i].reals, columns_[i].reals);
+        copy(part.columns_[i].texts, columns_[i].texts);
+    }
+    part.rows_ = count;
+    return part;
+}
+
 void Batch::append(const Batch& other) {
     assert(table_ == other.table_);
     auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };

@@ -52,6 +52,8 @@ class Batch {
         if (value) set(column, *value);
     }
 
+    // The rows first, first + 1 ... as a batch of their own.
+    Batch slice(size_t first, size_t count) const;
     // Adds all rows of another batch of the same table.
     void append(const Batch& other);
 

@@ -78,7 +78,9 @@ class Fields {
         if (!value.is_null()) target = value.get<std::string>();
     }
     static void assign(const Json& value, core::Duration& target) {
-        target = core::Duration(static_cast<int64_t>(value.get<double>() * 1e9));
+        double seconds = value.get<double>();
+        constexpr double kLongest = 1e9;  // 31 years; what is longer is no period of ours
+        target = core::Duration(static_cast<int64_t>(std::clamp(seconds, -kLongest, kLongest) * 1e9));
     }
     void assign(const Json& value, core::Time& target) {
         auto time = core::parse_time(value.get<std::string>());
@@ -141,7 +143,9 @@ core::SourcePosition position_of(std::string_view text, size_t byte, std::string
 
 // Two recorders of one job may know different details (only one asked Slurm for the submit time), never
 // different jobs.
+// Without Slurm nothing tells two runs from each other, so each needs a record of its own.
 bool same_job(const JobFacts& a, const JobFacts& b) {
+    if (!a.id || !b.id) return false;
     bool same_submit = !a.submit || !b.submit || *a.submit == *b.submit;
     return a.cluster == b.cluster && a.id == b.id && a.array_task == b.array_task && a.restart == b.restart &&
            same_submit;
@@ -232,9 +236,13 @@ Result<> begin_record(const std::filesystem::path& record, const Manifest& manif
         return bad_input("{} is sealed: nothing can be added to it", record.string())
             .hint("choose another directory");
     if (!same_job(existing.job, manifest.job))
-        return bad_input("{} is the record of another job ({})", record.string(),
-                         existing.job.id ? std::to_string(*existing.job.id) : "one without Slurm")
-            .hint("choose another directory; one record holds one job");
+        return bad_input("{} is the record of another {}", record.string(),
+                         existing.job.id
+                             ? fmt::format("job ({}, restart {})", *existing.job.id, existing.job.restart)
+                             : "run")
+            .hint(
+                "one record holds one run of one job: choose another directory, under Slurm "
+                "DIR-$SLURM_JOB_ID-$SLURM_RESTART_COUNT");
     return {};
 }
 

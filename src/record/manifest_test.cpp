@@ -74,11 +74,16 @@ TEST(record, recorders_of_one_job_join_and_others_are_refused) {
     Manifest second = example();
     second.job.submit.reset();  // the second recorder could not ask Slurm
     EXPECT_TRUE(begin_record(record, second));
+    Manifest alone = example();
+    alone.job.id.reset();
+    auto alone_record = directory.path() / "alone";
+    ASSERT_TRUE(begin_record(alone_record, alone));
+    EXPECT_FALSE(begin_record(alone_record, alone)) << "a second run without Slurm is another run";
     second.job.restart = 2;
     auto refused = begin_record(record, second);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
-    EXPECT_THAT(refused.error().message(), HasSubstr("another job (42)"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("another job (42, restart 1)"));
 }
 
 }  // namespace

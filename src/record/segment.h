@@ -40,7 +40,7 @@ struct SegmentSummary {
     std::string file;
     std::optional<Session> session;   // nothing if its block was lost
     std::optional<core::Time> ended;  // nothing if the recorder did not close the segment
-    std::optional<core::Time> last;   // latest time of any row
+    std::optional<core::Time> last;   // latest time of any row that Belay itself timed
     uint64_t rows = 0;
     std::vector<Lost> lost;
 };

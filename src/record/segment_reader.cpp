@@ -1,13 +1,11 @@
 #include "record/column_codec.h"
 #include "record/segment.h"
 #include "record/segment_format.h"
+#include "record/tables/progress.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 #include <zstd.h>
@@ -155,6 +153,11 @@ class Walker {
             at = std::min(kFileHeaderBytes, bytes_.size());
         else if (!bytes_.empty())
             note_lost(0, 0, "no segment header");
+        if (at > kSegmentMagic.size() &&
+            static_cast<uint8_t>(bytes_[kSegmentMagic.size()]) > kSegmentVersion) {
+            note_lost(0, bytes_.size(), "written by a newer version of Belay");
+            return std::move(summary_);
+        }
         while (at < bytes_.size()) at = take_block(at);
         return std::move(summary_);
     }
@@ -195,7 +198,9 @@ class Walker {
             BELAY_TRY(batch, decode_rows(schema_, header, payload));
             if (!batch || batch->empty()) return {};
             summary_.rows += batch->rows();
-            for (int64_t time : batch->values(0).integers)
+            // A program's own clock (the table progress) says nothing about when it was recorded.
+            for (int64_t time :
+                 &batch->table() == &kProgress ? std::vector<int64_t>() : batch->values(0).integers)
                 summary_.last =
                     std::max(summary_.last.value_or(core::Time::min()), core::time_from_nanoseconds(time));
             visit_(*batch);
@@ -226,20 +231,6 @@ class Walker {
     SegmentSummary summary_;
 };
 
-// A read-only mapping of a whole file.
-class Mapping {
-  public:
-    Mapping(void* data, size_t size) : data_(data), size_(size) {}
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
-    ~Mapping() { munmap(data_, size_); }
-    std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
-
-  private:
-    void* data_;
-    size_t size_;
-};
-
 }  // namespace
 
 SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit) {
@@ -247,17 +238,9 @@ SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name,
 }
 
 Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit) {
-    BELAY_TRY(fd, core::open_file(path, O_RDONLY));
-    struct stat status{};
-    if (fstat(fd.get(), &status) != 0)
-        return core::errno_error(errno, fmt::format("cannot read {}", path.string()));
-    std::string name = path.filename().string();
-    if (status.st_size == 0) return read_segment_bytes({}, name, visit);
-    auto size = static_cast<size_t>(status.st_size);
-    void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (data == MAP_FAILED) return core::errno_error(errno, fmt::format("cannot map {}", path.string()));
-    Mapping mapping(data, size);
-    return read_segment_bytes(mapping.bytes(), name, visit);
+    // Read, not mapped: a writer that meets a full disk cuts its last block off again.
+    BELAY_TRY(bytes, core::read_file(path, std::numeric_limits<size_t>::max()));
+    return read_segment_bytes(bytes, path.filename().string(), visit);
 }
 
 }  // namespace belay::record

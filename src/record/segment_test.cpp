@@ -257,6 +257,25 @@ TEST(record, hostile_blocks_are_refused) {
     }
 }
 
+TEST(record, a_batch_of_any_size_is_read_back) {
+    auto directory = core::TemporaryDirectory::create("segment_test").value();
+    fs::path path = directory.path() / "a.seg";
+    auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
+    Batch batch(kEvent);
+    constexpr size_t kRows = 2 * kMaxBlockRows + 3;
+    for (size_t i = 0; i < kRows; ++i) {
+        batch.add_row(kStart, "n1");
+        batch.set(column(kEvent, "task"), static_cast<int64_t>(i));
+    }
+    ASSERT_TRUE(writer.append(batch));
+    int64_t next = 0;
+    auto summary = read_segment(path, [&](const Batch& part) {
+        for (int64_t task : part.values(column(kEvent, "task")).integers) EXPECT_EQ(task, next++);
+    });
+    EXPECT_EQ(next, static_cast<int64_t>(kRows));
+    EXPECT_TRUE(summary->lost.empty());
+}
+
 TEST(record, an_open_segment_is_seen_as_being_written) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     fs::path path = directory.path() / "a.seg";

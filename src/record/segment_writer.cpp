@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -20,6 +22,10 @@ namespace {
 // Blocks are small and many; level 1 already finds what repeats. The sealed Parquet files are compressed
 // harder.
 constexpr int kCompressionLevel = 1;
+
+// Where a file system has no locks: a segment that was written to as lately as this is taken as being
+// written.
+constexpr core::Duration kIdleTime = std::chrono::minutes(1);
 
 nlohmann::json session_json(const Session& session) {
     nlohmann::json tables_json = nlohmann::json::array();
@@ -39,6 +45,22 @@ nlohmann::json session_json(const Session& session) {
             {"tables", std::move(tables_json)}};
 }
 
+// A reader that just looks whether the file is locked holds it for a moment. File systems without locks
+// refuse; there the age of the file tells that it is in use.
+void lock_for_writing(int fd) {
+    for (int tries = 0; tries < 50 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++tries)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
+// Whether the file was written to within the last `age`.
+bool is_younger_than(int fd, core::Duration age) {
+    struct stat status{};
+    if (fstat(fd, &status) != 0) return false;
+    auto written =
+        core::time_from_nanoseconds(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
+    return core::system_clock().now() - written < age;
+}
+
 std::string dump(const nlohmann::json& json) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -47,9 +69,7 @@ std::string dump(const nlohmann::json& json) {
 
 Result<SegmentWriter> SegmentWriter::create(const std::filesystem::path& path, const Session& session) {
     BELAY_TRY(fd, core::open_file(path, O_RDWR | O_CREAT | O_EXCL));
-    // File systems without locks refuse (ENOSYS, EOPNOTSUPP); there only the age of the file tells that it is
-    // in use.
-    flock(fd.get(), LOCK_EX | LOCK_NB);
+    lock_for_writing(fd.get());
     SegmentWriter writer(std::move(fd), path);
     std::string header(kSegmentMagic);
     header.resize(kFileHeaderBytes, '\0');
@@ -70,8 +90,14 @@ Result<> SegmentWriter::append(const Batch& batch) {
     auto table = std::ranges::find(all, &batch.table());
     std::string payload;
     put_varint(payload, batch.table().columns.size());
-    for (size_t i = 0; i < batch.table().columns.size(); ++i)
-        encode_column(batch.table().columns[i].type, batch.values(i), batch.rows(), payload);
+    if (batch.rows() <= kMaxBlockRows)
+        for (size_t i = 0; i < batch.table().columns.size(); ++i)
+            encode_column(batch.table().columns[i].type, batch.values(i), batch.rows(), payload);
+    if (batch.rows() > 1 && (batch.rows() > kMaxBlockRows || payload.size() > kMaxBlockBytes)) {
+        size_t half = batch.rows() / 2;  // no reader would believe such a block
+        BELAY_CHECK(append(batch.slice(0, half)));
+        return append(batch.slice(half, batch.rows() - half));
+    }
     return write_block(kRowsBlock, static_cast<uint16_t>(table - all.begin()),
                        static_cast<uint32_t>(batch.rows()), payload);
 }
@@ -120,7 +146,8 @@ Result<> SegmentWriter::write_block(uint8_t kind, uint16_t table, uint32_t rows,
 bool is_being_written(const std::filesystem::path& path) {
     auto fd = core::open_file(path, O_RDONLY);
     if (!fd) return false;
-    return flock(fd->get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (flock(fd->get(), LOCK_SH | LOCK_NB) == 0) return false;
+    return errno == EWOULDBLOCK || is_younger_than(fd->get(), kIdleTime);
 }
 
 }  // namespace belay::record

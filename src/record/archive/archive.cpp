@@ -27,8 +27,9 @@ constexpr const char* kKeepClosedAllocations = R"(
 std::vector<fs::path> segment_files(const fs::path& record) {
     std::vector<fs::path> files;
     std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(segments_path(record), ignored))
-        if (entry.path().extension() == ".seg") files.push_back(entry.path());
+    fs::directory_iterator entries(segments_path(record), ignored);
+    for (; !ignored && entries != fs::directory_iterator(); entries.increment(ignored))
+        if (entries->path().extension() == ".seg") files.push_back(entries->path());
     std::ranges::sort(files);
     return files;
 }
@@ -47,7 +48,8 @@ std::vector<Lost> missing_end(const SegmentSummary& segment) {
 Result<Archive> Archive::load(const fs::path& record) {
     BELAY_TRY(manifest, read_manifest(record));
     BELAY_TRY(database, Database::open());
-    Archive archive(fs::absolute(record), std::move(manifest), std::move(database));
+    std::error_code ignored;
+    Archive archive(fs::absolute(record, ignored), std::move(manifest), std::move(database));
     BELAY_CHECK(archive.manifest_.sealed ? archive.open_tables() : archive.load_segments());
     return archive;
 }
@@ -61,7 +63,7 @@ Result<Archive> Archive::open(const fs::path& record) {
 Result<> Archive::open_tables() {
     for (const Table* table : tables()) {
         fs::path file = tables_path(record_) / fmt::format("{}.parquet", table->name);
-        if (fs::exists(file)) {
+        if (std::error_code ignored; fs::exists(file, ignored)) {
             BELAY_CHECK(database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM read_parquet({})",
                                                       table->name, sql_literal(file.string()))));
         } else if (manifest_.tables.contains(std::string(table->name))) {

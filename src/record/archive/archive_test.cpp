@@ -165,11 +165,17 @@ TEST(record, sql_cannot_leave_the_record) {
     auto archive = Archive::open(fixture.path());
     for (const char* sql :
          {"SELECT * FROM read_text('/etc/hostname')", "COPY host TO '/tmp/belay-escape.csv'",
-          "SET enable_external_access = true", "INSTALL httpfs", "ATTACH '/tmp/belay-escape.db'"}) {
+          "SET enable_external_access = true", "INSTALL httpfs", "DROP VIEW host", "SELECT 1; SELECT 2",
+          "ATTACH '/tmp/belay-escape.db'"}) {
         auto result = archive->query(sql);
         EXPECT_FALSE(result) << sql;
     }
+    auto table = (tables_path(fixture.path()) / "host.parquet").string();
+    EXPECT_FALSE(archive->query("COPY (SELECT 1) TO " + sql_literal(table))) << "nor change it";
     EXPECT_TRUE(archive->query("SELECT count(*) FROM host"));
+    EXPECT_TRUE(archive->query("FROM host LIMIT 1"));
+    EXPECT_TRUE(archive->query("DESCRIBE host"));
+    EXPECT_EQ(as_text(archive->query("SELECT TIMESTAMP '3000-01-01'")->rows[0][0]).substr(0, 7), "outside");
 }
 
 TEST(record, every_sql_type_has_a_plain_value) {

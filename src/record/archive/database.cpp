@@ -48,7 +48,11 @@ T at(const void* data, idx_t row) {
 }
 
 Value time_value(int64_t count, int64_t nanoseconds_each) {
-    return core::time_from_nanoseconds(count * nanoseconds_each);
+    int64_t nanoseconds = 0;
+    if (__builtin_mul_overflow(count, nanoseconds_each, &nanoseconds))
+        return fmt::format("outside 1678 to 2261: {} s since 1970",
+                           static_cast<double>(count) * 1e-9 * static_cast<double>(nanoseconds_each));
+    return core::time_from_nanoseconds(nanoseconds);
 }
 
 bool is_plain(duckdb_type type) {
@@ -139,6 +143,21 @@ std::string with_plain_columns(const DuckdbApi* api, duckdb_result& result, cons
     if (casts.empty()) return {};
     std::string inner = sql.substr(0, sql.find_last_not_of(" \t\r\n;") + 1);
     return fmt::format("SELECT * REPLACE ({}) FROM ({}\n)", casts, inner);
+}
+
+// Directories that may be read may also be written, so only statements that read may run at all.
+Result<> only_reads(const DuckdbApi* api, duckdb_connection connection, const std::string& sql) {
+    duckdb_prepared_statement statement = nullptr;
+    Result<> answer;
+    if (api->prepare(connection, sql.c_str(), &statement) != DuckDBSuccess) {
+        const char* why = api->prepare_error(statement);
+        answer = core::bad_input("{}", why != nullptr ? why : "this is no SQL");
+    } else if (auto type = api->prepared_statement_type(statement);
+               type != DUCKDB_STATEMENT_TYPE_SELECT && type != DUCKDB_STATEMENT_TYPE_EXPLAIN) {
+        answer = core::bad_input("a record can only be read").hint("write one SELECT statement");
+    }
+    api->destroy_prepare(&statement);
+    return answer;
 }
 
 QueryResult read_result(const DuckdbApi* api, duckdb_result& result) {
@@ -236,6 +255,7 @@ Result<> Database::execute(const std::string& sql) {
 }
 
 Result<QueryResult> Database::query(const std::string& sql) {
+    BELAY_CHECK(only_reads(api_, connection_, sql));
     ResultGuard first{api_};
     if (api_->query(connection_, sql.c_str(), &first.result) != DuckDBSuccess)
         return core::bad_input("{}", api_->result_error(&first.result));

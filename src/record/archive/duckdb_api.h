@@ -17,7 +17,8 @@ namespace belay::record {
     X(vector_get_data) X(vector_get_validity) X(validity_row_is_valid) X(string_t_data)                     \
     X(string_t_length) X(free) X(appender_create) X(appender_error) X(appender_destroy)                     \
     X(appender_end_row) X(append_null) X(append_bool) X(append_int64) X(append_double)                      \
-    X(append_varchar_length) X(append_timestamp) X(library_version)
+    X(append_varchar_length) X(append_timestamp) X(library_version) X(prepare) X(prepare_error)                \
+    X(prepared_statement_type) X(destroy_prepare)
 // clang-format on
 
 struct DuckdbApi {

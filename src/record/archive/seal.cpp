@@ -46,11 +46,12 @@ Result<> write_parquet(Database& database, const Table& table, const fs::path& f
     return {};
 }
 
-// The latest time in any table: when the job was last seen.
+// The latest time in any table that Belay timed (not `progress`, whose time the program states): when the job
+// was last seen.
 std::optional<core::Time> last_time(const RecordInfo& info) {
     std::optional<core::Time> last;
     for (const auto& [name, facts] : info.tables)
-        if (facts.end) last = last ? std::max(*last, *facts.end) : *facts.end;
+        if (facts.end && name != "progress") last = last ? std::max(*last, *facts.end) : *facts.end;
     return last;
 }
 

@@ -8,7 +8,7 @@ inline constexpr Column kAllocationColumns[] = {
     {"time", ColumnType::kTimestamp, "", "when the row was written"},
     {"node", ColumnType::kText, "", "name of the node"},
     {"job_id", ColumnType::kInteger, "", "Slurm job; null outside Slurm"},
-    {"step_id", ColumnType::kText, "", "Slurm step: a number, batch, extern or interactive"},
+    {"step_id", ColumnType::kText, "", "number of the Slurm step; null in a batch script"},
     {"restart", ColumnType::kInteger, "", "times that the job had been requeued before"},
     {"device", ColumnType::kText, "", "device that was allocated (a GPU's UUID); null for the node itself"},
     {"first_task", ColumnType::kInteger, "", "lowest rank on the node"},
