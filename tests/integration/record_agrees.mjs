@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import {spawn, execFileSync} from 'node:child_process';
-import {readFileSync} from 'node:fs';
+import {existsSync, readFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
 
@@ -37,7 +37,7 @@ const sources = [
     const events = Object.fromEntries(lines('/proc/vmstat').map(([key, value]) => [key, Number(value)]));
     counters['host||page_faults_major_total'] = events.pgmajfault;
     counters['host||oom_kills_total'] = events.oom_kill;
-    for (const resource of ['cpu', 'memory', 'io'])
+    for (const resource of existsSync('/proc/pressure') ? ['cpu', 'memory', 'io'] : [])
       counters[`host||pressure_${resource}_some_seconds_total`] =
         Number(readFileSync(`/proc/pressure/${resource}`, 'utf8').match(/^some.*total=(\d+)/)[1]) / 1e6;
     const memory = Object.fromEntries(lines('/proc/meminfo').map(([key, value]) => [key, 1024 * Number(value)]));

@@ -85,5 +85,5 @@ run_cases() {
             failures=$((failures + 1))
         fi
     done
-    [ $failures = 0 ] || { tail -n 30 "$workspace/start.log" && exit 1; }
+    [ $failures = 0 ] || { tail -n 30 "$workspace/start.log" 2>/dev/null; exit 1; }
 }
