@@ -152,7 +152,7 @@ void add_progress(Measurements& data) {
         double rate = epoch <= 3 ? 0.01 * epoch / 3 : epoch <= 12 ? 0.01 : 0.0025;
         for (int part = 1; part <= 8; ++part) {
             double done = epoch - 1 + part / 8.0;
-            double random = noise(99, static_cast<uint64_t>(epoch * 8 + part));
+            double random = noise(99, static_cast<uint64_t>(epoch) * 8 + static_cast<uint64_t>(part));
             double loss =
                 0.055 + 0.42 * std::exp(-done / 2.6) - (done > 12 ? 0.028 * (1 - std::exp(12 - done)) : 0);
             data.progress.push_back({.seconds = begin + 9.2 * part / 8.0,
