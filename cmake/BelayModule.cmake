@@ -34,7 +34,9 @@ function(belay_module name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE belay_${name} GTest::gmock GTest::gtest_main)
     set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    gtest_discover_tests(${name}_test PROPERTIES TIMEOUT 120 LABELS unit DISCOVERY_TIMEOUT 60)
+    # AddressSanitizer's dlopen does not see the program's RUNPATH.
+    gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT 120 LABELS unit ENVIRONMENT LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib)
     add_dependencies(unit_tests ${name}_test)
   endif()
 endfunction()
