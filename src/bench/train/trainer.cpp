@@ -264,7 +264,8 @@ void log_settings(const RunOptions& options, int nodes, MllogOutput& log) {
     log.event("opt_name", "sgd");
     log.event("opt_base_learning_rate", profile.peak_rate(profile.batch));
     log.event("opt_learning_rate_warmup_epochs", profile.warmup_epochs);
-    log.event("opt_learning_rate_warmup_factor", profile.warmup_rate / profile.peak_rate(profile.batch));
+    log.event("opt_learning_rate_warmup_factor",
+              profile.first_rate(profile.batch) / profile.peak_rate(profile.batch));
     log.event("opt_learning_rate_decay_boundary_epochs",
               std::vector<int>(profile.decay_epochs.begin(), profile.decay_epochs.end()));
     log.event("opt_learning_rate_decay_factor",

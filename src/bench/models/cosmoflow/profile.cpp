@@ -71,8 +71,8 @@ core::Result<Profile> profile_named(std::string_view name) {
 
 double learning_rate(const Profile& profile, int global_batch, int epoch) {
     double peak = profile.peak_rate(global_batch);
-    if (epoch <= profile.warmup_epochs)
-        return profile.warmup_rate + (epoch - 1) * (peak - profile.warmup_rate) / profile.warmup_epochs;
+    double first = profile.first_rate(global_batch);
+    if (epoch <= profile.warmup_epochs) return first + (epoch - 1) * (peak - first) / profile.warmup_epochs;
     double factor = 1;
     for (size_t i = 0; i < profile.decay_epochs.size(); ++i)
         if (epoch > profile.decay_epochs[i]) factor = profile.decay_factors[i];

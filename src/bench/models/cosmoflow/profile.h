@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -22,7 +23,7 @@ struct Profile {
     double dropout;  // after each hidden dense layer
     double target;   // mean absolute error on the held-out samples
     int maximum_epochs;
-    // The schedule. The rate rises in equal steps from `warmup_rate` in the first epoch to the peak in epoch
+    // The schedule. The rate rises in equal steps from first_rate() in the first epoch to the peak in epoch
     // 1 + warmup_epochs; beyond decay_epochs[i] it is the peak times decay_factors[i].
     double warmup_rate;
     double base_rate;
@@ -34,6 +35,8 @@ struct Profile {
     double peak_rate(int global_batch) const {
         return reference_batch > 0 ? base_rate * global_batch / reference_batch : base_rate;
     }
+    // Of the first epoch: a batch far below the reference's must not start above its peak.
+    double first_rate(int global_batch) const { return std::min(warmup_rate, peak_rate(global_batch)); }
 };
 
 inline constexpr double kMomentum = 0.9;

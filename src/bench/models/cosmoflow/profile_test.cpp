@@ -38,6 +38,7 @@ TEST(bench, cosmoflow_full_rate_scales_with_the_batch) {
     EXPECT_DOUBLE_EQ(learning_rate(full, 64, 1), 0.001);
     EXPECT_DOUBLE_EQ(learning_rate(full, 512, 1), 0.001);
     EXPECT_DOUBLE_EQ(learning_rate(full, 512, 3), 0.001 + 2 * 0.007 / 4);
+    EXPECT_DOUBLE_EQ(learning_rate(full, 32, 1), 0.0005);
     EXPECT_DOUBLE_EQ(learning_rate(full, 512, 32), 0.008);
     EXPECT_DOUBLE_EQ(learning_rate(full, 512, 33), 0.002);
     EXPECT_DOUBLE_EQ(learning_rate(full, 512, 65), 0.001);
