@@ -182,6 +182,8 @@ Result<Manifest> manifest_from_json(std::string_view text, std::string_view file
     } catch (const Json::parse_error& error) {
         return bad_input("not valid JSON")
             .at(position_of(text, error.byte > 0 ? error.byte - 1 : 0, file_name));
+    } catch (const Json::exception&) {  // a number beyond any double
+        return bad_input("{}: not a manifest: a number is out of range", file_name);
     }
     if (!json.is_object()) return bad_input("{}: a record's manifest is a JSON object", file_name);
     Manifest manifest;

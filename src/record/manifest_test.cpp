@@ -64,6 +64,7 @@ TEST(record, a_wrong_manifest_says_what_and_where) {
     EXPECT_THAT(changed("2023-11-14T22:13:20.000000Z", "yesterday").message(), HasSubstr("not a time"));
     EXPECT_FALSE(manifest_from_json("[]", "record.json"));
     EXPECT_FALSE(manifest_from_json("", "record.json"));
+    EXPECT_FALSE(manifest_from_json("1e999", "record.json"));
 }
 
 TEST(record, recorders_of_one_job_join_and_others_are_refused) {
