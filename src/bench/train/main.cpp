@@ -150,6 +150,7 @@ Result<> train(const Arguments& arguments) {
     BELAY_TRY(world, world_from(environment));
     BELAY_TRY(options, run_options(arguments, world));
     BELAY_CHECK(check_rendezvous_choice(arguments.rendezvous));
+    BELAY_CHECK(cosmoflow::check_sizes(options.profile, world.size, world.nodes));
     // On the heap and never freed when something fails: its end may wait for ranks that will not answer.
     auto group = std::make_unique<Group>();
     if (world.size > 1) {

@@ -49,24 +49,6 @@ Share share_of(const Profile& profile, int rank, int size) {
     return share;
 }
 
-Result<> check_sizes(const Profile& profile, const Group& group, int nodes) {
-    if (profile.batch % group.size() != 0)
-        return bad_input("a global batch of {} does not divide evenly over {} ranks", profile.batch,
-                         group.size())
-            .hint("choose --batch as a multiple of the number of ranks");
-    if (profile.train_samples < profile.batch)
-        return bad_input("{} training samples do not fill one batch of {}", profile.train_samples,
-                         profile.batch);
-    double bytes =
-        2.0 * kChannels * std::pow(profile.side, 3) * (profile.train_samples + profile.eval_samples) / nodes;
-    double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    if (bytes > 0.8 * memory)
-        return bad_input("the samples need {:.1f} GiB of memory on each node, and this one has {:.1f} GiB",
-                         bytes / 0x1p30, memory / 0x1p30)
-            .hint("use more nodes, or fewer samples: --train-samples, --eval-samples");
-    return {};
-}
-
 // What passed since the last tracked_stats line.
 struct Interval {
     Duration start{};
@@ -276,9 +258,26 @@ void log_settings(const RunOptions& options, int nodes, MllogOutput& log) {
 
 }  // namespace
 
+Result<> check_sizes(const Profile& profile, int ranks, int nodes) {
+    if (profile.batch % ranks != 0)
+        return bad_input("a global batch of {} does not divide evenly over {} ranks", profile.batch, ranks)
+            .hint("choose --batch as a multiple of the number of ranks");
+    if (profile.train_samples < profile.batch)
+        return bad_input("{} training samples do not fill one batch of {}", profile.train_samples,
+                         profile.batch);
+    double bytes =
+        2.0 * kChannels * std::pow(profile.side, 3) * (profile.train_samples + profile.eval_samples) / nodes;
+    double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    if (bytes > 0.8 * memory)
+        return bad_input("the samples need {:.1f} GiB of memory on each node, and this one has {:.1f} GiB",
+                         bytes / 0x1p30, memory / 0x1p30)
+            .hint("use more nodes, or fewer samples: --train-samples, --eval-samples");
+    return {};
+}
+
 Result<Outcome> run_training(const RunOptions& options, Group& group, int nodes, MllogOutput& log,
                              const core::Clock& clock) {
-    BELAY_CHECK(check_sizes(options.profile, group, nodes));
+    BELAY_CHECK(check_sizes(options.profile, group.size(), nodes));
     try {
         log.event("cache_clear", true);
         log.start("init_start");

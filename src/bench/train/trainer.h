@@ -34,6 +34,10 @@ struct Outcome {
     std::string weights_digest;     // the same on every rank
 };
 
+// Whether the batch divides over the ranks and the samples fit into memory: asked before the ranks meet, so
+// that all of them say the same. Errors: kBadInput.
+core::Result<> check_sizes(const Profile& profile, int ranks, int nodes);
+
 // Trains until the target is met, or for the epochs or steps given. `nodes` is for the log. Errors: kBadInput
 // if sizes do not fit (batch over ranks, samples into memory), kNegative if the loss is no longer a number,
 // kSystem if a rank is lost or the ranks' weights differ at the end.

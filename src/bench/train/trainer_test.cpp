@@ -233,23 +233,25 @@ TEST(bench, training_on_four_ranks_equals_training_on_one) {
 }
 
 TEST(bench, training_refuses_sizes_that_do_not_fit) {
-    auto refusal = [](auto change, Group& group) {
-        RunOptions options = tiny_run();
-        change(options.profile);
-        Finished finished = train(options, group);
-        EXPECT_FALSE(finished.outcome);
-        EXPECT_EQ(finished.outcome.error().exit_status(), 2);
-        return finished.outcome.error().message();
+    auto refusal = [](const Profile& profile, int ranks) {
+        auto checked = check_sizes(profile, ranks, 1);
+        EXPECT_FALSE(checked);
+        return checked ? "" : checked.error().message();
     };
+    Profile profile = tiny_run().profile;
+    EXPECT_TRUE(check_sizes(profile, 4, 1));
+    EXPECT_EQ(refusal(profile, 3), "a global batch of 8 does not divide evenly over 3 ranks");
+    EXPECT_THAT(refusal(*profile_named("full"), 1), HasSubstr("GiB of memory on each node"));
+    profile.train_samples = 7;
+    EXPECT_EQ(refusal(profile, 1), "7 training samples do not fill one batch of 8");
+
     Group alone;
-    EXPECT_THAT(refusal([](Profile& profile) { profile.train_samples = 7; }, alone),
-                HasSubstr("7 training samples do not fill one batch of 8"));
-    EXPECT_THAT(refusal([](Profile& profile) { profile = *profile_named("full"); }, alone),
-                HasSubstr("GiB of memory on each node"));
-    Ranks(2).run([&](Group& group) {
-        EXPECT_THAT(refusal([](Profile& profile) { profile.batch = 5; }, group),
-                    HasSubstr("a global batch of 5 does not divide evenly over 2 ranks"));
-    });
+    RunOptions options = tiny_run();
+    options.profile.train_samples = 7;
+    Finished finished = train(options, alone);
+    ASSERT_FALSE(finished.outcome);
+    EXPECT_EQ(finished.outcome.error().exit_status(), 2);
+    EXPECT_TRUE(finished.log.empty());
 }
 
 TEST(bench, training_fails_where_a_test_asks_it_to) {
@@ -264,7 +266,7 @@ TEST(bench, training_fails_where_a_test_asks_it_to) {
 TEST(bench, training_that_diverges_says_so) {
     Group alone;
     RunOptions options = tiny_run();
-    options.profile.warmup_rate = 1e30;
+    options.profile.warmup_rate = options.profile.base_rate = 1e30;
     Finished finished = train(options, alone);
     ASSERT_FALSE(finished.outcome);
     EXPECT_THAT(finished.outcome.error().message(), HasSubstr("has diverged"));
