@@ -3,6 +3,7 @@
 #include "core/text.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -93,6 +94,9 @@ Group::~Group() = default;
 
 Result<Group> Group::connect(const World& world, const Rendezvous& rendezvous, const Options& options) {
     if (world.size == 1) return Group();
+    // Gloo writes to its sockets with writev: to a peer that is gone, that would end this rank without a
+    // word.
+    std::signal(SIGPIPE, SIG_IGN);
     auto place = rendezvous.file.empty() ? fmt::format("{} port {}", rendezvous.address, rendezvous.port)
                                          : rendezvous.file.string();
     try {
