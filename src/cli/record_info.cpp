@@ -3,12 +3,15 @@
 #include "cli/record_json.h"
 #include "cli/text_table.h"
 #include "core/text.h"
+#include "core/utf8.h"
 
 #include <memory>
 
 namespace belay::cli {
 
 namespace {
+
+using core::printable;
 
 std::string percent(const std::optional<double>& share) {
     return share ? fmt::format("{:.1f} %", 100 * *share) : "-";
@@ -17,10 +20,10 @@ std::string percent(const std::optional<double>& share) {
 void print_info(const core::CommandContext& context, const record::RecordInfo& info) {
     const record::JobFacts& job = info.manifest.job;
     context.print("job       {}{}{}\n", job.id ? std::to_string(*job.id) : "without Slurm",
-                  job.cluster.empty() ? "" : " on " + job.cluster,
-                  job.name.empty() ? "" : ", \"" + job.name + "\"");
-    context.print("user      {}\n", job.user);
-    context.print("nodes     {}\n", core::join(job.nodes, " "));
+                  job.cluster.empty() ? "" : " on " + printable(job.cluster),
+                  job.name.empty() ? "" : ", \"" + printable(job.name) + "\"");
+    context.print("user      {}\n", printable(job.user));
+    context.print("nodes     {}\n", printable(core::join(job.nodes, " ")));
     context.print("start     {}\n", job.start ? core::format_time(*job.start) : "-");
     context.print("end       {}\n", job.end ? core::format_time(*job.end) : "-");
     context.print("state     {}\n", info.sealed          ? "sealed"
@@ -36,7 +39,8 @@ void print_info(const core::CommandContext& context, const record::RecordInfo& i
     }
     context.print("{}", render_table({"table", "rows", "first", "last", "coverage"}, rows));
     for (const record::Lost& lost : info.lost)
-        context.print("lost: {} at byte {}: {} bytes: {}\n", lost.file, lost.offset, lost.bytes, lost.reason);
+        context.print("lost: {} at byte {}: {} bytes: {}\n", printable(lost.file), lost.offset, lost.bytes,
+                      printable(lost.reason));
 }
 
 }  // namespace

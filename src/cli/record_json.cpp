@@ -52,11 +52,6 @@ Json to_json(const record::QueryResult& result) {
 }
 
 Json to_json(const record::RecordInfo& info) {
-    const record::JobFacts& job = info.manifest.job;
-    Json lost = Json::array();
-    for (const record::Lost& part : info.lost)
-        lost.push_back(
-            {{"file", part.file}, {"offset", part.offset}, {"bytes", part.bytes}, {"reason", part.reason}});
     Json tables = Json::object();
     for (const record::Table* table : record::tables()) {
         const record::TableInfo& facts = info.tables.at(std::string(table->name));
@@ -66,24 +61,13 @@ Json to_json(const record::RecordInfo& info) {
                                             {"coverage", or_null(facts.coverage)}};
     }
     return {{"schema", info.manifest.schema},
-            {"job",
-             {{"cluster", text_or_null(job.cluster)},
-              {"id", or_null(job.id)},
-              {"array_task", or_null(job.array_task)},
-              {"restart", job.restart},
-              {"submit", or_null(job.submit)},
-              {"account", text_or_null(job.account)},
-              {"name", text_or_null(job.name)},
-              {"user", text_or_null(job.user)},
-              {"nodes", job.nodes},
-              {"start", or_null(job.start)},
-              {"end", or_null(job.end)}}},
+            {"job", record::job_json(info.manifest.job)},
             {"sealed", info.sealed},
             {"coverage", or_null(info.coverage)},
             {"being_written", info.being_written},
             {"command", info.manifest.command},
             {"software", info.manifest.software},
-            {"lost", std::move(lost)},
+            {"lost", record::lost_json(info.lost)},
             {"tables", std::move(tables)}};
 }
 

@@ -1,5 +1,8 @@
 #include "core/error.h"
 
+#include "core/utf8.h"
+
+#include <algorithm>
 #include <system_error>
 
 namespace belay::core {
@@ -21,23 +24,10 @@ Error Error::at(SourcePosition position) && {
 
 namespace {
 
-// What a message quotes may come from anybody's file: it must not move the cursor or forge another line.
-std::string printable(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f) c = '?';
-    return out;
-}
-
-// Blanks up to the column, with the tabs of the source line, so that both are displaced alike; one for each
-// character.
+// Blanks up to the column; one for each character of the line as it is shown.
 std::string caret_padding(const SourcePosition& position) {
-    std::string padding;
-    for (int i = 0; i + 1 < position.column && i < static_cast<int>(position.line_text.size()); ++i) {
-        auto c = static_cast<unsigned char>(position.line_text[static_cast<size_t>(i)]);
-        if ((c & 0xC0) != 0x80) padding += c == '\t' ? '\t' : ' ';
-    }
-    return padding;
+    size_t before = static_cast<size_t>(std::max(position.column - 1, 0));
+    return std::string(columns_of(printable(std::string_view(position.line_text).substr(0, before))), ' ');
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ TEST(core, error_is_shown_with_caret_and_hint) {
                       .error();
     EXPECT_EQ(error.render(),
               "belay: env.toml:5:3: unknown key \"mount\"\n"
-              "    \t mount = [\"/a:/b\"]\n"
-              "    \t ^\n"
+              "      mount = [\"/a:/b\"]\n"
+              "      ^\n"
               "hint: did you mean \"mounts\"?\n");
     EXPECT_EQ(Error(ErrorKind::kSystem, "broken").render("belayd"), "belayd: broken\n");
     EXPECT_EQ(bad_input("x").at({"f", 1, 1, ""}).error().render(), "belay: f:1:1: x\n");

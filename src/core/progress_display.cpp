@@ -29,13 +29,6 @@ std::string rate_text(double per_second, const ProgressUnit& unit) {
     return fmt::format("{:.{}f} {}/s", per_second, decimals, unit.name);
 }
 
-// Names of files may hold anything, also what moves the cursor.
-std::string printable(std::string_view text) {
-    std::string out = to_valid_utf8(text);
-    std::replace_if(out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    return out;
-}
-
 }  // namespace
 
 std::string render_progress(const ProgressState& state, size_t width) {

@@ -1,5 +1,6 @@
 #include "core/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace belay::core {
@@ -53,6 +54,28 @@ std::string to_valid_utf8(std::string_view text) {
         text.remove_prefix(length > 0 ? length : 1);
     }
     return out;
+}
+
+std::string printable(std::string_view text) {
+    std::string valid = to_valid_utf8(text);
+    std::string out;
+    out.reserve(valid.size());
+    for (size_t i = 0; i < valid.size(); ++i) {
+        auto byte = static_cast<uint8_t>(valid[i]);
+        bool c1 = byte == 0xC2 && static_cast<uint8_t>(valid[i + 1]) < 0xA0;
+        if (byte == '\t')
+            out += ' ';
+        else if (byte < 0x20 || byte == 0x7F || c1)
+            out += '?';
+        else
+            out += valid[i];
+        if (c1) ++i;
+    }
+    return out;
+}
+
+size_t columns_of(std::string_view text) {
+    return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return !is_continuation(c); }));
 }
 
 std::string_view utf8_prefix(std::string_view text, size_t limit) {

@@ -14,4 +14,12 @@ std::string to_valid_utf8(std::string_view text);
 // The longest prefix of at most `limit` bytes that does not end within a character.
 std::string_view utf8_prefix(std::string_view text, size_t limit);
 
+// The text as a terminal may be given it: valid UTF-8 of which no control character (C0, DEL, C1) is left, so
+// that a quoted name can neither move the cursor nor forge another line. A tab becomes a blank, any other
+// "?".
+std::string printable(std::string_view text);
+
+// Columns that valid UTF-8 takes on a terminal when every character is one wide.
+size_t columns_of(std::string_view text);
+
 }  // namespace belay::core

@@ -32,5 +32,18 @@ TEST(core, utf8_prefix_cuts_between_characters) {
     EXPECT_EQ(utf8_prefix("", 0), "");
 }
 
+TEST(core, printable_leaves_no_control_character) {
+    EXPECT_EQ(printable("grüezi 学习 🧗"), "grüezi 学习 🧗");
+    EXPECT_EQ(printable("a\tb\n\x1b[31mc\x7f"), "a b??[31mc?");
+    EXPECT_EQ(printable("\xC2\x9B\xC2\xA0"),
+              "?\u00A0");  // C1's CSI goes, the blank that does not break stays
+    EXPECT_EQ(printable("\x9B\xC2"), "\uFFFD\uFFFD");
+}
+
+TEST(core, columns_count_characters) {
+    EXPECT_EQ(columns_of(""), 0u);
+    EXPECT_EQ(columns_of("aü学"), 3u);
+}
+
 }  // namespace
 }  // namespace belay::core

@@ -221,8 +221,10 @@ Result<> run_recorder(const RecorderOptions& options, const Placement& placement
                             .flush = options.flush,
                             .version = BELAY_VERSION};
     BELAY_TRY(patterns, progress::compile_patterns(options.progress_patterns));
+    BELAY_TRY(joined, record::join_record(options.record));
     BELAY_TRY(segment, record::SegmentWriter::create(
                            record::segments_path(options.record) / file_name(placement, now), session));
+    joined.reset();
     Recorder recorder(options, placement, std::move(link),
                       TableWriter(std::move(segment), placement.node, options.interval), std::move(patterns));
     return recorder.run();

@@ -3,6 +3,7 @@
 #include "core/text.h"
 #include "observe/recorder_process.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -12,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
+
+#include <climits>
 
 namespace belay::observe {
 
@@ -35,23 +38,27 @@ struct Stream {
     LinkMessage kind;
     int destination;
     Descriptor source;
-    bool failed = false;  // a write to the destination failed, which has been said
+    std::string pending = {};  // read, not yet written: while there is any, nothing more is read
+    bool failed = false;       // a write to the destination failed, which has been said
 };
 
-// Writes all of it; waits where the destination does not block. Returns 0 or the errno of the failure.
-int write_whole(int destination, std::string_view bytes) {
-    while (!bytes.empty()) {
-        ssize_t size = write(destination, bytes.data(), bytes.size());
-        if (size >= 0) {
-            bytes.remove_prefix(static_cast<size_t>(size));
-        } else if (errno == EAGAIN) {
-            pollfd writable{.fd = destination, .events = POLLOUT, .revents = 0};
-            poll(&writable, 1, -1);
-        } else if (errno != EINTR) {
-            return errno;
-        }
+// Writes what the destination takes without waiting: a pipe that is ready takes PIPE_BUF bytes (pipe(7)).
+// Returns 0 or the errno of the failure.
+int write_ready(int destination, std::string& bytes) {
+    size_t written = 0;
+    int failure = 0;
+    while (failure == 0 && written < bytes.size()) {
+        pollfd writable{.fd = destination, .events = POLLOUT, .revents = 0};
+        if (poll(&writable, 1, 0) <= 0) break;
+        ssize_t size =
+            write(destination, bytes.data() + written, std::min<size_t>(bytes.size() - written, PIPE_BUF));
+        if (size >= 0)
+            written += static_cast<size_t>(size);
+        else if (errno != EINTR && errno != EAGAIN)
+            failure = errno;
     }
-    return 0;
+    bytes.erase(0, written);
+    return failure;
 }
 
 Result<Descriptor> make_pipe(Stream& stream) {
@@ -93,52 +100,77 @@ class Supervisor {
         Duration give_up = Duration::max();
         while (!status || (is_open() && clock.monotonic() < give_up)) {
             wait_for_something(status.has_value());
-            forward_signals();
+            forward_signals(status.has_value());
             for (Stream& stream : streams_) pass_on(stream);
             recorder_.tend();
-            if (status) continue;
-            BELAY_TRY(ended, task_.wait_for(Duration::zero()));
-            if (ended) {
+            if (status && (asked_to_end_ || !is_pending())) continue;
+            if (!status) {
+                BELAY_TRY(ended, task_.wait_for(Duration::zero()));
+                if (!ended) continue;
                 status = ended;
-                give_up = clock.monotonic() + kDrainTime;
             }
+            // Whoever reads the output may pause; what the task left is not lost for that, unless somebody
+            // wants us to end.
+            give_up = clock.monotonic() + kDrainTime;
         }
         return *status;
     }
 
   private:
-    bool is_open() const { return streams_[0].source || streams_[1].source; }
+    bool is_open() const { return streams_[0].source || streams_[1].source || is_pending(); }
+    bool is_pending() const { return !streams_[0].pending.empty() || !streams_[1].pending.empty(); }
 
     void wait_for_something(bool task_ended) {
         std::array<pollfd, 5> waiting{{
             {.fd = task_ended ? -1 : task_.pidfd(), .events = POLLIN, .revents = 0},
             {.fd = signals_.get(), .events = POLLIN, .revents = 0},
-            {.fd = streams_[0].source.get(), .events = POLLIN, .revents = 0},
-            {.fd = streams_[1].source.get(), .events = POLLIN, .revents = 0},
             {.fd = recorder_.link().fd(),
              .events = static_cast<short>(recorder_.link().has_backlog() ? POLLOUT : 0),
              .revents = 0},
+            waiting_for(streams_[0]),
+            waiting_for(streams_[1]),
         }};
         // The recorder's end shows as a hang-up of its socket; the timeout is for its restart, which waits a
         // little.
         constexpr int kTimeoutMilliseconds = 1000;
         constexpr int kDrainMilliseconds = 50;
         poll(waiting.data(), waiting.size(), task_ended ? kDrainMilliseconds : kTimeoutMilliseconds);
-        for (size_t i = 0; i < streams_.size(); ++i) readable_[i] = waiting[2 + i].revents != 0;
+        for (size_t i = 0; i < streams_.size(); ++i) readable_[i] = (waiting[3 + i].revents & ~POLLOUT) != 0;
     }
 
-    void forward_signals() {
+    static pollfd waiting_for(const Stream& stream) {
+        if (stream.pending.empty()) return {.fd = stream.source.get(), .events = POLLIN, .revents = 0};
+        return {.fd = stream.destination, .events = POLLOUT, .revents = 0};
+    }
+
+    void forward_signals(bool task_ended) {
         signalfd_siginfo info{};
         while (read(signals_.get(), &info, sizeof info) == sizeof info) {
             // A terminal and slurmstepd signal all processes of the job themselves; the command has got it
             // already.
+            int signal = static_cast<int>(info.ssi_signo);
+            asked_to_end_ |= signal != SIGUSR1 && signal != SIGUSR2;
             bool reached_task = info.ssi_code == SI_KERNEL || is_slurmstepd(info.ssi_pid);
-            if (!reached_task) (void)task_.kill(static_cast<int>(info.ssi_signo));
+            if (!reached_task && !task_ended) (void)task_.kill(signal);
         }
     }
 
     void pass_on(Stream& stream) {
-        if (!stream.source || !readable_[&stream - streams_.data()]) return;
+        if (stream.pending.empty()) read_from(stream);
+        if (stream.pending.empty()) return;
+        int failure = write_ready(stream.destination, stream.pending);
+        if (failure == 0) return;
+        stream.pending.clear();
+        // If nobody reads the output any more, the task shall notice as it would without us: by SIGPIPE.
+        if (failure == EPIPE) stream.source.reset();
+        // A log on a full disk loses lines, with us as without; the task must not end of it.
+        else if (!std::exchange(stream.failed, true))
+            fmt::print(stderr, "belay: output is lost: {}; the job goes on\n",
+                       std::generic_category().message(failure));
+    }
+
+    void read_from(Stream& stream) {
+        if (!stream.source || !readable_[static_cast<size_t>(&stream - streams_.data())]) return;
         std::array<char, kPipeBytes> buffer;
         ssize_t size = read(stream.source.get(), buffer.data(), buffer.size());
         if (size < 0 && errno == EINTR) return;
@@ -146,15 +178,8 @@ class Supervisor {
             stream.source.reset();
             return;
         }
-        std::string_view bytes(buffer.data(), static_cast<size_t>(size));
-        recorder_.link().send(stream.kind, bytes);
-        int failure = write_whole(stream.destination, bytes);
-        // If nobody reads the output any more, the task shall notice as it would without us: by SIGPIPE.
-        if (failure == EPIPE) stream.source.reset();
-        // A log on a full disk loses lines, with us as without; the task must not end of it.
-        if (failure != 0 && failure != EPIPE && !std::exchange(stream.failed, true))
-            fmt::print(stderr, "belay: output is lost: {}; the job goes on\n",
-                       std::generic_category().message(failure));
+        stream.pending.assign(buffer.data(), static_cast<size_t>(size));
+        recorder_.link().send(stream.kind, stream.pending);
     }
 
     core::Process task_;
@@ -162,6 +187,7 @@ class Supervisor {
     Descriptor signals_;
     std::array<Stream, 2> streams_;
     std::array<bool, 2> readable_{};
+    bool asked_to_end_ = false;
 };
 
 }  // namespace

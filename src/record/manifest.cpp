@@ -1,6 +1,9 @@
 #include "record/manifest.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include <nlohmann/json.hpp>
 
@@ -23,20 +26,6 @@ Json or_null(const std::optional<T>& value) {
 
 Json text_or_null(const std::string& text) {
     return text.empty() ? Json() : Json(text);
-}
-
-Json job_json(const JobFacts& job) {
-    return {{"cluster", text_or_null(job.cluster)},
-            {"id", or_null(job.id)},
-            {"array_task", or_null(job.array_task)},
-            {"restart", job.restart},
-            {"submit", or_null(job.submit)},
-            {"account", text_or_null(job.account)},
-            {"name", text_or_null(job.name)},
-            {"user", text_or_null(job.user)},
-            {"nodes", job.nodes},
-            {"start", or_null(job.start)},
-            {"end", or_null(job.end)}};
 }
 
 // Reads one field after the other; the first one that is missing or of another type ends it with an error
@@ -151,15 +140,46 @@ bool same_job(const JobFacts& a, const JobFacts& b) {
            same_submit;
 }
 
+core::Failure sealed_error(const std::filesystem::path& record) {
+    return bad_input("{} is sealed: nothing can be added to it", record.string())
+        .hint("choose another directory");
+}
+
+// Nothing where the record is held in a way that excludes this. File systems without locks refuse in other
+// ways: there the look at the segments' age must do.
+Result<std::optional<core::Descriptor>> lock_record(const std::filesystem::path& record, int operation) {
+    BELAY_TRY(lock, core::open_file(record, O_RDONLY | O_DIRECTORY));
+    if (flock(lock.get(), operation | LOCK_NB) != 0 && errno == EWOULDBLOCK) return std::nullopt;
+    return lock;
+}
+
 }  // namespace
+
+Json job_json(const JobFacts& job) {
+    return {{"cluster", text_or_null(job.cluster)},
+            {"id", or_null(job.id)},
+            {"array_task", or_null(job.array_task)},
+            {"restart", job.restart},
+            {"submit", or_null(job.submit)},
+            {"account", text_or_null(job.account)},
+            {"name", text_or_null(job.name)},
+            {"user", text_or_null(job.user)},
+            {"nodes", job.nodes},
+            {"start", or_null(job.start)},
+            {"end", or_null(job.end)}};
+}
+
+Json lost_json(const std::vector<Lost>& lost) {
+    Json json = Json::array();
+    for (const Lost& part : lost)
+        json.push_back(
+            {{"file", part.file}, {"offset", part.offset}, {"bytes", part.bytes}, {"reason", part.reason}});
+    return json;
+}
 
 std::string to_json(const Manifest& manifest) {
     Json tables_json = Json::object();
     for (const auto& [name, facts] : manifest.tables) tables_json[name] = {{"rows", facts.rows}};
-    Json lost_json = Json::array();
-    for (const Lost& lost : manifest.lost)
-        lost_json.push_back(
-            {{"file", lost.file}, {"offset", lost.offset}, {"bytes", lost.bytes}, {"reason", lost.reason}});
     Json json = {{"schema", manifest.schema},
                  {"job", job_json(manifest.job)},
                  {"command", manifest.command},
@@ -171,7 +191,7 @@ std::string to_json(const Manifest& manifest) {
                  {"software", manifest.software},
                  {"sealed", or_null(manifest.sealed)},
                  {"tables", std::move(tables_json)},
-                 {"lost", std::move(lost_json)}};
+                 {"lost", lost_json(manifest.lost)}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -230,13 +250,11 @@ Result<Manifest> read_manifest(const std::filesystem::path& record) {
 }
 
 Result<> begin_record(const std::filesystem::path& record, const Manifest& manifest) {
-    BELAY_CHECK(core::make_directories(segments_path(record)));
+    BELAY_CHECK(core::make_directories(record));
     BELAY_TRY(first, core::create_file(manifest_path(record), to_json(manifest)));
-    if (first) return {};
+    if (first) return core::make_directories(segments_path(record));
     BELAY_TRY(existing, read_manifest(record));
-    if (existing.sealed)
-        return bad_input("{} is sealed: nothing can be added to it", record.string())
-            .hint("choose another directory");
+    if (existing.sealed) return sealed_error(record);
     if (!same_job(existing.job, manifest.job))
         return bad_input("{} is the record of another {}", record.string(),
                          existing.job.id
@@ -245,7 +263,24 @@ Result<> begin_record(const std::filesystem::path& record, const Manifest& manif
             .hint(
                 "one record holds one run of one job: choose another directory, under Slurm "
                 "DIR-$SLURM_JOB_ID-$SLURM_RESTART_COUNT");
-    return {};
+    return core::make_directories(segments_path(record));
+}
+
+Result<core::Descriptor> join_record(const std::filesystem::path& record) {
+    BELAY_TRY(lock, lock_record(record, LOCK_SH));
+    if (!lock) return bad_input("{} is being sealed", record.string());
+    BELAY_TRY(manifest, read_manifest(record));
+    if (manifest.sealed) return sealed_error(record);
+    return std::move(*lock);
+}
+
+Result<core::Descriptor> claim_record(const std::filesystem::path& record) {
+    BELAY_TRY(lock, lock_record(record, LOCK_EX));
+    if (!lock)
+        return bad_input("{} is being sealed by another process, or a recorder is just joining it",
+                         record.string())
+            .hint("wait for it");
+    return std::move(*lock);
 }
 
 }  // namespace belay::record

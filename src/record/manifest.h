@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/time.h"
 #include "record/segment.h"
 
@@ -12,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace belay::record {
 
@@ -51,6 +54,9 @@ struct Manifest {
     std::vector<Lost> lost;                       // of a sealed record
 };
 
+// As in record.json and in `belay record info --json`.
+nlohmann::ordered_json job_json(const JobFacts& job);
+nlohmann::ordered_json lost_json(const std::vector<Lost>& lost);
 std::string to_json(const Manifest& manifest);
 // Errors: kBadInput with the place in `file_name` where the JSON is wrong, or naming the field; a schema
 // version that is newer than ours.
@@ -72,5 +78,13 @@ core::Result<Manifest> read_manifest(const std::filesystem::path& record);
 // Makes the record's directories and its manifest, or joins a record of the same job that another recorder
 // has begun. Errors: kBadInput if the directory holds a record of another job or a sealed one; kSystem.
 core::Result<> begin_record(const std::filesystem::path& record, const Manifest& manifest);
+
+// While a recorder holds this, nobody seals the record: it takes it, makes its segment (whose own lock then
+// says that it is being written) and lets go. Errors: kBadInput if the record is sealed or is being sealed;
+// kSystem.
+core::Result<core::Descriptor> join_record(const std::filesystem::path& record);
+// While `seal` holds this, no recorder joins. Errors: kBadInput if somebody else seals it or just joins;
+// kSystem.
+core::Result<core::Descriptor> claim_record(const std::filesystem::path& record);
 
 }  // namespace belay::record

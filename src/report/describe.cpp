@@ -105,6 +105,11 @@ std::string run_sentence(const ReportModel& model) {
 
 std::string training_sentence(const Training& training) {
     std::string text = "It trained";
+    bool only_loss = training.benchmark.empty() && is_missing(training.epochs) &&
+                     is_missing(training.throughput_mean) && !training.target_reached;
+    if (only_loss && !is_missing(training.final_loss))
+        return fmt::format("Its last training loss was {}.", format_quantity(training.final_loss, ""));
+    if (only_loss) return "Its output shows training, but neither loss nor throughput.";
     if (!training.benchmark.empty()) text += " " + training.benchmark;
     if (!is_missing(training.epochs)) {
         auto epochs = static_cast<size_t>(std::llround(training.epochs));

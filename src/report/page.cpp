@@ -49,9 +49,9 @@ std::string page_script() {
     return script + "})();\n";
 }
 
-// Scripts and styles with this mark run, those that somebody managed to put into the data do not. It follows
-// from the whole content, so that equal models give equal pages and nobody who writes a part of the content
-// can know it.
+// Scripts and styles with this mark run, those that somebody managed to put into the data do not. It is a
+// digest of the content, so that equal models give equal pages; the content is escaped besides, the mark is
+// the second lock, and who could predict the whole content (every measured value) could predict it.
 std::string make_nonce(std::string_view content) {
     uint64_t hash = 14695981039346656037ULL;  // FNV-1a
     for (char c : content) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211ULL;

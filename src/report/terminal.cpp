@@ -1,5 +1,6 @@
 #include "report/terminal.h"
 
+#include "core/utf8.h"
 #include "report/format.h"
 
 #include <algorithm>
@@ -13,26 +14,12 @@ namespace belay::report {
 
 namespace {
 
+using core::columns_of;
+using core::printable;
+
 constexpr size_t kMostNodes = 16;  // in the table of nodes; a summary line stands for the rest
 constexpr size_t kMostEvents = 12;
 constexpr size_t kSparkWidth = 24;
-
-// Characters, not bytes: the text is UTF-8 and every character we write is one column wide.
-size_t columns_of(std::string_view text) {
-    return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
-// A job's name or a message must not move the cursor or set the window title.
-std::string printable(std::string_view text) {
-    std::string result(text);
-    for (size_t i = 0; i < result.size(); ++i) {
-        auto c = static_cast<unsigned char>(result[i]);
-        bool c1 = c == 0xc2 && i + 1 < result.size() && static_cast<unsigned char>(result[i + 1]) < 0xa0;
-        if (c < 0x20 || c == 0x7f) result[i] = '?';
-        if (c1) result.replace(i, 2, "?");
-    }
-    return result;
-}
 
 std::string shortened(std::string text, size_t width) {
     if (columns_of(text) <= width) return text;

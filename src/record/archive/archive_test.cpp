@@ -120,6 +120,27 @@ TEST(record, a_record_that_is_being_written_is_not_sealed) {
     EXPECT_TRUE(info(fixture.path()).being_written);
 }
 
+TEST(record, joining_and_sealing_exclude_each_other) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    {
+        auto joined = join_record(fixture.path());
+        ASSERT_TRUE(joined);
+        EXPECT_TRUE(join_record(fixture.path()));  // many may
+        EXPECT_FALSE(seal(fixture.path(), kStart));
+    }
+    {
+        auto claimed = claim_record(fixture.path());
+        ASSERT_TRUE(claimed);
+        EXPECT_FALSE(join_record(fixture.path()));
+        EXPECT_FALSE(seal(fixture.path(), kStart));
+    }
+    ASSERT_TRUE(seal(fixture.path(), kStart));
+    auto late = join_record(fixture.path());
+    ASSERT_FALSE(late);
+    EXPECT_THAT(late.error().message(), testing::HasSubstr("is sealed"));
+}
+
 TEST(record, a_killed_recorder_lowers_the_coverage) {
     RecordFixture fixture;
     fixture.record("n1", 100, true, 100);

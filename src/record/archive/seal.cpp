@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -58,9 +57,7 @@ std::optional<core::Time> last_time(const RecordInfo& info) {
 }  // namespace
 
 Result<bool> seal(const fs::path& record, core::Time now) {
-    BELAY_TRY(lock, core::open_file(record, O_RDONLY | O_DIRECTORY));
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return core::bad_input("{} is being sealed by another process", record.string()).hint("wait for it");
+    BELAY_TRY(claim, claim_record(record));
     BELAY_TRY(archive, Archive::load(record));
     std::error_code ignored;
     if (archive.manifest_.sealed) {
