@@ -1,0 +1,47 @@
+#include "env/host.h"
+
+#include "core/file.h"
+
+#include <sys/stat.h>
+
+namespace belay::env {
+
+namespace fs = std::filesystem;
+
+Files real_files() {
+    constexpr size_t kLargestFile = size_t{1} << 20;
+    return {.read = [](const fs::path& path) { return core::read_file(path, kLargestFile); },
+            .identify = [](const fs::path& path) -> std::optional<FileIdentity> {
+                struct stat status{};
+                if (stat(path.c_str(), &status) != 0) return std::nullopt;
+                return FileIdentity{status.st_dev, status.st_ino};
+            },
+            .list =
+                [](const fs::path& directory) {
+                    std::vector<std::string> names;
+                    std::error_code error;
+                    fs::directory_iterator entries(directory, error);
+                    for (; !error && entries != fs::directory_iterator(); entries.increment(error))
+                        names.push_back(entries->path().filename().string());
+                    return names;
+                }};
+}
+
+core::Result<Host> this_host(std::vector<fs::path> system_directories) {
+    std::error_code error;
+    fs::path directory = fs::current_path(error);
+    if (error) return core::system_error("cannot tell the current directory: {}", error.message());
+    return Host{core::current_environment(), std::move(directory), std::move(system_directories),
+                real_files()};
+}
+
+bool is_relative_to_caller(std::string_view path) {
+    return path == "." || path == ".." || path.starts_with("./") || path.starts_with("../");
+}
+
+fs::path from_caller(std::string_view path, const Host& host) {
+    if (!is_relative_to_caller(path)) return path;
+    return (host.directory / path).lexically_normal();
+}
+
+}  // namespace belay::env

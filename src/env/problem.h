@@ -1,0 +1,56 @@
+// What is wrong with an environment: all of it at once, each with its place, so that one run shows
+// everything.
+#pragma once
+
+#include "core/error.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::env {
+
+enum class Severity { kError, kWarning };
+
+// Where a value stands, and through which files it was inherited (outermost first; one file if it was not).
+struct Place {
+    core::SourcePosition position;
+    std::vector<std::string> chain;
+    bool operator==(const Place& other) const {
+        return position.file == other.position.file && position.line == other.position.line &&
+               position.column == other.position.column;
+    }
+};
+
+struct Problem {
+    Severity severity = Severity::kError;
+    std::string code;     // "E_UNDEF", "W_BARE": stable, for scripts
+    Place place;          // line 0: of the whole file, or of no file
+    size_t length = 1;    // bytes under the caret and its tildes
+    std::string message;  // "variable DATA is not set (key mounts[0])"
+    std::string hint;     // what to do, "" if nothing helps
+};
+
+using Problems = std::vector<Problem>;
+
+inline bool has_errors(const Problems& problems) {
+    for (const Problem& problem : problems)
+        if (problem.severity == Severity::kError) return true;
+    return false;
+}
+
+// Codes that start with "W_" are warnings, all others errors.
+Problem make_problem(std::string_view code, Place place, std::string message, std::string hint = {});
+
+//     ngc.toml:4:12: error E_UNDEF: variable DATA is not set (key mounts[0])
+//       mounts = ["${DATA}/train:/data"]
+//                  ^~~~~~~
+//       export DATA, or write ${DATA:-} if it may be empty
+//       inherited: job.toml -> ngc.toml
+std::string render(const Problem& problem);
+std::string render(const Problems& problems);
+
+// All errors as one, for a caller that needs an environment or nothing: kBadInput.
+core::Error as_error(std::string_view name, const Problems& problems);
+
+}  // namespace belay::env
