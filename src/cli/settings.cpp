@@ -15,9 +15,15 @@ constexpr Setting kRecordSettings[] = {
     {"record.progress_pattern", SettingType::kTextList, "", "pattern of the program's own progress lines"},
 };
 
+constexpr Setting kEnvSettings[] = {
+    {"env.search_path", SettingType::kTextList, "/etc/edf",
+     "directories of environments, after the user's own"},
+};
+
 // One line for each module that has settings.
 constexpr std::span<const Setting> kTables[] = {
     kRecordSettings,
+    kEnvSettings,
 };
 
 }  // namespace

@@ -20,34 +20,38 @@ struct PlainExample {
     std::string code;
 };
 
-class PlainText : public ::testing::TestWithParam<PlainExample> {};
+const PlainExample kPlainExamples[] = {{1, "${SCRATCH}/x", "/s/a/x", ""},
+                                       {2, "${NO}", "", "E_UNDEF"},
+                                       {3, "[${NO:-}]", "[]", ""},
+                                       {4, "${NO:-/d}", "/d", ""},
+                                       {5, "${EMPTY:-/d}", "/d", ""},
+                                       {6, "[${EMPTY}]", "[]", ""},
+                                       {7, "${NO:-${HOME}/d}", "/u/a/d", ""},
+                                       {8, "$${HOME}", "${HOME}", ""},
+                                       {9, "$$$$", "$$", ""},
+                                       {10, "$HOME/x", "$HOME/x", "W_BARE"},
+                                       {11, "$(id)", "$(id)", "W_BARE"},
+                                       {12, "${HOME", "", "E_EXPAND"},
+                                       {13, "${1A}", "", "E_EXPAND"},
+                                       {13, "${}", "", "E_EXPAND"},
+                                       {14, "${HOME:0}", "", "E_EXPAND"},
+                                       {15, "${V}", "${HOME}", ""}};
 
 // As a value of [annotations], where nothing but expansion happens to a text.
-TEST_P(PlainText, is_expanded) {
-    FakeHost fake;
-    Environment environment = fake.load("image = \"\"\n[annotations]\nx = '" + GetParam().text + "'\n");
-    std::vector<std::string> expected = {"W_HOST"};
-    if (!GetParam().code.empty()) expected.push_back(GetParam().code);
-    EXPECT_EQ(fake.codes(), expected);
-    if (GetParam().code.starts_with("E_"))
-        EXPECT_FALSE(environment.annotations.contains("x"));
-    else
-        EXPECT_EQ(environment.annotations.at("x"), GetParam().result);
+TEST(env, examples_1_to_15_plain_texts) {
+    for (const PlainExample& example : kPlainExamples) {
+        SCOPED_TRACE(example.number);
+        FakeHost fake;
+        Environment environment = fake.load("image = \"\"\n[annotations]\nx = '" + example.text + "'\n");
+        std::vector<std::string> expected = {"W_HOST"};
+        if (!example.code.empty()) expected.push_back(example.code);
+        EXPECT_EQ(fake.codes(), expected);
+        if (example.code.starts_with("E_"))
+            EXPECT_FALSE(environment.annotations.contains("x"));
+        else
+            EXPECT_EQ(environment.annotations.at("x"), example.result);
+    }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    env, PlainText,
-    ::testing::Values(PlainExample{1, "${SCRATCH}/x", "/s/a/x", ""}, PlainExample{2, "${NO}", "", "E_UNDEF"},
-                      PlainExample{3, "[${NO:-}]", "[]", ""}, PlainExample{4, "${NO:-/d}", "/d", ""},
-                      PlainExample{5, "${EMPTY:-/d}", "/d", ""}, PlainExample{6, "[${EMPTY}]", "[]", ""},
-                      PlainExample{7, "${NO:-${HOME}/d}", "/u/a/d", ""},
-                      PlainExample{8, "$${HOME}", "${HOME}", ""}, PlainExample{9, "$$$$", "$$", ""},
-                      PlainExample{10, "$HOME/x", "$HOME/x", "W_BARE"},
-                      PlainExample{11, "$(id)", "$(id)", "W_BARE"},
-                      PlainExample{12, "${HOME", "", "E_EXPAND"}, PlainExample{13, "${1A}", "", "E_EXPAND"},
-                      PlainExample{131, "${}", "", "E_EXPAND"}, PlainExample{14, "${HOME:0}", "", "E_EXPAND"},
-                      PlainExample{15, "${V}", "${HOME}", ""}),
-    [](const auto& each) { return "example_" + std::to_string(each.param.number); });
 
 TEST(env, example_16_the_image_wins_in_env) {
     FakeHost fake;
@@ -170,36 +174,34 @@ struct MountExample {
     std::string hint;
 };
 
-class MountEntry : public ::testing::TestWithParam<MountExample> {};
+const MountExample kMountExamples[] = {{28, "/a", "/a:/a", "", ""},
+                                       {29, "./d:/d", "/w/d:/d", "", ""},
+                                       {30, "/a:/b:ro+private", "/a:/b:ro+private", "", ""},
+                                       {31, "/i.sqsh:/d:sqsh", "/i.sqsh:/d:sqsh", "", ""},
+                                       {32, "/i.sqsh:/d:sqsh+ro", "", "E_MOUNT_FLAG", "sqsh"},
+                                       {33, "/a:ro", "", "E_MOUNT_DST", "/a:/a:ro"},
+                                       {34, "/a:/b:rww", "", "E_MOUNT_FLAG", "rw"},
+                                       {35, "d:/d", "", "E_MOUNT_SRC", "./d"},
+                                       {36, "/a:/b:ro:x", "", "E_MOUNT_FIELDS", ""},
+                                       {37, "${C}:/d", "/p:q:/d", "", ""},
+                                       {38, "/a b:/c", "/a b:/c", "", ""}};
 
-TEST_P(MountEntry, is_read) {
-    const MountExample& example = GetParam();
-    FakeHost fake;
-    Environment environment = fake.load("image = 'a'\nmounts = ['" + example.entry + "']\n");
-    if (example.code.empty()) {
-        EXPECT_THAT(fake.codes(), IsEmpty());
-        ASSERT_EQ(environment.mounts.size(), 1u);
-        EXPECT_EQ(environment.mounts[0].text(), example.result);
-    } else {
-        ASSERT_THAT(fake.codes(), ElementsAre(example.code));
-        EXPECT_THAT(fake.problems[0].hint, HasSubstr(example.hint));
-        EXPECT_THAT(environment.mounts, IsEmpty());
+TEST(env, examples_28_to_38_mounts) {
+    for (const MountExample& example : kMountExamples) {
+        SCOPED_TRACE(example.number);
+        FakeHost fake;
+        Environment environment = fake.load("image = 'a'\nmounts = ['" + example.entry + "']\n");
+        if (example.code.empty()) {
+            EXPECT_THAT(fake.codes(), IsEmpty());
+            ASSERT_EQ(environment.mounts.size(), 1u);
+            EXPECT_EQ(environment.mounts[0].text(), example.result);
+        } else {
+            ASSERT_THAT(fake.codes(), ElementsAre(example.code));
+            EXPECT_THAT(fake.problems[0].hint, HasSubstr(example.hint));
+            EXPECT_THAT(environment.mounts, IsEmpty());
+        }
     }
 }
-
-INSTANTIATE_TEST_SUITE_P(env, MountEntry,
-                         ::testing::Values(MountExample{28, "/a", "/a:/a", "", ""},
-                                           MountExample{29, "./d:/d", "/w/d:/d", "", ""},
-                                           MountExample{30, "/a:/b:ro+private", "/a:/b:ro+private", "", ""},
-                                           MountExample{31, "/i.sqsh:/d:sqsh", "/i.sqsh:/d:sqsh", "", ""},
-                                           MountExample{32, "/i.sqsh:/d:sqsh+ro", "", "E_MOUNT_FLAG", "sqsh"},
-                                           MountExample{33, "/a:ro", "", "E_MOUNT_DST", "/a:/a:ro"},
-                                           MountExample{34, "/a:/b:rww", "", "E_MOUNT_FLAG", "rw"},
-                                           MountExample{35, "d:/d", "", "E_MOUNT_SRC", "./d"},
-                                           MountExample{36, "/a:/b:ro:x", "", "E_MOUNT_FIELDS", ""},
-                                           MountExample{37, "${C}:/d", "/p:q:/d", "", ""},
-                                           MountExample{38, "/a b:/c", "/a b:/c", "", ""}),
-                         [](const auto& each) { return "example_" + std::to_string(each.param.number); });
 
 TEST(env, example_39_the_last_mount_wins) {
     FakeHost fake;

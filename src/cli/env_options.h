@@ -1,0 +1,12 @@
+// What the commands on environments have in common.
+#pragma once
+
+#include "core/command.h"
+#include "env/environment.h"
+
+namespace belay::cli {
+
+// The caller, with the system's directories of environments from the setting env.search_path.
+core::Result<env::Host> environment_host(const core::CommandContext& context);
+
+}  // namespace belay::cli

@@ -1,0 +1,58 @@
+// belay env render: the environment that a job would get.
+#include "cli/commands.h"
+#include "cli/env_options.h"
+#include "env/edf_writer.h"
+#include "env/json.h"
+
+#include <cstdio>
+#include <memory>
+
+namespace belay::cli {
+
+namespace {
+
+struct Options {
+    std::string name;
+    bool explain = false;
+    bool json = false;
+};
+
+core::Result<int> render(const Options& options, const core::CommandContext& context) {
+    BELAY_TRY(host, environment_host(context));
+    env::Problems problems;
+    env::Environment environment = env::load_environment(options.name, host, problems);
+    auto variables = env::expand_variables(environment, {}, host.variables, problems);
+    bool ok = !env::has_errors(problems);
+    if (options.json) {
+        auto json = env::to_json(environment, variables, options.explain);
+        json["problems"] = env::to_json(options.name, ok, problems)["problems"];
+        context.print_json(json);
+    } else if (ok) {
+        context.print("{}", env::to_edf(environment, variables, options.explain));
+    }
+    if (!options.json) fmt::print(stderr, "{}", env::render(problems));
+    return ok ? 0 : 2;
+}
+
+}  // namespace
+
+void add_env_render(core::Application& application) {
+    auto command = application.add({
+        .name = "env render",
+        .summary = "show an environment as a job would get it",
+        .description =
+            "Merges what the environment inherits, expands its variables with those of the caller, and "
+            "prints "
+            "the result as an environment file of its own. Variables that the image sets are not known "
+            "here; `belay env run` knows them.",
+        .examples = {{"belay env render pytorch", "the environment of that name"},
+                     {"belay env render --explain ./pytorch.toml", "and where each value was written"}},
+    });
+    auto options = std::make_shared<Options>();
+    command.options().add_option("NAME", options->name, "name or file of the environment")->required();
+    command.options().add_flag("--explain", options->explain, "say where each value comes from");
+    command.json(options->json);
+    command.run([options](const core::CommandContext& context) { return render(*options, context); });
+}
+
+}  // namespace belay::cli
