@@ -9,9 +9,9 @@ namespace {
 
 // In the order in which --help lists them.
 constexpr void (*kCommands[])(core::Application&) = {
-    add_env_validate, add_env_render,    add_record_run, add_record_seal, add_record_info,
-    add_record_query, add_record_schema, add_report,     add_bench_run,   add_config,
-    add_version,      add_completion,    add_manual,
+    add_env_validate, add_env_render,   add_env_run,       add_record_run, add_record_seal,
+    add_record_info,  add_record_query, add_record_schema, add_report,     add_bench_run,
+    add_config,       add_version,      add_completion,    add_manual,
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ void add_bench_run(core::Application& application);
 void add_completion(core::Application& application);
 void add_config(core::Application& application);
 void add_env_render(core::Application& application);
+void add_env_run(core::Application& application);
 void add_env_validate(core::Application& application);
 void add_manual(core::Application& application);
 void add_record_info(core::Application& application);

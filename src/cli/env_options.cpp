@@ -14,4 +14,9 @@ core::Result<env::Host> environment_host(const core::CommandContext& context) {
     return env::this_host(std::move(directories));
 }
 
+core::Result<FoundImage> find_image(const image::Reference& reference, const core::CommandContext&) {
+    if (reference.is_file()) return FoundImage{reference.file, {}};
+    return core::bad_input("image {} is not on this machine", image::display_name(reference));
+}
+
 }  // namespace belay::cli

@@ -18,6 +18,8 @@ constexpr Setting kRecordSettings[] = {
 constexpr Setting kEnvSettings[] = {
     {"env.search_path", SettingType::kTextList, "/etc/edf",
      "directories of environments, after the user's own"},
+    {"env.overlay_size", SettingType::kSize, "8GiB",
+     "memory for what tasks write into a container's own files"},
 };
 
 // One line for each module that has settings.

@@ -1,0 +1,98 @@
+#include "env/container/container.h"
+
+#include "env/container/holder.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace belay::env {
+
+using core::Descriptor;
+using core::errno_error;
+using core::Result;
+
+namespace {
+
+Result<std::string> read_to_end(int fd) {
+    std::string text;
+    for (char buffer[4096];;) {
+        ssize_t size = read(fd, buffer, sizeof buffer);
+        if (size == 0) return text;
+        if (size < 0 && errno != EINTR) return errno_error(errno, "cannot hear the container's holder");
+        if (size > 0) text.append(buffer, static_cast<size_t>(size));
+    }
+}
+
+Result<Descriptor> open_namespace(pid_t pid, const char* name) {
+    return core::open_file(fmt::format("/proc/{}/ns/{}", pid, name), O_RDONLY);
+}
+
+}  // namespace
+
+Result<Container> Container::start(const ContainerPlan& plan, pid_t watched) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return errno_error(errno, "cannot make a socket pair");
+    Descriptor ours(ends[0]);
+    Descriptor theirs(ends[1]);
+    Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, watched, 0)));
+    if (!process) return errno_error(errno, fmt::format("cannot watch process {}", watched));
+    // The holder must not be a child of this process, which becomes the user's program: that may wait for all
+    // its children.
+    pid_t parent = fork();
+    if (parent < 0) return errno_error(errno, "cannot fork the container's holder");
+    if (parent == 0) {
+        ours.reset();
+        if (fork() == 0) run_holder(plan, std::move(theirs), std::move(process));
+        _exit(0);
+    }
+    waitpid(parent, nullptr, 0);
+    theirs.reset();
+    BELAY_TRY(text, read_to_end(ours.get()));
+    BELAY_TRY(reply, decode_holder_reply(text));
+    if (reply.error) return std::unexpected(std::move(*reply.error));
+    Container container;
+    BELAY_TRY(user, open_namespace(reply.init, "user"));
+    BELAY_TRY(mounts, open_namespace(reply.init, "mnt"));
+    container.user_namespace_ = std::move(user);
+    container.mount_namespace_ = std::move(mounts);
+    return container;  // closing our end of the link tells the holder that the namespaces are open
+}
+
+Result<> Container::join(const ContainerPlan& plan) const {
+    if (setns(user_namespace_.get(), CLONE_NEWUSER) != 0)
+        return errno_error(errno, "cannot join the container's user namespace");
+    if (setns(mount_namespace_.get(), CLONE_NEWNS) != 0)
+        return errno_error(errno, "cannot join the container's mounts");
+    if (chdir(plan.workdir.c_str()) != 0)
+        return core::bad_input("workdir {}: {}", plan.workdir, std::generic_category().message(errno))
+            .hint("name a directory of the container, or mount one there");
+    return {};
+}
+
+core::Error execute(const std::vector<std::string>& argv, const core::Environment& variables) {
+    auto path = variables.find("PATH");
+    auto program = core::find_program(argv.at(0), path == variables.end() ? "" : path->second);
+    if (!program)
+        return core::bad_input("{}: not found in the container", argv[0])
+            .hint(path == variables.end() ? "PATH is not set in it" : "its PATH is " + path->second)
+            .error();
+    std::vector<std::string> entries;
+    for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
+    std::vector<char*> environment;
+    for (std::string& entry : entries) environment.push_back(entry.data());
+    environment.push_back(nullptr);
+    std::vector<char*> arguments;
+    for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    execve(program->c_str(), arguments.data(), environment.data());
+    return errno_error(errno, fmt::format("cannot start {} in the container", program->string())).error();
+}
+
+}  // namespace belay::env

@@ -1,0 +1,37 @@
+// A container on this node: a holder process that keeps its files mounted, and namespaces that tasks join.
+//
+//   BELAY_TRY(container, Container::start(plan, getpid()));
+//   BELAY_CHECK(container.join(plan));
+//   execvpe(...);
+//
+// The holder ends when the watched process does; everything of the container is in its namespaces and goes
+// with it.
+#pragma once
+
+#include "core/file.h"
+#include "env/container/plan.h"
+
+#include <sys/types.h>
+
+namespace belay::env {
+
+class Container {
+  public:
+    // Returns when tasks can join. The holder lives until the process `watched` has ended. This process must
+    // have one thread. Errors: kSystem.
+    static core::Result<Container> start(const ContainerPlan& plan, pid_t watched);
+
+    // This process, which must have one thread, continues in the container, in the plan's working directory.
+    // Errors: kSystem; kBadInput if the working directory is not there.
+    core::Result<> join(const ContainerPlan& plan) const;
+
+  private:
+    core::Descriptor user_namespace_;
+    core::Descriptor mount_namespace_;
+};
+
+// Never returns but with an error: `argv` in place of this process, found in the PATH of `variables`. Errors:
+// kBadInput if there is no such program in the container.
+core::Error execute(const std::vector<std::string>& argv, const core::Environment& variables);
+
+}  // namespace belay::env

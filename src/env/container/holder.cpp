@@ -1,0 +1,169 @@
+#include "env/container/holder.h"
+
+#include "core/text.h"
+#include "env/container/namespaces.h"
+#include "env/container/root_files.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace belay::env {
+
+using core::Descriptor;
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr core::Duration kCreateTime = std::chrono::seconds(60);
+
+class Holder {
+  public:
+    // Returns the process that is in the new container.
+    Result<pid_t> build(const ContainerPlan& plan) {
+        BELAY_TRY(identity, enter_own_namespaces());
+        BELAY_TRY(scratch, mount_scratch(plan.overlay_size));
+        scratch_ = scratch;
+        BELAY_TRY(server, mount_squashfs(plan.image_file, scratch / "image"));
+        servers_.push_back(std::move(server));
+        BELAY_CHECK(
+            mount_overlay(scratch / "image", scratch / "written", scratch / "work", scratch / "root"));
+        std::vector<std::string> squashfs_paths;
+        for (const Bind& bind : plan.binds) {
+            if (!bind.squashfs) continue;
+            fs::path target = scratch / fmt::format("squashfs{}", squashfs_paths.size());
+            BELAY_TRY(another, mount_squashfs(bind.source, target));
+            servers_.push_back(std::move(another));
+            squashfs_paths.push_back(target.string());
+        }
+        BELAY_CHECK(name_user(scratch / "root", identity.user, identity.group));
+        ContainerPlan here = plan;
+        for (Bind& bind : here.binds)
+            if (bind.source == "/sys") bind.source = (scratch / "sys").string();
+        std::erase_if(here.binds, [](const Bind& bind) {
+            return !bind.squashfs && access(bind.source.c_str(), F_OK) != 0;
+        });
+        BELAY_CHECK(core::make_directories(scratch / "bundle"));
+        BELAY_CHECK(core::replace_file(
+            scratch / "bundle" / "config.json",
+            oci_config(here, (scratch / "root").string(), squashfs_paths, identity.user, identity.group)));
+        BELAY_CHECK(show_one_cgroup_version());
+        return create();
+    }
+
+    // Ends what serves the mounts, and reaps it and what crun has left.
+    void close() {
+        servers_.clear();
+        while (waitpid(-1, nullptr, WNOHANG) > 0) {
+        }
+    }
+
+    // Whether tasks have used up what they may write.
+    bool is_full() const {
+        struct statfs facts{};
+        return statfs(scratch_.c_str(), &facts) == 0 && facts.f_bavail == 0;
+    }
+
+  private:
+    // `crun create` leaves a process of its own in the new namespaces, which waits to be started. It never
+    // is: tasks join it.
+    Result<pid_t> create() {
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        fs::path pid_file = scratch_ / "pid";
+        BELAY_TRY(program, core::find_program("crun", own_programs_environment().at("PATH")));
+        BELAY_TRY(output, core::run({.argv = {program.string(), "--cgroup-manager=disabled", "--root",
+                                              (scratch_ / "state").string(), "create", "--pid-file",
+                                              pid_file.string(), "--bundle", (scratch_ / "bundle").string(),
+                                              "container"},
+                                     .environment = own_programs_environment()},
+                                    {.timeout = kCreateTime}));
+        if (!output.status.success())
+            return core::system_error("crun cannot make the container: {}",
+                                      core::trim(output.err.empty() ? output.status.describe() : output.err));
+        BELAY_TRY(text, core::read_file(pid_file));
+        auto pid = core::parse_number<pid_t>(core::trim(text));
+        if (!pid) return core::system_error("crun left \"{}\" for a process id", text);
+        return *pid;
+    }
+
+    fs::path scratch_;
+    std::vector<core::Process> servers_;
+};
+
+void wait_for(int fd) {
+    pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
+    while (poll(&waiting, 1, -1) < 0 && errno == EINTR) {
+    }
+}
+
+// What a program in the foreground gets from the terminal is not for its holder.
+void step_aside() {
+    prctl(PR_SET_NAME, "belay-holder");
+    setsid();
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2})
+        std::signal(signal, SIG_IGN);
+    std::signal(SIGCHLD, SIG_DFL);
+    if (auto quiet = core::open_file("/dev/null", O_RDWR)) {
+        dup2(quiet->get(), STDIN_FILENO);
+        dup2(quiet->get(), STDOUT_FILENO);
+    }
+}
+
+}  // namespace
+
+std::string encode(const HolderReply& reply) {
+    if (!reply.error) return fmt::format("ok {}", reply.init);
+    return fmt::format("error {}\n{}\n{}", reply.error->exit_status(), reply.error->message(),
+                       reply.error->hint_text());
+}
+
+Result<HolderReply> decode_holder_reply(std::string_view text) {
+    if (text.starts_with("ok "))
+        if (auto pid = core::parse_number<pid_t>(text.substr(3)); pid && *pid > 0)
+            return HolderReply{.init = *pid, .error = {}};
+    if (text.starts_with("error ")) {
+        // The message may have several lines (what crun says), the hint is the last.
+        size_t first = text.find('\n');
+        size_t last = text.rfind('\n');
+        if (first != std::string_view::npos && last > first) {
+            auto kind =
+                text.substr(6, first - 6) == "2" ? core::ErrorKind::kBadInput : core::ErrorKind::kSystem;
+            core::Error error(kind, std::string(text.substr(first + 1, last - first - 1)));
+            if (last + 1 < text.size()) error = std::move(error).hint(text.substr(last + 1));
+            return HolderReply{.init = -1, .error = std::move(error)};
+        }
+    }
+    return core::system_error("the container's holder ended without a word")
+        .hint("look for a process that was killed for want of memory: dmesg");
+}
+
+void run_holder(const ContainerPlan& plan, Descriptor link, Descriptor watched) {
+    step_aside();
+    Holder holder;
+    Result<pid_t> init = holder.build(plan);
+    std::string reply = encode(init ? HolderReply{.init = *init, .error = {}}
+                                    : HolderReply{.init = -1, .error = init.error()});
+    bool told = core::write_all(link.get(), reply, "link").has_value() && init.has_value();
+    shutdown(link.get(), SHUT_WR);
+    if (told) {
+        wait_for(link.get());
+        kill(*init, SIGKILL);
+        waitpid(*init, nullptr, 0);
+        wait_for(watched.get());
+        if (holder.is_full())
+            fmt::print(stderr,
+                       "belay: the container's own files have filled their {}; see env.overlay_size\n",
+                       core::to_text(plan.overlay_size));
+    }
+    holder.close();
+    _exit(0);
+}
+
+}  // namespace belay::env

@@ -1,0 +1,127 @@
+#include "env/container/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+namespace belay::env {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr const char* kStandardPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+// What a job's tasks must know of their job whatever the image says.
+constexpr std::array<std::string_view, 8> kJobPrefixes = {"SLURM_", "SLURMD_", "PMI_",          "PMIX_",
+                                                          "PALS_",  "OMPI_",   "CUDA_VISIBLE_", "BELAY_"};
+constexpr std::array<std::string_view, 3> kLanguage = {"LANG", "LANGUAGE", "LC_ALL"};
+
+bool is_of_the_job(std::string_view name) {
+    return std::ranges::any_of(kJobPrefixes,
+                               [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+// Kernel file systems and how names are resolved: as on the host.
+const std::vector<Bind>& standard_binds() {
+    static const std::vector<Bind> kBinds = {
+        {"/proc", "/proc", {"rbind", "rslave"}},
+        {"/sys", "/sys", {"rbind", "rslave"}},
+        {"/dev", "/dev", {"rbind", "rslave"}},
+        {"/etc/resolv.conf", "/etc/resolv.conf", {"bind", "ro"}},
+        {"/etc/hosts", "/etc/hosts", {"bind", "ro"}},
+    };
+    return kBinds;
+}
+
+Bind to_bind(const Mount& mount) {
+    if (mount.is_squashfs())
+        return {mount.source, mount.destination, {"rbind", "rro", "nosuid", "nodev"}, true};
+    Bind bind{mount.source, mount.destination, {}};
+    bool recursive = true;
+    for (const std::string& flag : mount.flags) {
+        if (flag == "bind") recursive = false;
+        // Both are what a missing directory or file gets anyhow; "suid" and "dev" grant nothing.
+        if (flag == "bind" || flag == "rbind" || flag == "rw" || flag == "suid" || flag == "dev" ||
+            flag.starts_with("x-create="))
+            continue;
+        bind.options.push_back(flag);
+    }
+    // Read-only means what lies below too: plain "ro" leaves mounts within the source writable.
+    if (recursive) std::ranges::replace(bind.options, "ro", "rro");
+    bind.options.insert(bind.options.begin(), recursive ? "rbind" : "bind");
+    bind.options.emplace_back("nosuid");
+    if (mount.source != "/dev" && !mount.source.starts_with("/dev/")) bind.options.emplace_back("nodev");
+    return bind;
+}
+
+std::ptrdiff_t depth(const std::string& path) {
+    return std::ranges::count(path, '/');
+}
+
+Json mount_json(const Bind& bind, const std::string& source) {
+    return {
+        {"destination", bind.destination}, {"type", "bind"}, {"source", source}, {"options", bind.options}};
+}
+
+}  // namespace
+
+core::Environment task_variables(const std::map<std::string, std::string>& edf,
+                                 const std::vector<std::string>& unset, const core::Environment& image,
+                                 const core::Environment& host) {
+    core::Environment variables = host;
+    for (std::string_view name : kLanguage) variables.erase(std::string(name));
+    for (const auto& [name, value] : image)
+        if (!is_of_the_job(name)) variables[name] = value;
+    if (!image.contains("PATH")) variables["PATH"] = kStandardPath;
+    for (const auto& [name, value] : edf) variables[name] = value;
+    for (const std::string& name : unset) variables.erase(name);
+    return variables;
+}
+
+ContainerPlan make_plan(const Environment& environment, const ImageFacts& image, const PlanOptions& options,
+                        Problems& problems) {
+    auto edf = expand_variables(environment, image.variables, options.host_variables, problems);
+    ContainerPlan plan{
+        .image_file = options.image_file,
+        .writable = environment.writable,
+        .overlay_size = options.overlay_size,
+        .binds = standard_binds(),
+        .workdir = environment.workdir,
+        .variables = task_variables(edf, environment.unset, image.variables, options.host_variables)};
+    if (plan.workdir.empty()) plan.workdir = image.workdir.empty() ? "/" : image.workdir;
+    std::vector<Bind> own;
+    for (const Mount& mount : environment.mounts) own.push_back(to_bind(mount));
+    std::ranges::stable_sort(own, {}, [](const Bind& bind) { return depth(bind.destination); });
+    plan.binds.insert(plan.binds.end(), own.begin(), own.end());
+    return plan;
+}
+
+std::string oci_config(const ContainerPlan& plan, const std::string& root,
+                       const std::vector<std::string>& squashfs_paths, unsigned user, unsigned group) {
+    Json mounts = Json::array();
+    size_t squashfs = 0;
+    for (const Bind& bind : plan.binds)
+        mounts.push_back(mount_json(bind, bind.squashfs ? squashfs_paths.at(squashfs++) : bind.source));
+    auto map_to_zero = [](unsigned id) {
+        return Json::array({{{"containerID", id}, {"hostID", 0}, {"size", 1}}});
+    };
+    Json config = {{"ociVersion", "1.0.2"},
+                   {"process",
+                    {{"terminal", false},
+                     {"user", {{"uid", user}, {"gid", group}}},
+                     {"args", {"/proc/self/exe"}},  // opened, never started: tasks join what was created
+                     {"env", Json::array()},
+                     {"cwd", "/"}}},
+                   {"root", {{"path", root}, {"readonly", !plan.writable}}},
+                   {"mounts", std::move(mounts)},
+                   {"linux",
+                    {{"namespaces", {{{"type", "mount"}}, {{"type", "user"}}}},
+                     {"uidMappings", map_to_zero(user)},
+                     {"gidMappings", map_to_zero(group)}}}};
+    return config.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace belay::env

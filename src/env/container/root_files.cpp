@@ -1,0 +1,71 @@
+#include "env/container/root_files.h"
+
+#include "core/file.h"
+#include "core/text.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/openat2.h>
+#include <optional>
+#include <pwd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace belay::env {
+
+using core::Descriptor;
+using core::Result;
+
+namespace {
+
+constexpr size_t kLargestFile = size_t{16} << 20;
+
+// openat2(2) with RESOLVE_IN_ROOT: links of the image, also absolute ones, lead nowhere else.
+Descriptor open_in_root(int root, const char* path, uint64_t flags) {
+    open_how how{.flags = flags | O_CLOEXEC, .mode = 0, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    return Descriptor(static_cast<int>(syscall(SYS_openat2, root, path, &how, sizeof how)));
+}
+
+std::optional<std::string> passwd_line(unsigned user) {
+    const passwd* entry = getpwuid(user);
+    if (entry == nullptr) return std::nullopt;
+    return fmt::format("{}:x:{}:{}:{}:{}:{}\n", entry->pw_name, entry->pw_uid, entry->pw_gid, entry->pw_gecos,
+                       entry->pw_dir, "/bin/sh");
+}
+
+std::optional<std::string> group_line(unsigned group) {
+    const struct group* entry = getgrgid(group);
+    if (entry == nullptr) return std::nullopt;
+    return fmt::format("{}:x:{}:\n", entry->gr_name, entry->gr_gid);
+}
+
+Result<> add_line(int root, const char* path, unsigned id, const std::optional<std::string>& line) {
+    if (!line) return {};
+    Descriptor file = open_in_root(root, path, O_RDWR | O_APPEND | O_NOFOLLOW);
+    if (!file) file = open_in_root(root, path, O_RDWR | O_APPEND);
+    if (!file) return {};
+    std::string text;
+    BELAY_CHECK(core::reread(file.get(), text, path));
+    if (text.size() > kLargestFile || names_id(text, id)) return {};
+    return core::write_all(file.get(), (text.empty() || text.ends_with('\n') ? "" : "\n") + *line, path);
+}
+
+}  // namespace
+
+bool names_id(std::string_view lines, unsigned id) {
+    std::string wanted = fmt::format("{}", id);
+    for (std::string_view line : core::split(lines, '\n')) {
+        auto fields = core::split(line, ':');
+        if (fields.size() > 2 && fields[2] == wanted) return true;
+    }
+    return false;
+}
+
+Result<> name_user(const std::filesystem::path& root, unsigned user, unsigned group) {
+    BELAY_TRY(directory, core::open_file(root, O_PATH | O_DIRECTORY));
+    BELAY_CHECK(add_line(directory.get(), "etc/passwd", user, passwd_line(user)));
+    return add_line(directory.get(), "etc/group", group, group_line(group));
+}
+
+}  // namespace belay::env
