@@ -42,9 +42,9 @@ core::Result<int> run(const Options& options, const core::CommandContext& contex
     env::refuse_unsupported(problems);
     BELAY_CHECK(show(problems, options.name));
     if (environment.runs_on_host()) {
-        auto variables = env::task_variables(env::expand_variables(environment, {}, host.variables, problems),
-                                             environment.unset, host.variables, host.variables);
-        return std::unexpected(env::execute(options.command, variables));
+        env::VariablePlan plan{env::expand_variables(environment, {}, host.variables, problems),
+                               environment.unset, host.variables};
+        return std::unexpected(env::execute(options.command, env::task_variables(plan, host.variables)));
     }
     BELAY_TRY(image, find_image(*environment.reference, context));
     problems.clear();
@@ -56,7 +56,8 @@ core::Result<int> run(const Options& options, const core::CommandContext& contex
     BELAY_CHECK(show(problems, options.name));
     BELAY_TRY(container, env::Container::start(plan, getpid()));
     BELAY_CHECK(container.join(plan));
-    return std::unexpected(env::execute(options.command, plan.variables));
+    return std::unexpected(
+        env::execute(options.command, env::task_variables(plan.variables, host.variables)));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "core/file.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -69,24 +70,22 @@ Result<> write_all(int fd, std::string_view bytes, std::string_view name) {
     return {};
 }
 
-Result<std::string> read_file(const fs::path& path, size_t limit) {
-    BELAY_TRY(fd, open_file(path, O_RDONLY));
+Result<std::string> read_to_end(int fd, std::string_view name, size_t limit) {
     std::string out;
     for (;;) {
         size_t old = out.size();
         out.resize(old + kReadChunk);
-        ssize_t n = read(fd.get(), out.data() + old, kReadChunk);
-        if (n < 0 && errno == EINTR)
-            n = 0;
-        else if (n < 0)
-            return errno_error(errno, fmt::format("cannot read {}", path.string()));
-        else if (n == 0) {
-            out.resize(old);
-            return out;
-        }
-        out.resize(old + static_cast<size_t>(n));
-        if (out.size() > limit) return bad_input("{} is larger than {} bytes", path.string(), limit);
+        ssize_t n = read(fd, out.data() + old, kReadChunk);
+        if (n < 0 && errno != EINTR) return errno_error(errno, fmt::format("cannot read {}", name));
+        out.resize(old + static_cast<size_t>(std::max<ssize_t>(n, 0)));
+        if (n == 0) return out;
+        if (out.size() > limit) return bad_input("{} is larger than {} bytes", name, limit);
     }
+}
+
+Result<std::string> read_file(const fs::path& path, size_t limit) {
+    BELAY_TRY(fd, open_file(path, O_RDONLY));
+    return read_to_end(fd.get(), path.string(), limit);
 }
 
 Result<> reread(int fd, std::string& buffer, std::string_view name) {

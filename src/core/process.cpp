@@ -272,6 +272,12 @@ Result<Process> spawn(const Command& command) {
     return Process(pid, std::move(pidfd), command.new_process_group || command.new_session);
 }
 
+Result<Process> adopt_child(pid_t pid) {
+    Descriptor pidfd(pidfd_open(pid));
+    if (!pidfd) return errno_error(errno, fmt::format("cannot watch process {}", pid));
+    return Process(pid, std::move(pidfd), false);
+}
+
 Process::Process(Process&& other) noexcept
     : pid_(other.pid_),
       pidfd_(std::move(other.pidfd_)),

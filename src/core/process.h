@@ -97,6 +97,7 @@ class Process {
 
   private:
     friend Result<Process> spawn(const Command& command);
+    friend Result<Process> adopt_child(pid_t pid);
     Process(pid_t pid, Descriptor pidfd, bool leads_group)
         : pid_(pid), pidfd_(std::move(pidfd)), leads_group_(leads_group) {}
     void destroy();
@@ -112,6 +113,9 @@ class Process {
 // program or directory that could not be used; a program that is not there is reported here, not by an exit
 // status.
 Result<Process> spawn(const Command& command);
+
+// Owns a child that this process has got otherwise: forked before it became this program. Errors: kSystem.
+Result<Process> adopt_child(pid_t pid);
 
 struct RunOptions {
     std::optional<Duration> timeout = {};    // from the start; then SIGKILL and an error

@@ -33,6 +33,14 @@ std::string file_name(const Placement& placement, core::Time now) {
     return fmt::format("{}{}-{:x}-{}.seg", node, task, core::to_nanoseconds(now), getpid());
 }
 
+// The one line of os-release(5) that says most of what a container was made for.
+std::string describe_system(std::string_view os_release) {
+    for (std::string_view key : {"VARIANT_ID=", "PRETTY_NAME=", "ID="})
+        for (std::string_view line : core::split(os_release, '\n'))
+            if (line.starts_with(key)) return std::string(line);
+    return "nothing known of the system";
+}
+
 class Recorder {
   public:
     Recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link,
@@ -144,6 +152,9 @@ class Recorder {
                 add_event("task_start", "info",
                           fmt::format("{} started as process {}", options_.command_name, payload),
                           placement_.task);
+                break;
+            case LinkMessage::kSystem:
+                add_event("task_system", "info", describe_system(payload), placement_.task);
                 break;
             case LinkMessage::kEnded: {
                 core::ExitStatus status = decode_exit(payload).value_or(core::ExitStatus{.code = -1});

@@ -20,6 +20,7 @@ enum class LinkMessage : uint8_t {
     kStandardError = 2,   // bytes of the task's stderr
     kStarted = 3,         // decimal process id of the task
     kEnded = 4,           // "CODE SIGNAL"
+    kSystem = 6,          // os-release(5) as the task sees it
     kDropped = 5,         // decimal number of output bytes that the recorder was too slow for
 };
 

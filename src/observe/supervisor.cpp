@@ -190,6 +190,20 @@ class Supervisor {
     bool asked_to_end_ = false;
 };
 
+std::array<Stream, 2> output_streams() {
+    return {Stream{LinkMessage::kStandardOutput, STDOUT_FILENO, {}},
+            Stream{LinkMessage::kStandardError, STDERR_FILENO, {}}};
+}
+
+Result<core::ExitStatus> watch(core::Process task, RecorderProcess& recorder, Descriptor signals,
+                               std::array<Stream, 2> streams) {
+    recorder.link().send(LinkMessage::kStarted, std::to_string(task.pid()));
+    Supervisor supervisor(std::move(task), recorder, std::move(signals), std::move(streams));
+    BELAY_TRY(status, supervisor.run());
+    recorder.finish(status);
+    return status;
+}
+
 }  // namespace
 
 Result<core::ExitStatus> supervise(const std::vector<std::string>& command, RecorderOptions options,
@@ -198,8 +212,7 @@ Result<core::ExitStatus> supervise(const std::vector<std::string>& command, Reco
     RecorderProcess recorder(std::move(options), placement);
     recorder.start();
 
-    std::array<Stream, 2> streams{Stream{LinkMessage::kStandardOutput, STDOUT_FILENO, {}},
-                                  Stream{LinkMessage::kStandardError, STDERR_FILENO, {}}};
+    std::array<Stream, 2> streams = output_streams();
     BELAY_TRY(output, make_pipe(streams[0]));
     BELAY_TRY(error, make_pipe(streams[1]));
     // Who kills the supervisor with SIGKILL means the task, as it would be without us.
@@ -213,12 +226,21 @@ Result<core::ExitStatus> supervise(const std::vector<std::string>& command, Reco
     }
     output.reset();
     error.reset();
-    recorder.link().send(LinkMessage::kStarted, std::to_string(task->pid()));
+    return watch(std::move(*task), recorder, std::move(signals), std::move(streams));
+}
 
-    Supervisor supervisor(std::move(*task), recorder, std::move(signals), std::move(streams));
-    BELAY_TRY(status, supervisor.run());
-    recorder.finish(status);
-    return status;
+Result<core::ExitStatus> supervise(StartedTask task, RecorderOptions options, const Placement& placement) {
+    BELAY_TRY(signals, block_signals());
+    RecorderProcess recorder(std::move(options), placement);
+    recorder.start();
+    BELAY_CHECK(core::write_all(task.control.get(), "g", "the task"));
+    std::array<Stream, 2> streams = output_streams();
+    streams[0].source = std::move(task.output);
+    streams[1].source = std::move(task.error);
+    auto system = core::read_to_end(task.control.get(), "the task's system");
+    if (system && !system->empty()) recorder.link().send(LinkMessage::kSystem, *system);
+    task.control.reset();
+    return watch(std::move(task.process), recorder, std::move(signals), std::move(streams));
 }
 
 }  // namespace belay::observe

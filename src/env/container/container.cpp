@@ -19,16 +19,6 @@ using core::Result;
 
 namespace {
 
-Result<std::string> read_to_end(int fd) {
-    std::string text;
-    for (char buffer[4096];;) {
-        ssize_t size = read(fd, buffer, sizeof buffer);
-        if (size == 0) return text;
-        if (size < 0 && errno != EINTR) return errno_error(errno, "cannot hear the container's holder");
-        if (size > 0) text.append(buffer, static_cast<size_t>(size));
-    }
-}
-
 Result<Descriptor> open_namespace(pid_t pid, const char* name) {
     return core::open_file(fmt::format("/proc/{}/ns/{}", pid, name), O_RDONLY);
 }
@@ -54,7 +44,7 @@ Result<Container> Container::start(const ContainerPlan& plan, pid_t watched) {
     }
     waitpid(parent, nullptr, 0);
     theirs.reset();
-    BELAY_TRY(text, read_to_end(ours.get()));
+    BELAY_TRY(text, core::read_to_end(ours.get(), "the container's holder"));
     BELAY_TRY(reply, decode_holder_reply(text));
     if (reply.error) return std::unexpected(std::move(*reply.error));
     Container container;

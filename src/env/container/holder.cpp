@@ -24,6 +24,19 @@ namespace {
 
 constexpr core::Duration kCreateTime = std::chrono::seconds(60);
 
+Result<> look_for_sources(std::vector<Bind>& binds) {
+    std::erase_if(binds, [](const Bind& bind) {
+        return bind.if_present && access(bind.source.c_str(), F_OK) != 0;
+    });
+    for (const Bind& bind : binds) {
+        if (access(bind.source.c_str(), F_OK) == 0) continue;
+        return core::system_error("cannot mount {} on {}: {}", bind.source, bind.destination,
+                                  std::generic_category().message(errno))
+            .hint("it was there where the environment was read: is it on all nodes?");
+    }
+    return {};
+}
+
 class Holder {
   public:
     // Returns the process that is in the new container.
@@ -45,11 +58,10 @@ class Holder {
         }
         BELAY_CHECK(name_user(scratch / "root", identity.user, identity.group));
         ContainerPlan here = plan;
+        BELAY_CHECK(look_for_sources(here.binds));
+        // Tasks shall see /sys whole, not with our files over a part of it.
         for (Bind& bind : here.binds)
             if (bind.source == "/sys") bind.source = (scratch / "sys").string();
-        std::erase_if(here.binds, [](const Bind& bind) {
-            return !bind.squashfs && access(bind.source.c_str(), F_OK) != 0;
-        });
         BELAY_CHECK(core::make_directories(scratch / "bundle"));
         BELAY_CHECK(core::replace_file(
             scratch / "bundle" / "config.json",

@@ -30,8 +30,8 @@ const std::vector<Bind>& standard_binds() {
         {"/proc", "/proc", {"rbind", "rslave"}},
         {"/sys", "/sys", {"rbind", "rslave"}},
         {"/dev", "/dev", {"rbind", "rslave"}},
-        {"/etc/resolv.conf", "/etc/resolv.conf", {"bind", "ro"}},
-        {"/etc/hosts", "/etc/hosts", {"bind", "ro"}},
+        {"/etc/resolv.conf", "/etc/resolv.conf", {"bind", "ro"}, false, true},
+        {"/etc/hosts", "/etc/hosts", {"bind", "ro"}, false, true},
     };
     return kBinds;
 }
@@ -68,29 +68,27 @@ Json mount_json(const Bind& bind, const std::string& source) {
 
 }  // namespace
 
-core::Environment task_variables(const std::map<std::string, std::string>& edf,
-                                 const std::vector<std::string>& unset, const core::Environment& image,
-                                 const core::Environment& host) {
+core::Environment task_variables(const VariablePlan& plan, const core::Environment& host) {
     core::Environment variables = host;
     for (std::string_view name : kLanguage) variables.erase(std::string(name));
-    for (const auto& [name, value] : image)
+    for (const auto& [name, value] : plan.image)
         if (!is_of_the_job(name)) variables[name] = value;
-    if (!image.contains("PATH")) variables["PATH"] = kStandardPath;
-    for (const auto& [name, value] : edf) variables[name] = value;
-    for (const std::string& name : unset) variables.erase(name);
+    if (!plan.image.contains("PATH")) variables["PATH"] = kStandardPath;
+    for (const auto& [name, value] : plan.environment) variables[name] = value;
+    for (const std::string& name : plan.unset) variables.erase(name);
     return variables;
 }
 
 ContainerPlan make_plan(const Environment& environment, const ImageFacts& image, const PlanOptions& options,
                         Problems& problems) {
-    auto edf = expand_variables(environment, image.variables, options.host_variables, problems);
     ContainerPlan plan{
         .image_file = options.image_file,
         .writable = environment.writable,
         .overlay_size = options.overlay_size,
         .binds = standard_binds(),
         .workdir = environment.workdir,
-        .variables = task_variables(edf, environment.unset, image.variables, options.host_variables)};
+        .variables = {expand_variables(environment, image.variables, options.host_variables, problems),
+                      environment.unset, image.variables}};
     if (plan.workdir.empty()) plan.workdir = image.workdir.empty() ? "/" : image.workdir;
     std::vector<Bind> own;
     for (const Mount& mount : environment.mounts) own.push_back(to_bind(mount));

@@ -23,7 +23,16 @@ struct Bind {
     std::string destination;
     std::vector<std::string> options;  // of the OCI runtime specification: "rbind", "rro" …
     bool squashfs = false;
+    bool if_present = false;  // left out where the node does not have the source
     bool operator==(const Bind&) const = default;
+};
+
+// How a task's variables come about.
+struct VariablePlan {
+    core::Environment environment;   // what the definition sets, expanded
+    std::vector<std::string> unset;  // what it takes away
+    core::Environment image;
+    bool operator==(const VariablePlan&) const = default;
 };
 
 struct ContainerPlan {
@@ -32,14 +41,14 @@ struct ContainerPlan {
     core::ByteSize overlay_size;  // of what tasks may write into the container's own files, in memory
     std::vector<Bind> binds;      // shallow destinations first, so that none is hidden
     std::string workdir;
-    core::Environment variables;  // of the tasks, complete
+    VariablePlan variables;
+    bool operator==(const ContainerPlan&) const = default;
 };
 
-// The variables of a task: EDF over image over host. What Slurm and PMI tell the task always comes from the
-// host, and the host's language settings stay outside, since the image may not have that language.
-core::Environment task_variables(const std::map<std::string, std::string>& edf,
-                                 const std::vector<std::string>& unset, const core::Environment& image,
-                                 const core::Environment& host);
+// The variables of a task in a container, from those it would have on the host: definition over image over
+// host. What Slurm and PMI tell the task always comes from the host, and the host's language settings stay
+// outside, since the image may not have that language.
+core::Environment task_variables(const VariablePlan& plan, const core::Environment& host);
 
 struct PlanOptions {
     std::string image_file;

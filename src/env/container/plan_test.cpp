@@ -1,0 +1,140 @@
+#include "env/container/plan.h"
+#include "env/container/plan_json.h"
+#include "env/env_testing.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace belay::env {
+
+namespace {
+
+using testing::FakeHost;
+using Json = nlohmann::ordered_json;
+
+class PlanTest {
+  public:
+    ContainerPlan plan(const std::string& edf, const ImageFacts& image = {}) {
+        Environment environment = fake.load("image = \"./i.sqsh\"\n" + edf);
+        return make_plan(environment, image,
+                         {.image_file = "/w/i.sqsh",
+                          .overlay_size = core::ByteSize{1 << 20},
+                          .host_variables = fake.host.variables},
+                         fake.problems);
+    }
+    FakeHost fake;
+};
+
+std::vector<std::string> destinations(const ContainerPlan& plan) {
+    std::vector<std::string> names;
+    for (const Bind& bind : plan.binds) names.push_back(bind.destination);
+    return names;
+}
+
+}  // namespace
+
+TEST(env_container, definition_wins_over_image_and_image_over_host) {
+    core::Environment host = {{"A", "host"}, {"B", "host"}, {"C", "host"}, {"PATH", "/usr/bin"}};
+    VariablePlan plan{{{"A", "edf"}}, {"C"}, {{"A", "image"}, {"B", "image"}, {"PATH", "/opt/bin"}}};
+    core::Environment wanted = {{"A", "edf"}, {"B", "image"}, {"PATH", "/opt/bin"}};
+    EXPECT_EQ(task_variables(plan, host), wanted);
+}
+
+TEST(env_container, image_cannot_set_what_slurm_tells_the_task) {
+    core::Environment host = {{"SLURM_PROCID", "3"}, {"PMI_RANK", "3"}, {"PATH", "/x"}};
+    VariablePlan plan{{}, {}, {{"SLURM_PROCID", "0"}, {"PMIX_RANK", "0"}, {"PATH", "/x"}}};
+    EXPECT_EQ(task_variables(plan, host), host);
+}
+
+TEST(env_container, host_language_and_path_stay_outside) {
+    auto variables = task_variables({}, {{"LANG", "de_CH.UTF-8"}, {"LC_ALL", "C"}, {"PATH", "/host/only"}});
+    EXPECT_FALSE(variables.contains("LANG"));
+    EXPECT_FALSE(variables.contains("LC_ALL"));
+    EXPECT_EQ(variables.at("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+}
+
+TEST(env_container, working_directory_of_definition_image_and_neither) {
+    PlanTest test;
+    EXPECT_EQ(test.plan("workdir = \"/d\"", {.workdir = "/i"}).workdir, "/d");
+    EXPECT_EQ(test.plan("", {.workdir = "/i"}).workdir, "/i");
+    EXPECT_EQ(test.plan("").workdir, "/");
+}
+
+TEST(env_container, shallow_destinations_are_mounted_first) {
+    PlanTest test;
+    auto names = destinations(test.plan("mounts = [\"/a:/x/y/z\", \"/b:/x\", \"/c:/x/y\", \"/d:/w\"]"));
+    std::vector<std::string> own(names.end() - 4, names.end());
+    EXPECT_EQ(own, (std::vector<std::string>{"/x", "/w", "/x/y", "/x/y/z"}));
+}
+
+TEST(env_container, mount_flags_become_runtime_options) {
+    struct Case {
+        const char* mount;
+        std::vector<std::string> options;
+    };
+    const Case cases[] = {
+        {"/a:/b", {"rbind", "nosuid", "nodev"}},
+        {"/a:/b:ro", {"rbind", "rro", "nosuid", "nodev"}},
+        {"/a:/b:bind+ro", {"bind", "ro", "nosuid", "nodev"}},
+        {"/a:/b:ro+private+noexec", {"rbind", "rro", "private", "noexec", "nosuid", "nodev"}},
+        {"/dev/shm:/b", {"rbind", "nosuid"}},
+        {"/a.sqsh:/b:sqsh", {"rbind", "rro", "nosuid", "nodev"}},
+    };
+    PlanTest test;
+    for (const Case& each : cases) {
+        SCOPED_TRACE(each.mount);
+        ContainerPlan plan = test.plan(fmt::format("mounts = [\"{}\"]", each.mount));
+        EXPECT_EQ(plan.binds.back().options, each.options);
+        EXPECT_EQ(plan.binds.back().squashfs, std::string_view(each.mount).ends_with("sqsh"));
+    }
+}
+
+TEST(env_container, runtime_configuration_says_what_the_plan_says) {
+    PlanTest test;
+    ContainerPlan plan = test.plan("writable = false\nmounts = [\"/a:/b\", \"/i.sqsh:/d:sqsh\"]");
+    Json config = Json::parse(oci_config(plan, "/scratch/root", {"/scratch/squashfs0"}, 1000, 100));
+    EXPECT_EQ(config["root"], (Json{{"path", "/scratch/root"}, {"readonly", true}}));
+    EXPECT_EQ(config["linux"]["uidMappings"],
+              Json::array({Json{{"containerID", 1000}, {"hostID", 0}, {"size", 1}}}));
+    EXPECT_EQ(config["linux"]["gidMappings"],
+              Json::array({Json{{"containerID", 100}, {"hostID", 0}, {"size", 1}}}));
+    EXPECT_EQ(config["process"]["user"], (Json{{"uid", 1000}, {"gid", 100}}));
+    std::map<std::string, std::string> sources;
+    for (const Json& mount : config["mounts"]) sources[mount["destination"]] = mount["source"];
+    EXPECT_EQ(sources["/b"], "/a");
+    EXPECT_EQ(sources["/d"], "/scratch/squashfs0");
+    EXPECT_EQ(sources["/proc"], "/proc");
+}
+
+TEST(env_container, plan_survives_its_journey) {
+    PlanTest test;
+    ContainerPlan plan = test.plan(
+        "workdir = \"/d\"\nmounts = [\"/a:/b:ro\", \"/i.sqsh:/d:sqsh\"]\n[env]\nA = \"${PATH}:x\"\nLANG = \"\"",
+        {.variables = {{"PATH", "/opt/bin"}}});
+    auto read = container_plan_from_json(Json::parse(to_json(plan).dump()));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, plan);
+    EXPECT_EQ(read->variables.environment.at("A"), "/opt/bin:x");
+}
+
+TEST(env_container, a_plan_that_lacks_something_is_refused) {
+    PlanTest test;
+    const Json whole = to_json(test.plan("mounts = [\"/a:/b\"]"));
+    for (const auto& [name, value] : whole.items()) {
+        SCOPED_TRACE(name);
+        Json without = whole;
+        without.erase(name);
+        auto read = container_plan_from_json(without);
+        ASSERT_FALSE(read);
+        EXPECT_NE(read.error().message().find(name), std::string::npos);
+        Json wrong = whole;
+        wrong[name] = Json::array({Json::array()});
+        EXPECT_FALSE(container_plan_from_json(wrong));
+    }
+    Json relative = whole;
+    relative["binds"][0]["destination"] = "b";
+    EXPECT_FALSE(container_plan_from_json(relative));
+    EXPECT_FALSE(container_plan_from_json(Json()));
+}
+
+}  // namespace belay::env

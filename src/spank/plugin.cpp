@@ -1,0 +1,270 @@
+// The Slurm plugin: options on srun, and on each node the few things that must happen in the task itself.
+//
+// It does nothing at all for steps that use none of its options. What fails is kept until the tasks start, since
+// Slurm lets a step run whose plugin failed earlier; then no task runs.
+#include "spank/plugin.h"
+
+extern "C" {
+#include <slurm/spank.h>
+}
+
+#include "spank/task.h"
+#include "spank/wire.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern "C" {
+SPANK_PLUGIN(belay, 1)
+}
+
+namespace belay::spank {
+
+namespace {
+
+enum { kEnvironment, kVet, kRecord, kOptions };
+
+struct Choice {
+    char name[SPANK_OPTION_MAXLEN];
+    const char* argument;
+    const char* usage;
+    int has_argument;  // as of getopt_long(3): 1 required, 2 optional
+    bool used;
+    char* value;  // nothing if it was given without
+};
+
+Choice choices[kOptions] = {
+    {"environment", "NAME|FILE", "run the tasks in this environment (belay env)", 1, false, nullptr},
+    {"vet", "PROTOCOL", "check the nodes first, run no task if one fails (belay vet)", 1, false, nullptr},
+    {"record", "INTERVAL", "record the step: --record or --record=5s (belay record)", 2, false, nullptr},
+};
+
+// What plugstack.conf says after the plugin's path.
+struct Configuration {
+    char step[4096];          // the program beside us
+    char switch_file[4096];   // the plugin is off while this file of root's exists
+    char mistake[256];        // reported when one of our options is used, never before
+} configuration = {"", "/etc/belay/off", ""};
+
+struct Step {
+    char failure[512];  // kept until the tasks start
+    char* plan;
+    int link[2];  // tasks read from the first, belay-step writes to the second
+    uint32_t forked_tasks;
+} step = {"", nullptr, {-1, -1}, 0};
+
+bool is_used() {
+    for (const Choice& choice : choices)
+        if (choice.used) return true;
+    return false;
+}
+
+__attribute__((format(printf, 3, 4))) void keep(char* text, size_t size, const char* format, ...) {
+    if (text[0] != '\0') return;  // the first failure explains those after it
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+}
+#define BELAY_FAIL(...) keep(step.failure, sizeof step.failure, __VA_ARGS__)
+#define BELAY_MISTAKE(...) keep(configuration.mistake, sizeof configuration.mistake, __VA_ARGS__)
+
+int remember(int value, const char* argument, int remote) {
+    Choice& choice = choices[value];
+    if (remote == 0 && spank_context() == S_CTX_ALLOCATOR) {
+        fprintf(stderr, "belay: --%s: works with srun only\nhint: write it after srun, in the script\n",
+                choice.name);
+        return -1;
+    }
+    choice.used = true;
+    // slurmstepd calls twice for an option without its argument: with nothing, then with "".
+    if (argument == nullptr || argument[0] == '\0') return 0;
+    free(choice.value);
+    choice.value = strdup(argument);
+    return 0;
+}
+
+void set_text(char* target, size_t size, const char* what, const char* value) {
+    if (value[0] == '\0' || strlen(value) >= size)
+        BELAY_MISTAKE("%s in plugstack.conf: empty or too long", what);
+    else
+        strcpy(target, value);
+}
+
+void read_configuration(int count, char** words) {
+    if (!find_step_program(configuration.step, sizeof configuration.step))
+        BELAY_MISTAKE("belay-step is not beside the plugin; name it in plugstack.conf: step=PATH");
+    struct {
+        const char* key;
+        char* target;
+        size_t size;
+    } const keys[] = {
+        {"environment_option=", choices[kEnvironment].name, sizeof choices[0].name},
+        {"vet_option=", choices[kVet].name, sizeof choices[0].name},
+        {"record_option=", choices[kRecord].name, sizeof choices[0].name},
+        {"step=", configuration.step, sizeof configuration.step},
+        {"switch=", configuration.switch_file, sizeof configuration.switch_file},
+    };
+    for (int i = 0; i < count; ++i) {
+        bool known = false;
+        for (const auto& [key, target, size] : keys) {
+            if (strncmp(words[i], key, strlen(key)) != 0) continue;
+            known = true;
+            set_text(target, size, key, words[i] + strlen(key));
+        }
+        if (!known)
+            BELAY_MISTAKE("unknown word \"%.80s\" in plugstack.conf; there are environment_option=, vet_option=, "
+                          "record_option=, step= and switch=",
+                          words[i]);
+    }
+}
+
+// Whether root has switched the plugin off; `reason` gets the first line of the file.
+bool is_off(char* reason, size_t size) {
+    struct stat facts{};
+    reason[0] = '\0';
+    if (lstat(configuration.switch_file, &facts) != 0 || facts.st_uid != 0) return false;
+    // A FIFO or a file on a hung file system shall not hang us.
+    if (S_ISREG(facts.st_mode) && facts.st_size > 0) {
+        if (FILE* file = fopen(configuration.switch_file, "re")) {
+            if (fgets(reason, static_cast<int>(size), file) != nullptr) reason[strcspn(reason, "\n")] = '\0';
+            fclose(file);
+        }
+    }
+    return true;
+}
+
+// In srun: belay-step reads what the options name and prints the plan. Its own messages go to stderr.
+int prepare() {
+    char words[kOptions][4200];
+    char* arguments[kOptions + 3] = {const_cast<char*>("belay-step"), const_cast<char*>("prepare")};
+    size_t count = 2;
+    const char* const names[kOptions] = {"--environment", "--vet", "--record"};
+    for (int i = 0; i < kOptions; ++i) {
+        if (!choices[i].used) continue;
+        int length = choices[i].value == nullptr
+                         ? snprintf(words[i], sizeof words[i], "%s", names[i])
+                         : snprintf(words[i], sizeof words[i], "%s=%s", names[i], choices[i].value);
+        if (length >= static_cast<int>(sizeof words[i])) {
+            fprintf(stderr, "belay: --%s: longer than 4 KiB\n", choices[i].name);
+            return -1;
+        }
+        arguments[count++] = words[i];
+    }
+    char* plan = output_of(configuration.step, arguments, kLongestPlan);
+    if (plan == nullptr) return -1;
+    int failed = setenv(kPlanVariable, plan, 1);
+    free(plan);
+    return failed == 0 ? 0 : -1;
+}
+
+void take_plan(spank_t spank) {
+    step.plan = static_cast<char*>(malloc(kLongestPlan + 1));
+    if (step.plan == nullptr) return BELAY_FAIL("no memory for the plan");
+    spank_err_t error = spank_getenv(spank, kPlanVariable, step.plan, kLongestPlan + 1);
+    spank_unsetenv(spank, kPlanVariable);
+    if (error == ESPANK_NOSPACE) return BELAY_FAIL("the plan of the step is longer than %zu KiB", kLongestPlan >> 10);
+    if (error != ESPANK_SUCCESS) return BELAY_FAIL("the plan of the step did not arrive: is the plugin loaded in srun?");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, step.link) != 0)
+        BELAY_FAIL("cannot make a socket pair: %s", strerror(errno));
+}
+
+}  // namespace
+
+int on_init(spank_t spank, int count, char** words) {
+    spank_context_t context = spank_context();
+    if (context != S_CTX_LOCAL && context != S_CTX_REMOTE && context != S_CTX_ALLOCATOR) return 0;
+    read_configuration(count, words);
+    for (int i = 0; i < kOptions; ++i) {
+        spank_option option{.name = choices[i].name,
+                            .arginfo = const_cast<char*>(choices[i].argument),
+                            .usage = const_cast<char*>(choices[i].usage),
+                            .has_arg = choices[i].has_argument,
+                            .val = i,
+                            .cb = remember};
+        // Another plugin may own the name: then its jobs are its own, and ours need another name.
+        if (spank_option_register(spank, &option) != ESPANK_SUCCESS)
+            slurm_debug("belay: cannot register --%s", choices[i].name);
+    }
+    return 0;
+}
+
+int on_options(spank_t) {
+    if (spank_context() != S_CTX_LOCAL || !is_used()) return 0;
+    char reason[200];
+    if (is_off(reason, sizeof reason)) {
+        fprintf(stderr, "belay: switched off on this system%s%s\nhint: %s exists; ask the operators\n",
+                reason[0] == '\0' ? "" : ": ", reason, configuration.switch_file);
+        return -1;
+    }
+    if (configuration.mistake[0] != '\0') {
+        fprintf(stderr, "belay: %s\n", configuration.mistake);
+        return -1;
+    }
+    return prepare();
+}
+
+int on_user(spank_t spank) {
+    if (spank_context() != S_CTX_REMOTE || !is_used()) return 0;
+    char reason[200];
+    if (configuration.mistake[0] != '\0') BELAY_FAIL("%s", configuration.mistake);
+    if (is_off(reason, sizeof reason)) BELAY_FAIL("switched off on this node: %s exists", configuration.switch_file);
+    take_plan(spank);
+    return 0;  // srun would exit with 0 after a failure here: on_task tells
+}
+
+int on_task(spank_t spank) {
+    if (spank_context() != S_CTX_REMOTE || !is_used()) return 0;
+    int task = -1;
+    uint32_t tasks = 0;
+    char** environment = nullptr;
+    if (spank_get_item(spank, S_TASK_ID, &task) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_ENV, &environment) != ESPANK_SUCCESS)
+        BELAY_FAIL("Slurm does not tell which task this is");
+    if (step.failure[0] != '\0') {
+        if (task <= 0) fprintf(stderr, "belay: %s: %s\n", node_name(), step.failure);
+        _exit(1);
+    }
+    TaskContext context{.spank = spank,
+                        .program = configuration.step,
+                        .plan = step.plan,
+                        .environment = environment,
+                        .link = {step.link[0], step.link[1]},
+                        .task = task,
+                        .tasks = tasks};
+    start_task(context);
+    return 0;
+}
+
+int on_forked(spank_t spank) {
+    uint32_t tasks = 0;
+    if (step.link[1] < 0 || spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS) return 0;
+    if (++step.forked_tasks < tasks) return 0;
+    // Only belay-step may hold the other end now, so that its end is seen.
+    for (int& end : step.link) {
+        close(end);
+        end = -1;
+    }
+    return 0;
+}
+
+}  // namespace belay::spank
+
+extern "C" {
+int slurm_spank_init(spank_t spank, int count, char* words[]) {
+    return belay::spank::on_init(spank, count, words);
+}
+int slurm_spank_init_post_opt(spank_t spank, int, char*[]) { return belay::spank::on_options(spank); }
+int slurm_spank_user_init(spank_t spank, int, char*[]) { return belay::spank::on_user(spank); }
+int slurm_spank_task_init(spank_t spank, int, char*[]) { return belay::spank::on_task(spank); }
+int slurm_spank_task_post_fork(spank_t spank, int, char*[]) { return belay::spank::on_forked(spank); }
+}

@@ -1,0 +1,26 @@
+// The callbacks that Slurm calls (spank.h says when), and what they share.
+#pragma once
+
+#include <cstddef>
+
+struct spank_handle;
+
+namespace belay::spank {
+
+int on_init(spank_handle* spank, int count, char** words);
+int on_options(spank_handle* spank);
+int on_user(spank_handle* spank);
+int on_task(spank_handle* spank);
+int on_forked(spank_handle* spank);
+
+// belay-step beside this plugin, as built or as installed. False if it is not there.
+bool find_step_program(char* path, size_t size);
+
+// What the program prints, ended by NUL, at most `limit` bytes, to be freed; nothing if it failed, having said why
+// itself, or with a message here.
+char* output_of(const char* program, char** arguments, size_t limit);
+
+// Of this node, as Slurm calls it.
+const char* node_name();
+
+}  // namespace belay::spank

@@ -1,0 +1,232 @@
+#include "spank/task.h"
+
+extern "C" {
+#include <slurm/spank.h>
+}
+
+#include "spank/plugin.h"
+#include "spank/wire.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <ctime>
+#include <unistd.h>
+
+namespace belay::spank {
+
+namespace {
+
+constexpr int kMostDescriptors = 3;
+
+[[noreturn]] void refuse(const TaskContext& context, const char* what, int error = 0) {
+    // One line per node is enough.
+    if (context.task == 0)
+        fprintf(stderr, error == 0 ? "belay: %s: %s\n" : "belay: %s: %s: %s\n", node_name(), what, strerror(error));
+    _exit(1);
+}
+
+// Variables of the task and, for belay-step alone, the plan.
+char** with_plan(const TaskContext& context) {
+    size_t count = 0;
+    while (context.environment[count] != nullptr) ++count;
+    char** entries = static_cast<char**>(malloc((count + 2) * sizeof *entries));
+    size_t length = sizeof kPlanVariable + 1 + strlen(context.plan);
+    char* entry = static_cast<char*>(malloc(length));
+    if (entries == nullptr || entry == nullptr) refuse(context, "no memory");
+    snprintf(entry, length, "%s=%s", kPlanVariable, context.plan);
+    memcpy(entries, context.environment, count * sizeof *entries);
+    entries[count] = entry;
+    entries[count + 1] = nullptr;
+    return entries;
+}
+
+// belay-step is no child of the task, whose program may wait for all its children.
+void start_node(const TaskContext& context) {
+    char** environment = with_plan(context);
+    char link[16];
+    char tasks[16];
+    char stepd[16];
+    snprintf(link, sizeof link, "%d", context.link[1]);
+    snprintf(tasks, sizeof tasks, "%u", context.tasks);
+    snprintf(stepd, sizeof stepd, "%d", static_cast<int>(getppid()));
+    const char* arguments[] = {"belay-step", "node", link, tasks, stepd, nullptr};
+    pid_t child = fork();
+    if (child < 0) refuse(context, "cannot fork", errno);
+    if (child == 0) {
+        if (fork() != 0) _exit(0);
+        close(context.link[0]);
+        fcntl(context.link[1], F_SETFD, 0);
+        execve(context.program, const_cast<char**>(arguments), environment);
+        fprintf(stderr, "belay: %s: %s: %s\n", node_name(), context.program, strerror(errno));
+        _exit(1);
+    }
+    waitpid(child, nullptr, 0);
+}
+
+struct Answer {
+    int descriptors[kMostDescriptors];
+    int count;
+};
+
+int64_t now_milliseconds() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+void wait_for_answer(const TaskContext& context) {
+    // The plan begins with how long it may take; what comes after is none of our business.
+    long seconds = strtol(context.plan, nullptr, 10);
+    int64_t give_up = now_milliseconds() + int64_t{seconds} * 1000;
+    for (;;) {
+        pollfd waiting{.fd = context.link[0], .events = POLLIN, .revents = 0};
+        int64_t left = give_up - now_milliseconds();
+        int ready = poll(&waiting, 1, left > 0 ? static_cast<int>(left) : 0);
+        if (ready > 0) return;
+        if (ready == 0) refuse(context, "the step was not prepared in time");
+        if (errno != EINTR) refuse(context, "cannot wait for belay-step", errno);
+    }
+}
+
+Answer receive_answer(const TaskContext& context) {
+    wait_for_answer(context);
+    char verdict = 0;
+    iovec data{.iov_base = &verdict, .iov_len = 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    ssize_t size = recvmsg(context.link[0], &message, MSG_CMSG_CLOEXEC);
+    if (size < 0) refuse(context, "cannot hear belay-step", errno);
+    if (size == 0) refuse(context, "belay-step ended without an answer");
+    Answer answer{{-1, -1, -1}, 0};
+    for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+        answer.count = static_cast<int>((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(answer.descriptors, CMSG_DATA(part), static_cast<size_t>(answer.count) * sizeof(int));
+    }
+    if (verdict != kGo) _exit(1);  // it has said why
+    if (answer.count < 1) refuse(context, "belay-step gave no instructions");
+    return answer;
+}
+
+char* read_instructions(const TaskContext& context, int file, size_t& length) {
+    char* text = static_cast<char*>(malloc(kLongestInstructions + 1));
+    if (text == nullptr) refuse(context, "no memory");
+    length = 0;
+    for (;;) {
+        ssize_t size = pread(file, text + length, kLongestInstructions - length, static_cast<off_t>(length));
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0) refuse(context, "cannot read the instructions", errno);
+        if (size == 0) break;
+        length += static_cast<size_t>(size);
+    }
+    text[length] = '\0';
+    return text;
+}
+
+void set_variable(const TaskContext& context, char* entry) {
+    char* equals = strchr(entry, '=');
+    if (equals == nullptr) refuse(context, "a variable without a value");
+    *equals = '\0';
+    if (spank_setenv(context.spank, entry, equals + 1, 1) != ESPANK_SUCCESS) refuse(context, "cannot set a variable");
+}
+
+void join(const TaskContext& context, const Answer& answer, const char* workdir) {
+    if (answer.count < kMostDescriptors) refuse(context, "belay-step gave no container");
+    if (setns(answer.descriptors[1], CLONE_NEWUSER) != 0)
+        refuse(context, "cannot join the container's user namespace", errno);
+    if (setns(answer.descriptors[2], CLONE_NEWNS) != 0) refuse(context, "cannot join the container's mounts", errno);
+    if (chdir(workdir) != 0) {
+        if (context.task == 0)
+            fprintf(stderr,
+                    "belay: %s: workdir %s: %s\nhint: name a directory of the container, or mount one there\n",
+                    node_name(), workdir, strerror(errno));
+        _exit(1);
+    }
+}
+
+// From here on the process that Slurm knows is the supervisor, and the task its child: what happens to recording does
+// not reach the task, but its output passes through. Returns in the child, which `report` connects to the supervisor.
+int supervise(const TaskContext& context) {
+    int out[2];
+    int err[2];
+    int control[2];
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0)
+        refuse(context, "cannot make a pipe", errno);
+    pid_t task = fork();
+    if (task < 0) refuse(context, "cannot fork", errno);
+    if (task > 0) {
+        char numbers[4][16];
+        const int values[4] = {static_cast<int>(task), out[0], err[0], control[0]};
+        for (int i = 0; i < 4; ++i) snprintf(numbers[i], sizeof numbers[i], "%d", values[i]);
+        for (int i = 1; i < 4; ++i) fcntl(values[i], F_SETFD, 0);
+        const char* arguments[] = {"belay-step", "supervise",  numbers[0], numbers[1],
+                                   numbers[2],   numbers[3],   nullptr};
+        execve(context.program, const_cast<char**>(arguments), with_plan(context));
+        kill(task, SIGKILL);
+        refuse(context, "cannot start the supervisor", errno);
+    }
+    dup2(out[1], STDOUT_FILENO);
+    dup2(err[1], STDERR_FILENO);
+    char ready = 0;
+    while (read(control[1], &ready, 1) < 0 && errno == EINTR) {
+    }
+    if (ready == 0) _exit(1);  // the supervisor has said why
+    return control[1];
+}
+
+// What the task itself sees as its system: the supervisor notes it.
+void report_system(int control) {
+    int file = open("/etc/os-release", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char text[4096];
+    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text);
+    if (file >= 0) close(file);
+    if (size > 0 && send(control, text, static_cast<size_t>(size), MSG_NOSIGNAL) < 0) {
+        // Without a supervisor that listens there is nothing to note it in.
+    }
+    close(control);
+}
+
+}  // namespace
+
+void start_task(const TaskContext& context) {
+    if (context.task == 0) start_node(context);
+    close(context.link[1]);
+    Answer answer = receive_answer(context);
+    size_t length = 0;
+    char* instructions = read_instructions(context, answer.descriptors[0], length);
+    const char* workdir = nullptr;
+    bool recorded = false;
+    for (char* text = instructions; text < instructions + length; text += strlen(text) + 1) {
+        switch (text[0]) {
+        case kSetVariable: set_variable(context, text + 1); break;
+        case kUnsetVariable: spank_unsetenv(context.spank, text + 1); break;
+        case kJoinContainer: workdir = text + 1; break;
+        case kSupervise: recorded = true; break;
+        default: refuse(context, "an instruction that the plugin does not know: is belay-step of another version?");
+        }
+    }
+    int control = recorded ? supervise(context) : -1;
+    if (workdir != nullptr) join(context, answer, workdir);
+    // Tasks of a container that nobody holds any more shall not linger. After setns(2), which may clear it.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (control >= 0) report_system(control);
+    free(instructions);
+    for (int i = 0; i < answer.count; ++i) close(answer.descriptors[i]);
+    close(context.link[0]);
+}
+
+}  // namespace belay::spank

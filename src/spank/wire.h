@@ -1,0 +1,39 @@
+// What the plugin and the program beside it (belay-step) say to each other. The plugin is loaded into srun and, as root,
+// into slurmstepd; so it is small, links nothing but libc, and reads no user text: the program does that, as the user.
+//
+//   srun          plugin ── exec ──> belay-step prepare     prints the plan, which travels in kPlanVariable
+//   each node     first task's plugin ── exec ──> belay-step node    vets, makes the container, answers every task
+//   each task     plugin ── fork, exec ──> belay-step supervise      where the step is recorded
+#pragma once
+
+#include <cstddef>
+
+namespace belay::spank {
+
+// In the step's environment between srun and slurmstepd; tasks never see it. The prefix lets it through
+// `srun --export=NONE`.
+inline constexpr char kPlanVariable[] = "SPANK_BELAY_PLAN";
+
+// Linux takes strings of at most 128 KiB in an environment (execve(2), MAX_ARG_STRLEN with pages of 4 KiB).
+inline constexpr size_t kLongestPlan = size_t{120} << 10;
+
+// A plan is "SECONDS TEXT": how long tasks wait for belay-step at most, then what only belay-step reads.
+inline constexpr size_t kLongestSeconds = 6;
+
+// belay-step answers each task with one packet: one of these bytes and, with kGo, the descriptors of an
+// instruction file and, if the file says "c", of the container's user and mount namespaces, in this order.
+enum Verdict : char {
+    kGo = 'g',
+    kRefuse = 'r',  // it has said why
+};
+
+// An instruction file holds strings, each ended by NUL; the first byte says which.
+enum Instruction : char {
+    kSetVariable = 's',    // NAME=VALUE
+    kUnsetVariable = 'u',  // NAME
+    kJoinContainer = 'c',  // WORKDIR
+    kSupervise = 'r',      // the step is recorded
+};
+inline constexpr size_t kLongestInstructions = size_t{4} << 20;
+
+}  // namespace belay::spank
