@@ -9,8 +9,8 @@ namespace belay::transfer {
 
 using Digest = std::array<uint8_t, 32>;
 
-Digest sha256(std::string_view bytes);
-Digest hmac_sha256(std::string_view key, std::string_view bytes);
+Digest sha256(std::string_view text);
+Digest hmac_sha256(std::string_view key, std::string_view text);
 
 // Takes the same time wherever they differ.
 bool same_digest(const Digest& a, std::string_view b);
