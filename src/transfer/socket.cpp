@@ -166,29 +166,38 @@ Result<> Channel::send(const Message& message, Deadline deadline) {
     return {};
 }
 
-Result<Message> Channel::receive(Deadline deadline) {
+Result<std::optional<Message>> Channel::try_receive() {
+    if (left_) return std::exchange(left_, std::nullopt);
     std::array<char, 16 * 1024> buffer;
     for (;;) {
         BELAY_TRY(message, parser_.next());
-        if (message) return std::move(*message);
+        if (message) return message;
         ssize_t n = recv(socket_.get(), buffer.data(), buffer.size(), 0);
-        if (n > 0) {
+        if (n > 0)
             parser_.feed({buffer.data(), static_cast<size_t>(n)});
-        } else if (n == 0) {
+        else if (n == 0)
             return system_error("the connection was closed");
-        } else if (errno == EAGAIN) {
-            BELAY_TRY(readable, wait_readable(socket_.get(), deadline));
-            if (!readable) return system_error("timed out");
-        } else if (errno != EINTR) {
+        else if (errno == EAGAIN)
+            return std::optional<Message>();
+        else if (errno != EINTR)
             return errno_error(errno, "the connection ended");
-        }
+    }
+}
+
+Result<Message> Channel::receive(Deadline deadline) {
+    for (;;) {
+        BELAY_TRY(message, try_receive());
+        if (message) return std::move(*message);
+        BELAY_TRY(readable, wait_readable(socket_.get(), deadline));
+        if (!readable) return system_error("timed out");
     }
 }
 
 Result<std::string> Channel::receive(uint8_t type, Deadline deadline) {
     BELAY_TRY(message, receive(deadline));
-    if (message.type != type) return system_error("message {} came instead of {}", message.type, type);
-    return std::move(message.body);
+    if (message.type == type) return std::move(message.body);
+    left_ = std::move(message);
+    return system_error("message {} came instead of {}", left_->type, type);
 }
 
 }  // namespace belay::transfer

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -48,8 +49,10 @@ class Channel {
     // Errors: kSystem "timed out" at the deadline, or as the connection ended.
     core::Result<> send(const Message& message, Deadline deadline);
     core::Result<Message> receive(Deadline deadline);
-    // As receive, where only this type will do.
+    // As receive, where only this type will do; another one is left for the next call.
     core::Result<std::string> receive(uint8_t type, Deadline deadline);
+    // The next message if it has arrived whole, without waiting.
+    core::Result<std::optional<Message>> try_receive();
 
     void set_limit(size_t max_body) { parser_.set_limit(max_body); }
     int socket() const { return socket_.get(); }
@@ -58,6 +61,7 @@ class Channel {
   private:
     core::Descriptor socket_;
     MessageParser parser_;
+    std::optional<Message> left_;
 };
 
 }  // namespace belay::transfer

@@ -22,6 +22,7 @@ namespace belay::vet {
 namespace {
 
 constexpr size_t kMaxMessages = 1'000'000;
+constexpr double kLogGap = 10;      // seconds without a message that mean nothing
 constexpr size_t kShownText = 160;  // bytes of a message in a reason
 // NVML's recovery actions as XID 154 prints them (health reference, 11); 0 asks for nothing.
 constexpr std::string_view kRecovery = "GPU recovery action changed from 0x";
@@ -32,10 +33,7 @@ double seconds_since_boot() {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-struct Log {
-    std::vector<KernelMessage> messages;
-    bool overwritten = false;  // the oldest messages were gone before they were read
-};
+using Log = std::vector<KernelMessage>;
 
 // Records of /dev/kmsg (one per read) or lines of a file with the same records.
 core::Result<Log> read_log(const std::filesystem::path& path) {
@@ -45,18 +43,18 @@ core::Result<Log> read_log(const std::filesystem::path& path) {
     if (fstat(fd.get(), &facts) == 0 && S_ISREG(facts.st_mode)) {
         BELAY_TRY(text, core::read_file(path, size_t{64} << 20));
         for (std::string_view line : core::split(text, '\n'))
-            if (auto message = parse_kernel_message(line)) log.messages.push_back(std::move(*message));
+            if (auto message = parse_kernel_message(line)) log.push_back(std::move(*message));
         return log;
     }
     std::array<char, 16 * 1024> record;  // a longer one is refused by the kernel (EINVAL)
-    while (log.messages.size() < kMaxMessages) {
+    while (log.size() < kMaxMessages) {
         ssize_t n = read(fd.get(), record.data(), record.size());
         if (n == 0 || (n < 0 && errno == EAGAIN)) return log;
-        if (n < 0 && errno == EPIPE) log.overwritten = true;
+        // EPIPE: the next messages were overwritten before they were read.
         if (n < 0 && (errno == EPIPE || errno == EINTR)) continue;
         if (n < 0) return core::errno_error(errno, fmt::format("cannot read {}", path.string()));
         if (auto message = parse_kernel_message({record.data(), static_cast<size_t>(n)}))
-            log.messages.push_back(std::move(*message));
+            log.push_back(std::move(*message));
     }
     return log;
 }
@@ -76,11 +74,15 @@ Outcome with_messages(const Check& check, const NodeView& node,
         return error_outcome(log.error().message() +
                              (denied ? " (kernel.dmesg_restrict keeps it from ordinary users)" : ""));
     }
-    if (auto window = check.get<core::Duration>("window")) {
-        double oldest = seconds_since_boot() - core::to_seconds(*window);
-        std::erase_if(log->messages, [&](const KernelMessage& message) { return message.seconds < oldest; });
-    }
-    return judge(log->messages, check.get<TextList>(list).value_or(TextList{}));
+    if (log->empty()) return error_outcome(source + " holds no kernel messages");
+    double oldest = 0, first = log->front().seconds;
+    if (auto window = check.get<core::Duration>("window"))
+        oldest = seconds_since_boot() - core::to_seconds(*window);
+    std::erase_if(*log, [&](const KernelMessage& message) { return message.seconds < oldest; });
+    Outcome out = judge(*log, check.get<TextList>(list).value_or(TextList{}));
+    if (first > oldest + kLogGap)
+        out.reason += fmt::format("; the log reaches back to {:.0f} s after the start only", first);
+    return out;
 }
 
 int code_of(std::string_view text) {
@@ -205,7 +207,12 @@ Outcome measure_kmsg(const Check& check, const NodeView& node) {
 }
 
 Outcome measure_xid(const Check& check, const NodeView& node) {
-    return with_messages(check, node, judge_xids, "classes");
+    Outcome out = with_messages(check, node, judge_xids, "classes");
+    std::error_code error;
+    if (out.status == Status::kPass &&
+        !std::filesystem::exists(node.path("/proc/driver/nvidia/version"), error))
+        return unsupported_outcome("NVIDIA's driver, which reports XIDs, is not loaded on this node");
+    return out;
 }
 
 }  // namespace belay::vet

@@ -209,8 +209,13 @@ TEST(vet, readers_read_the_node) {
     EXPECT_EQ(only_result("type: cpu.governor", view).device, "cpu1");
     EXPECT_EQ(only_result("type: gpu.xid, source: /log", view).status, Status::kFail);
     EXPECT_EQ(only_result("type: gpu.xid, source: /none", view).status, Status::kError);
+    EXPECT_EQ(only_result("type: gpu.xid, source: /log, window: 1ns", view).status, Status::kUnsupported)
+        << "without a driver nobody would have reported one";
+    put("proc/driver/nvidia/version", "NVRM version: x\n");
     EXPECT_EQ(only_result("type: gpu.xid, source: /log, window: 1ns", view).status, Status::kPass)
         << "older than the window";
+    put("empty", "");
+    EXPECT_EQ(only_result("type: host.kmsg, source: /empty, patterns: [a]", view).status, Status::kError);
     EXPECT_EQ(only_result("type: fs.usage, path: /none", view).status, Status::kError);
     NodeView empty{root.path() / "none"};
     EXPECT_EQ(only_result("type: mem.free, min: 1B", empty).status, Status::kError);

@@ -86,7 +86,9 @@ core::Result<Verdicts> run_in_step(const Protocol& protocol, const StepContext& 
         NodeRunOptions options{.deadline = transfer::deadline_in(context.timeout),
                                .stop_at_first_refusal = context.need.has_value(),
                                .view = context.view};
-        return run_alone(protocol, context.nodes[0], context.need, options);
+        Verdicts verdicts = run_alone(protocol, context.nodes[0], context.need, options);
+        if (context.announce) context.announce(verdicts);
+        return verdicts;
     }
     return context.rank == 0 ? run_root(protocol, context) : run_member(protocol, context);
 }

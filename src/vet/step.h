@@ -26,6 +26,8 @@ struct StepContext {
     core::Duration timeout = std::chrono::minutes(2);  // until all nodes must have reported
     NodeView view = {};
     std::function<void(size_t reported)> progress = {};  // called on the root
+    // Called on the root before the others are told: what they do then may end this process.
+    std::function<void(const Verdicts& verdicts)> announce = {};
 };
 
 // To be called once on each node of the step, by one task. Ends by itself, at the latest after

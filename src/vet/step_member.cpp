@@ -1,8 +1,11 @@
 // What every node of a step but the first does.
 #include "transfer/bandwidth.h"
+#include "vet/child_task.h"
 #include "vet/step_parts.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <poll.h>
 
 namespace belay::vet {
 
@@ -28,12 +31,31 @@ void add_clock(transfer::Channel& root, transfer::Deadline deadline, Report& rep
         report.clock_error = offset.error().message();
 }
 
+// Waits until the own checks have ended; a verdict, where one comes before.
+Result<std::optional<Verdicts>> await_checks(ChildTask& checks, transfer::Channel& root,
+                                             transfer::Deadline deadline) {
+    while (!checks.poll_result()) {
+        BELAY_TRY(message, root.try_receive());
+        if (message && message->type == kVerdict) {
+            BELAY_TRY(verdicts, decode_verdict(message->body));
+            return std::optional(std::move(verdicts));
+        }
+        if (message) return core::system_error("message {} means nothing here", message->type);
+        pollfd entries[] = {{checks.descriptor(), POLLIN, 0}, {root.socket(), POLLIN, 0}};
+        int ready = poll(entries, std::size(entries), transfer::milliseconds_until(deadline));
+        if (ready < 0 && errno != EINTR) return core::errno_error(errno, "cannot wait for the checks");
+        if (ready == 0) return core::system_error("its checks did not end in time");
+    }
+    return std::optional<Verdicts>();
+}
+
 // Orders until the verdict comes.
 Result<Verdicts> follow(transfer::Channel& root, int data_listener, const StepContext& context,
                         transfer::Deadline deadline) {
     for (;;) {
         BELAY_TRY(message, root.receive(deadline));
         if (message.type == kVerdict) return decode_verdict(message.body);
+        if (message.type == transfer::kClockAnswer) continue;  // too late to be of use
         if (message.type != kPairOrder)
             return core::system_error("message {} means nothing here", message.type);
         BELAY_TRY(order, decode_pair_order(message.body));
@@ -42,15 +64,22 @@ Result<Verdicts> follow(transfer::Channel& root, int data_listener, const StepCo
     }
 }
 
-Result<Verdicts> take_part(const Protocol& protocol, const StepContext& context, Report report,
-                           const transfer::Listener& listener, transfer::Deadline reporting) {
-    transfer::Deadline deadline = transfer::deadline_in(longest_vetting_time(protocol, context.timeout));
+Result<Verdicts> take_part(const Protocol& protocol, const StepContext& context) {
+    transfer::Deadline reporting = transfer::deadline_in(context.timeout);
+    transfer::Deadline last = transfer::deadline_in(longest_vetting_time(protocol, context.timeout));
+    BELAY_TRY(listener, transfer::listen_on(kAnyPort));
+    // The checks run beside, so that this node hears at once when vetting stops early.
+    BELAY_TRY(checks, start_own_checks(protocol, context, reporting));
     auto ports = transfer::rendezvous_ports(context.name);
     BELAY_TRY(root, transfer::join(context.root_address, ports, context.secret, context.rank, reporting));
+    BELAY_TRY(early, await_checks(checks, root, reporting + kReportTime));
+    if (early) return std::move(*early);
+    BELAY_TRY(text, core::with_context(checks.result(), "its own checks"));
+    BELAY_TRY(report, decode_report(text, protocol.checks.size()));
     if (wants_clock(protocol)) add_clock(root, reporting, report);
     report.data_port = listener.port;
-    BELAY_CHECK(root.send({kReport, encode(report)}, reporting));
-    return follow(root, listener.socket.get(), context, deadline);
+    BELAY_CHECK(root.send({kReport, encode(report)}, last));
+    return follow(root, listener.socket.get(), context, last);
 }
 
 }  // namespace
@@ -72,14 +101,19 @@ PairAnswer answer_pair_order(const PairOrder& order, int data_listener, const st
     return answer;
 }
 
+Result<ChildTask> start_own_checks(const Protocol& protocol, const StepContext& context,
+                                   transfer::Deadline deadline) {
+    return ChildTask::start([&protocol, &context, deadline] {
+        Report report{.digest = protocol.digest};
+        report.results = run_node_checks(
+            protocol,
+            {.deadline = deadline, .stop_at_first_refusal = context.need.has_value(), .view = context.view});
+        return encode(report);
+    });
+}
+
 Result<Verdicts> run_member(const Protocol& protocol, const StepContext& context) {
-    transfer::Deadline reporting = transfer::deadline_in(context.timeout);
-    BELAY_TRY(listener, transfer::listen_on(kAnyPort));
-    Report report{.digest = protocol.digest};
-    report.results = run_node_checks(
-        protocol,
-        {.deadline = reporting, .stop_at_first_refusal = context.need.has_value(), .view = context.view});
-    auto verdicts = take_part(protocol, context, std::move(report), listener, reporting);
+    auto verdicts = take_part(protocol, context);
     if (!verdicts)
         return std::unexpected(
             std::move(verdicts.error())

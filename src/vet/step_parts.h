@@ -1,6 +1,7 @@
 // The parts of run_in_step().
 #pragma once
 
+#include "vet/child_task.h"
 #include "vet/step.h"
 #include "vet/step_wire.h"
 
@@ -12,6 +13,14 @@ namespace belay::vet {
 
 core::Result<Verdicts> run_root(const Protocol& protocol, const StepContext& context);
 core::Result<Verdicts> run_member(const Protocol& protocol, const StepContext& context);
+
+// This node's own checks in a process of their own; its result is an encoded report. Whoever kills it kills
+// the check that runs.
+core::Result<ChildTask> start_own_checks(const Protocol& protocol, const StepContext& context,
+                                         transfer::Deadline deadline);
+
+// What was running at the deadline is still reported: nodes have this much longer to do so.
+inline constexpr core::Duration kReportTime = std::chrono::seconds(1);
 
 // This node's side of a test of a pair.
 PairAnswer answer_pair_order(const PairOrder& order, int data_listener, const std::string& secret);

@@ -4,6 +4,7 @@
 #include "vet/step_parts.h"
 
 #include <algorithm>
+#include <set>
 #include <unistd.h>
 
 namespace belay::vet {
@@ -14,7 +15,9 @@ using core::Result;
 using transfer::Deadline;
 
 constexpr uint16_t kAnyPort[] = {0};
-constexpr core::Duration kTellTime = std::chrono::seconds(5);
+constexpr std::string_view kStopped = "vetting stopped early: too few nodes could still pass";
+constexpr core::Duration kLateTime = std::chrono::seconds(1);
+constexpr core::Duration kTellTime = std::chrono::seconds(2);
 
 class StepRoot {
   public:
@@ -32,23 +35,36 @@ class StepRoot {
         if (!stopped_) BELAY_CHECK(run_step_checks());
         Verdicts verdicts = judge(protocol_.name, node_verdicts(), context_.need);
         verdicts.stopped_early = stopped_;
-        for (uint32_t rank = 1; rank < reports_.size(); ++rank)
-            root_.send(rank, {kVerdict, encode_verdict_for(verdicts, rank)});
-        BELAY_CHECK(root_.flush(transfer::deadline_in(kTellTime)));
+        if (context_.announce) context_.announce(verdicts);
+        BELAY_CHECK(tell(verdicts));
         return verdicts;
     }
 
   private:
+    // All who are connected; after an early stop also those who come a little later.
+    Result<> tell(const Verdicts& verdicts) {
+        std::set<uint32_t> told;
+        auto all_told = [&] {
+            for (uint32_t rank = 1; rank < reports_.size(); ++rank)
+                if (!told.contains(rank) && root_.send(rank, {kVerdict, encode_verdict_for(verdicts, rank)}))
+                    told.insert(rank);
+            return !stopped_ || told.size() + 1 == reports_.size();
+        };
+        auto ignore = [](uint32_t, const transfer::Message&) {};
+        BELAY_CHECK(root_.serve(transfer::deadline_in(kLateTime), all_told, ignore));
+        // They hang up when they have it. To end before would lose it where a report is still on its way
+        // here.
+        auto all_gone = [&] {
+            return std::none_of(told.begin(), told.end(),
+                                [&](uint32_t rank) { return root_.connected(rank); });
+        };
+        BELAY_CHECK(root_.serve(transfer::deadline_in(kTellTime), all_gone, ignore));
+        return {};
+    }
+
     Result<> gather(Deadline reporting) {
         // The own checks run beside, so that the others are served meanwhile.
-        BELAY_TRY(own, ChildTask::start([&] {
-                      Report report{.digest = protocol_.digest};
-                      report.results =
-                          run_node_checks(protocol_, {.deadline = reporting,
-                                                      .stop_at_first_refusal = context_.need.has_value(),
-                                                      .view = context_.view});
-                      return encode(report);
-                  }));
+        BELAY_TRY(own, start_own_checks(protocol_, context_, reporting));
         auto done = [&] {
             if (!reports_[0] && own.poll_result()) take(0, own.result());
             return is_hopeless() || std::all_of(reports_.begin(), reports_.end(),
@@ -57,8 +73,7 @@ class StepRoot {
         auto handler = [&](uint32_t rank, const transfer::Message& message) {
             if (message.type == kReport && !reports_[rank]) take(rank, message.body);
         };
-        // A little more than the nodes have themselves: what they could not finish they still report.
-        BELAY_TRY(complete, root_.serve(reporting + kReportTime, done, handler, own.descriptor()));
+        BELAY_TRY(complete, root_.serve(reporting + 2 * kReportTime, done, handler, own.descriptor()));
         stopped_ = complete && is_hopeless();
         return {};
     }
@@ -72,11 +87,22 @@ class StepRoot {
             if (report->digest != protocol_.digest || report->results.size() != protocol_.checks.size())
                 problems_[rank] = fmt::format("{} was read with other contents there", protocol_.file);
             reports_[rank] = std::move(*report);
+            use_own_words(*reports_[rank]);
         }
         if (rank == 0) reports_[0]->clock = transfer::ClockOffset{};
         if (context_.progress)
             context_.progress(static_cast<size_t>(std::count_if(
                 reports_.begin(), reports_.end(), [](const auto& each) { return each.has_value(); })));
+    }
+
+    // What a check is called and how much it counts is not for the reporting node to say.
+    void use_own_words(Report& report) const {
+        for (size_t i = 0; i < std::min(report.results.size(), protocol_.checks.size()); ++i) {
+            if (!report.results[i]) continue;
+            report.results[i]->name = protocol_.checks[i].name;
+            report.results[i]->type = protocol_.checks[i].written_type;
+            report.results[i]->severity = protocol_.checks[i].severity;
+        }
     }
 
     // Whether a node that has reported may still pass.
@@ -194,16 +220,21 @@ class StepRoot {
     std::optional<CheckResult> final_result(uint32_t rank, size_t index) const {
         const Check& check = protocol_.checks[index];
         if (!reports_[rank]) {
-            std::string why = stopped_ ? "vetting ended before it reported: too few nodes could still pass"
+            std::string why = stopped_ ? std::string(kStopped)
                                        : fmt::format("no report within {}", core::to_text(context_.timeout));
             return result_of(check, {.status = Status::kMissing, .reason = std::move(why)});
         }
         if (auto problem = problems_.find(rank); problem != problems_.end())
             return result_of(check, error_outcome(problem->second));
-        return reports_[rank]->results[index];
+        const auto& result = reports_[rank]->results[index];
+        // After a refusal the rest is not expected; what else was left out must not pass as measured.
+        if (!result && may_pass(rank))
+            return result_of(check,
+                             {.status = Status::kMissing,
+                              .reason = stopped_ ? std::string(kStopped) : "the node did not report it"});
+        return result;
     }
 
-    static constexpr core::Duration kReportTime = std::chrono::seconds(1);
     const Protocol& protocol_;
     const StepContext& context_;
     transfer::Root root_;

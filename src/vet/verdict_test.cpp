@@ -1,6 +1,7 @@
 #include "vet/verdict.h"
 
 #include "vet/verdict_json.h"
+#include "vet/verdict_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,6 +47,27 @@ TEST(vet, early_stop_needs_certainty) {
     EXPECT_FALSE(can_still_pass(1, 0, 2));
     Verdicts verdicts{.stopped_early = true};
     EXPECT_EQ(verdicts.exit_status(), 4);
+}
+
+TEST(vet, refusals_name_node_check_and_value) {
+    auto low = [](std::string node) {
+        CheckResult memory{.name = "memory",
+                           .type = "mem.free",
+                           .status = Status::kFail,
+                           .reason = "3 GiB available, 64 GiB wanted"};
+        return NodeVerdict{.node = std::move(node), .checks = {memory, check(Status::kPass)}};
+    };
+    NodeVerdict warned{.node = "n4", .checks = {check(Status::kFail, Severity::kWarning)}};
+    NodeVerdict other{.node = "n5", .checks = {check(Status::kMissing)}};
+    other.checks[0].reason = "no report\x1b[2J";
+    Verdicts verdicts = judge("p", {low("n2"), low("n3"), warned, other, {.node = "n6"}}, {});
+    EXPECT_EQ(summary(verdicts), "p: fail: 1 of 5 nodes are fit; not fit: n[2-3,5-6]");
+    EXPECT_THAT(refusals(verdicts),
+                ElementsAre("n[2-3]: memory (mem.free): fail: 3 GiB available, 64 GiB wanted",
+                            "n5: c (mem.free): missing: no report?[2J", "n6: no check was expected of it"));
+    EXPECT_THAT(refusals(verdicts, 1), ElementsAre(testing::HasSubstr("n[2-3]"), "and 2 more causes"));
+    EXPECT_EQ(value_text({.value = 2048, .unit = "bytes"}), "2.00 KiB");
+    EXPECT_EQ(value_text({}), "-");
 }
 
 TEST(vet, verdicts_as_the_contract_says) {
