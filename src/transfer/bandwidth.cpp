@@ -1,0 +1,157 @@
+#include "transfer/bandwidth.h"
+
+#include "transfer/handshake.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <poll.h>
+#include <sys/socket.h>
+#include <thread>
+#include <vector>
+
+namespace belay::transfer {
+
+namespace {
+
+using core::Result;
+using core::system_error;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kBlock = 256 * 1024;
+constexpr int kMaxStreams = 16;
+constexpr core::Duration kSlack = std::chrono::seconds(5);  // for connecting, on a machine that is busy
+
+Result<> check(const PairOptions& options) {
+    if (options.streams >= 1 && options.streams <= kMaxStreams) return {};
+    return core::bad_input("{} streams: 1 to {} are possible", options.streams, kMaxStreams);
+}
+
+std::vector<pollfd> poll_set(const std::vector<Channel>& streams, short events) {
+    std::vector<pollfd> entries;
+    for (const Channel& stream : streams) entries.push_back({stream.socket(), events, 0});
+    return entries;
+}
+
+// Counts what arrives from a quarter of the duration after the first byte on, then hangs up, which ends the
+// sender.
+Result<double> receive_bytes(std::vector<Channel> streams, const PairOptions& options) {
+    std::vector<char> block(kBlock);
+    auto entries = poll_set(streams, POLLIN);
+    Clock::time_point first{}, last{};
+    uint64_t counted = 0;
+    bool started = false;
+    auto warm_up = std::chrono::duration_cast<Clock::duration>(options.duration / 4);
+    auto total = std::chrono::duration_cast<Clock::duration>(options.duration) + warm_up;
+    while (Clock::now() < options.deadline && (!started || Clock::now() < first + total)) {
+        Deadline until = started ? std::min(options.deadline, first + total) : options.deadline;
+        if (poll(entries.data(), entries.size(), milliseconds_until(until)) <= 0) continue;
+        bool any = false;
+        for (pollfd& entry : entries) {
+            if (entry.revents == 0) continue;
+            ssize_t n = recv(entry.fd, block.data(), block.size(), 0);
+            if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+            if (n <= 0) {
+                entry.fd = -1;
+                continue;
+            }
+            any = true;
+            last = Clock::now();
+            if (!started) first = last;
+            started = true;
+            if (last - first >= warm_up) counted += static_cast<uint64_t>(n);
+        }
+        if (!any &&
+            std::all_of(entries.begin(), entries.end(), [](const pollfd& entry) { return entry.fd < 0; }))
+            break;
+    }
+    if (!started) return system_error("no byte arrived");
+    std::chrono::duration<double> seconds = std::min(Clock::now(), first + total) - first - warm_up;
+    if (seconds.count() <= 0) return system_error("the connection ended too early to be measured");
+    return static_cast<double>(counted) / seconds.count();
+}
+
+// Sends until the other side hangs up.
+void send_bytes(std::vector<Channel> streams, const PairOptions& options) {
+    std::vector<char> block(kBlock, 'b');
+    auto entries = poll_set(streams, POLLOUT);
+    Deadline until = std::min(options.deadline, deadline_in(2 * options.duration + kSlack));
+    size_t open = entries.size();
+    while (open > 0 && Clock::now() < until) {
+        if (poll(entries.data(), entries.size(), milliseconds_until(until)) <= 0) continue;
+        for (pollfd& entry : entries) {
+            if (entry.fd < 0 || entry.revents == 0) continue;
+            ssize_t n = send(entry.fd, block.data(), block.size(), MSG_NOSIGNAL);
+            if (n >= 0 || errno == EAGAIN || errno == EINTR) continue;
+            entry.fd = -1;
+            --open;
+        }
+    }
+}
+
+std::string direction_name(const PairOptions& options, int direction) {
+    return fmt::format("pair {} direction {}", options.name, direction);
+}
+
+Result<std::vector<Channel>> accept_streams(int listener, const PairOptions& options, int direction) {
+    std::vector<Channel> streams;
+    while (streams.size() < static_cast<size_t>(options.streams)) {
+        BELAY_TRY(peer, accept_introduced(listener, options.secret, direction_name(options, direction),
+                                          options.deadline));
+        streams.push_back(std::move(peer.channel));
+    }
+    return streams;
+}
+
+Result<Channel> open_stream(const std::string& address, uint16_t port, const PairOptions& options,
+                            int direction, int index) {
+    for (;;) {
+        // The listener may still be busy with the round before: what it does not answer is tried again.
+        Deadline until = std::min(options.deadline, deadline_in(std::chrono::seconds(2)));
+        Result<Channel> opened = system_error("not tried");
+        if (auto socket = connect_to(address, port, until)) {
+            Channel channel(std::move(*socket));
+            auto known = introduce(channel, options.secret, direction_name(options, direction),
+                                   static_cast<uint32_t>(index), until);
+            opened = known ? Result<Channel>(std::move(channel)) : std::unexpected(std::move(known.error()));
+        } else {
+            opened = std::unexpected(std::move(socket.error()));
+        }
+        if (opened || Clock::now() >= options.deadline) return opened;
+        std::this_thread::sleep_until(std::min(options.deadline, deadline_in(std::chrono::milliseconds(50))));
+    }
+}
+
+Result<std::vector<Channel>> open_streams(const std::string& address, uint16_t port,
+                                          const PairOptions& options, int direction) {
+    std::vector<Channel> streams;
+    for (int i = 0; i < options.streams; ++i) {
+        BELAY_TRY(stream, open_stream(address, port, options, direction, i));
+        streams.push_back(std::move(stream));
+    }
+    return streams;
+}
+
+}  // namespace
+
+Result<double> measure_as_listener(int listener, const PairOptions& options) {
+    BELAY_CHECK(check(options));
+    BELAY_TRY(incoming, accept_streams(listener, options, 1));
+    auto received = receive_bytes(std::move(incoming), options);
+    BELAY_TRY(outgoing, accept_streams(listener, options, 2));
+    send_bytes(std::move(outgoing), options);
+    return received;
+}
+
+Result<double> measure_as_connector(const std::string& address, uint16_t port, const PairOptions& options) {
+    BELAY_CHECK(check(options));
+    BELAY_TRY(outgoing, open_streams(address, port, options, 1));
+    send_bytes(std::move(outgoing), options);
+    BELAY_TRY(incoming, open_streams(address, port, options, 2));
+    return receive_bytes(std::move(incoming), options);
+}
+
+core::Duration longest_pair_time(core::Duration duration) {
+    return 4 * duration + 2 * kSlack;
+}
+
+}  // namespace belay::transfer

@@ -1,0 +1,107 @@
+#include "transfer/handshake.h"
+
+#include "transfer/sha256.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+namespace belay::transfer {
+
+namespace {
+
+using core::Result;
+using core::system_error;
+
+constexpr core::Duration kStrangerTime = std::chrono::seconds(2);
+
+Digest digest_of(std::string_view secret, std::string_view role, std::string_view purpose,
+                 std::string_view server_nonce, std::string_view client_nonce, uint32_t rank) {
+    // Lengths in front, so that no two different lists give the same bytes.
+    std::string text;
+    for (std::string_view part : {role, purpose, server_nonce, client_nonce}) {
+        put_u32(text, static_cast<uint32_t>(part.size()));
+        text += part;
+    }
+    put_u32(text, rank);
+    return hmac_sha256(secret, text);
+}
+
+}  // namespace
+
+Result<std::string> make_nonce() {
+    std::string nonce(kNonceBytes, '\0');
+    if (getrandom(nonce.data(), nonce.size(), 0) != static_cast<ssize_t>(nonce.size()))
+        return core::errno_error(errno, "no random numbers");
+    return nonce;
+}
+
+std::string encode_proof(std::string_view secret, std::string_view purpose, std::string_view server_nonce,
+                         std::string_view client_nonce, uint32_t rank) {
+    std::string body;
+    put_u32(body, rank);
+    body += client_nonce;
+    return body.append(bytes_of(digest_of(secret, "member", purpose, server_nonce, client_nonce, rank)));
+}
+
+Result<Proof> check_proof(std::string_view body, std::string_view secret, std::string_view purpose,
+                          std::string_view server_nonce) {
+    BodyReader reader(body);
+    Proof proof{.rank = reader.u32()};
+    proof.nonce = reader.bytes(kNonceBytes);
+    proof.digest = reader.bytes(std::tuple_size_v<Digest>);
+    if (!reader.complete()) return system_error("a proof of {} bytes", body.size());
+    if (!same_digest(digest_of(secret, "member", purpose, server_nonce, proof.nonce, proof.rank),
+                     proof.digest))
+        return system_error("the peer does not know the secret of this step");
+    return proof;
+}
+
+std::string encode_welcome(std::string_view secret, std::string_view purpose, std::string_view server_nonce,
+                           const Proof& proof) {
+    return std::string(bytes_of(digest_of(secret, "root", purpose, server_nonce, proof.nonce, proof.rank)));
+}
+
+Result<> introduce(Channel& channel, std::string_view secret, std::string_view purpose, uint32_t rank,
+                   Deadline deadline) {
+    BELAY_TRY(server_nonce, channel.receive(kChallenge, deadline));
+    if (server_nonce.size() != kNonceBytes)
+        return system_error("a challenge of {} bytes", server_nonce.size());
+    BELAY_TRY(nonce, make_nonce());
+    BELAY_CHECK(channel.send({kProof, encode_proof(secret, purpose, server_nonce, nonce, rank)}, deadline));
+    BELAY_TRY(welcome, channel.receive(kWelcome, deadline));
+    if (!same_digest(digest_of(secret, "root", purpose, server_nonce, nonce, rank), welcome))
+        return system_error("the peer does not know the secret of this step");
+    channel.set_limit(kMaxBody);
+    return {};
+}
+
+namespace {
+
+Result<uint32_t> welcome_peer(Channel& channel, std::string_view secret, std::string_view purpose,
+                              Deadline deadline) {
+    BELAY_TRY(nonce, make_nonce());
+    BELAY_CHECK(channel.send({kChallenge, nonce}, deadline));
+    BELAY_TRY(body, channel.receive(kProof, deadline));
+    BELAY_TRY(proof, check_proof(body, secret, purpose, nonce));
+    BELAY_CHECK(channel.send({kWelcome, encode_welcome(secret, purpose, nonce, proof)}, deadline));
+    channel.set_limit(kMaxBody);
+    return proof.rank;
+}
+
+}  // namespace
+
+Result<Introduced> accept_introduced(int listener, std::string_view secret, std::string_view purpose,
+                                     Deadline deadline) {
+    for (;;) {
+        BELAY_TRY(readable, wait_readable(listener, deadline));
+        if (!readable) return system_error("nobody connected in time");
+        Channel channel(core::Descriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
+        if (channel.socket() < 0) continue;  // it has gone again
+        auto rank = welcome_peer(channel, secret, purpose, std::min(deadline, deadline_in(kStrangerTime)));
+        if (rank) return Introduced{std::move(channel), *rank};
+    }
+}
+
+}  // namespace belay::transfer

@@ -1,0 +1,75 @@
+// Where the nodes of a step meet: every node connects to one of them, the root, which proves and asks for
+// proof that the other belongs to the step (handshake.h). Everything is bounded by deadlines; a node that
+// stays silent costs the others nothing but the time until then.
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+#include "transfer/handshake.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace belay::transfer {
+
+// The ports at which a step's root may listen, the same on all nodes and different for different steps: below
+// the range from which Linux takes ports of outgoing connections (32768 to 60999). Several, since each may be
+// taken.
+std::vector<uint16_t> rendezvous_ports(std::string_view step_name, size_t count = 8);
+
+// The node at which the others meet. One thread; messages arrive while serve() runs.
+class Root {
+  public:
+    // Listens on the first free one of the ports for the ranks 1 … size - 1. Raises the limit of open files
+    // as far as it may until it ends. Errors: kSystem.
+    static core::Result<Root> open(std::span<const uint16_t> ports, std::string secret, uint32_t size);
+    Root(Root&&) noexcept;
+    Root& operator=(Root&&) noexcept;
+    ~Root();
+
+    uint16_t port() const;
+
+    // Called with what a rank sent; types of the transport itself never arrive here.
+    using Handler = std::function<void(uint32_t rank, Message message)>;
+    // Serves until `done` says so (asked after every event) or the deadline; false at the deadline. It also
+    // wakes up when `wake_descriptor` can be read. Errors: kSystem if the machine fails, never for what a
+    // peer did.
+    core::Result<bool> serve(Deadline deadline, const std::function<bool()>& done, const Handler& handler,
+                             int wake_descriptor = -1);
+
+    // Queues a message for a rank that is connected; false if it is not.
+    bool send(uint32_t rank, Message message);
+    // Serves until all that was queued is sent; false at the deadline.
+    core::Result<bool> flush(Deadline deadline);
+
+    bool connected(uint32_t rank) const;
+    // Addresses as this connection sees them, numeric; empty if the rank is not connected.
+    std::string address_of(uint32_t rank) const;
+    std::string own_address_toward(uint32_t rank) const;
+
+  private:
+    struct State;
+    explicit Root(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+// Joins the step as `rank`: tries the ports at the address again and again until the root answers or the
+// deadline is there. Errors: kSystem, with the reason of the last try.
+core::Result<Channel> join(const std::string& address, std::span<const uint16_t> ports,
+                           std::string_view secret, uint32_t rank, Deadline deadline);
+
+struct ClockOffset {
+    double seconds = 0;     // the root's clock minus this node's
+    double round_trip = 0;  // of the probe it comes from; the offset is off by at most half of it
+};
+// As NTP does it: of several probes, the one with the shortest round trip counts (RFC 5905, section 8 and
+// 10).
+core::Result<ClockOffset> measure_clock_offset(Channel& root, int probes, Deadline deadline);
+// From the four times of one probe, in seconds: sent here, received there, sent there, received here.
+ClockOffset clock_offset(double t0, double t1, double t2, double t3);
+
+}  // namespace belay::transfer

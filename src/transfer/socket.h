@@ -1,0 +1,67 @@
+// TCP with deadlines. Nothing here waits past the deadline it was given, except the name service in
+// connect_to().
+#pragma once
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/time.h"
+#include "transfer/message.h"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace belay::transfer {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+Deadline deadline_in(core::Duration duration);
+// Milliseconds for poll(2), rounded up; 0 if it is past.
+int milliseconds_until(Deadline deadline);
+
+// A connection to the first address of the name that takes one, not blocking afterwards. Errors: kSystem,
+// with the reason of the last address.
+core::Result<core::Descriptor> connect_to(const std::string& host, uint16_t port, Deadline deadline);
+
+struct Listener {
+    core::Descriptor socket;  // not blocking
+    uint16_t port = 0;
+};
+// Listens on all addresses, on the first of the ports that is free; 0 takes any. Errors: kSystem.
+core::Result<Listener> listen_on(std::span<const uint16_t> ports);
+
+// Numeric; an IPv4 address also where the socket speaks IPv6. Empty if it is not connected.
+std::string peer_address(int socket);
+std::string own_address(int socket);
+
+// Whether the socket can be read (or has ended) before the deadline. Errors: kSystem.
+core::Result<bool> wait_readable(int socket, Deadline deadline);
+
+// Messages over one connection.
+class Channel {
+  public:
+    Channel() = default;
+    explicit Channel(core::Descriptor socket, size_t max_body = kMaxStrangerBody)
+        : socket_(std::move(socket)), parser_(max_body) {}
+
+    // Errors: kSystem "timed out" at the deadline, or as the connection ended.
+    core::Result<> send(const Message& message, Deadline deadline);
+    core::Result<Message> receive(Deadline deadline);
+    // As receive, where only this type will do; another one is left for the next call.
+    core::Result<std::string> receive(uint8_t type, Deadline deadline);
+    // The next message if it has arrived whole, without waiting.
+    core::Result<std::optional<Message>> try_receive();
+
+    void set_limit(size_t max_body) { parser_.set_limit(max_body); }
+    int socket() const { return socket_.get(); }
+    void close() { socket_.reset(); }
+
+  private:
+    core::Descriptor socket_;
+    MessageParser parser_;
+    std::optional<Message> left_;
+};
+
+}  // namespace belay::transfer

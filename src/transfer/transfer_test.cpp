@@ -1,0 +1,219 @@
+#include "transfer/bandwidth.h"
+#include "transfer/message.h"
+#include "transfer/rendezvous.h"
+#include "transfer/sha256.h"
+
+#include <future>
+#include <map>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::transfer {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+std::string hex(const Digest& digest) {
+    std::string out;
+    for (uint8_t byte : digest) out += fmt::format("{:02x}", byte);
+    return out;
+}
+
+TEST(transfer, sha256_and_hmac_of_the_standards) {
+    // FIPS 180-4 examples, RFC 4231 test cases 2 and 6
+    EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    EXPECT_EQ(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
+              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
+              "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    EXPECT_EQ(
+        hex(hmac_sha256(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First")),
+        "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+TEST(transfer, digests_are_compared_whole) {
+    Digest digest = sha256("a");
+    std::string same(bytes_of(digest)), other = same;
+    other.back() = static_cast<char>(other.back() ^ 1);
+    EXPECT_TRUE(same_digest(digest, same));
+    EXPECT_FALSE(same_digest(digest, other));
+    EXPECT_FALSE(same_digest(digest, same.substr(1)));
+}
+
+TEST(transfer, messages_survive_any_cut) {
+    std::vector<Message> sent{{1, ""}, {200, "body"}, {17, std::string(1000, 'x')}};
+    std::string stream;
+    for (const Message& message : sent) stream += encode(message);
+    MessageParser parser(1000);
+    std::vector<Message> got;
+    for (char byte : stream) {
+        parser.feed({&byte, 1});
+        auto message = parser.next();
+        ASSERT_TRUE(message);
+        if (*message) got.push_back(**message);
+    }
+    EXPECT_EQ(got, sent);
+}
+
+TEST(transfer, message_over_the_limit_is_refused_before_it_is_there) {
+    MessageParser parser(16);
+    parser.feed(std::string_view("\0\0\0\x12", 4));
+    EXPECT_FALSE(parser.next());
+    MessageParser empty;
+    empty.feed(std::string_view("\0\0\0\0", 4));
+    EXPECT_FALSE(empty.next());
+}
+
+TEST(transfer, body_that_is_too_short_reads_as_zero) {
+    BodyReader reader("\x01\x02");
+    EXPECT_EQ(reader.u32(), 0U);
+    EXPECT_FALSE(reader.ok());
+}
+
+TEST(transfer, proofs_are_for_one_secret_purpose_nonce_and_rank) {
+    std::string server(kNonceBytes, 's'), client(kNonceBytes, 'c');
+    std::string body = encode_proof("secret", "step", server, client, 3);
+    auto proof = check_proof(body, "secret", "step", server);
+    ASSERT_TRUE(proof);
+    EXPECT_EQ(proof->rank, 3U);
+    EXPECT_FALSE(check_proof(body, "other", "step", server));
+    EXPECT_FALSE(check_proof(body, "secret", "pair", server));
+    EXPECT_FALSE(check_proof(body, "secret", "step", std::string(kNonceBytes, 't')));
+    std::string forged = body;
+    forged[3] = 4;
+    EXPECT_FALSE(check_proof(forged, "secret", "step", server));
+    EXPECT_FALSE(check_proof(body + "x", "secret", "step", server));
+    EXPECT_NE(encode_welcome("secret", "step", server, *proof), proof->digest);
+}
+
+TEST(transfer, ports_are_the_same_for_all_nodes_and_differ_for_steps) {
+    auto ports = rendezvous_ports("cluster.12.0");
+    EXPECT_EQ(ports, rendezvous_ports("cluster.12.0"));
+    EXPECT_NE(ports, rendezvous_ports("cluster.12.1"));
+    EXPECT_EQ(std::set(ports.begin(), ports.end()).size(), 8U);
+    for (uint16_t port : ports) {
+        EXPECT_GE(port, 16384);
+        EXPECT_LT(port, 32768);
+    }
+}
+
+TEST(transfer, clock_offset_as_in_rfc_5905) {
+    // The other clock is 10 s ahead; 1 s there, 0.5 s of work, 1 s back.
+    ClockOffset found = clock_offset(100, 111, 111.5, 102.5);
+    EXPECT_DOUBLE_EQ(found.seconds, 10);
+    EXPECT_DOUBLE_EQ(found.round_trip, 2);
+}
+
+// What a root with members in threads sees.
+struct Meeting {
+    explicit Meeting(uint32_t size) : root(Root::open(kAny, "secret", size).value()) {}
+    static constexpr uint16_t kAnyPort[] = {0};
+    static constexpr std::span<const uint16_t> kAny{kAnyPort};
+    Root root;
+    std::map<uint32_t, std::string> reports;
+    Root::Handler handler = [this](uint32_t rank, Message message) { reports[rank] = message.body; };
+
+    std::vector<uint16_t> ports() const { return {root.port()}; }
+    bool gather(size_t count, core::Duration time = 20s) {
+        return root.serve(deadline_in(time), [&] { return reports.size() >= count; }, handler).value();
+    }
+};
+
+TEST(transfer, everybody_reports_and_hears_the_answer) {
+    Meeting meeting(5);
+    std::vector<std::future<std::string>> members;
+    for (uint32_t rank = 1; rank < 5; ++rank)
+        members.push_back(std::async(std::launch::async, [ports = meeting.ports(), rank] {
+            auto channel = join("127.0.0.1", ports, "secret", rank, deadline_in(20s));
+            if (!channel) return channel.error().message();
+            auto offset = measure_clock_offset(*channel, 8, deadline_in(20s));
+            if (!offset || std::abs(offset->seconds) > offset->round_trip) return std::string("no offset");
+            (void)channel->send({kFirstFreeType, fmt::format("from {}", rank)}, deadline_in(20s));
+            return channel->receive(kFirstFreeType, deadline_in(20s)).value_or("nothing");
+        }));
+    ASSERT_TRUE(meeting.gather(4));
+    EXPECT_EQ(meeting.reports[3], "from 3");
+    EXPECT_TRUE(meeting.root.connected(3));
+    EXPECT_EQ(meeting.root.address_of(3), "127.0.0.1");
+    EXPECT_EQ(meeting.root.own_address_toward(3), "127.0.0.1");
+    for (uint32_t rank = 1; rank < 5; ++rank)
+        EXPECT_TRUE(meeting.root.send(rank, {kFirstFreeType, fmt::format("to {}", rank)}));
+    EXPECT_FALSE(meeting.root.send(77, {kFirstFreeType, ""}));
+    ASSERT_TRUE(meeting.root.flush(deadline_in(20s)).value());
+    for (uint32_t rank = 1; rank < 5; ++rank) EXPECT_EQ(members[rank - 1].get(), fmt::format("to {}", rank));
+}
+
+TEST(transfer, strangers_and_silence_hold_nobody_up) {
+    Meeting meeting(3);
+    auto silent = connect_to("127.0.0.1", meeting.root.port(), deadline_in(5s)).value();
+    auto noisy = connect_to("127.0.0.1", meeting.root.port(), deadline_in(5s)).value();
+    ASSERT_TRUE(core::write_all(noisy.get(), "GET / HTTP/1.0\r\n\r\n", "noise"));
+    auto wrong = std::async(std::launch::async, [ports = meeting.ports()] {
+        return join("127.0.0.1", ports, "guess", 1, deadline_in(300ms)).has_value();
+    });
+    auto right = std::async(std::launch::async, [ports = meeting.ports()] {
+        auto channel = join("127.0.0.1", ports, "secret", 2, deadline_in(20s));
+        return channel && channel->send({kFirstFreeType, "here"}, deadline_in(20s)).has_value();
+    });
+    // Rank 1 never comes: the deadline ends it, with what there is.
+    EXPECT_FALSE(meeting.gather(2, 2s));
+    EXPECT_EQ(meeting.reports, (std::map<uint32_t, std::string>{{2, "here"}}));
+    EXPECT_FALSE(wrong.get());
+    EXPECT_TRUE(right.get());
+}
+
+TEST(transfer, join_ends_at_the_deadline_when_nobody_listens) {
+    uint16_t port = Meeting(2).root.port();  // closed again
+    auto channel = join("127.0.0.1", std::vector<uint16_t>{port}, "secret", 1, deadline_in(100ms));
+    ASSERT_FALSE(channel);
+    EXPECT_THAT(channel.error().message(), HasSubstr(fmt::format("127.0.0.1:{}", port)));
+}
+
+TEST(transfer, join_finds_the_root_behind_a_port_that_somebody_else_has) {
+    uint16_t any[] = {0};
+    Listener other = listen_on(any).value();
+    Meeting meeting(2);
+    auto member =
+        std::async(std::launch::async, [ports = std::vector<uint16_t>{other.port, meeting.root.port()}] {
+            return join("127.0.0.1", ports, "secret", 1, deadline_in(20s)).has_value();
+        });
+    ASSERT_TRUE(
+        meeting.root.serve(
+                        deadline_in(20s), [&] { return meeting.root.connected(1); }, meeting.handler)
+            .value());
+    ASSERT_TRUE(meeting.root.flush(deadline_in(20s)).value());
+    EXPECT_TRUE(member.get());
+}
+
+TEST(transfer, both_sides_of_a_pair_measure) {
+    uint16_t any[] = {0};
+    Listener listener = listen_on(any).value();
+    PairOptions options{
+        .secret = "s", .name = "1", .duration = 50ms, .streams = 3, .deadline = deadline_in(30s)};
+    auto connector = std::async(std::launch::async, [&, port = listener.port] {
+        return measure_as_connector("127.0.0.1", port, options);
+    });
+    auto listened = measure_as_listener(listener.socket.get(), options);
+    auto connected = connector.get();
+    ASSERT_TRUE(listened) << listened.error().message();
+    ASSERT_TRUE(connected) << connected.error().message();
+    EXPECT_GT(*listened, 0);
+    EXPECT_GT(*connected, 0);
+}
+
+TEST(transfer, pair_without_a_partner_ends_at_the_deadline) {
+    uint16_t any[] = {0};
+    Listener listener = listen_on(any).value();
+    PairOptions options{.secret = "s", .name = "1", .duration = 50ms, .deadline = deadline_in(100ms)};
+    EXPECT_FALSE(measure_as_listener(listener.socket.get(), options));
+    options.streams = 99;
+    EXPECT_EQ(measure_as_listener(listener.socket.get(), options).error().kind(), core::ErrorKind::kBadInput);
+}
+
+}  // namespace
+}  // namespace belay::transfer

@@ -1,0 +1,98 @@
+// What checks read, as values, and the pure functions that judge them.
+#pragma once
+
+#include "vet/catalogue.h"
+#include "vet/protocol.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::vet {
+
+struct MemoryFacts {
+    uint64_t total_bytes = 0;
+    uint64_t available_bytes = 0;  // MemAvailable: what can be had without swapping
+};
+// /proc/meminfo; nothing if a fact is not there.
+std::optional<MemoryFacts> parse_meminfo(std::string_view text);
+// Without a minimum: unsupported.
+Outcome judge_memory(const MemoryFacts& facts, std::optional<uint64_t> min, std::optional<double> min_share);
+
+struct MountFacts {
+    std::string path;
+    std::string filesystem;
+    bool writable = false;
+};
+// /proc/self/mountinfo, in the order of mounting; lines that are none are left out.
+std::vector<MountFacts> parse_mountinfo(std::string_view text);
+// The last mount on exactly `path` counts: it hides the earlier ones.
+Outcome judge_mount(const std::vector<MountFacts>& mounts, std::string_view path,
+                    const std::optional<std::string>& filesystem, bool writable);
+
+struct UsageFacts {
+    uint64_t block_bytes = 0;
+    uint64_t blocks = 0, free_blocks = 0, available_blocks = 0;  // available: to those who are not root
+    uint64_t inodes = 0, free_inodes = 0;                        // no inodes: the file system has no limit
+};
+struct UsageLimits {
+    double warn = 0.8, crit = 0.85;  // shares in use, as df counts
+    std::optional<uint64_t> min_free_bytes = {}, min_free_inodes = {};
+};
+Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits);
+
+// "0-3,8,10-11", as /sys lists CPUs; nothing if it is not such a list.
+std::optional<std::vector<int>> parse_cpu_list(std::string_view text);
+Outcome judge_cpu_count(int64_t online, std::optional<int64_t> expected, std::optional<int64_t> min);
+// Clocks in MHz by CPU.
+Outcome judge_frequency(const std::vector<std::pair<int, double>>& megahertz, double min);
+// The "cpu MHz" lines of /proc/cpuinfo; none on architectures that do not tell.
+std::vector<std::pair<int, double>> parse_cpuinfo_clocks(std::string_view text);
+
+// A record of /dev/kmsg: "6,339,5140900,-;text"; continuation lines are not part of the text.
+struct KernelMessage {
+    double seconds = 0;  // since the node booted
+    std::string text;
+};
+std::optional<KernelMessage> parse_kernel_message(std::string_view record);
+Outcome judge_kernel_messages(const std::vector<KernelMessage>& messages, const TextList& patterns);
+
+struct Xid {
+    int code = 0;
+    std::string device = {};           // PCI address as the driver prints it, without "PCI:"
+    std::optional<int> recovery = {};  // of XID 154: the action it asks for
+    std::string text = {};
+};
+// Nothing if the message reports no XID. A GPU that has fallen off the bus is XID 79 also where no number
+// stands.
+std::optional<Xid> parse_xid(std::string_view message);
+
+struct XidClass {
+    int code;
+    std::string_view name;
+    std::string_view class_name;
+};
+// The shipped table (xid.tsv, from NVIDIA's catalogue); codes that it does not know are "other".
+const std::vector<XidClass>& xid_table();
+XidClass class_of_xid(int code);
+// Whether the message counts against the node: its class is one of `classes`, XID 45 never does, XID 154 as
+// it asks.
+bool xid_is_grave(const Xid& xid, const TextList& classes);
+Outcome judge_xids(const std::vector<KernelMessage>& messages, const TextList& classes);
+
+struct ProcessFacts {
+    int pid = 0;
+    std::string command;
+    char state = '?';
+    double age_seconds = 0;
+};
+// /proc/PID/stat; `uptime` of the node and clock ticks in seconds. Nothing if it is no such line.
+std::optional<ProcessFacts> parse_process_stat(std::string_view text, double uptime, double tick);
+Outcome judge_processes(const std::vector<ProcessFacts>& processes, char state, double age_seconds,
+                        int64_t max);
+
+Outcome judge_variables(const Variables& expected, const Variables& found);
+
+}  // namespace belay::vet

@@ -1,0 +1,176 @@
+// fs.mount, fs.usage, fs.write. They run in a child that can be killed, as every check does: a file server
+// that does not answer must not hold vetting up.
+#include "core/file.h"
+#include "core/text.h"
+#include "vet/check_facts.h"
+#include "vet/checks.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace belay::vet {
+
+namespace {
+
+std::string error_text(int number) {
+    return std::generic_category().message(number);
+}
+
+// The kernel writes blanks, tabs, line feeds and backslashes of a path as \040, \011, \012, \134.
+std::string unescape(std::string_view text) {
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+        auto digit = [&](size_t at) {
+            return at < text.size() && text[at] >= '0' && text[at] <= '7' ? text[at] - '0' : -1;
+        };
+        if (text[i] == '\\' && digit(i + 1) >= 0 && digit(i + 2) >= 0 && digit(i + 3) >= 0) {
+            out += static_cast<char>(digit(i + 1) * 64 + digit(i + 2) * 8 + digit(i + 3));
+            i += 3;
+        } else {
+            out += text[i];
+        }
+    }
+    return out;
+}
+
+bool read_only(std::string_view options) {
+    auto words = core::split(options, ',');
+    return std::find(words.begin(), words.end(), "ro") != words.end();
+}
+
+// A mount point is listed without a slash at its end.
+std::string_view without_slash(std::string_view path) {
+    while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+    return path;
+}
+
+}  // namespace
+
+std::vector<MountFacts> parse_mountinfo(std::string_view text) {
+    std::vector<MountFacts> mounts;
+    for (std::string_view line : core::split(text, '\n')) {
+        // 36 35 98:0 /root /mnt rw,noatime master:1 - ext3 /dev/root rw,errors=continue
+        auto words = core::split_words(line);
+        auto dash = std::find(words.begin(), words.end(), "-");
+        if (dash - words.begin() < 6 || words.end() - dash < 4) continue;
+        mounts.push_back(
+            {unescape(words[4]), std::string(dash[1]), !read_only(words[5]) && !read_only(dash[3])});
+    }
+    return mounts;
+}
+
+Outcome judge_mount(const std::vector<MountFacts>& mounts, std::string_view path,
+                    const std::optional<std::string>& filesystem, bool writable) {
+    const MountFacts* found = nullptr;
+    for (const MountFacts& mount : mounts)
+        if (mount.path == without_slash(path)) found = &mount;
+    if (found == nullptr) return pass_or_fail(false, fmt::format("nothing is mounted on {}", path));
+    if (filesystem && found->filesystem != *filesystem)
+        return pass_or_fail(false,
+                            fmt::format("{} is mounted on {}, not {}", found->filesystem, path, *filesystem));
+    if (writable && !found->writable)
+        return pass_or_fail(false, fmt::format("{} is mounted read-only", path));
+    return pass_or_fail(true, fmt::format("{} is mounted on {}", found->filesystem, path));
+}
+
+Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits) {
+    auto share = [](uint64_t used, uint64_t rest) {
+        return used + rest == 0 ? 0.0 : static_cast<double>(used) / static_cast<double>(used + rest);
+    };
+    double bytes_used =
+        share(facts.blocks - std::min(facts.blocks, facts.free_blocks), facts.available_blocks);
+    double inodes_used = share(facts.inodes - std::min(facts.inodes, facts.free_inodes), facts.free_inodes);
+    uint64_t free_bytes = facts.available_blocks * facts.block_bytes;
+    bool inodes_worse = facts.inodes > 0 && inodes_used > bytes_used;
+    Outcome out = pass_or_fail(std::max(bytes_used, facts.inodes > 0 ? inodes_used : 0) <= limits.crit);
+    out.value = inodes_worse ? inodes_used : bytes_used;
+    out.unit = "ratio";
+    out.limit = limits.crit;
+    out.reason = fmt::format(
+        "{:.1f} % of {} in use, {} free", 100 * *out.value, inodes_worse ? "inodes" : "bytes",
+        inodes_worse ? fmt::format("{} inodes", facts.free_inodes) : core::format_binary({free_bytes}));
+    if (limits.min_free_bytes && free_bytes < *limits.min_free_bytes)
+        return {.status = Status::kFail,
+                .value = static_cast<double>(free_bytes),
+                .unit = "bytes",
+                .limit = static_cast<double>(*limits.min_free_bytes),
+                .reason = fmt::format("{} free, {} wanted", core::format_binary({free_bytes}),
+                                      core::format_binary({*limits.min_free_bytes}))};
+    if (limits.min_free_inodes && facts.inodes > 0 && facts.free_inodes < *limits.min_free_inodes)
+        return {
+            .status = Status::kFail,
+            .value = static_cast<double>(facts.free_inodes),
+            .unit = "inodes",
+            .limit = static_cast<double>(*limits.min_free_inodes),
+            .reason = fmt::format("{} inodes free, {} wanted", facts.free_inodes, *limits.min_free_inodes)};
+    if (out.status == Status::kPass && *out.value > limits.warn)
+        out.reason +=
+            fmt::format("; that is over the {:.0f} % from which it is mentioned", 100 * limits.warn);
+    return out;
+}
+
+Outcome measure_mount(const Check& check, const NodeView& node) {
+    auto text = core::read_file(node.path("/proc/self/mountinfo"), size_t{16} << 20);
+    if (!text) return error_outcome(text.error().message());
+    return judge_mount(parse_mountinfo(*text), *check.get<std::string>("path"),
+                       check.get<std::string>("filesystem"), check.get<bool>("writable").value_or(false));
+}
+
+Outcome measure_usage(const Check& check, const NodeView& node) {
+    std::string path = *check.get<std::string>("path");
+    struct statvfs found{};
+    if (statvfs(node.path(path).c_str(), &found) != 0)
+        return error_outcome(fmt::format("{}: {}", path, error_text(errno)));
+    UsageFacts facts{.block_bytes = found.f_frsize,
+                     .blocks = found.f_blocks,
+                     .free_blocks = found.f_bfree,
+                     .available_blocks = found.f_bavail,
+                     .inodes = found.f_files,
+                     .free_inodes = found.f_ffree};
+    UsageLimits limits{.warn = check.get<double>("warn").value_or(1),
+                       .crit = check.get<double>("crit").value_or(1)};
+    if (auto bytes = check.get<core::ByteSize>("min_free")) limits.min_free_bytes = bytes->bytes;
+    if (auto inodes = check.get<int64_t>("min_free_inodes"))
+        limits.min_free_inodes = static_cast<uint64_t>(std::max<int64_t>(*inodes, 0));
+    return judge_usage(facts, limits);
+}
+
+Outcome measure_write(const Check& check, const NodeView& node) {
+    std::string path = *check.get<std::string>("path");
+    uint64_t size = check.get<core::ByteSize>("size").value_or(core::ByteSize{1 << 20}).bytes;
+    auto failed = [&](std::string_view doing, int number) {
+        return pass_or_fail(false, fmt::format("{}: cannot {}: {}", path, doing, error_text(number)));
+    };
+    std::string directory = node.path(path).string();
+    // A file without a name vanishes also when this process is killed.
+    core::Descriptor file(open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+    if (!file && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+        std::string pattern = directory + "/.belay-vet-XXXXXX";
+        file = core::Descriptor(mkostemp(pattern.data(), O_CLOEXEC));
+        if (file) unlink(pattern.c_str());
+    }
+    if (!file) return failed("create a file", errno);
+    auto start = std::chrono::steady_clock::now();
+    std::string block(std::min<uint64_t>(size, uint64_t{1} << 20), 'b');
+    for (uint64_t done = 0; done < size;) {
+        ssize_t n = write(file.get(), block.data(), std::min<uint64_t>(block.size(), size - done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return failed(fmt::format("write byte {} of {}", done, size), errno);
+        done += static_cast<uint64_t>(n);
+    }
+    if (fsync(file.get()) != 0 && errno != EINVAL) return failed("sync the file", errno);
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    Outcome out = pass_or_fail(true);
+    out.value = static_cast<double>(size) / std::max(seconds.count(), 1e-9);
+    out.unit = "bytes/s";
+    out.reason = fmt::format("wrote and synced {} in {}", core::format_binary({size}),
+                             core::format_duration(std::chrono::duration_cast<core::Duration>(seconds)));
+    return out;
+}
+
+}  // namespace belay::vet

@@ -1,0 +1,218 @@
+// host.kmsg and gpu.xid
+#include "core/file.h"
+#include "core/text.h"
+#include "vet/check_facts.h"
+#include "vet/checks.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <re2/re2.h>
+
+// xid.tsv, embedded
+extern "C" const char belay_xid_table[], belay_xid_table_end[];
+
+namespace belay::vet {
+
+namespace {
+
+constexpr size_t kMaxMessages = 1'000'000;
+constexpr double kLogGap = 10;      // seconds without a message that mean nothing
+constexpr size_t kShownText = 160;  // bytes of a message in a reason
+// NVML's recovery actions as XID 154 prints them (health reference, 11); 0 asks for nothing.
+constexpr std::string_view kRecovery = "GPU recovery action changed from 0x";
+
+double seconds_since_boot() {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+using Log = std::vector<KernelMessage>;
+
+// Records of /dev/kmsg (one per read) or lines of a file with the same records.
+core::Result<Log> read_log(const std::filesystem::path& path) {
+    BELAY_TRY(fd, core::open_file(path, O_RDONLY | O_NONBLOCK));
+    Log log;
+    struct stat facts{};
+    if (fstat(fd.get(), &facts) == 0 && S_ISREG(facts.st_mode)) {
+        BELAY_TRY(text, core::read_file(path, size_t{64} << 20));
+        for (std::string_view line : core::split(text, '\n'))
+            if (auto message = parse_kernel_message(line)) log.push_back(std::move(*message));
+        return log;
+    }
+    std::array<char, 16 * 1024> record;  // a longer one is refused by the kernel (EINVAL)
+    while (log.size() < kMaxMessages) {
+        ssize_t n = read(fd.get(), record.data(), record.size());
+        if (n == 0 || (n < 0 && errno == EAGAIN)) return log;
+        // EPIPE: the next messages were overwritten before they were read.
+        if (n < 0 && (errno == EPIPE || errno == EINTR)) continue;
+        if (n < 0) return core::errno_error(errno, fmt::format("cannot read {}", path.string()));
+        if (auto message = parse_kernel_message({record.data(), static_cast<size_t>(n)}))
+            log.push_back(std::move(*message));
+    }
+    return log;
+}
+
+std::string shown(std::string_view text) {
+    return std::string(text.substr(0, kShownText)) + (text.size() > kShownText ? "…" : "");
+}
+
+Outcome with_messages(const Check& check, const NodeView& node,
+                      Outcome (*judge)(const std::vector<KernelMessage>&, const TextList&),
+                      std::string_view list) {
+    std::string source = check.get<std::string>("source").value_or("/dev/kmsg");
+    auto log = read_log(node.path(source));
+    if (!log) {
+        bool denied = log.error().message().ends_with(std::generic_category().message(EPERM)) ||
+                      log.error().message().ends_with(std::generic_category().message(EACCES));
+        return error_outcome(log.error().message() +
+                             (denied ? " (kernel.dmesg_restrict keeps it from ordinary users)" : ""));
+    }
+    if (log->empty()) return error_outcome(source + " holds no kernel messages");
+    double oldest = 0, first = log->front().seconds;
+    if (auto window = check.get<core::Duration>("window"))
+        oldest = seconds_since_boot() - core::to_seconds(*window);
+    std::erase_if(*log, [&](const KernelMessage& message) { return message.seconds < oldest; });
+    Outcome out = judge(*log, check.get<TextList>(list).value_or(TextList{}));
+    if (first > oldest + kLogGap)
+        out.reason += fmt::format("; the log reaches back to {:.0f} s after the start only", first);
+    return out;
+}
+
+int code_of(std::string_view text) {
+    size_t end = text.find_first_not_of("0123456789");
+    return core::parse_number<int>(text.substr(0, end)).value_or(0);
+}
+
+}  // namespace
+
+std::optional<KernelMessage> parse_kernel_message(std::string_view record) {
+    size_t semicolon = record.find(';');
+    if (semicolon == std::string_view::npos) return std::nullopt;
+    auto fields = core::split(record.substr(0, semicolon), ',');
+    if (fields.size() < 3) return std::nullopt;
+    auto microseconds = core::parse_number<uint64_t>(fields[2]);
+    if (!microseconds) return std::nullopt;
+    std::string_view text = record.substr(semicolon + 1);
+    return KernelMessage{static_cast<double>(*microseconds) / 1e6,
+                         std::string(text.substr(0, text.find('\n')))};
+}
+
+Outcome judge_kernel_messages(const std::vector<KernelMessage>& messages, const TextList& patterns) {
+    std::vector<std::unique_ptr<re2::RE2>> compiled;
+    for (const std::string& pattern : patterns)
+        compiled.push_back(std::make_unique<re2::RE2>(pattern, re2::RE2::Quiet));
+    size_t count = 0;
+    std::string first;
+    for (const KernelMessage& message : messages) {
+        bool matches = std::any_of(compiled.begin(), compiled.end(), [&](const auto& pattern) {
+            return re2::RE2::PartialMatch(message.text, *pattern);
+        });
+        if (matches && count++ == 0) first = shown(message.text);
+    }
+    Outcome out =
+        pass_or_fail(count == 0, count == 0 ? fmt::format("none of {} messages matches", messages.size())
+                                            : fmt::format("{} messages match, first: {}", count, first));
+    out.value = static_cast<double>(count);
+    out.unit = "messages";
+    out.limit = 0;
+    return out;
+}
+
+std::optional<Xid> parse_xid(std::string_view message) {
+    if (size_t at = message.find("Xid ("); at != std::string_view::npos) {
+        // NVRM: Xid (PCI:0000:81:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
+        std::string_view rest = message.substr(at + 5);
+        size_t close = rest.find("): ");
+        if (close == std::string_view::npos) return std::nullopt;
+        std::string_view device = rest.substr(0, close);
+        if (device.starts_with("PCI:")) device.remove_prefix(4);
+        Xid xid{.code = code_of(rest.substr(close + 3)),
+                .device = std::string(device),
+                .text = std::string(message)};
+        if (xid.code == 0) return std::nullopt;
+        if (size_t action = rest.find(kRecovery); action != std::string_view::npos)
+            if (size_t to = rest.find(" to 0x", action); to != std::string_view::npos &&
+                                                         to + 6 < rest.size() && rest[to + 6] >= '0' &&
+                                                         rest[to + 6] <= '9')
+                xid.recovery = rest[to + 6] - '0';
+        return xid;
+    }
+    if (message.find("NVRM") != std::string_view::npos &&
+        message.find("fallen off the bus") != std::string_view::npos)
+        return Xid{.code = 79, .text = std::string(message)};
+    return std::nullopt;
+}
+
+const std::vector<XidClass>& xid_table() {
+    static const std::vector<XidClass> kTable = [] {
+        std::vector<XidClass> table;
+        for (std::string_view line : core::split({belay_xid_table, belay_xid_table_end}, '\n')) {
+            auto columns = core::split(line, '\t');
+            if (columns.size() < 3) continue;
+            if (auto code = core::parse_number<int>(columns[0]))
+                table.push_back({*code, columns[1], columns[2]});
+        }
+        return table;
+    }();
+    return kTable;
+}
+
+XidClass class_of_xid(int code) {
+    for (const XidClass& row : xid_table())
+        if (row.code == code) return row;
+    return {code, "unknown", "other"};
+}
+
+bool xid_is_grave(const Xid& xid, const TextList& classes) {
+    if (xid.code == 45) return false;  // follows other XIDs, and every killed job (health reference, 11)
+    if (xid.code == 154 && xid.recovery) return *xid.recovery != 0;
+    std::string_view class_name = class_of_xid(xid.code).class_name;
+    return std::find(classes.begin(), classes.end(), class_name) != classes.end();
+}
+
+Outcome judge_xids(const std::vector<KernelMessage>& messages, const TextList& classes) {
+    size_t grave = 0, seen = 0;
+    std::optional<Xid> first;
+    for (const KernelMessage& message : messages) {
+        auto xid = parse_xid(message.text);
+        if (!xid) continue;
+        ++seen;
+        if (xid_is_grave(*xid, classes) && grave++ == 0) first = std::move(xid);
+    }
+    Outcome out = pass_or_fail(grave == 0);
+    out.value = static_cast<double>(grave);
+    out.unit = "messages";
+    out.limit = 0;
+    if (!first) {
+        out.reason =
+            seen == 0 ? "no XID in the kernel log" : fmt::format("{} XIDs, none of them grave", seen);
+        return out;
+    }
+    XidClass found = class_of_xid(first->code);
+    out.device = first->device;
+    out.reason = fmt::format("{} grave XIDs, first: XID {} ({}, class {}): {}", grave, first->code,
+                             found.name, found.class_name, shown(first->text));
+    return out;
+}
+
+Outcome measure_kmsg(const Check& check, const NodeView& node) {
+    return with_messages(check, node, judge_kernel_messages, "patterns");
+}
+
+Outcome measure_xid(const Check& check, const NodeView& node) {
+    Outcome out = with_messages(check, node, judge_xids, "classes");
+    std::error_code error;
+    if (out.status == Status::kPass &&
+        !std::filesystem::exists(node.path("/proc/driver/nvidia/version"), error))
+        return unsupported_outcome("NVIDIA's driver, which reports XIDs, is not loaded on this node");
+    return out;
+}
+
+}  // namespace belay::vet

@@ -1,0 +1,301 @@
+#include "core/file.h"
+#include "vet/check_facts.h"
+#include "vet/child_task.h"
+#include "vet/runner.h"
+
+#include <sys/stat.h>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::vet {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(vet, memory_is_what_can_be_had) {
+    auto facts = parse_meminfo("MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    400 kB\n");
+    ASSERT_TRUE(facts);
+    EXPECT_EQ(judge_memory(*facts, 400 * 1024, {}).status, Status::kPass);
+    Outcome out = judge_memory(*facts, 400 * 1024 + 1, {});
+    EXPECT_EQ(out.status, Status::kFail);
+    EXPECT_EQ(out.value, 400.0 * 1024);
+    EXPECT_EQ(out.limit, 400.0 * 1024 + 1);
+    EXPECT_EQ(judge_memory(*facts, {}, 0.5).status, Status::kFail);
+    EXPECT_EQ(judge_memory(*facts, {}, {}).status, Status::kUnsupported);
+    EXPECT_FALSE(parse_meminfo("MemTotal: 5 kB\n"));
+}
+
+constexpr std::string_view kMounts =
+    "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+    "30 22 0:5 / /scratch\\040space rw shared:2 - lustre a@b:/fs rw,flock\n"
+    "31 22 0:6 / /data rw - tmpfs tmpfs ro\n"
+    "32 22 0:7 / /data ro - nfs server:/d rw\n"
+    "broken line\n";
+
+TEST(vet, mounts) {
+    auto mounts = parse_mountinfo(kMounts);
+    ASSERT_EQ(mounts.size(), 4U);
+    EXPECT_EQ(judge_mount(mounts, "/scratch space/", "lustre", true).status, Status::kPass);
+    EXPECT_EQ(judge_mount(mounts, "/scratch space", "gpfs", true).status, Status::kFail);
+    EXPECT_EQ(judge_mount(mounts, "/scratch", {}, false).status, Status::kFail);
+    Outcome hidden = judge_mount(mounts, "/data", "nfs", true);
+    EXPECT_EQ(hidden.status, Status::kFail) << "the later mount hides the earlier";
+    EXPECT_THAT(hidden.reason, HasSubstr("read-only"));
+}
+
+TEST(vet, usage_as_df_counts_it) {
+    // 100 blocks, 20 free, of which root keeps 5: 80 used of 95.
+    UsageFacts facts{.block_bytes = 4096,
+                     .blocks = 100,
+                     .free_blocks = 20,
+                     .available_blocks = 15,
+                     .inodes = 100,
+                     .free_inodes = 50};
+    Outcome out = judge_usage(facts, {.warn = 0.8, .crit = 0.85});
+    EXPECT_EQ(out.status, Status::kPass);
+    EXPECT_DOUBLE_EQ(*out.value, 80.0 / 95);
+    EXPECT_THAT(out.reason, HasSubstr("over the 80 %"));
+    EXPECT_EQ(judge_usage(facts, {.crit = 0.84}).status, Status::kFail);
+    facts.free_inodes = 2;
+    out = judge_usage(facts, {.crit = 0.85});
+    EXPECT_EQ(out.status, Status::kFail);
+    EXPECT_THAT(out.reason, HasSubstr("98.0 % of inodes"));
+    facts.inodes = facts.free_inodes = 0;
+    EXPECT_EQ(judge_usage(facts, {.crit = 0.85}).status, Status::kPass) << "no limit of inodes";
+    EXPECT_EQ(judge_usage(facts, {.crit = 0.85, .min_free_bytes = 15 * 4096 + 1}).status, Status::kFail);
+    EXPECT_EQ(judge_usage({}, {}).status, Status::kPass) << "a file system without blocks, such as /proc";
+}
+
+TEST(vet, cpu_lists_and_counts) {
+    EXPECT_EQ(parse_cpu_list("0-2,8"), (std::vector<int>{0, 1, 2, 8}));
+    for (const char* wrong : {"a", "3-1", "-1", "0-", "1,,2", "0-99999999"})
+        EXPECT_FALSE(parse_cpu_list(wrong)) << wrong;
+    EXPECT_EQ(judge_cpu_count(8, 8, {}).status, Status::kPass);
+    EXPECT_EQ(judge_cpu_count(9, 8, {}).status, Status::kFail);
+    EXPECT_EQ(judge_cpu_count(9, {}, 8).status, Status::kPass);
+    EXPECT_EQ(judge_cpu_count(7, {}, 8).status, Status::kFail);
+    EXPECT_EQ(judge_cpu_count(7, {}, {}).status, Status::kUnsupported);
+}
+
+TEST(vet, slowest_cpu_counts) {
+    Outcome out = judge_frequency({{0, 2000}, {1, 1200}}, 1498);
+    EXPECT_EQ(out.status, Status::kFail);
+    EXPECT_EQ(out.device, "cpu1");
+    EXPECT_EQ(parse_cpuinfo_clocks("processor : 0\ncpu MHz\t\t: 2100.5\nflags: x\n"),
+              (std::vector<std::pair<int, double>>{{0, 2100.5}}));
+}
+
+KernelMessage message(std::string text) {
+    return {1, std::move(text)};
+}
+
+TEST(vet, kernel_messages) {
+    auto parsed = parse_kernel_message("6,339,5140900,-;NET: link up\n SUBSYSTEM=net\n");
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(parsed->text, "NET: link up");
+    EXPECT_DOUBLE_EQ(parsed->seconds, 5.1409);
+    EXPECT_FALSE(parse_kernel_message("no record"));
+    std::vector<KernelMessage> log{message("fine"), message("EXT4-fs error (device sda)")};
+    EXPECT_EQ(judge_kernel_messages(log, {"EXT4-fs error", "MCE"}).status, Status::kFail);
+    EXPECT_EQ(judge_kernel_messages(log, {"^error"}).status, Status::kPass);
+}
+
+const TextList kGrave{"reset_gpu", "reboot", "drain_inspect", "workflow"};
+
+TEST(vet, xids_are_recognised) {
+    auto xid = parse_xid(
+        "NVRM: Xid (PCI:0000:81:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.");
+    ASSERT_TRUE(xid);
+    EXPECT_EQ(xid->code, 79);
+    EXPECT_EQ(xid->device, "0000:81:00");
+    EXPECT_EQ(parse_xid("NVRM: Xid (0000:03:00): 13, Graphics SM Warp Exception")->code, 13);
+    EXPECT_EQ(parse_xid("NVRM: GPU at PCI:0000:5d:00 has fallen off the bus.")->code, 79)
+        << "without a number";
+    EXPECT_FALSE(parse_xid("NVRM: Xid (PCI:0000:81:00): none"));
+    EXPECT_FALSE(parse_xid("usb 1-1: has fallen off the bus"));
+    EXPECT_EQ(parse_xid("NVRM: Xid (PCI:0000:81:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 "
+                        "(GPU Reset Required)")
+                  ->recovery,
+              1);
+}
+
+TEST(vet, xids_count_by_their_class) {
+    EXPECT_EQ(xid_table().size(), 172U);
+    EXPECT_EQ(class_of_xid(79).class_name, "reboot");
+    EXPECT_EQ(class_of_xid(9999).class_name, "other");
+    auto grave = [](int code, std::optional<int> recovery = {}) {
+        return xid_is_grave({.code = code, .recovery = recovery}, kGrave);
+    };
+    EXPECT_TRUE(grave(79));
+    EXPECT_TRUE(grave(64));
+    EXPECT_FALSE(grave(13)) << "usually the application";
+    EXPECT_FALSE(grave(45)) << "every killed job leaves one";
+    EXPECT_TRUE(grave(154, 2));
+    EXPECT_FALSE(grave(154, 0)) << "it asks for nothing";
+    Outcome out = judge_xids(
+        {message("NVRM: Xid (PCI:0000:81:00): 31, x"), message("NVRM: Xid (PCI:0000:81:00): 79, y")}, kGrave);
+    EXPECT_EQ(out.status, Status::kFail);
+    EXPECT_EQ(out.value, 1.0);
+    EXPECT_EQ(out.device, "0000:81:00");
+    EXPECT_THAT(out.reason, HasSubstr("XID 79"));
+}
+
+TEST(vet, old_waiting_processes_count) {
+    // started 100 s after boot; the name holds what separates fields elsewhere
+    auto facts = parse_process_stat("12 (a) b (c) D 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 10000 20\n",
+                                    500, 0.01);
+    ASSERT_TRUE(facts);
+    EXPECT_EQ(facts->command, "a) b (c");
+    EXPECT_EQ(facts->state, 'D');
+    EXPECT_DOUBLE_EQ(facts->age_seconds, 400);
+    EXPECT_EQ(judge_processes({*facts}, 'D', 300, 0).status, Status::kFail);
+    EXPECT_EQ(judge_processes({*facts}, 'D', 300, 1).status, Status::kPass);
+    EXPECT_EQ(judge_processes({*facts}, 'D', 401, 0).status, Status::kPass);
+    EXPECT_EQ(judge_processes({*facts}, 'Z', 300, 0).status, Status::kPass);
+    EXPECT_FALSE(parse_process_stat("12 (a", 1, 1));
+}
+
+TEST(vet, variables) {
+    Variables found{{"A", "1"}, {"B", ""}};
+    EXPECT_EQ(judge_variables({{"A", "1"}, {"B", std::nullopt}}, found).status, Status::kPass);
+    EXPECT_THAT(judge_variables({{"A", "2"}, {"C", std::nullopt}}, found).reason,
+                HasSubstr("A is \"1\", not \"2\"; C is not set"));
+}
+
+Protocol protocol_of(const std::string& checks) {
+    auto protocol = parse_protocol("name: p\nchecks:\n" + checks, "p");
+    EXPECT_TRUE(protocol) << protocol.error().render();
+    return *protocol;
+}
+
+CheckResult only_result(const std::string& check, NodeView view = {}) {
+    auto results = run_node_checks(
+        protocol_of("- {" + check + "}\n"),
+        {.deadline = transfer::deadline_in(std::chrono::minutes(1)), .view = std::move(view)});
+    EXPECT_EQ(results.size(), 1U);
+    return results.at(0).value();
+}
+
+// The readers, on a made-up node.
+TEST(vet, readers_read_the_node) {
+    auto root = core::TemporaryDirectory::create().value();
+    auto put = [&](const std::string& path, std::string_view text) {
+        auto file = root.path() / path;
+        ASSERT_TRUE(core::make_directories(file.parent_path()));
+        ASSERT_TRUE(core::replace_file(file, text));
+    };
+    put("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n");
+    put("proc/self/mountinfo", kMounts);
+    put("proc/uptime", "500.00 900.00\n");
+    put("proc/12/stat", "12 (nfs) D 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 100 20\n");
+    put("sys/devices/system/cpu/online", "0-1\n");
+    for (int cpu : {0, 1}) {
+        put(fmt::format("sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu),
+            cpu == 0 ? "performance\n" : "powersave\n");
+        put(fmt::format("sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", cpu), "2000000\n");
+    }
+    put("log", "6,1,900000,-;NVRM: Xid (PCI:0000:81:00): 79, pid=1\n");
+    NodeView view{root.path()};
+    EXPECT_EQ(only_result("type: mem.free, min: 401KiB", view).status, Status::kFail);
+    EXPECT_EQ(only_result("type: mem.free, min: 400KiB", view).status, Status::kPass);
+    EXPECT_EQ(only_result("type: fs.mount, path: /scratch space", view).status, Status::kPass);
+    EXPECT_EQ(only_result("type: proc.dstate", view).status, Status::kFail);
+    EXPECT_EQ(only_result("type: proc.zombie", view).status, Status::kPass);
+    EXPECT_EQ(only_result("type: cpu.count, expected: 2", view).status, Status::kPass);
+    EXPECT_EQ(only_result("type: cpu.freq", view).value, 2000.0);
+    EXPECT_EQ(only_result("type: cpu.governor", view).device, "cpu1");
+    EXPECT_EQ(only_result("type: gpu.xid, source: /log", view).status, Status::kFail);
+    EXPECT_EQ(only_result("type: gpu.xid, source: /none", view).status, Status::kError);
+    EXPECT_EQ(only_result("type: gpu.xid, source: /log, window: 1ns", view).status, Status::kUnsupported)
+        << "without a driver nobody would have reported one";
+    put("proc/driver/nvidia/version", "NVRM version: x\n");
+    EXPECT_EQ(only_result("type: gpu.xid, source: /log, window: 1ns", view).status, Status::kPass)
+        << "older than the window";
+    put("empty", "");
+    EXPECT_EQ(only_result("type: host.kmsg, source: /empty, patterns: [a]", view).status, Status::kError);
+    EXPECT_EQ(only_result("type: fs.usage, path: /none", view).status, Status::kError);
+    NodeView empty{root.path() / "none"};
+    EXPECT_EQ(only_result("type: mem.free, min: 1B", empty).status, Status::kError);
+    EXPECT_EQ(only_result("type: cpu.freq", empty).status, Status::kUnsupported);
+    EXPECT_EQ(only_result("type: cpu.governor", empty).status, Status::kUnsupported);
+}
+
+TEST(vet, writing_is_tried_and_leaves_nothing) {
+    auto root = core::TemporaryDirectory::create().value();
+    std::string path = root.path();
+    EXPECT_EQ(only_result("type: fs.write, path: " + path + ", size: 3MB").status, Status::kPass);
+    EXPECT_TRUE(std::filesystem::is_empty(path));
+    CheckResult none = only_result("type: fs.write, path: " + path + "/none");
+    EXPECT_EQ(none.status, Status::kFail);
+    EXPECT_THAT(none.reason, HasSubstr("No such file"));
+    EXPECT_EQ(only_result("type: fs.write, path: /dev/full").status, Status::kFail);
+}
+
+TEST(vet, tcp_connections) {
+    uint16_t any[] = {0};
+    auto listener = transfer::listen_on(any).value();
+    std::string check = fmt::format("type: net.tcp, host: 127.0.0.1, port: {}", listener.port);
+    EXPECT_EQ(only_result(check).status, Status::kPass);
+    listener.socket.reset();
+    EXPECT_EQ(only_result(check).status, Status::kFail);
+    EXPECT_EQ(only_result("type: net.tcp, host: 127.0.0.1, port: 99999").status, Status::kError);
+}
+
+TEST(vet, rates_without_a_minimum_are_unsupported) {
+    CheckResult gemm = only_result("type: cpu.gemm, size: 64, repeats: 1");
+    EXPECT_EQ(gemm.status, Status::kUnsupported);
+    EXPECT_GT(gemm.value.value_or(0), 0);
+    EXPECT_EQ(only_result("type: cpu.gemm, size: 64, repeats: 1, min: 0.000001").status, Status::kPass);
+    EXPECT_EQ(only_result("type: cpu.stream, size: 1MiB, repeats: 1, min: 900 TB/s").status, Status::kFail);
+    EXPECT_EQ(only_result("type: cpu.gemm, size: 5").status, Status::kError);
+}
+
+TEST(vet, what_cannot_be_measured_is_unsupported) {
+    CheckResult gpu = only_result("type: gpu.temp");
+    EXPECT_EQ(gpu.status, Status::kUnsupported);
+    EXPECT_THAT(gpu.reason, HasSubstr("GPU"));
+}
+
+// A FIFO that nobody writes to stands for a file server that does not answer.
+TEST(vet, check_that_hangs_is_an_error_in_time) {
+    auto root = core::TemporaryDirectory::create().value();
+    std::filesystem::create_directories(root.path() / "proc");
+    ASSERT_EQ(mkfifo((root.path() / "proc/meminfo").c_str(), 0600), 0);
+    CheckResult result = only_result("type: mem.free, min: 1B, timeout: 50ms", NodeView{root.path()});
+    EXPECT_EQ(result.status, Status::kError);
+    EXPECT_EQ(result.reason, "no result in time: 50ms were over");
+}
+
+TEST(vet, child_that_dies_is_no_result) {
+    auto crash = ChildTask::start([]() -> std::string {
+                     raise(SIGKILL);
+                     return "";
+                 }).value();
+    auto result = crash.finish(transfer::deadline_in(std::chrono::seconds(20)));
+    ASSERT_FALSE(result);
+    EXPECT_THAT(result.error().message(), HasSubstr("SIGKILL"));
+    auto throws = ChildTask::start([]() -> std::string { throw 5; }).value();
+    EXPECT_FALSE(throws.finish(transfer::deadline_in(std::chrono::seconds(20))));
+    auto large = ChildTask::start([] { return std::string(size_t{3} << 20, 'x'); }).value();
+    EXPECT_EQ(large.finish(transfer::deadline_in(std::chrono::seconds(20)))->size(), size_t{3} << 20);
+}
+
+TEST(vet, alone_step_checks_are_unsupported_and_need_stops_early) {
+    NodeRunOptions options{.deadline = transfer::deadline_in(std::chrono::minutes(1))};
+    Protocol protocol =
+        protocol_of("- {type: mem.free, min: 900TiB}\n- {type: mem.free, min: 1B}\n- {type: clock.offset}\n");
+    Verdicts all = run_alone(protocol, "n1", {}, options);
+    ASSERT_EQ(all.nodes[0].checks.size(), 3U) << "without a number of nodes every check is run";
+    EXPECT_EQ(all.nodes[0].checks[2].status, Status::kUnsupported);
+    EXPECT_EQ(all.exit_status(), 1);
+    options.stop_at_first_refusal = true;
+    Verdicts early = run_alone(protocol, "n1", 1, options);
+    EXPECT_EQ(early.nodes[0].checks.size(), 1U);
+    EXPECT_EQ(early.exit_status(), 4);
+}
+
+}  // namespace
+}  // namespace belay::vet

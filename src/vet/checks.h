@@ -1,0 +1,37 @@
+// The measurements behind the rows of the catalogue. Each reads the machine and hands what it read to a pure
+// function of facts; both are tested.
+#pragma once
+
+#include "vet/catalogue.h"
+#include "vet/protocol.h"
+
+namespace belay::vet {
+
+Outcome measure_memory_free(const Check& check, const NodeView& node);
+Outcome measure_mount(const Check& check, const NodeView& node);
+Outcome measure_usage(const Check& check, const NodeView& node);
+Outcome measure_write(const Check& check, const NodeView& node);
+Outcome measure_env_var(const Check& check, const NodeView& node);
+Outcome measure_tcp(const Check& check, const NodeView& node);
+Outcome measure_cpu_count(const Check& check, const NodeView& node);
+Outcome measure_cpu_frequency(const Check& check, const NodeView& node);
+Outcome measure_governor(const Check& check, const NodeView& node);
+Outcome measure_stream(const Check& check, const NodeView& node);
+Outcome measure_gemm(const Check& check, const NodeView& node);
+Outcome measure_kmsg(const Check& check, const NodeView& node);
+Outcome measure_xid(const Check& check, const NodeView& node);
+Outcome measure_waiting(const Check& check, const NodeView& node);
+Outcome measure_zombies(const Check& check, const NodeView& node);
+
+// For their reasons.
+inline Outcome error_outcome(std::string reason) {
+    return {.status = Status::kError, .reason = std::move(reason)};
+}
+inline Outcome unsupported_outcome(std::string reason) {
+    return {.status = Status::kUnsupported, .reason = std::move(reason)};
+}
+inline Outcome pass_or_fail(bool passed, std::string reason = {}) {
+    return {.status = passed ? Status::kPass : Status::kFail, .reason = std::move(reason)};
+}
+
+}  // namespace belay::vet

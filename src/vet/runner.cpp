@@ -1,0 +1,100 @@
+#include "vet/runner.h"
+
+#include "vet/checks.h"
+#include "vet/child_task.h"
+#include "vet/verdict_json.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace belay::vet {
+
+namespace {
+
+using core::Result;
+using transfer::Deadline;
+
+// Checks that bound their own waiting (net.tcp) are let finish, so that they can say what they waited for.
+constexpr core::Duration kGrace = std::chrono::milliseconds(500);
+
+Outcome measure_in_child(const Check& check, const NodeView& view, Deadline deadline) {
+    auto child = ChildTask::start(
+        [&] { return compact(to_json(result_of(check, check.type->measure(check, view)))); });
+    if (!child) return error_outcome(child.error().message());
+    auto text = child->finish(deadline);
+    if (!text) {
+        bool late = std::chrono::steady_clock::now() >= deadline;
+        return error_outcome(late ? "no result in time" : text.error().message());
+    }
+    auto result = check_from_json(nlohmann::json::parse(*text, nullptr, false));
+    if (!result) return error_outcome(result.error().message());
+    return {result->status, result->value, result->unit, result->limit, result->reason, result->device};
+}
+
+Outcome measure(const Check& check, const NodeRunOptions& options) {
+    if (check.type->measure == nullptr)
+        return unsupported_outcome(std::string(check.type->unsupported_because));
+    auto now = std::chrono::steady_clock::now();
+    if (now >= options.deadline) return error_outcome("no time was left for it");
+    Deadline own = now + std::chrono::duration_cast<Deadline::duration>(check.timeout + kGrace);
+    Outcome outcome = measure_in_child(check, options.view, std::min(own, options.deadline));
+    if (outcome.reason == "no result in time")
+        outcome.reason += own < options.deadline ? fmt::format(": {} were over", core::to_text(check.timeout))
+                                                 : ": the time for all checks was over";
+    return outcome;
+}
+
+}  // namespace
+
+CheckResult result_of(const Check& check, Outcome outcome) {
+    return {.name = check.name,
+            .type = check.written_type,
+            .status = outcome.status,
+            .severity = check.severity,
+            .device = std::move(outcome.device),
+            .value = outcome.value,
+            .unit = std::move(outcome.unit),
+            .limit = outcome.limit,
+            .reason = std::move(outcome.reason)};
+}
+
+NodeResults run_node_checks(const Protocol& protocol, const NodeRunOptions& options) {
+    NodeResults results(protocol.checks.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+        const Check& check = protocol.checks[i];
+        if (options.progress) options.progress(i);
+        if (check.type->scope == Scope::kStep) continue;
+        auto start = std::chrono::steady_clock::now();
+        CheckResult& result = results[i].emplace(result_of(check, measure(check, options)));
+        result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        bool refused = result.severity == Severity::kEssential && result.status != Status::kPass;
+        if (refused && options.stop_at_first_refusal) break;
+    }
+    return results;
+}
+
+Verdicts run_alone(const Protocol& protocol, const std::string& node, std::optional<size_t> need,
+                   const NodeRunOptions& options) {
+    NodeResults results = run_node_checks(protocol, options);
+    NodeVerdict verdict{.node = node};
+    bool complete = true;
+    for (size_t i = 0; i < results.size(); ++i) {
+        const Check& check = protocol.checks[i];
+        if (results[i]) {
+            verdict.checks.push_back(std::move(*results[i]));
+        } else if (check.type->scope == Scope::kStep && (complete || !options.stop_at_first_refusal)) {
+            bool absent = !check.type->unsupported_because.empty();
+            verdict.checks.push_back(
+                result_of(check, unsupported_outcome(absent ? std::string(check.type->unsupported_because)
+                                                            : "needs 2 nodes")));
+        } else {
+            complete = false;
+        }
+    }
+    Verdicts verdicts = judge(protocol.name, {std::move(verdict)}, need);
+    verdicts.stopped_early = !complete && !verdicts.passed;
+    return verdicts;
+}
+
+}  // namespace belay::vet

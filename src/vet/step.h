@@ -1,0 +1,53 @@
+// Vetting the nodes of a step together: every node runs its own checks and reports to the first one, which
+// runs the checks between nodes, judges, and tells everybody.
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+#include "vet/catalogue.h"
+#include "vet/protocol.h"
+#include "vet/verdict.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace belay::vet {
+
+struct StepContext {
+    uint32_t rank = 0;               // this node's number in the step; 0 is the root
+    std::vector<std::string> nodes;  // of the step, in the order of their ranks
+    std::string root_address;        // name or address of nodes[0], as this node reaches it
+    std::string name;    // of this start of this step, the same on all nodes and no other's: gives the ports
+    std::string secret;  // known to the tasks of this step alone
+    std::optional<size_t> need;  // how many nodes must pass; all if not set. Then it stops early
+    core::Duration timeout = std::chrono::minutes(2);  // until all nodes must have reported
+    NodeView view = {};
+    std::function<void(size_t reported)> progress = {};  // called on the root
+    // Called on the root before the others are told: what they do then may end this process.
+    std::function<void(const Verdicts& verdicts)> announce = {};
+};
+
+// To be called once on each node of the step, by one task. Ends by itself, at the latest after
+// longest_vetting_time(). Uses no globals, installs no signal handlers, leaves no threads, children (except
+// those the kernel cannot end) or descriptors; forks, and expects that SIGCHLD is not ignored. On the root
+// the verdicts are complete; elsewhere they hold this node's checks and those of others that did not pass.
+// Errors: kSystem if vetting itself could not run: no port to listen on; on the other nodes, no verdict from
+// the root in time (its node is named). Whoever gets an error must treat the step as refused.
+core::Result<Verdicts> run_in_step(const Protocol& protocol, const StepContext& context);
+
+// An upper bound: reporting, and the checks between nodes.
+core::Duration longest_vetting_time(const Protocol& protocol, core::Duration timeout);
+
+// The facts behind clock.offset, and how they are judged: each node against the median of all, since the
+// root's clock may be the wrong one. Two nodes that differ both fail, as nobody can tell which is right.
+struct ClockFacts {
+    std::optional<double> seconds = {};  // ahead of the root's clock; nothing if it could not be measured
+    double uncertainty = 0;              // half the round trip
+    std::string error = {};
+};
+std::vector<Outcome> judge_clocks(const std::vector<ClockFacts>& nodes, double max_seconds);
+
+}  // namespace belay::vet

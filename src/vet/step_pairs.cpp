@@ -1,0 +1,216 @@
+// net.pair_bandwidth, as the root drives it: rounds of the planner become orders, answers become outcomes.
+#include "core/text.h"
+#include "transfer/bandwidth.h"
+#include "vet/checks.h"
+#include "vet/child_task.h"
+#include "vet/pairs.h"
+#include "vet/step_parts.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace belay::vet {
+
+namespace {
+
+using core::Result;
+
+constexpr core::Duration kShortest = std::chrono::milliseconds(10), kLongest = std::chrono::seconds(10);
+constexpr core::Duration kAnswerTime = std::chrono::seconds(1);  // for orders and answers on their way
+constexpr uint32_t kRootRank = 0;
+
+struct Best {
+    double bytes_per_second = 0;
+    uint32_t partner = 0;
+};
+
+class PairTest {
+  public:
+    PairTest(transfer::Root& root, const std::vector<PairNode>& nodes, const Check& check,
+             const PairSettings& settings)
+        : root_(root), settings_(settings), planner_(ranks_of(nodes), settings.seed) {
+        for (const PairNode& node : nodes) nodes_[node.rank] = node;
+        minimum_ = check.get<core::Bandwidth>("min")->bytes_per_second();
+        duration_ = std::clamp(check.get<core::Duration>("duration").value_or(std::chrono::milliseconds(500)),
+                               kShortest, kLongest);
+        streams_ = static_cast<int>(std::clamp<int64_t>(check.get<int64_t>("streams").value_or(1), 1, 16));
+    }
+
+    Result<std::map<uint32_t, Outcome>> run() {
+        for (int round = 0; std::chrono::steady_clock::now() < settings_.deadline; ++round) {
+            std::vector<Pair> pairs = planner_.next_round();
+            if (pairs.empty()) break;
+            BELAY_CHECK(run_round(pairs, round));
+        }
+        std::map<uint32_t, Outcome> outcomes;
+        for (const auto& [rank, node] : nodes_) outcomes[rank] = outcome(rank);
+        return outcomes;
+    }
+
+  private:
+    static std::vector<uint32_t> ranks_of(const std::vector<PairNode>& nodes) {
+        std::vector<uint32_t> ranks;
+        for (const PairNode& node : nodes) ranks.push_back(node.rank);
+        return ranks;
+    }
+
+    // How `from` reaches `to`. A node that the root sees on its loopback is on the root's own machine.
+    std::string address(uint32_t from, uint32_t to) const {
+        if (from == kRootRank) return root_.address_of(to);
+        std::string seen = to == kRootRank ? "" : root_.address_of(to);
+        bool here = seen.empty() || seen.starts_with("127.") || seen == "::1";
+        return here ? root_.own_address_toward(from) : seen;
+    }
+
+    PairOrder order_for(uint32_t rank, Pair pair, const std::string& name) const {
+        PairOrder order{
+            .name = name, .listen = rank == pair.first, .duration = duration_, .streams = streams_};
+        if (order.listen) return order;
+        order.address = address(pair.second, pair.first);
+        order.port = nodes_.at(pair.first).data_port;
+        return order;
+    }
+
+    Result<> run_round(const std::vector<Pair>& pairs, int round) {
+        answers_.clear();
+        std::set<uint32_t> awaited;
+        std::optional<ChildTask> own;
+        for (const Pair& pair : pairs) {
+            std::string name = fmt::format("{}.{}.{}-{}", settings_.name, round, pair.first, pair.second);
+            for (uint32_t rank : {pair.first, pair.second}) {
+                PairOrder order = order_for(rank, pair, name);
+                awaited.insert(rank);
+                if (rank != kRootRank) {
+                    if (!root_.send(rank, {kPairOrder, encode(order)}))
+                        answers_[rank] = {.error = "it is no longer connected"};
+                    continue;
+                }
+                BELAY_TRY(
+                    child, ChildTask::start([this, order] {
+                        return encode(answer_pair_order(order, settings_.data_listener, settings_.secret));
+                    }));
+                own.emplace(std::move(child));
+            }
+        }
+        auto deadline = std::min(settings_.deadline + kAnswerTime,
+                                 transfer::deadline_in(transfer::longest_pair_time(duration_) + kAnswerTime));
+        auto done = [&] {
+            if (own && !answers_.contains(kRootRank) && own->poll_result()) take(kRootRank, own->result());
+            return std::all_of(awaited.begin(), awaited.end(), [&](uint32_t rank) {
+                return answers_.contains(rank) || (rank != kRootRank && !root_.connected(rank));
+            });
+        };
+        BELAY_CHECK(root_.serve(
+            deadline, done,
+            [&](uint32_t rank, const transfer::Message& message) {
+                if (message.type == kPairAnswer) take(rank, message.body);
+            },
+            own ? own->descriptor() : -1));
+        for (const Pair& pair : pairs) judge(pair);
+        return {};
+    }
+
+    void take(uint32_t rank, const Result<std::string>& body) {
+        auto answer = body ? decode_pair_answer(*body) : std::unexpected(body.error());
+        answers_[rank] = answer ? *answer : PairAnswer{.error = answer.error().message()};
+    }
+
+    void judge(Pair pair) {
+        bool silent = false;
+        for (uint32_t rank : {pair.first, pair.second})
+            if (!answers_.contains(rank)) {
+                silent_.insert(rank);
+                silent = true;
+            }
+        const PairAnswer &a = answers_[pair.first], &b = answers_[pair.second];
+        std::optional<double> rate;
+        if (a.bytes_per_second && b.bytes_per_second)
+            rate = std::min(*a.bytes_per_second, *b.bytes_per_second);
+        if (rate) {
+            for (auto [node, partner] : {pair, Pair{pair.second, pair.first}})
+                if (!best_.contains(node) || best_[node].bytes_per_second < *rate)
+                    best_[node] = {*rate, partner};
+        } else if (!silent) {
+            problem_[pair.first] = problem_[pair.second] = a.error.empty() ? b.error : a.error;
+        }
+        planner_.record(pair, rate && *rate >= minimum_);
+        for (uint32_t rank : {pair.first, pair.second})
+            if (silent_.contains(rank)) planner_.exclude(rank);
+    }
+
+    Outcome outcome(uint32_t rank) const {
+        Outcome out{.status = Status::kError, .unit = "bytes/s", .limit = minimum_};
+        if (silent_.contains(rank)) {
+            out.status = Status::kMissing;
+            out.reason = "no answer while pairs of nodes were tested";
+            return out;
+        }
+        std::string wanted = core::format_bytes_per_second(minimum_) + " wanted";
+        std::string measured = "no test with another node ended";
+        if (auto it = best_.find(rank); it != best_.end()) {
+            out.value = it->second.bytes_per_second;
+            measured = fmt::format("{} with {}", core::format_bytes_per_second(*out.value),
+                                   nodes_.at(it->second.partner).name);
+        } else if (auto problem = problem_.find(rank); problem != problem_.end()) {
+            measured = problem->second;
+        }
+        switch (planner_.verdict(rank)) {
+            case PairVerdict::kGood:
+                out.status = Status::kPass;
+                out.reason = fmt::format("{}, {}", measured, wanted);
+                break;
+            case PairVerdict::kConvicted:
+                out.status = Status::kFail;
+                out.reason =
+                    fmt::format("at most {}, {}; too slow also with {}, which are fast with others", measured,
+                                wanted, core::join(names(planner_.failed_with(rank)), ", "));
+                break;
+            case PairVerdict::kInconclusive:
+                // Measured and below the minimum; but no node is to blame more than the others.
+                out.status = out.value ? Status::kFail : Status::kError;
+                out.reason = fmt::format(
+                    "{}, {}; no pair was fast enough, so the network or the minimum may be to blame "
+                    "rather than this node",
+                    measured, wanted);
+                break;
+            case PairVerdict::kUntested:
+                out.reason = "undecided when the time for tests of pairs was over: " + measured;
+                break;
+        }
+        return out;
+    }
+
+    std::vector<std::string> names(const std::vector<uint32_t>& ranks) const {
+        std::vector<std::string> out;
+        for (uint32_t rank : ranks) out.push_back(nodes_.at(rank).name);
+        return out;
+    }
+
+    transfer::Root& root_;
+    const PairSettings& settings_;
+    PairPlanner planner_;
+    std::map<uint32_t, PairNode> nodes_;
+    std::map<uint32_t, PairAnswer> answers_;  // of the round
+    std::map<uint32_t, Best> best_;
+    std::map<uint32_t, std::string> problem_;
+    std::set<uint32_t> silent_;
+    double minimum_ = 0;
+    core::Duration duration_{};
+    int streams_ = 1;
+};
+
+}  // namespace
+
+Result<std::map<uint32_t, Outcome>> test_pairs(transfer::Root& root, const std::vector<PairNode>& nodes,
+                                               const Check& check, const PairSettings& settings) {
+    std::map<uint32_t, Outcome> outcomes;
+    std::string why = nodes.size() < 2                     ? "needs 2 nodes that passed the checks before it"
+                      : !check.get<core::Bandwidth>("min") ? "no minimum is set: give min"
+                                                           : "";
+    if (why.empty()) return PairTest(root, nodes, check, settings).run();
+    for (const PairNode& node : nodes) outcomes[node.rank] = unsupported_outcome(why);
+    return outcomes;
+}
+
+}  // namespace belay::vet

@@ -1,0 +1,290 @@
+#include "vet/step.h"
+
+#include "core/file.h"
+#include "transfer/rendezvous.h"
+#include "vet/child_task.h"
+#include "vet/runner.h"
+#include "vet/step_context.h"
+#include "vet/step_wire.h"
+#include "vet/verdict_json.h"
+
+#include <map>
+#include <set>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace belay::vet {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Protocol protocol_of(const std::string& checks) {
+    return parse_protocol("name: p\nchecks:\n" + checks, "p.yaml").value();
+}
+
+// A step of this test: nodes n0, n1, … on this machine, whose memory the test makes up.
+class Step {
+  public:
+    explicit Step(uint32_t size) : directory_(core::TemporaryDirectory::create().value()) {
+        for (uint32_t rank = 0; rank < size; ++rank) {
+            base_.nodes.push_back(fmt::format("n{}", rank));
+            auto proc = directory_.path() / base_.nodes.back() / "proc";
+            EXPECT_TRUE(core::make_directories(proc));
+            set_memory(rank, 100);
+        }
+        base_.root_address = "127.0.0.1";
+        base_.name = directory_.path();
+        base_.secret = "the secret of " + base_.name;
+        base_.timeout = 20s;
+    }
+
+    void set_memory(uint32_t rank, int kib) {
+        auto file = directory_.path() / base_.nodes[rank] / "proc/meminfo";
+        EXPECT_TRUE(core::replace_file(file, fmt::format("MemTotal: 100 kB\nMemAvailable: {} kB\n", kib)));
+    }
+
+    StepContext context(uint32_t rank) const {
+        StepContext out = base_;
+        out.rank = rank;
+        out.view = {directory_.path() / base_.nodes[rank]};
+        return out;
+    }
+    StepContext& base() { return base_; }
+
+    // Every other node is a process; what each ends with is in told().
+    core::Result<Verdicts> run(const Protocol& protocol, const std::set<uint32_t>& silent = {}) {
+        std::map<uint32_t, ChildTask> members;
+        for (uint32_t rank = 1; rank < base_.nodes.size(); ++rank)
+            if (!silent.contains(rank)) members.emplace(rank, member(protocol, context(rank)));
+        auto verdicts = run_in_step(protocol, context(0));
+        for (auto& [rank, task] : members) {
+            auto text = task.finish(transfer::deadline_in(30s));
+            told_[rank] = text ? *text : text.error().message();
+        }
+        return verdicts;
+    }
+    std::string told(uint32_t rank) { return told_[rank]; }
+
+    static ChildTask member(Protocol protocol, StepContext context) {
+        return ChildTask::start([protocol = std::move(protocol), context = std::move(context)] {
+                   auto verdicts = run_in_step(protocol, context);
+                   return verdicts ? compact(to_json(*verdicts)) : verdicts.error().render();
+               })
+            .value();
+    }
+
+  private:
+    core::TemporaryDirectory directory_;
+    StepContext base_;
+    std::map<uint32_t, std::string> told_;
+};
+
+const char* const kMemory = "- {name: memory, type: mem.free, min: 50KiB}\n";
+
+TEST(vet, step_of_fit_nodes_passes_and_all_hear_of_it) {
+    Step step(4);
+    auto verdicts = step.run(protocol_of(kMemory));
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_TRUE(verdicts->passed);
+    EXPECT_THAT(verdicts->vetted, ElementsAre("n0", "n1", "n2", "n3"));
+    for (const NodeVerdict& node : verdicts->nodes) EXPECT_EQ(node.checks.at(0).value, 100.0 * 1024);
+    for (uint32_t rank : {1U, 2U, 3U}) EXPECT_THAT(step.told(rank), HasSubstr("\"verdict\":\"pass\""));
+}
+
+TEST(vet, step_names_the_node_that_is_not_fit) {
+    Step step(3);
+    step.set_memory(2, 7);
+    bool announced = false;
+    step.base().announce = [&](const Verdicts& verdicts) { announced = !verdicts.passed; };
+    auto verdicts = step.run(protocol_of(kMemory));
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_EQ(verdicts->exit_status(), 1);
+    EXPECT_TRUE(announced);
+    EXPECT_THAT(verdicts->cordoned, ElementsAre("n2"));
+    EXPECT_EQ(verdicts->nodes[2].checks.at(0).status, Status::kFail);
+    // A node that is fit hears which one is not, and why.
+    auto told = verdicts_from_json(nlohmann::json::parse(step.told(1), nullptr, false));
+    ASSERT_TRUE(told) << step.told(1);
+    EXPECT_FALSE(told->passed);
+    ASSERT_EQ(told->nodes.size(), 2U);
+    EXPECT_EQ(told->nodes[1].node, "n2");
+    EXPECT_EQ(told->nodes[1].checks.at(0).value, 7.0 * 1024);
+}
+
+TEST(vet, step_with_a_silent_node_ends_at_the_deadline) {
+    Step step(3);
+    step.base().timeout = 300ms;
+    auto verdicts = step.run(protocol_of(kMemory), {1});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_EQ(verdicts->exit_status(), 1);
+    EXPECT_THAT(verdicts->cordoned, ElementsAre("n1"));
+    EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing);
+    EXPECT_EQ(verdicts->nodes[1].checks.at(0).reason, "no report within 300ms");
+    EXPECT_EQ(verdicts->nodes[2].verdict, Status::kPass);
+}
+
+TEST(vet, step_without_its_root_is_refused_by_name) {
+    Step step(2);
+    step.base().timeout = 200ms;
+    auto verdicts = run_in_step(protocol_of(kMemory), step.context(1));
+    ASSERT_FALSE(verdicts);
+    EXPECT_EQ(verdicts.error().kind(), core::ErrorKind::kSystem);
+    EXPECT_THAT(verdicts.error().message(), HasSubstr("n1 got no verdict from n0"));
+}
+
+TEST(vet, step_does_not_believe_who_lacks_the_secret) {
+    Step step(2);
+    step.base().timeout = 300ms;
+    StepContext stranger = step.context(1);
+    stranger.secret = "guessed";
+    auto other = Step::member(protocol_of(kMemory), stranger);
+    auto verdicts = step.run(protocol_of(kMemory), {1});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing);
+    EXPECT_THAT(other.finish(transfer::deadline_in(30s)).value(), HasSubstr("got no verdict"));
+}
+
+TEST(vet, step_whose_nodes_read_different_protocols_fails) {
+    Step step(2);
+    auto other = Step::member(protocol_of("- {name: memory, type: mem.free, min: 1B}\n"), step.context(1));
+    auto verdicts = step.run(protocol_of(kMemory), {1});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_EQ(verdicts->nodes[1].verdict, Status::kError);
+    EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason, HasSubstr("other contents"));
+}
+
+TEST(vet, step_that_needs_fewer_nodes_can_pass_without_one) {
+    Step step(3);
+    step.set_memory(0, 7);
+    step.base().need = 2;
+    auto verdicts = step.run(protocol_of(kMemory));
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_EQ(verdicts->exit_status(), 0);
+    EXPECT_THAT(verdicts->vetted, ElementsAre("n1", "n2"));
+    step.base().need = 3;
+    step.base().name += "again";
+    verdicts = step.run(protocol_of(std::string(kMemory) + "- {type: clock.offset}\n"));
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_EQ(verdicts->exit_status(), 4) << "stopped early";
+    EXPECT_THAT(verdicts->vetted, IsEmpty()) << "clocks were never compared";
+    EXPECT_THAT(step.told(2), HasSubstr("\"stopped_early\":true"));
+}
+
+TEST(vet, step_compares_clocks_and_tests_pairs) {
+    Step step(5);
+    std::string checks =
+        "- {type: clock.offset, max: 10s}\n"
+        "- {name: links, type: net.pair_bandwidth, min: 1 kB/s, duration: 20ms, streams: 2}\n"
+        "- {name: dreams, type: net.pair_bandwidth, min: 900 TB/s, duration: 10ms, severity: warning}\n";
+    auto verdicts = step.run(protocol_of(kMemory + checks));
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_TRUE(verdicts->passed);
+    for (const NodeVerdict& node : verdicts->nodes) {
+        ASSERT_EQ(node.checks.size(), 4U) << node.node;
+        EXPECT_EQ(node.checks[1].status, Status::kPass) << node.checks[1].reason;
+        EXPECT_EQ(node.checks[2].status, Status::kPass) << node.checks[2].reason;
+        EXPECT_GT(node.checks[2].value.value_or(0), 1000);
+        EXPECT_EQ(node.checks[3].status, Status::kFail);
+        EXPECT_THAT(node.checks[3].reason, HasSubstr("the minimum may be to blame"));
+    }
+}
+
+// It reports, and falls silent before its pair is tested.
+TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
+    Step step(3);
+    Protocol protocol =
+        protocol_of(std::string(kMemory) + "- {type: net.pair_bandwidth, min: 1 kB/s, duration: 10ms}\n");
+    auto deserter =
+        ChildTask::start([&]() -> std::string {
+            StepContext context = step.context(1);
+            auto ports = transfer::rendezvous_ports(context.name);
+            auto root =
+                transfer::join(context.root_address, ports, context.secret, 1, transfer::deadline_in(10s));
+            Report report{.digest = protocol.digest, .data_port = 1};
+            report.results =
+                run_node_checks(protocol, {.deadline = transfer::deadline_in(10s), .view = context.view});
+            if (root && root->send({kReport, encode(report)}, transfer::deadline_in(10s)))
+                (void)root->receive(transfer::deadline_in(10s));  // an order, or nothing
+            return "gone";
+        }).value();
+    auto verdicts = step.run(protocol, {1});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_FALSE(verdicts->passed);
+    EXPECT_EQ(verdicts->nodes[1].checks.at(0).status, Status::kPass);
+    EXPECT_EQ(verdicts->nodes[1].checks.at(1).status, Status::kMissing)
+        << verdicts->nodes[1].checks[1].reason;
+    EXPECT_EQ(verdicts->nodes[0].verdict, Status::kPass);
+    EXPECT_EQ(verdicts->nodes[2].verdict, Status::kPass);
+}
+
+TEST(vet, step_report_that_leaves_a_check_out_does_not_pass) {
+    Step step(2);
+    Protocol protocol = protocol_of(std::string(kMemory) + "- {type: env.var, expected: {}}\n");
+    auto sloppy = ChildTask::start([&]() -> std::string {
+                      StepContext context = step.context(1);
+                      auto ports = transfer::rendezvous_ports(context.name);
+                      auto root = transfer::join(context.root_address, ports, context.secret, 1,
+                                                 transfer::deadline_in(10s));
+                      Report report{.digest = protocol.digest, .data_port = 1};
+                      report.results.resize(2);
+                      report.results[0] = CheckResult{.name = "x", .type = "x", .status = Status::kPass};
+                      if (root && root->send({kReport, encode(report)}, transfer::deadline_in(10s)))
+                          (void)root->receive(transfer::deadline_in(10s));
+                      return "";
+                  }).value();
+    auto verdicts = step.run(protocol, {1});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    ASSERT_EQ(verdicts->nodes[1].checks.size(), 2U);
+    EXPECT_EQ(verdicts->nodes[1].checks[0].name, "memory") << "as the protocol calls it";
+    EXPECT_EQ(verdicts->nodes[1].checks[1].status, Status::kMissing);
+}
+
+TEST(vet, step_of_one_node_needs_nobody) {
+    Step step(1);
+    auto verdicts = run_in_step(protocol_of(kMemory), step.context(0));
+    ASSERT_TRUE(verdicts);
+    EXPECT_THAT(verdicts->vetted, ElementsAre("n0"));
+}
+
+slurm::Lookup lookup_in(std::map<std::string, std::string, std::less<>> variables) {
+    return [variables = std::move(variables)](std::string_view name) -> std::optional<std::string> {
+        auto it = variables.find(name);
+        return it == variables.end() ? std::nullopt : std::optional(it->second);
+    };
+}
+
+TEST(vet, step_context_from_what_slurm_says) {
+    std::map<std::string, std::string, std::less<>> variables{
+        {"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "2"},           {"SLURM_STEP_NODELIST", "n[3-5]"},
+        {"SLURM_NODEID", "1"}, {"SLURM_LOCALID", "0"},           {"SLURM_PROCID", "4"},
+        {"SLURM_STEPID", "2"}, {"SLURM_SRUN_COMM_PORT", "40001"}};
+    auto address = [](const std::string& node) { return std::optional("address of " + node); };
+    auto context = step_context(lookup_in(variables), address).value();
+    ASSERT_TRUE(context);
+    EXPECT_EQ(context->rank, 1U);
+    EXPECT_THAT(context->nodes, ElementsAre("n3", "n4", "n5"));
+    EXPECT_EQ(context->root_address, "address of n3");
+    EXPECT_FALSE(context->secret.empty());
+    auto nobody = [](const std::string&) { return std::optional<std::string>(); };
+    EXPECT_FALSE(step_context(lookup_in(variables), nobody)) << "the first node has no address";
+    auto again = variables;
+    again["SLURM_RESTART_COUNT"] = "1";
+    EXPECT_NE(step_context(lookup_in(again), address).value()->name, context->name);
+    variables["BELAY_STEP_SECRET"] = "s";
+    EXPECT_EQ(step_context(lookup_in(variables), address).value()->secret, "s");
+    variables["SLURM_LOCALID"] = "1";
+    EXPECT_FALSE(step_context(lookup_in(variables), address).value()) << "one task per node";
+    variables["SLURM_LOCALID"] = "0";
+    variables["SLURM_NODEID"] = "9";
+    EXPECT_FALSE(step_context(lookup_in(variables), address));
+    EXPECT_FALSE(step_context(lookup_in({}), address).value()) << "outside Slurm";
+}
+
+}  // namespace
+}  // namespace belay::vet

@@ -1,0 +1,156 @@
+#include "vet/step_wire.h"
+
+#include "vet/verdict_json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace belay::vet {
+
+namespace {
+
+using core::Result;
+using core::system_error;
+using Json = nlohmann::json;
+
+constexpr uint64_t kMaxPairNanoseconds = 60'000'000'000;
+
+Result<Json> parse_object(std::string_view body) {
+    Json value = Json::parse(body, nullptr, false);
+    if (!value.is_object()) return system_error("not a JSON object");
+    return value;
+}
+
+// A field of the type that Value is; numbers are finite and not negative unless doubles.
+template <typename Value>
+Result<Value> field(const Json& object, const char* name) {
+    auto it = object.find(name);
+    auto wrong = [&] { return system_error("field \"{}\" is missing or wrong", name); };
+    if (it == object.end()) return wrong();
+    if constexpr (std::is_same_v<Value, std::string>) {
+        if (!it->is_string()) return wrong();
+    } else if constexpr (std::is_same_v<Value, bool>) {
+        if (!it->is_boolean()) return wrong();
+    } else if constexpr (std::is_same_v<Value, double>) {
+        if (!it->is_number()) return wrong();
+    } else {
+        if (!it->is_number_unsigned() || it->get<uint64_t>() > std::numeric_limits<Value>::max())
+            return wrong();
+    }
+    return it->get<Value>();
+}
+
+}  // namespace
+
+std::string encode(const Report& report) {
+    Json results = Json::array();
+    for (const auto& result : report.results) results.push_back(result ? to_json(*result) : Json());
+    Json clock;
+    if (report.clock) clock = {{"seconds", report.clock->seconds}, {"round_trip", report.clock->round_trip}};
+    return compact({{"digest", report.digest},
+                    {"data_port", report.data_port},
+                    {"results", std::move(results)},
+                    {"clock", std::move(clock)},
+                    {"clock_error", report.clock_error}});
+}
+
+std::string encode(const PairOrder& order) {
+    return compact({{"name", order.name},
+                    {"listen", order.listen},
+                    {"address", order.address},
+                    {"port", order.port},
+                    {"nanoseconds", static_cast<uint64_t>(order.duration.count())},
+                    {"streams", static_cast<uint16_t>(order.streams)}});
+}
+
+std::string encode(const PairAnswer& answer) {
+    Json rate = answer.bytes_per_second ? Json(*answer.bytes_per_second) : Json();
+    return compact({{"name", answer.name}, {"bytes_per_second", std::move(rate)}, {"error", answer.error}});
+}
+
+Result<Report> decode_report(std::string_view body, size_t checks) {
+    BELAY_TRY(object, parse_object(body));
+    Report report;
+    BELAY_TRY(digest, field<uint64_t>(object, "digest"));
+    BELAY_TRY(port, field<uint16_t>(object, "data_port"));
+    BELAY_TRY(clock_error, field<std::string>(object, "clock_error"));
+    report.digest = digest;
+    report.data_port = port;
+    report.clock_error = std::move(clock_error);
+    if (auto it = object.find("clock"); it != object.end() && it->is_object()) {
+        BELAY_TRY(seconds, field<double>(*it, "seconds"));
+        BELAY_TRY(round_trip, field<double>(*it, "round_trip"));
+        report.clock = transfer::ClockOffset{seconds, round_trip};
+    }
+    auto results = object.find("results");
+    if (results == object.end() || !results->is_array() || results->size() > kMaxChecksPerProtocol)
+        return system_error("field \"results\" is missing or wrong");
+    // A node with another protocol has other checks; its digest tells.
+    if (results->size() != checks) return report;
+    for (const Json& item : *results) {
+        report.results.emplace_back();
+        if (item.is_null()) continue;
+        BELAY_TRY(result, check_from_json(item));
+        report.results.back() = std::move(result);
+    }
+    return report;
+}
+
+Result<PairOrder> decode_pair_order(std::string_view body) {
+    BELAY_TRY(object, parse_object(body));
+    PairOrder order;
+    BELAY_TRY(name, field<std::string>(object, "name"));
+    BELAY_TRY(listen, field<bool>(object, "listen"));
+    BELAY_TRY(address, field<std::string>(object, "address"));
+    BELAY_TRY(port, field<uint16_t>(object, "port"));
+    BELAY_TRY(nanoseconds, field<uint64_t>(object, "nanoseconds"));
+    if (nanoseconds > kMaxPairNanoseconds) return system_error("a test of {} ns", nanoseconds);
+    BELAY_TRY(streams, field<uint16_t>(object, "streams"));
+    order.name = std::move(name);
+    order.listen = listen;
+    order.address = std::move(address);
+    order.port = port;
+    order.duration = core::Duration(static_cast<int64_t>(nanoseconds));
+    order.streams = streams;
+    return order;
+}
+
+Result<PairAnswer> decode_pair_answer(std::string_view body) {
+    BELAY_TRY(object, parse_object(body));
+    PairAnswer answer;
+    BELAY_TRY(name, field<std::string>(object, "name"));
+    BELAY_TRY(error, field<std::string>(object, "error"));
+    answer.name = std::move(name);
+    answer.error = std::move(error);
+    if (auto it = object.find("bytes_per_second"); it != object.end() && it->is_number()) {
+        double rate = it->get<double>();
+        if (std::isfinite(rate) && rate >= 0) answer.bytes_per_second = rate;
+    }
+    return answer;
+}
+
+std::string encode_verdict_for(const Verdicts& verdicts, size_t rank, size_t others) {
+    Verdicts told = verdicts;
+    told.nodes.clear();
+    size_t refused = 0;
+    for (size_t i = 0; i < verdicts.nodes.size(); ++i) {
+        const NodeVerdict& node = verdicts.nodes[i];
+        if (i == rank) {
+            told.nodes.push_back(node);
+        } else if (node.verdict != Status::kPass && refused++ < others) {
+            NodeVerdict& kept = told.nodes.emplace_back(node);
+            std::erase_if(kept.checks,
+                          [](const CheckResult& check) { return check.status == Status::kPass; });
+        }
+    }
+    return compact(to_json(told));
+}
+
+Result<Verdicts> decode_verdict(std::string_view body) {
+    BELAY_TRY(object, parse_object(body));
+    return verdicts_from_json(object);
+}
+
+}  // namespace belay::vet

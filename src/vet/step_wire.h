@@ -1,0 +1,58 @@
+// What the nodes of a step tell each other while they are vetted: JSON in the bodies of transfer's messages.
+#pragma once
+
+#include "core/error.h"
+#include "transfer/rendezvous.h"
+#include "vet/runner.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace belay::vet {
+
+enum : uint8_t {
+    kReport = transfer::kFirstFreeType,  // member → root, once
+    kPairOrder,                          // root → member: test the bandwidth with a partner now
+    kPairAnswer,                         // member → root
+    kVerdict,                            // root → member, once, the last
+};
+
+struct Report {
+    uint64_t digest = 0;     // of the protocol
+    uint16_t data_port = 0;  // where it listens for partners
+    NodeResults results = {};
+    std::optional<transfer::ClockOffset> clock = {};  // the root's clock minus its own
+    std::string clock_error = {};
+};
+
+struct PairOrder {
+    std::string name;     // the same on both sides, different for every test
+    bool listen = false;  // or connect, to the address below
+    std::string address = {};
+    uint16_t port = 0;
+    core::Duration duration{};
+    int streams = 1;
+};
+
+struct PairAnswer {
+    std::string name;
+    std::optional<double> bytes_per_second = {};  // that this side received
+    std::string error = {};
+};
+
+std::string encode(const Report& report);
+std::string encode(const PairOrder& order);
+std::string encode(const PairAnswer& answer);
+
+// Errors: kSystem for what is no such message. `checks` is how many the protocol has.
+core::Result<Report> decode_report(std::string_view body, size_t checks);
+core::Result<PairOrder> decode_pair_order(std::string_view body);
+core::Result<PairAnswer> decode_pair_answer(std::string_view body);
+
+// What one node is told at the end: the verdict, its own checks, and of the others those that did not pass,
+// of at most `others` nodes.
+std::string encode_verdict_for(const Verdicts& verdicts, size_t rank, size_t others = 64);
+core::Result<Verdicts> decode_verdict(std::string_view body);
+
+}  // namespace belay::vet

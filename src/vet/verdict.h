@@ -1,0 +1,71 @@
+// What vetting found: a status for every check, a verdict for every node, one for the step.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::vet {
+
+// From best to worst (vetting reference, 1.7).
+enum class Status {
+    kPass,         // measured, criterion met
+    kUnsupported,  // the type, or a device or library it needs, is absent here
+    kFail,         // measured, criterion not met
+    kError,        // could not be measured
+    kMissing,      // no report by the deadline
+};
+
+enum class Severity { kEssential, kWarning };  // a warning is reported and convicts nobody
+
+std::string_view status_name(Status status);
+std::optional<Status> status_of_name(std::string_view name);
+std::string_view severity_name(Severity severity);
+
+struct CheckResult {
+    std::string name;
+    std::string type;
+    Status status = Status::kError;
+    Severity severity = Severity::kEssential;
+    std::string device = {};           // empty: none in particular
+    std::optional<double> value = {};  // in `unit`
+    std::string unit = {};
+    std::optional<double> limit = {};  // what the value was compared with
+    std::string reason = {};
+    double seconds = 0;
+};
+
+struct NodeVerdict {
+    std::string node;
+    Status verdict = Status::kError;
+    std::vector<CheckResult> checks = {};
+};
+
+struct Verdicts {
+    std::string protocol;
+    bool passed = false;
+    bool stopped_early = false;  // with `need`, as soon as too few nodes could still pass
+    std::vector<NodeVerdict> nodes = {};
+    std::vector<std::string> vetted = {};
+    std::vector<std::string> cordoned = {};
+
+    // 0 passed, 1 not, 4 stopped early.
+    int exit_status() const { return passed ? 0 : stopped_early ? 4 : 1; }
+};
+
+// The worst status of the essential checks; a node with only warnings passes, one without checks is an error.
+Status node_verdict(std::span<const CheckResult> checks);
+
+// Fills in each node's verdict, the two lists, and whether all nodes passed, or at least `need`. With no
+// nodes nothing has passed.
+Verdicts judge(std::string protocol, std::vector<NodeVerdict> nodes, std::optional<size_t> need);
+
+// Whether `need` nodes can still pass when those that are not decided yet all did.
+bool can_still_pass(size_t passed, size_t pending, size_t need);
+
+// One node name per line, as srun --nodelist=FILE and --exclude=FILE take them.
+std::string host_file(std::span<const std::string> nodes);
+
+}  // namespace belay::vet

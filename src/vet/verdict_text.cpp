@@ -1,0 +1,80 @@
+#include "vet/verdict_text.h"
+
+#include "core/text.h"
+#include "core/units.h"
+#include "core/utf8.h"
+#include "slurm/hostlist.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace belay::vet {
+
+namespace {
+
+constexpr size_t kShownNames = 200;  // bytes of a list of nodes in one line
+
+std::string hosts(const std::vector<std::string>& nodes) {
+    auto folded = slurm::compress(nodes);
+    std::string text = core::printable(folded ? *folded : core::join(nodes, ","));
+    if (text.size() <= kShownNames) return text;
+    return fmt::format("{}… ({} nodes)", core::utf8_prefix(text, kShownNames), nodes.size());
+}
+
+std::string cause(const CheckResult& check) {
+    std::string name = check.name == check.type ? check.name : fmt::format("{} ({})", check.name, check.type);
+    std::string device = check.device.empty() ? "" : " on " + check.device;
+    return core::printable(
+        fmt::format("{}{}: {}: {}", name, device, status_name(check.status), check.reason));
+}
+
+}  // namespace
+
+std::string summary(const Verdicts& verdicts) {
+    std::string text = fmt::format("{}: {}: {} of {} nodes are fit", core::printable(verdicts.protocol),
+                                   verdicts.passed ? "pass" : "fail", verdicts.vetted.size(),
+                                   verdicts.vetted.size() + verdicts.cordoned.size());
+    if (verdicts.stopped_early) text += ", stopped early";
+    if (!verdicts.cordoned.empty()) text += "; not fit: " + hosts(verdicts.cordoned);
+    return text;
+}
+
+std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> causes;
+    auto add = [&](std::string text, const std::string& node) {
+        auto known =
+            std::find_if(causes.begin(), causes.end(), [&](const auto& each) { return each.first == text; });
+        if (known == causes.end())
+            known = causes.emplace(causes.end(), std::move(text), std::vector<std::string>());
+        if (known->second.empty() || known->second.back() != node) known->second.push_back(node);
+    };
+    for (const NodeVerdict& node : verdicts.nodes) {
+        if (node.verdict == Status::kPass) continue;
+        if (node.checks.empty()) add("no check was expected of it", node.node);
+        for (const CheckResult& check : node.checks)
+            if (check.severity == Severity::kEssential && check.status != Status::kPass)
+                add(cause(check), node.node);
+    }
+    std::vector<std::string> lines;
+    for (const auto& [text, nodes] : causes) {
+        if (lines.size() == limit) {
+            lines.push_back(fmt::format("and {} more causes", causes.size() - limit));
+            break;
+        }
+        lines.push_back(fmt::format("{}: {}", hosts(nodes), text));
+    }
+    return lines;
+}
+
+std::string value_text(const CheckResult& check) {
+    if (!check.value) return "-";
+    if (check.unit == "bytes")
+        return core::format_binary({static_cast<uint64_t>(std::max(*check.value, 0.0))});
+    if (check.unit == "bytes/s") return core::format_bytes_per_second(*check.value);
+    if (check.unit == "s") return fmt::format("{:.3f} ms", 1000 * *check.value);
+    if (check.unit == "ratio") return fmt::format("{:.1f} %", 100 * *check.value);
+    return fmt::format("{:.6g}{}{}", *check.value, check.unit.empty() ? "" : " ", check.unit);
+}
+
+}  // namespace belay::vet

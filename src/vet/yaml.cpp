@@ -1,0 +1,190 @@
+#include "vet/yaml.h"
+
+#include "core/text.h"
+#include "core/utf8.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <yaml-cpp/yaml.h>
+
+namespace belay::vet {
+
+namespace {
+
+using core::bad_input;
+using core::Result;
+
+constexpr std::array<std::string_view, 5> kNulls{"", "~", "null", "Null", "NULL"};
+constexpr std::array<std::string_view, 18> kBooleans{"true", "True", "TRUE", "false", "False", "FALSE",
+                                                     "yes",  "Yes",  "YES",  "no",    "No",    "NO",
+                                                     "on",   "On",   "ON",   "off",   "Off",   "OFF"};
+
+template <size_t count>
+bool contains(const std::array<std::string_view, count>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+YamlType type_of_plain(std::string_view text) {
+    if (contains(kNulls, text)) return YamlType::kNull;
+    if (contains(kBooleans, text)) return YamlType::kBoolean;
+    std::string_view digits = text;
+    if (digits.starts_with('+') || digits.starts_with('-')) digits.remove_prefix(1);
+    if (digits.empty() || digits[0] < '0' || digits[0] > '9') return YamlType::kText;
+    if (core::parse_number<uint64_t>(digits)) return YamlType::kInteger;
+    return core::parse_number<double>(digits) ? YamlType::kNumber : YamlType::kText;
+}
+
+struct Place {
+    int line = 1;
+    int column = 1;
+};
+
+class Converter {
+  public:
+    Converter(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+
+    Result<YamlNode> convert(const YAML::Node& node, int depth) {
+        Place place = place_of(node.Mark());
+        YamlNode out{.line = place.line, .column = place.column};
+        if (depth > kMaxYamlDepth)
+            return fail(place, "nested more than {} levels deep, or an alias inside its own anchor",
+                        kMaxYamlDepth);
+        if (++count_ > kMaxYamlNodes) return fail(place, "more than {} values", kMaxYamlNodes);
+        if (node.IsSequence()) return convert_list(node, depth, std::move(out));
+        if (node.IsMap()) return convert_map(node, depth, std::move(out));
+        if (!node.IsScalar()) return out;
+        out.text = node.Scalar();
+        out.type = node.Tag() == "?" || node.Tag().empty() ? type_of_plain(out.text) : YamlType::kText;
+        return out;
+    }
+
+    // The library counts lines and columns from 0, columns in characters.
+    Place place_of(const YAML::Mark& mark) const {
+        if (mark.is_null()) return {};
+        Place place{mark.line + 1, 1};
+        std::string line = yaml_position(text_, file_, place.line, 1).line_text;
+        size_t byte = 0;
+        for (int character = 0; character < mark.column && byte < line.size(); ++character) {
+            ++byte;
+            while (byte < line.size() && (static_cast<unsigned char>(line[byte]) & 0xC0) == 0x80) ++byte;
+        }
+        place.column = static_cast<int>(byte) + 1;
+        return place;
+    }
+
+    template <typename... Args>
+    core::Failure fail(Place place, fmt::format_string<Args...> format, Args&&... args) const {
+        return bad_input(format, std::forward<Args>(args)...)
+            .at(yaml_position(text_, file_, place.line, place.column));
+    }
+
+  private:
+    Result<YamlNode> convert_list(const YAML::Node& node, int depth, YamlNode out) {
+        out.type = YamlType::kList;
+        for (const auto& item : node) {
+            BELAY_TRY(converted, convert(item, depth + 1));
+            out.items.push_back(std::move(converted));
+        }
+        return out;
+    }
+
+    Result<YamlNode> convert_map(const YAML::Node& node, int depth, YamlNode out) {
+        out.type = YamlType::kMap;
+        std::set<std::string> keys;
+        for (const auto& entry : node) {
+            Place place = place_of(entry.first.Mark());
+            if (!entry.first.IsScalar()) return fail(place, "a key must be a word");
+            std::string key = entry.first.Scalar();
+            if (key == "<<")
+                return fail(place, "merging with << is not supported").hint("write the keys out");
+            if (!keys.insert(key).second) return fail(place, "the key \"{}\" stands twice", key);
+            BELAY_TRY(value, convert(entry.second, depth + 1));
+            // An empty value has no place of its own.
+            if (value.type == YamlType::kNull && value.text.empty()) {
+                value.line = place.line;
+                value.column = place.column;
+            }
+            out.entries.push_back({std::move(key), place.line, place.column, std::move(value)});
+        }
+        return out;
+    }
+
+    std::string_view text_;
+    const std::string& file_;
+    size_t count_ = 0;
+};
+
+// Where the text stops being what we read: bytes that are not UTF-8, or a NUL.
+std::optional<Place> first_foreign_byte(std::string_view text) {
+    if (text.find('\0') == std::string_view::npos && core::to_valid_utf8(text) == text) return std::nullopt;
+    int line = 1;
+    for (std::string_view part : core::split(text, '\n')) {
+        if (part.find('\0') != std::string_view::npos || core::to_valid_utf8(part) != part)
+            return Place{line, 1};
+        ++line;
+    }
+    return Place{};
+}
+
+}  // namespace
+
+const YamlEntry* YamlNode::find(std::string_view key) const {
+    for (const YamlEntry& entry : entries)
+        if (entry.key == key) return &entry;
+    return nullptr;
+}
+
+std::string describe(const YamlNode& node) {
+    switch (node.type) {
+        case YamlType::kNull:
+            return "nothing";
+        case YamlType::kBoolean:
+            return fmt::format("the boolean {}", node.text);
+        case YamlType::kInteger:
+            return fmt::format("the integer {}", node.text);
+        case YamlType::kNumber:
+            return fmt::format("the number {}", node.text);
+        case YamlType::kText:
+            return fmt::format("the text \"{}\"", core::utf8_prefix(node.text, 60));
+        case YamlType::kList:
+            return "a list";
+        case YamlType::kMap:
+            return "a map";
+    }
+    return "";
+}
+
+core::SourcePosition yaml_position(std::string_view text, const std::string& file, int line, int column) {
+    core::SourcePosition out{file, line, column, {}};
+    for (int i = 1; i < line; ++i) {
+        size_t newline = text.find('\n');
+        if (newline == std::string_view::npos) return out;
+        text.remove_prefix(newline + 1);
+    }
+    std::string_view here = text.substr(0, text.find('\n'));
+    if (here.ends_with('\r')) here.remove_suffix(1);
+    out.line_text = here;
+    return out;
+}
+
+Result<YamlNode> parse_yaml(std::string_view text, const std::string& file) {
+    Converter converter(text, file);
+    if (text.size() > kMaxYamlBytes)
+        return converter.fail({}, "the file is larger than {} KiB", kMaxYamlBytes / 1024);
+    if (auto place = first_foreign_byte(text)) return converter.fail(*place, "the line is not UTF-8 text");
+    try {
+        std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+        if (documents.empty()) return YamlNode{};
+        if (documents.size() > 1)
+            return converter.fail(converter.place_of(documents[1].Mark()), "a second document begins here")
+                .hint("write one protocol per file");
+        return converter.convert(documents[0], 1);
+    } catch (const YAML::Exception& error) {
+        return converter.fail(converter.place_of(error.mark), "{}", error.msg);
+    } catch (const std::exception& error) {
+        return converter.fail({}, "{}", error.what());
+    }
+}
+
+}  // namespace belay::vet
