@@ -18,7 +18,8 @@ uint64_t collect_files(const Inodes& inodes, const Node& node, Wanted& wanted) {
     uint64_t bytes = 0;
     if (inode.kind == EntryKind::kFile && wanted[inode.layer].emplace(inode.ordinal, node.inode).second)
         bytes = inode.size;
-    for (const Node& child : node.children | std::views::values) bytes += collect_files(inodes, child, wanted);
+    for (const Node& child : node.children | std::views::values)
+        bytes += collect_files(inodes, child, wanted);
     return bytes;
 }
 
@@ -81,13 +82,14 @@ Result<LayerIndex> index_layer(ByteSource source, const ImportLimits& limits) {
 }
 
 Result<> write_image(std::span<const LayerIndex> layers, std::span<const std::string> names,
-                     const LayerOpener& open, const ImportLimits& limits, SquashfsWriter writer, uint32_t mtime,
-                     const WriteProgress& progress) {
+                     const LayerOpener& open, const ImportLimits& limits, SquashfsWriter writer,
+                     uint32_t mtime, const WriteProgress& progress) {
     Inodes inodes;
     std::vector<LayerTree> trees;
     for (size_t i = 0; i < layers.size(); ++i) {
         LayerTreeBuilder builder(inodes, static_cast<uint32_t>(i));
-        for (const TarEntry& entry : layers[i].entries) BELAY_CHECK(core::with_context(builder.add(entry), names[i]));
+        for (const TarEntry& entry : layers[i].entries)
+            BELAY_CHECK(core::with_context(builder.add(entry), names[i]));
         trees.push_back(std::move(builder).finish());
     }
     BELAY_TRY(root, merge_layers(inodes, std::move(trees)));
@@ -97,7 +99,8 @@ Result<> write_image(std::span<const LayerIndex> layers, std::span<const std::st
     for (size_t i = 0; i < layers.size(); ++i) {
         if (wanted[i].empty()) continue;
         BELAY_TRY(source, open(i));
-        BELAY_CHECK(core::with_context(copier.copy_layer(std::move(source), wanted[i], limits, layers[i]), names[i]));
+        BELAY_CHECK(
+            core::with_context(copier.copy_layer(std::move(source), wanted[i], limits, layers[i]), names[i]));
     }
     return writer.finish(inodes, root, mtime);
 }

@@ -30,8 +30,8 @@ using LayerOpener = std::function<core::Result<ByteSource>(size_t layer)>;
 // Bytes of content written so far, of how many.
 using WriteProgress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Merges the layers (lowest first) and writes the SquashFS file to `fd` (see SquashfsWriter). `names` are what
-// messages call the layers. Errors: kSystem.
+// Merges the layers (lowest first) and writes the SquashFS file to `fd` (see SquashfsWriter). `names` are
+// what messages call the layers. Errors: kSystem.
 core::Result<> write_image(std::span<const LayerIndex> layers, std::span<const std::string> names,
                            const LayerOpener& open, const ImportLimits& limits, SquashfsWriter writer,
                            uint32_t mtime, const WriteProgress& progress = {});

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <isa-l/igzip_lib.h>
 #include <unistd.h>
+
 #include <zstd.h>
 
 namespace belay::image {
@@ -21,7 +22,10 @@ constexpr int kZstdWindowLog = 27;  // 128 MiB: the most that zstd itself takes 
 
 constexpr std::string_view kGzipMagic("\x1f\x8b", 2);
 constexpr std::string_view kZstdMagic("\x28\xb5\x2f\xfd", 4);
-constexpr std::string_view kXzMagic("\xfd" "7zXZ\0", 6);
+constexpr std::string_view kXzMagic(
+    "\xfd"
+    "7zXZ\0",
+    6);
 constexpr std::string_view kBzip2Magic("BZh", 3);
 
 bool is_zstd(std::string_view start) {
@@ -95,7 +99,8 @@ class ZstdDecoder : public Decoder {
         ZSTD_inBuffer in{input.data(), input.size(), 0};
         ZSTD_outBuffer produced{out, size, 0};
         size_t result = ZSTD_decompressStream(stream_.get(), &produced, &in);
-        if (ZSTD_isError(result) != 0) return system_error("its zstd data is damaged: {}", ZSTD_getErrorName(result));
+        if (ZSTD_isError(result) != 0)
+            return system_error("its zstd data is damaged: {}", ZSTD_getErrorName(result));
         input.remove_prefix(in.pos);
         if (in.pos > 0 || produced.pos > 0) between_frames_ = result == 0;
         return produced.pos;
@@ -110,7 +115,8 @@ class ZstdDecoder : public Decoder {
 Result<std::unique_ptr<Decoder>> decoder_for(std::string_view start) {
     if (start.starts_with(kGzipMagic)) return std::make_unique<GzipDecoder>();
     if (is_zstd(start)) return std::make_unique<ZstdDecoder>();
-    if (start.starts_with(kXzMagic)) return system_error("it is compressed with xz, which is no format of layers");
+    if (start.starts_with(kXzMagic))
+        return system_error("it is compressed with xz, which is no format of layers");
     if (start.starts_with(kBzip2Magic))
         return system_error("it is compressed with bzip2, which is no format of layers");
     return std::make_unique<PlainDecoder>();
@@ -119,15 +125,16 @@ Result<std::unique_ptr<Decoder>> decoder_for(std::string_view start) {
 }  // namespace
 
 ByteSource read_from_descriptor(int fd, std::string name) {
-    return [fd, name = std::move(name), offset = off_t{0}](char* buffer, size_t size) mutable -> Result<size_t> {
-        while (true) {
-            ssize_t n = pread(fd, buffer, size, offset);
-            if (n < 0 && errno == EINTR) continue;
-            if (n < 0) return core::errno_error(errno, fmt::format("cannot read {}", name));
-            offset += n;
-            return static_cast<size_t>(n);
-        }
-    };
+    return
+        [fd, name = std::move(name), offset = off_t{0}](char* buffer, size_t size) mutable -> Result<size_t> {
+            while (true) {
+                ssize_t n = pread(fd, buffer, size, offset);
+                if (n < 0 && errno == EINTR) continue;
+                if (n < 0) return core::errno_error(errno, fmt::format("cannot read {}", name));
+                offset += n;
+                return static_cast<size_t>(n);
+            }
+        };
 }
 
 ByteSource read_from_memory(std::string_view bytes) {

@@ -1,5 +1,5 @@
-// A layer as the stream of its tar bytes: gzip (ISA-L), zstd or plain, told apart by its first bytes, never by
-// what a manifest says of it. The hash of the tar bytes (diff_id) is computed on the way.
+// A layer as the stream of its tar bytes: gzip (ISA-L), zstd or plain, told apart by its first bytes, never
+// by what a manifest says of it. The hash of the tar bytes (diff_id) is computed on the way.
 #pragma once
 
 #include "core/file.h"
@@ -37,8 +37,8 @@ class LayerStream {
     // `memory_limit` bounds the window of zstd. Errors: kSystem if the source fails or the format is unknown.
     static core::Result<LayerStream> open(ByteSource source, Hashing hashing);
 
-    // The next bytes of the tar, valid until the next call; empty at the end. Errors: kSystem for data that is
-    // damaged or ends early.
+    // The next bytes of the tar, valid until the next call; empty at the end. Errors: kSystem for data that
+    // is damaged or ends early.
     core::Result<std::string_view> next();
 
     // Reads on to the end, so that the hash covers all of it.

@@ -70,7 +70,8 @@ void merge_directory(Inodes& inodes, Node& upper, Node&& lower) {
         if (!own->second.opaque) merge_directory(inodes, own->second, std::move(child));
     }
     for (const std::string& name : lower.whiteouts) {
-        if (auto own = upper.children.find(name); own != upper.children.end() && is_directory(inodes, own->second))
+        if (auto own = upper.children.find(name);
+            own != upper.children.end() && is_directory(inodes, own->second))
             own->second.opaque = true;
         upper.whiteouts.insert(name);
     }
@@ -85,9 +86,11 @@ void apply_own_whiteouts(Node& node) {
     }
 }
 
-// The inode that a chain of placeholders of hard links ends at. They are chained end to end, so there is no ring.
+// The inode that a chain of placeholders of hard links ends at. They are chained end to end, so there is no
+// ring.
 InodeNumber follow(const Inodes& inodes, InodeNumber number) {
-    while (inodes[number].kind == EntryKind::kHardLink && inodes[number].link_to) number = *inodes[number].link_to;
+    while (inodes[number].kind == EntryKind::kHardLink && inodes[number].link_to)
+        number = *inodes[number].link_to;
     return number;
 }
 
@@ -96,13 +99,14 @@ core::Failure bad_link(const PendingLink& link, std::string_view kind) {
                         core::printable(link.target));
 }
 
-// Gives each pending link of a layer the inode of its target: in its own layer (further back in the tar), or as
-// seen below it.
+// Gives each pending link of a layer the inode of its target: in its own layer (further back in the tar), or
+// as seen below it.
 Result<> resolve_links(Inodes& inodes, std::vector<LayerTree>& layers, size_t layer) {
     for (const PendingLink& link : layers[layer].pending) {
         const Node* found = nullptr;
         Lookup result = look_up(inodes, layers[layer].root, link.target, found);
-        if (result == Lookup::kFound && follow(inodes, found->inode) == link.placeholder) result = Lookup::kAbsent;
+        if (result == Lookup::kFound && follow(inodes, found->inode) == link.placeholder)
+            result = Lookup::kAbsent;
         for (size_t i = layer; i-- > 0 && result == Lookup::kAbsent;)
             result = look_up(inodes, layers[i].root, link.target, found);
         if (result != Lookup::kFound) return bad_link(link, "what is not there:");
@@ -208,7 +212,8 @@ Result<> LayerTreeBuilder::add(const TarEntry& entry) {
     std::string_view name = path.back();
     bool marker = entry.kind == EntryKind::kFile && name.starts_with(kWhiteout);
     auto is_aufs = [](std::string_view component) {
-        return component.starts_with(kAufs) && component != kOpaque && component != kAufs && component != kAufsBare;
+        return component.starts_with(kAufs) && component != kOpaque && component != kAufs &&
+               component != kAufsBare;
     };
     if (std::ranges::any_of(path, is_aufs)) return counted({});
     if (path.size() > 1 && path.front() == kDevices) return counted({});
@@ -217,7 +222,11 @@ Result<> LayerTreeBuilder::add(const TarEntry& entry) {
     if (marker) return counted(add_whiteout(*parent, name, entry));
     if (entry.kind == EntryKind::kHardLink) return counted(add_link(*parent, name, entry));
     put(*parent, name,
-        {.kind = entry.kind, .mode = entry.mode, .mtime = entry.mtime, .size = entry.size, .target = entry.target});
+        {.kind = entry.kind,
+         .mode = entry.mode,
+         .mtime = entry.mtime,
+         .size = entry.size,
+         .target = entry.target});
     return counted({});
 }
 

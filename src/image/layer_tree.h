@@ -1,5 +1,5 @@
-// One layer as a tree of names, and the merged tree of all layers: pure, of values. No bytes of files here; an
-// inode says which entry of which layer holds them.
+// One layer as a tree of names, and the merged tree of all layers: pure, of values. No bytes of files here;
+// an inode says which entry of which layer holds them.
 //
 // Rules (OCI image specification 1.1, layer.md): ".wh.X" hides X of lower layers, ".wh..wh..opq" all lower
 // siblings, wherever in the tar it stands; neither hides what its own layer has. Only regular files are
@@ -7,8 +7,8 @@
 // files (".wh..wh.*") are left out. A hard link means the inode that its target has in the view of its own
 // layer, also if a newer layer replaces or hides that name.
 //
-// A parent that is no directory is replaced by one, so that no name ever leads through a symbolic link; within
-// a tar the later entry wins.
+// A parent that is no directory is replaced by one, so that no name ever leads through a symbolic link;
+// within a tar the later entry wins.
 #pragma once
 
 #include "image/tar_reader.h"
@@ -30,19 +30,19 @@ struct Inode {
     EntryKind kind = EntryKind::kDirectory;
     uint32_t mode = 0755;
     int64_t mtime = 0;
-    uint64_t size = 0;      // of a file
-    std::string target;     // of a symbolic link
-    uint32_t layer = 0;     // a file's bytes: in which layer,
-    uint64_t ordinal = 0;   // and which entry of its tar, counted from 0
-    bool implied = false;   // a directory that only names below it speak of
+    uint64_t size = 0;                        // of a file
+    std::string target;                       // of a symbolic link
+    uint32_t layer = 0;                       // a file's bytes: in which layer,
+    uint64_t ordinal = 0;                     // and which entry of its tar, counted from 0
+    bool implied = false;                     // a directory that only names below it speak of
     std::optional<InodeNumber> link_to = {};  // while layers are merged: where a hard link leads
 };
 
 struct Node {
     InodeNumber inode = 0;
     std::map<std::string, Node, std::less<>> children;  // of a directory
-    std::set<std::string, std::less<>> whiteouts;        // names hidden in lower layers
-    bool opaque = false;                                 // all lower names are hidden
+    std::set<std::string, std::less<>> whiteouts;       // names hidden in lower layers
+    bool opaque = false;                                // all lower names are hidden
 };
 
 // A hard link whose target is not in its own layer.

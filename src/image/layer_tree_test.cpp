@@ -11,19 +11,40 @@ using testing::HasSubstr;
 using Entries = std::vector<TarEntry>;
 
 TarEntry file(std::string name, uint64_t size = 1) {
-    return {.name = std::move(name), .kind = EntryKind::kFile, .mode = 0644, .mtime = 7, .size = size, .target = ""};
+    return {.name = std::move(name),
+            .kind = EntryKind::kFile,
+            .mode = 0644,
+            .mtime = 7,
+            .size = size,
+            .target = ""};
 }
 TarEntry directory(std::string name, uint32_t mode = 0700) {
-    return {.name = std::move(name), .kind = EntryKind::kDirectory, .mode = mode, .mtime = 7, .size = 0, .target = ""};
+    return {.name = std::move(name),
+            .kind = EntryKind::kDirectory,
+            .mode = mode,
+            .mtime = 7,
+            .size = 0,
+            .target = ""};
 }
 TarEntry symlink(std::string name, std::string target) {
-    return {.name = std::move(name), .kind = EntryKind::kSymlink, .mode = 0777, .mtime = 7, .size = 0, .target = std::move(target)};
+    return {.name = std::move(name),
+            .kind = EntryKind::kSymlink,
+            .mode = 0777,
+            .mtime = 7,
+            .size = 0,
+            .target = std::move(target)};
 }
 TarEntry link(std::string name, std::string target) {
-    return {.name = std::move(name), .kind = EntryKind::kHardLink, .mode = 0, .mtime = 7, .size = 0, .target = std::move(target)};
+    return {.name = std::move(name),
+            .kind = EntryKind::kHardLink,
+            .mode = 0,
+            .mtime = 7,
+            .size = 0,
+            .target = std::move(target)};
 }
 TarEntry device(std::string name) {
-    return {.name = std::move(name), .kind = EntryKind::kOther, .mode = 0, .mtime = 7, .size = 0, .target = ""};
+    return {
+        .name = std::move(name), .kind = EntryKind::kOther, .mode = 0, .mtime = 7, .size = 0, .target = ""};
 }
 
 void list(const Inodes& inodes, const Node& node, const std::string& prefix, std::string& out) {
@@ -31,11 +52,20 @@ void list(const Inodes& inodes, const Node& node, const std::string& prefix, std
         const Inode& inode = inodes[child.inode];
         std::string path = prefix + name;
         switch (inode.kind) {
-            case EntryKind::kDirectory: out += path + "/ "; break;
-            case EntryKind::kSymlink: out += path + "->" + inode.target + " "; break;
-            // A file is shown with the layer and entry that hold its bytes: two names of one inode look the same.
-            case EntryKind::kFile: out += fmt::format("{}={}.{} ", path, inode.layer, inode.ordinal); break;
-            default: out += path + "? "; break;
+            case EntryKind::kDirectory:
+                out += path + "/ ";
+                break;
+            case EntryKind::kSymlink:
+                out += path + "->" + inode.target + " ";
+                break;
+            // A file is shown with the layer and entry that hold its bytes: two names of one inode look the
+            // same.
+            case EntryKind::kFile:
+                out += fmt::format("{}={}.{} ", path, inode.layer, inode.ordinal);
+                break;
+            default:
+                out += path + "? ";
+                break;
         }
         list(inodes, child, path + "/", out);
     }
@@ -93,21 +123,33 @@ TEST(image, layers_merge) {
         {"whiteout below an upper directory", {{file("a/x")}, {file(".wh.a")}, {file("a/y")}}, "a/ a/y=2.0"},
         {"whiteout of a name with blanks", {{file("a b")}, {file(".wh.a b")}}, ""},
         {"opaque", {{file("a/x")}, {file("a/.wh..wh..opq"), file("a/y")}}, "a/ a/y=1.1"},
-        {"opaque at the end of its tar", {{file("a/x")}, {file("a/y"), file("a/.wh..wh..opq")}}, "a/ a/y=1.0"},
+        {"opaque at the end of its tar",
+         {{file("a/x")}, {file("a/y"), file("a/.wh..wh..opq")}},
+         "a/ a/y=1.0"},
         {"opaque root", {{file("x")}, {file("y"), file(".wh..wh..opq")}}, "y=1.0"},
-        {"opaque does not hide upper", {{file("a/x")}, {file("a/.wh..wh..opq")}, {file("a/z")}}, "a/ a/z=2.0"},
-        {"opaque in the middle", {{file("a/x")}, {file("a/.wh..wh..opq"), file("a/y")}, {file("a/z")}}, "a/ a/y=1.1 a/z=2.0"},
+        {"opaque does not hide upper",
+         {{file("a/x")}, {file("a/.wh..wh..opq")}, {file("a/z")}},
+         "a/ a/z=2.0"},
+        {"opaque in the middle",
+         {{file("a/x")}, {file("a/.wh..wh..opq"), file("a/y")}, {file("a/z")}},
+         "a/ a/y=1.1 a/z=2.0"},
         {"file replaces directory", {{file("a/x")}, {file("a")}}, "a=1.0"},
         {"link replaces directory", {{file("a/x")}, {symlink("a", "b")}}, "a->b"},
         {"directory replaces file", {{file("a")}, {file("a/x")}}, "a/ a/x=1.0"},
         {"directory over file over directory", {{file("a/x")}, {file("a")}, {file("a/y")}}, "a/ a/y=2.0"},
-        {"directory replaces link", {{symlink("a", "b"), file("b/x")}, {file("a/y")}}, "a/ a/y=1.0 b/ b/x=0.1"},
+        {"directory replaces link",
+         {{symlink("a", "b"), file("b/x")}, {file("a/y")}},
+         "a/ a/y=1.0 b/ b/x=0.1"},
         {"later entry wins", {{file("x"), file("x", 2)}}, "x=0.1"},
         {"file over directory in a tar", {{file("a/x"), file("a")}}, "a=0.1"},
         {"only files are markers", {{file("x")}, {directory(".wh.x")}}, ".wh.x/ x=0.0"},
         {"a link is no marker", {{file("x")}, {symlink(".wh.x", "y")}}, ".wh.x->y x=0.0"},
-        {"AUFS files are left out", {{file(".wh..wh.aufs"), directory(".wh..wh.plnk"), file(".wh..wh.plnk/1.2"), file("x")}}, "x=0.3"},
-        {"devices are left out", {{directory("dev"), device("dev/null"), file("dev/shm"), device("fifo")}}, "dev/"},
+        {"AUFS files are left out",
+         {{file(".wh..wh.aufs"), directory(".wh..wh.plnk"), file(".wh..wh.plnk/1.2"), file("x")}},
+         "x=0.3"},
+        {"devices are left out",
+         {{directory("dev"), device("dev/null"), file("dev/shm"), device("fifo")}},
+         "dev/"},
         {"a device hides", {{file("x"), file("y")}, {device("x")}}, "y=0.1"},
         {"bare whiteout", {{file(".wh.")}}, "error: the whiteout \".wh.\" names nothing"},
         {"whiteout of .", {{file("a/.wh..")}}, "error: the whiteout \"a/.wh..\" names nothing"},
@@ -131,18 +173,32 @@ TEST(image, hard_links_mean_the_inode_of_their_own_view) {
         {"in a directory that is hidden later", {{file("a/x"), link("y", "a/x")}, {file(".wh.a")}}, "y=0.0"},
         {"to a symbolic link", {{symlink("x", "z"), link("y", "x")}}, "x->z y->z"},
         {"of a link", {{file("x"), link("y", "x"), link("z", "y")}}, "x=0.0 y=0.0 z=0.0"},
-        {"of a link across layers", {{file("x")}, {link("y", "x"), link("z", "y")}, {link("w", "z"), file(".wh.x")}}, "w=0.0 y=0.0 z=0.0"},
+        {"of a link across layers",
+         {{file("x")}, {link("y", "x"), link("z", "y")}, {link("w", "z"), file(".wh.x")}},
+         "w=0.0 y=0.0 z=0.0"},
         {"before its target", {{link("y", "x"), file("x")}}, "x=0.1 y=0.1"},
         {"to itself, from below", {{file("x")}, {link("x", "x")}}, "x=0.0"},
         {"to itself, in its layer", {{file("x"), link("x", "x")}}, "x=0.0"},
         {"to nothing", {{link("y", "x")}}, "error: \"y\" is a hard link to what is not there: \"x\""},
         {"to itself", {{link("y", "y")}}, "error: \"y\" is a hard link to what is not there: \"y\""},
-        {"in a ring", {{link("x", "y"), link("y", "x")}}, "error: \"x\" is a hard link to what is not there: \"y\""},
-        {"to what its own layer hides", {{file("x")}, {file(".wh.x"), link("y", "x")}}, "error: \"y\" is a hard link to what is not there: \"x\""},
-        {"below what its own layer hides", {{file("a/x")}, {file(".wh.a"), link("y", "a/x")}}, "error: \"y\" is a hard link to what is not there: \"a/x\""},
-        {"to a directory", {{directory("a"), link("y", "a")}}, "error: \"y\" is a hard link to the directory \"a\""},
-        {"to a lower directory", {{directory("a")}, {link("y", "a")}}, "error: \"y\" is a hard link to the directory \"a\""},
-        {"through a symbolic link", {{file("a/x"), symlink("l", "a")}, {link("y", "l/x")}}, "error: \"y\" is a hard link to what is not there: \"l/x\""},
+        {"in a ring",
+         {{link("x", "y"), link("y", "x")}},
+         "error: \"x\" is a hard link to what is not there: \"y\""},
+        {"to what its own layer hides",
+         {{file("x")}, {file(".wh.x"), link("y", "x")}},
+         "error: \"y\" is a hard link to what is not there: \"x\""},
+        {"below what its own layer hides",
+         {{file("a/x")}, {file(".wh.a"), link("y", "a/x")}},
+         "error: \"y\" is a hard link to what is not there: \"a/x\""},
+        {"to a directory",
+         {{directory("a"), link("y", "a")}},
+         "error: \"y\" is a hard link to the directory \"a\""},
+        {"to a lower directory",
+         {{directory("a")}, {link("y", "a")}},
+         "error: \"y\" is a hard link to the directory \"a\""},
+        {"through a symbolic link",
+         {{file("a/x"), symlink("l", "a")}, {link("y", "l/x")}},
+         "error: \"y\" is a hard link to what is not there: \"l/x\""},
         {"to a device", {{device("x"), link("y", "x")}}, ""},
         {"as a parent", {{file("x"), link("y", "x"), file("y/z")}}, "x=0.0 y/ y/z=0.2"},
     };

@@ -4,9 +4,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <unistd.h>
-
 #include <sqfs/error.h>
+#include <unistd.h>
 
 namespace belay::image {
 

@@ -5,10 +5,9 @@
 #include "core/error.h"
 
 #include <memory>
-#include <string>
-
 #include <sqfs/io.h>
 #include <sqfs/predef.h>
+#include <string>
 
 namespace belay::image {
 

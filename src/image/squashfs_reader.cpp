@@ -5,8 +5,6 @@
 
 #include <array>
 #include <fcntl.h>
-#include <sys/stat.h>
-
 #include <sqfs/compressor.h>
 #include <sqfs/data_reader.h>
 #include <sqfs/dir_reader.h>
@@ -14,6 +12,7 @@
 #include <sqfs/id_table.h>
 #include <sqfs/inode.h>
 #include <sqfs/super.h>
+#include <sys/stat.h>
 
 namespace belay::image {
 
@@ -37,31 +36,47 @@ struct FreeInode {
 char type_of(const sqfs_inode_generic_t& inode) {
     switch (inode.base.type) {
         case SQFS_INODE_FILE:
-        case SQFS_INODE_EXT_FILE: return 'f';
+        case SQFS_INODE_EXT_FILE:
+            return 'f';
         case SQFS_INODE_DIR:
-        case SQFS_INODE_EXT_DIR: return 'd';
+        case SQFS_INODE_EXT_DIR:
+            return 'd';
         case SQFS_INODE_SLINK:
-        case SQFS_INODE_EXT_SLINK: return 'l';
-        default: return '?';
+        case SQFS_INODE_EXT_SLINK:
+            return 'l';
+        default:
+            return '?';
     }
 }
 
 uint32_t links_of(const sqfs_inode_generic_t& inode) {
     switch (inode.base.type) {
-        case SQFS_INODE_EXT_FILE: return inode.data.file_ext.nlink;
-        case SQFS_INODE_DIR: return inode.data.dir.nlink;
-        case SQFS_INODE_EXT_DIR: return inode.data.dir_ext.nlink;
+        case SQFS_INODE_EXT_FILE:
+            return inode.data.file_ext.nlink;
+        case SQFS_INODE_DIR:
+            return inode.data.dir.nlink;
+        case SQFS_INODE_EXT_DIR:
+            return inode.data.dir_ext.nlink;
         case SQFS_INODE_SLINK:
-        case SQFS_INODE_EXT_SLINK: return inode.data.slink.nlink;
-        default: return 1;
+        case SQFS_INODE_EXT_SLINK:
+            return inode.data.slink.nlink;
+        default:
+            return 1;
     }
 }
 
 void list_tree(const sqfs_tree_node_t& node, const std::string& path, std::vector<SquashfsEntry>& out) {
     const sqfs_inode_generic_t& inode = *node.inode;
-    SquashfsEntry entry{.path = path, .type = type_of(inode), .mode = inode.base.mode & 07777U, .user = node.uid,
-                        .group = node.gid, .mtime = inode.base.mod_time, .inode = inode.base.inode_number,
-                        .links = links_of(inode), .size = 0, .target = ""};
+    SquashfsEntry entry{.path = path,
+                        .type = type_of(inode),
+                        .mode = inode.base.mode & 07777U,
+                        .user = node.uid,
+                        .group = node.gid,
+                        .mtime = inode.base.mod_time,
+                        .inode = inode.base.inode_number,
+                        .links = links_of(inode),
+                        .size = 0,
+                        .target = ""};
     sqfs_u64 size = 0;
     if (entry.type == 'f' && sqfs_inode_get_file_size(&inode, &size) == 0) entry.size = size;
     if (entry.type == 'l')
@@ -78,7 +93,9 @@ void list_tree(const sqfs_tree_node_t& node, const std::string& path, std::vecto
 struct SquashfsReader::State {
     State(core::Descriptor fd, uint64_t bytes, std::string name_in)
         : descriptor(std::move(fd)), file(descriptor.get(), bytes), name(std::move(name_in)) {}
-    Result<> check(int code) const { return code == 0 ? Result<>() : Result<>(file.failure(code, "read", name)); }
+    Result<> check(int code) const {
+        return code == 0 ? Result<>() : Result<>(file.failure(code, "read", name));
+    }
 
     core::Descriptor descriptor;
     SquashfsFile file;
@@ -113,7 +130,8 @@ Result<sqfs_super_t> read_super(SquashfsFile& file, const std::string& name) {
 Result<std::pair<core::Descriptor, uint64_t>> open_regular(const std::filesystem::path& path) {
     BELAY_TRY(fd, core::open_file(path, O_RDONLY | O_NONBLOCK));
     struct stat facts{};
-    if (fstat(fd.get(), &facts) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
+    if (fstat(fd.get(), &facts) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
     if (!S_ISREG(facts.st_mode)) return bad_input("{} is no regular file", path.string());
     return std::pair(std::move(fd), static_cast<uint64_t>(facts.st_size));
 }
@@ -148,7 +166,8 @@ Result<SquashfsReader> SquashfsReader::open(const std::filesystem::path& path) {
     BELAY_CHECK(state->check(sqfs_id_table_read(state->ids.get(), file, &state->super, unpacker)));
     state->directories.reset(sqfs_dir_reader_create(&state->super, unpacker, file, 0));
     state->content.reset(sqfs_data_reader_create(file, super.block_size, unpacker, 0));
-    if (!state->directories || !state->content) return std::unexpected(state->check(SQFS_ERROR_ALLOC).error());
+    if (!state->directories || !state->content)
+        return std::unexpected(state->check(SQFS_ERROR_ALLOC).error());
     BELAY_CHECK(state->check(sqfs_data_reader_load_fragment_table(state->content.get(), &state->super)));
     return SquashfsReader(std::move(state));
 }

@@ -13,25 +13,25 @@
 namespace belay::image {
 
 struct SquashfsFacts {
-    uint64_t bytes = 0;        // used, without padding
+    uint64_t bytes = 0;  // used, without padding
     uint32_t inodes = 0;
-    std::string compression;   // "zstd", "gzip", …
+    std::string compression;  // "zstd", "gzip", …
 };
 
 // Errors: kBadInput if it is no SquashFS 4.0 file or shorter than it says; kSystem if it cannot be read.
 core::Result<SquashfsFacts> squashfs_facts(const std::filesystem::path& path);
 
 struct SquashfsEntry {
-    std::string path;        // "usr/bin/env"; empty for the root
-    char type = '?';         // 'f' file, 'd' directory, 'l' symbolic link, '?' anything else
-    uint32_t mode = 0;       // permissions, with setuid, setgid and sticky
+    std::string path;   // "usr/bin/env"; empty for the root
+    char type = '?';    // 'f' file, 'd' directory, 'l' symbolic link, '?' anything else
+    uint32_t mode = 0;  // permissions, with setuid, setgid and sticky
     uint32_t user = 0;
     uint32_t group = 0;
     uint32_t mtime = 0;
     uint32_t inode = 0;
     uint32_t links = 0;
-    uint64_t size = 0;       // of a file
-    std::string target;      // of a symbolic link
+    uint64_t size = 0;   // of a file
+    std::string target;  // of a symbolic link
 };
 
 class SquashfsReader {

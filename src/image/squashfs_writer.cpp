@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ranges>
-#include <unordered_map>
-
 #include <sqfs/block.h>
 #include <sqfs/block_processor.h>
 #include <sqfs/block_writer.h>
@@ -18,6 +16,7 @@
 #include <sqfs/inode.h>
 #include <sqfs/meta_writer.h>
 #include <sqfs/super.h>
+#include <unordered_map>
 
 namespace belay::image {
 
@@ -160,7 +159,8 @@ void SquashfsWriter::State::count_names(const Inodes& inodes, const Node& node) 
     if (inodes[node.inode].kind != EntryKind::kDirectory) return;
     ++placed[node.inode].links;  // its "."
     for (const Node& child : node.children | std::views::values) {
-        if (inodes[child.inode].kind == EntryKind::kDirectory) ++placed[node.inode].links;  // the child's ".."
+        if (inodes[child.inode].kind == EntryKind::kDirectory)
+            ++placed[node.inode].links;  // the child's ".."
         count_names(inodes, child);
     }
 }
@@ -181,8 +181,9 @@ Result<InodePointer> SquashfsWriter::State::make_directory(const Inodes& inodes,
         uint32_t type = inode.kind == EntryKind::kDirectory ? SQFS_INODE_MODE_DIR
                         : inode.kind == EntryKind::kSymlink ? SQFS_INODE_MODE_LNK
                                                             : SQFS_INODE_MODE_REG;
-        BELAY_CHECK(check(sqfs_dir_writer_add_entry(directory_writer.get(), child_name.c_str(), place.number,
-                                                    place.reference, static_cast<uint16_t>(type | inode.mode))));
+        BELAY_CHECK(
+            check(sqfs_dir_writer_add_entry(directory_writer.get(), child_name.c_str(), place.number,
+                                            place.reference, static_cast<uint16_t>(type | inode.mode))));
     }
     BELAY_CHECK(check(sqfs_dir_writer_end(directory_writer.get())));
     InodePointer out(sqfs_dir_writer_create_inode(directory_writer.get(), 0, 0xFFFFFFFF, parent_number));
@@ -207,7 +208,8 @@ Result<InodePointer> SquashfsWriter::State::make_symlink(const Inode& inode) con
 
 Result<InodePointer> SquashfsWriter::State::take_file(InodeNumber number) {
     auto found = files.find(number);
-    if (found == files.end() || found->second == nullptr) return system_error("a file of the image has no content");
+    if (found == files.end() || found->second == nullptr)
+        return system_error("a file of the image has no content");
     InodePointer out(std::exchange(found->second, nullptr));
     if (placed[number].links > 1) {
         BELAY_CHECK(check(sqfs_inode_make_extended(out.get())));

@@ -4,13 +4,12 @@
 #include "core/utf8.h"
 
 #include <algorithm>
+#include <archive.h>
+#include <archive_entry.h>
 #include <array>
 #include <cerrno>
 #include <clocale>
 #include <limits>
-
-#include <archive.h>
-#include <archive_entry.h>
 
 namespace belay::image {
 
@@ -43,6 +42,14 @@ class Utf8Locale {
 
 std::string in_quotes(std::string_view name) {
     return fmt::format("\"{}\"", core::printable(core::utf8_prefix(name, 200)));
+}
+
+// libarchive's warnings on owners, access lists and attributes, none of which is kept.
+bool is_about_what_is_dropped(std::string_view warning) {
+    constexpr std::array kDropped = {std::string_view("Uname"), std::string_view("Gname"),
+                                     std::string_view("acl"), std::string_view("ACL"),
+                                     std::string_view("xattr")};
+    return std::ranges::any_of(kDropped, [&](std::string_view word) { return warning.contains(word); });
 }
 
 std::string_view text_of(const char* text) {
@@ -99,11 +106,14 @@ Result<std::string> checked_name(std::string_view name, const ImportLimits& limi
     size_t depth = 0;
     for (std::string_view component : core::split(name, '/')) {
         if (component.empty() || component == ".") continue;
-        if (component == "..") return system_error("an entry's name leads out of the image: {}", in_quotes(name));
+        if (component == "..")
+            return system_error("an entry's name leads out of the image: {}", in_quotes(name));
         if (component.size() > limits.component_bytes)
-            return system_error("an entry's name has a component of {} bytes: {}", component.size(), in_quotes(name));
+            return system_error("an entry's name has a component of {} bytes: {}", component.size(),
+                                in_quotes(name));
         if (++depth > limits.depth)
-            return system_error("an entry lies deeper than {} directories: {}", limits.depth, in_quotes(name));
+            return system_error("an entry lies deeper than {} directories: {}", limits.depth,
+                                in_quotes(name));
         if (!out.empty()) out += '/';
         out += component;
     }
@@ -185,10 +195,11 @@ Result<std::optional<TarEntry>> TarReader::next() {
         return std::nullopt;
     }
     if (result == ARCHIVE_WARN) {
-        // Owners' names that cannot be converted do not matter; a file's name does.
         std::string_view why = text_of(archive_error_string(state_->handle));
-        if (why.starts_with("Pathname") || why.starts_with("Linkname") || why.starts_with("Linkpath"))
+        if (why.starts_with("Pathname") || why.starts_with("Link"))
             return system_error("an entry has a name that is not UTF-8, although its header says so");
+        // Two readers of a header that is not clear would see two images.
+        if (!is_about_what_is_dropped(why)) return std::unexpected(state_->failure());
     } else if (result != ARCHIVE_OK) {
         return std::unexpected(state_->failure());
     }

@@ -1,8 +1,8 @@
 // The entries of a layer's tar (ustar, PAX, GNU), by libarchive, with names that are checked.
 //
 // A name that could mean another place is refused, not repaired: "..", a component of more than 255 bytes, a
-// path that is too long or too deep. A leading "/" and "./" are taken off. Owners, setuid, setgid and extended
-// attributes are dropped here, so that nothing behind can forget to.
+// path that is too long or too deep. A leading "/" and "./" are taken off. Owners, setuid, setgid and
+// extended attributes are dropped here, so that nothing behind can forget to.
 #pragma once
 
 #include "image/layer_stream.h"
@@ -28,10 +28,10 @@ enum class EntryKind {
 struct TarEntry {
     std::string name;  // "usr/bin/env", no "." or empty component; empty for the root
     EntryKind kind = EntryKind::kOther;
-    uint32_t mode = 0;      // permissions and the sticky bit
-    int64_t mtime = 0;      // seconds since 1970, 0 to 2^32-1 as squashfs has them
-    uint64_t size = 0;      // bytes of a file
-    std::string target;     // of a symbolic link verbatim; of a hard link a name as above
+    uint32_t mode = 0;   // permissions and the sticky bit
+    int64_t mtime = 0;   // seconds since 1970, 0 to 2^32-1 as squashfs has them
+    uint64_t size = 0;   // bytes of a file
+    std::string target;  // of a symbolic link verbatim; of a hard link a name as above
     bool operator==(const TarEntry&) const = default;
 };
 
