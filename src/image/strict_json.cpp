@@ -32,8 +32,10 @@ Result<json> parse_strict_json(std::string_view text, std::string_view what, siz
         return json::parse(text, check);
     } catch (const Refused& refused) {
         return system_error("{} is not usable: {}", what, refused.why);
-    } catch (const json::exception& error) {
-        return system_error("{} is no JSON: {}", what, error.what());
+    } catch (const json::parse_error& error) {  // its text quotes what it read, which may be a secret
+        return system_error("{} is no JSON, seen at byte {}", what, error.byte);
+    } catch (const json::exception&) {
+        return system_error("{} is no JSON", what);
     }
 }
 
