@@ -14,8 +14,16 @@ launch() {
     ) &
     echo $! >"$dir/run/$name"
     disown $!
-    # From here on its command line, not our own, tells whether it lives.
-    until grep -qszx "BELAY_MINI_SLURM=$id" "/proc/$!/environ" || ! kill -0 $! 2>/dev/null; do sleep 0.005; done
+    await_session $!
+}
+
+# Waits until a child has its own session: from then on its command line, not ours, tells whether it lives, and
+# end_processes finds it.
+await_session() {
+    local session
+    while { read -r _ _ _ _ _ session _ <"/proc/$1/stat"; } 2>/dev/null && [ "$session" = "$(ps -o sess= -p $$ | tr -d ' ')" ]; do
+        sleep 0.005
+    done
 }
 
 launch_cluster() {

@@ -1,0 +1,320 @@
+#include "core/fetch/http.h"
+
+#include "core/text.h"
+#include "core/utf8.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <curl/curl.h>
+
+namespace belay::core::fetch {
+
+namespace {
+
+constexpr size_t kMaxHeaderBytes = size_t{256} << 10;
+constexpr size_t kErrorBodyBytes = size_t{64} << 10;
+constexpr int kMaxTriesInAll = 100;  // also with progress between them
+constexpr long kMaxRedirects = 10;
+
+struct CurlFree {
+    void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+    void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+using CurlUrl = std::unique_ptr<CURLU, CurlFree>;
+
+std::string url_part(std::string_view url, CURLUPart part) {
+    CurlUrl parsed(curl_url());
+    if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, std::string(url).c_str(), 0) != CURLUE_OK)
+        return {};
+    char* text = nullptr;
+    if (curl_url_get(parsed.get(), part, &text, 0) != CURLUE_OK || text == nullptr) return {};
+    std::string out(text);
+    curl_free(text);
+    return out;
+}
+
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    return out;
+}
+
+// Errors of libcurl after which the same request may succeed later.
+bool worth_another_try(CURLcode code) {
+    switch (code) {
+        case CURLE_COULDNT_RESOLVE_HOST:
+        case CURLE_COULDNT_RESOLVE_PROXY:
+        case CURLE_COULDNT_CONNECT:
+        case CURLE_PARTIAL_FILE:
+        case CURLE_OPERATION_TIMEDOUT:
+        case CURLE_SSL_CONNECT_ERROR:
+        case CURLE_GOT_NOTHING:
+        case CURLE_SEND_ERROR:
+        case CURLE_RECV_ERROR:
+        case CURLE_HTTP2:
+        case CURLE_HTTP2_STREAM:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// One transfer: what its callbacks fill.
+struct Transfer {
+    CURL* handle = nullptr;
+    HttpResponse response;
+    DownloadSink* sink = nullptr;
+    size_t body_limit = 0;
+    size_t header_bytes = 0;
+    uint64_t received = 0;  // of the body
+    bool sink_ready = false;
+    std::optional<Error> error;  // that ended it from our side
+
+    int status() const {
+        long code = 0;
+        curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &code);
+        return static_cast<int>(code);
+    }
+    bool keep(Result<> result) {
+        if (!result) error = result.error();
+        return result.has_value();
+    }
+    bool take_header(std::string_view line);
+    bool take_body(std::string_view bytes);
+    Result<> prepare_sink();
+};
+
+bool Transfer::take_header(std::string_view line) {
+    header_bytes += line.size();
+    if (header_bytes > kMaxHeaderBytes)
+        return keep(system_error("a response with {} bytes of headers", header_bytes));
+    if (line.starts_with("HTTP/")) response.headers.clear();  // also after a redirect
+    if (size_t colon = line.find(':'); colon != std::string_view::npos)
+        response.headers[lower_case(trim(line.substr(0, colon)))].emplace_back(
+            trim(line.substr(colon + 1, line.find_last_not_of("\r\n") - colon)));
+    return true;
+}
+
+Result<> Transfer::prepare_sink() {
+    if (sink_ready || sink->position() == 0) return {};
+    if (status() == 200) return sink->restart();
+    std::string expected = fmt::format("bytes {}-", sink->position());
+    if (!response.header("content-range").starts_with(expected))
+        return system_error("the server sent another range than was asked for: \"{}\"",
+                            printable(response.header("content-range")));
+    return {};
+}
+
+bool Transfer::take_body(std::string_view bytes) {
+    received += bytes.size();
+    if (sink != nullptr && (status() == 200 || status() == 206)) {
+        if (!keep(prepare_sink())) return false;
+        sink_ready = true;
+        return keep(sink->write(bytes));
+    }
+    size_t limit = sink != nullptr || !(status() >= 200 && status() < 300) ? kErrorBodyBytes : body_limit;
+    bool is_answer = sink == nullptr && status() >= 200 && status() < 300;
+    if (is_answer && response.body.size() + bytes.size() > limit)
+        return keep(system_error("a response of more than {} bytes", limit));
+    response.body.append(bytes.substr(0, limit - std::min(limit, response.body.size())));
+    return true;
+}
+
+size_t on_header(char* data, size_t size, size_t count, void* user) {
+    return static_cast<Transfer*>(user)->take_header({data, size * count}) ? size * count : 0;
+}
+size_t on_body(char* data, size_t size, size_t count, void* user) {
+    return static_cast<Transfer*>(user)->take_body({data, size * count}) ? size * count
+                                                                         : CURL_WRITEFUNC_ERROR;
+}
+
+long milliseconds(Duration duration) {
+    return static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+}
+
+}  // namespace
+
+struct HttpClient::State {
+    State(HttpOptions options_in, Clock& clock_in)
+        : options(std::move(options_in)), clock(clock_in), random(options.seed) {
+        static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+        if (started == CURLE_OK) handle.reset(curl_easy_init());
+    }
+
+    CURLcode perform(const HttpRequest& request, Transfer& transfer);
+    void set_up(const HttpRequest& request, Transfer& transfer, char* why);
+    // Sleeps before the next try; false if there is none.
+    bool wait(int next_try, std::string_view retry_after);
+    Result<HttpResponse> run(const HttpRequest& request, DownloadSink* sink, size_t body_limit);
+
+    HttpOptions options;
+    Clock& clock;
+    std::mt19937 random;
+    std::unique_ptr<CURL, CurlFree> handle;
+    std::string why;  // of the last transfer that failed
+};
+
+std::string_view HttpResponse::header(const std::string& lower_case_name) const {
+    auto found = headers.find(lower_case_name);
+    return found == headers.end() ? std::string_view() : std::string_view(found->second.front());
+}
+
+HttpClient::HttpClient(HttpOptions options, Clock& clock)
+    : state_(std::make_unique<State>(std::move(options), clock)) {}
+HttpClient::HttpClient(HttpClient&&) noexcept = default;
+HttpClient::~HttpClient() = default;
+
+void HttpClient::State::set_up(const HttpRequest& request, Transfer& transfer, char* why_buffer) {
+    CURL* curl = handle.get();
+    curl_easy_reset(curl);
+    transfer.handle = curl;
+    const char* protocols = url_scheme(request.url) == "http" ? "http,https" : "https";
+    curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, protocols);
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+    curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kMaxRedirects);
+    curl_easy_setopt(curl, CURLOPT_UNRESTRICTED_AUTH, 0L);
+    curl_easy_setopt(curl, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, options.user_agent.c_str());
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connect_timeout));
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                     std::max(1L, static_cast<long>(std::ceil(to_seconds(options.stall_timeout)))));
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why_buffer);
+    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 256L << 10);
+    if (is_loopback(url_authority(request.url))) curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    // As curl(1) does; libcurl itself does not look at it.
+    if (const char* file = std::getenv("SSL_CERT_FILE"); file != nullptr && *file != '\0')
+        curl_easy_setopt(curl, CURLOPT_CAINFO, file);
+    if (transfer.sink != nullptr && transfer.sink->position() > 0)
+        curl_easy_setopt(curl, CURLOPT_RANGE, fmt::format("{}-", transfer.sink->position()).c_str());
+}
+
+CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transfer) {
+    char why_buffer[CURL_ERROR_SIZE] = "";
+    set_up(request, transfer, why_buffer);
+    std::unique_ptr<curl_slist, CurlFree> lines;
+    auto add = [&](const std::string& line) {
+        if (curl_slist* longer = curl_slist_append(lines.get(), line.c_str()); longer != nullptr) {
+            (void)lines.release();
+            lines.reset(longer);
+        }
+    };
+    for (const auto& [name, value] : request.headers) add(name + ": " + value);
+    if (!request.authorization.empty()) add("Authorization: " + request.authorization);
+    curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, lines.get());
+    CURLcode code = curl_easy_perform(handle.get());
+    transfer.response.status = transfer.status();
+    char* url = nullptr;
+    if (curl_easy_getinfo(handle.get(), CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK && url != nullptr)
+        transfer.response.url = url;
+    why = *why_buffer != '\0' ? why_buffer : curl_easy_strerror(code);
+    curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, nullptr);
+    curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, nullptr);
+    return code;
+}
+
+bool HttpClient::State::wait(int next_try, std::string_view retry_after) {
+    double jitter = std::uniform_real_distribution<double>(0.5, 1.5)(random);
+    auto delay = retry_delay(options, next_try, retry_after, jitter, clock.now());
+    if (!delay) return false;
+    clock.sleep_until(clock.monotonic() + *delay);
+    return true;
+}
+
+Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, DownloadSink* sink,
+                                            size_t body_limit) {
+    if (!handle) return system_error("libcurl cannot be started");
+    int idle_tries = 0;
+    for (int total = 1;; ++total) {
+        Transfer transfer;
+        transfer.sink = sink;
+        transfer.body_limit = body_limit;
+        CURLcode code = perform(request, transfer);
+        if (transfer.error) return std::unexpected(*transfer.error);
+        bool answered = code == CURLE_OK;
+        if (answered && !fetch::worth_another_try(transfer.response.status))
+            return std::move(transfer.response);
+        // What came before a break counts as progress, so that a long download survives many of them.
+        idle_tries = transfer.sink_ready && transfer.received > 0 ? 1 : idle_tries + 1;
+        bool last =
+            idle_tries >= options.tries || total >= kMaxTriesInAll || (!answered && !worth_another_try(code));
+        if (!last) last = !wait(idle_tries + 1, answered ? transfer.response.header("retry-after") : "");
+        if (!last) continue;
+        if (answered) return std::move(transfer.response);
+        return system_error("cannot reach {}: {}", printable(url_authority(request.url)), printable(why));
+    }
+}
+
+Result<HttpResponse> HttpClient::get(const HttpRequest& request, size_t body_limit) {
+    return state_->run(request, nullptr, body_limit);
+}
+
+Result<HttpResponse> HttpClient::download(const HttpRequest& request, DownloadSink& sink) {
+    return state_->run(request, &sink, 0);
+}
+
+bool worth_another_try(int status) {
+    constexpr int kStatuses[] = {408, 429, 500, 502, 503, 504};
+    return std::ranges::find(kStatuses, status) != std::end(kStatuses);
+}
+
+std::optional<Duration> retry_delay(const HttpOptions& options, int next_try, std::string_view retry_after,
+                                    double jitter, Time now) {
+    if (!retry_after.empty()) {
+        std::optional<Duration> asked;
+        if (auto seconds = parse_number<uint32_t>(retry_after))
+            asked = std::chrono::seconds(*seconds);
+        else if (time_t date = curl_getdate(std::string(retry_after).c_str(), nullptr); date >= 0)
+            asked = std::max(Duration(0), time_from_nanoseconds(int64_t{date} * 1'000'000'000) - now);
+        if (asked) return *asked <= options.longest_retry_after ? asked : std::nullopt;
+    }
+    double seconds = to_seconds(options.first_delay) * std::pow(2.0, std::max(0, next_try - 2)) * jitter;
+    seconds = std::min(seconds, to_seconds(options.longest_delay));
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+std::string url_authority(std::string_view url) {
+    std::string host = url_part(url, CURLUPART_HOST);
+    std::string port = url_part(url, CURLUPART_PORT);
+    return port.empty() ? host : host + ":" + port;
+}
+
+std::string url_scheme(std::string_view url) {
+    return url_part(url, CURLUPART_SCHEME);
+}
+
+bool is_loopback(std::string_view authority) {
+    std::string_view host = authority;
+    if (host.starts_with('['))
+        host = host.substr(1, host.find(']') - 1);
+    else if (std::ranges::count(host, ':') == 1)
+        host = host.substr(0, host.find(':'));
+    if (host == "localhost" || host == "::1") return true;
+    if (!host.starts_with("127.")) return false;
+    auto parts = split(host, '.');
+    return parts.size() == 4 && std::ranges::all_of(parts, [](std::string_view part) {
+               return parse_number<uint8_t>(part).has_value();
+           });
+}
+
+std::string url_encode(std::string_view text) {
+    std::string out;
+    for (unsigned char c : text) {
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                     c == '.' || c == '_' || c == '~';
+        out += plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
+    }
+    return out;
+}
+
+}  // namespace belay::core::fetch

@@ -1,0 +1,68 @@
+#include "image/challenge.h"
+
+#include <algorithm>
+
+namespace belay::image {
+
+namespace {
+
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return out;
+}
+
+class ChallengeParser {
+  public:
+    explicit ChallengeParser(std::string_view text) : text_(text) {}
+
+    std::vector<Challenge> parse() {
+        std::vector<Challenge> out;
+        while (skip(" \t,"), at_ < text_.size()) {
+            std::string word = token();
+            if (word.empty()) return out;
+            skip(" \t");
+            if (!out.empty() && at_ < text_.size() && text_[at_] == '=') {
+                ++at_;
+                skip(" \t");
+                out.back().parameters[lower_case(word)] = value();
+            } else {
+                out.push_back({lower_case(word), {}});
+            }
+        }
+        return out;
+    }
+
+  private:
+    void skip(std::string_view set) {
+        while (at_ < text_.size() && set.contains(text_[at_])) ++at_;
+    }
+    std::string token() {
+        size_t end = std::min(text_.find_first_of(" \t,=\"", at_), text_.size());
+        std::string out(text_.substr(at_, end - at_));
+        at_ = end;
+        return out;
+    }
+    std::string value() {
+        if (at_ >= text_.size() || text_[at_] != '"') return token();
+        std::string out;
+        for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+            if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+            out += text_[at_];
+        }
+        if (at_ < text_.size()) ++at_;
+        return out;
+    }
+
+    std::string_view text_;
+    size_t at_ = 0;
+};
+
+}  // namespace
+
+std::vector<Challenge> parse_challenges(std::string_view header) {
+    return ChallengeParser(header).parse();
+}
+
+}  // namespace belay::image
