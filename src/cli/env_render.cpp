@@ -1,8 +1,8 @@
 // belay env render: the environment that a job would get.
 #include "cli/commands.h"
-#include "cli/env_options.h"
 #include "env/edf_writer.h"
 #include "env/json.h"
+#include "launch/environment.h"
 
 #include <cstdio>
 #include <memory>
@@ -18,7 +18,8 @@ struct Options {
 };
 
 core::Result<int> render(const Options& options, const core::CommandContext& context) {
-    BELAY_TRY(host, environment_host(context));
+    BELAY_TRY(configuration, context.configuration());
+    BELAY_TRY(host, launch::environment_host(configuration));
     env::Problems problems;
     env::Environment environment = env::load_environment(options.name, host, problems);
     auto variables = env::expand_variables(environment, {}, host.variables, problems);

@@ -1,7 +1,7 @@
 // belay env run: a command in an environment, without Slurm.
 #include "cli/commands.h"
-#include "cli/env_options.h"
 #include "env/container/container.h"
+#include "launch/environment.h"
 
 #include <cstdio>
 #include <memory>
@@ -27,37 +27,17 @@ core::Result<> split_name(Options& options) {
     return {};
 }
 
-// The problems are shown whole; the error only says that there are some.
-core::Result<> show(env::Problems& problems, const std::string& name) {
-    fmt::print(stderr, "{}", env::render(problems));
-    if (!env::has_errors(problems)) return {};
-    return core::bad_input("environment {} cannot be used: see above", name);
-}
-
 core::Result<int> run(const Options& options, const core::CommandContext& context) {
     BELAY_TRY(configuration, context.configuration());
-    BELAY_TRY(host, environment_host(context));
-    env::Problems problems;
-    env::Environment environment = env::load_environment(options.name, host, problems);
-    env::refuse_unsupported(problems);
-    BELAY_CHECK(show(problems, options.name));
-    if (environment.runs_on_host()) {
-        env::VariablePlan plan{env::expand_variables(environment, {}, host.variables, problems),
-                               environment.unset, host.variables};
-        return std::unexpected(env::execute(options.command, env::task_variables(plan, host.variables)));
+    env::Problems warnings;
+    BELAY_TRY(plan, launch::plan_environment(options.name, configuration, warnings));
+    fmt::print(stderr, "{}", env::render(warnings));
+    if (plan.container) {
+        BELAY_TRY(container, env::Container::start(*plan.container, getpid()));
+        BELAY_CHECK(container.join(plan.container->workdir));
     }
-    BELAY_TRY(image, find_image(*environment.reference, context));
-    problems.clear();
-    env::ContainerPlan plan = env::make_plan(environment, image.facts,
-                                             {.image_file = image.file,
-                                              .overlay_size = configuration.size("env.overlay_size"),
-                                              .host_variables = host.variables},
-                                             problems);
-    BELAY_CHECK(show(problems, options.name));
-    BELAY_TRY(container, env::Container::start(plan, getpid()));
-    BELAY_CHECK(container.join(plan));
     return std::unexpected(
-        env::execute(options.command, env::task_variables(plan.variables, host.variables)));
+        env::execute(options.command, launch::task_variables(plan, core::current_environment())));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // belay env validate: what is wrong with environment files, before a job is.
 #include "cli/commands.h"
-#include "cli/env_options.h"
 #include "core/utf8.h"
 #include "env/json.h"
+#include "launch/environment.h"
 
 #include <cstdio>
 #include <memory>
@@ -18,7 +18,8 @@ struct Options {
 };
 
 core::Result<int> validate(const Options& options, const core::CommandContext& context) {
-    BELAY_TRY(host, environment_host(context));
+    BELAY_TRY(configuration, context.configuration());
+    BELAY_TRY(host, launch::environment_host(configuration));
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     bool all_ok = true;
     for (const std::string& file : options.files) {

@@ -3,30 +3,9 @@
 
 #include "cli/commands.h"
 
-#include <csignal>
 #include <memory>
-#include <sys/resource.h>
 
 namespace belay::cli {
-
-namespace {
-
-// Ends as the command did, so that srun and the shell report what they would have reported of it.
-int end_like(const core::ExitStatus& status) {
-    if (status.signal != 0) {
-        rlimit no_core{.rlim_cur = 0, .rlim_max = 0};  // the command has left its own core file, if any
-        setrlimit(RLIMIT_CORE, &no_core);
-        std::signal(status.signal, SIG_DFL);
-        sigset_t signals;
-        sigemptyset(&signals);
-        sigaddset(&signals, status.signal);
-        sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-        raise(status.signal);
-    }
-    return status.shell_status();
-}
-
-}  // namespace
 
 void add_record_run(core::Application& application) {
     auto command = application.add({
@@ -75,7 +54,7 @@ void add_record_run(core::Application& application) {
                                .flush = configuration.duration("record.flush"),
                                .progress_patterns = configuration.text_list("record.progress_pattern"),
                                .command = options->command}));
-        return end_like(status);
+        return core::end_like(status);
     });
 }
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace belay::core {
@@ -156,6 +158,20 @@ std::string quote_command(std::span<const std::string> argv) {
         out += '\'';
     }
     return out;
+}
+
+int end_like(const ExitStatus& status) {
+    if (status.signal != 0) {
+        rlimit no_core{.rlim_cur = 0, .rlim_max = 0};
+        setrlimit(RLIMIT_CORE, &no_core);
+        std::signal(status.signal, SIG_DFL);
+        sigset_t signals;
+        sigemptyset(&signals);
+        sigaddset(&signals, status.signal);
+        sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+        raise(status.signal);
+    }
+    return status.shell_status();
 }
 
 }  // namespace belay::core

@@ -1,15 +1,11 @@
 #include "observe/record_run.h"
 
-#include "core/text.h"
 #include "observe/placement.h"
+#include "observe/record_begin.h"
 #include "observe/supervisor.h"
 #include "progress/pattern.h"
-#include "record/manifest.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <sys/utsname.h>
-#include <thread>
 #include <unistd.h>
 
 namespace belay::observe {
@@ -20,57 +16,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// How long the other tasks wait for the first to begin the record before they do it themselves.
-constexpr core::Duration kBeginTime = std::chrono::seconds(5);
-
 Result<> check_period(std::string_view name, core::Duration period) {
     if (period >= std::chrono::milliseconds(10) && period <= std::chrono::hours(1)) return {};
     return bad_input("the {} must be between 10 ms and 1 h, not {:g} s", name, core::to_seconds(period));
-}
-
-std::map<std::string, std::string> software_facts() {
-    std::map<std::string, std::string> facts{{"belay", BELAY_VERSION}};
-    utsname system{};
-    if (uname(&system) == 0)
-        facts["kernel"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
-    if (auto text = core::read_file("/etc/os-release")) {
-        for (std::string_view line : core::split(*text, '\n')) {
-            constexpr std::string_view kKey = "PRETTY_NAME=";
-            if (!line.starts_with(kKey)) continue;
-            std::string_view name = line.substr(kKey.size());
-            if (name.size() >= 2 && name.front() == '"' && name.back() == '"')
-                name = name.substr(1, name.size() - 2);
-            facts["os"] = name;
-        }
-    }
-    return facts;
-}
-
-void wait_for_first_task(const fs::path& record) {
-    core::Clock& clock = core::system_clock();
-    core::Duration give_up = clock.monotonic() + kBeginTime;
-    std::error_code ignored;
-    while (!fs::exists(record::manifest_path(record), ignored) && clock.monotonic() < give_up)
-        clock.sleep_until(clock.monotonic() + std::chrono::milliseconds(20));
-}
-
-Result<> begin(const RecordRunOptions& options, const Placement& placement, core::Time now) {
-    std::error_code ignored;
-    auto exists = [&](const fs::path& path) { return fs::exists(path, ignored); };
-    if (placement.first_of_job && fs::is_directory(options.record, ignored) &&
-        !fs::is_empty(options.record, ignored) && !exists(record::manifest_path(options.record)) &&
-        !exists(record::segments_path(options.record)))
-        return bad_input("{} is not empty and no job record", options.record.string())
-            .hint("name a directory that does not exist yet");
-    if (!placement.first_of_job) wait_for_first_task(options.record);
-    record::Manifest manifest{.job = placement.job,
-                              .command = options.command,
-                              .created = now,
-                              .interval = options.interval,
-                              .flush = options.flush,
-                              .software = software_facts()};
-    if (!manifest.job.start) manifest.job.start = now;
-    return record::begin_record(options.record, manifest);
 }
 
 // Without a recorder nothing needs to stand between Slurm and the command.
@@ -92,7 +40,11 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     BELAY_CHECK(progress::compile_patterns(options.progress_patterns));
     BELAY_TRY(placement, find_placement());
     core::Time now = core::system_clock().now();
-    if (auto begun = begin(options, placement, now); !begun) {
+    RecordBegin begin{.record = options.record,
+                      .command = options.command,
+                      .interval = options.interval,
+                      .flush = options.flush};
+    if (auto begun = begin_record(begin, placement, now); !begun) {
         if (begun.error().kind() == core::ErrorKind::kBadInput)
             return std::unexpected(std::move(begun.error()));
         fmt::print(stderr, "belay: nothing is recorded: {}; the job goes on\n", begun.error().message());

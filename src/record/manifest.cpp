@@ -28,6 +28,12 @@ Json text_or_null(const std::string& text) {
     return text.empty() ? Json() : Json(text);
 }
 
+// A part that only its own module understands; what is no object is left out.
+Json object_or_null(const std::string& text) {
+    Json json = Json::parse(text, nullptr, false);
+    return json.is_object() ? json : Json();
+}
+
 // Reads one field after the other; the first one that is missing or of another type ends it with an error
 // naming it.
 class Fields {
@@ -186,8 +192,8 @@ std::string to_json(const Manifest& manifest) {
                  {"created", core::format_time(manifest.created)},
                  {"interval_seconds", core::to_seconds(manifest.interval)},
                  {"flush_seconds", core::to_seconds(manifest.flush)},
-                 {"environment", nullptr},
-                 {"vetting", nullptr},
+                 {"environment", object_or_null(manifest.environment)},
+                 {"vetting", object_or_null(manifest.vetting)},
                  {"software", manifest.software},
                  {"sealed", or_null(manifest.sealed)},
                  {"tables", std::move(tables_json)},
@@ -229,6 +235,9 @@ Result<Manifest> manifest_from_json(std::string_view text, std::string_view file
     BELAY_CHECK(fields.done());
     BELAY_TRY(job, job_from_json(job_part, file_name));
     manifest.job = std::move(job);
+    // Records of versions before these had no such fields.
+    for (auto [key, target] : {std::pair{"environment", &manifest.environment}, {"vetting", &manifest.vetting}})
+        if (auto part = json.find(key); part != json.end() && part->is_object()) *target = part->dump();
     for (const auto& [name, facts] : tables_part.items()) {
         Fields table_fields(facts, file_name);
         BELAY_CHECK(table_fields.get("rows", manifest.tables[name].rows).done());

@@ -49,6 +49,8 @@ struct Manifest {
     core::Duration interval{};                    // between samples
     core::Duration flush{};                       // between writes
     std::map<std::string, std::string> software;  // belay, kernel, os ...
+    std::string environment;                      // JSON object of the locked environment; empty: none
+    std::string vetting;                          // JSON object of protocol and verdict; empty: not vetted
     std::optional<core::Time> sealed;             // when; nothing while segments hold the data
     std::map<std::string, TableFacts> tables;     // of a sealed record
     std::vector<Lost> lost;                       // of a sealed record

@@ -88,4 +88,18 @@ TEST(record, recorders_of_one_job_join_and_others_are_refused) {
 }
 
 }  // namespace
+TEST(record, manifest_keeps_environment_and_vetting) {
+    Manifest manifest;
+    manifest.environment = R"({"image":"debian","env":{"A":"1"}})";
+    manifest.vetting = R"({"protocol":"p","verdict":"pass"})";
+    auto read = manifest_from_json(to_json(manifest), "record.json");
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->environment, manifest.environment);
+    EXPECT_EQ(read->vetting, manifest.vetting);
+    manifest.environment = "no JSON";
+    read = manifest_from_json(to_json(manifest), "record.json");
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->environment, "");
+}
+
 }  // namespace belay::record

@@ -8,6 +8,7 @@
 #include "record/tables/network.h"
 #include "record/tables/process.h"
 #include "record/tables/progress.h"
+#include "record/tables/vetting.h"
 
 #include <algorithm>
 
@@ -18,7 +19,7 @@ namespace belay::record {
 namespace {
 
 constexpr const Table* kTables[] = {&kHost,     &kNetwork, &kFilesystem, &kProcess,
-                                    &kProgress, &kEvent,   &kAllocation, &kCoverage};
+                                    &kProgress, &kEvent,   &kAllocation, &kCoverage, &kVetting};
 
 // Every reader relies on these two columns, so their place is checked where the schema is compiled.
 consteval bool start_with_time_and_node() {

@@ -226,6 +226,9 @@ int on_task(spank_t spank) {
     int task = -1;
     uint32_t tasks = 0;
     char** environment = nullptr;
+    int words = 0;
+    char** command = nullptr;
+    (void)spank_get_item(spank, S_JOB_ARGV, &words, &command);
     if (spank_get_item(spank, S_TASK_ID, &task) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_ENV, &environment) != ESPANK_SUCCESS)
@@ -238,6 +241,7 @@ int on_task(spank_t spank) {
                         .program = configuration.step,
                         .plan = step.plan,
                         .environment = environment,
+                        .command = command,
                         .link = {step.link[0], step.link[1]},
                         .task = task,
                         .tasks = tasks};

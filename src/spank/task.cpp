@@ -49,16 +49,30 @@ char** with_plan(const TaskContext& context) {
     return entries;
 }
 
+// belay-step VERB NUMBERS… and the job's command line.
+const char** make_arguments(const TaskContext& context, const char* verb, char (*numbers)[16], size_t count) {
+    size_t words = 0;
+    while (context.command != nullptr && context.command[words] != nullptr) ++words;
+    const char** arguments = static_cast<const char**>(calloc(words + count + 3, sizeof(char*)));
+    if (arguments == nullptr) refuse(context, "no memory");
+    arguments[0] = "belay-step";
+    arguments[1] = verb;
+    for (size_t i = 0; i < count; ++i) arguments[2 + i] = numbers[i];
+    for (size_t i = 0; i < words; ++i) arguments[2 + count + i] = context.command[i];
+    return arguments;
+}
+
+void write_numbers(char (*texts)[16], const int* numbers, size_t count) {
+    for (size_t i = 0; i < count; ++i) snprintf(texts[i], sizeof texts[i], "%d", numbers[i]);
+}
+
 // belay-step is no child of the task, whose program may wait for all its children.
 void start_node(const TaskContext& context) {
     char** environment = with_plan(context);
-    char link[16];
-    char tasks[16];
-    char stepd[16];
-    snprintf(link, sizeof link, "%d", context.link[1]);
-    snprintf(tasks, sizeof tasks, "%u", context.tasks);
-    snprintf(stepd, sizeof stepd, "%d", static_cast<int>(getppid()));
-    const char* arguments[] = {"belay-step", "node", link, tasks, stepd, nullptr};
+    char texts[3][16];
+    const int numbers[3] = {context.link[1], static_cast<int>(context.tasks), static_cast<int>(getppid())};
+    write_numbers(texts, numbers, 3);
+    const char** arguments = make_arguments(context, "node", texts, 3);
     pid_t child = fork();
     if (child < 0) refuse(context, "cannot fork", errno);
     if (child == 0) {
@@ -169,12 +183,11 @@ int supervise(const TaskContext& context) {
     pid_t task = fork();
     if (task < 0) refuse(context, "cannot fork", errno);
     if (task > 0) {
-        char numbers[4][16];
-        const int values[4] = {static_cast<int>(task), out[0], err[0], control[0]};
-        for (int i = 0; i < 4; ++i) snprintf(numbers[i], sizeof numbers[i], "%d", values[i]);
-        for (int i = 1; i < 4; ++i) fcntl(values[i], F_SETFD, 0);
-        const char* arguments[] = {"belay-step", "supervise",  numbers[0], numbers[1],
-                                   numbers[2],   numbers[3],   nullptr};
+        char texts[4][16];
+        const int numbers[4] = {static_cast<int>(task), out[0], err[0], control[0]};
+        write_numbers(texts, numbers, 4);
+        for (int i = 1; i < 4; ++i) fcntl(numbers[i], F_SETFD, 0);
+        const char** arguments = make_arguments(context, "supervise", texts, 4);
         execve(context.program, const_cast<char**>(arguments), with_plan(context));
         kill(task, SIGKILL);
         refuse(context, "cannot start the supervisor", errno);

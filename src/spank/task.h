@@ -12,6 +12,7 @@ struct TaskContext {
     const char* program;  // belay-step
     const char* plan;
     char** environment;  // of the task
+    char** command;      // of the job; nothing if Slurm does not say
     int link[2];
     int task;  // number on this node
     uint32_t tasks;  // of this node

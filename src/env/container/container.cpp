@@ -55,13 +55,13 @@ Result<Container> Container::start(const ContainerPlan& plan, pid_t watched) {
     return container;  // closing our end of the link tells the holder that the namespaces are open
 }
 
-Result<> Container::join(const ContainerPlan& plan) const {
+Result<> Container::join(const std::string& workdir) const {
     if (setns(user_namespace_.get(), CLONE_NEWUSER) != 0)
         return errno_error(errno, "cannot join the container's user namespace");
     if (setns(mount_namespace_.get(), CLONE_NEWNS) != 0)
         return errno_error(errno, "cannot join the container's mounts");
-    if (chdir(plan.workdir.c_str()) != 0)
-        return core::bad_input("workdir {}: {}", plan.workdir, std::generic_category().message(errno))
+    if (chdir(workdir.c_str()) != 0)
+        return core::bad_input("workdir {}: {}", workdir, std::generic_category().message(errno))
             .hint("name a directory of the container, or mount one there");
     return {};
 }

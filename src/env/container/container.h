@@ -1,7 +1,7 @@
 // A container on this node: a holder process that keeps its files mounted, and namespaces that tasks join.
 //
 //   BELAY_TRY(container, Container::start(plan, getpid()));
-//   BELAY_CHECK(container.join(plan));
+//   BELAY_CHECK(container.join(plan.workdir));
 //   execvpe(...);
 //
 // The holder ends when the watched process does; everything of the container is in its namespaces and goes
@@ -21,9 +21,13 @@ class Container {
     // have one thread. Errors: kSystem.
     static core::Result<Container> start(const ContainerPlan& plan, pid_t watched);
 
-    // This process, which must have one thread, continues in the container, in the plan's working directory.
+    // This process, which must have one thread, continues in the container, in that directory of it.
     // Errors: kSystem; kBadInput if the working directory is not there.
-    core::Result<> join(const ContainerPlan& plan) const;
+    core::Result<> join(const std::string& workdir) const;
+
+    // For handing them to the tasks.
+    int user_namespace() const { return user_namespace_.get(); }
+    int mount_namespace() const { return mount_namespace_.get(); }
 
   private:
     core::Descriptor user_namespace_;

@@ -41,7 +41,6 @@ struct ContainerPlan {
     core::ByteSize overlay_size;  // of what tasks may write into the container's own files, in memory
     std::vector<Bind> binds;      // shallow destinations first, so that none is hidden
     std::string workdir;
-    VariablePlan variables;
     bool operator==(const ContainerPlan&) const = default;
 };
 
@@ -53,12 +52,9 @@ core::Environment task_variables(const VariablePlan& plan, const core::Environme
 struct PlanOptions {
     std::string image_file;
     core::ByteSize overlay_size;
-    core::Environment host_variables;
 };
 
-// Problems of variables that neither image nor caller sets are appended.
-ContainerPlan make_plan(const Environment& environment, const ImageFacts& image, const PlanOptions& options,
-                        Problems& problems);
+ContainerPlan make_plan(const Environment& environment, const ImageFacts& image, const PlanOptions& options);
 
 // config.json of the OCI bundle (runtime specification 1.0.2). The container's user namespace maps user and
 // group of the caller, who is 0 in the namespace around it, to themselves. SquashFS binds are mounted before,

@@ -60,8 +60,7 @@ Json to_json(const ContainerPlan& plan) {
             {"writable", plan.writable},
             {"overlay_bytes", plan.overlay_size.bytes},
             {"binds", std::move(binds)},
-            {"workdir", plan.workdir},
-            {"variables", to_json(plan.variables)}};
+            {"workdir", plan.workdir}};
 }
 
 Result<VariablePlan> variable_plan_from_json(const Json& json) {
@@ -87,10 +86,6 @@ Result<ContainerPlan> container_plan_from_json(const Json& json) {
         BELAY_TRY(bind, bind_from_json(entry));
         plan.binds.push_back(std::move(bind));
     }
-    Json variables;
-    BELAY_CHECK(read_field(json, "variables", variables));
-    BELAY_TRY(read, variable_plan_from_json(variables));
-    plan.variables = std::move(read);
     return plan;
 }
 

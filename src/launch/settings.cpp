@@ -1,8 +1,8 @@
-#include "cli/settings.h"
+#include "launch/settings.h"
 
 #include <vector>
 
-namespace belay::cli {
+namespace belay::launch {
 
 namespace {
 
@@ -10,6 +10,8 @@ using core::Setting;
 using core::SettingType;
 
 constexpr Setting kRecordSettings[] = {
+    {"record.directory", SettingType::kText, "belay-record-%j.%s",
+     "of srun --record; %j is the job, %s the step, %r its restarts"},
     {"record.interval", SettingType::kDuration, "1s", "time between two samples"},
     {"record.flush", SettingType::kDuration, "2s", "time between two writes; the most that a crash costs"},
     {"record.progress_pattern", SettingType::kTextList, "", "pattern of the program's own progress lines"},
@@ -22,10 +24,15 @@ constexpr Setting kEnvSettings[] = {
      "memory for what tasks write into a container's own files"},
 };
 
+constexpr Setting kVetSettings[] = {
+    {"vet.timeout", SettingType::kDuration, "2m", "until all nodes of a step must have reported"},
+};
+
 // One line for each module that has settings.
 constexpr std::span<const Setting> kTables[] = {
     kRecordSettings,
     kEnvSettings,
+    kVetSettings,
 };
 
 }  // namespace
@@ -39,4 +46,4 @@ std::span<const Setting> settings() {
     return joined;
 }
 
-}  // namespace belay::cli
+}  // namespace belay::launch

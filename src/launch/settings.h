@@ -5,8 +5,8 @@
 
 #include <span>
 
-namespace belay::cli {
+namespace belay::launch {
 
 std::span<const core::Setting> settings();
 
-}  // namespace belay::cli
+}  // namespace belay::launch

@@ -1,0 +1,71 @@
+#include "launch/environment.h"
+
+#include "env/json.h"
+
+namespace belay::launch {
+
+using core::Result;
+
+namespace {
+
+std::string lock(const env::Environment& environment, const env::VariablePlan& variables, const std::string& digest) {
+    nlohmann::ordered_json json = env::to_json(environment, variables.environment, false);
+    json["name"] = environment.name;
+    json["files"] = environment.files;
+    json["digest"] = digest.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(digest);
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Result<env::Host> environment_host(const core::Configuration& configuration) {
+    std::vector<std::filesystem::path> directories;
+    for (const std::string& directory : configuration.text_list("env.search_path")) {
+        if (!directory.starts_with('/'))
+            return core::bad_input("env.search_path: \"{}\" is no absolute path", directory)
+                .hint("correct it in " + configuration.origin("env.search_path"));
+        directories.emplace_back(directory);
+    }
+    return env::this_host(std::move(directories));
+}
+
+Result<FoundImage> find_image(const image::Reference& reference, const core::Configuration&) {
+    if (reference.is_file()) return FoundImage{reference.file, {}, {}};
+    return core::bad_input("image {} is not on this machine", image::display_name(reference));
+}
+
+Result<EnvironmentPlan> plan_environment(const std::string& name, const core::Configuration& configuration,
+                                         env::Problems& warnings) {
+    BELAY_TRY(host, environment_host(configuration));
+    env::Problems problems;
+    env::Environment environment = env::load_environment(name, host, problems);
+    env::refuse_unsupported(problems);
+    if (env::has_errors(problems)) return std::unexpected(env::as_error(name, problems));
+    FoundImage image;
+    if (!environment.runs_on_host()) {
+        BELAY_TRY(found, find_image(*environment.reference, configuration));
+        image = std::move(found);
+    }
+    auto own = env::expand_variables(environment, image.facts.variables, host.variables, problems);
+    if (env::has_errors(problems)) return std::unexpected(env::as_error(name, problems));
+    warnings.insert(warnings.end(), problems.begin(), problems.end());
+    EnvironmentPlan plan{.name = name,
+                         .container = {},
+                         .variables = {std::move(own), environment.unset, image.facts.variables},
+                         .locked = {}};
+    if (!environment.runs_on_host())
+        plan.container = env::make_plan(environment, image.facts,
+                                        {.image_file = image.file, .overlay_size = configuration.size("env.overlay_size")});
+    plan.locked = lock(environment, plan.variables, image.digest);
+    return plan;
+}
+
+core::Environment task_variables(const EnvironmentPlan& plan, const core::Environment& host) {
+    if (plan.container) return env::task_variables(plan.variables, host);
+    core::Environment variables = host;
+    for (const auto& [name, value] : plan.variables.environment) variables[name] = value;
+    for (const std::string& name : plan.variables.unset) variables.erase(name);
+    return variables;
+}
+
+}  // namespace belay::launch

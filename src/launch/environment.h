@@ -1,0 +1,42 @@
+// Environments with what this site has: its directories of definitions, its image store.
+#pragma once
+
+#include "core/config.h"
+#include "env/container/plan.h"
+#include "env/environment.h"
+
+#include <optional>
+#include <string>
+
+namespace belay::launch {
+
+// The caller, with the directories of the setting env.search_path. Errors: kBadInput for a directory there that is
+// not absolute; kSystem.
+core::Result<env::Host> environment_host(const core::Configuration& configuration);
+
+struct FoundImage {
+    std::string file;    // SquashFS
+    std::string digest;  // of the manifest; empty for a file that came from no registry
+    env::ImageFacts facts;
+};
+
+// The image on this machine. Errors: kBadInput if it is not there; kSystem.
+core::Result<FoundImage> find_image(const image::Reference& reference, const core::Configuration& configuration);
+
+// An environment, read and planned; what is executed on the nodes.
+struct EnvironmentPlan {
+    std::string name;
+    std::optional<env::ContainerPlan> container;  // nothing: tasks run on the host
+    env::VariablePlan variables;
+    std::string locked;  // JSON for the job record: the environment as rendered, with the image's digest
+    bool operator==(const EnvironmentPlan&) const = default;
+};
+
+// Errors: kBadInput with everything that is wrong with the definition; what is only odd is appended to `warnings`.
+core::Result<EnvironmentPlan> plan_environment(const std::string& name, const core::Configuration& configuration,
+                                               env::Problems& warnings);
+
+// The variables of a task of the environment, from those it would have on the host.
+core::Environment task_variables(const EnvironmentPlan& plan, const core::Environment& host);
+
+}  // namespace belay::launch

@@ -1,0 +1,122 @@
+#include "launch/step_node.h"
+
+#include "launch/step_agreement.h"
+#include "launch/step_prepare.h"
+#include "launch/vetting_rows.h"
+#include "observe/record_begin.h"
+#include "vet/step_context.h"
+#include "vet/verdict_text.h"
+
+#include <cstdio>
+
+namespace belay::launch {
+
+using core::Error;
+using core::Result;
+
+namespace {
+
+void say(std::string_view line) {
+    fmt::print(stderr, "belay: {}\n", line);
+}
+
+class Node {
+  public:
+    Node(const StepPlan& plan, const NodeContext& context, vet::StepContext members)
+        : plan_(plan), context_(context), members_(std::move(members)) {}
+
+    Result<std::optional<PreparedNode>> run() {
+        std::optional<vet::Verdicts> verdicts;
+        if (plan_.vetting) {
+            BELAY_TRY(found, vet_nodes());
+            verdicts = std::move(found);
+        }
+        std::optional<Error> failure;
+        if (plan_.recording) failure = error_of(begin_recording(verdicts));
+        if (verdicts && !verdicts->passed) return std::optional<PreparedNode>();  // the first node has said why
+        PreparedNode node;
+        if (plan_.environment && plan_.environment->container && !failure) {
+            auto container = env::Container::start(*plan_.environment->container, context_.watched);
+            failure = error_of(container);
+            if (container) node.container = std::move(*container);
+        }
+        BELAY_TRY(ready, all_are_ready(failure));
+        if (!ready) return std::optional<PreparedNode>();
+        return std::optional(std::move(node));
+    }
+
+  private:
+    template <typename T>
+    static std::optional<Error> error_of(const Result<T>& result) {
+        return result ? std::nullopt : std::optional(result.error());
+    }
+
+    Result<vet::Verdicts> vet_nodes() {
+        BELAY_TRY(protocol, vet::parse_protocol(plan_.vetting->text, plan_.vetting->file));
+        vet::StepContext context = members_;
+        context.timeout = plan_.vetting->timeout;
+        context.announce = [](const vet::Verdicts& verdicts) {
+            if (verdicts.passed) return;
+            say("vetting " + vet::summary(verdicts));
+            for (const std::string& line : vet::refusals(verdicts)) say(line);
+        };
+        return vet::run_in_step(protocol, context);
+    }
+
+    // A disk that fails is no reason to stop a job; a directory that holds something else is a mistake.
+    Result<> begin_recording(const std::optional<vet::Verdicts>& verdicts) {
+        BELAY_TRY(placement, observe::find_placement());
+        core::Time now = core::system_clock().now();
+        BELAY_TRY(path, record_path(*plan_.recording, context_.step));
+        auto begun = observe::begin_record({.record = path,
+                                            .command = context_.command,
+                                            .interval = plan_.recording->interval,
+                                            .flush = plan_.recording->flush,
+                                            .environment = plan_.environment ? plan_.environment->locked : "",
+                                            .vetting = verdicts ? vetting_summary(*verdicts) : ""},
+                                           placement, now);
+        if (begun && verdicts) begun = write_vetting_rows(path, *verdicts, placement, now);
+        if (begun || begun.error().kind() == core::ErrorKind::kBadInput) return begun;
+        say(fmt::format("{}: recording may be incomplete: {}; the job goes on", placement.node,
+                        begun.error().message()));
+        return {};
+    }
+
+    Result<bool> all_are_ready(const std::optional<Error>& failure) {
+        StepMembers members{.rank = members_.rank,
+                            .nodes = members_.nodes,
+                            .root_address = members_.root_address,
+                            .name = members_.name + "ready",
+                            .secret = plan_.secret};
+        std::vector<std::string> causes;
+        BELAY_TRY(ready, agree(members, failure, kAgreementTime, causes));
+        for (const std::string& cause : causes) say(cause);
+        return ready;
+    }
+
+    const StepPlan& plan_;
+    const NodeContext& context_;
+    vet::StepContext members_;
+};
+
+}  // namespace
+
+Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts& step) {
+    return expand_record_path(plan.directory, std::to_string(step.job_id),
+                              step.step_id ? std::to_string(*step.step_id) : "", std::to_string(step.restart));
+}
+
+Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const NodeContext& context) {
+    auto lookup = [&](std::string_view name) -> std::optional<std::string> {
+        auto found = context.variables.find(std::string(name));
+        if (found == context.variables.end()) return std::nullopt;
+        return found->second;
+    };
+    BELAY_TRY(members, vet::step_context(lookup, vet::system_address()));
+    if (!members)
+        return core::system_error("this is not the first task of a node in a step of Slurm");
+    members->secret = plan.secret;
+    return Node(plan, context, std::move(*members)).run();
+}
+
+}  // namespace belay::launch

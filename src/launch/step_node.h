@@ -1,0 +1,34 @@
+// On each node of a step, once, as the user: vets it with the others, makes its container, begins the record.
+#pragma once
+
+#include "env/container/container.h"
+#include "launch/step_plan.h"
+#include "slurm/job.h"
+
+#include <sys/types.h>
+
+namespace belay::launch {
+
+inline constexpr core::Duration kContainerTime = std::chrono::seconds(120);
+// For the nodes to tell each other that all are ready.
+inline constexpr core::Duration kAgreementTime = std::chrono::seconds(150);
+
+struct PreparedNode {
+    std::optional<env::Container> container;
+};
+
+struct NodeContext {
+    slurm::JobFacts step;
+    core::Environment variables;       // of the first task
+    std::vector<std::string> command;  // that the tasks will run
+    pid_t watched = 0;            // the container lives as long as this process
+};
+
+// Nothing if a node was found unfit or could not be prepared, here or elsewhere: then no task of the step may run, and
+// one node has said why on stderr. Errors: kSystem, kBadInput where that could not be.
+core::Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const NodeContext& context);
+
+// Where the step is recorded. Errors: kBadInput for a pattern that cannot be expanded.
+core::Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts& step);
+
+}  // namespace belay::launch

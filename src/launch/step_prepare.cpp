@@ -1,0 +1,94 @@
+#include "launch/step_prepare.h"
+
+#include "core/file.h"
+#include "core/text.h"
+#include "progress/pattern.h"
+#include "vet/protocol.h"
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <sys/random.h>
+
+namespace belay::launch {
+
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+Result<std::string> make_secret() {
+    std::array<unsigned char, 32> bytes;
+    if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+        return core::errno_error(errno, "cannot get random bytes");
+    return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+Result<VettingPlan> plan_vetting(const std::string& file, const core::Configuration& configuration,
+                                 std::string& warnings) {
+    BELAY_TRY(text, core::read_file(file, size_t{64} << 10));
+    BELAY_TRY(protocol, vet::parse_protocol(text, file));
+    for (const core::Error& warning : protocol.warnings)
+        warnings += fmt::format("belay: warning: {}\n", warning.message());
+    return VettingPlan{file, std::move(text), configuration.duration("vet.timeout")};
+}
+
+Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interval,
+                                     const core::Configuration& configuration) {
+    const std::string& directory = configuration.text("record.directory");
+    // Which step it is, only the nodes know; that the pattern can be expanded is seen here.
+    BELAY_CHECK(expand_record_path(directory, "0", "0", "0"));
+    auto patterns = configuration.text_list("record.progress_pattern");
+    BELAY_CHECK(progress::compile_patterns(patterns));
+    return RecordingPlan{.directory = (fs::current_path() / directory).lexically_normal().string(),
+                         .interval = interval.value_or(configuration.duration("record.interval")),
+                         .flush = configuration.duration("record.flush"),
+                         .progress_patterns = std::move(patterns)};
+}
+
+}  // namespace
+
+Result<StepPlan> prepare_step(const StepOptions& options, const core::Configuration& configuration,
+                              std::string& warnings) {
+    StepPlan plan;
+    BELAY_TRY(secret, make_secret());
+    plan.secret = std::move(secret);
+    if (options.vetting) {
+        BELAY_TRY(vetting, plan_vetting(*options.vetting, configuration, warnings));
+        plan.vetting = std::move(vetting);
+    }
+    if (options.recording) {
+        BELAY_TRY(recording, plan_recording(options.interval, configuration));
+        plan.recording = std::move(recording);
+    }
+    if (options.environment) {
+        env::Problems odd;
+        BELAY_TRY(environment, plan_environment(*options.environment, configuration, odd));
+        plan.environment = std::move(environment);
+        warnings += env::render(odd);
+    }
+    return plan;
+}
+
+Result<std::string> expand_record_path(std::string_view pattern, std::string_view job, std::string_view step,
+                                       std::string_view restart) {
+    std::string path;
+    for (size_t i = 0; i < pattern.size(); ++i) {
+        if (pattern[i] != '%') {
+            path += pattern[i];
+            continue;
+        }
+        switch (++i < pattern.size() ? pattern[i] : '\0') {
+            case 'j': path += job; break;
+            case 's': path += step; break;
+            case 'r': path += restart; break;
+            case '%': path += '%'; break;
+            default:
+                return core::bad_input("record.directory: \"{}\": % must be followed by j, s, r or %", pattern)
+                    .hint("%j is the job, %s the step, %r how often the job was requeued");
+        }
+    }
+    return path;
+}
+
+}  // namespace belay::launch

@@ -1,0 +1,70 @@
+#include "observe/record_begin.h"
+
+#include "core/file.h"
+#include "core/text.h"
+#include "record/manifest.h"
+
+#include <map>
+#include <sys/utsname.h>
+
+namespace belay::observe {
+
+using core::bad_input;
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+// How long the other tasks wait for the first to begin the record before they do it themselves.
+constexpr core::Duration kBeginTime = std::chrono::seconds(5);
+
+std::map<std::string, std::string> software_facts() {
+    std::map<std::string, std::string> facts{{"belay", BELAY_VERSION}};
+    utsname system{};
+    if (uname(&system) == 0)
+        facts["kernel"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
+    if (auto text = core::read_file("/etc/os-release")) {
+        for (std::string_view line : core::split(*text, '\n')) {
+            constexpr std::string_view kKey = "PRETTY_NAME=";
+            if (!line.starts_with(kKey)) continue;
+            std::string_view name = line.substr(kKey.size());
+            if (name.size() >= 2 && name.front() == '"' && name.back() == '"')
+                name = name.substr(1, name.size() - 2);
+            facts["os"] = name;
+        }
+    }
+    return facts;
+}
+
+void wait_for_first_task(const fs::path& record) {
+    core::Clock& clock = core::system_clock();
+    core::Duration give_up = clock.monotonic() + kBeginTime;
+    std::error_code ignored;
+    while (!fs::exists(record::manifest_path(record), ignored) && clock.monotonic() < give_up)
+        clock.sleep_until(clock.monotonic() + std::chrono::milliseconds(20));
+}
+
+}  // namespace
+
+Result<> begin_record(const RecordBegin& options, const Placement& placement, core::Time now) {
+    std::error_code ignored;
+    auto exists = [&](const fs::path& path) { return fs::exists(path, ignored); };
+    if (placement.first_of_job && fs::is_directory(options.record, ignored) &&
+        !fs::is_empty(options.record, ignored) && !exists(record::manifest_path(options.record)) &&
+        !exists(record::segments_path(options.record)))
+        return bad_input("{} is not empty and no job record", options.record.string())
+            .hint("name a directory that does not exist yet");
+    if (!placement.first_of_job) wait_for_first_task(options.record);
+    record::Manifest manifest{.job = placement.job,
+                              .command = options.command,
+                              .created = now,
+                              .interval = options.interval,
+                              .flush = options.flush,
+                              .software = software_facts(),
+                              .environment = options.environment,
+                              .vetting = options.vetting};
+    if (!manifest.job.start) manifest.job.start = now;
+    return record::begin_record(options.record, manifest);
+}
+
+}  // namespace belay::observe

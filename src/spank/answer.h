@@ -1,0 +1,19 @@
+// belay-step's answer to the tasks of its node (wire.h).
+#pragma once
+
+#include "core/process.h"
+#include "launch/step_node.h"
+
+#include <string>
+
+namespace belay::spank {
+
+// What a task shall do: its variables as changes of those it has.
+std::string instructions(const launch::StepPlan& plan, const core::Environment& variables);
+
+// One packet per task. Errors: kSystem.
+core::Result<> answer_go(int link, unsigned tasks, const std::string& instructions,
+                         const launch::PreparedNode& node);
+void answer_refuse(int link, unsigned tasks);
+
+}  // namespace belay::spank

@@ -1,0 +1,162 @@
+#include "spank/step.h"
+
+#include "core/config.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "launch/settings.h"
+#include "launch/step_node.h"
+#include "launch/step_prepare.h"
+#include "observe/supervisor.h"
+#include "spank/answer.h"
+#include "spank/wire.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fcntl.h>
+#include <filesystem>
+
+namespace belay::spank {
+
+using core::Result;
+
+namespace {
+
+int show(const core::Error& error) {
+    fmt::print(stderr, "{}", error.render("belay"));
+    return 1;
+}
+
+Result<launch::StepOptions> read_options(const std::vector<std::string>& words) {
+    launch::StepOptions options;
+    for (const std::string& word : words) {
+        size_t equals = word.find('=');
+        std::string name = word.substr(0, equals);
+        std::optional<std::string> value;
+        if (equals != std::string::npos) value = word.substr(equals + 1);
+        if (name == "--environment") {
+            options.environment = value.value_or("");
+        } else if (name == "--vet") {
+            options.vetting = value.value_or("");
+        } else if (name == "--record") {
+            options.recording = true;
+            if (!value) continue;
+            BELAY_TRY(interval, core::with_context(core::parse_duration(*value), "--record"));
+            options.interval = interval;
+        } else {
+            return core::bad_input("belay-step prepare: unknown option {}", word);
+        }
+    }
+    return options;
+}
+
+Result<std::string> make_plan(const std::vector<std::string>& words) {
+    BELAY_TRY(options, read_options(words));
+    BELAY_TRY(configuration, core::load_configuration(launch::settings(), core::default_sources()));
+    std::string warnings;
+    BELAY_TRY(plan, launch::prepare_step(options, configuration, warnings));
+    fmt::print(stderr, "{}", warnings);
+    BELAY_TRY(longest, launch::longest_preparation(plan));
+    return fmt::format("{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(), launch::encode(plan));
+}
+
+// From the environment, which it leaves as the tasks shall see it.
+Result<launch::StepPlan> take_plan() {
+    std::string text = core::environment_variable(kPlanVariable).value_or("");
+    unsetenv(kPlanVariable);
+    size_t blank = text.find(' ');
+    if (blank == std::string::npos)
+        return core::bad_input("{} is not set: belay-step is started by Belay's Slurm plugin", kPlanVariable);
+    return launch::decode_step_plan(std::string_view(text).substr(blank + 1));
+}
+
+template <typename Number>
+Result<Number> number_of(const std::vector<std::string>& words, size_t index) {
+    if (index < words.size())
+        if (auto number = core::parse_number<Number>(words[index])) return *number;
+    return core::bad_input("belay-step: word {} must be a number", index + 2);
+}
+
+Result<slurm::JobFacts> this_step() {
+    BELAY_TRY(facts, slurm::read_job_facts(slurm::process_environment()));
+    if (!facts) return core::bad_input("belay-step works in a step of Slurm only");
+    return std::move(*facts);
+}
+
+// The job's command line follows the numbers.
+std::vector<std::string> command_after(const std::vector<std::string>& words, size_t numbers) {
+    return {words.begin() + static_cast<std::ptrdiff_t>(std::min(numbers, words.size())), words.end()};
+}
+
+Result<bool> prepare_and_answer(int link, unsigned tasks, pid_t watched, std::vector<std::string> command) {
+    BELAY_TRY(plan, take_plan());
+    BELAY_TRY(step, this_step());
+    launch::NodeContext context{.step = std::move(step),
+                                .variables = core::current_environment(),
+                                .command = std::move(command),
+                                .watched = watched};
+    BELAY_TRY(prepared, launch::prepare_node(plan, context));
+    if (!prepared) return false;
+    BELAY_CHECK(answer_go(link, tasks, instructions(plan, context.variables), *prepared));
+    return true;
+}
+
+// Where the task's own messages went before, the supervisor's go too.
+Result<core::ExitStatus> run_supervisor(const std::vector<std::string>& words) {
+    BELAY_TRY(pid, number_of<pid_t>(words, 0));
+    BELAY_TRY(output, number_of<int>(words, 1));
+    BELAY_TRY(error, number_of<int>(words, 2));
+    BELAY_TRY(control, number_of<int>(words, 3));
+    BELAY_TRY(process, core::adopt_child(pid));
+    observe::StartedTask task{.process = std::move(process),
+                              .output = core::Descriptor(output),
+                              .error = core::Descriptor(error),
+                              .control = core::Descriptor(control)};
+    BELAY_TRY(plan, take_plan());
+    if (!plan.recording) return core::bad_input("belay-step supervise: the step is not recorded");
+    BELAY_TRY(step, this_step());
+    BELAY_TRY(path, launch::record_path(*plan.recording, step));
+    BELAY_TRY(placement, observe::find_placement());
+    auto command = command_after(words, 4);
+    observe::RecorderOptions options{.record = path,
+                                     .interval = plan.recording->interval,
+                                     .flush = plan.recording->flush,
+                                     .progress_patterns = plan.recording->progress_patterns,
+                                     .command_name = command.empty() ? "the task" : std::filesystem::path(command[0]).filename().string(),
+                                     .allocation_start = core::system_clock().now()};
+    return observe::supervise(std::move(task), std::move(options), placement);
+}
+
+}  // namespace
+
+int prepare(const std::vector<std::string>& words) {
+    auto plan = make_plan(words);
+    if (!plan) return show(plan.error());
+    fmt::print("{}", *plan);
+    return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+int node(const std::vector<std::string>& words) {
+    auto link = number_of<int>(words, 0);
+    auto tasks = number_of<unsigned>(words, 1);
+    auto watched = number_of<pid_t>(words, 2);
+    if (!link || !tasks || !watched) return show((!link ? link.error() : !tasks ? tasks.error() : watched.error()));
+    core::Descriptor socket(*link);
+    fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
+    auto done = prepare_and_answer(socket.get(), *tasks, *watched, command_after(words, 3));
+    if (done && *done) return 0;
+    if (!done) {
+        // Without the node's name nobody could tell which one.
+        auto name = core::environment_variable("SLURMD_NODENAME");
+        show(name ? std::move(done.error()).context(*name) : done.error());
+    }
+    answer_refuse(socket.get(), *tasks);
+    return 1;
+}
+
+int supervise(const std::vector<std::string>& words) {
+    auto status = run_supervisor(words);
+    if (!status) return show(status.error());
+    return core::end_like(*status);
+}
+
+}  // namespace belay::spank
