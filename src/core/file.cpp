@@ -1,10 +1,10 @@
 #include "core/file.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,12 +16,14 @@ namespace {
 
 constexpr size_t kReadChunk = 16 * 1024;
 
-// Writes `bytes` into a new file beside `path` and syncs it. The name cannot meet another process's or
-// thread's.
+// Writes `bytes` into a new file beside `path` and syncs it. Process ids repeat on the nodes that share a
+// directory; 64 random bits do not.
 Result<fs::path> write_beside(const fs::path& path, std::string_view bytes, unsigned mode) {
-    static std::atomic<unsigned> counter{0};
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return errno_error(errno, "cannot get random bytes");
     fs::path temporary = path;
-    temporary += fmt::format(".tmp-{}-{}", getpid(), counter++);
+    temporary += fmt::format(".tmp-{:016x}", random);
     BELAY_TRY(fd, open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, mode));
     Result<> written = write_all(fd.get(), bytes, temporary.string());
     if (written && fsync(fd.get()) != 0)
@@ -105,7 +107,16 @@ Result<> reread(int fd, std::string& buffer, std::string_view name) {
     return {};
 }
 
-Result<> replace_file(const fs::path& path, std::string_view bytes, unsigned mode) {
+Result<> replace_file(const fs::path& named, std::string_view bytes, unsigned mode) {
+    // What a link leads to is replaced, not the link; and nobody wants a file in place of /dev/null.
+    std::error_code ignored;
+    fs::path path = fs::is_symlink(named, ignored) ? fs::canonical(named, ignored) : named;
+    if (path.empty()) path = named;  // the link leads nowhere
+    struct stat facts{};
+    if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) {
+        BELAY_TRY(fd, open_file(path, O_WRONLY));
+        return write_all(fd.get(), bytes, path.string());
+    }
     BELAY_TRY(temporary, write_beside(path, bytes, mode));
     if (rename(temporary.c_str(), path.c_str()) != 0) {
         int reason = errno;

@@ -138,8 +138,8 @@ Result<Output> run(Command command, const RunOptions& options = {});
 // As run, where only success will do: stdout, or kSystem with the exit status and the last line of stderr.
 Result<std::string> output_of(Command command, const RunOptions& options = {});
 
-// Ends this process as another one did, so that whoever waits for it sees the same; returns the exit status to end with
-// where that was no signal. No core file is written: the other has left its own, if any.
+// Ends this process as another one did, so that whoever waits for it sees the same; returns the exit status
+// to end with where that was no signal. No core file is written: the other has left its own, if any.
 int end_like(const ExitStatus& status);
 
 // The executable that a shell would run for `name`: itself if it has a "/", else the first in `path` (PATH of

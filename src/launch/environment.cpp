@@ -8,7 +8,8 @@ using core::Result;
 
 namespace {
 
-std::string lock(const env::Environment& environment, const env::VariablePlan& variables, const std::string& digest) {
+std::string lock(const env::Environment& environment, const env::VariablePlan& variables,
+                 const std::string& digest) {
     nlohmann::ordered_json json = env::to_json(environment, variables.environment, false);
     json["name"] = environment.name;
     json["files"] = environment.files;
@@ -54,8 +55,9 @@ Result<EnvironmentPlan> plan_environment(const std::string& name, const core::Co
                          .variables = {std::move(own), environment.unset, image.facts.variables},
                          .locked = {}};
     if (!environment.runs_on_host())
-        plan.container = env::make_plan(environment, image.facts,
-                                        {.image_file = image.file, .overlay_size = configuration.size("env.overlay_size")});
+        plan.container = env::make_plan(
+            environment, image.facts,
+            {.image_file = image.file, .overlay_size = configuration.size("env.overlay_size")});
     plan.locked = lock(environment, plan.variables, image.digest);
     return plan;
 }

@@ -10,8 +10,8 @@
 
 namespace belay::launch {
 
-// The caller, with the directories of the setting env.search_path. Errors: kBadInput for a directory there that is
-// not absolute; kSystem.
+// The caller, with the directories of the setting env.search_path. Errors: kBadInput for a directory there
+// that is not absolute; kSystem.
 core::Result<env::Host> environment_host(const core::Configuration& configuration);
 
 struct FoundImage {
@@ -21,7 +21,8 @@ struct FoundImage {
 };
 
 // The image on this machine. Errors: kBadInput if it is not there; kSystem.
-core::Result<FoundImage> find_image(const image::Reference& reference, const core::Configuration& configuration);
+core::Result<FoundImage> find_image(const image::Reference& reference,
+                                    const core::Configuration& configuration);
 
 // An environment, read and planned; what is executed on the nodes.
 struct EnvironmentPlan {
@@ -32,8 +33,10 @@ struct EnvironmentPlan {
     bool operator==(const EnvironmentPlan&) const = default;
 };
 
-// Errors: kBadInput with everything that is wrong with the definition; what is only odd is appended to `warnings`.
-core::Result<EnvironmentPlan> plan_environment(const std::string& name, const core::Configuration& configuration,
+// Errors: kBadInput with everything that is wrong with the definition; what is only odd is appended to
+// `warnings`.
+core::Result<EnvironmentPlan> plan_environment(const std::string& name,
+                                               const core::Configuration& configuration,
                                                env::Problems& warnings);
 
 // The variables of a task of the environment, from those it would have on the host.

@@ -22,7 +22,8 @@ constexpr core::Duration kTellTime = std::chrono::seconds(5);
 // What other nodes sent goes to a terminal.
 std::string printable_lines(std::string_view text) {
     std::string lines;
-    for (std::string_view line : core::split(text, '\n')) lines += (lines.empty() ? "" : "\n") + core::printable(line);
+    for (std::string_view line : core::split(text, '\n'))
+        lines += (lines.empty() ? "" : "\n") + core::printable(line);
     return lines;
 }
 
@@ -30,7 +31,8 @@ class Meeting {
   public:
     Meeting(const StepMembers& members, transfer::Root root) : members_(members), root_(std::move(root)) {}
 
-    Result<bool> run(const std::optional<core::Error>& failure, core::Duration timeout, std::vector<std::string>& causes) {
+    Result<bool> run(const std::optional<core::Error>& failure, core::Duration timeout,
+                     std::vector<std::string>& causes) {
         reports_[0] = failure ? text_of(*failure) : "";
         auto handler = [&](uint32_t rank, const transfer::Message& message) {
             if (message.type == kReady) reports_[rank] = "";
@@ -105,10 +107,11 @@ std::vector<std::string> causes_of(const std::vector<std::pair<std::string, std:
     return lines;
 }
 
-Result<bool> agree(const StepMembers& members, const std::optional<core::Error>& failure, core::Duration timeout,
-                   std::vector<std::string>& causes) {
+Result<bool> agree(const StepMembers& members, const std::optional<core::Error>& failure,
+                   core::Duration timeout, std::vector<std::string>& causes) {
     if (members.nodes.size() <= 1) {
-        if (failure) causes = causes_of({{members.nodes.empty() ? "this node" : members.nodes[0], text_of(*failure)}});
+        if (failure)
+            causes = causes_of({{members.nodes.empty() ? "this node" : members.nodes[0], text_of(*failure)}});
         return !failure;
     }
     std::vector<uint16_t> ports = transfer::rendezvous_ports(members.name);

@@ -1,5 +1,6 @@
 #include "launch/step_node.h"
 
+#include "core/tell.h"
 #include "launch/step_agreement.h"
 #include "launch/step_prepare.h"
 #include "launch/vetting_rows.h"
@@ -17,7 +18,7 @@ using core::Result;
 namespace {
 
 void say(std::string_view line) {
-    fmt::print(stderr, "belay: {}\n", line);
+    core::tell_text(line);
 }
 
 class Node {
@@ -33,7 +34,8 @@ class Node {
         }
         std::optional<Error> failure;
         if (plan_.recording) failure = error_of(begin_recording(verdicts));
-        if (verdicts && !verdicts->passed) return std::optional<PreparedNode>();  // the first node has said why
+        if (verdicts && !verdicts->passed)
+            return std::optional<PreparedNode>();  // the first node has said why
         PreparedNode node;
         if (plan_.environment && plan_.environment->container && !failure) {
             auto container = env::Container::start(*plan_.environment->container, context_.watched);
@@ -103,7 +105,8 @@ class Node {
 
 Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts& step) {
     return expand_record_path(plan.directory, std::to_string(step.job_id),
-                              step.step_id ? std::to_string(*step.step_id) : "", std::to_string(step.restart));
+                              step.step_id ? std::to_string(*step.step_id) : "",
+                              std::to_string(step.restart));
 }
 
 Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const NodeContext& context) {
@@ -113,8 +116,7 @@ Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const Nod
         return found->second;
     };
     BELAY_TRY(members, vet::step_context(lookup, vet::system_address()));
-    if (!members)
-        return core::system_error("this is not the first task of a node in a step of Slurm");
+    if (!members) return core::system_error("this is not the first task of a node in a step of Slurm");
     members->secret = plan.secret;
     return Node(plan, context, std::move(*members)).run();
 }

@@ -21,11 +21,11 @@ struct NodeContext {
     slurm::JobFacts step;
     core::Environment variables;       // of the first task
     std::vector<std::string> command;  // that the tasks will run
-    pid_t watched = 0;            // the container lives as long as this process
+    pid_t watched = 0;                 // the container lives as long as this process
 };
 
-// Nothing if a node was found unfit or could not be prepared, here or elsewhere: then no task of the step may run, and
-// one node has said why on stderr. Errors: kSystem, kBadInput where that could not be.
+// Nothing if a node was found unfit or could not be prepared, here or elsewhere: then no task of the step may
+// run, and one node has said why on stderr. Errors: kSystem, kBadInput where that could not be.
 core::Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const NodeContext& context);
 
 // Where the step is recorded. Errors: kBadInput for a pattern that cannot be expanded.

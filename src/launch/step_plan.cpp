@@ -38,7 +38,8 @@ Json to_json(const std::optional<Part>& part) {
 
 // These throw where a field is missing or has another type; decode_step_plan catches.
 Result<EnvironmentPlan> environment_from(const Json& json) {
-    EnvironmentPlan plan{.name = json.at("name"), .container = {}, .variables = {}, .locked = json.at("locked")};
+    EnvironmentPlan plan{
+        .name = json.at("name"), .container = {}, .variables = {}, .locked = json.at("locked")};
     BELAY_TRY(variables, env::variable_plan_from_json(json.at("variables")));
     plan.variables = std::move(variables);
     if (json.at("container").is_null()) return plan;

@@ -1,4 +1,5 @@
-// What shall be done with a step before its tasks start: decided in srun, as the user, carried out on each node.
+// What shall be done with a step before its tasks start: decided in srun, as the user, carried out on each
+// node.
 #pragma once
 
 #include "core/time.h"

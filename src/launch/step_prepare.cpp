@@ -79,12 +79,21 @@ Result<std::string> expand_record_path(std::string_view pattern, std::string_vie
             continue;
         }
         switch (++i < pattern.size() ? pattern[i] : '\0') {
-            case 'j': path += job; break;
-            case 's': path += step; break;
-            case 'r': path += restart; break;
-            case '%': path += '%'; break;
+            case 'j':
+                path += job;
+                break;
+            case 's':
+                path += step;
+                break;
+            case 'r':
+                path += restart;
+                break;
+            case '%':
+                path += '%';
+                break;
             default:
-                return core::bad_input("record.directory: \"{}\": % must be followed by j, s, r or %", pattern)
+                return core::bad_input("record.directory: \"{}\": % must be followed by j, s, r or %",
+                                       pattern)
                     .hint("%j is the job, %s the step, %r how often the job was requeued");
         }
     }

@@ -17,9 +17,9 @@ struct StepOptions {
 core::Result<StepPlan> prepare_step(const StepOptions& options, const core::Configuration& configuration,
                                     std::string& warnings);
 
-// "%j" is the job, "%s" the step, "%r" how often the job was requeued, "%%" a percent sign: as sbatch does for its files.
-// Errors: kBadInput for other letters.
-core::Result<std::string> expand_record_path(std::string_view pattern, std::string_view job, std::string_view step,
-                                             std::string_view restart);
+// "%j" is the job, "%s" the step, "%r" how often the job was requeued, "%%" a percent sign: as sbatch does
+// for its files. Errors: kBadInput for other letters.
+core::Result<std::string> expand_record_path(std::string_view pattern, std::string_view job,
+                                             std::string_view step, std::string_view restart);
 
 }  // namespace belay::launch

@@ -48,11 +48,8 @@ Result<> write_vetting_rows(const std::filesystem::path& record, const vet::Verd
         if (node.node == placement.node)
             for (const vet::CheckResult& check : node.checks) add_row(rows, check, node.node, now);
     BELAY_TRY(joined, record::join_record(record));
-    record::Session session{.node = placement.node,
-                            .task = {},
-                            .periodic = false,
-                            .start = now,
-                            .version = BELAY_VERSION};
+    record::Session session{
+        .node = placement.node, .task = {}, .periodic = false, .start = now, .version = BELAY_VERSION};
     BELAY_TRY(segment, record::SegmentWriter::create(
                            record::segments_path(record) /
                                fmt::format("{}-vetting-{:x}.seg", placement.node, core::to_nanoseconds(now)),

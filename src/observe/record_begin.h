@@ -20,8 +20,8 @@ struct RecordBegin {
     std::string vetting = {};
 };
 
-// Makes the record, or joins the one that the first task of the step has made. Errors: kBadInput for a directory that
-// holds something else; kSystem.
+// Makes the record, or joins the one that the first task of the step has made. Errors: kBadInput for a
+// directory that holds something else; kSystem.
 core::Result<> begin_record(const RecordBegin& begin, const Placement& placement, core::Time now);
 
 }  // namespace belay::observe

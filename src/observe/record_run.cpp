@@ -1,5 +1,6 @@
 #include "observe/record_run.h"
 
+#include "core/tell.h"
 #include "observe/placement.h"
 #include "observe/record_begin.h"
 #include "observe/supervisor.h"
@@ -47,7 +48,7 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     if (auto begun = begin_record(begin, placement, now); !begun) {
         if (begun.error().kind() == core::ErrorKind::kBadInput)
             return std::unexpected(std::move(begun.error()));
-        fmt::print(stderr, "belay: nothing is recorded: {}; the job goes on\n", begun.error().message());
+        core::tell("nothing is recorded: {}; the job goes on", begun.error().message());
         return std::unexpected(become(options.command));
     }
     std::error_code ignored;

@@ -20,11 +20,13 @@ core::Result<core::ExitStatus> supervise(const std::vector<std::string>& command
 // A task that another program has started, and waits in it until it is told to go on.
 struct StartedTask {
     core::Process process;
-    core::Descriptor output;   // to read from: what it prints
-    core::Descriptor error;    // and its messages
-    core::Descriptor control;  // a socket: takes a byte to go on, gives os-release(5) of the task's system, ends
+    core::Descriptor output;  // to read from: what it prints
+    core::Descriptor error;   // and its messages
+    core::Descriptor
+        control;  // a socket: takes a byte to go on, gives os-release(5) of the task's system, ends
 };
 // As above. Errors: kSystem; the task is killed then.
-core::Result<core::ExitStatus> supervise(StartedTask task, RecorderOptions options, const Placement& placement);
+core::Result<core::ExitStatus> supervise(StartedTask task, RecorderOptions options,
+                                         const Placement& placement);
 
 }  // namespace belay::observe

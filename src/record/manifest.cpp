@@ -236,7 +236,8 @@ Result<Manifest> manifest_from_json(std::string_view text, std::string_view file
     BELAY_TRY(job, job_from_json(job_part, file_name));
     manifest.job = std::move(job);
     // Records of versions before these had no such fields.
-    for (auto [key, target] : {std::pair{"environment", &manifest.environment}, {"vetting", &manifest.vetting}})
+    for (auto [key, target] :
+         {std::pair{"environment", &manifest.environment}, {"vetting", &manifest.vetting}})
         if (auto part = json.find(key); part != json.end() && part->is_object()) *target = part->dump();
     for (const auto& [name, facts] : tables_part.items()) {
         Fields table_fields(facts, file_name);
@@ -260,8 +261,13 @@ Result<Manifest> read_manifest(const std::filesystem::path& record) {
 
 Result<> begin_record(const std::filesystem::path& record, const Manifest& manifest) {
     BELAY_CHECK(core::make_directories(record));
-    BELAY_TRY(first, core::create_file(manifest_path(record), to_json(manifest)));
-    if (first) return core::make_directories(segments_path(record));
+    // All tasks of a step come here at once; only where there is none yet is it worth writing and syncing
+    // one.
+    std::error_code ignored;
+    if (!std::filesystem::exists(manifest_path(record), ignored)) {
+        BELAY_TRY(first, core::create_file(manifest_path(record), to_json(manifest)));
+        if (first) return core::make_directories(segments_path(record));
+    }
     BELAY_TRY(existing, read_manifest(record));
     if (existing.sealed) return sealed_error(record);
     if (!same_job(existing.job, manifest.job))

@@ -18,8 +18,8 @@ namespace belay::record {
 
 namespace {
 
-constexpr const Table* kTables[] = {&kHost,     &kNetwork, &kFilesystem, &kProcess,
-                                    &kProgress, &kEvent,   &kAllocation, &kCoverage, &kVetting};
+constexpr const Table* kTables[] = {&kHost,  &kNetwork,    &kFilesystem, &kProcess, &kProgress,
+                                    &kEvent, &kAllocation, &kCoverage,   &kVetting};
 
 // Every reader relies on these two columns, so their place is checked where the schema is compiled.
 consteval bool start_with_time_and_node() {

@@ -58,9 +58,11 @@ std::string instructions(const launch::StepPlan& plan, const core::Environment& 
     return text;
 }
 
-Result<> answer_go(int link, unsigned tasks, const std::string& instructions, const launch::PreparedNode& node) {
+Result<> answer_go(int link, unsigned tasks, const std::string& instructions,
+                   const launch::PreparedNode& node) {
     if (instructions.size() > kLongestInstructions)
-        return core::system_error("the variables of the environment are longer than {} MiB", kLongestInstructions >> 20);
+        return core::system_error("the variables of the environment are longer than {} MiB",
+                                  kLongestInstructions >> 20);
     core::Descriptor file(memfd_create("belay-instructions", MFD_CLOEXEC));
     if (!file) return core::errno_error(errno, "cannot make a file in memory");
     BELAY_CHECK(core::write_all(file.get(), instructions, "instructions"));

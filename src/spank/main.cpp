@@ -20,7 +20,8 @@ int main(int argc, char** argv) {
         std::vector<std::string> words(argv + 1, argv + argc);
         for (const Verb& verb : kVerbs)
             if (!words.empty() && words[0] == verb.name) return verb.run({words.begin() + 1, words.end()});
-        fmt::print(stderr, "belay-step is started by Belay's Slurm plugin; see belay(1) for what people type\n");
+        fmt::print(stderr,
+                   "belay-step is started by Belay's Slurm plugin; see belay(1) for what people type\n");
         return 2;
     } catch (const std::exception& exception) {
         fmt::print(stderr, "belay: {}\n", exception.what());

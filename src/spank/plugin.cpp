@@ -1,7 +1,7 @@
 // The Slurm plugin: options on srun, and on each node the few things that must happen in the task itself.
 //
-// It does nothing at all for steps that use none of its options. What fails is kept until the tasks start, since
-// Slurm lets a step run whose plugin failed earlier; then no task runs.
+// It does nothing at all for steps that use none of its options. What fails is kept until the tasks start,
+// since Slurm lets a step run whose plugin failed earlier; then no task runs.
 #include "spank/plugin.h"
 
 extern "C" {
@@ -49,9 +49,9 @@ Choice choices[kOptions] = {
 
 // What plugstack.conf says after the plugin's path.
 struct Configuration {
-    char step[4096];          // the program beside us
-    char switch_file[4096];   // the plugin is off while this file of root's exists
-    char mistake[256];        // reported when one of our options is used, never before
+    char step[4096];         // the program beside us
+    char switch_file[4096];  // the plugin is off while this file of root's exists
+    char mistake[256];       // reported when one of our options is used, never before
 } configuration = {"", "/etc/belay/off", ""};
 
 struct Step {
@@ -121,9 +121,10 @@ void read_configuration(int count, char** words) {
             set_text(target, size, key, words[i] + strlen(key));
         }
         if (!known)
-            BELAY_MISTAKE("unknown word \"%.80s\" in plugstack.conf; there are environment_option=, vet_option=, "
-                          "record_option=, step= and switch=",
-                          words[i]);
+            BELAY_MISTAKE(
+                "unknown word \"%.80s\" in plugstack.conf; there are environment_option=, vet_option=, "
+                "record_option=, step= and switch=",
+                words[i]);
     }
 }
 
@@ -171,8 +172,10 @@ void take_plan(spank_t spank) {
     if (step.plan == nullptr) return BELAY_FAIL("no memory for the plan");
     spank_err_t error = spank_getenv(spank, kPlanVariable, step.plan, kLongestPlan + 1);
     spank_unsetenv(spank, kPlanVariable);
-    if (error == ESPANK_NOSPACE) return BELAY_FAIL("the plan of the step is longer than %zu KiB", kLongestPlan >> 10);
-    if (error != ESPANK_SUCCESS) return BELAY_FAIL("the plan of the step did not arrive: is the plugin loaded in srun?");
+    if (error == ESPANK_NOSPACE)
+        return BELAY_FAIL("the plan of the step is longer than %zu KiB", kLongestPlan >> 10);
+    if (error != ESPANK_SUCCESS)
+        return BELAY_FAIL("the plan of the step did not arrive: is the plugin loaded in srun?");
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, step.link) != 0)
         BELAY_FAIL("cannot make a socket pair: %s", strerror(errno));
 }
@@ -216,7 +219,8 @@ int on_user(spank_t spank) {
     if (spank_context() != S_CTX_REMOTE || !is_used()) return 0;
     char reason[200];
     if (configuration.mistake[0] != '\0') BELAY_FAIL("%s", configuration.mistake);
-    if (is_off(reason, sizeof reason)) BELAY_FAIL("switched off on this node: %s exists", configuration.switch_file);
+    if (is_off(reason, sizeof reason))
+        BELAY_FAIL("switched off on this node: %s exists", configuration.switch_file);
     take_plan(spank);
     return 0;  // srun would exit with 0 after a failure here: on_task tells
 }
@@ -267,8 +271,16 @@ extern "C" {
 int slurm_spank_init(spank_t spank, int count, char* words[]) {
     return belay::spank::on_init(spank, count, words);
 }
-int slurm_spank_init_post_opt(spank_t spank, int, char*[]) { return belay::spank::on_options(spank); }
-int slurm_spank_user_init(spank_t spank, int, char*[]) { return belay::spank::on_user(spank); }
-int slurm_spank_task_init(spank_t spank, int, char*[]) { return belay::spank::on_task(spank); }
-int slurm_spank_task_post_fork(spank_t spank, int, char*[]) { return belay::spank::on_forked(spank); }
+int slurm_spank_init_post_opt(spank_t spank, int, char*[]) {
+    return belay::spank::on_options(spank);
+}
+int slurm_spank_user_init(spank_t spank, int, char*[]) {
+    return belay::spank::on_user(spank);
+}
+int slurm_spank_task_init(spank_t spank, int, char*[]) {
+    return belay::spank::on_task(spank);
+}
+int slurm_spank_task_post_fork(spank_t spank, int, char*[]) {
+    return belay::spank::on_forked(spank);
+}
 }

@@ -16,8 +16,8 @@ int on_forked(spank_handle* spank);
 // belay-step beside this plugin, as built or as installed. False if it is not there.
 bool find_step_program(char* path, size_t size);
 
-// What the program prints, ended by NUL, at most `limit` bytes, to be freed; nothing if it failed, having said why
-// itself, or with a message here.
+// What the program prints, ended by NUL, at most `limit` bytes, to be freed; nothing if it failed, having
+// said why itself, or with a message here.
 char* output_of(const char* program, char** arguments, size_t limit);
 
 // Of this node, as Slurm calls it.

@@ -15,7 +15,8 @@ namespace belay::spank {
 namespace {
 
 // From lib/ of a build, lib/slurm/ and lib/MULTIARCH/slurm/ of an installation to bin/.
-constexpr const char* kProgramPlaces[] = {"../bin/belay-step", "../../bin/belay-step", "../../../bin/belay-step"};
+constexpr const char* kProgramPlaces[] = {"../bin/belay-step", "../../bin/belay-step",
+                                          "../../../bin/belay-step"};
 
 char* read_all(int fd, size_t limit) {
     char* text = static_cast<char*>(malloc(limit + 1));
@@ -38,7 +39,8 @@ char* read_all(int fd, size_t limit) {
 
 bool find_step_program(char* path, size_t size) {
     Dl_info facts;
-    if (dladdr(reinterpret_cast<const void*>(&find_step_program), &facts) == 0 || facts.dli_fname == nullptr) return false;
+    if (dladdr(reinterpret_cast<const void*>(&find_step_program), &facts) == 0 || facts.dli_fname == nullptr)
+        return false;
     const char* slash = strrchr(facts.dli_fname, '/');
     int directory = slash == nullptr ? 0 : static_cast<int>(slash - facts.dli_fname) + 1;
     for (const char* place : kProgramPlaces) {
@@ -73,7 +75,8 @@ char* output_of(const char* program, char** arguments, size_t limit) {
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        if (text == nullptr) fprintf(stderr, "belay: the plan of the step is longer than %zu KiB\n", limit >> 10);
+        if (text == nullptr)
+            fprintf(stderr, "belay: the plan of the step is longer than %zu KiB\n", limit >> 10);
         return text;
     }
     if (WIFSIGNALED(status)) fprintf(stderr, "belay: %s: ended by signal %d\n", program, WTERMSIG(status));

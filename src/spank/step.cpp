@@ -56,7 +56,8 @@ Result<std::string> make_plan(const std::vector<std::string>& words) {
     BELAY_TRY(plan, launch::prepare_step(options, configuration, warnings));
     fmt::print(stderr, "{}", warnings);
     BELAY_TRY(longest, launch::longest_preparation(plan));
-    return fmt::format("{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(), launch::encode(plan));
+    return fmt::format("{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(),
+                       launch::encode(plan));
 }
 
 // From the environment, which it leaves as the tasks shall see it.
@@ -117,12 +118,13 @@ Result<core::ExitStatus> run_supervisor(const std::vector<std::string>& words) {
     BELAY_TRY(path, launch::record_path(*plan.recording, step));
     BELAY_TRY(placement, observe::find_placement());
     auto command = command_after(words, 4);
-    observe::RecorderOptions options{.record = path,
-                                     .interval = plan.recording->interval,
-                                     .flush = plan.recording->flush,
-                                     .progress_patterns = plan.recording->progress_patterns,
-                                     .command_name = command.empty() ? "the task" : std::filesystem::path(command[0]).filename().string(),
-                                     .allocation_start = core::system_clock().now()};
+    observe::RecorderOptions options{
+        .record = path,
+        .interval = plan.recording->interval,
+        .flush = plan.recording->flush,
+        .progress_patterns = plan.recording->progress_patterns,
+        .command_name = command.empty() ? "the task" : std::filesystem::path(command[0]).filename().string(),
+        .allocation_start = core::system_clock().now()};
     return observe::supervise(std::move(task), std::move(options), placement);
 }
 
@@ -139,7 +141,8 @@ int node(const std::vector<std::string>& words) {
     auto link = number_of<int>(words, 0);
     auto tasks = number_of<unsigned>(words, 1);
     auto watched = number_of<pid_t>(words, 2);
-    if (!link || !tasks || !watched) return show((!link ? link.error() : !tasks ? tasks.error() : watched.error()));
+    if (!link || !tasks || !watched)
+        return show((!link ? link.error() : !tasks ? tasks.error() : watched.error()));
     core::Descriptor socket(*link);
     fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
     auto done = prepare_and_answer(socket.get(), *tasks, *watched, command_after(words, 3));

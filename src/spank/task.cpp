@@ -12,13 +12,13 @@ extern "C" {
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <ctime>
 #include <unistd.h>
 
 namespace belay::spank {
@@ -30,7 +30,8 @@ constexpr int kMostDescriptors = 3;
 [[noreturn]] void refuse(const TaskContext& context, const char* what, int error = 0) {
     // One line per node is enough.
     if (context.task == 0)
-        fprintf(stderr, error == 0 ? "belay: %s: %s\n" : "belay: %s: %s: %s\n", node_name(), what, strerror(error));
+        fprintf(stderr, error == 0 ? "belay: %s: %s\n" : "belay: %s: %s: %s\n", node_name(), what,
+                strerror(error));
     _exit(1);
 }
 
@@ -154,25 +155,29 @@ void set_variable(const TaskContext& context, char* entry) {
     char* equals = strchr(entry, '=');
     if (equals == nullptr) refuse(context, "a variable without a value");
     *equals = '\0';
-    if (spank_setenv(context.spank, entry, equals + 1, 1) != ESPANK_SUCCESS) refuse(context, "cannot set a variable");
+    if (spank_setenv(context.spank, entry, equals + 1, 1) != ESPANK_SUCCESS)
+        refuse(context, "cannot set a variable");
 }
 
 void join(const TaskContext& context, const Answer& answer, const char* workdir) {
     if (answer.count < kMostDescriptors) refuse(context, "belay-step gave no container");
     if (setns(answer.descriptors[1], CLONE_NEWUSER) != 0)
         refuse(context, "cannot join the container's user namespace", errno);
-    if (setns(answer.descriptors[2], CLONE_NEWNS) != 0) refuse(context, "cannot join the container's mounts", errno);
+    if (setns(answer.descriptors[2], CLONE_NEWNS) != 0)
+        refuse(context, "cannot join the container's mounts", errno);
     if (chdir(workdir) != 0) {
         if (context.task == 0)
-            fprintf(stderr,
-                    "belay: %s: workdir %s: %s\nhint: name a directory of the container, or mount one there\n",
-                    node_name(), workdir, strerror(errno));
+            fprintf(
+                stderr,
+                "belay: %s: workdir %s: %s\nhint: name a directory of the container, or mount one there\n",
+                node_name(), workdir, strerror(errno));
         _exit(1);
     }
 }
 
-// From here on the process that Slurm knows is the supervisor, and the task its child: what happens to recording does
-// not reach the task, but its output passes through. Returns in the child, which `report` connects to the supervisor.
+// From here on the process that Slurm knows is the supervisor, and the task its child: what happens to
+// recording does not reach the task, but its output passes through. Returns in the child, which `report`
+// connects to the supervisor.
 int supervise(const TaskContext& context) {
     int out[2];
     int err[2];
@@ -225,11 +230,21 @@ void start_task(const TaskContext& context) {
     bool recorded = false;
     for (char* text = instructions; text < instructions + length; text += strlen(text) + 1) {
         switch (text[0]) {
-        case kSetVariable: set_variable(context, text + 1); break;
-        case kUnsetVariable: spank_unsetenv(context.spank, text + 1); break;
-        case kJoinContainer: workdir = text + 1; break;
-        case kSupervise: recorded = true; break;
-        default: refuse(context, "an instruction that the plugin does not know: is belay-step of another version?");
+            case kSetVariable:
+                set_variable(context, text + 1);
+                break;
+            case kUnsetVariable:
+                spank_unsetenv(context.spank, text + 1);
+                break;
+            case kJoinContainer:
+                workdir = text + 1;
+                break;
+            case kSupervise:
+                recorded = true;
+                break;
+            default:
+                refuse(context,
+                       "an instruction that the plugin does not know: is belay-step of another version?");
         }
     }
     int control = recorded ? supervise(context) : -1;

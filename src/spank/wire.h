@@ -1,9 +1,10 @@
-// What the plugin and the program beside it (belay-step) say to each other. The plugin is loaded into srun and, as root,
-// into slurmstepd; so it is small, links nothing but libc, and reads no user text: the program does that, as the user.
+// What the plugin and the program beside it (belay-step) say to each other. The plugin is loaded into srun
+// and, as root, into slurmstepd; so it is small, links nothing but libc, and reads no user text: the program
+// does that, as the user.
 //
 //   srun          plugin ── exec ──> belay-step prepare     prints the plan, which travels in kPlanVariable
-//   each node     first task's plugin ── exec ──> belay-step node    vets, makes the container, answers every task
-//   each task     plugin ── fork, exec ──> belay-step supervise      where the step is recorded
+//   each node     first task's plugin ── exec ──> belay-step node    vets, makes the container, answers every
+//   task each task     plugin ── fork, exec ──> belay-step supervise      where the step is recorded
 #pragma once
 
 #include <cstddef>

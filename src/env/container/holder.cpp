@@ -1,5 +1,6 @@
 #include "env/container/holder.h"
 
+#include "core/tell.h"
 #include "core/text.h"
 #include "env/container/namespaces.h"
 #include "env/container/root_files.h"
@@ -25,9 +26,8 @@ namespace {
 constexpr core::Duration kCreateTime = std::chrono::seconds(60);
 
 Result<> look_for_sources(std::vector<Bind>& binds) {
-    std::erase_if(binds, [](const Bind& bind) {
-        return bind.if_present && access(bind.source.c_str(), F_OK) != 0;
-    });
+    std::erase_if(binds,
+                  [](const Bind& bind) { return bind.if_present && access(bind.source.c_str(), F_OK) != 0; });
     for (const Bind& bind : binds) {
         if (access(bind.source.c_str(), F_OK) == 0) continue;
         return core::system_error("cannot mount {} on {}: {}", bind.source, bind.destination,
@@ -170,8 +170,7 @@ void run_holder(const ContainerPlan& plan, Descriptor link, Descriptor watched) 
         waitpid(*init, nullptr, 0);
         wait_for(watched.get());
         if (holder.is_full())
-            fmt::print(stderr,
-                       "belay: the container's own files have filled their {}; see env.overlay_size\n",
+            core::tell("the container's own files have filled their {}; see env.overlay_size",
                        core::to_text(plan.overlay_size));
     }
     holder.close();

@@ -1,4 +1,5 @@
 #include "env/container/holder.h"
+
 #include "env/container/root_files.h"
 
 #include <gtest/gtest.h>

@@ -80,12 +80,11 @@ core::Environment task_variables(const VariablePlan& plan, const core::Environme
 }
 
 ContainerPlan make_plan(const Environment& environment, const ImageFacts& image, const PlanOptions& options) {
-    ContainerPlan plan{
-        .image_file = options.image_file,
-        .writable = environment.writable,
-        .overlay_size = options.overlay_size,
-        .binds = standard_binds(),
-        .workdir = environment.workdir};
+    ContainerPlan plan{.image_file = options.image_file,
+                       .writable = environment.writable,
+                       .overlay_size = options.overlay_size,
+                       .binds = standard_binds(),
+                       .workdir = environment.workdir};
     if (plan.workdir.empty()) plan.workdir = image.workdir.empty() ? "/" : image.workdir;
     std::vector<Bind> own;
     for (const Mount& mount : environment.mounts) own.push_back(to_bind(mount));

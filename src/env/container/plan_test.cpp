@@ -1,4 +1,5 @@
 #include "env/container/plan.h"
+
 #include "env/container/plan_json.h"
 #include "env/env_testing.h"
 

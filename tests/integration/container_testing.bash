@@ -1,0 +1,34 @@
+# For the tests that run containers: small images made of this machine's programs.
+# shellcheck shell=bash disable=SC2154  # workspace comes from slurm_testing.bash
+
+# make_image FILE VARIANT: a SquashFS image with a shell and a few programs whose os-release says VARIANT_ID.
+make_image() {
+    local root=$workspace/.image program
+    rm -rf "$root"
+    mkdir -p "$root"/{bin,usr/bin,etc,tmp,work} && chmod 1777 "$root/tmp"
+    for program in bash sh cat ls id sleep env printenv mkdir touch head seq; do
+        copy_with_libraries "$(readlink -f "$(command -v "$program")")" "$root/bin/$program" "$root"
+    done
+    printf 'ID=belay-test\nVARIANT_ID=%s\n' "$2" >"$root/etc/os-release"
+    echo 'root:x:0:0:root:/:/bin/sh' >"$root/etc/passwd"
+    echo 'root:x:0:' >"$root/etc/group"
+    mksquashfs "$root" "$1" -noappend -all-root -comp zstd -Xcompression-level 3 -quiet -no-progress >/dev/null
+    chmod 644 "$1"
+}
+
+copy_with_libraries() {  # PROGRAM TARGET ROOT
+    local library
+    cp "$1" "$2"
+    for library in $(ldd "$1" | grep -o '/[^ ]*'); do
+        [ -e "$3$library" ] || { mkdir -p "$3$(dirname "$library")" && cp "$(readlink -f "$library")" "$3$library"; }
+    done
+}
+
+# The processes and mounts that a container has, by their names: none when nothing runs.
+container_processes() { pgrep -a 'belay-holder|squashfuse_ll|crun|belay-step|belay-recorder'; }
+expect_no_container() {
+    local deadline=$((SECONDS + 10))
+    while container_processes >/dev/null && [ $SECONDS -lt $deadline ]; do sleep 0.1; done
+    expect "$1: processes" "" "$(container_processes)"
+    expect "$1: mounts" "" "$(grep -E 'squashfuse|belay' /proc/self/mountinfo)"
+}

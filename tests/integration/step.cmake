@@ -1,0 +1,10 @@
+# The Slurm plugin on a private real Slurm.
+if(TARGET spank_belay)
+  foreach(name step_plugin step_environment step_record step_vet)
+    if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/${name})
+      add_test(NAME integration.${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/${name} $<TARGET_FILE:spank_belay> $<TARGET_FILE:belay>)
+      set_tests_properties(integration.${name} PROPERTIES LABELS integration TIMEOUT 300
+        ENVIRONMENT "BELAY_BUILD=${CMAKE_BINARY_DIR}")
+    endif()
+  endforeach()
+endif()
