@@ -9,8 +9,9 @@ namespace {
 
 // In the order in which --help lists them.
 constexpr void (*kCommands[])(core::Application&) = {
-    add_record_run, add_record_seal, add_record_info, add_record_query, add_record_schema, add_report,
-    add_bench_run,  add_config,      add_version,     add_completion,   add_manual,
+    add_record_run, add_record_seal, add_record_info, add_record_query, add_record_schema,
+    add_report,     add_vet_run,     add_vet_list,    add_vet_show,     add_bench_run,
+    add_config,     add_version,     add_completion,  add_manual,
 };
 
 }  // namespace
@@ -37,6 +38,12 @@ void add_commands(core::Application& application) {
          .summary = "make, close and read job records",
          .description = "A job record is a directory with a manifest and typed tables: what a job did, "
                         "sample by sample, on each of its nodes."});
+    application.add_group(
+        {.name = "vet",
+         .summary = "check nodes before a job starts on them",
+         .description =
+             "A protocol, a file in YAML, names checks. A node is fit if every essential check of it "
+             "was measured and passed; what could not be measured never passes."});
     application.add_group({.name = "bench", .summary = "measure a machine with real scientific training"});
     for (auto add : kCommands) add(application);
 }
