@@ -12,6 +12,7 @@
 
 #include <array>
 #include <memory>
+#include <thread>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -23,6 +24,7 @@ namespace {
 using core::Result;
 
 constexpr core::Duration kDefaultTimeout = std::chrono::minutes(2);
+constexpr auto kCarryTime = std::chrono::milliseconds(200);
 
 struct Options {
     std::string protocol;
@@ -90,6 +92,11 @@ Result<int> run_alone(const vet::Protocol& protocol, const Options& options, cor
     return verdicts.exit_status();
 }
 
+// What srun has not read yet is lost when it ends a step for a bad exit status (--kill-on-bad-exit).
+void let_srun_read() {
+    std::this_thread::sleep_for(kCarryTime);
+}
+
 Result<int> run_in_step(const vet::Protocol& protocol, const Options& options, core::Duration timeout,
                         vet::StepContext step, const core::CommandContext& context) {
     BELAY_CHECK(check_need(options, step.nodes.size()));
@@ -103,10 +110,17 @@ Result<int> run_in_step(const vet::Protocol& protocol, const Options& options, c
     step.announce = [&](const vet::Verdicts& verdicts) {
         display.finish();
         published = publish(verdicts, options, context);
+        if (!verdicts.passed) let_srun_read();
     };
-    BELAY_TRY(verdicts, vet::run_in_step(protocol, step));
+    auto verdicts = vet::run_in_step(protocol, step);
+    if (!verdicts) {
+        display.finish();
+        fmt::print(stderr, "{}", verdicts.error().render());
+        let_srun_read();
+        return verdicts.error().exit_status();
+    }
     BELAY_CHECK(published);
-    return verdicts.exit_status();
+    return verdicts->exit_status();
 }
 
 }  // namespace
