@@ -9,9 +9,9 @@ namespace {
 
 // In the order in which --help lists them.
 constexpr void (*kCommands[])(core::Application&) = {
-    add_env_validate, add_env_render,   add_env_run,       add_record_run, add_record_seal,
-    add_record_info,  add_record_query, add_record_schema, add_report,     add_bench_run,
-    add_config,       add_version,      add_completion,    add_manual,
+    add_env_validate, add_env_render,  add_env_run,     add_vet_run,      add_vet_list,      add_vet_show,
+    add_record_run,   add_record_seal, add_record_info, add_record_query, add_record_schema, add_report,
+    add_bench_run,    add_config,      add_version,     add_completion,   add_manual,
 };
 
 }  // namespace
@@ -43,6 +43,12 @@ void add_commands(core::Application& application) {
          .summary = "environments of jobs: images, mounts, variables",
          .description = "An environment is a TOML file (EDF) that names an image and what to mount and "
                         "set in it."});
+    application.add_group(
+        {.name = "vet",
+         .summary = "check nodes before a job starts on them",
+         .description =
+             "A protocol, a file in YAML, names checks. A node is fit if every essential check of it "
+             "was measured and passed; what could not be measured never passes."});
     application.add_group({.name = "bench", .summary = "measure a machine with real scientific training"});
     for (auto add : kCommands) add(application);
 }

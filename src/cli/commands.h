@@ -23,6 +23,9 @@ void add_record_run(core::Application& application);
 void add_record_schema(core::Application& application);
 void add_report(core::Application& application);
 void add_record_seal(core::Application& application);
+void add_vet_list(core::Application& application);
+void add_vet_run(core::Application& application);
+void add_vet_show(core::Application& application);
 void add_version(core::Application& application);
 
 }  // namespace belay::cli

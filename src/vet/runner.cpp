@@ -93,7 +93,7 @@ Verdicts run_alone(const Protocol& protocol, const std::string& node, std::optio
         }
     }
     Verdicts verdicts = judge(protocol.name, {std::move(verdict)}, need);
-    verdicts.stopped_early = !complete && !verdicts.passed;
+    verdicts.stopped_early = need && !verdicts.passed;  // the one node cannot pass any more
     return verdicts;
 }
 

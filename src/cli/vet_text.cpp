@@ -1,0 +1,38 @@
+#include "cli/vet_text.h"
+
+#include "cli/text_table.h"
+#include "vet/verdict_text.h"
+
+#include <fmt/format.h>
+
+namespace belay::cli {
+
+namespace {
+
+constexpr size_t kFewNodes = 4;  // all of whose checks are shown
+
+}  // namespace
+
+std::string verdicts_text(const vet::Verdicts& verdicts) {
+    std::vector<std::vector<std::string>> rows;
+    for (const vet::NodeVerdict& node : verdicts.nodes)
+        for (const vet::CheckResult& check : node.checks) {
+            if (verdicts.nodes.size() > kFewNodes && check.status == vet::Status::kPass) continue;
+            std::string status(vet::status_name(check.status));
+            if (check.severity == vet::Severity::kWarning) status += " (warning)";
+            rows.push_back({node.node, check.name, status, vet::value_text(check), check.reason});
+        }
+    std::string text;
+    if (!rows.empty()) text = render_table({"node", "check", "status", "value", "reason"}, rows) + "\n";
+    return text + vet::summary(verdicts) + "\n";
+}
+
+core::Result<vet::Protocol> load_protocol(const std::string& path, bool show_warnings) {
+    BELAY_TRY(protocol, vet::load_protocol(path));
+    if (show_warnings)
+        for (const core::Error& warning : protocol.warnings)
+            fmt::print(stderr, "{}", warning.render("belay: warning"));
+    return protocol;
+}
+
+}  // namespace belay::cli
