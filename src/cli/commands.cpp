@@ -9,8 +9,9 @@ namespace {
 
 // In the order in which --help lists them.
 constexpr void (*kCommands[])(core::Application&) = {
-    add_record_run, add_record_seal, add_record_info, add_record_query, add_record_schema, add_report,
-    add_bench_run,  add_config,      add_version,     add_completion,   add_manual,
+    add_env_pull,    add_env_images,   add_env_rm,        add_record_run, add_record_seal,
+    add_record_info, add_record_query, add_record_schema, add_report,     add_bench_run,
+    add_config,      add_version,      add_completion,    add_manual,
 };
 
 }  // namespace
@@ -37,6 +38,11 @@ void add_commands(core::Application& application) {
          .summary = "make, close and read job records",
          .description = "A job record is a directory with a manifest and typed tables: what a job did, "
                         "sample by sample, on each of its nodes."});
+    application.add_group(
+        {.name = "env",
+         .summary = "environments of jobs: images, mounts, variables",
+         .description = "An environment is a TOML file (EDF) that names an image and what to mount and "
+                        "set in it."});
     application.add_group({.name = "bench", .summary = "measure a machine with real scientific training"});
     for (auto add : kCommands) add(application);
 }
