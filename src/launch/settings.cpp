@@ -1,5 +1,7 @@
 #include "launch/settings.h"
 
+#include "image/store_settings.h"
+
 #include <vector>
 
 namespace belay::launch {
@@ -41,6 +43,8 @@ std::span<const Setting> settings() {
     static const std::vector<Setting> joined = [] {
         std::vector<Setting> all;
         for (std::span<const Setting> table : kTables) all.insert(all.end(), table.begin(), table.end());
+        std::span<const Setting> of_images = image::store_settings();
+        all.insert(all.end(), of_images.begin(), of_images.end());
         return all;
     }();
     return joined;

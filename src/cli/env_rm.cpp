@@ -1,0 +1,36 @@
+// belay env rm: images out of the store.
+#include "cli/commands.h"
+#include "core/process.h"
+#include "image/store_settings.h"
+
+#include <memory>
+
+namespace belay::cli {
+
+void add_env_rm(core::Application& application) {
+    auto command = application.add({
+        .name = "env rm",
+        .summary = "remove an image from the store",
+        .description = "Takes the name away, and the image itself if no other name leads to it. With a hash "
+                       "the image goes "
+                       "with all its names. Containers that run from it go on.",
+        .examples = {{"belay env rm ubuntu:24.04", "the image that is called that"}},
+    });
+    auto references = std::make_shared<std::vector<std::string>>();
+    command.options().add_option("REFERENCE", *references, "as for belay env pull")->required();
+    command.run([references](const core::CommandContext& context) -> core::Result<int> {
+        BELAY_TRY(configuration, context.configuration());
+        BELAY_TRY(store, image::open_store(configuration, core::current_environment()));
+        for (const std::string& text : *references) {
+            BELAY_TRY(reference, image::parse_reference(text));
+            BELAY_TRY(removed, store.remove(reference));
+            if (!removed)
+                return core::bad_input("{} is not in the store {}", image::display_name(reference),
+                                       store.root().string())
+                    .hint("belay env images lists what is");
+        }
+        return 0;
+    });
+}
+
+}  // namespace belay::cli

@@ -1,0 +1,247 @@
+#include "image/layer_fetch.h"
+
+#include "image/digest.h"
+#include "image/partial_blob.h"
+#include "image/store_lock.h"
+
+#include <algorithm>
+#include <atomic>
+#include <fcntl.h>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+namespace belay::image {
+
+namespace {
+
+namespace fs = std::filesystem;
+using core::Result;
+using core::system_error;
+
+constexpr std::string_view kDamagedHint =
+    "the registry's copy is damaged, or something between here and there changes it: push the image again, "
+    "or ask "
+    "who runs the registry";
+constexpr std::string_view kBadImageHint = "the image was put together wrongly: build and push it again";
+
+// Reads the bytes once, for their hash, their size and what is in them.
+Result<LayerIndex> check_layer(int fd, const Descriptor& blob, const std::string& diff_id,
+                               const ImportLimits& limits) {
+    auto hasher = std::make_shared<Hasher>();
+    ByteSource file = read_from_descriptor(fd, short_digest(blob.digest));
+    auto hashed = [hasher, file](char* buffer, size_t size) -> Result<size_t> {
+        BELAY_TRY(n, file(buffer, size));
+        hasher->update({buffer, n});
+        return n;
+    };
+    auto index = index_layer(hashed, limits);
+    std::string digest;
+    if (index) {
+        digest = hasher->finish();
+    } else {  // it was not read to its end
+        Hasher all;
+        std::string buffer(size_t{1} << 18, '\0');
+        for (ByteSource again = read_from_descriptor(fd, short_digest(blob.digest));;) {
+            BELAY_TRY(n, again(buffer.data(), buffer.size()));
+            if (n == 0) break;
+            all.update(std::string_view(buffer).substr(0, n));
+        }
+        digest = all.finish();
+    }
+    if (digest != blob.digest)
+        return system_error("its bytes do not have its hash, but {}", digest).hint(kDamagedHint);
+    if (!index) return std::unexpected(std::move(index.error()).hint(kBadImageHint));
+    if (index->diff_id != diff_id)
+        return system_error("its content has not the hash {} that the image's configuration says, but {}",
+                            diff_id, index->diff_id)
+            .hint(kBadImageHint);
+    return index;
+}
+
+class Fetcher {
+  public:
+    Fetcher(Registry& registry, const StoreLayout& layout, const LayerFetchOptions& options,
+            core::Clock& clock, const FetchProgress& progress)
+        : registry_(registry), layout_(layout), options_(options), clock_(clock), progress_(progress) {}
+
+    Result<std::map<std::string, Layer>> fetch(std::vector<std::pair<Descriptor, std::string>> wanted,
+                                               const std::string& image_name) {
+        for (const auto& [blob, diff_id] : wanted) total_ += blob.size;
+        std::map<std::string, Layer> layers;
+        std::optional<core::Error> failed;
+        std::atomic<size_t> next = 0;
+        auto work = [&] {
+            core::fetch::HttpClient client(options_.http, clock_);
+            for (size_t i = next++; i < wanted.size() && !stopped_; i = next++) {
+                auto layer = fetch_one(client, wanted[i].first, wanted[i].second);
+                std::lock_guard lock(mutex_);
+                if (layer) {
+                    layers[wanted[i].first.digest] = std::move(*layer);
+                } else if (!failed) {
+                    stopped_ = true;
+                    failed = std::move(layer.error())
+                                 .context(fmt::format("{}: layer {}", image_name,
+                                                      short_digest(wanted[i].first.digest)));
+                }
+            }
+        };
+        {
+            std::vector<std::jthread> threads;
+            size_t count = std::min<size_t>(std::max(options_.threads, 1U), wanted.size());
+            for (size_t i = 0; i < count; ++i) threads.emplace_back(work);
+        }
+        if (failed) return std::unexpected(std::move(*failed));
+        return layers;
+    }
+
+  private:
+    void count(int64_t change) {
+        std::lock_guard lock(progress_mutex_);
+        done_ += static_cast<uint64_t>(change);
+        if (progress_) progress_(done_, total_);
+    }
+
+    // Nothing if the layer is not here, or is not what it should be.
+    std::optional<Layer> kept(const Descriptor& blob, const std::string& diff_id) {
+        fs::path file = layout_.blobs() / hex_of(blob.digest);
+        auto fd = core::open_file(file, O_RDONLY | O_NOFOLLOW);
+        if (!fd) return std::nullopt;
+        auto index = check_layer(fd->get(), blob, diff_id, options_.limits);
+        if (!index) {
+            unlink(file.c_str());
+            return std::nullopt;
+        }
+        futimens(fd->get(), nullptr);  // it was used now
+        return Layer{std::make_shared<core::Descriptor>(std::move(*fd)), std::move(*index)};
+    }
+
+    Result<Layer> fetch_one(core::fetch::HttpClient& client, const Descriptor& blob,
+                            const std::string& diff_id) {
+        if (auto layer = kept(blob, diff_id)) {
+            count(static_cast<int64_t>(blob.size));
+            return std::move(*layer);
+        }
+        std::string name = fmt::format("{}-{}", hex_of(blob.digest), getuid());
+        BELAY_TRY(lock, StoreLock::acquire(layout_.lock(name), clock_, options_.longest_wait, {}));
+        if (auto layer = kept(blob, diff_id)) {  // another process was faster
+            count(static_cast<int64_t>(blob.size));
+            return std::move(*layer);
+        }
+        BELAY_TRY(partial, PartialBlob::open(
+                               layout_.partial() / name, blob.size, [this](int64_t change) { count(change); },
+                               stopped_));
+        while (true) {
+            bool resumed = partial.position() > 0;
+            BELAY_CHECK(download(client, blob, partial));
+            auto index = check_layer(partial.descriptor(), blob, diff_id, options_.limits);
+            if (index) {
+                auto file = std::move(partial).publish(layout_.blobs() / hex_of(blob.digest));
+                return Layer{std::make_shared<core::Descriptor>(std::move(file)), std::move(*index)};
+            }
+            if (!resumed) {
+                partial.remove();
+                return std::unexpected(std::move(index.error()));
+            }
+            BELAY_CHECK(partial.restart());  // what an earlier attempt left may have been wrong
+        }
+    }
+
+    Result<> download(core::fetch::HttpClient& client, const Descriptor& blob, PartialBlob& partial) {
+        if (partial.position() < blob.size) {
+            auto done = registry_.blob(client, blob, partial);
+            if (!done && partial.disk_is_full()) {
+                partial.remove();
+                return std::unexpected(std::move(done.error()).hint(full_disk_hint(layout_)));
+            }
+            BELAY_CHECK(done);
+        }
+        if (partial.position() == blob.size) return {};
+        partial.remove();
+        return system_error("the registry has only {} of its {} bytes", partial.position(), blob.size)
+            .hint(kDamagedHint);
+    }
+
+    Registry& registry_;
+    const StoreLayout& layout_;
+    const LayerFetchOptions& options_;
+    core::Clock& clock_;
+    const FetchProgress& progress_;
+    std::atomic<bool> stopped_ = false;
+    std::mutex mutex_;
+    std::mutex progress_mutex_;
+    uint64_t done_ = 0;
+    uint64_t total_ = 0;
+};
+
+}  // namespace
+
+std::string full_disk_hint(const StoreLayout& layout) {
+    return fmt::format("make room in {}, or set EDF_IMAGESTORE to a directory that has more",
+                       layout.root.string());
+}
+
+Result<std::vector<Layer>> fetch_layers(Registry& registry, const std::string& image_name,
+                                        const Manifest& manifest, const std::vector<std::string>& diff_ids,
+                                        const StoreLayout& layout, const LayerFetchOptions& options,
+                                        core::Clock& clock, const FetchProgress& progress) {
+    if (diff_ids.size() != manifest.layers.size())
+        return system_error("{}: the manifest has {} layers, the configuration {}", image_name,
+                            manifest.layers.size(), diff_ids.size())
+            .hint(kBadImageHint);
+    std::vector<std::pair<Descriptor, std::string>> wanted;  // each once, though an image may have it twice
+    for (size_t i = 0; i < manifest.layers.size(); ++i) {
+        const Descriptor& blob = manifest.layers[i];
+        if (std::ranges::none_of(wanted,
+                                 [&](const auto& known) { return known.first.digest == blob.digest; }))
+            wanted.emplace_back(blob, diff_ids[i]);
+    }
+    Fetcher fetcher(registry, layout, options, clock, progress);
+    BELAY_TRY(fetched, fetcher.fetch(std::move(wanted), image_name));
+    std::vector<Layer> out;
+    for (size_t i = 0; i < manifest.layers.size(); ++i) {
+        Layer& layer = fetched.at(manifest.layers[i].digest);
+        if (layer.index.diff_id != diff_ids[i])
+            return system_error("{}: one layer shall have two contents", image_name).hint(kBadImageHint);
+        auto same = [&](const Descriptor& later) { return later.digest == manifest.layers[i].digest; };
+        bool again = std::ranges::any_of(manifest.layers.begin() + static_cast<ptrdiff_t>(i) + 1,
+                                         manifest.layers.end(), same);
+        out.push_back(again ? layer : std::move(layer));
+    }
+    return out;
+}
+
+void trim_layers(const StoreLayout& layout, uint64_t limit, core::Time now) {
+    struct Kept {
+        fs::path path;
+        uint64_t bytes;
+        int64_t used;
+    };
+    constexpr int64_t kAbandoned = 7 * 86400;  // seconds
+    const int64_t seconds = core::to_nanoseconds(now) / 1'000'000'000;
+    auto files_in = [](const fs::path& directory) {
+        std::vector<Kept> out;
+        std::error_code error;
+        for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+            struct stat status{};
+            if (lstat(it->path().c_str(), &status) == 0 && S_ISREG(status.st_mode))
+                out.push_back({it->path(), static_cast<uint64_t>(status.st_size), status.st_mtim.tv_sec});
+        }
+        return out;
+    };
+    for (const Kept& file : files_in(layout.partial()))
+        if (seconds - file.used > kAbandoned) unlink(file.path.c_str());
+    std::vector<Kept> layers = files_in(layout.blobs());
+    uint64_t total = 0;
+    for (const Kept& layer : layers) total += layer.bytes;
+    std::ranges::sort(layers, {}, &Kept::used);
+    for (const Kept& layer : layers) {
+        if (total <= limit) return;
+        if (unlink(layer.path.c_str()) == 0) total -= layer.bytes;
+    }
+}
+
+}  // namespace belay::image

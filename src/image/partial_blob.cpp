@@ -1,0 +1,64 @@
+#include "image/partial_blob.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace belay::image {
+
+using core::errno_error;
+using core::Result;
+using core::system_error;
+
+Result<PartialBlob> PartialBlob::open(std::filesystem::path file, uint64_t size, Counter counter,
+                                      const std::atomic<bool>& stopped) {
+    BELAY_TRY(fd, core::open_file(file, O_RDWR | O_CREAT));
+    struct stat status{};
+    if (fstat(fd.get(), &status) != 0)
+        return errno_error(errno, fmt::format("cannot look at {}", file.string()));
+    PartialBlob out(std::move(file), std::move(fd), size, static_cast<uint64_t>(status.st_size),
+                    std::move(counter), stopped);
+    out.counter_(static_cast<int64_t>(out.position_));
+    if (out.position_ > size) BELAY_CHECK(out.restart());
+    return out;
+}
+
+Result<> PartialBlob::restart() {
+    if (ftruncate(fd_.get(), 0) != 0)
+        return errno_error(errno, fmt::format("cannot empty {}", file_.string()));
+    counter_(-static_cast<int64_t>(position_));
+    position_ = 0;
+    return {};
+}
+
+Result<> PartialBlob::write(std::string_view bytes) {
+    if (stopped_) return system_error("stopped");
+    if (bytes.size() > size_ - position_)
+        return system_error("the registry sends more than the {} bytes that the manifest says", size_)
+            .hint("push the image again, or ask who runs the registry");
+    while (!bytes.empty()) {
+        ssize_t n = pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(position_));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            disk_is_full_ = errno == ENOSPC || errno == EDQUOT;
+            return errno_error(errno, fmt::format("cannot write {}", file_.string()));
+        }
+        bytes.remove_prefix(static_cast<size_t>(n));
+        position_ += static_cast<uint64_t>(n);
+        counter_(n);
+    }
+    return {};
+}
+
+core::Descriptor PartialBlob::publish(const std::filesystem::path& name) && {
+    // Kept only to save the next download: where it cannot be kept, the descriptor still has it.
+    if (rename(file_.c_str(), name.c_str()) != 0) remove();
+    return std::move(fd_);
+}
+
+void PartialBlob::remove() const {
+    unlink(file_.c_str());
+}
+
+}  // namespace belay::image

@@ -1,0 +1,125 @@
+#include "image/store.h"
+
+#include "core/utf8.h"
+#include "image/local_image.h"
+#include "image/store_files.h"
+#include "image/store_lock.h"
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace belay::image {
+
+namespace {
+
+namespace fs = std::filesystem;
+using core::Result;
+
+// "-amd64" of a key or of a name's file.
+std::string_view architecture_suffix(std::string_view key) {
+    return key.substr(std::min(key.find('-'), key.size()));
+}
+
+bool leads_to(const StoredRef& ref, std::string_view digest, std::string_view key) {
+    return ref.digest == digest && ref.path.filename().string().ends_with(architecture_suffix(key));
+}
+
+}  // namespace
+
+Result<Store> Store::open(fs::path root, StoreOptions options) {
+    if (!root.is_absolute())
+        return core::bad_input("the image store \"{}\" is no absolute path", core::printable(root.string()))
+            .hint("EDF_IMAGESTORE or env.image_store names it");
+    return Store(root.lexically_normal(), std::move(options));
+}
+
+Result<std::optional<Image>> Store::find(const Reference& reference) const {
+    if (reference.is_file()) {
+        BELAY_TRY(image, local_image(reference.file));
+        return std::optional(std::move(image));
+    }
+    const fs::path name = layout_.ref(reference, options_.platform);
+    BELAY_TRY(ref, read_ref(name));
+    std::string digest = ref ? ref->digest : reference.digest;
+    if (!digest.empty()) {
+        std::string key = image_key(digest, options_.platform);
+        BELAY_TRY(image, load_image(layout_, key));
+        if (image) mark_used(ref ? name : layout_.sidecar(key));
+        if (image) return image;
+    }
+    for (const std::string& file : enroot_names(reference)) {
+        if (access((layout_.root / file).c_str(), F_OK) != 0) continue;
+        BELAY_TRY(image, local_image(layout_.root / file));
+        return std::optional(std::move(image));
+    }
+    return std::optional<Image>();
+}
+
+Result<std::vector<StoredImage>> Store::list() const {
+    BELAY_TRY(refs, read_refs(layout_));
+    BELAY_TRY(keys, image_keys(layout_));
+    std::vector<StoredImage> out;
+    for (const std::string& key : keys) {
+        auto image = load_image(layout_, key);
+        if (!image || !*image) continue;
+        StoredImage row{.reference = "",
+                        .digest = (*image)->digest,
+                        .architecture = (*image)->config.platform.architecture,
+                        .bytes = (*image)->bytes,
+                        .created = (*image)->created,
+                        .last_used = (*image)->created};
+        size_t before = out.size();
+        for (const StoredRef& ref : refs) {
+            if (!leads_to(ref, row.digest, key)) continue;
+            row.reference = ref.reference;
+            row.last_used = ref.last_used;
+            out.push_back(row);
+        }
+        row.reference.clear();
+        if (out.size() == before) out.push_back(row);
+    }
+    std::ranges::sort(out, {}, [](const StoredImage& row) { return std::tie(row.reference, row.digest); });
+    return out;
+}
+
+Result<bool> Store::remove(const Reference& reference) const {
+    if (reference.is_file())
+        return core::bad_input("{} is a file, not an image of the store", core::printable(reference.file))
+            .hint("remove it with rm");
+    const fs::path name = layout_.ref(reference, options_.platform);
+    BELAY_TRY(ref, read_ref(name));
+    if (!ref && reference.digest.empty()) return false;
+    const std::string digest = ref ? ref->digest : reference.digest;
+    const std::string key = image_key(digest, options_.platform);
+    BELAY_TRY(image, load_image(layout_, key));
+    if (!ref && !image) return false;
+    // No import of this image may be under way: it would find its name taken away.
+    BELAY_TRY(lock, StoreLock::acquire(layout_.lock(key), *options_.clock, options_.longest_wait, {}));
+    auto take_away = [](const fs::path& path) -> Result<> {
+        if (unlink(path.c_str()) != 0 && errno != ENOENT)
+            return core::errno_error(errno, fmt::format("cannot remove {}", path.string()));
+        return {};
+    };
+    if (ref) BELAY_CHECK(take_away(name));
+    BELAY_TRY(refs, read_refs(layout_));
+    bool named = false;
+    for (const StoredRef& other : refs) {
+        if (!leads_to(other, digest, key)) continue;
+        if (reference.digest.empty())
+            named = true;
+        else
+            BELAY_CHECK(take_away(other.path));
+    }
+    if (named) return true;
+    BELAY_CHECK(take_away(layout_.image(key)));
+    BELAY_CHECK(take_away(layout_.sidecar(key)));
+    return true;
+}
+
+CredentialLookup user_credentials(const core::Environment& environment) {
+    return [files = credential_files(environment)](const CredentialQuery& query) {
+        return find_credentials(files, query);
+    };
+}
+
+}  // namespace belay::image

@@ -1,0 +1,243 @@
+// From a registry into the store.
+#include "core/units.h"
+#include "core/utf8.h"
+#include "image/digest.h"
+#include "image/local_image.h"
+#include "image/squashfs_writer.h"
+#include "image/store.h"
+#include "image/store_files.h"
+#include "image/store_lock.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <random>
+#include <sys/statvfs.h>
+#include <thread>
+#include <unistd.h>
+
+namespace belay::image {
+
+namespace {
+
+namespace fs = std::filesystem;
+using core::bad_input;
+using core::Result;
+using core::system_error;
+
+constexpr unsigned kMostWriters = 32;  // threads that compress; more wait for the disk
+
+// Beside the image, with a name that says which, so that what a kill left behind is known as such.
+class Unfinished {
+  public:
+    static Result<Unfinished> create(const StoreLayout& layout, const std::string& key) {
+        fs::path path = layout.images() / fmt::format(".{}.{}-{}", key, getpid(), std::random_device{}());
+        BELAY_TRY(fd, core::open_file(path, O_RDWR | O_CREAT | O_EXCL));
+        return Unfinished(std::move(path), std::move(fd));
+    }
+    Unfinished(Unfinished&& other) noexcept
+        : path_(std::exchange(other.path_, {})), fd_(std::move(other.fd_)) {}
+    Unfinished& operator=(Unfinished&&) = delete;
+    ~Unfinished() {
+        if (!path_.empty()) unlink(path_.c_str());
+    }
+
+    int descriptor() const { return fd_.get(); }
+    Result<> publish(const fs::path& name) && {
+        if (fsync(fd_.get()) != 0)
+            return core::errno_error(errno, fmt::format("cannot sync {}", path_.string()));
+        if (rename(path_.c_str(), name.c_str()) != 0)
+            return core::errno_error(errno, fmt::format("cannot create {}", name.string()));
+        path_.clear();
+        return core::sync_directory(name.parent_path());
+    }
+
+  private:
+    Unfinished(fs::path path, core::Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+    fs::path path_;
+    core::Descriptor fd_;
+};
+
+// What the killed left behind. A file belongs to the import of its key, and that holds the key's lock.
+void sweep(const StoreLayout& layout, const std::string& held) {
+    std::error_code error;
+    for (fs::directory_iterator it(layout.images(), error), end; !error && it != end; it.increment(error)) {
+        const std::string name = it->path().filename().string();
+        const bool hidden = name.starts_with('.');
+        if (!hidden && !name.contains(".tmp-")) continue;
+        const std::string_view rest = std::string_view(name).substr(hidden ? 1 : 0);
+        const std::string key(rest.substr(0, rest.find('.')));
+        if (key == held) {
+            unlink(it->path().c_str());
+        } else if (auto lock = StoreLock::try_acquire(layout.lock(key)); lock && *lock) {
+            unlink(it->path().c_str());
+        }
+    }
+}
+
+struct Resolved {
+    std::string digest;  // of the manifest for our platform
+    Manifest manifest;
+};
+
+class Importer {
+  public:
+    Importer(const Reference& reference, const StoreLayout& layout, const StoreOptions& options,
+             const CredentialLookup& credentials, const ImportProgress& progress)
+        : reference_(reference),
+          name_(display_name(reference)),
+          layout_(layout),
+          options_(options),
+          progress_(progress),
+          client_(options.fetch.http, *options.clock),
+          registry_(reference, {.insecure = options.insecure_registries, .credentials = credentials},
+                    *options.clock) {}
+
+    Result<Image> run() {
+        tell(ImportPhase::kResolving);
+        BELAY_TRY(resolved, resolve());
+        key_ = image_key(resolved.digest, options_.platform);
+        BELAY_CHECK(make_store(layout_));
+        BELAY_TRY(known, load_image(layout_, key_));
+        if (!known) {
+            BELAY_TRY(lock, StoreLock::acquire(layout_.lock(key_), *options_.clock, options_.longest_wait,
+                                               [this] { tell(ImportPhase::kWaiting); }));
+            sweep(layout_, key_);
+            BELAY_TRY(meanwhile, load_image(layout_, key_));
+            known = std::move(meanwhile);
+            if (!known) {
+                BELAY_CHECK(make(resolved));
+                trim_layers(layout_, options_.kept_layer_bytes, options_.clock->now());
+                BELAY_TRY(made, load_image(layout_, key_));
+                if (!made) return system_error("{}: somebody removed the image at once", name_);
+                known = std::move(made);
+            }
+        }
+        BELAY_CHECK(
+            core::with_context(write_ref(layout_, reference_, options_.platform, resolved.digest), name_));
+        return std::move(*known);
+    }
+
+  private:
+    void tell(ImportPhase phase, uint64_t done = 0, uint64_t total = 0) const {
+        if (progress_) progress_(phase, done, total);
+    }
+
+    Result<Document> document(const FetchedManifest& fetched) const {
+        return core::with_context(parse_document(fetched.body, fetched.content_type), name_);
+    }
+
+    Result<Resolved> resolve() {
+        BELAY_TRY(first, registry_.manifest(client_, reference_.selector()));
+        BELAY_TRY(found, document(first));
+        if (auto* manifest = std::get_if<Manifest>(&found))
+            return Resolved{first.digest, std::move(*manifest)};
+        BELAY_TRY(chosen,
+                  core::with_context(choose_platform(std::get<Index>(found), options_.platform), name_));
+        BELAY_TRY(second, registry_.manifest(client_, chosen.digest));
+        BELAY_TRY(inner, document(second));
+        auto* manifest = std::get_if<Manifest>(&inner);
+        if (manifest == nullptr) return system_error("{}: its index leads to another index", name_);
+        return Resolved{second.digest, std::move(*manifest)};
+    }
+
+    Result<> check_platform(const ImageConfig& config) const {
+        const Platform& has = config.platform;
+        bool fits = (has.os.empty() || has.os == options_.platform.os) &&
+                    (has.architecture.empty() || has.architecture == options_.platform.architecture);
+        if (fits) return {};
+        return bad_input("{}: the image is for {}, this machine is {}", name_, to_text(has),
+                         to_text(options_.platform))
+            .hint("build or choose an image for this machine's platform");
+    }
+
+    // Layers and SquashFS file will both lie in the store, so less than the layers alone cannot do.
+    Result<> check_space(const Manifest& manifest) const {
+        struct statvfs status{};
+        if (statvfs(layout_.root.c_str(), &status) != 0) return {};
+        uint64_t free = uint64_t{status.f_bavail} * status.f_frsize;
+        uint64_t needed = 0;
+        for (const Descriptor& layer : manifest.layers)
+            if (access((layout_.blobs() / hex_of(layer.digest)).c_str(), F_OK) != 0) needed += layer.size;
+        if (needed <= free) return {};
+        return system_error("{}: its layers have {}, and {} has only {} free", name_,
+                            core::format_decimal({needed}), layout_.root.string(),
+                            core::format_decimal({free}))
+            .hint(full_disk_hint(layout_));
+    }
+
+    Result<> make(const Resolved& resolved) {
+        BELAY_TRY(config_text, registry_.small_blob(client_, resolved.manifest.config));
+        BELAY_TRY(config, core::with_context(parse_image_config(config_text), name_));
+        BELAY_CHECK(check_platform(config));
+        BELAY_CHECK(check_space(resolved.manifest));
+        BELAY_TRY(layers,
+                  fetch_layers(registry_, name_, resolved.manifest, config.diff_ids, layout_, options_.fetch,
+                               *options_.clock, [this](uint64_t done, uint64_t total) {
+                                   tell(ImportPhase::kDownloading, done, total);
+                               }));
+        auto written = write(resolved, config, std::move(layers));
+        if (!written) {
+            core::Error error = std::move(written.error()).context(name_);
+            bool advised = !error.hint_text().empty();
+            return std::unexpected(advised ? std::move(error)
+                                           : std::move(error).hint(full_disk_hint(layout_)));
+        }
+        // The sidecar first: there is an image once there is its SquashFS file.
+        BELAY_CHECK(core::with_context(
+            core::replace_file(layout_.sidecar(key_),
+                               sidecar_text(resolved.digest, config_text, options_.clock->now())),
+            name_));
+        return core::with_context(std::move(*written).publish(layout_.image(key_)), name_);
+    }
+
+    Result<Unfinished> write(const Resolved& resolved, const ImageConfig& config, std::vector<Layer> layers) {
+        std::vector<std::string> names;
+        std::vector<LayerIndex> indexes;
+        for (size_t i = 0; i < layers.size(); ++i) {
+            names.push_back("layer " + short_digest(resolved.manifest.layers[i].digest));
+            indexes.push_back(std::move(layers[i].index));
+        }
+        auto open = [&](size_t i) -> Result<ByteSource> {
+            return read_from_descriptor(layers[i].file->get(), names[i]);
+        };
+        BELAY_TRY(out, Unfinished::create(layout_, key_));
+        unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWriters);
+        BELAY_TRY(writer, SquashfsWriter::create(out.descriptor(), layout_.image(key_).string(), threads));
+        BELAY_CHECK(write_image(
+            indexes, names, open, options_.fetch.limits, std::move(writer), created_seconds(config),
+            [this](uint64_t done, uint64_t total) { tell(ImportPhase::kWriting, done, total); }));
+        return out;
+    }
+
+    static uint32_t created_seconds(const ImageConfig& config) {
+        if (!config.created) return 0;
+        auto time = core::parse_time(*config.created);
+        if (!time) return 0;
+        return static_cast<uint32_t>(
+            std::clamp<int64_t>(core::to_nanoseconds(*time) / 1'000'000'000, 0, UINT32_MAX));
+    }
+
+    const Reference& reference_;
+    std::string name_;
+    const StoreLayout& layout_;
+    const StoreOptions& options_;
+    const ImportProgress& progress_;
+    core::fetch::HttpClient client_;
+    Registry registry_;
+    std::string key_;
+};
+
+}  // namespace
+
+Result<Image> Store::import(const Reference& reference, const CredentialLookup& credentials,
+                            const ImportProgress& progress) const {
+    if (reference.is_file()) return local_image(reference.file);
+    if (!reference.digest.empty()) {
+        BELAY_TRY(found, find(reference));
+        if (found) return std::move(*found);
+    }
+    return Importer(reference, layout_, options_, credentials, progress).run();
+}
+
+}  // namespace belay::image

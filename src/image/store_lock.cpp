@@ -1,0 +1,157 @@
+#include "image/store_lock.h"
+
+#include "core/units.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <fcntl.h>
+#include <mutex>
+#include <random>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+namespace belay::image {
+
+namespace {
+
+using core::errno_error;
+using core::Result;
+
+constexpr core::Duration kFirstPause = std::chrono::milliseconds(20);
+constexpr core::Duration kLongestPause = std::chrono::milliseconds(500);
+
+std::optional<struct stat> status_of(const std::filesystem::path& file) {
+    struct stat out{};
+    if (::stat(file.c_str(), &out) != 0) return std::nullopt;
+    return out;
+}
+
+bool is_file(int fd, const std::filesystem::path& path) {
+    struct stat ours{};
+    auto there = status_of(path);
+    return there && fstat(fd, &ours) == 0 && ours.st_dev == there->st_dev && ours.st_ino == there->st_ino;
+}
+
+std::filesystem::path lease_of(std::filesystem::path file) {
+    file += ".lease";
+    return file;
+}
+
+// What kernels answer where a file system has no flock.
+bool is_unsupported(int error) {
+    return error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK || error == EINVAL;
+}
+
+}  // namespace
+
+struct StoreLock::State {
+    std::filesystem::path file;
+    core::Descriptor fd;
+    LockMethod method = LockMethod::kFlock;
+
+    std::mutex mutex;
+    std::condition_variable_any ended;
+    std::jthread heartbeat;  // of a lease
+
+    State(std::filesystem::path file_in, core::Descriptor fd_in, LockMethod method_in)
+        : file(std::move(file_in)), fd(std::move(fd_in)), method(method_in) {}
+
+    ~State() {
+        if (heartbeat.joinable()) {
+            heartbeat.request_stop();
+            heartbeat.join();
+        }
+        // Before it is let go, so that nobody can get hold of a file that is about to vanish unseen.
+        if (is_file(fd.get(), file)) unlink(file.c_str());
+    }
+
+    void start_heartbeat(core::Duration every) {
+        heartbeat = std::jthread([this, every](const std::stop_token& stop) {
+            std::unique_lock lock(mutex);
+            while (!ended.wait_for(lock, stop, every, [] { return false; }) && !stop.stop_requested())
+                futimens(fd.get(), nullptr);
+        });
+    }
+};
+
+StoreLock::StoreLock(std::unique_ptr<State> state) : state_(std::move(state)) {}
+StoreLock::StoreLock(StoreLock&&) noexcept = default;
+StoreLock& StoreLock::operator=(StoreLock&&) noexcept = default;
+StoreLock::~StoreLock() = default;
+
+namespace {
+
+// Another user's file can be locked, but not always be opened for writing.
+Result<core::Descriptor> open_lock(const std::filesystem::path& file) {
+    auto opened = core::open_file(file, O_RDWR | O_CREAT, 0666);
+    if (opened) return opened;
+    auto readable = core::open_file(file, O_RDONLY);
+    return readable ? std::move(readable) : std::move(opened);
+}
+
+}  // namespace
+
+Result<std::optional<StoreLock>> StoreLock::try_acquire(const std::filesystem::path& file,
+                                                        LockMethod method) {
+    std::optional<StoreLock> nobody;
+    if (method == LockMethod::kLease) {
+        const std::filesystem::path lease = lease_of(file);
+        std::string owner = fmt::format("{} {}\n", getpid(), std::random_device{}());
+        BELAY_TRY(created, core::create_file(lease, owner));
+        if (!created) return nobody;
+        BELAY_TRY(fd, core::open_file(lease, O_RDWR));
+        return std::optional(StoreLock(std::make_unique<State>(lease, std::move(fd), method)));
+    }
+    while (true) {
+        BELAY_TRY(fd, open_lock(file));
+        if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+            if (errno == EINTR) continue;
+            if (errno == EWOULDBLOCK) return nobody;
+            if (is_unsupported(errno)) {
+                unlink(file.c_str());
+                return try_acquire(file, LockMethod::kLease);
+            }
+            return errno_error(errno, fmt::format("cannot lock {}", file.string()));
+        }
+        // Its holder may have removed it between our two calls.
+        if (!is_file(fd.get(), file)) continue;
+        return std::optional(StoreLock(std::make_unique<State>(file, std::move(fd), method)));
+    }
+}
+
+Result<StoreLock> StoreLock::acquire(const std::filesystem::path& file, core::Clock& clock,
+                                     core::Duration longest, const std::function<void()>& waiting,
+                                     LockMethod method, LeaseTimes times) {
+    const std::filesystem::path lease = lease_of(file);
+    const core::Duration started = clock.monotonic();
+    core::Duration pause = kFirstPause;
+    core::Duration changed = started;
+    std::optional<struct stat> seen;
+    for (bool told = false;; pause = std::min(2 * pause, kLongestPause)) {
+        BELAY_TRY(lock, try_acquire(file, method));
+        if (lock) {
+            if (lock->state_->method == LockMethod::kLease) lock->state_->start_heartbeat(times.touch);
+            return std::move(*lock);
+        }
+        if (!told && waiting) waiting();
+        told = true;
+        // Only our own clock is asked: those of other nodes may be wrong.
+        auto now = status_of(lease);
+        bool same = now && seen && now->st_ino == seen->st_ino &&
+                    now->st_mtim.tv_sec == seen->st_mtim.tv_sec &&
+                    now->st_mtim.tv_nsec == seen->st_mtim.tv_nsec;
+        if (!same) changed = clock.monotonic();
+        seen = now;
+        if (now && clock.monotonic() - changed > times.stale) unlink(lease.c_str());
+        if (clock.monotonic() - started > longest)
+            return core::system_error("somebody else has held {} for {}", file.string(),
+                                      core::format_duration(longest))
+                .hint("if no import is under way on any node, remove that file");
+        clock.sleep_until(clock.monotonic() + pause);
+    }
+}
+
+}  // namespace belay::image
