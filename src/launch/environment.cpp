@@ -1,12 +1,26 @@
 #include "launch/environment.h"
 
+#include "core/tell.h"
 #include "env/json.h"
+#include "image/local_image.h"
+#include "image/store_settings.h"
 
 namespace belay::launch {
 
 using core::Result;
 
 namespace {
+
+env::ImageFacts facts_of(const image::ImageConfig& config) {
+    env::ImageFacts facts{.variables = {},
+                          .entrypoint = config.entrypoint,
+                          .command = config.command,
+                          .workdir = config.working_directory};
+    for (const std::string& entry : config.environment)
+        if (size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
+            facts.variables[entry.substr(0, equals)] = entry.substr(equals + 1);
+    return facts;
+}
 
 std::string lock(const env::Environment& environment, const env::VariablePlan& variables,
                  const std::string& digest) {
@@ -30,9 +44,24 @@ Result<env::Host> environment_host(const core::Configuration& configuration) {
     return env::this_host(std::move(directories));
 }
 
-Result<FoundImage> find_image(const image::Reference& reference, const core::Configuration&) {
-    if (reference.is_file()) return FoundImage{reference.file, {}, {}};
-    return core::bad_input("image {} is not on this machine", image::display_name(reference));
+Result<FoundImage> find_image(const image::Reference& reference, const core::Configuration& configuration) {
+    const core::Environment caller = core::current_environment();
+    std::optional<image::Image> image;
+    if (reference.is_file()) {
+        // The store is not even looked for: a file needs none.
+        BELAY_TRY(local, image::local_image(reference.file));
+        image = std::move(local);
+    } else {
+        BELAY_TRY(store, image::open_store(configuration, caller));
+        BELAY_TRY(found, store.find(reference));
+        image = std::move(found);
+        if (!image) {
+            core::tell("getting the image {}", image::display_name(reference));
+            BELAY_TRY(imported, store.import(reference, image::user_credentials(caller)));
+            image = std::move(imported);
+        }
+    }
+    return FoundImage{image->squashfs.string(), image->digest, facts_of(image->config)};
 }
 
 Result<EnvironmentPlan> plan_environment(const std::string& name, const core::Configuration& configuration,

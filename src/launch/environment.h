@@ -20,7 +20,7 @@ struct FoundImage {
     env::ImageFacts facts;
 };
 
-// The image on this machine. Errors: kBadInput if it is not there; kSystem.
+// The image on this machine; one that is not in the store yet is imported first. Errors: kBadInput, kSystem.
 core::Result<FoundImage> find_image(const image::Reference& reference,
                                     const core::Configuration& configuration);
 

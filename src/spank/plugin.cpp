@@ -22,9 +22,15 @@ extern "C" {
 #include <sys/wait.h>
 #include <unistd.h>
 
+// What SPANK_PLUGIN declares, visible: in C++ its constants would not be.
+#pragma GCC visibility push(default)
 extern "C" {
-SPANK_PLUGIN(belay, 1)
+extern const char plugin_name[] = "belay";
+extern const char plugin_type[] = "spank";
+extern const unsigned int plugin_version = SLURM_VERSION_NUMBER;
+extern const unsigned int spank_plugin_version = 1;
 }
+#pragma GCC visibility pop
 
 namespace belay::spank {
 
@@ -267,6 +273,7 @@ int on_forked(spank_t spank) {
 
 }  // namespace belay::spank
 
+#pragma GCC visibility push(default)
 extern "C" {
 int slurm_spank_init(spank_t spank, int count, char* words[]) {
     return belay::spank::on_init(spank, count, words);
@@ -284,3 +291,4 @@ int slurm_spank_task_post_fork(spank_t spank, int, char*[]) {
     return belay::spank::on_forked(spank);
 }
 }
+#pragma GCC visibility pop
