@@ -33,7 +33,7 @@ core::Result<int> run(const Options& options, const core::CommandContext& contex
     BELAY_TRY(plan, launch::plan_environment(options.name, configuration, warnings));
     fmt::print(stderr, "{}", env::render(warnings));
     if (plan.container) {
-        BELAY_TRY(container, env::Container::start(*plan.container, getpid()));
+        BELAY_TRY(container, env::Container::start(*plan.container, getpid(), STDERR_FILENO));
         BELAY_CHECK(container.join(plan.container->workdir));
     }
     return std::unexpected(

@@ -12,6 +12,7 @@ int on_options(spank_handle* spank);
 int on_user(spank_handle* spank);
 int on_task(spank_handle* spank);
 int on_forked(spank_handle* spank);
+int on_task_end(spank_handle* spank);
 
 // belay-step beside this plugin, as built or as installed. False if it is not there.
 bool find_step_program(char* path, size_t size);

@@ -94,7 +94,8 @@ Result<bool> prepare_and_answer(int link, unsigned tasks, pid_t watched, std::ve
     launch::NodeContext context{.step = std::move(step),
                                 .variables = core::current_environment(),
                                 .command = std::move(command),
-                                .watched = watched};
+                                .watched = watched,
+                                .notices = link};
     BELAY_TRY(prepared, launch::prepare_node(plan, context));
     if (!prepared) return false;
     BELAY_CHECK(answer_go(link, tasks, instructions(plan, context.variables), *prepared));

@@ -228,7 +228,8 @@ void start_task(const TaskContext& context) {
     char* instructions = read_instructions(context, answer.descriptors[0], length);
     const char* workdir = nullptr;
     bool recorded = false;
-    for (char* text = instructions; text < instructions + length; text += strlen(text) + 1) {
+    for (char *text = instructions, *next; text < instructions + length; text = next) {
+        next = text + strlen(text) + 1;
         switch (text[0]) {
             case kSetVariable:
                 set_variable(context, text + 1);

@@ -25,7 +25,7 @@ copy_with_libraries() {  # PROGRAM TARGET ROOT
 }
 
 # The processes and mounts that a container has, by their names: none when nothing runs.
-container_processes() { pgrep -a 'belay-holder|squashfuse_ll|crun|belay-step|belay-recorder'; }
+container_processes() { ps -e -o pid=,comm=,args= | grep -E '^ *[0-9]+ (belay-holder|squashfuse_ll|crun|belay-step|belay-recorder) '; }
 expect_no_container() {
     local deadline=$((SECONDS + 10))
     while container_processes >/dev/null && [ $SECONDS -lt $deadline ]; do sleep 0.1; done

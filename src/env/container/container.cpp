@@ -25,7 +25,7 @@ Result<Descriptor> open_namespace(pid_t pid, const char* name) {
 
 }  // namespace
 
-Result<Container> Container::start(const ContainerPlan& plan, pid_t watched) {
+Result<Container> Container::start(const ContainerPlan& plan, pid_t watched, int notices) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return errno_error(errno, "cannot make a socket pair");
@@ -39,7 +39,7 @@ Result<Container> Container::start(const ContainerPlan& plan, pid_t watched) {
     if (parent < 0) return errno_error(errno, "cannot fork the container's holder");
     if (parent == 0) {
         ours.reset();
-        if (fork() == 0) run_holder(plan, std::move(theirs), std::move(process));
+        if (fork() == 0) run_holder(plan, {std::move(theirs), std::move(process), Descriptor(fcntl(notices, F_DUPFD_CLOEXEC, 3))});
         _exit(0);
     }
     waitpid(parent, nullptr, 0);

@@ -1,6 +1,6 @@
 // A container on this node: a holder process that keeps its files mounted, and namespaces that tasks join.
 //
-//   BELAY_TRY(container, Container::start(plan, getpid()));
+//   BELAY_TRY(container, Container::start(plan, getpid(), STDERR_FILENO));
 //   BELAY_CHECK(container.join(plan.workdir));
 //   execvpe(...);
 //
@@ -17,9 +17,10 @@ namespace belay::env {
 
 class Container {
   public:
-    // Returns when tasks can join. The holder lives until the process `watched` has ended. This process must
-    // have one thread. Errors: kSystem.
-    static core::Result<Container> start(const ContainerPlan& plan, pid_t watched);
+    // Returns when tasks can join. The holder lives until the process `watched` has ended; when tasks have used up what
+    // they may write, it says so in one line to `notices`, which it keeps, as the only descriptor of ours. This process
+    // must have one thread. Errors: kSystem.
+    static core::Result<Container> start(const ContainerPlan& plan, pid_t watched, int notices);
 
     // This process, which must have one thread, continues in the container, in that directory of it.
     // Errors: kSystem; kBadInput if the working directory is not there.

@@ -1,6 +1,5 @@
 #include "env/container/holder.h"
 
-#include "core/tell.h"
 #include "core/text.h"
 #include "env/container/namespaces.h"
 #include "env/container/root_files.h"
@@ -109,9 +108,25 @@ class Holder {
     std::vector<core::Process> servers_;
 };
 
-void wait_for(int fd) {
+constexpr int kFullnessMilliseconds = 250;
+
+// False if nothing came in time.
+bool wait_for(int fd, int milliseconds = -1) {
     pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
-    while (poll(&waiting, 1, -1) < 0 && errno == EINTR) {
+    for (;;) {
+        int ready = poll(&waiting, 1, milliseconds);
+        if (ready >= 0 || errno != EINTR) return ready != 0;
+    }
+}
+
+void watch(const Holder& holder, const HolderDescriptors& descriptors, const ContainerPlan& plan) {
+    bool told = false;
+    while (!wait_for(descriptors.watched.get(), told ? -1 : kFullnessMilliseconds)) {
+        if (!holder.is_full()) continue;
+        std::string line = fmt::format("belay: the container's own files have filled their {}; see env.overlay_size\n",
+                                       core::to_text(plan.overlay_size));
+        (void)core::write_all(descriptors.notices.get(), line, "notices");
+        told = true;
     }
 }
 
@@ -125,6 +140,7 @@ void step_aside() {
     if (auto quiet = core::open_file("/dev/null", O_RDWR)) {
         dup2(quiet->get(), STDIN_FILENO);
         dup2(quiet->get(), STDOUT_FILENO);
+        dup2(quiet->get(), STDERR_FILENO);
     }
 }
 
@@ -156,22 +172,20 @@ Result<HolderReply> decode_holder_reply(std::string_view text) {
         .hint("look for a process that was killed for want of memory: dmesg");
 }
 
-void run_holder(const ContainerPlan& plan, Descriptor link, Descriptor watched) {
+void run_holder(const ContainerPlan& plan, HolderDescriptors descriptors) {
     step_aside();
     Holder holder;
     Result<pid_t> init = holder.build(plan);
     std::string reply = encode(init ? HolderReply{.init = *init, .error = {}}
                                     : HolderReply{.init = -1, .error = init.error()});
-    bool told = core::write_all(link.get(), reply, "link").has_value() && init.has_value();
-    shutdown(link.get(), SHUT_WR);
+    int link = descriptors.link.get();
+    bool told = core::write_all(link, reply, "link").has_value() && init.has_value();
+    shutdown(link, SHUT_WR);
     if (told) {
-        wait_for(link.get());
+        wait_for(link);
         kill(*init, SIGKILL);
         waitpid(*init, nullptr, 0);
-        wait_for(watched.get());
-        if (holder.is_full())
-            core::tell("the container's own files have filled their {}; see env.overlay_size",
-                       core::to_text(plan.overlay_size));
+        watch(holder, descriptors, plan);
     }
     holder.close();
     _exit(0);

@@ -16,8 +16,13 @@ struct HolderReply {
 std::string encode(const HolderReply& reply);
 core::Result<HolderReply> decode_holder_reply(std::string_view text);
 
-// In a forked child: makes the container, tells `link`, waits for the answer that its namespaces are open,
-// ends with `watched`.
-[[noreturn]] void run_holder(const ContainerPlan& plan, core::Descriptor link, core::Descriptor watched);
+struct HolderDescriptors {
+    core::Descriptor link;     // to whoever started it
+    core::Descriptor watched;  // pidfd
+    core::Descriptor notices;  // for a line when tasks have used up what they may write
+};
+// In a forked child: makes the container, tells `link`, waits until that is closed since the namespaces are open, ends
+// with `watched`. It holds none of the standard streams: somebody may wait for their end.
+[[noreturn]] void run_holder(const ContainerPlan& plan, HolderDescriptors descriptors);
 
 }  // namespace belay::env
