@@ -191,6 +191,7 @@ int supervise(const TaskContext& context) {
         char texts[4][16];
         const int numbers[4] = {static_cast<int>(task), out[0], err[0], control[0]};
         write_numbers(texts, numbers, 4);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);  // without slurmstepd nobody waits for it; the recorder then closes the record
         for (int i = 1; i < 4; ++i) fcntl(numbers[i], F_SETFD, 0);
         const char** arguments = make_arguments(context, "supervise", texts, 4);
         execve(context.program, const_cast<char**>(arguments), with_plan(context));
