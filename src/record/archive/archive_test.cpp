@@ -192,10 +192,14 @@ TEST(record, sql_cannot_leave_the_record) {
         EXPECT_FALSE(result) << sql;
     }
     auto table = (tables_path(fixture.path()) / "host.parquet").string();
-    EXPECT_FALSE(archive->query("COPY (SELECT 1) TO " + sql_literal(table))) << "nor change it";
+    std::string copy = "COPY (SELECT 666 AS x) TO " + sql_literal(table) + " (FORMAT parquet)";
+    for (const char* before : {"", "EXPLAIN ", "EXPLAIN ANALYZE ", "EXPLAIN (ANALYZE, FORMAT json) ", "PREPARE p AS "})
+        EXPECT_FALSE(archive->query(before + copy)) << before << ": nor change it";
     EXPECT_TRUE(archive->query("SELECT count(*) FROM host"));
     EXPECT_TRUE(archive->query("FROM host LIMIT 1"));
     EXPECT_TRUE(archive->query("DESCRIBE host"));
+    EXPECT_TRUE(archive->query("SHOW TABLES"));
+    EXPECT_TRUE(archive->query("SUMMARIZE host"));
     EXPECT_EQ(as_text(archive->query("SELECT TIMESTAMP '3000-01-01'")->rows[0][0]).substr(0, 7), "outside");
 }
 
