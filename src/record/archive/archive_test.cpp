@@ -225,6 +225,20 @@ TEST(record, every_sql_type_has_a_plain_value) {
     EXPECT_EQ(core::format_time(std::get<Time>(row[9])), "2026-01-02T00:00:00.000000Z");
 }
 
+TEST(record, a_query_runs_once_as_it_was_written) {
+    auto database = Database::open();
+    ASSERT_TRUE(database) << database.error().message();
+    ASSERT_TRUE(database->execute("CREATE SEQUENCE counter"));
+    auto counted = database->query("SELECT nextval('counter')::DECIMAL(9,1) AS n");
+    ASSERT_TRUE(counted) << counted.error().message();
+    EXPECT_EQ(counted->rows[0][0], Value(1.0));
+
+    auto written = database->query("SELECT 1.5::DECIMAL(4,1) AS a, [1] AS a, 'it''s' AS b; -- a note; 'of ours\n;");
+    ASSERT_TRUE(written) << written.error().message();
+    EXPECT_THAT(written->columns, testing::ElementsAre("a", "a", "b"));
+    EXPECT_THAT(written->rows[0], testing::ElementsAre(Value(1.5), Value("[1]"), Value("it's")));
+}
+
 TEST(record, wrong_sql_and_wrong_directories_are_the_persons_mistake) {
     RecordFixture fixture;
     auto archive = Archive::open(fixture.path());
