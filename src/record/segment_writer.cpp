@@ -61,6 +61,17 @@ bool is_younger_than(int fd, core::Duration age) {
     return core::system_clock().now() - written < age;
 }
 
+// Whether the rows fit into one block, as far as that is known before they are encoded.
+bool may_fit(const Batch& batch) {
+    if (batch.rows() > kMaxBlockRows) return false;
+    for (size_t i = 0; i < batch.table().columns.size(); ++i) {
+        uint64_t bytes = 0;
+        for (const std::string& text : batch.values(i).texts) bytes += text.size();
+        if (bytes > kMaxColumnTextBytes) return false;
+    }
+    return true;
+}
+
 std::string dump(const nlohmann::json& json) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -90,10 +101,11 @@ Result<> SegmentWriter::append(const Batch& batch) {
     auto table = std::ranges::find(all, &batch.table());
     std::string payload;
     put_varint(payload, batch.table().columns.size());
-    if (batch.rows() <= kMaxBlockRows)
+    bool fits = may_fit(batch);
+    if (fits)
         for (size_t i = 0; i < batch.table().columns.size(); ++i)
             encode_column(batch.table().columns[i].type, batch.values(i), batch.rows(), payload);
-    if (batch.rows() > 1 && (batch.rows() > kMaxBlockRows || payload.size() > kMaxBlockBytes)) {
+    if (batch.rows() > 1 && (!fits || payload.size() > kMaxBlockBytes)) {
         size_t half = batch.rows() / 2;  // no reader would believe such a block
         BELAY_CHECK(append(batch.slice(0, half)));
         return append(batch.slice(half, batch.rows() - half));
