@@ -2,6 +2,7 @@
 
 #include "core/process.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "slurm/job.h"
 #include "slurm/scontrol.h"
 
@@ -40,7 +41,7 @@ std::string user_name() {
 std::string host_name() {
     std::array<char, 256> buffer{};
     if (gethostname(buffer.data(), buffer.size() - 1) != 0) return "localhost";
-    std::string name(buffer.data());
+    std::string name = core::to_valid_utf8(buffer.data());
     return name.substr(0, name.find('.'));
 }
 

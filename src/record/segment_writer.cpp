@@ -1,3 +1,4 @@
+#include "core/utf8.h"
 #include "record/column_codec.h"
 #include "record/segment.h"
 #include "record/segment_format.h"
@@ -35,7 +36,7 @@ nlohmann::json session_json(const Session& session) {
             columns.push_back({std::string(column.name), std::string(sql_type(column.type))});
         tables_json.push_back({{"name", std::string(table->name)}, {"columns", std::move(columns)}});
     }
-    return {{"node", session.node},
+    return {{"node", core::to_valid_utf8(session.node)},  // as in the rows
             {"task", session.task ? nlohmann::json(*session.task) : nlohmann::json()},
             {"periodic", session.periodic},
             {"start", core::to_nanoseconds(session.start)},

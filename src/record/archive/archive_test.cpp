@@ -239,6 +239,30 @@ TEST(record, a_query_runs_once_as_it_was_written) {
     EXPECT_THAT(written->rows[0], testing::ElementsAre(Value(1.5), Value("[1]"), Value("it's")));
 }
 
+TEST(record, texts_of_any_bytes_are_sealed_as_valid_ones) {
+    RecordFixture fixture;
+    const std::string node = "n\xff";
+    {
+        auto writer = SegmentWriter::create(segments_path(fixture.path()) / "a.seg", {.node = node, .start = kStart});
+        ASSERT_TRUE(writer);
+        Batch events(kEvent);
+        events.add_row(kStart, node);
+        events.set(column(kEvent, "message"), "caf\xe9 ended");
+        EXPECT_EQ(events.values(column(kEvent, "message")).texts[0], "caf\uFFFD ended");
+        events.add_row(kStart + seconds(1), node);
+        events.set(column(kEvent, "message"), "");
+        events.values(column(kEvent, "message")).texts[1] = "cut \xe2\x82";  // as somebody else's segment may say
+        ASSERT_TRUE(writer->append(events));
+        ASSERT_TRUE(writer->finish(kStart));
+    }
+    ASSERT_TRUE(seal(fixture.path(), kStart));
+    QueryResult result = query(fixture.path(), "SELECT node, message FROM event ORDER BY time");
+    ASSERT_EQ(result.rows.size(), 2u);
+    EXPECT_EQ(as_text(result.rows[0][0]), "n\uFFFD");
+    EXPECT_EQ(as_text(result.rows[0][1]), "caf\uFFFD ended");
+    EXPECT_EQ(as_text(result.rows[1][1]), "cut \uFFFD\uFFFD");
+}
+
 TEST(record, wrong_sql_and_wrong_directories_are_the_persons_mistake) {
     RecordFixture fixture;
     auto archive = Archive::open(fixture.path());
