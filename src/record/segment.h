@@ -42,7 +42,13 @@ struct SegmentSummary {
     std::optional<core::Time> ended;  // nothing if the recorder did not close the segment
     std::optional<core::Time> last;   // latest time of any row that Belay itself timed
     uint64_t rows = 0;
+    uint64_t bytes = 0;     // of the file as it was read
+    bool newer = false;     // a later version of the format, of which nothing was read
+    bool left_out = false;  // it has columns, tables or kinds of blocks that this version does not know
     std::vector<Lost> lost;
+
+    // Whether all that the file holds was read.
+    bool whole() const { return lost.empty() && !left_out; }
 };
 
 // Appends to one new file. After an error the file holds only whole blocks, and the writer stays usable: the
@@ -72,7 +78,8 @@ class SegmentWriter {
 using BatchVisitor = std::function<void(const Batch&)>;
 
 // Reads a segment and hands every batch to `visit` in file order; a batch has the columns of this version's
-// schema: columns that the writer did not know are null, tables and columns that only it knew are left out.
+// schema: columns that the writer did not know are null, tables and columns that only it knew are left out
+// (`left_out`).
 // Errors: kSystem if the file cannot be read at all; damage is no error but listed in `lost`.
 core::Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit);
 

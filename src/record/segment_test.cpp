@@ -101,7 +101,8 @@ TEST(record, segments_give_back_what_was_written) {
         auto batches = read(example.bytes, summary);
         ASSERT_EQ(batches.size(), example.batches.size());
         for (size_t i = 0; i < batches.size(); ++i) EXPECT_TRUE(same(batches[i], example.batches[i])) << seed;
-        EXPECT_TRUE(summary.lost.empty());
+        EXPECT_TRUE(summary.whole());
+        EXPECT_EQ(summary.bytes, example.bytes.size());
         ASSERT_TRUE(summary.session);
         EXPECT_EQ(summary.session->node, "n1");
         EXPECT_EQ(summary.session->task, 3);
@@ -230,6 +231,8 @@ TEST(record, a_segment_of_another_schema_is_matched_by_names) {
     EXPECT_EQ(batches[0].values(column(kEvent, "node")).texts[0], "n9");
     EXPECT_EQ(batches[0].values(column(kEvent, "message")).present[0], 0);
     EXPECT_EQ(summary.session->version, "9");
+    EXPECT_TRUE(summary.left_out);
+    EXPECT_FALSE(summary.whole());
 }
 
 TEST(record, hostile_blocks_are_refused) {
