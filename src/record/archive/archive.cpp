@@ -43,12 +43,22 @@ std::vector<Lost> missing_parts(const SegmentSummary& segment, bool being_writte
 }  // namespace
 
 Result<Archive> Archive::load(const fs::path& record) {
-    BELAY_TRY(manifest, read_manifest(record));
-    BELAY_TRY(database, Database::open());
-    std::error_code ignored;
-    Archive archive(fs::absolute(record, ignored), std::move(manifest), std::move(database));
-    BELAY_CHECK(archive.manifest_.sealed ? archive.open_tables() : archive.load_segments());
-    return archive;
+    for (;;) {
+        BELAY_TRY(manifest, read_manifest(record));
+        BELAY_TRY(database, Database::open());
+        std::error_code ignored;
+        Archive archive(fs::absolute(record, ignored), std::move(manifest), std::move(database));
+        if (archive.manifest_.sealed) {
+            BELAY_CHECK(archive.open_tables());
+            return archive;
+        }
+        Result<> loaded = archive.load_segments();
+        // Whoever seals the record meanwhile takes the segments away.
+        BELAY_TRY(manifest_now, read_manifest(record));
+        if (manifest_now.sealed) continue;
+        BELAY_CHECK(std::move(loaded));
+        return archive;
+    }
 }
 
 Result<Archive> Archive::open(const fs::path& record) {

@@ -162,5 +162,32 @@ TEST(record, a_manifest_removes_nothing_but_segments) {
     EXPECT_TRUE(fs::exists(manifest_path(fixture.path())));
 }
 
+// Reads a record of which the first segment is a pipe: what happens while it is read, a test can decide.
+TEST(record, a_record_that_is_sealed_while_it_is_read_is_read_as_sealed) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    fs::path copy = fixture.path().parent_path() / "copy";
+    fs::copy(fixture.path(), copy, fs::copy_options::recursive);
+    ASSERT_TRUE(seal(copy, kStart));
+    fs::path pipe = segments_path(fixture.path()) / "a.seg";
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    std::atomic<bool> over = false;
+    std::thread sealing([&] {
+        int writer = -1;
+        while (!over && (writer = open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        fs::rename(tables_path(copy), tables_path(fixture.path()));
+        fs::rename(manifest_path(copy), manifest_path(fixture.path()));
+        fs::remove_all(segments_path(fixture.path()));
+        close(writer);  // the reader of the pipe goes on
+    });
+    auto archive = Archive::open(fixture.path());
+    over = true;
+    sealing.join();
+    ASSERT_TRUE(archive) << archive.error().message();
+    EXPECT_TRUE(archive->info()->sealed);
+    EXPECT_EQ(archive->info()->tables["host"].rows, 3);
+}
+
 }  // namespace
 }  // namespace belay::record
