@@ -53,7 +53,7 @@ struct SegmentSummary {
 
 // Appends to one new file. After an error the file holds only whole blocks, and the writer stays usable: the
 // next append starts where the last whole block ended. Not thread-safe. Holds a lock on the file, by which
-// `is_being_written` sees it.
+// record/liveness.h sees it.
 class SegmentWriter {
   public:
     // Creates `path`, which must not exist, and writes the session block. Errors: kSystem.
@@ -62,6 +62,8 @@ class SegmentWriter {
     core::Result<> append(const Batch& batch);
     // Marks the segment as complete and syncs it to disk.
     core::Result<> finish(core::Time at);
+    // Makes the file as young as if it had just been written to.
+    void touch() const;
     uint64_t bytes() const { return size_; }
 
   private:
@@ -85,8 +87,5 @@ core::Result<SegmentSummary> read_segment(const std::filesystem::path& path, con
 
 // The same from memory; `name` is used in `lost`. Any bytes are safe to pass.
 SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit);
-
-// Whether a recorder on this machine has the segment open for writing.
-bool is_being_written(const std::filesystem::path& path);
 
 }  // namespace belay::record

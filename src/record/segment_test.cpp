@@ -329,17 +329,5 @@ TEST(record, a_batch_of_any_size_is_read_back) {
     EXPECT_TRUE(summary->lost.empty());
 }
 
-TEST(record, an_open_segment_is_seen_as_being_written) {
-    auto directory = core::TemporaryDirectory::create("segment_test").value();
-    fs::path path = directory.path() / "a.seg";
-    {
-        auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
-        EXPECT_TRUE(is_being_written(path));
-    }
-    EXPECT_FALSE(is_being_written(path));
-    EXPECT_FALSE(SegmentWriter::create(path, {.node = "n1", .start = kStart}))
-        << "an existing file is never reused";
-}
-
 }  // namespace
 }  // namespace belay::record

@@ -24,10 +24,6 @@ namespace {
 // harder.
 constexpr int kCompressionLevel = 1;
 
-// Where a file system has no locks: a segment that was written to as lately as this is taken as being
-// written.
-constexpr core::Duration kIdleTime = std::chrono::minutes(1);
-
 nlohmann::json session_json(const Session& session) {
     nlohmann::json tables_json = nlohmann::json::array();
     for (const Table* table : tables()) {
@@ -51,15 +47,6 @@ nlohmann::json session_json(const Session& session) {
 void lock_for_writing(int fd) {
     for (int tries = 0; tries < 50 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++tries)
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
-}
-
-// Whether the file was written to within the last `age`.
-bool is_younger_than(int fd, core::Duration age) {
-    struct stat status{};
-    if (fstat(fd, &status) != 0) return false;
-    auto written =
-        core::time_from_nanoseconds(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
-    return core::system_clock().now() - written < age;
 }
 
 // Whether the rows fit into one block, as far as that is known before they are encoded.
@@ -121,6 +108,10 @@ Result<> SegmentWriter::finish(core::Time at) {
     return {};
 }
 
+void SegmentWriter::touch() const {
+    (void)futimens(fd_.get(), nullptr);  // a file system that refuses loses nothing but this sign of life
+}
+
 Result<> SegmentWriter::write_block(uint8_t kind, uint16_t table, uint32_t rows, std::string_view payload) {
     std::string block(kBlockHeaderBytes + ZSTD_compressBound(payload.size()), '\0');
     size_t stored = ZSTD_compress(block.data() + kBlockHeaderBytes, block.size() - kBlockHeaderBytes,
@@ -154,13 +145,6 @@ Result<> SegmentWriter::write_block(uint8_t kind, uint16_t table, uint32_t rows,
     size_ += block.size();
     ++sequence_;
     return {};
-}
-
-bool is_being_written(const std::filesystem::path& path) {
-    auto fd = core::open_file(path, O_RDONLY);
-    if (!fd) return false;
-    if (flock(fd->get(), LOCK_SH | LOCK_NB) == 0) return false;
-    return errno == EWOULDBLOCK || is_younger_than(fd->get(), kIdleTime);
 }
 
 }  // namespace belay::record

@@ -2,6 +2,7 @@
 
 #include "record/archive/coverage.h"
 #include "record/archive/segments.h"
+#include "record/liveness.h"
 
 #include <algorithm>
 
@@ -88,12 +89,13 @@ Result<> Archive::load_segments() {
     Result<> appended;
     BELAY_TRY(files, segment_files(record_));
     for (const fs::path& file : files) {
-        bool busy = is_being_written(file);
+        SegmentLock lock = segment_lock(file);
         BELAY_TRY(summary, read_segment(file, [&](const Batch& batch) {
                       if (appended) appended = database_.append(batch);
                   }));
         BELAY_CHECK(std::move(appended));
         appended = {};
+        bool busy = is_being_written(file, lock, summary);
         being_written_ |= busy;
         std::ranges::move(missing_parts(summary, busy), std::back_inserter(lost_));
         segments_.push_back(std::move(summary));

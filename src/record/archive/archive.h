@@ -22,7 +22,7 @@ struct TableInfo {
 struct RecordInfo {
     Manifest manifest;
     bool sealed = false;
-    bool being_written = false;      // a recorder on this machine is at work
+    bool being_written = false;      // a recorder is at work (see liveness.h)
     std::optional<double> coverage;  // over all periodic tables, weighted by samples
     std::vector<Lost> lost;
     std::map<std::string, TableInfo> tables;

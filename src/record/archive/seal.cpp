@@ -65,7 +65,9 @@ Result<> check_sealable(const fs::path& record, const std::vector<SegmentSummary
                 .hint("seal the record with that version");
     if (being_written)
         return core::bad_input("{} is still being recorded", record.string())
-            .hint("seal it when the job has ended");
+            .hint(
+                "seal it when the job has ended; a recorder killed on another node counts as gone about a "
+                "minute after its last write");
     return {};
 }
 
@@ -74,8 +76,7 @@ Result<> check_sealable(const fs::path& record, const std::vector<SegmentSummary
 Result<Sealing> seal(const fs::path& record, core::Time now) {
     BELAY_TRY(claim, claim_record(record));
     BELAY_TRY(archive, Archive::load(record));
-    if (archive.manifest_
-            .sealed)  // its segments are left over if the sealing process was killed at its very end
+    if (archive.manifest_.sealed)  // segments are left over if that process was killed at its very end
         return Sealing{.sealed_before = true, .kept = retire_segments(record, archive.manifest_)};
     BELAY_CHECK(check_sealable(record, archive.segments_, archive.being_written_));
 

@@ -80,6 +80,19 @@ TEST(record, joining_and_sealing_exclude_each_other) {
     EXPECT_THAT(late.error().message(), HasSubstr("is sealed"));
 }
 
+TEST(record, a_recorder_that_another_node_may_still_run_keeps_the_record_open) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    fixture.record("n2", 3, false, 3);
+    fs::last_write_time(fixture.segment("n2"), fs::file_time_type::clock::now());
+    EXPECT_TRUE(info(fixture.path()).being_written);
+    EXPECT_TRUE(info(fixture.path()).lost.empty());
+    EXPECT_THAT(refusal(fixture.path()), HasSubstr("is still being recorded"));
+    EXPECT_THAT(files_in(segments_path(fixture.path())), ElementsAre("n1-0.seg", "n2-0.seg"));
+    RecordFixture::age(fixture.segment("n2"));
+    EXPECT_TRUE(seal(fixture.path(), kStart));
+}
+
 TEST(record, segments_that_cannot_be_listed_are_an_error_and_stay) {
     RecordFixture fixture;
     fs::remove(segments_path(fixture.path()));
