@@ -28,12 +28,14 @@ struct Session {
     std::string version;        // of Belay
 };
 
-// A part of a segment that could not be read.
+// A part of a segment that could not be read, or, with offset and bytes 0, something that never reached it.
 struct Lost {
     std::string file;
     uint64_t offset = 0;
     uint64_t bytes = 0;
     std::string reason;
+
+    bool has_place() const { return offset > 0 || bytes > 0; }
 };
 
 struct SegmentSummary {

@@ -326,7 +326,9 @@ TEST(report, outcome_follows_from_how_the_tasks_ended) {
 }
 
 TEST(report, coverage_and_what_is_lost) {
-    RecordBuilder record(manifest_of({"n1", "n2"}));
+    record::Manifest manifest = manifest_of({"n1", "n2"});
+    manifest.lost = {{"a.seg", 0, 0, "was killed"}, {"b.seg", 0, 7, "truncated"}};
+    RecordBuilder record(manifest);
     for (int i = 0; i <= 10; ++i) add_host(record, "n1", i);
     record.row(kCoverage, "n1", 10).set("table_name", "host").set("expected", 30).set("received", 30);
     record.row(kCoverage, "n1", 10).set("table_name", "network").set("expected", 10).set("received", 5);
@@ -334,8 +336,9 @@ TEST(report, coverage_and_what_is_lost) {
     EXPECT_NEAR(model.coverage.total, 35.0 / 40, kTolerance) << "weighted by samples";
     EXPECT_THAT(model.coverage.tables, testing::ElementsAre("host", "network"));
     EXPECT_NEAR(model.coverage.nodes.at(0).shares.at(1), 0.5, kTolerance);
-    ASSERT_EQ(model.coverage.lost.size(), 1U);
-    EXPECT_THAT(model.coverage.lost.at(0), testing::HasSubstr("n2"));
+    EXPECT_THAT(model.coverage.lost,
+                testing::ElementsAre("a.seg: was killed", "7 B of b.seg from byte 0 on: truncated",
+                                     testing::HasSubstr("n2")));
 }
 
 TEST(report, a_recorder_that_fell_silent_leaves_a_gap_to_the_end) {
