@@ -233,6 +233,19 @@ TEST(report, traffic_is_counted_once_and_loopback_apart) {
     EXPECT_EQ(group->facts.at(0).value, "lustre, 512 GiB free of 1.00 TiB");
 }
 
+TEST(report, totals_pass_over_resets_and_holes) {
+    RecordBuilder record(manifest_of({"n1"}));
+    for (int i = 0; i <= 10; ++i) {
+        Row row = record.row(kNetwork, "n1", i);
+        row.set("device", "ib0").set("transmit_bytes_total", i * 1000);
+        if (i != 3) row.set("receive_bytes_total", i < 6 ? 90'000 + i * 1000 : (i - 6) * 1000);  // reset at 6
+    }
+    Measurements data = measured(record);
+    auto group = std::ranges::find(data.facts, "Network interfaces", &FactGroup::title);
+    ASSERT_NE(group, data.facts.end());
+    EXPECT_EQ(group->facts.at(0).value, "9.00 kB received, 10.0 kB sent");
+}
+
 TEST(report, long_records_are_thinned) {
     RecordBuilder record(manifest_of({"n1"}));
     for (int i = 0; i <= 5000; ++i) add_host(record, "n1", i);
