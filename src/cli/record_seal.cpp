@@ -1,5 +1,6 @@
 // belay record seal: the segments of a record become Parquet files.
 #include "cli/commands.h"
+#include "core/utf8.h"
 #include "record/archive/archive.h"
 
 #include <memory>
@@ -16,7 +17,8 @@ void add_record_seal(core::Application& application) {
                        "which pandas, polars, "
                        "DuckDB or Spark open without Belay. Run it once, when the job has ended. A record "
                        "that is sealed "
-                       "already stays as it is.",
+                       "already stays as it is. Segments that could not be read as a whole are kept in "
+                       "RECORD/segments-lost.",
         .examples = {{"belay record seal $SCRATCH/record", "close the record of a job that has ended"}},
     });
     struct Options {
@@ -27,12 +29,19 @@ void add_record_seal(core::Application& application) {
     command.options().add_option("RECORD", options->record, "directory of the record")->required();
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_TRY(sealed, record::seal(options->record, core::system_clock().now()));
-        if (options->json)
-            context.print_json(
-                {{"record", options->record}, {"sealed", true}, {"was_sealed_before", !sealed}});
-        else
-            context.print("{} {}\n", options->record, sealed ? "is sealed" : "was sealed before");
+        BELAY_TRY(sealing, record::seal(options->record, core::system_clock().now()));
+        if (options->json) {
+            nlohmann::json kept = nlohmann::json::array();
+            for (const std::filesystem::path& segment : sealing.kept) kept.push_back(segment.string());
+            context.print_json({{"record", options->record},
+                                {"sealed", true},
+                                {"was_sealed_before", sealing.sealed_before},
+                                {"kept", std::move(kept)}});
+            return 0;
+        }
+        context.print("{} {}\n", options->record, sealing.sealed_before ? "was sealed before" : "is sealed");
+        for (const std::filesystem::path& segment : sealing.kept)
+            context.print("kept: {}: not all of it is in the tables\n", core::printable(segment.string()));
         return 0;
     });
 }

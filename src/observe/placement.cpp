@@ -2,6 +2,7 @@
 
 #include "core/process.h"
 #include "core/text.h"
+#include "record/liveness.h"
 #include "slurm/job.h"
 #include "slurm/scontrol.h"
 
@@ -37,16 +38,9 @@ std::string user_name() {
     return std::to_string(getuid());
 }
 
-std::string host_name() {
-    std::array<char, 256> buffer{};
-    if (gethostname(buffer.data(), buffer.size() - 1) != 0) return "localhost";
-    std::string name(buffer.data());
-    return name.substr(0, name.find('.'));
-}
-
 Placement alone() {
     Placement placement;
-    placement.node = host_name();
+    placement.node = record::this_node();
     placement.job.nodes = {placement.node};
     placement.job.user = user_name();
     placement.cpus = allowed_cpus();
@@ -75,7 +69,7 @@ std::optional<int64_t> tasks_on(uint64_t node_rank, std::string_view tasks_per_n
 
 Placement in_step(const slurm::JobFacts& facts) {
     Placement placement;
-    placement.node = facts.node.value_or(host_name());
+    placement.node = facts.node.value_or(record::this_node());
     placement.job = {.cluster = facts.cluster.value_or(""),
                      .id = static_cast<int64_t>(facts.array_job_id.value_or(facts.job_id)),
                      .array_task = as_signed(facts.array_task),

@@ -69,7 +69,7 @@ class Recorder {
                 next_sample += due * options_.interval;
             }
             if (now >= next_flush) {
-                BELAY_CHECK(writer_.flush());
+                BELAY_CHECK(writer_.flush(now));
                 next_flush = std::max(next_flush + options_.flush, now);
             }
             core::Duration wake = collectors_.empty() ? next_flush : std::min(next_sample, next_flush);

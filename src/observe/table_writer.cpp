@@ -7,6 +7,14 @@ namespace belay::observe {
 using record::column;
 using record::kCoverage;
 
+namespace {
+
+// Well below the minute of grace in record/liveness.cpp; seldom enough for a file server with thousands of
+// ranks.
+constexpr core::Duration kShowsLifeEvery = std::chrono::seconds(20);
+
+}  // namespace
+
 record::Batch& TableWriter::rows(const record::Table& table) {
     return batches_.try_emplace(&table, table).first->second;
 }
@@ -18,7 +26,16 @@ void TableWriter::count(const record::Table& table, core::Time at, int64_t due, 
     entry->second.taken += taken;
 }
 
-core::Result<> TableWriter::flush() {
+core::Result<> TableWriter::flush(core::Duration now) {
+    uint64_t before = segment_.bytes();
+    BELAY_CHECK(write());
+    if (segment_.bytes() == before && changed_ && now - *changed_ < kShowsLifeEvery) return {};
+    if (segment_.bytes() == before) segment_.touch();
+    changed_ = now;
+    return {};
+}
+
+core::Result<> TableWriter::write() {
     for (auto& [table, batch] : batches_) {
         BELAY_CHECK(segment_.append(batch));
         batch.clear();
@@ -41,7 +58,7 @@ core::Result<> TableWriter::flush() {
 }
 
 core::Result<> TableWriter::finish(core::Time at) {
-    BELAY_CHECK(flush());
+    BELAY_CHECK(write());
     return segment_.finish(at);
 }
 

@@ -8,6 +8,7 @@
 #include "record/segment.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,10 @@ class TableWriter {
     // `due` samples of the periodic table should have been taken since the last call, `taken` (0 or 1) was.
     void count(const record::Table& table, core::Time at, int64_t due, int64_t taken);
 
-    // Writes what has been collected. Errors: kSystem; the rows are then kept for the next try.
-    core::Result<> flush();
+    // Writes what has been collected; `now` is monotonic. If there has been nothing for a while, the segment
+    // is touched, because by its age other nodes know that its recorder is alive. Errors: kSystem; the rows
+    // are then kept for the next try.
+    core::Result<> flush(core::Duration now);
     core::Result<> finish(core::Time at);
 
   private:
@@ -37,11 +40,14 @@ class TableWriter {
         int64_t taken = 0;
     };
 
+    core::Result<> write();
+
     record::SegmentWriter segment_;
     std::string node_;
     core::Duration interval_;
     std::map<const record::Table*, record::Batch> batches_;
     std::map<const record::Table*, Count> counts_;
+    std::optional<core::Duration> changed_;  // when the segment last grew or was touched
 };
 
 }  // namespace belay::observe

@@ -4,6 +4,8 @@
 #include "record/tables/event.h"
 #include "record/tables/host.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 namespace belay::observe {
@@ -35,8 +37,8 @@ TEST(observe, counts_follow_the_samples_of_each_flush) {
     };
     tick(1, 1, true);
     tick(2, 1, false);
-    ASSERT_TRUE(writer.flush());
-    ASSERT_TRUE(writer.flush()) << "nothing new is nothing to write";
+    ASSERT_TRUE(writer.flush(seconds(2)));
+    ASSERT_TRUE(writer.flush(seconds(4))) << "nothing new is nothing to write";
     tick(7, 5, true);  // four ticks were slept over
     ASSERT_TRUE(writer.finish(kStart + seconds(7)));
 
@@ -58,6 +60,26 @@ TEST(observe, counts_follow_the_samples_of_each_flush) {
     EXPECT_EQ(samples, 2);
     EXPECT_EQ(rows, (std::vector<Row>{{kStart, kStart + seconds(2), 2, 1},
                                       {kStart + seconds(2), kStart + seconds(7), 5, 1}}));
+}
+
+TEST(observe, a_segment_stays_young_while_there_is_nothing_to_write) {
+    namespace fs = std::filesystem;
+    auto directory = core::TemporaryDirectory::create("table_writer_test").value();
+    auto path = directory.path() / "a.seg";
+    TableWriter writer(record::SegmentWriter::create(path, {.node = "n1", .start = kStart}).value(), "n1",
+                       seconds(1));
+    const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+    auto touched = [&](int second) {
+        fs::last_write_time(path, old);
+        EXPECT_TRUE(writer.flush(seconds(second)));
+        return fs::last_write_time(path) > old + std::chrono::minutes(30);
+    };
+    writer.rows(kHost).add_row(kStart, "n1");
+    EXPECT_TRUE(touched(100)) << "written to";
+    EXPECT_FALSE(touched(102));
+    EXPECT_FALSE(touched(119));
+    EXPECT_TRUE(touched(120));
+    EXPECT_FALSE(touched(122));
 }
 
 }  // namespace

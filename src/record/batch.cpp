@@ -1,5 +1,7 @@
 #include "record/batch.h"
 
+#include "core/utf8.h"
+
 #include <cassert>
 #include <cmath>
 
@@ -49,7 +51,7 @@ void Batch::set(size_t column, bool value) {
 
 void Batch::set(size_t column, std::string_view value) {
     assert(table_->columns[column].type == ColumnType::kText);
-    columns_[column].texts.back() = value;
+    columns_[column].texts.back() = core::to_valid_utf8(value);
     columns_[column].present.back() = 1;
 }
 

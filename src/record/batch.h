@@ -37,7 +37,8 @@ class Batch {
 
     void add_row(core::Time time, std::string_view node);
     // Sets a value in the row added last. The column's type must fit the value's; a double that is not finite
-    // is null.
+    // is null; of a text, which may be any bytes, valid UTF-8 is made, because nobody reads Parquet files
+    // with anything else.
     void set(size_t column, double value);
     void set(size_t column, int64_t value);
     void set(size_t column, int value) { set(column, static_cast<int64_t>(value)); }

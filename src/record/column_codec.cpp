@@ -1,5 +1,8 @@
 #include "record/column_codec.h"
 
+#include "core/utf8.h"
+#include "record/segment_format.h"
+
 #include <bit>
 #include <cmath>
 #include <map>
@@ -129,17 +132,20 @@ void encode_texts(const ColumnValues& values, size_t rows, std::string& out) {
 Result<> decode_texts(std::string_view& in, size_t rows, ColumnValues& values) {
     BELAY_TRY(count, take_varint(in));
     if (count > rows) return bad_input("more distinct texts than rows");
-    std::vector<std::string_view> distinct;
+    std::vector<std::string> distinct;
+    size_t bytes = 0;
     for (uint64_t i = 0; i < count; ++i) {
         BELAY_TRY(size, take_varint(in));
         BELAY_TRY(text, take_bytes(in, size));
-        distinct.push_back(text);
+        distinct.push_back(core::to_valid_utf8(text));
     }
     values.texts.assign(rows, {});
     for (size_t i = 0; i < rows; ++i) {
         if (values.present[i] == 0) continue;
         BELAY_TRY(which, take_varint(in));
         if (which >= distinct.size()) return bad_input("text index out of range");
+        bytes += distinct[which].size();
+        if (bytes > kMaxColumnTextBytes) return bad_input("more text than a column may hold");
         values.texts[i] = distinct[which];
     }
     return {};

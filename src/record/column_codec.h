@@ -14,7 +14,8 @@ namespace belay::record {
 void encode_column(ColumnType type, const ColumnValues& values, size_t rows, std::string& out);
 
 // Takes one column off the front of `in`; `values` is overwritten with `rows` values. Any bytes are safe to
-// pass. Errors: kBadInput if the bytes are no encoding of `rows` values.
+// pass; texts come out as valid UTF-8. Errors: kBadInput if the bytes are no encoding of `rows` values, or
+// ask for more than kMaxColumnTextBytes.
 core::Result<> decode_column(ColumnType type, std::string_view& in, size_t rows, ColumnValues& values);
 
 // Unsigned LEB128, also used for the counts around columns.

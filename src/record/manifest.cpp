@@ -186,6 +186,9 @@ Json lost_json(const std::vector<Lost>& lost) {
 std::string to_json(const Manifest& manifest) {
     Json tables_json = Json::object();
     for (const auto& [name, facts] : manifest.tables) tables_json[name] = {{"rows", facts.rows}};
+    Json segments_json = Json::object();
+    for (const auto& [name, facts] : manifest.segments)
+        segments_json[name] = {{"bytes", facts.bytes}, {"whole", facts.whole}};
     Json json = {{"schema", manifest.schema},
                  {"job", job_json(manifest.job)},
                  {"command", manifest.command},
@@ -197,6 +200,7 @@ std::string to_json(const Manifest& manifest) {
                  {"software", manifest.software},
                  {"sealed", or_null(manifest.sealed)},
                  {"tables", std::move(tables_json)},
+                 {"segments", std::move(segments_json)},
                  {"lost", lost_json(manifest.lost)}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -242,6 +246,14 @@ Result<Manifest> manifest_from_json(std::string_view text, std::string_view file
     for (const auto& [name, facts] : tables_part.items()) {
         Fields table_fields(facts, file_name);
         BELAY_CHECK(table_fields.get("rows", manifest.tables[name].rows).done());
+    }
+    if (auto segments_part = json.find("segments");
+        segments_part != json.end()) {  // of older records nothing is known
+        for (const auto& [name, facts] : segments_part->items()) {
+            Fields segment_fields(facts, file_name);
+            SegmentFacts& segment = manifest.segments[name];
+            BELAY_CHECK(segment_fields.get("bytes", segment.bytes).get("whole", segment.whole).done());
+        }
     }
     for (const Json& item : lost_part) {
         BELAY_TRY(lost, lost_from_json(item, file_name));

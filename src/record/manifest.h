@@ -41,6 +41,14 @@ struct TableFacts {
     bool operator==(const TableFacts&) const = default;
 };
 
+// A segment whose rows are in the tables: while the file is still there, it may go if it has not changed
+// since.
+struct SegmentFacts {
+    uint64_t bytes = 0;  // of the file as it was read
+    bool whole = false;  // whether all of it could be read
+    bool operator==(const SegmentFacts&) const = default;
+};
+
 struct Manifest {
     int schema = kRecordSchemaVersion;
     JobFacts job;
@@ -54,6 +62,13 @@ struct Manifest {
     std::optional<core::Time> sealed;             // when; nothing while segments hold the data
     std::map<std::string, TableFacts> tables;     // of a sealed record
     std::vector<Lost> lost;                       // of a sealed record
+    core::Duration interval{};                     // between samples
+    core::Duration flush{};                        // between writes
+    std::map<std::string, std::string> software;   // belay, kernel, os ...
+    std::optional<core::Time> sealed;              // when; nothing while segments hold the data
+    std::map<std::string, TableFacts> tables;      // of a sealed record
+    std::map<std::string, SegmentFacts> segments;  // of a sealed record, by file name
+    std::vector<Lost> lost;                        // of a sealed record
 };
 
 // As in record.json and in `belay record info --json`.

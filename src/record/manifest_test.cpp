@@ -29,6 +29,7 @@ Manifest example() {
     manifest.flush = std::chrono::seconds(2);
     manifest.software = {{"belay", "0.1.0"}};
     manifest.tables["host"] = {.rows = 9};
+    manifest.segments = {{"n1.seg", {.bytes = 400, .whole = false}}};
     manifest.lost = {{"n1.seg", 100, 7, "truncated block"}};
     return manifest;
 }
@@ -43,6 +44,7 @@ TEST(record, manifests_give_back_what_was_written) {
     EXPECT_EQ(back->interval, manifest.interval);
     EXPECT_EQ(back->software, manifest.software);
     EXPECT_EQ(back->tables, manifest.tables);
+    EXPECT_EQ(back->segments, manifest.segments);
     EXPECT_FALSE(back->sealed);
     ASSERT_EQ(back->lost.size(), 1u);
     EXPECT_EQ(back->lost[0].reason, "truncated block");

@@ -28,12 +28,14 @@ struct Session {
     std::string version;        // of Belay
 };
 
-// A part of a segment that could not be read.
+// A part of a segment that could not be read, or, with offset and bytes 0, something that never reached it.
 struct Lost {
     std::string file;
     uint64_t offset = 0;
     uint64_t bytes = 0;
     std::string reason;
+
+    bool has_place() const { return offset > 0 || bytes > 0; }
 };
 
 struct SegmentSummary {
@@ -42,12 +44,18 @@ struct SegmentSummary {
     std::optional<core::Time> ended;  // nothing if the recorder did not close the segment
     std::optional<core::Time> last;   // latest time of any row that Belay itself timed
     uint64_t rows = 0;
+    uint64_t bytes = 0;     // of the file as it was read
+    bool newer = false;     // a later version of the format, of which nothing was read
+    bool left_out = false;  // it has columns, tables or kinds of blocks that this version does not know
     std::vector<Lost> lost;
+
+    // Whether all that the file holds was read.
+    bool whole() const { return lost.empty() && !left_out; }
 };
 
 // Appends to one new file. After an error the file holds only whole blocks, and the writer stays usable: the
 // next append starts where the last whole block ended. Not thread-safe. Holds a lock on the file, by which
-// `is_being_written` sees it.
+// record/liveness.h sees it.
 class SegmentWriter {
   public:
     // Creates `path`, which must not exist, and writes the session block. Errors: kSystem.
@@ -56,6 +64,8 @@ class SegmentWriter {
     core::Result<> append(const Batch& batch);
     // Marks the segment as complete and syncs it to disk.
     core::Result<> finish(core::Time at);
+    // Makes the file as young as if it had just been written to.
+    void touch() const;
     uint64_t bytes() const { return size_; }
 
   private:
@@ -72,14 +82,12 @@ class SegmentWriter {
 using BatchVisitor = std::function<void(const Batch&)>;
 
 // Reads a segment and hands every batch to `visit` in file order; a batch has the columns of this version's
-// schema: columns that the writer did not know are null, tables and columns that only it knew are left out.
+// schema: columns that the writer did not know are null, tables and columns that only it knew are left out
+// (`left_out`).
 // Errors: kSystem if the file cannot be read at all; damage is no error but listed in `lost`.
 core::Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit);
 
 // The same from memory; `name` is used in `lost`. Any bytes are safe to pass.
 SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit);
-
-// Whether a recorder on this machine has the segment open for writing.
-bool is_being_written(const std::filesystem::path& path);
 
 }  // namespace belay::record

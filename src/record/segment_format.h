@@ -24,6 +24,9 @@ inline constexpr size_t kBlockHeaderBytes = 32;
 // Bounds on what a reader will believe, far above what a recorder writes.
 inline constexpr uint32_t kMaxBlockBytes = 64U << 20;
 inline constexpr uint32_t kMaxBlockRows = 1U << 16;
+// Of one column's texts in one block, each counted as often as it stands in a row: a block states a text once
+// and may name it in every row.
+inline constexpr uint64_t kMaxColumnTextBytes = 4ULL * kMaxBlockBytes;
 
 enum BlockKind : uint8_t {
     kSessionBlock = 1,  // JSON: the session and the schema by which rows are encoded

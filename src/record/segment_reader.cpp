@@ -115,6 +115,11 @@ void fill_with_nulls(const Column& column, size_t rows, ColumnValues& values) {
         values.integers.assign(rows, 0);
 }
 
+bool knows_all(const WrittenTable& table) {
+    return std::ranges::all_of(table.columns,
+                               [](const WrittenColumn& column) { return column.index.has_value(); });
+}
+
 // nullopt if the block is of a table that we do not know.
 Result<std::optional<Batch>> decode_rows(const WrittenSchema& schema, const BlockHeader& header,
                                          std::string_view payload) {
@@ -145,6 +150,7 @@ class Walker {
     Walker(std::string_view bytes, std::string_view name, const BatchVisitor& visit)
         : bytes_(bytes), visit_(visit), schema_(own_schema()) {
         summary_.file = name;
+        summary_.bytes = bytes.size();
     }
 
     SegmentSummary walk() && {
@@ -155,6 +161,7 @@ class Walker {
             note_lost(0, 0, "no segment header");
         if (at > kSegmentMagic.size() &&
             static_cast<uint8_t>(bytes_[kSegmentMagic.size()]) > kSegmentVersion) {
+            summary_.newer = true;
             note_lost(0, bytes_.size(), "written by a newer version of Belay");
             return std::move(summary_);
         }
@@ -196,6 +203,7 @@ class Walker {
             summary_.ended = ended;
         } else if (header.kind == kRowsBlock) {
             BELAY_TRY(batch, decode_rows(schema_, header, payload));
+            summary_.left_out |= !batch || !knows_all(schema_[header.table]);
             if (!batch || batch->empty()) return {};
             summary_.rows += batch->rows();
             // A program's own clock (the table progress) says nothing about when it was recorded.
@@ -205,7 +213,7 @@ class Walker {
                     std::max(summary_.last.value_or(core::Time::min()), core::time_from_nanoseconds(time));
             visit_(*batch);
         }
-        // Other kinds come from a newer version and are left out.
+        if (header.kind > kEndBlock) summary_.left_out = true;  // a kind of a newer version
         return {};
     }
 

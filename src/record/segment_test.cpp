@@ -1,6 +1,7 @@
 #include "record/segment.h"
 
 #include "core/file.h"
+#include "record/column_codec.h"
 #include "record/segment_format.h"
 #include "record/tables/event.h"
 #include "record/tables/host.h"
@@ -100,7 +101,8 @@ TEST(record, segments_give_back_what_was_written) {
         auto batches = read(example.bytes, summary);
         ASSERT_EQ(batches.size(), example.batches.size());
         for (size_t i = 0; i < batches.size(); ++i) EXPECT_TRUE(same(batches[i], example.batches[i])) << seed;
-        EXPECT_TRUE(summary.lost.empty());
+        EXPECT_TRUE(summary.whole());
+        EXPECT_EQ(summary.bytes, example.bytes.size());
         ASSERT_TRUE(summary.session);
         EXPECT_EQ(summary.session->node, "n1");
         EXPECT_EQ(summary.session->task, 3);
@@ -229,6 +231,8 @@ TEST(record, a_segment_of_another_schema_is_matched_by_names) {
     EXPECT_EQ(batches[0].values(column(kEvent, "node")).texts[0], "n9");
     EXPECT_EQ(batches[0].values(column(kEvent, "message")).present[0], 0);
     EXPECT_EQ(summary.session->version, "9");
+    EXPECT_TRUE(summary.left_out);
+    EXPECT_FALSE(summary.whole());
 }
 
 TEST(record, hostile_blocks_are_refused) {
@@ -257,6 +261,55 @@ TEST(record, hostile_blocks_are_refused) {
     }
 }
 
+TEST(record, one_text_named_by_every_row_is_bounded) {
+    // What is 16 KiB in the file would be 512 MiB in memory, and could be terabytes.
+    Example example = make_example(0, false);
+    Batch event(kEvent);
+    constexpr uint32_t kRows = kMaxBlockRows;
+    for (uint32_t i = 0; i < kRows; ++i) event.add_row(kStart, "n1");
+    std::string payload;
+    put_varint(payload, kEvent.columns.size());
+    for (size_t i = 0; i < kEvent.columns.size(); ++i) {
+        if (i != column(kEvent, "message")) {
+            encode_column(kEvent.columns[i].type, event.values(i), kRows, payload);
+            continue;
+        }
+        payload.push_back(0);  // no row is null
+        put_varint(payload, 1);
+        put_varint(payload, 8192);
+        payload += std::string(8192, 'x') + std::string(kRows, '\0');
+    }
+    auto index = static_cast<uint16_t>(std::ranges::find(tables(), &kEvent) - tables().begin());
+    auto header = encode_block_header({.kind = kRowsBlock,
+                                       .table = index,
+                                       .rows = kRows,
+                                       .stored_bytes = static_cast<uint32_t>(payload.size()),
+                                       .raw_bytes = static_cast<uint32_t>(payload.size()),
+                                       .payload_crc = checksum(payload)});
+    SegmentSummary summary;
+    EXPECT_TRUE(read(example.bytes + std::string(header.data(), header.size()) + payload, summary).empty());
+    ASSERT_EQ(summary.lost.size(), 1u);
+    EXPECT_EQ(summary.lost[0].reason, "more text than a column may hold");
+}
+
+TEST(record, a_batch_with_more_text_than_a_block_takes_is_read_back) {
+    auto directory = core::TemporaryDirectory::create("segment_test").value();
+    fs::path path = directory.path() / "a.seg";
+    auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
+    Batch batch(kEvent);
+    std::string text(1 << 20, 'x');
+    constexpr size_t kRows = kMaxColumnTextBytes / (1 << 20) + 3;
+    for (size_t i = 0; i < kRows; ++i) {
+        batch.add_row(kStart, "n1");
+        batch.set(column(kEvent, "message"), text);
+    }
+    ASSERT_TRUE(writer.append(batch));
+    size_t rows = 0;
+    auto summary = read_segment(path, [&](const Batch& part) { rows += part.rows(); });
+    EXPECT_EQ(rows, kRows);
+    EXPECT_TRUE(summary->lost.empty());
+}
+
 TEST(record, a_batch_of_any_size_is_read_back) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     fs::path path = directory.path() / "a.seg";
@@ -274,18 +327,6 @@ TEST(record, a_batch_of_any_size_is_read_back) {
     });
     EXPECT_EQ(next, static_cast<int64_t>(kRows));
     EXPECT_TRUE(summary->lost.empty());
-}
-
-TEST(record, an_open_segment_is_seen_as_being_written) {
-    auto directory = core::TemporaryDirectory::create("segment_test").value();
-    fs::path path = directory.path() / "a.seg";
-    {
-        auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
-        EXPECT_TRUE(is_being_written(path));
-    }
-    EXPECT_FALSE(is_being_written(path));
-    EXPECT_FALSE(SegmentWriter::create(path, {.node = "n1", .start = kStart}))
-        << "an existing file is never reused";
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "core/utf8.h"
 #include "record/column_codec.h"
 #include "record/segment.h"
 #include "record/segment_format.h"
@@ -23,10 +24,6 @@ namespace {
 // harder.
 constexpr int kCompressionLevel = 1;
 
-// Where a file system has no locks: a segment that was written to as lately as this is taken as being
-// written.
-constexpr core::Duration kIdleTime = std::chrono::minutes(1);
-
 nlohmann::json session_json(const Session& session) {
     nlohmann::json tables_json = nlohmann::json::array();
     for (const Table* table : tables()) {
@@ -35,7 +32,7 @@ nlohmann::json session_json(const Session& session) {
             columns.push_back({std::string(column.name), std::string(sql_type(column.type))});
         tables_json.push_back({{"name", std::string(table->name)}, {"columns", std::move(columns)}});
     }
-    return {{"node", session.node},
+    return {{"node", core::to_valid_utf8(session.node)},  // as in the rows
             {"task", session.task ? nlohmann::json(*session.task) : nlohmann::json()},
             {"periodic", session.periodic},
             {"start", core::to_nanoseconds(session.start)},
@@ -52,13 +49,15 @@ void lock_for_writing(int fd) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
-// Whether the file was written to within the last `age`.
-bool is_younger_than(int fd, core::Duration age) {
-    struct stat status{};
-    if (fstat(fd, &status) != 0) return false;
-    auto written =
-        core::time_from_nanoseconds(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
-    return core::system_clock().now() - written < age;
+// Whether the rows fit into one block, as far as that is known before they are encoded.
+bool may_fit(const Batch& batch) {
+    if (batch.rows() > kMaxBlockRows) return false;
+    for (size_t i = 0; i < batch.table().columns.size(); ++i) {
+        uint64_t bytes = 0;
+        for (const std::string& text : batch.values(i).texts) bytes += text.size();
+        if (bytes > kMaxColumnTextBytes) return false;
+    }
+    return true;
 }
 
 std::string dump(const nlohmann::json& json) {
@@ -90,10 +89,11 @@ Result<> SegmentWriter::append(const Batch& batch) {
     auto table = std::ranges::find(all, &batch.table());
     std::string payload;
     put_varint(payload, batch.table().columns.size());
-    if (batch.rows() <= kMaxBlockRows)
+    bool fits = may_fit(batch);
+    if (fits)
         for (size_t i = 0; i < batch.table().columns.size(); ++i)
             encode_column(batch.table().columns[i].type, batch.values(i), batch.rows(), payload);
-    if (batch.rows() > 1 && (batch.rows() > kMaxBlockRows || payload.size() > kMaxBlockBytes)) {
+    if (batch.rows() > 1 && (!fits || payload.size() > kMaxBlockBytes)) {
         size_t half = batch.rows() / 2;  // no reader would believe such a block
         BELAY_CHECK(append(batch.slice(0, half)));
         return append(batch.slice(half, batch.rows() - half));
@@ -106,6 +106,10 @@ Result<> SegmentWriter::finish(core::Time at) {
     BELAY_CHECK(write_block(kEndBlock, 0, 0, dump({{"time", core::to_nanoseconds(at)}})));
     if (fsync(fd_.get()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", path_.string()));
     return {};
+}
+
+void SegmentWriter::touch() const {
+    (void)futimens(fd_.get(), nullptr);  // a file system that refuses loses nothing but this sign of life
 }
 
 Result<> SegmentWriter::write_block(uint8_t kind, uint16_t table, uint32_t rows, std::string_view payload) {
@@ -141,13 +145,6 @@ Result<> SegmentWriter::write_block(uint8_t kind, uint16_t table, uint32_t rows,
     size_ += block.size();
     ++sequence_;
     return {};
-}
-
-bool is_being_written(const std::filesystem::path& path) {
-    auto fd = core::open_file(path, O_RDONLY);
-    if (!fd) return false;
-    if (flock(fd->get(), LOCK_SH | LOCK_NB) == 0) return false;
-    return errno == EWOULDBLOCK || is_younger_than(fd->get(), kIdleTime);
 }
 
 }  // namespace belay::record

@@ -94,21 +94,29 @@ std::string decimal_bytes(double bytes) {
     return core::format_decimal({static_cast<uint64_t>(std::max(0.0, bytes))});
 }
 
+// How far a counter went, over all its steps up: where it went back it was reset, and that step is not known.
+std::string total_sql(std::string_view counter, std::string_view name) {
+    // greatest() passes over nulls: what is missing must stay missing.
+    return fmt::format(
+        ", {0} - lag({0} IGNORE NULLS) OVER samples AS {1}_step, "
+        "CASE WHEN {1}_step IS NOT NULL THEN greatest({1}_step, 0) END AS {1}",
+        counter, name);
+}
+
 Result<FactGroup> interfaces(record::Archive& archive) {
     constexpr int kMost = 8;
+    std::string steps = total_sql("receive_bytes_total", "received") +
+                        total_sql("transmit_bytes_total", "sent") +
+                        total_sql("(receive_errors_total + transmit_errors_total)", "errors") +
+                        total_sql("(receive_dropped_total + transmit_dropped_total)", "dropped");
     BELAY_TRY(answer, archive.query(fmt::format(
-                          R"(WITH each AS (
-                               SELECT node, device, max(receive_bytes_total) - min(receive_bytes_total) AS received,
-                                      max(transmit_bytes_total) - min(transmit_bytes_total) AS sent,
-                                      max(receive_errors_total + transmit_errors_total) -
-                                        min(receive_errors_total + transmit_errors_total) AS errors,
-                                      max(receive_dropped_total + transmit_dropped_total) -
-                                        min(receive_dropped_total + transmit_dropped_total) AS dropped
-                               FROM network GROUP BY node, device)
-                             SELECT device, sum(received), sum(sent), sum(errors), sum(dropped) FROM each
+                          R"(WITH steps AS (
+                               SELECT device {} FROM network
+                               WINDOW samples AS (PARTITION BY node, device ORDER BY time))
+                             SELECT device, sum(received), sum(sent), sum(errors), sum(dropped) FROM steps
                              GROUP BY device HAVING sum(received) + sum(sent) > 0
                              ORDER BY sum(received) + sum(sent) DESC LIMIT {})",
-                          kMost)));
+                          steps, kMost)));
     FactGroup group{.title = "Network interfaces", .facts = {}};
     for (const auto& row : answer.rows) {
         std::string value = fmt::format("{} received, {} sent", decimal_bytes(as_double(row[1])),

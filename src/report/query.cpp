@@ -154,10 +154,13 @@ Result<> find_events(record::Archive& archive, Measurements& data) {
 }
 
 void say_what_is_lost(const record::RecordInfo& info, Measurements& data) {
-    for (const record::Lost& lost : info.lost)
-        data.lost.push_back(fmt::format("{} of {} from byte {} on: {}",
-                                        format_quantity(static_cast<double>(lost.bytes), "B"), lost.file,
-                                        lost.offset, lost.reason));
+    for (const record::Lost& lost : info.lost) {
+        std::string what = lost.file;
+        if (lost.has_place())
+            what = fmt::format("{} of {} from byte {} on",
+                               format_quantity(static_cast<double>(lost.bytes), "B"), lost.file, lost.offset);
+        data.lost.push_back(fmt::format("{}: {}", what, lost.reason));
+    }
     std::set<std::string_view> recorded;
     for (const NodeFacts& node : data.nodes) recorded.insert(node.name);
     std::vector<std::string> silent;

@@ -233,6 +233,19 @@ TEST(report, traffic_is_counted_once_and_loopback_apart) {
     EXPECT_EQ(group->facts.at(0).value, "lustre, 512 GiB free of 1.00 TiB");
 }
 
+TEST(report, totals_pass_over_resets_and_holes) {
+    RecordBuilder record(manifest_of({"n1"}));
+    for (int i = 0; i <= 10; ++i) {
+        Row row = record.row(kNetwork, "n1", i);
+        row.set("device", "ib0").set("transmit_bytes_total", i * 1000);
+        if (i != 3) row.set("receive_bytes_total", i < 6 ? 90'000 + i * 1000 : (i - 6) * 1000);  // reset at 6
+    }
+    Measurements data = measured(record);
+    auto group = std::ranges::find(data.facts, "Network interfaces", &FactGroup::title);
+    ASSERT_NE(group, data.facts.end());
+    EXPECT_EQ(group->facts.at(0).value, "9.00 kB received, 10.0 kB sent");
+}
+
 TEST(report, long_records_are_thinned) {
     RecordBuilder record(manifest_of({"n1"}));
     for (int i = 0; i <= 5000; ++i) add_host(record, "n1", i);
@@ -326,7 +339,9 @@ TEST(report, outcome_follows_from_how_the_tasks_ended) {
 }
 
 TEST(report, coverage_and_what_is_lost) {
-    RecordBuilder record(manifest_of({"n1", "n2"}));
+    record::Manifest manifest = manifest_of({"n1", "n2"});
+    manifest.lost = {{"a.seg", 0, 0, "was killed"}, {"b.seg", 0, 7, "truncated"}};
+    RecordBuilder record(manifest);
     for (int i = 0; i <= 10; ++i) add_host(record, "n1", i);
     record.row(kCoverage, "n1", 10).set("table_name", "host").set("expected", 30).set("received", 30);
     record.row(kCoverage, "n1", 10).set("table_name", "network").set("expected", 10).set("received", 5);
@@ -334,8 +349,9 @@ TEST(report, coverage_and_what_is_lost) {
     EXPECT_NEAR(model.coverage.total, 35.0 / 40, kTolerance) << "weighted by samples";
     EXPECT_THAT(model.coverage.tables, testing::ElementsAre("host", "network"));
     EXPECT_NEAR(model.coverage.nodes.at(0).shares.at(1), 0.5, kTolerance);
-    ASSERT_EQ(model.coverage.lost.size(), 1U);
-    EXPECT_THAT(model.coverage.lost.at(0), testing::HasSubstr("n2"));
+    EXPECT_THAT(model.coverage.lost,
+                testing::ElementsAre("a.seg: was killed", "7 B of b.seg from byte 0 on: truncated",
+                                     testing::HasSubstr("n2")));
 }
 
 TEST(report, a_recorder_that_fell_silent_leaves_a_gap_to_the_end) {

@@ -1,7 +1,9 @@
 #include "bench/parallel/rendezvous.h"
 #include "bench/parallel/world.h"
+#include "core/file.h"
 
 #include <map>
+#include <thread>
 
 #include <gmock/gmock.h>
 
@@ -155,10 +157,39 @@ TEST(bench, rendezvous_by_file_is_new_for_each_start) {
     again["SLURM_RESTART_COUNT"] = "1";
     EXPECT_EQ(meet(network, again, "file:/shared/meet")->file, "/shared/meet.17.0.1");
     EXPECT_EQ(meet(network, step("n1", 1), "file:/shared/meet")->local_address, "127.0.0.1");
+    Environment elastic = {{"RANK", "0"},
+                           {"WORLD_SIZE", "2"},
+                           {"TORCHELASTIC_RUN_ID", "none"},
+                           {"TORCHELASTIC_RESTART_COUNT", "3"}};
+    EXPECT_EQ(meet(network, elastic, "file:/shared/meet")->file, "/shared/meet.none.3");
     network.outside.reset();
     EXPECT_THAT(refusal(network, step(), "file:/shared/meet"), HasSubstr("no network interface"));
     EXPECT_THAT(refusal(network, step(), "file:"), HasSubstr("no path"));
     EXPECT_THAT(refusal(network, step(), "nfs:/x"), HasSubstr("neither tcp nor file:PATH"));
+}
+
+TEST(bench, rendezvous_file_of_an_earlier_run_is_refused) {
+    auto directory = core::TemporaryDirectory::create("rendezvous_test").value();
+    Rendezvous meeting{.file = directory.path() / "meet"};
+    World first{.rank = 0, .size = 2}, second{.rank = 1, .size = 2};
+    EXPECT_TRUE(prepare_file(first, {}, {})) << "no file, nothing to do";
+
+    auto missing = prepare_file(second, meeting, {});
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().kind(), core::ErrorKind::kSystem);
+    EXPECT_FALSE(std::filesystem::exists(meeting.file)) << "only rank 0 makes it";
+
+    core::Result<> waited;
+    {
+        std::jthread waits([&] { waited = prepare_file(second, meeting, std::chrono::minutes(1)); });
+        EXPECT_TRUE(prepare_file(first, meeting, {}));
+    }
+    EXPECT_TRUE(waited);
+
+    auto again = prepare_file(first, meeting, {});
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_THAT(again.error().render(), HasSubstr("hint: remove it"));
 }
 
 TEST(bench, rendezvous_system_lookup_knows_the_loopback) {

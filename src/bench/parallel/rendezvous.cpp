@@ -1,6 +1,10 @@
 #include "bench/parallel/rendezvous.h"
 
+#include "core/file.h"
 #include "core/text.h"
+
+#include <system_error>
+#include <thread>
 
 namespace belay::bench {
 
@@ -15,6 +19,7 @@ constexpr std::string_view kFile = "file:";
 constexpr std::string_view kLoopback = "127.0.0.1";
 // Below the range that Linux takes ports of outgoing connections from (ip_local_port_range, 32768 to 60999).
 constexpr uint32_t kFirstPort = 16384, kPorts = 16384;
+constexpr core::Duration kFilePoll = std::chrono::milliseconds(20);
 constexpr std::string_view kHint =
     "set MASTER_ADDR to the address of the node of rank 0, or give --rendezvous file:PATH "
     "with a path that all nodes see";
@@ -28,7 +33,7 @@ std::string variable(const Environment& environment, const std::string& name) {
 std::string step_name(const Environment& environment) {
     std::string name;
     for (const char* part : {"SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT",
-                             "SLURM_SRUN_COMM_PORT", "TORCHELASTIC_RUN_ID"})
+                             "SLURM_SRUN_COMM_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"})
         if (std::string value = variable(environment, part); !value.empty()) name += "." + value;
     return name;
 }
@@ -117,6 +122,25 @@ Result<Rendezvous> find_rendezvous(const World& world, const Environment& enviro
         return system_error("no network interface of this node reaches {}, the node of rank 0", address);
     rendezvous.local_address = *local_address;
     return rendezvous;
+}
+
+Result<> prepare_file(const World& world, const Rendezvous& rendezvous, core::Duration timeout) {
+    const std::filesystem::path& file = rendezvous.file;
+    if (file.empty()) return {};
+    if (world.rank == 0) {
+        BELAY_TRY(made, core::create_file(file, ""));
+        if (made) return {};
+        return bad_input("--rendezvous: {} exists: an earlier run may have left it behind", file.string())
+            .hint("remove it, or give each run a path of its own");
+    }
+    core::Duration end = core::system_clock().monotonic() + timeout;
+    for (std::error_code ignored; !std::filesystem::exists(file, ignored);) {
+        if (core::system_clock().monotonic() >= end)
+            return system_error("rank {} of {}: no meeting at {}: rank 0 did not make it", world.rank,
+                                world.size, file.string());
+        std::this_thread::sleep_for(kFilePoll);
+    }
+    return {};
 }
 
 }  // namespace belay::bench

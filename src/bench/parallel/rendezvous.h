@@ -4,6 +4,7 @@
 #include "bench/parallel/world.h"
 #include "core/error.h"
 #include "core/process.h"
+#include "core/time.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -42,11 +43,17 @@ AddressLookup system_lookup();
 // Empty, "tcp" or "file:PATH". Errors: kBadInput.
 core::Result<> check_rendezvous_choice(std::string_view choice);
 
+// To be called before the ranks read or write the file in which they meet; nothing where they meet elsewhere.
+// Rank 0 makes it, the others wait for it for at most `timeout`. What an earlier run that was killed left in
+// a file would be taken for this run's ranks, so rank 0 refuses a file that is there already. Errors:
+// kBadInput for that; kSystem if the file cannot be made or does not come.
+core::Result<> prepare_file(const World& world, const Rendezvous& rendezvous, core::Duration timeout);
+
 // `choice` as above. Without a file the address is MASTER_ADDR, or that of the first node of the
 // step: from the resolver, or else from Slurm's configuration. The port is MASTER_PORT, or one derived from
-// what names the step. A file gets the step's name as a suffix, so that a restarted job does not read the
-// first one's. Errors: kBadInput for the choice and the variables; kSystem if no address can be found, with
-// what to set.
+// what names the step. A file gets the step's name as a suffix, so that a restarted job has one of its own;
+// outside Slurm and torchrun nothing tells one start from another, see prepare_file(). Errors: kBadInput for
+// the choice and the variables; kSystem if no address can be found, with what to set.
 core::Result<Rendezvous> find_rendezvous(const World& world, const core::Environment& environment,
                                          std::string_view choice, const AddressLookup& lookup);
 

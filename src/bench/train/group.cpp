@@ -6,8 +6,10 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
@@ -97,6 +99,7 @@ Result<Group> Group::connect(const World& world, const Rendezvous& rendezvous, c
     // Gloo writes to its sockets with writev: to a peer that is gone, that would end this rank without a
     // word.
     std::signal(SIGPIPE, SIG_IGN);
+    BELAY_CHECK(prepare_file(world, rendezvous, options.timeout));
     auto place = rendezvous.file.empty() ? fmt::format("{} port {}", rendezvous.address, rendezvous.port)
                                          : rendezvous.file.string();
     try {
@@ -112,6 +115,8 @@ Result<Group> Group::connect(const World& world, const Rendezvous& rendezvous, c
         return Group(std::move(connection));
     } catch (const std::exception& exception) {
         std::string why = reason(exception);
+        std::error_code ignored;
+        if (world.rank == 0 && !rendezvous.file.empty()) std::filesystem::remove(rendezvous.file, ignored);
         // A port in use shows only at rank 0; the others' failure follows from it.
         if (world.rank != 0) std::this_thread::sleep_for(options.grace);
         return system_error("rank {} of {}: no meeting at {}: {}", world.rank, world.size, place, why)

@@ -26,7 +26,7 @@ class Group {
     // Of one process: every operation is done at once.
     Group();
     // Waits for all ranks. From here on the process ignores SIGPIPE. Errors: kSystem, e.g. a port in use, a
-    // rank that never came.
+    // rank that never came; kBadInput for a rendezvous file that is there already.
     static core::Result<Group> connect(const World& world, const Rendezvous& rendezvous,
                                        const Options& options);
     Group(Group&&) noexcept;

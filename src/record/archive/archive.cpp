@@ -1,6 +1,8 @@
 #include "record/archive/archive.h"
 
 #include "record/archive/coverage.h"
+#include "record/archive/segments.h"
+#include "record/liveness.h"
 
 #include <algorithm>
 
@@ -24,34 +26,40 @@ constexpr const char* kKeepClosedAllocations = R"(
                                      ORDER BY t1 NULLS LAST) AS rank FROM allocation) WHERE rank = 1
     ORDER BY node, time)";
 
-std::vector<fs::path> segment_files(const fs::path& record) {
-    std::vector<fs::path> files;
-    std::error_code ignored;
-    fs::directory_iterator entries(segments_path(record), ignored);
-    for (; !ignored && entries != fs::directory_iterator(); entries.increment(ignored))
-        if (entries->path().extension() == ".seg") files.push_back(entries->path());
-    std::ranges::sort(files);
-    return files;
-}
-
-// What a segment that was not closed says about the end of its recorder.
-std::vector<Lost> missing_end(const SegmentSummary& segment) {
-    if (segment.ended || !segment.session) return {};
-    double at_most = core::to_seconds(segment.session->flush + segment.session->interval);
-    return {{segment.file, 0, 0,
-             fmt::format("the recorder on {} was killed: up to {:g} s before its end are missing",
-                         segment.session->node, at_most)}};
+// What is missing of a segment: parts that could not be read, and, if its recorder has gone without closing
+// it, the end.
+std::vector<Lost> missing_parts(const SegmentSummary& segment, bool being_written) {
+    std::vector<Lost> lost = segment.lost;
+    if (segment.left_out)
+        lost.push_back(
+            {segment.file, 0, 0, "holds columns, tables or blocks that this version of Belay does not know"});
+    if (being_written || segment.ended || !segment.session) return lost;
+    double at_most = core::to_seconds(segment.session->flush) + core::to_seconds(segment.session->interval);
+    lost.push_back({segment.file, 0, 0,
+                    fmt::format("the recorder on {} was killed: up to {:g} s before its end are missing",
+                                segment.session->node, at_most)});
+    return lost;
 }
 
 }  // namespace
 
 Result<Archive> Archive::load(const fs::path& record) {
-    BELAY_TRY(manifest, read_manifest(record));
-    BELAY_TRY(database, Database::open());
-    std::error_code ignored;
-    Archive archive(fs::absolute(record, ignored), std::move(manifest), std::move(database));
-    BELAY_CHECK(archive.manifest_.sealed ? archive.open_tables() : archive.load_segments());
-    return archive;
+    for (;;) {
+        BELAY_TRY(manifest, read_manifest(record));
+        BELAY_TRY(database, Database::open());
+        std::error_code ignored;
+        Archive archive(fs::absolute(record, ignored), std::move(manifest), std::move(database));
+        if (archive.manifest_.sealed) {
+            BELAY_CHECK(archive.open_tables());
+            return archive;
+        }
+        Result<> loaded = archive.load_segments();
+        // Whoever seals the record meanwhile takes the segments away.
+        BELAY_TRY(manifest_now, read_manifest(record));
+        if (manifest_now.sealed) continue;
+        BELAY_CHECK(std::move(loaded));
+        return archive;
+    }
 }
 
 Result<Archive> Archive::open(const fs::path& record) {
@@ -79,15 +87,17 @@ Result<> Archive::open_tables() {
 Result<> Archive::load_segments() {
     for (const Table* table : tables()) BELAY_CHECK(database_.execute(create_table_sql(*table)));
     Result<> appended;
-    for (const fs::path& file : segment_files(record_)) {
-        bool busy = is_being_written(file);
+    BELAY_TRY(files, segment_files(record_));
+    for (const fs::path& file : files) {
+        SegmentLock lock = segment_lock(file);
         BELAY_TRY(summary, read_segment(file, [&](const Batch& batch) {
                       if (appended) appended = database_.append(batch);
                   }));
         BELAY_CHECK(std::move(appended));
         appended = {};
+        bool busy = is_being_written(file, lock, summary);
         being_written_ |= busy;
-        if (!busy) std::ranges::move(missing_end(summary), std::back_inserter(summary.lost));
+        std::ranges::move(missing_parts(summary, busy), std::back_inserter(lost_));
         segments_.push_back(std::move(summary));
     }
     BELAY_CHECK(database_.execute(kKeepClosedAllocations));
@@ -112,8 +122,7 @@ Result<RecordInfo> Archive::info() {
     for (const auto& [table, share] : coverage.tables)
         if (info.tables.contains(table)) info.tables[table].coverage = share;
     info.lost = manifest_.lost;
-    for (const SegmentSummary& segment : segments_)
-        std::ranges::copy(segment.lost, std::back_inserter(info.lost));
+    std::ranges::copy(lost_, std::back_inserter(info.lost));
     return info;
 }
 

@@ -22,17 +22,24 @@ struct TableInfo {
 struct RecordInfo {
     Manifest manifest;
     bool sealed = false;
-    bool being_written = false;      // a recorder on this machine is at work
+    bool being_written = false;      // a recorder is at work (see liveness.h)
     std::optional<double> coverage;  // over all periodic tables, weighted by samples
     std::vector<Lost> lost;
     std::map<std::string, TableInfo> tables;
 };
 
+// What `seal` did.
+struct Sealing {
+    bool sealed_before = false;               // and left as it was
+    std::vector<std::filesystem::path> kept;  // segments that hold more than is in the tables
+};
+
 // An opened record. Every table of the schema can be queried by its name, also one without rows.
 class Archive {
   public:
-    // Reads a sealed record's Parquet files in place, or loads the segments of one that is not. SQL sees
-    // nothing outside the record. Errors: kBadInput if `record` is no record; kSystem.
+    // Reads a sealed record's Parquet files in place, or loads the segments of one that is not, also if it is
+    // sealed meanwhile. SQL sees nothing outside the record. Errors: kBadInput if `record` is no record;
+    // kSystem.
     static core::Result<Archive> open(const std::filesystem::path& record);
 
     // Errors: kBadInput with DuckDB's message.
@@ -41,7 +48,7 @@ class Archive {
     const Manifest& manifest() const { return manifest_; }
 
   private:
-    friend core::Result<bool> seal(const std::filesystem::path& record, core::Time now);
+    friend core::Result<Sealing> seal(const std::filesystem::path& record, core::Time now);
     Archive(std::filesystem::path record, Manifest manifest, Database database)
         : record_(std::move(record)), manifest_(std::move(manifest)), database_(std::move(database)) {}
     static core::Result<Archive> load(const std::filesystem::path& record);
@@ -52,12 +59,13 @@ class Archive {
     Manifest manifest_;
     Database database_;
     std::vector<SegmentSummary> segments_;
+    std::vector<Lost> lost_;  // of the segments
     bool being_written_ = false;
 };
 
-// Turns the segments into one Parquet file per table and removes them; true if it did, false if the record
-// was sealed before. At any moment a crash leaves either the segments or the whole sealed record. Errors:
-// kBadInput if a recorder on this machine still writes to it, or another process seals it; kSystem.
-core::Result<bool> seal(const std::filesystem::path& record, core::Time now);
+// Turns the segments into one Parquet file per table and removes those that could be read as a whole. At any
+// moment a crash leaves either the segments or the whole sealed record. Errors: kBadInput if a recorder still
+// writes to it (see liveness.h), another process seals it, or a newer Belay wrote a segment; kSystem.
+core::Result<Sealing> seal(const std::filesystem::path& record, core::Time now);
 
 }  // namespace belay::record

@@ -1,10 +1,9 @@
 #include "record/archive/archive.h"
 
 #include "core/file.h"
+#include "record/archive/testing.h"
 #include "record/tables/allocation.h"
-#include "record/tables/coverage.h"
 #include "record/tables/event.h"
-#include "record/tables/host.h"
 
 #include <fstream>
 
@@ -18,66 +17,6 @@ namespace fs = std::filesystem;
 using core::Time;
 using std::chrono::seconds;
 
-const Time kStart = core::time_from_nanoseconds(1'700'000'000'123'456'000);
-
-// A record with one recorder on each node, each with `samples` rows of host at 1 Hz.
-class RecordFixture {
-  public:
-    RecordFixture() : directory_(core::TemporaryDirectory::create("archive_test").value()) {
-        Manifest manifest;
-        manifest.job.id = 7;
-        manifest.job.nodes = {"n1", "n2"};
-        manifest.created = kStart;
-        EXPECT_TRUE(begin_record(path(), manifest));
-    }
-    fs::path path() const { return directory_.path() / "it's a record"; }
-
-    void record(const std::string& node, int samples, bool closed, int counted, int first = 0) {
-        Session session{
-            .node = node, .start = kStart + seconds(first), .interval = seconds(1), .flush = seconds(2)};
-        auto writer =
-            SegmentWriter::create(segments_path(path()) / fmt::format("{}-{}.seg", node, first), session);
-        ASSERT_TRUE(writer) << writer.error().message();
-        Batch host(kHost);
-        for (int i = 1; i <= samples; ++i) {
-            host.add_row(kStart + seconds(first + i), node);
-            host.set(column(kHost, "load_1m"), i * 0.5);
-            host.set(column(kHost, "memory_total_bytes"), int64_t{1} << 40);
-        }
-        ASSERT_TRUE(writer->append(host));
-        if (counted > 0) {
-            Batch coverage(kCoverage);
-            coverage.add_row(kStart + seconds(first + counted), node);
-            coverage.set(column(kCoverage, "table_name"), "host");
-            coverage.set(column(kCoverage, "start"), kStart + seconds(first));
-            coverage.set(column(kCoverage, "interval_seconds"), 1.0);
-            coverage.set(column(kCoverage, "expected"), counted);
-            coverage.set(column(kCoverage, "received"), std::min(counted, samples));
-            ASSERT_TRUE(writer->append(coverage));
-        }
-        if (closed) {
-            ASSERT_TRUE(writer->finish(kStart + seconds(first + samples)));
-        }
-    }
-
-  private:
-    core::TemporaryDirectory directory_;
-};
-
-QueryResult query(const fs::path& record, const std::string& sql) {
-    auto archive = Archive::open(record);
-    EXPECT_TRUE(archive) << archive.error().message();
-    auto result = archive->query(sql);
-    EXPECT_TRUE(result) << result.error().message();
-    return result.value_or(QueryResult{});
-}
-
-RecordInfo info(const fs::path& record) {
-    auto archive = Archive::open(record);
-    EXPECT_TRUE(archive) << archive.error().message();
-    return archive->info().value();
-}
-
 TEST(record, same_answers_before_and_after_sealing) {
     RecordFixture fixture;
     fixture.record("n1", 10, true, 10);
@@ -86,7 +25,7 @@ TEST(record, same_answers_before_and_after_sealing) {
         "SELECT node, count(*), sum(load_1m), min(time), max(memory_total_bytes), count(swap_free_bytes) "
         "FROM host GROUP BY node ORDER BY node";
     QueryResult before = query(fixture.path(), sql);
-    ASSERT_TRUE(seal(fixture.path(), kStart).value());
+    ASSERT_TRUE(seal(fixture.path(), kStart));
     EXPECT_FALSE(fs::exists(segments_path(fixture.path())));
     QueryResult after = query(fixture.path(), sql);
     EXPECT_EQ(before.rows, after.rows);
@@ -98,47 +37,6 @@ TEST(record, same_answers_before_and_after_sealing) {
     EXPECT_EQ(std::get<int64_t>(after.rows[0][4]), int64_t{1} << 40);
     EXPECT_EQ(std::get<int64_t>(after.rows[0][5]), 0);
     EXPECT_EQ(info(fixture.path()).coverage, 1.0);
-}
-
-TEST(record, sealing_twice_changes_nothing) {
-    RecordFixture fixture;
-    fixture.record("n1", 3, true, 3);
-    ASSERT_TRUE(seal(fixture.path(), kStart).value());
-    auto manifest = core::read_file(manifest_path(fixture.path())).value();
-    EXPECT_FALSE(seal(fixture.path(), kStart + seconds(99)).value());
-    EXPECT_EQ(core::read_file(manifest_path(fixture.path())).value(), manifest);
-}
-
-TEST(record, a_record_that_is_being_written_is_not_sealed) {
-    RecordFixture fixture;
-    auto writer =
-        SegmentWriter::create(segments_path(fixture.path()) / "n1.seg", {.node = "n1", .start = kStart});
-    ASSERT_TRUE(writer);
-    auto sealed = seal(fixture.path(), kStart);
-    ASSERT_FALSE(sealed);
-    EXPECT_EQ(sealed.error().kind(), core::ErrorKind::kBadInput);
-    EXPECT_TRUE(info(fixture.path()).being_written);
-}
-
-TEST(record, joining_and_sealing_exclude_each_other) {
-    RecordFixture fixture;
-    fixture.record("n1", 3, true, 3);
-    {
-        auto joined = join_record(fixture.path());
-        ASSERT_TRUE(joined);
-        EXPECT_TRUE(join_record(fixture.path()));  // many may
-        EXPECT_FALSE(seal(fixture.path(), kStart));
-    }
-    {
-        auto claimed = claim_record(fixture.path());
-        ASSERT_TRUE(claimed);
-        EXPECT_FALSE(join_record(fixture.path()));
-        EXPECT_FALSE(seal(fixture.path(), kStart));
-    }
-    ASSERT_TRUE(seal(fixture.path(), kStart));
-    auto late = join_record(fixture.path());
-    ASSERT_FALSE(late);
-    EXPECT_THAT(late.error().message(), testing::HasSubstr("is sealed"));
 }
 
 TEST(record, a_killed_recorder_lowers_the_coverage) {
@@ -182,7 +80,7 @@ TEST(record, of_an_interval_the_closing_row_is_kept) {
 TEST(record, sql_cannot_leave_the_record) {
     RecordFixture fixture;
     fixture.record("n1", 3, true, 3);
-    ASSERT_TRUE(seal(fixture.path(), kStart).value());
+    ASSERT_TRUE(seal(fixture.path(), kStart));
     auto archive = Archive::open(fixture.path());
     for (const char* sql :
          {"SELECT * FROM read_text('/etc/hostname')", "COPY host TO '/tmp/belay-escape.csv'",
@@ -192,10 +90,15 @@ TEST(record, sql_cannot_leave_the_record) {
         EXPECT_FALSE(result) << sql;
     }
     auto table = (tables_path(fixture.path()) / "host.parquet").string();
-    EXPECT_FALSE(archive->query("COPY (SELECT 1) TO " + sql_literal(table))) << "nor change it";
+    std::string copy = "COPY (SELECT 666 AS x) TO " + sql_literal(table) + " (FORMAT parquet)";
+    for (const char* before :
+         {"", "EXPLAIN ", "EXPLAIN ANALYZE ", "EXPLAIN (ANALYZE, FORMAT json) ", "PREPARE p AS "})
+        EXPECT_FALSE(archive->query(before + copy)) << before << ": nor change it";
     EXPECT_TRUE(archive->query("SELECT count(*) FROM host"));
     EXPECT_TRUE(archive->query("FROM host LIMIT 1"));
     EXPECT_TRUE(archive->query("DESCRIBE host"));
+    EXPECT_TRUE(archive->query("SHOW TABLES"));
+    EXPECT_TRUE(archive->query("SUMMARIZE host"));
     EXPECT_EQ(as_text(archive->query("SELECT TIMESTAMP '3000-01-01'")->rows[0][0]).substr(0, 7), "outside");
 }
 
@@ -219,6 +122,47 @@ TEST(record, every_sql_type_has_a_plain_value) {
     EXPECT_EQ(std::get<bool>(row[7]), true);
     EXPECT_EQ(std::get<double>(row[8]), 1e300);
     EXPECT_EQ(core::format_time(std::get<Time>(row[9])), "2026-01-02T00:00:00.000000Z");
+}
+
+TEST(record, a_query_runs_once_as_it_was_written) {
+    auto database = Database::open();
+    ASSERT_TRUE(database) << database.error().message();
+    ASSERT_TRUE(database->execute("CREATE SEQUENCE counter"));
+    auto counted = database->query("SELECT nextval('counter')::DECIMAL(9,1) AS n");
+    ASSERT_TRUE(counted) << counted.error().message();
+    EXPECT_EQ(counted->rows[0][0], Value(1.0));
+
+    auto written =
+        database->query("SELECT 1.5::DECIMAL(4,1) AS a, [1] AS a, 'it''s' AS b; -- a note; 'of ours\n;");
+    ASSERT_TRUE(written) << written.error().message();
+    EXPECT_THAT(written->columns, testing::ElementsAre("a", "a", "b"));
+    EXPECT_THAT(written->rows[0], testing::ElementsAre(Value(1.5), Value("[1]"), Value("it's")));
+}
+
+TEST(record, texts_of_any_bytes_are_sealed_as_valid_ones) {
+    RecordFixture fixture;
+    const std::string node = "n\xff";
+    {
+        auto writer =
+            SegmentWriter::create(segments_path(fixture.path()) / "a.seg", {.node = node, .start = kStart});
+        ASSERT_TRUE(writer);
+        Batch events(kEvent);
+        events.add_row(kStart, node);
+        events.set(column(kEvent, "message"), "caf\xe9 ended");
+        EXPECT_EQ(events.values(column(kEvent, "message")).texts[0], "caf\uFFFD ended");
+        events.add_row(kStart + seconds(1), node);
+        events.set(column(kEvent, "message"), "");
+        events.values(column(kEvent, "message")).texts[1] =
+            "cut \xe2\x82";  // as somebody else's segment may say
+        ASSERT_TRUE(writer->append(events));
+        ASSERT_TRUE(writer->finish(kStart));
+    }
+    ASSERT_TRUE(seal(fixture.path(), kStart));
+    QueryResult result = query(fixture.path(), "SELECT node, message FROM event ORDER BY time");
+    ASSERT_EQ(result.rows.size(), 2u);
+    EXPECT_EQ(as_text(result.rows[0][0]), "n\uFFFD");
+    EXPECT_EQ(as_text(result.rows[0][1]), "caf\uFFFD ended");
+    EXPECT_EQ(as_text(result.rows[1][1]), "cut \uFFFD\uFFFD");
 }
 
 TEST(record, wrong_sql_and_wrong_directories_are_the_persons_mistake) {

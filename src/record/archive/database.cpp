@@ -20,6 +20,11 @@ struct ResultGuard {
     duckdb_result result{};
     ~ResultGuard() { api->destroy_result(&result); }
 };
+struct StatementGuard {
+    const DuckdbApi* api;
+    duckdb_prepared_statement statement = nullptr;
+    ~StatementGuard() { api->destroy_prepare(&statement); }
+};
 struct ChunkGuard {
     const DuckdbApi* api;
     duckdb_data_chunk chunk;
@@ -123,50 +128,56 @@ Value read_value(const DuckdbApi* api, duckdb_type type, void* data, idx_t row) 
     return std::string(api->string_t_data(text), api->string_t_length(*text));
 }
 
-std::string quoted_name(std::string_view name) {
-    std::string out = "\"";
-    for (char c : name) out += c == '"' ? "\"\"" : std::string(1, c);
-    return out + "\"";
+// SQL that may run: a SELECT. Directories that may be read may also be written, so nothing else may; EXPLAIN
+// ANALYZE runs what it explains.
+Result<> prepare_select(const DuckdbApi* api, duckdb_connection connection, const std::string& sql,
+                        StatementGuard& guard) {
+    if (api->prepare(connection, sql.c_str(), &guard.statement) != DuckDBSuccess) {
+        const char* why = api->prepare_error(guard.statement);
+        return core::bad_input("{}", why != nullptr ? why : "this is no SQL");
+    }
+    if (api->prepared_statement_type(guard.statement) != DUCKDB_STATEMENT_TYPE_SELECT)
+        return core::bad_input("a record can only be read").hint("write one SELECT statement");
+    return {};
 }
 
-// A query whose answer has columns without a plain value is asked again with those cast: decimals to DOUBLE,
-// the rest to text. An empty string if there are none.
-std::string with_plain_columns(const DuckdbApi* api, duckdb_result& result, const std::string& sql) {
+std::vector<std::string> column_names(const DuckdbApi* api, duckdb_prepared_statement statement) {
+    std::vector<std::string> names;
+    for (idx_t i = 0; i < api->prepared_statement_column_count(statement); ++i) {
+        const char* name = api->prepared_statement_column_name(statement, i);
+        names.emplace_back(name != nullptr ? name : "");
+        api->free(const_cast<char*>(name));  // NOLINT(cppcoreguidelines-pro-type-const-cast): it is ours
+    }
+    return names;
+}
+
+// The same query with those columns cast that have no plain value: decimals to DOUBLE, the rest to text. An
+// empty string if there are none. DuckDB's query() takes the SQL as it was written, comments and all; the
+// columns are named by their place, since two of them may have one name.
+std::string with_plain_columns(const DuckdbApi* api, duckdb_prepared_statement statement,
+                               const std::string& sql) {
+    std::string names;
     std::string casts;
-    for (idx_t i = 0; i < api->column_count(&result); ++i) {
-        duckdb_type type = api->column_type(&result, i);
-        if (is_plain(type)) continue;
-        std::string name = quoted_name(api->column_name(&result, i));
-        casts += fmt::format("{}CAST({} AS {}) AS {}", casts.empty() ? "" : ", ", name,
-                             type == DUCKDB_TYPE_DECIMAL ? "DOUBLE" : "VARCHAR", name);
+    bool all_plain = true;
+    for (idx_t i = 0; i < api->prepared_statement_column_count(statement); ++i) {
+        duckdb_type type = api->prepared_statement_column_type(statement, i);
+        const char* comma = i == 0 ? "" : ", ";
+        names += fmt::format("{}c{}", comma, i);
+        if (is_plain(type))
+            casts += fmt::format("{}c{}", comma, i);
+        else
+            casts += fmt::format("{}CAST(c{} AS {})", comma, i,
+                                 type == DUCKDB_TYPE_DECIMAL ? "DOUBLE" : "VARCHAR");
+        all_plain = all_plain && is_plain(type);
     }
-    if (casts.empty()) return {};
-    std::string inner = sql.substr(0, sql.find_last_not_of(" \t\r\n;") + 1);
-    return fmt::format("SELECT * REPLACE ({}) FROM ({}\n)", casts, inner);
+    if (all_plain) return {};
+    return fmt::format("SELECT {} FROM query({}) AS answer({})", casts, sql_literal(sql), names);
 }
 
-// Directories that may be read may also be written, so only statements that read may run at all.
-Result<> only_reads(const DuckdbApi* api, duckdb_connection connection, const std::string& sql) {
-    duckdb_prepared_statement statement = nullptr;
-    Result<> answer;
-    if (api->prepare(connection, sql.c_str(), &statement) != DuckDBSuccess) {
-        const char* why = api->prepare_error(statement);
-        answer = core::bad_input("{}", why != nullptr ? why : "this is no SQL");
-    } else if (auto type = api->prepared_statement_type(statement);
-               type != DUCKDB_STATEMENT_TYPE_SELECT && type != DUCKDB_STATEMENT_TYPE_EXPLAIN) {
-        answer = core::bad_input("a record can only be read").hint("write one SELECT statement");
-    }
-    api->destroy_prepare(&statement);
-    return answer;
-}
-
-QueryResult read_result(const DuckdbApi* api, duckdb_result& result) {
-    QueryResult out;
+QueryResult read_result(const DuckdbApi* api, duckdb_result& result, std::vector<std::string> names) {
+    QueryResult out{.columns = std::move(names), .rows = {}};
     std::vector<duckdb_type> types;
-    for (idx_t i = 0; i < api->column_count(&result); ++i) {
-        out.columns.emplace_back(api->column_name(&result, i));
-        types.push_back(api->column_type(&result, i));
-    }
+    for (idx_t i = 0; i < api->column_count(&result); ++i) types.push_back(api->column_type(&result, i));
     while (duckdb_data_chunk raw = api->fetch_chunk(result)) {
         ChunkGuard chunk{api, raw};
         idx_t rows = api->data_chunk_get_size(raw);
@@ -255,16 +266,18 @@ Result<> Database::execute(const std::string& sql) {
 }
 
 Result<QueryResult> Database::query(const std::string& sql) {
-    BELAY_CHECK(only_reads(api_, connection_, sql));
-    ResultGuard first{api_};
-    if (api_->query(connection_, sql.c_str(), &first.result) != DuckDBSuccess)
-        return core::bad_input("{}", api_->result_error(&first.result));
-    std::string plain = with_plain_columns(api_, first.result, sql);
-    if (plain.empty()) return read_result(api_, first.result);
-    ResultGuard second{api_};
-    if (api_->query(connection_, plain.c_str(), &second.result) != DuckDBSuccess)
-        return core::bad_input("{}", api_->result_error(&second.result)).hint("cast such columns to VARCHAR");
-    return read_result(api_, second.result);
+    StatementGuard asked{api_};
+    BELAY_CHECK(prepare_select(api_, connection_, sql, asked));
+    std::string plain = with_plain_columns(api_, asked.statement, sql);
+    StatementGuard cast{api_};
+    if (!plain.empty())
+        BELAY_CHECK(core::with_context(prepare_select(api_, connection_, plain, cast),
+                                       "a column that is neither a number, a text nor a time"));
+    ResultGuard result{api_};
+    duckdb_prepared_statement statement = plain.empty() ? asked.statement : cast.statement;
+    if (api_->execute_prepared(statement, &result.result) != DuckDBSuccess)
+        return core::bad_input("{}", api_->result_error(&result.result));
+    return read_result(api_, result.result, column_names(api_, asked.statement));
 }
 
 Result<> Database::append(const Batch& batch) {

@@ -1,5 +1,6 @@
 #include "core/file.h"
 #include "record/archive/archive.h"
+#include "record/archive/segments.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -54,20 +55,30 @@ std::optional<core::Time> last_time(const RecordInfo& info) {
     return last;
 }
 
+// Nothing that is in the segments may be lost with them.
+Result<> check_sealable(const fs::path& record, const std::vector<SegmentSummary>& segments,
+                        bool being_written) {
+    for (const SegmentSummary& segment : segments)
+        if (segment.newer)
+            return core::bad_input("{} was written by a newer version of Belay",
+                                   (segments_path(record) / segment.file).string())
+                .hint("seal the record with that version");
+    if (being_written)
+        return core::bad_input("{} is still being recorded", record.string())
+            .hint(
+                "seal it when the job has ended; a recorder killed on another node counts as gone about a "
+                "minute after its last write");
+    return {};
+}
+
 }  // namespace
 
-Result<bool> seal(const fs::path& record, core::Time now) {
+Result<Sealing> seal(const fs::path& record, core::Time now) {
     BELAY_TRY(claim, claim_record(record));
     BELAY_TRY(archive, Archive::load(record));
-    std::error_code ignored;
-    if (archive.manifest_.sealed) {
-        fs::remove_all(segments_path(record),
-                       ignored);  // left over if the sealing process was killed at its very end
-        return false;
-    }
-    if (archive.being_written_)
-        return core::bad_input("{} is still being recorded", record.string())
-            .hint("seal it when the job has ended");
+    if (archive.manifest_.sealed)  // segments are left over if that process was killed at its very end
+        return Sealing{.sealed_before = true, .kept = retire_segments(record, archive.manifest_)};
+    BELAY_CHECK(check_sealable(record, archive.segments_, archive.being_written_));
 
     BELAY_TRY(info, archive.info());
     std::optional<core::Time> end = last_time(info);
@@ -83,11 +94,12 @@ Result<bool> seal(const fs::path& record, core::Time now) {
     }
     BELAY_CHECK(core::sync_directory(tables_path(record)));
     manifest.sealed = now;
+    manifest.segments = segment_facts(archive.segments_);
     manifest.lost = info.lost;
     if (!manifest.job.end) manifest.job.end = end;
+    BELAY_CHECK(check_unchanged(record, archive.segments_));
     BELAY_CHECK(core::replace_file(manifest_path(record), to_json(manifest)));  // from here on it is sealed
-    fs::remove_all(segments_path(record), ignored);
-    return true;
+    return Sealing{.sealed_before = false, .kept = retire_segments(record, manifest)};
 }
 
 }  // namespace belay::record

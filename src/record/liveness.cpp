@@ -1,0 +1,62 @@
+#include "record/liveness.h"
+
+#include "core/file.h"
+#include "core/utf8.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace belay::record {
+
+namespace {
+
+constexpr core::Duration kSlack = std::chrono::minutes(1);
+constexpr core::Duration kLongestPeriod = std::chrono::days(1);  // a damaged session may state anything
+
+// Whether the file was written to within the last `age`. What cannot be looked at counts as young.
+bool is_younger_than(const std::filesystem::path& path, core::Duration age) {
+    struct stat status{};
+    if (stat(path.c_str(), &status) != 0) return true;
+    double written =
+        static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
+    return core::to_seconds(core::system_clock().now().time_since_epoch()) - written < core::to_seconds(age);
+}
+
+}  // namespace
+
+SegmentLock segment_lock(const std::filesystem::path& path) {
+    auto fd = core::open_file(path, O_RDONLY);
+    if (!fd) return SegmentLock::kUnknown;
+    if (flock(fd->get(), LOCK_SH | LOCK_NB) == 0) return SegmentLock::kFree;
+    return errno == EWOULDBLOCK ? SegmentLock::kHeld : SegmentLock::kUnknown;
+}
+
+std::string this_node() {
+    std::array<char, 256> buffer{};
+    if (gethostname(buffer.data(), buffer.size() - 1) != 0) return "localhost";
+    std::string name = core::to_valid_utf8(buffer.data());
+    return name.substr(0, name.find('.'));
+}
+
+core::Duration longest_silence(const SegmentSummary& segment) {
+    if (!segment.session) return kSlack;
+    auto bounded = [](core::Duration period) {
+        return std::clamp(period, core::Duration::zero(), kLongestPeriod);
+    };
+    return bounded(segment.session->flush) + bounded(segment.session->interval) + kSlack;
+}
+
+bool is_being_written(const std::filesystem::path& path, SegmentLock lock, const SegmentSummary& segment,
+                      std::string_view node) {
+    if (lock == SegmentLock::kHeld) return true;
+    if (segment.ended) return false;
+    bool lock_tells = lock == SegmentLock::kFree && segment.session && segment.session->node == node;
+    return !lock_tells && is_younger_than(path, longest_silence(segment));
+}
+
+}  // namespace belay::record
