@@ -21,7 +21,7 @@ Json number_or_null(double value) {
     return report::is_missing(value) ? Json() : Json(value);
 }
 
-// The outcome in numbers. Vetting is null as long as no protocol was run.
+// The outcome in numbers. Vetting is null if no protocol was run.
 Json summary_json(const report::ReportModel& model, const std::string& page) {
     const auto training = model.training.value_or(report::Training{});
     return {{"target_reached", training.target_reached ? Json(*training.target_reached) : Json()},
@@ -30,7 +30,7 @@ Json summary_json(const report::ReportModel& model, const std::string& page) {
             {"epochs", number_or_null(training.epochs)},
             {"metric", number_or_null(training.final_metric)},
             {"seconds", number_or_null(model.seconds)},
-            {"vetting", nullptr},
+            {"vetting", model.vetting.empty() ? Json() : Json(model.vetting)},
             {"outcome", model.job.outcome},
             {"seconds_to_target", number_or_null(training.seconds_to_target)},
             {"throughput", number_or_null(training.throughput_mean)},

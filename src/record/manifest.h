@@ -54,17 +54,11 @@ struct Manifest {
     JobFacts job;
     std::vector<std::string> command;  // as given to `record run`
     core::Time created;
-    core::Duration interval{};                    // between samples
-    core::Duration flush{};                       // between writes
-    std::map<std::string, std::string> software;  // belay, kernel, os ...
-    std::string environment;                      // JSON object of the locked environment; empty: none
-    std::string vetting;                          // JSON object of protocol and verdict; empty: not vetted
-    std::optional<core::Time> sealed;             // when; nothing while segments hold the data
-    std::map<std::string, TableFacts> tables;     // of a sealed record
-    std::vector<Lost> lost;                       // of a sealed record
     core::Duration interval{};                     // between samples
     core::Duration flush{};                        // between writes
     std::map<std::string, std::string> software;   // belay, kernel, os ...
+    std::string environment;                       // JSON object of the locked environment; empty: none
+    std::string vetting;                           // JSON object of protocol and verdict; empty: not vetted
     std::optional<core::Time> sealed;              // when; nothing while segments hold the data
     std::map<std::string, TableFacts> tables;      // of a sealed record
     std::map<std::string, SegmentFacts> segments;  // of a sealed record, by file name

@@ -62,6 +62,7 @@ ReportModel assemble(const Measurements& data) {
     model.events_total = data.events_total;
     model.coverage = make_coverage(data);
     model.facts = data.facts;
+    model.vetting = data.vetting;
     model.producer = data.producer;
     describe(model, data);
     return model;

@@ -3,6 +3,7 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "report/format.h"
+#include "report/preparation_query.h"
 
 #include <algorithm>
 #include <map>
@@ -172,8 +173,10 @@ Result<> query_facts(record::Archive& archive, const record::RecordInfo& info, M
     BELAY_CHECK(find_outcome(archive, info.being_written, data));
     BELAY_TRY(network, interfaces(archive));
     BELAY_TRY(storage, filesystems(archive));
-    for (FactGroup group :
-         {hardware(data), std::move(network), std::move(storage), software(info.manifest), sampling(info)})
+    BELAY_TRY(vetting, vetting_facts(archive));
+    data.vetting = vetting_verdict(info.manifest);
+    for (FactGroup group : {environment_facts(info.manifest), std::move(vetting), hardware(data), std::move(network),
+                            std::move(storage), software(info.manifest), sampling(info)})
         if (!group.facts.empty()) data.facts.push_back(std::move(group));
     auto version = info.manifest.software.find("belay");
     data.producer =

@@ -106,6 +106,7 @@ struct Measurements {
     size_t gaps_total = 0;
     std::vector<std::string> lost;
     std::vector<FactGroup> facts;
+    std::string vetting;  // as in ReportModel
     std::string producer;
 
     NodeValues& operator[](Metric metric) { return metrics[static_cast<size_t>(metric)]; }

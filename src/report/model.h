@@ -164,7 +164,7 @@ struct Fact {
     std::string value;
 };
 
-// Facts under one heading: hardware, software, sampling; later vetting and the environment.
+// Facts under one heading: environment, vetting, hardware, software, sampling.
 struct FactGroup {
     std::string title;
     std::vector<Fact> facts;
@@ -195,6 +195,7 @@ struct ReportModel {
     size_t events_total = 0;    // `events` holds the most important ones only
     Coverage coverage;
     std::vector<FactGroup> facts;
+    std::string vetting;   // "pass" or "fail"; "" if the nodes were not vetted
     std::string producer;  // "Belay 0.1.0"
 };
 

@@ -1,0 +1,87 @@
+#include "report/preparation_query.h"
+
+#include "core/text.h"
+#include "report/format.h"
+#include "slurm/hostlist.h"
+
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace belay::report {
+
+using core::Result;
+using record::as_double;
+using record::as_text;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+// A part of the manifest that another module wrote; "" for what is missing or no text.
+std::string text_of(const Json& json, const char* key) {
+    auto found = json.is_object() ? json.find(key) : json.end();
+    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string list_of(const Json& json, const char* key) {
+    auto found = json.is_object() ? json.find(key) : json.end();
+    if (found == json.end() || !found->is_array()) return "";
+    std::vector<std::string> texts;
+    for (const Json& item : *found)
+        if (item.is_string()) texts.push_back(item.get<std::string>());
+    return core::join(texts, ", ");
+}
+
+void add(FactGroup& group, std::string name, std::string value) {
+    if (!value.empty()) group.facts.push_back({std::move(name), std::move(value)});
+}
+
+std::string nodes_text(const std::vector<std::string>& nodes) {
+    auto compressed = slurm::compress(nodes);
+    return compressed ? *compressed : core::join(nodes, ", ");
+}
+
+}  // namespace
+
+FactGroup environment_facts(const record::Manifest& manifest) {
+    FactGroup group{.title = "Environment", .facts = {}};
+    Json json = Json::parse(manifest.environment, nullptr, false);
+    add(group, "Name", text_of(json, "name"));
+    add(group, "Image", text_of(json, "image"));
+    add(group, "Digest", text_of(json, "digest"));
+    add(group, "Working directory", text_of(json, "workdir"));
+    add(group, "Mounts", list_of(json, "mounts"));
+    return group;
+}
+
+std::string vetting_verdict(const record::Manifest& manifest) {
+    return text_of(Json::parse(manifest.vetting, nullptr, false), "verdict");
+}
+
+Result<FactGroup> vetting_facts(record::Archive& archive) {
+    FactGroup group{.title = "Vetting", .facts = {}};
+    Json json = Json::parse(archive.manifest().vetting, nullptr, false);
+    add(group, "Protocol", text_of(json, "protocol"));
+    add(group, "Verdict", text_of(json, "verdict"));
+    add(group, "Fit", list_of(json, "vetted"));
+    add(group, "Not fit", list_of(json, "cordoned"));
+    BELAY_TRY(answer, archive.query("SELECT name, status, severity, min(value), max(value), any_value(unit), "
+                                    "any_value(threshold), any_value(reason), string_agg(node, ',' ORDER BY node) "
+                                    "FROM vetting GROUP BY name, status, severity ORDER BY name, status"));
+    for (const auto& row : answer.rows) {
+        std::vector<std::string> nodes;
+        for (std::string_view node : core::split(as_text(row[8]), ',')) nodes.emplace_back(node);
+        std::string value = fmt::format("{} on {}", as_text(row[1]), nodes_text(nodes));
+        if (as_text(row[2]) == "warning") value += " (warning only)";
+        if (!is_missing(as_double(row[3])))
+            value += fmt::format(": {:.4g}{} {}", as_double(row[3]),
+                                 as_double(row[4]) > as_double(row[3]) ? fmt::format(" to {:.4g}", as_double(row[4])) : "",
+                                 as_text(row[5]));
+        if (as_text(row[1]) != "pass" && !as_text(row[7]).empty()) value += "; " + as_text(row[7]);
+        add(group, as_text(row[0]), value);
+    }
+    return group;
+}
+
+}  // namespace belay::report
