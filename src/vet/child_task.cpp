@@ -76,14 +76,10 @@ bool ChildTask::poll_result() {
     std::array<char, 16 * 1024> buffer;
     while (!ended_) {
         ssize_t n = read(pipe_.get(), buffer.data(), buffer.size());
-        if (n > 0)
-            received_.append(buffer.data(), static_cast<size_t>(n));
-        else if (n == 0)
-            ended_ = true;
-        else if (errno == EAGAIN)
-            break;
-        else if (errno != EINTR)
-            ended_ = true;
+        if (n < 0 && errno == EAGAIN) break;
+        if (n < 0 && errno == EINTR) continue;
+        if (n > 0) received_.append(buffer.data(), static_cast<size_t>(n));
+        ended_ = n <= 0;
         // A child of the child may still hold the pipe: what counts is the result.
         if (auto message = cut(received_); !message || *message) ended_ = true;
     }

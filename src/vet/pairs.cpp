@@ -44,9 +44,10 @@ std::vector<Pair> PairPlanner::first_round() {
 
 // Nobody passed: other pairs of the same nodes, those first that have met fewest.
 std::vector<Pair> PairPlanner::among_suspects() {
-    std::vector<uint32_t> order = order_;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](uint32_t a, uint32_t b) { return nodes_[a].tried.size() < nodes_[b].tried.size(); });
+    std::multimap<size_t, uint32_t> by_meetings;
+    for (uint32_t node : order_) by_meetings.emplace(nodes_[node].tried.size(), node);
+    std::vector<uint32_t> order;
+    for (auto [meetings, node] : by_meetings) order.push_back(node);
     std::vector<Pair> pairs;
     std::set<uint32_t> busy;
     for (uint32_t a : order)

@@ -102,6 +102,8 @@ TEST(vet, yaml_that_is_broken_or_hostile_is_refused) {
     EXPECT_THAT(refused("name: p\nchecks: &a [*a]\n"), HasSubstr("an alias inside its own anchor"));
     EXPECT_THAT(refused(std::string(5000, '[')), HasSubstr("p.yaml:"));
     EXPECT_THAT(refused(std::string(kMaxChecksPerProtocol * 300, ' ')), HasSubstr("larger than 256 KiB"));
+    EXPECT_THAT(refused(","), HasSubstr("p.yaml:1:1: a second document, or what belongs to none"))
+        << "for which the library alone never comes to an end";
     EXPECT_THAT(refused("name: \xff\n"), HasSubstr("p.yaml:1:1: the line is not UTF-8"));
     EXPECT_THAT(refused(with_check("{<<: {type: mem.free}}")), HasSubstr("<<"));
     // Ten lists of ten of the one before: a billion values.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <sstream>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 namespace belay::vet {
@@ -115,6 +117,40 @@ class Converter {
     size_t count_ = 0;
 };
 
+// Stops the library at the first thing that is too much: for some texts (",") it finds documents without end.
+class Bounds : public YAML::EventHandler {
+  public:
+    void OnDocumentStart(const YAML::Mark& mark) override {
+        if (++documents_ > 1)
+            throw YAML::ParserException(mark, "a second document, or what belongs to none, begins here");
+    }
+    void OnDocumentEnd() override {}
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { count(mark); }
+    void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { count(mark); }
+    void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override {
+        count(mark);
+    }
+    void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                         YAML::EmitterStyle::value) override {
+        count(mark);
+    }
+    void OnSequenceEnd() override {}
+    void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                    YAML::EmitterStyle::value) override {
+        count(mark);
+    }
+    void OnMapEnd() override {}
+
+    bool any() const { return documents_ > 0; }
+
+  private:
+    void count(const YAML::Mark& mark) {
+        if (++nodes_ > 2 * kMaxYamlNodes) throw YAML::ParserException(mark, "too many values");
+    }
+    int documents_ = 0;
+    size_t nodes_ = 0;
+};
+
 // Where the text stops being what we read: bytes that are not UTF-8, or a NUL.
 std::optional<Place> first_foreign_byte(std::string_view text) {
     if (text.find('\0') == std::string_view::npos && core::to_valid_utf8(text) == text) return std::nullopt;
@@ -174,12 +210,12 @@ Result<YamlNode> parse_yaml(std::string_view text, const std::string& file) {
         return converter.fail({}, "the file is larger than {} KiB", kMaxYamlBytes / 1024);
     if (auto place = first_foreign_byte(text)) return converter.fail(*place, "the line is not UTF-8 text");
     try {
-        std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-        if (documents.empty()) return YamlNode{};
-        if (documents.size() > 1)
-            return converter.fail(converter.place_of(documents[1].Mark()), "a second document begins here")
-                .hint("write one protocol per file");
-        return converter.convert(documents[0], 1);
+        std::istringstream stream{std::string(text)};
+        YAML::Parser parser(stream);
+        Bounds bounds;
+        while (parser.HandleNextDocument(bounds)) continue;
+        if (!bounds.any()) return YamlNode{};
+        return converter.convert(YAML::Load(std::string(text)), 1);
     } catch (const YAML::Exception& error) {
         return converter.fail(converter.place_of(error.mark), "{}", error.msg);
     } catch (const std::exception& error) {

@@ -17,10 +17,10 @@ struct YamlEntry;
 
 struct YamlNode {
     YamlType type = YamlType::kNull;
-    std::string text = {};                // a scalar as written, without quotes
-    std::vector<YamlNode> items = {};     // of a list
-    std::vector<YamlEntry> entries = {};  // of a map, in the order written, each key once
-    int line = 1;                         // both count from 1; columns count bytes
+    std::string text = {};           // a scalar as written, without quotes
+    std::vector<YamlNode> items;     // of a list
+    std::vector<YamlEntry> entries;  // of a map, in the order written, each key once
+    int line = 1;                    // both count from 1; columns count bytes
     int column = 1;
 
     bool is_scalar() const { return type != YamlType::kList && type != YamlType::kMap; }
