@@ -23,6 +23,13 @@ Result<Descriptor> open_namespace(pid_t pid, const char* name) {
     return core::open_file(fmt::format("/proc/{}/ns/{}", pid, name), O_RDONLY);
 }
 
+core::Failure workdir_error(const std::string& workdir, int reason) {
+    core::Failure failure = core::bad_input("workdir {}: {}", workdir, std::generic_category().message(reason))
+                                .hint("name a directory of the container, or mount one there");
+    errno = reason;  // try_join tells it to its parent
+    return failure;
+}
+
 }  // namespace
 
 Result<Container> Container::start(const ContainerPlan& plan, pid_t watched, int notices) {
@@ -52,7 +59,25 @@ Result<Container> Container::start(const ContainerPlan& plan, pid_t watched, int
     BELAY_TRY(mounts, open_namespace(reply.init, "mnt"));
     container.user_namespace_ = std::move(user);
     container.mount_namespace_ = std::move(mounts);
+    BELAY_CHECK(container.try_join(plan.workdir));
     return container;  // closing our end of the link tells the holder that the namespaces are open
+}
+
+// Tasks of other nodes must not start before it is known that those of this one can.
+Result<> Container::try_join(const std::string& workdir) const {
+    pid_t child = fork();
+    if (child < 0) return errno_error(errno, "cannot fork");
+    if (child == 0) {
+        auto joined = join(workdir);
+        _exit(joined ? 0 : joined.error().kind() == core::ErrorKind::kBadInput ? errno : 255);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+    if (!WIFEXITED(status) || WEXITSTATUS(status) == 255)
+        return core::system_error("the container's namespaces cannot be joined");
+    return workdir_error(workdir, WEXITSTATUS(status));
 }
 
 Result<> Container::join(const std::string& workdir) const {
@@ -61,8 +86,7 @@ Result<> Container::join(const std::string& workdir) const {
     if (setns(mount_namespace_.get(), CLONE_NEWNS) != 0)
         return errno_error(errno, "cannot join the container's mounts");
     if (chdir(workdir.c_str()) != 0)
-        return core::bad_input("workdir {}: {}", workdir, std::generic_category().message(errno))
-            .hint("name a directory of the container, or mount one there");
+        return workdir_error(workdir, errno);
     return {};
 }
 

@@ -19,7 +19,7 @@ class Container {
   public:
     // Returns when tasks can join. The holder lives until the process `watched` has ended; when tasks have used up what
     // they may write, it says so in one line to `notices`, which it keeps, as the only descriptor of ours. This process
-    // must have one thread. Errors: kSystem.
+    // must have one thread. Errors: kSystem; kBadInput if the working directory is not there.
     static core::Result<Container> start(const ContainerPlan& plan, pid_t watched, int notices);
 
     // This process, which must have one thread, continues in the container, in that directory of it.
@@ -31,6 +31,8 @@ class Container {
     int mount_namespace() const { return mount_namespace_.get(); }
 
   private:
+    core::Result<> try_join(const std::string& workdir) const;
+
     core::Descriptor user_namespace_;
     core::Descriptor mount_namespace_;
 };
