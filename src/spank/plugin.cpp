@@ -270,13 +270,14 @@ int on_forked(spank_t spank) {
 }
 
 int on_task_end(spank_t) {
-    // The holder of the container cannot tell the user itself: holding the step's streams, it would keep the step from
-    // ending.
+    // The holder of the container cannot tell the user itself: holding the step's streams, it would keep the
+    // step from ending.
     char byte = 0;
     while (step.link[0] >= 0 && recv(step.link[0], &byte, 1, MSG_DONTWAIT) == 1) {
         if (byte == kGo || byte == kRefuse) continue;
-        slurm_spank_log("belay: %s: tasks have filled the memory for the container's own files; see env.overlay_size",
-                        node_name());
+        slurm_spank_log(
+            "belay: %s: tasks have filled the memory for the container's own files; see env.overlay_size",
+            node_name());
     }
     return 0;
 }
@@ -297,7 +298,9 @@ int slurm_spank_user_init(spank_t spank, int, char*[]) {
 int slurm_spank_task_init(spank_t spank, int, char*[]) {
     return belay::spank::on_task(spank);
 }
-int slurm_spank_task_exit(spank_t spank, int, char*[]) { return belay::spank::on_task_end(spank); }
+int slurm_spank_task_exit(spank_t spank, int, char*[]) {
+    return belay::spank::on_task_end(spank);
+}
 int slurm_spank_task_post_fork(spank_t spank, int, char*[]) {
     return belay::spank::on_forked(spank);
 }

@@ -27,11 +27,14 @@ namespace {
 
 constexpr int kMostDescriptors = 3;
 
-[[noreturn]] void refuse(const TaskContext& context, const char* what, int error = 0) {
-    // One line per node is enough.
-    if (context.task == 0)
-        fprintf(stderr, error == 0 ? "belay: %s: %s\n" : "belay: %s: %s: %s\n", node_name(), what,
-                strerror(error));
+[[noreturn]] void refuse(const char* what, int error = 0) {
+    fprintf(stderr, error == 0 ? "belay: %s: %s\n" : "belay: %s: %s: %s\n", node_name(), what,
+            strerror(error));
+    _exit(1);
+}
+// What all tasks of the node see is said by one.
+[[noreturn]] void refuse_node(const TaskContext& context, const char* what) {
+    if (context.task == 0) refuse(what);
     _exit(1);
 }
 
@@ -42,7 +45,7 @@ char** with_plan(const TaskContext& context) {
     char** entries = static_cast<char**>(malloc((count + 2) * sizeof *entries));
     size_t length = sizeof kPlanVariable + 1 + strlen(context.plan);
     char* entry = static_cast<char*>(malloc(length));
-    if (entries == nullptr || entry == nullptr) refuse(context, "no memory");
+    if (entries == nullptr || entry == nullptr) refuse("no memory");
     snprintf(entry, length, "%s=%s", kPlanVariable, context.plan);
     memcpy(entries, context.environment, count * sizeof *entries);
     entries[count] = entry;
@@ -55,7 +58,7 @@ const char** make_arguments(const TaskContext& context, const char* verb, char (
     size_t words = 0;
     while (context.command != nullptr && context.command[words] != nullptr) ++words;
     const char** arguments = static_cast<const char**>(calloc(words + count + 3, sizeof(char*)));
-    if (arguments == nullptr) refuse(context, "no memory");
+    if (arguments == nullptr) refuse("no memory");
     arguments[0] = "belay-step";
     arguments[1] = verb;
     for (size_t i = 0; i < count; ++i) arguments[2 + i] = numbers[i];
@@ -75,7 +78,7 @@ void start_node(const TaskContext& context) {
     write_numbers(texts, numbers, 3);
     const char** arguments = make_arguments(context, "node", texts, 3);
     pid_t child = fork();
-    if (child < 0) refuse(context, "cannot fork", errno);
+    if (child < 0) refuse("cannot fork", errno);
     if (child == 0) {
         if (fork() != 0) _exit(0);
         close(context.link[0]);
@@ -107,8 +110,8 @@ void wait_for_answer(const TaskContext& context) {
         int64_t left = give_up - now_milliseconds();
         int ready = poll(&waiting, 1, left > 0 ? static_cast<int>(left) : 0);
         if (ready > 0) return;
-        if (ready == 0) refuse(context, "the step was not prepared in time");
-        if (errno != EINTR) refuse(context, "cannot wait for belay-step", errno);
+        if (ready == 0) refuse_node(context, "the step was not prepared in time");
+        if (errno != EINTR) refuse("cannot wait for belay-step", errno);
     }
 }
 
@@ -123,8 +126,8 @@ Answer receive_answer(const TaskContext& context) {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     ssize_t size = recvmsg(context.link[0], &message, MSG_CMSG_CLOEXEC);
-    if (size < 0) refuse(context, "cannot hear belay-step", errno);
-    if (size == 0) refuse(context, "belay-step ended without an answer");
+    if (size < 0) refuse("cannot hear belay-step", errno);
+    if (size == 0) refuse_node(context, "belay-step ended without an answer");
     Answer answer{{-1, -1, -1}, 0};
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -132,18 +135,18 @@ Answer receive_answer(const TaskContext& context) {
         memcpy(answer.descriptors, CMSG_DATA(part), static_cast<size_t>(answer.count) * sizeof(int));
     }
     if (verdict != kGo) _exit(1);  // it has said why
-    if (answer.count < 1) refuse(context, "belay-step gave no instructions");
+    if (answer.count < 1) refuse_node(context, "belay-step gave no instructions");
     return answer;
 }
 
-char* read_instructions(const TaskContext& context, int file, size_t& length) {
+char* read_instructions(int file, size_t& length) {
     char* text = static_cast<char*>(malloc(kLongestInstructions + 1));
-    if (text == nullptr) refuse(context, "no memory");
+    if (text == nullptr) refuse("no memory");
     length = 0;
     for (;;) {
         ssize_t size = pread(file, text + length, kLongestInstructions - length, static_cast<off_t>(length));
         if (size < 0 && errno == EINTR) continue;
-        if (size < 0) refuse(context, "cannot read the instructions", errno);
+        if (size < 0) refuse("cannot read the instructions", errno);
         if (size == 0) break;
         length += static_cast<size_t>(size);
     }
@@ -153,26 +156,17 @@ char* read_instructions(const TaskContext& context, int file, size_t& length) {
 
 void set_variable(const TaskContext& context, char* entry) {
     char* equals = strchr(entry, '=');
-    if (equals == nullptr) refuse(context, "a variable without a value");
+    if (equals == nullptr) refuse("a variable without a value");
     *equals = '\0';
-    if (spank_setenv(context.spank, entry, equals + 1, 1) != ESPANK_SUCCESS)
-        refuse(context, "cannot set a variable");
+    if (spank_setenv(context.spank, entry, equals + 1, 1) != ESPANK_SUCCESS) refuse("cannot set a variable");
 }
 
-void join(const TaskContext& context, const Answer& answer, const char* workdir) {
-    if (answer.count < kMostDescriptors) refuse(context, "belay-step gave no container");
+void join(const Answer& answer, const char* workdir) {
+    if (answer.count < kMostDescriptors) refuse("belay-step gave no container");
     if (setns(answer.descriptors[1], CLONE_NEWUSER) != 0)
-        refuse(context, "cannot join the container's user namespace", errno);
-    if (setns(answer.descriptors[2], CLONE_NEWNS) != 0)
-        refuse(context, "cannot join the container's mounts", errno);
-    if (chdir(workdir) != 0) {
-        if (context.task == 0)
-            fprintf(
-                stderr,
-                "belay: %s: workdir %s: %s\nhint: name a directory of the container, or mount one there\n",
-                node_name(), workdir, strerror(errno));
-        _exit(1);
-    }
+        refuse("cannot join the container's user namespace", errno);
+    if (setns(answer.descriptors[2], CLONE_NEWNS) != 0) refuse("cannot join the container's mounts", errno);
+    if (chdir(workdir) != 0) refuse(workdir, errno);  // belay-step has tried it
 }
 
 // From here on the process that Slurm knows is the supervisor, and the task its child: what happens to
@@ -184,19 +178,20 @@ int supervise(const TaskContext& context) {
     int control[2];
     if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0)
-        refuse(context, "cannot make a pipe", errno);
+        refuse("cannot make a pipe", errno);
     pid_t task = fork();
-    if (task < 0) refuse(context, "cannot fork", errno);
+    if (task < 0) refuse("cannot fork", errno);
     if (task > 0) {
         char texts[4][16];
         const int numbers[4] = {static_cast<int>(task), out[0], err[0], control[0]};
         write_numbers(texts, numbers, 4);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);  // without slurmstepd nobody waits for it; the recorder then closes the record
+        prctl(PR_SET_PDEATHSIG,
+              SIGKILL);  // without slurmstepd nobody waits for it; the recorder then closes the record
         for (int i = 1; i < 4; ++i) fcntl(numbers[i], F_SETFD, 0);
         const char** arguments = make_arguments(context, "supervise", texts, 4);
         execve(context.program, const_cast<char**>(arguments), with_plan(context));
         kill(task, SIGKILL);
-        refuse(context, "cannot start the supervisor", errno);
+        refuse("cannot start the supervisor", errno);
     }
     dup2(out[1], STDOUT_FILENO);
     dup2(err[1], STDERR_FILENO);
@@ -226,7 +221,7 @@ void start_task(const TaskContext& context) {
     close(context.link[1]);
     Answer answer = receive_answer(context);
     size_t length = 0;
-    char* instructions = read_instructions(context, answer.descriptors[0], length);
+    char* instructions = read_instructions(answer.descriptors[0], length);
     const char* workdir = nullptr;
     bool recorded = false;
     for (char *text = instructions, *next; text < instructions + length; text = next) {
@@ -245,12 +240,11 @@ void start_task(const TaskContext& context) {
                 recorded = true;
                 break;
             default:
-                refuse(context,
-                       "an instruction that the plugin does not know: is belay-step of another version?");
+                refuse("an instruction that the plugin does not know: is belay-step of another version?");
         }
     }
     int control = recorded ? supervise(context) : -1;
-    if (workdir != nullptr) join(context, answer, workdir);
+    if (workdir != nullptr) join(answer, workdir);
     // Tasks of a container that nobody holds any more shall not linger. After setns(2), which may clear it.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (control >= 0) report_system(control);

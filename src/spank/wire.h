@@ -27,7 +27,8 @@ enum Verdict : char {
     kGo = 'g',
     kRefuse = 'r',  // it has said why
 };
-// A packet that begins with anything else is a line of the container's holder for the user: its files are full.
+// A packet that begins with anything else is a line of the container's holder for the user: its files are
+// full.
 
 // An instruction file holds strings, each ended by NUL; the first byte says which.
 enum Instruction : char {

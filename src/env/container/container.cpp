@@ -24,8 +24,9 @@ Result<Descriptor> open_namespace(pid_t pid, const char* name) {
 }
 
 core::Failure workdir_error(const std::string& workdir, int reason) {
-    core::Failure failure = core::bad_input("workdir {}: {}", workdir, std::generic_category().message(reason))
-                                .hint("name a directory of the container, or mount one there");
+    core::Failure failure =
+        core::bad_input("workdir {}: {}", workdir, std::generic_category().message(reason))
+            .hint("name a directory of the container, or mount one there");
     errno = reason;  // try_join tells it to its parent
     return failure;
 }
@@ -46,7 +47,9 @@ Result<Container> Container::start(const ContainerPlan& plan, pid_t watched, int
     if (parent < 0) return errno_error(errno, "cannot fork the container's holder");
     if (parent == 0) {
         ours.reset();
-        if (fork() == 0) run_holder(plan, {std::move(theirs), std::move(process), Descriptor(fcntl(notices, F_DUPFD_CLOEXEC, 3))});
+        if (fork() == 0)
+            run_holder(plan, {std::move(theirs), std::move(process),
+                              Descriptor(fcntl(notices, F_DUPFD_CLOEXEC, 3))});
         _exit(0);
     }
     waitpid(parent, nullptr, 0);
@@ -85,8 +88,7 @@ Result<> Container::join(const std::string& workdir) const {
         return errno_error(errno, "cannot join the container's user namespace");
     if (setns(mount_namespace_.get(), CLONE_NEWNS) != 0)
         return errno_error(errno, "cannot join the container's mounts");
-    if (chdir(workdir.c_str()) != 0)
-        return workdir_error(workdir, errno);
+    if (chdir(workdir.c_str()) != 0) return workdir_error(workdir, errno);
     return {};
 }
 

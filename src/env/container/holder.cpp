@@ -123,8 +123,9 @@ void watch(const Holder& holder, const HolderDescriptors& descriptors, const Con
     bool told = false;
     while (!wait_for(descriptors.watched.get(), told ? -1 : kFullnessMilliseconds)) {
         if (!holder.is_full()) continue;
-        std::string line = fmt::format("belay: the container's own files have filled their {}; see env.overlay_size\n",
-                                       core::to_text(plan.overlay_size));
+        std::string line =
+            fmt::format("belay: the container's own files have filled their {}; see env.overlay_size\n",
+                        core::to_text(plan.overlay_size));
         (void)core::write_all(descriptors.notices.get(), line, "notices");
         told = true;
     }
