@@ -306,6 +306,9 @@ int Application::run(std::vector<std::string> words) {
         failure = std::move(status.error());
     } catch (const std::bad_alloc&) {
         failure = Error(ErrorKind::kSystem, "out of memory");
+    } catch (const std::system_error& error) {  // of fmt::print: a full disk, a reader that is gone
+        failure =
+            Error(ErrorKind::kSystem, fmt::format("cannot write the output: {}", error.code().message()));
     } catch (const std::exception& error) {
         failure = Error(ErrorKind::kSystem, fmt::format("internal error: {}", error.what()));
     }

@@ -202,7 +202,29 @@ Result<> Configuration::merge_toml(std::string_view text, const std::string& fil
     return {};
 }
 
+// BELAY_RECORD_INTERVALL is a mistake; variables of ours that belong to no section of the settings are not
+// looked at.
+Result<> Configuration::check_names(const Environment& environment) const {
+    std::vector<std::string> names;
+    for (const ConfiguredValue& value : values_) names.push_back(environment_name(value.setting.key));
+    std::vector<std::string_view> candidates(names.begin(), names.end());
+    for (const auto& [name, text] : environment) {
+        auto in_section = [&](const ConfiguredValue& value) {
+            std::string_view section = value.setting.key.substr(0, value.setting.key.find('.') + 1);
+            return name.starts_with(environment_name(section));
+        };
+        if (std::ranges::find(names, name) != names.end() || std::ranges::none_of(values_, in_section))
+            continue;
+        auto failure = bad_input("environment {}: there is no such setting", name);
+        if (auto near = nearest(name, candidates))
+            return std::move(failure).hint(fmt::format("did you mean {}?", *near));
+        return failure;
+    }
+    return {};
+}
+
 Result<> Configuration::merge_environment(const Environment& environment) {
+    BELAY_CHECK(check_names(environment));
     std::vector<std::pair<ConfiguredValue*, SettingValue>> changes;
     for (ConfiguredValue& value : values_) {
         auto variable = environment.find(environment_name(value.setting.key));

@@ -85,6 +85,7 @@ class Configuration {
     Result<> merge_flag(std::string_view key, std::span<const std::string> texts, const std::string& flag);
 
   private:
+    Result<> check_names(const Environment& environment) const;
     template <typename Type>
     const Type& get(std::string_view key) const;
     const ConfiguredValue* find(std::string_view key) const;

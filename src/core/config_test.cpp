@@ -168,6 +168,13 @@ TEST(core, config_errors_of_environment_flags_and_files) {
     auto loaded = load_configuration(kSettings, sources);
     ASSERT_FALSE(loaded);
     EXPECT_EQ(loaded.error().message(), "environment BELAY_RECORD_INTERVAL: \"fast\" is not a duration");
+    sources = {.directories = {}, .environment = {{"BELAY_RECORD_INTERVALL", "5s"}}};
+    loaded = load_configuration(kSettings, sources);
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().message(), "environment BELAY_RECORD_INTERVALL: there is no such setting");
+    EXPECT_EQ(loaded.error().hint_text(), "did you mean BELAY_RECORD_INTERVAL?");
+    EXPECT_TRUE(
+        load_configuration(kSettings, {.directories = {}, .environment = {{"BELAY_ELSEWHERE", "1"}}}));
     sources = {.directories = {}, .environment = {}, .flags = {{"server.retries", "--retries", {"x"}}}};
     EXPECT_EQ(load_configuration(kSettings, sources).error().message(), "--retries: \"x\" is not an integer");
     auto directory = TemporaryDirectory::create().value();

@@ -1,9 +1,10 @@
 #include "core/file.h"
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,12 +16,14 @@ namespace {
 
 constexpr size_t kReadChunk = 16 * 1024;
 
-// Writes `bytes` into a new file beside `path` and syncs it. The name cannot meet another process's or
-// thread's.
+// Writes `bytes` into a new file beside `path` and syncs it. Process ids repeat on the nodes that share a
+// directory; 64 random bits do not.
 Result<fs::path> write_beside(const fs::path& path, std::string_view bytes, unsigned mode) {
-    static std::atomic<unsigned> counter{0};
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return errno_error(errno, "cannot get random bytes");
     fs::path temporary = path;
-    temporary += fmt::format(".tmp-{}-{}", getpid(), counter++);
+    temporary += fmt::format(".tmp-{:016x}", random);
     BELAY_TRY(fd, open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, mode));
     Result<> written = write_all(fd.get(), bytes, temporary.string());
     if (written && fsync(fd.get()) != 0)
@@ -69,24 +72,22 @@ Result<> write_all(int fd, std::string_view bytes, std::string_view name) {
     return {};
 }
 
-Result<std::string> read_file(const fs::path& path, size_t limit) {
-    BELAY_TRY(fd, open_file(path, O_RDONLY));
+Result<std::string> read_to_end(int fd, std::string_view name, size_t limit) {
     std::string out;
     for (;;) {
         size_t old = out.size();
         out.resize(old + kReadChunk);
-        ssize_t n = read(fd.get(), out.data() + old, kReadChunk);
-        if (n < 0 && errno == EINTR)
-            n = 0;
-        else if (n < 0)
-            return errno_error(errno, fmt::format("cannot read {}", path.string()));
-        else if (n == 0) {
-            out.resize(old);
-            return out;
-        }
-        out.resize(old + static_cast<size_t>(n));
-        if (out.size() > limit) return bad_input("{} is larger than {} bytes", path.string(), limit);
+        ssize_t n = read(fd, out.data() + old, kReadChunk);
+        if (n < 0 && errno != EINTR) return errno_error(errno, fmt::format("cannot read {}", name));
+        out.resize(old + static_cast<size_t>(std::max<ssize_t>(n, 0)));
+        if (n == 0) return out;
+        if (out.size() > limit) return bad_input("{} is larger than {} bytes", name, limit);
     }
+}
+
+Result<std::string> read_file(const fs::path& path, size_t limit) {
+    BELAY_TRY(fd, open_file(path, O_RDONLY));
+    return read_to_end(fd.get(), path.string(), limit);
 }
 
 Result<> reread(int fd, std::string& buffer, std::string_view name) {
@@ -106,7 +107,16 @@ Result<> reread(int fd, std::string& buffer, std::string_view name) {
     return {};
 }
 
-Result<> replace_file(const fs::path& path, std::string_view bytes, unsigned mode) {
+Result<> replace_file(const fs::path& named, std::string_view bytes, unsigned mode) {
+    // What a link leads to is replaced, not the link; and nobody wants a file in place of /dev/null.
+    std::error_code ignored;
+    fs::path path = fs::is_symlink(named, ignored) ? fs::canonical(named, ignored) : named;
+    if (path.empty()) path = named;  // the link leads nowhere
+    struct stat facts{};
+    if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) {
+        BELAY_TRY(fd, open_file(path, O_WRONLY));
+        return write_all(fd.get(), bytes, path.string());
+    }
     BELAY_TRY(temporary, write_beside(path, bytes, mode));
     if (rename(temporary.c_str(), path.c_str()) != 0) {
         int reason = errno;

@@ -47,8 +47,13 @@ Result<std::string> read_file(const std::filesystem::path& path, size_t limit = 
 // to sample a file of /proc every second. Errors: kSystem.
 Result<> reread(int fd, std::string& buffer, std::string_view name);
 
+// What comes through a pipe or socket until its other end is closed. Errors: kSystem; kBadInput beyond
+// `limit` bytes.
+Result<std::string> read_to_end(int fd, std::string_view name, size_t limit = size_t{1} << 20);
+
 // Writes `bytes` to a new file beside `path`, fsyncs it, renames it over `path`, fsyncs the directory: a
-// reader, also one after a crash, finds either the old content or the new.
+// reader, also one after a crash, finds either the old content or the new. Where `path` is a link, the file
+// that it leads to is replaced; a device or a pipe is written to. Errors: kSystem.
 Result<> replace_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
 // As replace_file, but only if `path` does not exist yet; false if somebody else was first. Nothing is

@@ -1,5 +1,6 @@
 #include "observe/record_run.h"
 
+#include "core/tell.h"
 #include "core/text.h"
 #include "observe/placement.h"
 #include "observe/supervisor.h"
@@ -20,8 +21,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// How long the other tasks wait for the first to begin the record before they do it themselves.
-constexpr core::Duration kBeginTime = std::chrono::seconds(5);
+// How long the other tasks wait for the first to begin the record before they do it themselves: longer than
+// the first may wait for slurmctld (placement.cpp), whose answers the record should have.
+constexpr core::Duration kBeginTime = std::chrono::seconds(8);
 
 Result<> check_period(std::string_view name, core::Duration period) {
     if (period >= std::chrono::milliseconds(10) && period <= std::chrono::hours(1)) return {};
@@ -54,12 +56,24 @@ void wait_for_first_task(const fs::path& record) {
         clock.sleep_until(clock.monotonic() + std::chrono::milliseconds(20));
 }
 
-Result<> begin(const RecordRunOptions& options, const Placement& placement, core::Time now) {
+// A record that another task is just beginning has a temporary file of its manifest, or its segments, before
+// anything.
+bool is_foreign(const fs::path& directory) {
     std::error_code ignored;
-    auto exists = [&](const fs::path& path) { return fs::exists(path, ignored); };
-    if (placement.first_of_job && fs::is_directory(options.record, ignored) &&
-        !fs::is_empty(options.record, ignored) && !exists(record::manifest_path(options.record)) &&
-        !exists(record::segments_path(options.record)))
+    bool foreign = false;
+    for (fs::directory_iterator it(directory, ignored), end; it != end; it.increment(ignored)) {
+        std::string name = it->path().filename().string();
+        if (name.starts_with(record::manifest_path("").string()) ||
+            name == record::segments_path("").string())
+            return false;
+        foreign = true;
+    }
+    return foreign;
+}
+
+Result<> begin(const RecordRunOptions& options, const Placement& placement, core::Time now) {
+    // Every task looks: the first may have refused already.
+    if (is_foreign(options.record))
         return bad_input("{} is not empty and no job record", options.record.string())
             .hint("name a directory that does not exist yet");
     if (!placement.first_of_job) wait_for_first_task(options.record);
@@ -95,7 +109,7 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     if (auto begun = begin(options, placement, now); !begun) {
         if (begun.error().kind() == core::ErrorKind::kBadInput)
             return std::unexpected(std::move(begun.error()));
-        fmt::print(stderr, "belay: nothing is recorded: {}; the job goes on\n", begun.error().message());
+        core::tell("nothing is recorded: {}; the job goes on", begun.error().message());
         return std::unexpected(become(options.command));
     }
     std::error_code ignored;

@@ -1,5 +1,7 @@
 #include "observe/recorder_process.h"
 
+#include "core/tell.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -23,10 +25,6 @@ constexpr Duration kFinishTime = std::chrono::seconds(10);
 // A recorder that lived as long as this was killed by chance; one that did not may be killed again at once.
 constexpr Duration kHealthyLife = std::chrono::seconds(5);
 
-void warn(std::string_view message) {
-    fmt::print(stderr, "belay: {}\n", message);
-}
-
 // The recorder keeps only its link and the standard streams: a pipe of the task that it held open would keep
 // the task from seeing that its supervisor is gone.
 void close_all_but(int keep) {
@@ -49,7 +47,7 @@ void close_all_but(int keep) {
                  exception) {  // no exception may leave this process upwards: the stack is the supervisor's
         result = core::system_error("{}", exception.what());
     }
-    if (!result) warn(fmt::format("recording stopped: {}; the job goes on", result.error().message()));
+    if (!result) core::tell("recording stopped: {}; the job goes on", result.error().message());
     _exit(result ? 0 : result.error().exit_status());
 }
 
@@ -62,12 +60,11 @@ RecorderProcess::RecorderProcess(RecorderOptions options, const Placement& place
 
 void RecorderProcess::start() {
     auto link = make_link();
-    if (!link)
-        return warn(fmt::format("recording did not start: {}; the job goes on", link.error().message()));
+    if (!link) return core::tell("recording did not start: {}; the job goes on", link.error().message());
     pid_t pid = fork();
     if (pid < 0)
-        return warn(fmt::format("recording did not start: {}; the job goes on",
-                                std::generic_category().message(errno)));
+        return core::tell("recording did not start: {}; the job goes on",
+                          std::generic_category().message(errno));
     if (pid == 0) {
         be_recorder(options_, placement_, std::move(link->receiver));
     }
@@ -91,8 +88,8 @@ void RecorderProcess::tend() {
     if (has_ended(status) && WIFSIGNALED(status)) {
         if (now - started_at_ >= kHealthyLife) pause_ = Duration::zero();
         restart_at_ = now + pause_;
-        warn(fmt::format("the recorder was killed by signal {}; it is started again, the job goes on",
-                         WTERMSIG(status)));
+        core::tell("the recorder was killed by signal {}; it is started again, the job goes on",
+                   WTERMSIG(status));
         pause_ = std::min(std::max<Duration>(pause_ * 2, std::chrono::seconds(1)), kLongestPause);
     }
     if (pid_ < 0 && now >= restart_at_) {
@@ -117,7 +114,7 @@ void RecorderProcess::finish(const std::optional<core::ExitStatus>& status) {
     pollfd ended{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
     poll(&ended, 1, static_cast<int>(std::max<int64_t>(left / std::chrono::milliseconds(1), 1)));
     int wait_status = 0;
-    if (!has_ended(wait_status)) warn("the recorder did not finish in time; it goes on alone");
+    if (!has_ended(wait_status)) core::tell("the recorder did not finish in time; it goes on alone");
 }
 
 }  // namespace belay::observe

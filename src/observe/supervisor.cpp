@@ -1,5 +1,6 @@
 #include "observe/supervisor.h"
 
+#include "core/tell.h"
 #include "core/text.h"
 #include "observe/recorder_process.h"
 
@@ -78,6 +79,15 @@ Result<Descriptor> block_signals() {
     int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0) return core::errno_error(errno, "cannot receive signals");
     return Descriptor(fd);
+}
+
+// Started with one of them closed, none of our own descriptors may get its number.
+Result<> occupy_standard_descriptors() {
+    for (;;) {
+        BELAY_TRY(null, core::open_file("/dev/null", O_RDWR));
+        if (null.get() > STDERR_FILENO) return {};
+        fcntl(null.release(), F_SETFD, 0);
+    }
 }
 
 bool is_slurmstepd(uint32_t pid) {
@@ -165,8 +175,7 @@ class Supervisor {
         if (failure == EPIPE) stream.source.reset();
         // A log on a full disk loses lines, with us as without; the task must not end of it.
         else if (!std::exchange(stream.failed, true))
-            fmt::print(stderr, "belay: output is lost: {}; the job goes on\n",
-                       std::generic_category().message(failure));
+            core::tell("output is lost: {}; the job goes on", std::generic_category().message(failure));
     }
 
     void read_from(Stream& stream) {
@@ -194,6 +203,7 @@ class Supervisor {
 
 Result<core::ExitStatus> supervise(const std::vector<std::string>& command, RecorderOptions options,
                                    const Placement& placement) {
+    BELAY_CHECK(occupy_standard_descriptors());
     BELAY_TRY(signals, block_signals());
     RecorderProcess recorder(std::move(options), placement);
     recorder.start();

@@ -251,8 +251,13 @@ Result<Manifest> read_manifest(const std::filesystem::path& record) {
 
 Result<> begin_record(const std::filesystem::path& record, const Manifest& manifest) {
     BELAY_CHECK(core::make_directories(record));
-    BELAY_TRY(first, core::create_file(manifest_path(record), to_json(manifest)));
-    if (first) return core::make_directories(segments_path(record));
+    // All tasks of a step come here at once; only where there is none yet is it worth writing and syncing
+    // one.
+    std::error_code ignored;
+    if (!std::filesystem::exists(manifest_path(record), ignored)) {
+        BELAY_TRY(first, core::create_file(manifest_path(record), to_json(manifest)));
+        if (first) return core::make_directories(segments_path(record));
+    }
     BELAY_TRY(existing, read_manifest(record));
     if (existing.sealed) return sealed_error(record);
     if (!same_job(existing.job, manifest.job))

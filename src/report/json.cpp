@@ -80,7 +80,6 @@ Json job_json(const JobFacts& job) {
             {"account", job.account},
             {"restart", job.restart},
             {"command", job.command},
-            {"directory", job.directory},
             {"start", optional_time(job.start)},
             {"end", optional_time(job.end)},
             {"exit_status", optional_value(job.exit_status)},

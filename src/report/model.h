@@ -35,7 +35,6 @@ struct JobFacts {
     std::string account;
     int64_t restart = 0;
     std::string command;
-    std::string directory;
     std::optional<core::Time> start;
     std::optional<core::Time> end;
     std::optional<int64_t> exit_status;  // of the command; unknown while it runs or after a signal

@@ -72,13 +72,20 @@ expect_nothing_left() {  # expect_nothing_left NAME [NAMESPACE...]
     done
 }
 
+# skip WHY: for a case that cannot be tried here; it is shown as skipped, not as passed.
+skip() { case_skipped=$1; }
+need_root() { [ "$UID" = 0 ] || { skip "needs root" && return 1; }; }
+
 # run_cases: runs every function named case_*, in the order they are written.
 run_cases() {
     local name
     for name in $(grep -oE '^case_[a-z0-9_]+' "$0"); do
         case_failed=no
+        case_skipped=
         "$name"
-        if [ "$case_failed" = no ]; then
+        if [ -n "$case_skipped" ]; then
+            echo "skipped ${name#case_}: $case_skipped"
+        elif [ "$case_failed" = no ]; then
             echo "ok      ${name#case_} ($SECONDS s)"
         else
             echo "FAILED  ${name#case_}"

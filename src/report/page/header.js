@@ -79,7 +79,6 @@ function jobFacts(model) {
     { name: "Ranks", value: model.ranks || "" },
     { name: "Exit status", value: job.exit_status ?? "" },
     { name: "Command", value: job.command, mono: true },
-    { name: "Directory", value: job.directory, mono: true },
   ];
   return facts.filter((fact) => fact.value !== "");
 }

@@ -58,7 +58,6 @@ void add_job(Measurements& data, size_t nodes, double seconds, size_t buckets) {
                 .account = "cosmo",
                 .restart = 0,
                 .command = "belay bench run cosmoflow --profile mini --seed 1 --target 0.13",
-                .directory = "/scratch/mira/cosmoflow",
                 .start = data.start,
                 .end = data.start + core::Duration(static_cast<int64_t>(seconds * 1e9)),
                 .exit_status = 0,

@@ -1,0 +1,20 @@
+// One line of a message to standard error, for processes that must go on whatever becomes of it: a full disk,
+// a closed terminal and a reader that is gone are no reason to fail. Commands that end return an Error
+// instead.
+#pragma once
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace belay::core {
+
+// "belay: TEXT" and a line feed, in one write(2).
+void tell_text(std::string_view text);
+
+template <typename... Args>
+void tell(fmt::format_string<Args...> format, Args&&... args) {
+    tell_text(fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace belay::core
