@@ -64,12 +64,16 @@ Result<LayerIndex> check_layer(int fd, const Descriptor& blob, const std::string
 
 class Fetcher {
   public:
-    Fetcher(Registry& registry, const StoreLayout& layout, const LayerFetchOptions& options,
-            core::Clock& clock, const FetchProgress& progress)
-        : registry_(registry), layout_(layout), options_(options), clock_(clock), progress_(progress) {}
+    Fetcher(Registry& registry, const std::string& image_name, const StoreLayout& layout,
+            const LayerFetchOptions& options, core::Clock& clock, const FetchProgress& progress)
+        : registry_(registry),
+          image_name_(image_name),
+          layout_(layout),
+          options_(options),
+          clock_(clock),
+          progress_(progress) {}
 
-    Result<std::map<std::string, Layer>> fetch(std::vector<std::pair<Descriptor, std::string>> wanted,
-                                               const std::string& image_name) {
+    Result<std::map<std::string, Layer>> fetch(std::vector<std::pair<Descriptor, std::string>> wanted) {
         for (const auto& [blob, diff_id] : wanted) total_ += blob.size;
         std::map<std::string, Layer> layers;
         std::optional<core::Error> failed;
@@ -83,9 +87,7 @@ class Fetcher {
                     layers[wanted[i].first.digest] = std::move(*layer);
                 } else if (!failed) {
                     stopped_ = true;
-                    failed = std::move(layer.error())
-                                 .context(fmt::format("{}: layer {}", image_name,
-                                                      short_digest(wanted[i].first.digest)));
+                    failed = std::move(layer.error());
                 }
             }
         };
@@ -126,17 +128,21 @@ class Fetcher {
             return std::move(*layer);
         }
         std::string name = fmt::format("{}-{}", hex_of(blob.digest), getuid());
-        BELAY_TRY(lock, StoreLock::acquire(layout_.lock(name), clock_, options_.longest_wait, {}));
+        const std::string place = fmt::format("{}: layer {}", image_name_, short_digest(blob.digest));
+        BELAY_TRY(lock,
+                  core::with_context(
+                      StoreLock::acquire(layout_.lock(name), clock_, options_.longest_wait, {}), place));
         if (auto layer = kept(blob, diff_id)) {  // another process was faster
             count(static_cast<int64_t>(blob.size));
             return std::move(*layer);
         }
-        BELAY_TRY(partial, PartialBlob::open(
-                               layout_.partial() / name, blob.size, [this](int64_t change) { count(change); },
-                               stopped_));
+        auto counter = [this](int64_t change) { count(change); };
+        BELAY_TRY(partial,
+                  core::with_context(
+                      PartialBlob::open(layout_.partial() / name, blob.size, counter, stopped_), place));
         while (true) {
             bool resumed = partial.position() > 0;
-            BELAY_CHECK(download(client, blob, partial));
+            BELAY_CHECK(download(client, blob, partial, place));
             auto index = check_layer(partial.descriptor(), blob, diff_id, options_.limits);
             if (index) {
                 auto file = std::move(partial).publish(layout_.blobs() / hex_of(blob.digest));
@@ -144,15 +150,17 @@ class Fetcher {
             }
             if (!resumed) {
                 partial.remove();
-                return std::unexpected(std::move(index.error()));
+                return std::unexpected(std::move(index.error()).context(place));
             }
-            BELAY_CHECK(partial.restart());  // what an earlier attempt left may have been wrong
+            BELAY_CHECK(core::with_context(partial.restart(),
+                                           place));  // what an earlier attempt left may have been wrong
         }
     }
 
-    Result<> download(core::fetch::HttpClient& client, const Descriptor& blob, PartialBlob& partial) {
+    Result<> download(core::fetch::HttpClient& client, const Descriptor& blob, PartialBlob& partial,
+                      const std::string& place) {
         if (partial.position() < blob.size) {
-            auto done = registry_.blob(client, blob, partial);
+            auto done = registry_.layer(client, blob, partial);
             if (!done && partial.disk_is_full()) {
                 partial.remove();
                 return std::unexpected(std::move(done.error()).hint(full_disk_hint(layout_)));
@@ -161,11 +169,13 @@ class Fetcher {
         }
         if (partial.position() == blob.size) return {};
         partial.remove();
-        return system_error("the registry has only {} of its {} bytes", partial.position(), blob.size)
+        return system_error("{}: the registry has only {} of its {} bytes", place, partial.position(),
+                            blob.size)
             .hint(kDamagedHint);
     }
 
     Registry& registry_;
+    const std::string& image_name_;
     const StoreLayout& layout_;
     const LayerFetchOptions& options_;
     core::Clock& clock_;
@@ -199,8 +209,8 @@ Result<std::vector<Layer>> fetch_layers(Registry& registry, const std::string& i
                                  [&](const auto& known) { return known.first.digest == blob.digest; }))
             wanted.emplace_back(blob, diff_ids[i]);
     }
-    Fetcher fetcher(registry, layout, options, clock, progress);
-    BELAY_TRY(fetched, fetcher.fetch(std::move(wanted), image_name));
+    Fetcher fetcher(registry, image_name, layout, options, clock, progress);
+    BELAY_TRY(fetched, fetcher.fetch(std::move(wanted)));
     std::vector<Layer> out;
     for (size_t i = 0; i < manifest.layers.size(); ++i) {
         Layer& layer = fetched.at(manifest.layers[i].digest);

@@ -66,7 +66,8 @@ struct Registry::State {
     Result<> authorize(HttpClient& client, const HttpResponse& refusal, const std::string& refused);
     Result<std::string> fetch_token(HttpClient& client, const Challenge& challenge);
     Result<> find_login(const std::string& token_host);
-    Result<HttpResponse> get(HttpClient& client, HttpRequest request, size_t limit);
+    Result<HttpResponse> get(HttpClient& client, HttpRequest request, size_t limit, const std::string& what);
+    std::unexpected<core::Error> unreachable(core::Error error, const std::string& what) const;
     core::Failure refusal(const HttpResponse& response, std::string_view what) const;
 };
 
@@ -183,15 +184,22 @@ core::Failure Registry::State::refusal(const HttpResponse& response, std::string
         .hint("try again later; if it stays, ask who runs the registry");
 }
 
-Result<HttpResponse> Registry::State::get(HttpClient& client, HttpRequest request, size_t limit) {
+// What kept an answer from coming: the network, or the sink.
+std::unexpected<core::Error> Registry::State::unreachable(core::Error error, const std::string& what) const {
+    const bool is_network = error.message().starts_with("cannot reach");
+    error = std::move(error).context(what.empty() ? name() : name() + ": " + what);
+    if (is_network)
+        error =
+            std::move(error).hint("check the name of the registry, and whether it can be reached from here");
+    return std::unexpected(std::move(error));
+}
+
+Result<HttpResponse> Registry::State::get(HttpClient& client, HttpRequest request, size_t limit,
+                                          const std::string& what) {
     for (int renewal = 0;; ++renewal) {
         request.authorization = current_authorization();
         auto response = client.get(request, limit);
-        if (!response)
-            return std::unexpected(
-                std::move(response.error())
-                    .context(name())
-                    .hint("check the name of the registry, and whether it can be reached from here"));
+        if (!response) return unreachable(std::move(response.error()), what);
         if (response->status != 401 || renewal == kMaxRenewals) return std::move(*response);
         BELAY_CHECK(authorize(client, *response, request.authorization));
     }
@@ -202,11 +210,12 @@ Result<FetchedManifest> Registry::manifest(HttpClient& client, const std::string
     std::string accept;
     for (std::string_view type : manifest_media_types())
         accept += (accept.empty() ? "" : ", ") + std::string(type);
+    const std::string what = fmt::format("\"{}\"", selector);
     BELAY_TRY(
         response,
         state.get(client, {.url = state.base + "/manifests/" + selector, .headers = {{"Accept", accept}}},
-                  kMaxManifestBytes));
-    if (response.status != 200) return state.refusal(response, fmt::format("\"{}\"", selector));
+                  kMaxManifestBytes, ""));
+    if (response.status != 200) return state.refusal(response, what);
     FetchedManifest out{.body = std::move(response.body),
                         .content_type = std::string(response.header("content-type")),
                         .digest = ""};
@@ -221,8 +230,10 @@ Result<FetchedManifest> Registry::manifest(HttpClient& client, const std::string
 
 Result<std::string> Registry::small_blob(HttpClient& client, const Descriptor& blob) {
     State& state = *state_;
-    BELAY_TRY(response, state.get(client, {.url = state.base + "/blobs/" + blob.digest}, kMaxConfigBytes));
-    if (response.status != 200) return state.refusal(response, "blob " + short_digest(blob.digest));
+    const std::string what = "blob " + short_digest(blob.digest);
+    BELAY_TRY(response,
+              state.get(client, {.url = state.base + "/blobs/" + blob.digest}, kMaxConfigBytes, what));
+    if (response.status != 200) return state.refusal(response, what);
     if (response.body.size() != blob.size || digest_of(response.body) != blob.digest)
         return system_error("{}: blob {} is not what its hash says", state.name(), short_digest(blob.digest))
             .hint(
@@ -231,22 +242,23 @@ Result<std::string> Registry::small_blob(HttpClient& client, const Descriptor& b
     return std::move(response.body);
 }
 
-Result<> Registry::blob(HttpClient& client, const Descriptor& blob, core::fetch::DownloadSink& sink) {
+Result<> Registry::layer(HttpClient& client, const Descriptor& blob, core::fetch::DownloadSink& sink) {
     State& state = *state_;
+    const std::string what = "layer " + short_digest(blob.digest);
     uint64_t before = sink.position();
     for (int renewal = 0;; ++renewal) {
         HttpRequest request{.url = state.base + "/blobs/" + blob.digest,
                             .authorization = state.current_authorization()};
         auto response = client.download(request, sink);
-        if (!response)
-            return std::unexpected(
-                std::move(response.error())
-                    .context(fmt::format("{}: blob {}", state.name(), short_digest(blob.digest))));
+        if (!response) return state.unreachable(std::move(response.error()), what);
         if (response->status == 200 || response->status == 206) return {};
+        if (response->status == 416 && sink.position() > 0) {  // it is shorter than what there is
+            BELAY_CHECK(sink.restart());
+            continue;
+        }
         if (sink.position() != before) renewal = 0;
         before = sink.position();
-        if (response->status != 401 || renewal == kMaxRenewals)
-            return state.refusal(*response, "blob " + short_digest(blob.digest));
+        if (response->status != 401 || renewal == kMaxRenewals) return state.refusal(*response, what);
         BELAY_CHECK(state.authorize(client, *response, request.authorization));
     }
 }

@@ -39,9 +39,10 @@ class Registry {
     core::Result<FetchedManifest> manifest(core::fetch::HttpClient& client, const std::string& selector);
     // A small blob in memory, checked.
     core::Result<std::string> small_blob(core::fetch::HttpClient& client, const Descriptor& blob);
-    // Into a sink, from its position on; the token is renewed when it runs out meanwhile. Not checked.
-    core::Result<> blob(core::fetch::HttpClient& client, const Descriptor& blob,
-                        core::fetch::DownloadSink& sink);
+    // A layer into a sink, from its position on; the token is renewed when it runs out meanwhile. Not
+    // checked.
+    core::Result<> layer(core::fetch::HttpClient& client, const Descriptor& blob,
+                         core::fetch::DownloadSink& sink);
 
   private:
     struct State;

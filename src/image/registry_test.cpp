@@ -65,6 +65,7 @@ ServedResponse serve_content(const ServedRequest& request) {
         size_t from = 0;
         if (std::string range = request.header("range"); !range.empty()) from = std::stoul(range.substr(6));
         if (from == 0) return {.body = kBlob};
+        if (from >= kBlob.size()) return {.status = 416};
         return {.status = 206,
                 .headers = {{"Content-Range",
                              fmt::format("bytes {}-{}/{}", from, kBlob.size() - 1, kBlob.size())}},
@@ -187,10 +188,20 @@ TEST(image, registry_renews_a_token_within_a_blob) {
     TokenServer tokens(1, 1);  // each is good for one request, of which 30000 bytes come
     Fixture f(tokens.server);
     TextSink sink;
-    auto done = f.registry.blob(f.client, blob_descriptor(), sink);
+    auto done = f.registry.layer(f.client, blob_descriptor(), sink);
     ASSERT_TRUE(done) << done.error().render();
     EXPECT_EQ(sink.text, kBlob);
     EXPECT_EQ(tokens.issued, 4);
+}
+
+TEST(image, registry_sends_again_what_was_too_long) {
+    HttpServer server(serve_content);
+    Fixture f(server);
+    TextSink sink;
+    sink.text = std::string(2 * kBlob.size(), 'x');
+    auto done = f.registry.layer(f.client, blob_descriptor(), sink);
+    ASSERT_TRUE(done) << done.error().render();
+    EXPECT_EQ(sink.text, kBlob);
 }
 
 TEST(image, registry_gives_up_where_no_token_helps) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <random>
 #include <sys/statvfs.h>
@@ -67,11 +68,15 @@ void sweep(const StoreLayout& layout, const std::string& held) {
         if (!hidden && !name.contains(".tmp-")) continue;
         const std::string_view rest = std::string_view(name).substr(hidden ? 1 : 0);
         const std::string key(rest.substr(0, rest.find('.')));
-        if (key == held) {
-            unlink(it->path().c_str());
-        } else if (auto lock = StoreLock::try_acquire(layout.lock(key)); lock && *lock) {
-            unlink(it->path().c_str());
+        // Not ours, say a file that NFS keeps for somebody who has it open.
+        if (!is_digest("sha256:" + key.substr(0, key.find('-')))) continue;
+        std::optional<StoreLock> lock;
+        if (key != held) {
+            auto taken = StoreLock::try_acquire(layout.lock(key));
+            if (!taken || !*taken) continue;
+            lock = std::move(*taken);
         }
+        unlink(it->path().c_str());
     }
 }
 
@@ -176,19 +181,26 @@ class Importer {
                                *options_.clock, [this](uint64_t done, uint64_t total) {
                                    tell(ImportPhase::kDownloading, done, total);
                                }));
-        auto written = write(resolved, config, std::move(layers));
-        if (!written) {
-            core::Error error = std::move(written.error()).context(name_);
-            bool advised = !error.hint_text().empty();
-            return std::unexpected(advised ? std::move(error)
-                                           : std::move(error).hint(full_disk_hint(layout_)));
-        }
+        auto made = publish(resolved, config, config_text, std::move(layers));
+        if (made) return made;
+        core::Error error = std::move(made.error()).context(name_);
+        if (!error.hint_text().empty()) return std::unexpected(std::move(error));
+        bool full = error.message().contains(std::strerror(ENOSPC)) ||
+                    error.message().contains(std::strerror(EDQUOT));
+        return std::unexpected(std::move(error).hint(
+            full ? full_disk_hint(layout_)
+                 : fmt::format(
+                       "if the image is good elsewhere, look at the disk of {}; else build and push it again",
+                       layout_.root.string())));
+    }
+
+    Result<> publish(const Resolved& resolved, const ImageConfig& config, std::string_view config_text,
+                     std::vector<Layer> layers) {
+        BELAY_TRY(written, write(resolved, config, std::move(layers)));
         // The sidecar first: there is an image once there is its SquashFS file.
-        BELAY_CHECK(core::with_context(
-            core::replace_file(layout_.sidecar(key_),
-                               sidecar_text(resolved.digest, config_text, options_.clock->now())),
-            name_));
-        return core::with_context(std::move(*written).publish(layout_.image(key_)), name_);
+        BELAY_CHECK(core::replace_file(layout_.sidecar(key_),
+                                       sidecar_text(resolved.digest, config_text, options_.clock->now())));
+        return std::move(written).publish(layout_.image(key_));
     }
 
     Result<Unfinished> write(const Resolved& resolved, const ImageConfig& config, std::vector<Layer> layers) {

@@ -24,19 +24,18 @@ constexpr uint32_t kKeptModeBits = 01777;
 // has none, and names would lose their letters.
 class Utf8Locale {
   public:
-    Utf8Locale() : locale_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
-        if (locale_ != nullptr) before_ = uselocale(locale_);
+    Utf8Locale() {
+        // Loaded once: an image has a hundred thousand entries.
+        static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+        if (utf8 != nullptr) before_ = uselocale(utf8);
     }
     Utf8Locale(const Utf8Locale&) = delete;
     Utf8Locale& operator=(const Utf8Locale&) = delete;
     ~Utf8Locale() {
-        if (locale_ == nullptr) return;
-        uselocale(before_);
-        freelocale(locale_);
+        if (before_ != nullptr) uselocale(before_);
     }
 
   private:
-    locale_t locale_;
     locale_t before_ = nullptr;
 };
 
