@@ -1,0 +1,149 @@
+#include "launch/step_agreement.h"
+#include "launch/step_plan.h"
+#include "launch/step_prepare.h"
+
+#include <thread>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace belay::launch {
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+StepPlan full_plan() {
+    StepPlan plan;
+    plan.secret = "00ff";
+    plan.environment = EnvironmentPlan{
+        .name = "demo",
+        .container = env::ContainerPlan{.image_file = "/i.sqsh",
+                                        .overlay_size = core::ByteSize{1 << 30},
+                                        .binds = {{"/a", "/b", {"rbind"}, false, false}},
+                                        .workdir = "/w"},
+        .variables = {{{"A", "1"}}, {"B"}, {{"PATH", "/bin"}}},
+        .locked = "{}"};
+    plan.vetting = VettingPlan{"p.yaml", "name: p\nchecks:\n  - type: mem.free\n    min: 1GiB\n",
+                               std::chrono::seconds(30)};
+    plan.recording = RecordingPlan{"/r-%j", std::chrono::milliseconds(200), std::chrono::seconds(2), {"x=(?P<loss>.*)"}};
+    return plan;
+}
+
+// Two nodes of a step in two threads, over loopback.
+struct Answers {
+    core::Result<bool> root = false;
+    core::Result<bool> other = false;
+    std::vector<std::string> causes;
+};
+
+Answers meet(const std::optional<core::Error>& root_failure, const std::optional<core::Error>& other_failure,
+             const std::string& name, core::Duration timeout = std::chrono::seconds(20), bool other_comes = true) {
+    StepMembers members{.rank = 0,
+                        .nodes = {"n1", "n2"},
+                        .root_address = "127.0.0.1",
+                        .name = name + std::to_string(getpid()),
+                        .secret = "secret"};
+    Answers answers;
+    std::thread other([&] {
+        if (!other_comes) return;
+        StepMembers second = members;
+        second.rank = 1;
+        std::vector<std::string> none;
+        answers.other = agree(second, other_failure, timeout, none);
+        EXPECT_TRUE(none.empty());
+    });
+    answers.root = agree(members, root_failure, timeout, answers.causes);
+    other.join();
+    return answers;
+}
+
+}  // namespace
+
+TEST(launch, step_plans_survive_their_journey) {
+    StepPlan plan = full_plan();
+    auto read = decode_step_plan(encode(plan));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, plan);
+    auto empty = decode_step_plan(encode(StepPlan{}));
+    ASSERT_TRUE(empty);
+    EXPECT_EQ(*empty, StepPlan{});
+}
+
+TEST(launch, a_step_plan_that_lacks_something_is_refused) {
+    Json whole = Json::parse(encode(full_plan()));
+    for (const auto& [name, value] : whole.items()) {
+        Json without = whole;
+        without.erase(name);
+        EXPECT_FALSE(decode_step_plan(without.dump())) << name;
+        Json wrong = whole;
+        wrong[name] = 7;
+        EXPECT_FALSE(decode_step_plan(wrong.dump())) << name;
+    }
+    for (const char* text : {"", "{", "null", "[]", "\"x\"", "{\"secret\": 1e999}"})
+        EXPECT_FALSE(decode_step_plan(text)) << text;
+}
+
+TEST(launch, tasks_wait_longer_than_every_part_may_take) {
+    StepPlan plan = full_plan();
+    auto all = longest_preparation(plan);
+    plan.vetting.reset();
+    auto without = longest_preparation(plan);
+    ASSERT_TRUE(all && without);
+    EXPECT_GE(*all - *without, std::chrono::seconds(30));
+    plan = full_plan();
+    plan.vetting->text = "checks: [";
+    EXPECT_FALSE(longest_preparation(plan));
+}
+
+TEST(launch, record_paths_name_job_step_and_restart) {
+    EXPECT_EQ(expand_record_path("r-%j.%s.%r%%", "12", "3", "0").value(), "r-12.3.0%");
+    EXPECT_EQ(expand_record_path("plain", "12", "3", "0").value(), "plain");
+    for (const char* wrong : {"r-%", "r-%x", "%%%"}) {
+        auto path = expand_record_path(wrong, "1", "2", "3");
+        ASSERT_FALSE(path) << wrong;
+        EXPECT_THAT(path.error().message(), HasSubstr(wrong));
+    }
+}
+
+TEST(launch, one_line_for_each_cause) {
+    EXPECT_THAT(causes_of({{"n1", "disk full\nhint: x"}, {"n3", "no image"}, {"n2", "disk full\nhint: x"}}),
+                ElementsAre("n[1-2]: disk full\nhint: x", "n3: no image"));
+    EXPECT_THAT(causes_of({{"n1", "red \x1b[31m"}}), ElementsAre("n1: red ?[31m"));
+    EXPECT_TRUE(causes_of({}).empty());
+}
+
+TEST(launch, all_start_or_none_does) {
+    auto both = meet(std::nullopt, std::nullopt, "both");
+    EXPECT_TRUE(both.root.value() && both.other.value());
+    EXPECT_TRUE(both.causes.empty());
+
+    core::Error failure = core::system_error("no image").hint("pull it").error();
+    auto other = meet(std::nullopt, failure, "other");
+    EXPECT_FALSE(other.root.value() || other.other.value());
+    EXPECT_THAT(other.causes, ElementsAre("n2: no image\nhint: pull it"));
+
+    auto same = meet(failure, failure, "same");
+    EXPECT_FALSE(same.root.value() || same.other.value());
+    EXPECT_THAT(same.causes, ElementsAre("n[1-2]: no image\nhint: pull it"));
+}
+
+TEST(launch, a_node_that_stays_silent_is_named) {
+    auto answers = meet(std::nullopt, std::nullopt, "silent", std::chrono::milliseconds(300), false);
+    EXPECT_FALSE(answers.root.value());
+    ASSERT_EQ(answers.causes.size(), 1U);
+    EXPECT_THAT(answers.causes[0], HasSubstr("n2: not heard of within 300 ms"));
+}
+
+TEST(launch, a_node_alone_asks_nobody) {
+    std::vector<std::string> causes;
+    EXPECT_TRUE(agree({.nodes = {"n1"}}, std::nullopt, std::chrono::seconds(1), causes).value());
+    EXPECT_FALSE(agree({.nodes = {"n1"}}, core::system_error("x").error(), std::chrono::seconds(1), causes).value());
+    EXPECT_THAT(causes, ElementsAre("n1: x"));
+}
+
+}  // namespace belay::launch
