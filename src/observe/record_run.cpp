@@ -2,6 +2,7 @@
 
 #include "core/tell.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "observe/placement.h"
 #include "observe/supervisor.h"
 #include "progress/pattern.h"
@@ -28,6 +29,18 @@ constexpr core::Duration kBeginTime = std::chrono::seconds(8);
 Result<> check_period(std::string_view name, core::Duration period) {
     if (period >= std::chrono::milliseconds(10) && period <= std::chrono::hours(1)) return {};
     return bad_input("the {} must be between 10 ms and 1 h, not {:g} s", name, core::to_seconds(period));
+}
+
+// Mistakes of whoever named it, other than disks that are full and directories that may not be written to.
+Result<> check_directory(const fs::path& record) {
+    std::error_code ignored;
+    if (record.empty()) return bad_input("the record's directory is an empty name");
+    if (core::to_valid_utf8(record.string()) != record.string())
+        return bad_input("{}: not UTF-8, as the names of records must be", core::printable(record.string()));
+    if (fs::exists(record, ignored) && !fs::is_directory(record, ignored))
+        return bad_input("{} is no directory", record.string())
+            .hint("name a directory that does not exist yet");
+    return {};
 }
 
 std::map<std::string, std::string> software_facts() {
@@ -104,6 +117,8 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     if (options.command.empty())
         return bad_input("no command to run").hint("belay record run -o DIR -- COMMAND");
     BELAY_CHECK(progress::compile_patterns(options.progress_patterns));
+    BELAY_CHECK(check_directory(options.record));
+    BELAY_CHECK(core::find_program(options.command[0]));  // before a record is begun for nothing
     BELAY_TRY(placement, find_placement());
     core::Time now = core::system_clock().now();
     if (auto begun = begin(options, placement, now); !begun) {
