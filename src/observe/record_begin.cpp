@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "record/manifest.h"
 
 #include <map>
@@ -45,6 +46,18 @@ void wait_for_first_task(const fs::path& record) {
         clock.sleep_until(clock.monotonic() + std::chrono::milliseconds(20));
 }
 
+// Mistakes of whoever named it, other than disks that are full and directories that may not be written to.
+Result<> check_directory(const fs::path& record) {
+    std::error_code ignored;
+    if (record.empty()) return bad_input("the record's directory is an empty name");
+    if (core::to_valid_utf8(record.string()) != record.string())
+        return bad_input("{}: not UTF-8, as the names of records must be", core::printable(record.string()));
+    if (fs::exists(record, ignored) && !fs::is_directory(record, ignored))
+        return bad_input("{} is no directory", record.string())
+            .hint("name a directory that does not exist yet");
+    return {};
+}
+
 // A record that another task is just beginning has a temporary file of its manifest, or its segments, before
 // anything.
 bool is_foreign(const fs::path& directory) {
@@ -63,6 +76,7 @@ bool is_foreign(const fs::path& directory) {
 }  // namespace
 
 Result<> begin_record(const RecordBegin& options, const Placement& placement, core::Time now) {
+    BELAY_CHECK(check_directory(options.record));
     // Every task looks: the first may have refused already.
     if (is_foreign(options.record))
         return bad_input("{} is not empty and no job record", options.record.string())

@@ -39,6 +39,7 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     if (options.command.empty())
         return bad_input("no command to run").hint("belay record run -o DIR -- COMMAND");
     BELAY_CHECK(progress::compile_patterns(options.progress_patterns));
+    BELAY_CHECK(core::find_program(options.command[0]));  // before a record is begun for nothing
     BELAY_TRY(placement, find_placement());
     core::Time now = core::system_clock().now();
     RecordBegin begin{.record = options.record,

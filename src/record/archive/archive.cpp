@@ -34,6 +34,12 @@ std::vector<Lost> missing_parts(const SegmentSummary& segment, bool being_writte
         lost.push_back(
             {segment.file, 0, 0, "holds columns, tables or blocks that this version of Belay does not know"});
     if (being_written || segment.ended || !segment.session) return lost;
+    if (!segment.lost.empty()) {
+        lost.push_back({segment.file, 0, 0,
+                        fmt::format("its end is missing: how long the recorder on {} went on is not known",
+                                    segment.session->node)});
+        return lost;
+    }
     double at_most = core::to_seconds(segment.session->flush) + core::to_seconds(segment.session->interval);
     lost.push_back({segment.file, 0, 0,
                     fmt::format("the recorder on {} was killed: up to {:g} s before its end are missing",
@@ -72,8 +78,13 @@ Result<> Archive::open_tables() {
     for (const Table* table : tables()) {
         fs::path file = tables_path(record_) / fmt::format("{}.parquet", table->name);
         if (std::error_code ignored; fs::exists(file, ignored)) {
-            BELAY_CHECK(database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM read_parquet({})",
-                                                      table->name, sql_literal(file.string()))));
+            auto opened =
+                database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM read_parquet({})",
+                                              table->name, sql_literal(file.string())));
+            if (opened) continue;
+            // The other tables are still worth reading.
+            lost_.push_back({file.filename().string(), 0, 0, "cannot be read: " + opened.error().message()});
+            BELAY_CHECK(database_.execute(create_table_sql(*table)));
         } else if (manifest_.tables.contains(std::string(table->name))) {
             return core::bad_input("{} is incomplete: {} is missing", record_.string(), file.string())
                 .hint("copy the record again, with its tables directory");

@@ -42,6 +42,14 @@ Result<> count_rest(Database& database, const Table& table, const Session& sessi
         fmt::arg("interval", core::to_seconds(session.interval))));
 }
 
+// What a recorder counted says nothing of what was damaged later: the rows that are left must be counted
+// instead.
+Result<> forget_counts(Database& database, const Session& session, core::Time until) {
+    return database.execute(fmt::format("DELETE FROM coverage WHERE node = {} AND time BETWEEN {} AND {}",
+                                        sql_literal(session.node), timestamp_sql(session.start),
+                                        timestamp_sql(until)));
+}
+
 }  // namespace
 
 Result<Coverage> read_coverage(Database& database) {
@@ -65,12 +73,15 @@ Result<Coverage> read_coverage(Database& database) {
 
 Result<> count_what_was_never_taken(Database& database, const std::vector<SegmentSummary>& segments) {
     for (const SegmentSummary& segment : segments) {
-        if (segment.ended || !segment.session || !segment.session->periodic ||
+        bool is_damaged = !segment.lost.empty();
+        if ((segment.ended && !is_damaged) || !segment.session || !segment.session->periodic ||
             segment.session->interval.count() <= 0)
             continue;
+        core::Time until = segment.ended.value_or(due_until(segment, segments));
+        if (is_damaged) BELAY_CHECK(forget_counts(database, *segment.session, until));
         for (const Table* table : tables())
             if (table->cadence == Cadence::kPeriodic)
-                BELAY_CHECK(count_rest(database, *table, *segment.session, due_until(segment, segments)));
+                BELAY_CHECK(count_rest(database, *table, *segment.session, until));
     }
     return {};
 }

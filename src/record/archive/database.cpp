@@ -1,5 +1,7 @@
 #include "record/archive/database.h"
 
+#include "core/text.h"
+
 #include <cmath>
 #include <limits>
 
@@ -128,13 +130,22 @@ Value read_value(const DuckdbApi* api, duckdb_type type, void* data, idx_t row) 
     return std::string(api->string_t_data(text), api->string_t_length(*text));
 }
 
+// DuckDB's message without the excerpt of the SQL that follows it, in one line.
+std::string message_of(const char* why) {
+    std::string message;
+    for (std::string_view line : core::split(why != nullptr ? why : "no reason given", '\n')) {
+        if (line.starts_with("LINE ")) break;
+        if (!line.empty()) message += (message.empty() ? "" : " ") + std::string(line);
+    }
+    return message;
+}
+
 // SQL that may run: a SELECT. Directories that may be read may also be written, so nothing else may; EXPLAIN
 // ANALYZE runs what it explains.
 Result<> prepare_select(const DuckdbApi* api, duckdb_connection connection, const std::string& sql,
                         StatementGuard& guard) {
     if (api->prepare(connection, sql.c_str(), &guard.statement) != DuckDBSuccess) {
-        const char* why = api->prepare_error(guard.statement);
-        return core::bad_input("{}", why != nullptr ? why : "this is no SQL");
+        return core::bad_input("{}", message_of(api->prepare_error(guard.statement)));
     }
     if (api->prepared_statement_type(guard.statement) != DUCKDB_STATEMENT_TYPE_SELECT)
         return core::bad_input("a record can only be read").hint("write one SELECT statement");
@@ -261,7 +272,7 @@ Database::~Database() {
 Result<> Database::execute(const std::string& sql) {
     ResultGuard result{api_};
     if (api_->query(connection_, sql.c_str(), &result.result) != DuckDBSuccess)
-        return core::system_error("DuckDB: {}", api_->result_error(&result.result));
+        return core::system_error("DuckDB: {}", message_of(api_->result_error(&result.result)));
     return {};
 }
 
@@ -276,7 +287,7 @@ Result<QueryResult> Database::query(const std::string& sql) {
     ResultGuard result{api_};
     duckdb_prepared_statement statement = plain.empty() ? asked.statement : cast.statement;
     if (api_->execute_prepared(statement, &result.result) != DuckDBSuccess)
-        return core::bad_input("{}", api_->result_error(&result.result));
+        return core::bad_input("{}", message_of(api_->result_error(&result.result)));
     return read_result(api_, result.result, column_names(api_, asked.statement));
 }
 

@@ -74,6 +74,7 @@ Result<> check_sealable(const fs::path& record, const std::vector<SegmentSummary
 }  // namespace
 
 Result<Sealing> seal(const fs::path& record, core::Time now) {
+    BELAY_CHECK(read_manifest(record));  // what is no record is told as everywhere
     BELAY_TRY(claim, claim_record(record));
     BELAY_TRY(archive, Archive::load(record));
     if (archive.manifest_.sealed)  // segments are left over if that process was killed at its very end
