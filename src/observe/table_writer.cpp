@@ -1,19 +1,12 @@
 #include "observe/table_writer.h"
 
+#include "record/liveness.h"
 #include "record/tables/coverage.h"
 
 namespace belay::observe {
 
 using record::column;
 using record::kCoverage;
-
-namespace {
-
-// Well below the minute of grace in record/liveness.cpp; seldom enough for a file server with thousands of
-// ranks.
-constexpr core::Duration kShowsLifeEvery = std::chrono::seconds(20);
-
-}  // namespace
 
 record::Batch& TableWriter::rows(const record::Table& table) {
     return batches_.try_emplace(&table, table).first->second;
@@ -29,7 +22,7 @@ void TableWriter::count(const record::Table& table, core::Time at, int64_t due, 
 core::Result<> TableWriter::flush(core::Duration now) {
     uint64_t before = segment_.bytes();
     BELAY_CHECK(write());
-    if (segment_.bytes() == before && changed_ && now - *changed_ < kShowsLifeEvery) return {};
+    if (segment_.bytes() == before && changed_ && now - *changed_ < record::kShowsLifeEvery) return {};
     if (segment_.bytes() == before) segment_.touch();
     changed_ = now;
     return {};

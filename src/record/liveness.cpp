@@ -15,7 +15,7 @@ namespace belay::record {
 
 namespace {
 
-constexpr core::Duration kSlack = std::chrono::minutes(1);
+constexpr core::Duration kSlack = 3 * kShowsLifeEvery;
 constexpr core::Duration kLongestPeriod = std::chrono::days(1);  // a damaged session may state anything
 
 // Whether the file was written to within the last `age`. What cannot be looked at counts as young.

@@ -21,6 +21,10 @@ SegmentLock segment_lock(const std::filesystem::path& path);
 // Name of this machine as a recorder outside Slurm names its node: up to the first dot.
 std::string this_node();
 
+// A recorder with nothing to write touches its segment this often: well within the minute below, seldom
+// enough for a file server with thousands of ranks.
+inline constexpr core::Duration kShowsLifeEvery = std::chrono::seconds(20);
+
 // How long a segment without an end may lie unchanged while its recorder is alive, where no lock tells: a
 // flush and an interval, as its session says, and a minute for recorders that are starved, writes that linger
 // in a cache and clocks that differ.

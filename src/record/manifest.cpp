@@ -1,5 +1,7 @@
 #include "record/manifest.h"
 
+#include "core/json.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -67,7 +69,10 @@ class Fields {
 
     template <typename T>
     static void assign(const Json& value, T& target) {
-        target = value.get<T>();
+        if constexpr (std::integral<T> && !std::same_as<T, bool>)
+            target = core::integer_from<T>(value);
+        else
+            target = value.get<T>();
     }
     static void assign(const Json& value, std::string& target) {
         if (!value.is_null()) target = value.get<std::string>();

@@ -60,6 +60,7 @@ TEST(record, a_wrong_manifest_says_what_and_where) {
     EXPECT_EQ(changed("\"schema\": 1,", "\"schema\": 1").position()->line, 3);
     EXPECT_THAT(changed("\"restart\": 1", "\"restart\": \"x\"").message(),
                 HasSubstr("\"restart\" has the wrong type"));
+    EXPECT_THAT(changed("\"restart\": 1", "\"restart\": 1e300").message(), HasSubstr("\"restart\""));
     EXPECT_THAT(changed("\"flush_seconds\"", "\"flash_seconds\"").message(),
                 HasSubstr("\"flush_seconds\" is missing"));
     EXPECT_THAT(changed("\"schema\": 1", "\"schema\": 99").message(), HasSubstr("newer"));

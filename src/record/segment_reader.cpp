@@ -1,3 +1,4 @@
+#include "core/json.h"
 #include "record/column_codec.h"
 #include "record/segment.h"
 #include "record/segment_format.h"
@@ -74,11 +75,12 @@ Result<std::pair<Session, WrittenSchema>> decode_session(std::string_view payloa
         auto json = nlohmann::json::parse(payload);
         Session session;
         session.node = json.at("node").get<std::string>();
-        if (const auto& task = json.at("task"); !task.is_null()) session.task = task.get<int64_t>();
+        if (const auto& task = json.at("task"); !task.is_null())
+            session.task = core::integer_from<int64_t>(task);
         session.periodic = json.at("periodic").get<bool>();
-        session.start = core::time_from_nanoseconds(json.at("start").get<int64_t>());
-        session.interval = core::Duration(json.at("interval").get<int64_t>());
-        session.flush = core::Duration(json.at("flush").get<int64_t>());
+        session.start = core::time_from_nanoseconds(core::integer_from<int64_t>(json.at("start")));
+        session.interval = core::Duration(core::integer_from<int64_t>(json.at("interval")));
+        session.flush = core::Duration(core::integer_from<int64_t>(json.at("flush")));
         session.version = json.at("version").get<std::string>();
         BELAY_TRY(schema, schema_from_json(json.at("tables")));
         return std::pair(std::move(session), std::move(schema));
@@ -89,7 +91,8 @@ Result<std::pair<Session, WrittenSchema>> decode_session(std::string_view payloa
 
 Result<core::Time> decode_end(std::string_view payload) {
     try {
-        return core::time_from_nanoseconds(nlohmann::json::parse(payload).at("time").get<int64_t>());
+        auto json = nlohmann::json::parse(payload);
+        return core::time_from_nanoseconds(core::integer_from<int64_t>(json.at("time")));
     } catch (const nlohmann::json::exception&) {
         return bad_input("end block is malformed");
     }

@@ -59,7 +59,7 @@ class Archive {
     Manifest manifest_;
     Database database_;
     std::vector<SegmentSummary> segments_;
-    std::vector<Lost> lost_;  // of the segments
+    std::vector<Lost> lost_;  // found when it was opened: parts of segments, tables
     bool being_written_ = false;
 };
 
