@@ -21,7 +21,7 @@ std::string sidecar_text(const std::string& digest, std::string_view config, cor
 
 core::Result<Image> parse_sidecar(std::string_view text) {
     BELAY_TRY(document, parse_strict_json(text, "it", kMaxSidecarBytes));
-    if (!document.is_object() || document.value("schema", 0) != kSidecarSchema ||
+    if (!document.is_object() || document.value("schema", nlohmann::json()) != kSidecarSchema ||
         !document.contains("config"))
         return core::system_error("it is not of this version of Belay");
     Image out;

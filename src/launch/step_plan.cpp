@@ -1,5 +1,6 @@
 #include "launch/step_plan.h"
 
+#include "core/json.h"
 #include "env/container/plan_json.h"
 #include "launch/step_node.h"
 #include "vet/step.h"
@@ -49,12 +50,13 @@ Result<EnvironmentPlan> environment_from(const Json& json) {
 }
 
 VettingPlan vetting_from(const Json& json) {
-    return {json.at("file"), json.at("text"), core::Duration(json.at("timeout_ns").get<int64_t>())};
+    return {json.at("file"), json.at("text"),
+            core::Duration(core::integer_from<int64_t>(json.at("timeout_ns")))};
 }
 
 RecordingPlan recording_from(const Json& json) {
-    return {json.at("directory"), core::Duration(json.at("interval_ns").get<int64_t>()),
-            core::Duration(json.at("flush_ns").get<int64_t>()), json.at("progress_patterns")};
+    return {json.at("directory"), core::Duration(core::integer_from<int64_t>(json.at("interval_ns"))),
+            core::Duration(core::integer_from<int64_t>(json.at("flush_ns"))), json.at("progress_patterns")};
 }
 
 }  // namespace

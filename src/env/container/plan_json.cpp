@@ -1,5 +1,7 @@
 #include "env/container/plan_json.h"
 
+#include "core/json.h"
+
 #include <nlohmann/json.hpp>
 
 namespace belay::env {
@@ -15,7 +17,10 @@ Result<> read_field(const Json& json, const char* name, T& value) {
     auto found = json.is_object() ? json.find(name) : json.end();
     if (found == json.end()) return core::bad_input("plan: {} is missing", name);
     try {
-        value = found->template get<T>();
+        if constexpr (std::integral<T> && !std::same_as<T, bool>)
+            value = core::integer_from<T>(*found);
+        else
+            value = found->template get<T>();
         return {};
     } catch (const Json::exception&) {
         return core::bad_input("plan: {} cannot be {}", name, found->type_name());
