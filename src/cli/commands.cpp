@@ -9,10 +9,10 @@ namespace {
 
 // In the order in which --help lists them.
 constexpr void (*kCommands[])(core::Application&) = {
-    add_env_validate, add_env_render,  add_env_run,      add_env_pull,      add_env_images,
-    add_env_rm,       add_vet_run,     add_vet_list,     add_vet_show,      add_record_run,
-    add_record_seal,  add_record_info, add_record_query, add_record_schema, add_report,
-    add_bench_run,    add_config,      add_version,      add_completion,    add_manual,
+    add_env_validate, add_env_render,    add_env_run,  add_env_pull,   add_env_images,  add_env_rm,
+    add_vet_run,      add_vet_list,      add_vet_show, add_record_run, add_record_seal, add_record_info,
+    add_record_query, add_record_schema, add_report,   add_bench_run,  add_config,      add_version,
+    add_completion,   add_manual,        add_prepare,
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ void add_env_rm(core::Application& application);
 void add_env_run(core::Application& application);
 void add_env_validate(core::Application& application);
 void add_manual(core::Application& application);
+void add_prepare(core::Application& application);
 void add_record_info(core::Application& application);
 void add_record_query(core::Application& application);
 void add_record_run(core::Application& application);

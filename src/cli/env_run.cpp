@@ -1,7 +1,7 @@
 // belay env run: a command in an environment, without Slurm.
 #include "cli/commands.h"
 #include "env/container/container.h"
-#include "launch/environment.h"
+#include "launch/image_import.h"
 
 #include <cstdio>
 #include <memory>
@@ -30,7 +30,8 @@ core::Result<> split_name(Options& options) {
 core::Result<int> run(const Options& options, const core::CommandContext& context) {
     BELAY_TRY(configuration, context.configuration());
     env::Problems warnings;
-    BELAY_TRY(plan, launch::plan_environment(options.name, configuration, warnings));
+    BELAY_TRY(plan, launch::plan_environment(options.name, configuration, launch::import_from_registry(),
+                                             warnings));
     fmt::print(stderr, "{}", env::render(warnings));
     if (plan.container) {
         BELAY_TRY(container, env::Container::start(*plan.container, getpid(), STDERR_FILENO));

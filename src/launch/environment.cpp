@@ -1,6 +1,5 @@
 #include "launch/environment.h"
 
-#include "core/tell.h"
 #include "env/json.h"
 #include "image/local_image.h"
 #include "image/store_settings.h"
@@ -44,7 +43,8 @@ Result<env::Host> environment_host(const core::Configuration& configuration) {
     return env::this_host(std::move(directories));
 }
 
-Result<FoundImage> find_image(const image::Reference& reference, const core::Configuration& configuration) {
+Result<FoundImage> find_image(const image::Reference& reference, const core::Configuration& configuration,
+                              const Importer& import) {
     const core::Environment caller = core::current_environment();
     std::optional<image::Image> image;
     if (reference.is_file()) {
@@ -56,8 +56,7 @@ Result<FoundImage> find_image(const image::Reference& reference, const core::Con
         BELAY_TRY(found, store.find(reference));
         image = std::move(found);
         if (!image) {
-            core::tell("getting the image {}", image::display_name(reference));
-            BELAY_TRY(imported, store.import(reference, image::user_credentials(caller)));
+            BELAY_TRY(imported, import(store, reference));
             image = std::move(imported);
         }
     }
@@ -65,7 +64,7 @@ Result<FoundImage> find_image(const image::Reference& reference, const core::Con
 }
 
 Result<EnvironmentPlan> plan_environment(const std::string& name, const core::Configuration& configuration,
-                                         env::Problems& warnings) {
+                                         const Importer& import, env::Problems& warnings) {
     BELAY_TRY(host, environment_host(configuration));
     env::Problems problems;
     env::Environment environment = env::load_environment(name, host, problems);
@@ -73,7 +72,7 @@ Result<EnvironmentPlan> plan_environment(const std::string& name, const core::Co
     if (env::has_errors(problems)) return std::unexpected(env::as_error(name, problems));
     FoundImage image;
     if (!environment.runs_on_host()) {
-        BELAY_TRY(found, find_image(*environment.reference, configuration));
+        BELAY_TRY(found, find_image(*environment.reference, configuration, import));
         image = std::move(found);
     }
     auto own = env::expand_variables(environment, image.facts.variables, host.variables, problems);

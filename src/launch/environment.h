@@ -4,7 +4,9 @@
 #include "core/config.h"
 #include "env/container/plan.h"
 #include "env/environment.h"
+#include "image/store.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -20,9 +22,13 @@ struct FoundImage {
     env::ImageFacts facts;
 };
 
+// Takes an image that is not in the store yet into it; image_import.h has one.
+using Importer =
+    std::function<core::Result<image::Image>(const image::Store& store, const image::Reference& reference)>;
+
 // The image on this machine; one that is not in the store yet is imported first. Errors: kBadInput, kSystem.
 core::Result<FoundImage> find_image(const image::Reference& reference,
-                                    const core::Configuration& configuration);
+                                    const core::Configuration& configuration, const Importer& import);
 
 // An environment, read and planned; what is executed on the nodes.
 struct EnvironmentPlan {
@@ -37,7 +43,7 @@ struct EnvironmentPlan {
 // `warnings`.
 core::Result<EnvironmentPlan> plan_environment(const std::string& name,
                                                const core::Configuration& configuration,
-                                               env::Problems& warnings);
+                                               const Importer& import, env::Problems& warnings);
 
 // The variables of a task of the environment, from those it would have on the host.
 core::Environment task_variables(const EnvironmentPlan& plan, const core::Environment& host);

@@ -43,6 +43,7 @@ class Node {
             failure = error_of(container);
             if (container) node.container = std::move(*container);
         }
+        if (node.container) node.root_address = root_address();
         BELAY_TRY(ready, all_are_ready(failure));
         if (!ready) return std::optional<PreparedNode>();
         return std::optional(std::move(node));
@@ -64,6 +65,13 @@ class Node {
             for (const std::string& line : vet::refusals(verdicts)) say(line);
         };
         return vet::run_in_step(protocol, context);
+    }
+
+    // The first node never needs to reach itself; its tasks may.
+    std::string root_address() const {
+        if (members_.nodes.size() == 1) return "127.0.0.1";
+        if (!members_.root_address.empty()) return members_.root_address;
+        return vet::system_address()(members_.nodes[0]).value_or("");
     }
 
     // A disk that fails is no reason to stop a job; a directory that holds something else is a mistake.

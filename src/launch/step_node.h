@@ -15,6 +15,8 @@ inline constexpr core::Duration kAgreementTime = std::chrono::seconds(150);
 
 struct PreparedNode {
     std::optional<env::Container> container;
+    std::string
+        root_address;  // of the step's first node, as this one reaches it; empty where nothing tells it
 };
 
 struct NodeContext {

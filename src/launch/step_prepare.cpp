@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/text.h"
+#include "launch/settings.h"
 #include "progress/pattern.h"
 #include "vet/protocol.h"
 
@@ -49,7 +50,7 @@ Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interv
 }  // namespace
 
 Result<StepPlan> prepare_step(const StepOptions& options, const core::Configuration& configuration,
-                              std::string& warnings) {
+                              const Importer& import, std::string& warnings) {
     StepPlan plan;
     BELAY_TRY(secret, make_secret());
     plan.secret = std::move(secret);
@@ -63,11 +64,44 @@ Result<StepPlan> prepare_step(const StepOptions& options, const core::Configurat
     }
     if (options.environment) {
         env::Problems odd;
-        BELAY_TRY(environment, plan_environment(*options.environment, configuration, odd));
+        BELAY_TRY(environment, plan_environment(*options.environment, configuration, import, odd));
         plan.environment = std::move(environment);
         warnings += env::render(odd);
     }
     return plan;
+}
+
+Result<StepOptions> read_step_options(const std::vector<std::string>& words) {
+    StepOptions options;
+    for (const std::string& word : words) {
+        size_t equals = word.find('=');
+        std::string name = word.substr(0, equals);
+        std::optional<std::string> value;
+        if (equals != std::string::npos) value = word.substr(equals + 1);
+        if (name == "--environment") {
+            options.environment = value.value_or("");
+        } else if (name == "--vet") {
+            options.vetting = value.value_or("");
+        } else if (name == "--record") {
+            options.recording = true;
+            if (!value) continue;
+            BELAY_TRY(interval, core::with_context(core::parse_duration(*value), "--record"));
+            options.interval = interval;
+        } else {
+            return core::bad_input("a step has no option {}", word);
+        }
+    }
+    return options;
+}
+
+Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const Importer& import) {
+    BELAY_TRY(options, read_step_options(words));
+    BELAY_TRY(configuration, core::load_configuration(settings(), core::default_sources()));
+    std::string warnings;
+    BELAY_TRY(plan, prepare_step(options, configuration, import, warnings));
+    fmt::print(stderr, "{}", warnings);
+    BELAY_TRY(longest, longest_preparation(plan));
+    return fmt::format("{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(), encode(plan));
 }
 
 Result<std::string> expand_record_path(std::string_view pattern, std::string_view job, std::string_view step,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/config.h"
+#include "launch/environment.h"
 #include "launch/step_plan.h"
 
 namespace belay::launch {
@@ -15,7 +16,14 @@ struct StepOptions {
 
 // Errors: kBadInput, kSystem; then no step shall start. What is only odd is appended to `warnings`.
 core::Result<StepPlan> prepare_step(const StepOptions& options, const core::Configuration& configuration,
-                                    std::string& warnings);
+                                    const Importer& import, std::string& warnings);
+
+// "--environment=NAME", "--vet=FILE", "--record[=INTERVAL]". Errors: kBadInput.
+core::Result<StepOptions> read_step_options(const std::vector<std::string>& words);
+
+// The plan as the plugin takes it: how many seconds the nodes have for it, a blank, JSON. Warnings go to
+// stderr.
+core::Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const Importer& import);
 
 // "%j" is the job, "%s" the step, "%r" how often the job was requeued, "%%" a percent sign: as sbatch does
 // for its files. Errors: kBadInput for other letters.

@@ -20,17 +20,18 @@ using Json = nlohmann::ordered_json;
 StepPlan full_plan() {
     StepPlan plan;
     plan.secret = "00ff";
-    plan.environment = EnvironmentPlan{
-        .name = "demo",
-        .container = env::ContainerPlan{.image_file = "/i.sqsh",
-                                        .overlay_size = core::ByteSize{1 << 30},
-                                        .binds = {{"/a", "/b", {"rbind"}, false, false}},
-                                        .workdir = "/w"},
-        .variables = {{{"A", "1"}}, {"B"}, {{"PATH", "/bin"}}},
-        .locked = "{}"};
+    plan.environment =
+        EnvironmentPlan{.name = "demo",
+                        .container = env::ContainerPlan{.image_file = "/i.sqsh",
+                                                        .overlay_size = core::ByteSize{1 << 30},
+                                                        .binds = {{"/a", "/b", {"rbind"}, false, false}},
+                                                        .workdir = "/w"},
+                        .variables = {{{"A", "1"}}, {"B"}, {{"PATH", "/bin"}}},
+                        .locked = "{}"};
     plan.vetting = VettingPlan{"p.yaml", "name: p\nchecks:\n  - type: mem.free\n    min: 1GiB\n",
                                std::chrono::seconds(30)};
-    plan.recording = RecordingPlan{"/r-%j", std::chrono::milliseconds(200), std::chrono::seconds(2), {"x=(?P<loss>.*)"}};
+    plan.recording =
+        RecordingPlan{"/r-%j", std::chrono::milliseconds(200), std::chrono::seconds(2), {"x=(?P<loss>.*)"}};
     return plan;
 }
 
@@ -42,7 +43,8 @@ struct Answers {
 };
 
 Answers meet(const std::optional<core::Error>& root_failure, const std::optional<core::Error>& other_failure,
-             const std::string& name, core::Duration timeout = std::chrono::seconds(20), bool other_comes = true) {
+             const std::string& name, core::Duration timeout = std::chrono::seconds(20),
+             bool other_comes = true) {
     StepMembers members{.rank = 0,
                         .nodes = {"n1", "n2"},
                         .root_address = "127.0.0.1",
@@ -142,7 +144,8 @@ TEST(launch, a_node_that_stays_silent_is_named) {
 TEST(launch, a_node_alone_asks_nobody) {
     std::vector<std::string> causes;
     EXPECT_TRUE(agree({.nodes = {"n1"}}, std::nullopt, std::chrono::seconds(1), causes).value());
-    EXPECT_FALSE(agree({.nodes = {"n1"}}, core::system_error("x").error(), std::chrono::seconds(1), causes).value());
+    EXPECT_FALSE(
+        agree({.nodes = {"n1"}}, core::system_error("x").error(), std::chrono::seconds(1), causes).value());
     EXPECT_THAT(causes, ElementsAre("n1: x"));
 }
 

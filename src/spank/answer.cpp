@@ -42,10 +42,13 @@ Result<> send_packet(int link, char verdict, const std::vector<int>& descriptors
 
 }  // namespace
 
-std::string instructions(const launch::StepPlan& plan, const core::Environment& variables) {
+std::string instructions(const launch::StepPlan& plan, const core::Environment& variables,
+                         const std::string& root_address) {
     std::string text;
     if (plan.environment) {
         core::Environment wanted = launch::task_variables(*plan.environment, variables);
+        // Inside a container often neither scontrol nor the cluster's names are there to ask.
+        if (!root_address.empty()) wanted.try_emplace("MASTER_ADDR", root_address);
         for (const auto& [name, value] : variables)
             if (!wanted.contains(name)) add(text, kUnsetVariable, name);
         for (const auto& [name, value] : wanted) {

@@ -8,8 +8,10 @@
 
 namespace belay::spank {
 
-// What a task shall do: its variables as changes of those it has.
-std::string instructions(const launch::StepPlan& plan, const core::Environment& variables);
+// What a task shall do: its variables as changes of those it has. In a container MASTER_ADDR is
+// `root_address`, unless the environment, the image or the user has set it.
+std::string instructions(const launch::StepPlan& plan, const core::Environment& variables,
+                         const std::string& root_address);
 
 // One packet per task. Errors: kSystem.
 core::Result<> answer_go(int link, unsigned tasks, const std::string& instructions,

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
+#include <unistd.h>
 
 namespace belay::spank {
 
@@ -21,43 +22,22 @@ using core::Result;
 
 namespace {
 
+// What imports images needs many more libraries; they would be loaded for every step.
+launch::Importer importer_of(const std::vector<std::string>& words) {
+    return [&words](const image::Store&, const image::Reference&) -> Result<image::Image> {
+        std::string program = std::filesystem::read_symlink("/proc/self/exe").replace_filename("belay");
+        std::vector<char*> argv = {program.data(), const_cast<char*>("_prepare"), const_cast<char*>("--")};
+        for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+        argv.push_back(nullptr);
+        execv(argv[0], argv.data());
+        return core::errno_error(
+            errno, fmt::format("the image is not here yet, and {} cannot be run to get it", program));
+    };
+}
+
 int show(const core::Error& error) {
     fmt::print(stderr, "{}", error.render("belay"));
     return 1;
-}
-
-Result<launch::StepOptions> read_options(const std::vector<std::string>& words) {
-    launch::StepOptions options;
-    for (const std::string& word : words) {
-        size_t equals = word.find('=');
-        std::string name = word.substr(0, equals);
-        std::optional<std::string> value;
-        if (equals != std::string::npos) value = word.substr(equals + 1);
-        if (name == "--environment") {
-            options.environment = value.value_or("");
-        } else if (name == "--vet") {
-            options.vetting = value.value_or("");
-        } else if (name == "--record") {
-            options.recording = true;
-            if (!value) continue;
-            BELAY_TRY(interval, core::with_context(core::parse_duration(*value), "--record"));
-            options.interval = interval;
-        } else {
-            return core::bad_input("belay-step prepare: unknown option {}", word);
-        }
-    }
-    return options;
-}
-
-Result<std::string> make_plan(const std::vector<std::string>& words) {
-    BELAY_TRY(options, read_options(words));
-    BELAY_TRY(configuration, core::load_configuration(launch::settings(), core::default_sources()));
-    std::string warnings;
-    BELAY_TRY(plan, launch::prepare_step(options, configuration, warnings));
-    fmt::print(stderr, "{}", warnings);
-    BELAY_TRY(longest, launch::longest_preparation(plan));
-    return fmt::format("{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(),
-                       launch::encode(plan));
 }
 
 // From the environment, which it leaves as the tasks shall see it.
@@ -98,7 +78,8 @@ Result<bool> prepare_and_answer(int link, unsigned tasks, pid_t watched, std::ve
                                 .notices = link};
     BELAY_TRY(prepared, launch::prepare_node(plan, context));
     if (!prepared) return false;
-    BELAY_CHECK(answer_go(link, tasks, instructions(plan, context.variables), *prepared));
+    BELAY_CHECK(
+        answer_go(link, tasks, instructions(plan, context.variables, prepared->root_address), *prepared));
     return true;
 }
 
@@ -132,7 +113,7 @@ Result<core::ExitStatus> run_supervisor(const std::vector<std::string>& words) {
 }  // namespace
 
 int prepare(const std::vector<std::string>& words) {
-    auto plan = make_plan(words);
+    auto plan = launch::plan_for_plugin(words, importer_of(words));
     if (!plan) return show(plan.error());
     fmt::print("{}", *plan);
     return std::fflush(stdout) == 0 ? 0 : 1;

@@ -1,0 +1,30 @@
+// belay _prepare: what belay-step prepare does, where an image must be got first.
+#include "cli/commands.h"
+#include "launch/image_import.h"
+#include "launch/step_prepare.h"
+
+#include <cstdio>
+#include <memory>
+
+namespace belay::cli {
+
+void add_prepare(core::Application& application) {
+    auto command = application.add({
+        .name = "_prepare",
+        .summary = "print the plan of a step for the Slurm plugin",
+        .hidden = true,
+    });
+    auto words = std::make_shared<std::vector<std::string>>();
+    command.passthrough("OPTION", *words, "what srun was given");
+    command.run([words](const core::CommandContext&) -> core::Result<int> {
+        auto plan = launch::plan_for_plugin(*words, launch::import_from_registry());
+        if (plan) {
+            fmt::print("{}", *plan);
+            return 0;
+        }
+        fmt::print(stderr, "{}", plan.error().render("belay"));
+        return 1;
+    });
+}
+
+}  // namespace belay::cli
