@@ -33,12 +33,14 @@ core::Result<int> run(const Options& options, const core::CommandContext& contex
     BELAY_TRY(plan, launch::plan_environment(options.name, configuration, launch::import_from_registry(),
                                              warnings));
     fmt::print(stderr, "{}", env::render(warnings));
+    core::Environment variables = launch::task_variables(plan, core::current_environment());
     if (plan.container) {
-        BELAY_TRY(container, env::Container::start(*plan.container, getpid(), STDERR_FILENO));
+        BELAY_TRY(container, env::Container::start(*plan.container, variables, getpid(), STDERR_FILENO));
         BELAY_CHECK(container.join(plan.container->workdir));
+        launch::add_entry_variables(plan, container.entry_variables());
+        variables = launch::task_variables(plan, core::current_environment());
     }
-    return std::unexpected(
-        env::execute(options.command, launch::task_variables(plan, core::current_environment())));
+    return std::unexpected(env::execute(options.command, variables));
 }
 
 }  // namespace

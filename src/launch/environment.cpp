@@ -98,4 +98,8 @@ core::Environment task_variables(const EnvironmentPlan& plan, const core::Enviro
     return variables;
 }
 
+void add_entry_variables(EnvironmentPlan& plan, const core::Environment& variables) {
+    for (const auto& [name, value] : variables) plan.variables.image[name] = value;
+}
+
 }  // namespace belay::launch

@@ -48,4 +48,7 @@ core::Result<EnvironmentPlan> plan_environment(const std::string& name,
 // The variables of a task of the environment, from those it would have on the host.
 core::Environment task_variables(const EnvironmentPlan& plan, const core::Environment& host);
 
+// What the entrypoint has set, over what the image says.
+void add_entry_variables(EnvironmentPlan& plan, const core::Environment& variables);
+
 }  // namespace belay::launch

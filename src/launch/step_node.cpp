@@ -38,8 +38,9 @@ class Node {
             return std::optional<PreparedNode>();  // the first node has said why
         PreparedNode node;
         if (plan_.environment && plan_.environment->container && !failure) {
-            auto container =
-                env::Container::start(*plan_.environment->container, context_.watched, context_.notices);
+            auto container = env::Container::start(*plan_.environment->container,
+                                                   task_variables(*plan_.environment, context_.variables),
+                                                   context_.watched, context_.notices);
             failure = error_of(container);
             if (container) node.container = std::move(*container);
         }

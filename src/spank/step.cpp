@@ -78,6 +78,8 @@ Result<bool> prepare_and_answer(int link, unsigned tasks, pid_t watched, std::ve
                                 .notices = link};
     BELAY_TRY(prepared, launch::prepare_node(plan, context));
     if (!prepared) return false;
+    if (prepared->container)
+        launch::add_entry_variables(*plan.environment, prepared->container->entry_variables());
     BELAY_CHECK(
         answer_go(link, tasks, instructions(plan, context.variables, prepared->root_address), *prepared));
     return true;

@@ -1,7 +1,8 @@
 # For the tests that run containers: small images made of this machine's programs.
 # shellcheck shell=bash disable=SC2154  # workspace comes from slurm_testing.bash
 
-# make_image FILE VARIANT: a SquashFS image with a shell and a few programs whose os-release says VARIANT_ID.
+# make_image FILE VARIANT [ENTRYPOINT]: a SquashFS image with a shell and a few programs whose os-release says VARIANT_ID.
+# ENTRYPOINT is the text of a script that starts its command, as enroot leaves it.
 make_image() {
     local root=$workspace/.image program
     rm -rf "$root"
@@ -12,6 +13,7 @@ make_image() {
     printf 'ID=belay-test\nVARIANT_ID=%s\n' "$2" >"$root/etc/os-release"
     echo 'root:x:0:0:root:/:/bin/sh' >"$root/etc/passwd"
     echo 'root:x:0:' >"$root/etc/group"
+    [ -z "${3-}" ] || echo "$3" >"$root/etc/rc"
     mksquashfs "$root" "$1" -noappend -all-root -comp zstd -Xcompression-level 3 -quiet -no-progress >/dev/null
     chmod 644 "$1"
 }

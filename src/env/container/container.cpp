@@ -33,7 +33,17 @@ core::Failure workdir_error(const std::string& workdir, int reason) {
 
 }  // namespace
 
-Result<Container> Container::start(const ContainerPlan& plan, pid_t watched, int notices) {
+Result<Container> Container::of_process(pid_t pid) {
+    Container container;
+    BELAY_TRY(user, open_namespace(pid, "user"));
+    BELAY_TRY(mounts, open_namespace(pid, "mnt"));
+    container.user_namespace_ = std::move(user);
+    container.mount_namespace_ = std::move(mounts);
+    return container;
+}
+
+Result<Container> Container::start(const ContainerPlan& plan, const core::Environment& variables,
+                                   pid_t watched, int notices) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return errno_error(errno, "cannot make a socket pair");
@@ -48,8 +58,9 @@ Result<Container> Container::start(const ContainerPlan& plan, pid_t watched, int
     if (parent == 0) {
         ours.reset();
         if (fork() == 0)
-            run_holder(plan, {std::move(theirs), std::move(process),
-                              Descriptor(fcntl(notices, F_DUPFD_CLOEXEC, 3))});
+            run_holder(
+                plan, variables,
+                {std::move(theirs), std::move(process), Descriptor(fcntl(notices, F_DUPFD_CLOEXEC, 3))});
         _exit(0);
     }
     waitpid(parent, nullptr, 0);
@@ -57,11 +68,8 @@ Result<Container> Container::start(const ContainerPlan& plan, pid_t watched, int
     BELAY_TRY(text, core::read_to_end(ours.get(), "the container's holder"));
     BELAY_TRY(reply, decode_holder_reply(text));
     if (reply.error) return std::unexpected(std::move(*reply.error));
-    Container container;
-    BELAY_TRY(user, open_namespace(reply.init, "user"));
-    BELAY_TRY(mounts, open_namespace(reply.init, "mnt"));
-    container.user_namespace_ = std::move(user);
-    container.mount_namespace_ = std::move(mounts);
+    BELAY_TRY(container, of_process(reply.init));
+    container.entry_variables_ = std::move(reply.variables);
     BELAY_CHECK(container.try_join(plan.workdir));
     return container;  // closing our end of the link tells the holder that the namespaces are open
 }

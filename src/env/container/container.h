@@ -17,14 +17,22 @@ namespace belay::env {
 
 class Container {
   public:
-    // Returns when tasks can join. The holder lives until the process `watched` has ended; when tasks have used up what
-    // they may write, it says so in one line to `notices`, which it keeps, as the only descriptor of ours. This process
-    // must have one thread. Errors: kSystem; kBadInput if the working directory is not there.
-    static core::Result<Container> start(const ContainerPlan& plan, pid_t watched, int notices);
+    // Returns when tasks can join. The holder lives until the process `watched` has ended; when tasks have
+    // used up what they may write, it says so in one line to `notices`, which it keeps, as the only
+    // descriptor of ours. An entrypoint starts with `variables`. This process must have one thread. Errors:
+    // kSystem; kBadInput if the working directory is not there, or for an entrypoint that failed.
+    static core::Result<Container> start(const ContainerPlan& plan, const core::Environment& variables,
+                                         pid_t watched, int notices);
+
+    // The container in which a process is. Errors: kSystem.
+    static core::Result<Container> of_process(pid_t pid);
 
     // This process, which must have one thread, continues in the container, in that directory of it.
     // Errors: kSystem; kBadInput if the working directory is not there.
     core::Result<> join(const std::string& workdir) const;
+
+    // Those that the entrypoint has set or changed; none without one.
+    const core::Environment& entry_variables() const { return entry_variables_; }
 
     // For handing them to the tasks.
     int user_namespace() const { return user_namespace_.get(); }
@@ -35,6 +43,7 @@ class Container {
 
     core::Descriptor user_namespace_;
     core::Descriptor mount_namespace_;
+    core::Environment entry_variables_;
 };
 
 // Never returns but with an error: `argv` in place of this process, found in the PATH of `variables`. Errors:

@@ -1,6 +1,7 @@
 #include "env/container/holder.h"
 
 #include "core/text.h"
+#include "env/container/entrypoint.h"
 #include "env/container/namespaces.h"
 #include "env/container/root_files.h"
 
@@ -61,6 +62,11 @@ class Holder {
         // Tasks shall see /sys whole, not with our files over a part of it.
         for (Bind& bind : here.binds)
             if (bind.source == "/sys") bind.source = (scratch / "sys").string();
+        if (!plan.entrypoint.empty()) {
+            BELAY_CHECK(offer_entry(scratch / "entry"));
+            here.binds.push_back(
+                {(scratch / "entry").string(), kEntryDirectory, {"bind", "nosuid", "nodev"}});
+        }
         BELAY_CHECK(core::make_directories(scratch / "bundle"));
         BELAY_CHECK(core::replace_file(
             scratch / "bundle" / "config.json",
@@ -69,11 +75,25 @@ class Holder {
         return create();
     }
 
-    // Ends what serves the mounts, and reaps it and what crun has left.
+    // Returns the variables that the entrypoint has set or changed.
+    Result<core::Environment> enter(const ContainerPlan& plan, const core::Environment& variables,
+                                    pid_t init) {
+        if (plan.entrypoint.empty()) return core::Environment();
+        BELAY_TRY(entered,
+                  run_entrypoint(plan.entrypoint, variables, plan.workdir, init, scratch_ / "entry"));
+        entered_ = std::move(entered.process);
+        std::erase_if(entered.variables, [&](const auto& entry) {
+            auto had = variables.find(entry.first);
+            return had != variables.end() && had->second == entry.second;
+        });
+        return std::move(entered.variables);
+    }
+
+    // Ends what serves the mounts, what the entrypoint has started and what crun has left.
     void close() {
+        entered_.reset();
         servers_.clear();
-        while (waitpid(-1, nullptr, WNOHANG) > 0) {
-        }
+        end_descendants();
     }
 
     // Whether tasks have used up what they may write.
@@ -106,6 +126,7 @@ class Holder {
 
     fs::path scratch_;
     std::vector<core::Process> servers_;
+    std::optional<core::Process> entered_;
 };
 
 constexpr int kFullnessMilliseconds = 250;
@@ -131,6 +152,13 @@ void watch(const Holder& holder, const HolderDescriptors& descriptors, const Con
     }
 }
 
+Result<HolderReply> make_ready(Holder& holder, const ContainerPlan& plan,
+                               const core::Environment& variables) {
+    BELAY_TRY(init, holder.build(plan));
+    BELAY_TRY(changed, holder.enter(plan, variables, init));
+    return HolderReply{.init = init, .error = {}, .variables = std::move(changed)};
+}
+
 // What a program in the foreground gets from the terminal is not for its holder.
 void step_aside() {
     prctl(PR_SET_NAME, "belay-holder");
@@ -148,15 +176,23 @@ void step_aside() {
 }  // namespace
 
 std::string encode(const HolderReply& reply) {
-    if (!reply.error) return fmt::format("ok {}", reply.init);
+    if (!reply.error) {
+        std::string text = fmt::format("ok {}", reply.init);
+        for (const auto& [name, value] : reply.variables) text += fmt::format("{}{}={}", '\0', name, value);
+        return text;
+    }
     return fmt::format("error {}\n{}\n{}", reply.error->exit_status(), reply.error->message(),
                        reply.error->hint_text());
 }
 
 Result<HolderReply> decode_holder_reply(std::string_view text) {
-    if (text.starts_with("ok "))
-        if (auto pid = core::parse_number<pid_t>(text.substr(3)); pid && *pid > 0)
-            return HolderReply{.init = *pid, .error = {}};
+    if (text.starts_with("ok ")) {
+        auto words = core::split(text.substr(3), '\0');
+        if (auto pid = core::parse_number<pid_t>(words.at(0)); pid && *pid > 0) {
+            words.erase(words.begin());
+            return HolderReply{.init = *pid, .error = {}, .variables = variables_of(words)};
+        }
+    }
     if (text.starts_with("error ")) {
         // The message may have several lines (what crun says), the hint is the last.
         size_t first = text.find('\n');
@@ -173,19 +209,19 @@ Result<HolderReply> decode_holder_reply(std::string_view text) {
         .hint("look for a process that was killed for want of memory: dmesg");
 }
 
-void run_holder(const ContainerPlan& plan, HolderDescriptors descriptors) {
+void run_holder(const ContainerPlan& plan, const core::Environment& variables,
+                HolderDescriptors descriptors) {
     step_aside();
     Holder holder;
-    Result<pid_t> init = holder.build(plan);
-    std::string reply = encode(init ? HolderReply{.init = *init, .error = {}}
-                                    : HolderReply{.init = -1, .error = init.error()});
+    Result<HolderReply> ready = make_ready(holder, plan, variables);
     int link = descriptors.link.get();
-    bool told = core::write_all(link, reply, "link").has_value() && init.has_value();
+    bool told =
+        core::write_all(link, encode(ready ? *ready : HolderReply{.error = ready.error()}), "link") && ready;
     shutdown(link, SHUT_WR);
     if (told) {
         wait_for(link);
-        kill(*init, SIGKILL);
-        waitpid(*init, nullptr, 0);
+        kill(ready->init, SIGKILL);
+        waitpid(ready->init, nullptr, 0);
         watch(holder, descriptors, plan);
     }
     holder.close();

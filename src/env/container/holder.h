@@ -12,6 +12,7 @@ namespace belay::env {
 struct HolderReply {
     pid_t init = -1;  // a process in the container's namespaces; it may be killed once they are open
     std::optional<core::Error> error;
+    core::Environment variables;  // that the entrypoint has set or changed
 };
 std::string encode(const HolderReply& reply);
 core::Result<HolderReply> decode_holder_reply(std::string_view text);
@@ -21,8 +22,9 @@ struct HolderDescriptors {
     core::Descriptor watched;  // pidfd
     core::Descriptor notices;  // for a line when tasks have used up what they may write
 };
-// In a forked child: makes the container, tells `link`, waits until that is closed since the namespaces are open, ends
-// with `watched`. It holds none of the standard streams: somebody may wait for their end.
-[[noreturn]] void run_holder(const ContainerPlan& plan, HolderDescriptors descriptors);
+// In a forked child: makes the container, tells `link`, waits until that is closed since the namespaces are
+// open, ends with `watched`. It holds none of the standard streams: somebody may wait for their end.
+[[noreturn]] void run_holder(const ContainerPlan& plan, const core::Environment& variables,
+                             HolderDescriptors descriptors);
 
 }  // namespace belay::env

@@ -13,6 +13,13 @@ TEST(env_container, holder_replies_are_understood) {
     EXPECT_FALSE(good->error);
 }
 
+TEST(env_container, holder_replies_carry_variables) {
+    core::Environment variables = {{"A", ""}, {"B", "x=y\nz"}};
+    auto reply = decode_holder_reply(encode({.init = 1, .error = {}, .variables = variables}));
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->variables, variables);
+}
+
 TEST(env_container, holder_errors_keep_lines_hint_and_kind) {
     core::Error sent = core::bad_input("first\nsecond").hint("do this").error();
     auto reply = decode_holder_reply(encode({.init = -1, .error = sent}));

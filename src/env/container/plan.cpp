@@ -85,6 +85,7 @@ ContainerPlan make_plan(const Environment& environment, const ImageFacts& image,
                        .overlay_size = options.overlay_size,
                        .binds = standard_binds(),
                        .workdir = environment.workdir};
+    if (environment.entrypoint) plan.entrypoint = image.entrypoint;
     if (plan.workdir.empty()) plan.workdir = image.workdir.empty() ? "/" : image.workdir;
     std::vector<Bind> own;
     for (const Mount& mount : environment.mounts) own.push_back(to_bind(mount));

@@ -41,6 +41,7 @@ struct ContainerPlan {
     core::ByteSize overlay_size;  // of what tasks may write into the container's own files, in memory
     std::vector<Bind> binds;      // shallow destinations first, so that none is hidden
     std::string workdir;
+    std::vector<std::string> entrypoint;  // started once per node; empty if none
     bool operator==(const ContainerPlan&) const = default;
 };
 

@@ -61,11 +61,9 @@ Json to_json(const VariablePlan& plan) {
 Json to_json(const ContainerPlan& plan) {
     Json binds = Json::array();
     for (const Bind& bind : plan.binds) binds.push_back(to_json(bind));
-    return {{"image", plan.image_file},
-            {"writable", plan.writable},
-            {"overlay_bytes", plan.overlay_size.bytes},
-            {"binds", std::move(binds)},
-            {"workdir", plan.workdir}};
+    return {
+        {"image", plan.image_file},  {"writable", plan.writable}, {"overlay_bytes", plan.overlay_size.bytes},
+        {"binds", std::move(binds)}, {"workdir", plan.workdir},   {"entrypoint", plan.entrypoint}};
 }
 
 Result<VariablePlan> variable_plan_from_json(const Json& json) {
@@ -82,6 +80,7 @@ Result<ContainerPlan> container_plan_from_json(const Json& json) {
     BELAY_CHECK(read_field(json, "writable", plan.writable));
     BELAY_CHECK(read_field(json, "overlay_bytes", plan.overlay_size.bytes));
     BELAY_CHECK(read_field(json, "workdir", plan.workdir));
+    BELAY_CHECK(read_field(json, "entrypoint", plan.entrypoint));
     BELAY_CHECK(require_absolute("image", plan.image_file));
     BELAY_CHECK(require_absolute("workdir", plan.workdir));
     Json binds;

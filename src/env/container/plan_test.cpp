@@ -58,6 +58,13 @@ TEST(env_container, working_directory_of_definition_image_and_neither) {
     EXPECT_EQ(test.plan("").workdir, "/");
 }
 
+TEST(env_container, entrypoint_only_where_asked_for) {
+    PlanTest test;
+    ImageFacts image{.entrypoint = {"/entry", "-x"}};
+    EXPECT_EQ(test.plan("", image).entrypoint, std::vector<std::string>{});
+    EXPECT_EQ(test.plan("entrypoint = true", image).entrypoint, image.entrypoint);
+}
+
 TEST(env_container, shallow_destinations_are_mounted_first) {
     PlanTest test;
     auto names = destinations(test.plan("mounts = [\"/a:/x/y/z\", \"/b:/x\", \"/c:/x/y\", \"/d:/w\"]"));

@@ -1,0 +1,118 @@
+#include "env/container/entrypoint.h"
+
+#include "core/text.h"
+#include "core/utf8.h"
+#include "env/container/container.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern "C" const char belay_entry_program[], belay_entry_program_end[];
+
+namespace belay::env {
+
+using core::Descriptor;
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr core::Duration kEntryTime = std::chrono::seconds(60);
+constexpr size_t kShownOutput = 2000;  // bytes of what a failed entrypoint printed
+
+// In a forked child.
+[[noreturn]] void become(const std::vector<std::string>& argv, const core::Environment& variables,
+                         const std::string& workdir, pid_t init, int output) {
+    setsid();
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2})
+        std::signal(signal, SIG_DFL);
+    auto container = Container::of_process(init);
+    Result<> joined = container ? container->join(workdir) : std::unexpected(std::move(container.error()));
+    core::Error error = joined ? execute(argv, variables) : std::move(joined.error());
+    (void)core::write_all(output, error.message(), "messages");
+    _exit(127);
+}
+
+core::Failure failure(const std::string& program, std::string_view what, int output) {
+    std::string said;
+    (void)core::reread(output, said, "messages");
+    if (said.size() > kShownOutput) said.erase(0, said.size() - kShownOutput);
+    std::string_view shown = core::trim(said);
+    return core::bad_input("the image's entrypoint {} {}{}{}", program, what, shown.empty() ? "" : ": ",
+                           core::printable(shown))
+        .hint("it must start what it is given as its command; without entrypoint = true it is not run");
+}
+
+// Nothing where the kernel does not list children.
+std::vector<pid_t> children() {
+    std::vector<pid_t> found;
+    auto text = core::read_file(fmt::format("/proc/self/task/{}/children", getpid()));
+    if (!text) return found;
+    for (std::string_view word : core::split(*text, ' '))
+        if (auto pid = core::parse_number<pid_t>(word)) found.push_back(*pid);
+    return found;
+}
+
+}  // namespace
+
+core::Environment variables_of(const std::vector<std::string_view>& entries) {
+    core::Environment variables;
+    for (std::string_view entry : entries)
+        if (size_t equals = entry.find('='); equals != std::string_view::npos && equals > 0)
+            variables[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
+    return variables;
+}
+
+Result<> offer_entry(const fs::path& directory) {
+    BELAY_CHECK(core::make_directories(directory));
+    fs::path program = directory / "entry";
+    BELAY_CHECK(core::replace_file(program, {belay_entry_program, belay_entry_program_end}));
+    if (chmod(program.c_str(), 0755) != 0)
+        return core::errno_error(errno, "cannot make belay-entry executable");
+    return {};
+}
+
+Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const core::Environment& variables,
+                               const std::string& workdir, pid_t init, const fs::path& directory) {
+    Descriptor output(memfd_create("entrypoint", MFD_CLOEXEC));
+    if (!output) return core::errno_error(errno, "cannot make a file in memory");
+    std::vector<std::string> argv = entrypoint;
+    argv.push_back(std::string(kEntryDirectory) + "/entry");
+    pid_t child = fork();
+    if (child < 0) return core::errno_error(errno, "cannot fork the image's entrypoint");
+    if (child == 0) become(argv, variables, workdir, init, output.get());
+    BELAY_TRY(process, core::adopt_child(child));
+    core::Clock& clock = core::system_clock();
+    core::Duration give_up = clock.monotonic() + kEntryTime;
+    // The command may be a child of the entrypoint, and come while that already ends.
+    for (;;) {
+        BELAY_TRY(ended, process.wait_for(std::chrono::milliseconds(1)));
+        std::error_code ignored;
+        if (fs::exists(directory / "variables", ignored)) break;
+        if (ended) return failure(entrypoint.front(), "ended with " + ended->describe(), output.get());
+        if (clock.monotonic() > give_up)
+            return failure(entrypoint.front(),
+                           fmt::format("did not start its command within {} s", core::to_seconds(kEntryTime)),
+                           output.get());
+    }
+    BELAY_TRY(text, core::read_file(directory / "variables"));
+    return Entered{std::move(process), variables_of(core::split(text, '\0'))};
+}
+
+void end_descendants() {
+    for (auto found = children(); !found.empty(); found = children()) {
+        for (pid_t child : found) kill(child, SIGKILL);
+        waitpid(-1, nullptr, 0);  // its own children are ours now
+    }
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+}
+
+}  // namespace belay::env

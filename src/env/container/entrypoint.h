@@ -1,0 +1,35 @@
+// The entrypoint of an image (`entrypoint = true`): started once per node, in the container, with belay-entry
+// as its command. What it exports becomes the tasks'; what it starts lives as long as the container.
+#pragma once
+
+#include "core/process.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace belay::env {
+
+// Where the container sees the directory that offer_entry() has filled.
+inline constexpr const char* kEntryDirectory = BELAY_ENTRY_DIRECTORY;
+
+// From "NAME=VALUE"; other entries are left out.
+core::Environment variables_of(const std::vector<std::string_view>& entries);
+
+core::Result<> offer_entry(const std::filesystem::path& directory);
+
+struct Entered {
+    core::Process process;        // the entrypoint, or what it has become
+    core::Environment variables;  // of its command
+};
+
+// `init` is a process in the container, `directory` what offer_entry() filled. Errors: kBadInput, with the
+// end of what the entrypoint printed, if it ended or did not start its command in time; kSystem.
+core::Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint,
+                                     const core::Environment& variables, const std::string& workdir,
+                                     pid_t init, const std::filesystem::path& directory);
+
+// Kills all that descends from this process, which must be a reaper of orphans (PR_SET_CHILD_SUBREAPER).
+void end_descendants();
+
+}  // namespace belay::env
