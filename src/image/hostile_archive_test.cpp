@@ -71,18 +71,17 @@ struct Sandbox {
 
 core::Result<std::string> import_layers(const std::vector<std::string>& layers, const ImportLimits& limits,
                                         const fs::path& image) {
-    std::vector<LayerIndex> indexes;
-    std::vector<std::string> names;
-    for (const std::string& layer : layers) {
-        BELAY_TRY(index, index_layer(read_from_memory(layer), limits));
-        indexes.push_back(std::move(index));
-        names.push_back("layer");
-    }
+    std::vector<LayerInput> inputs;
+    for (const std::string& layer : layers)
+        inputs.push_back(
+            {.name = "layer", .open = [&]() -> core::Result<ByteSource> { return read_from_memory(layer); }});
     fs::remove(image);
     BELAY_TRY(fd, core::open_file(image, O_RDWR | O_CREAT | O_EXCL));
-    BELAY_TRY(writer, SquashfsWriter::create(fd.get(), image.string(), 2));
-    auto open = [&](size_t i) -> core::Result<ByteSource> { return read_from_memory(layers[i]); };
-    BELAY_CHECK(write_image(indexes, names, open, limits, std::move(writer), 0));
+    auto open_writer = [&]() -> core::Result<SquashfsWriter> {
+        if (ftruncate(fd.get(), 0) != 0) return core::errno_error(errno, "cannot empty the image");
+        return SquashfsWriter::create(fd.get(), image.string(), 2);
+    };
+    BELAY_CHECK(write_image(inputs, limits, open_writer, 0));
     return describe(image);
 }
 

@@ -1,7 +1,8 @@
 #include "image/import.h"
 
-#include <map>
+#include <optional>
 #include <ranges>
+#include <set>
 
 namespace belay::image {
 
@@ -10,68 +11,23 @@ namespace {
 using core::Result;
 using core::system_error;
 
-// For each layer, which entry of its tar is which inode's content.
-using Wanted = std::vector<std::map<uint64_t, InodeNumber>>;
+constexpr std::string_view kBadImageHint = "the image was put together wrongly: build and push it again";
+// Of the content that was written, as 1 in so many: more that nobody can see is not left in the file.
+constexpr uint64_t kUnseenShare = 10;
 
-uint64_t collect_files(const Inodes& inodes, const Node& node, Wanted& wanted) {
-    const Inode& inode = inodes[node.inode];
-    uint64_t bytes = 0;
-    if (inode.kind == EntryKind::kFile && wanted[inode.layer].emplace(inode.ordinal, node.inode).second)
-        bytes = inode.size;
-    for (const Node& child : node.children | std::views::values)
-        bytes += collect_files(inodes, child, wanted);
-    return bytes;
-}
+// Takes the content of an entry, counted from 0.
+using Taker = std::function<Result<>(TarReader& reader, const TarEntry& entry, uint64_t ordinal)>;
 
-class ContentCopier {
-  public:
-    ContentCopier(SquashfsWriter& writer, uint64_t total, const WriteProgress& progress)
-        : writer_(writer), total_(total), progress_(progress) {}
-
-    Result<> copy_layer(ByteSource source, const std::map<uint64_t, InodeNumber>& wanted,
-                        const ImportLimits& limits, const LayerIndex& index) {
-        BELAY_TRY(stream, LayerStream::open(std::move(source), Hashing::kNo));
-        BELAY_TRY(reader, TarReader::open(stream, limits));
-        uint64_t ordinal = 0;
-        auto next_wanted = wanted.begin();
-        while (next_wanted != wanted.end()) {
-            BELAY_TRY(entry, reader.next());
-            if (!entry || ordinal >= index.entries.size() || *entry != index.entries[ordinal])
-                return system_error("it changed while it was read");
-            if (ordinal++ != next_wanted->first) continue;
-            BELAY_CHECK(copy_file(reader, *entry, next_wanted->second));
-            ++next_wanted;
-        }
-        return {};
-    }
-
-  private:
-    Result<> copy_file(TarReader& reader, const TarEntry& entry, InodeNumber inode) {
-        BELAY_CHECK(writer_.begin_file(inode));
-        BELAY_CHECK(reader.read_content(entry, [this](std::string_view bytes) -> Result<> {
-            done_ += bytes.size();
-            if (progress_) progress_(done_, total_);
-            return writer_.append(bytes);
-        }));
-        return writer_.end_file();
-    }
-
-    SquashfsWriter& writer_;
-    uint64_t total_;
-    const WriteProgress& progress_;
-    uint64_t done_ = 0;
-};
-
-}  // namespace
-
-Result<LayerIndex> index_layer(ByteSource source, const ImportLimits& limits) {
-    BELAY_TRY(stream, LayerStream::open(std::move(source), Hashing::kYes));
+Result<LayerIndex> read_layer(ByteSource source, const ImportLimits& limits, const Taker& take) {
+    BELAY_TRY(stream, LayerStream::open(std::move(source)));
     LayerIndex out;
     {
         BELAY_TRY(reader, TarReader::open(stream, limits));
         while (true) {
             BELAY_TRY(entry, reader.next());
             if (!entry) break;
+            if (take && entry->kind == EntryKind::kFile)
+                BELAY_CHECK(take(reader, *entry, out.entries.size()));
             out.entries.push_back(std::move(*entry));
         }
     }
@@ -81,28 +37,113 @@ Result<LayerIndex> index_layer(ByteSource source, const ImportLimits& limits) {
     return out;
 }
 
-Result<> write_image(std::span<const LayerIndex> layers, std::span<const std::string> names,
-                     const LayerOpener& open, const ImportLimits& limits, SquashfsWriter writer,
-                     uint32_t mtime, const WriteProgress& progress) {
-    Inodes inodes;
-    std::vector<LayerTree> trees;
-    for (size_t i = 0; i < layers.size(); ++i) {
-        LayerTreeBuilder builder(inodes, static_cast<uint32_t>(i));
-        for (const TarEntry& entry : layers[i].entries)
-            BELAY_CHECK(core::with_context(builder.add(entry), names[i]));
-        trees.push_back(std::move(builder).finish());
+// For each layer, which entries of its tar are seen in the image.
+struct Seen {
+    std::vector<std::set<uint64_t>> ordinals;
+    uint64_t bytes = 0;
+};
+
+void collect_seen(const Inodes& inodes, const Node& node, Seen& seen) {
+    const Inode& inode = inodes[node.inode];
+    if (inode.kind == EntryKind::kFile && seen.ordinals[inode.layer].insert(inode.ordinal).second)
+        seen.bytes += inode.size;
+    for (const Node& child : node.children | std::views::values) collect_seen(inodes, child, seen);
+}
+
+class ImageWriter {
+  public:
+    ImageWriter(std::span<const LayerInput> layers, const ImportLimits& limits, const WriteProgress& progress)
+        : layers_(layers), limits_(limits), progress_(progress) {
+        for (const LayerInput& layer : layers) total_ += layer.compressed_bytes;
     }
-    BELAY_TRY(root, merge_layers(inodes, std::move(trees)));
-    Wanted wanted(layers.size());
-    uint64_t total = collect_files(inodes, root, wanted);
-    ContentCopier copier(writer, total, progress);
-    for (size_t i = 0; i < layers.size(); ++i) {
-        if (wanted[i].empty()) continue;
-        BELAY_TRY(source, open(i));
-        BELAY_CHECK(
-            core::with_context(copier.copy_layer(std::move(source), wanted[i], limits, layers[i]), names[i]));
+
+    Result<> write(const WriterOpener& open_writer, uint32_t mtime) {
+        BELAY_CHECK(begin(open_writer));
+        std::vector<LayerTree> trees;
+        Inodes inodes;
+        for (size_t i = 0; i < layers_.size(); ++i) {
+            BELAY_TRY(index, copy_layer(i, nullptr));
+            LayerTreeBuilder builder(inodes, static_cast<uint32_t>(i));
+            for (const TarEntry& entry : index.entries)
+                BELAY_CHECK(core::with_context(builder.add(entry), layers_[i].name));
+            trees.push_back(std::move(builder).finish());
+        }
+        BELAY_TRY(root, merge_layers(inodes, std::move(trees)));
+        Seen seen{.ordinals = std::vector<std::set<uint64_t>>(layers_.size())};
+        collect_seen(inodes, root, seen);
+        if ((written_ - seen.bytes) * kUnseenShare > written_) {
+            BELAY_CHECK(begin(open_writer));
+            for (size_t i = 0; i < layers_.size(); ++i)
+                if (!seen.ordinals[i].empty()) BELAY_CHECK(copy_layer(i, &seen.ordinals[i]));
+        }
+        return writer_->finish(inodes, root, mtime);
     }
-    return writer.finish(inodes, root, mtime);
+
+  private:
+    Result<> begin(const WriterOpener& open_writer) {
+        writer_.reset();  // it may still write
+        BELAY_TRY(writer, open_writer());
+        writer_.emplace(std::move(writer));
+        read_ = written_ = 0;
+        return {};
+    }
+
+    // The content of all files, or of those in `wanted`.
+    Result<LayerIndex> copy_layer(size_t layer, const std::set<uint64_t>* wanted) {
+        const LayerInput& input = layers_[layer];
+        std::optional<core::Error> not_written;
+        auto take = [&](TarReader& reader, const TarEntry& entry, uint64_t ordinal) -> Result<> {
+            if (wanted != nullptr && !wanted->contains(ordinal)) return {};
+            BELAY_CHECK(writer_->begin_file(static_cast<uint32_t>(layer), ordinal));
+            BELAY_CHECK(reader.read_content(entry, [&](std::string_view bytes) {
+                written_ += bytes.size();
+                auto appended = writer_->append(bytes);
+                if (!appended) not_written = appended.error();
+                return appended;
+            }));
+            return writer_->end_file();
+        };
+        BELAY_TRY(source, core::with_context(input.open(), input.name));
+        auto index = read_layer(counted(std::move(source)), limits_, take);
+        if (not_written) return std::unexpected(std::move(*not_written));
+        if (!index)
+            return std::unexpected(
+                std::move(index.error()).context(input.name).hint(std::string(kBadImageHint)));
+        if (!input.diff_id.empty() && index->diff_id != input.diff_id)
+            return system_error(
+                       "{}: its content has not the hash {} that the image's configuration says, but {}",
+                       input.name, input.diff_id, index->diff_id)
+                .hint(kBadImageHint);
+        return index;
+    }
+
+    ByteSource counted(ByteSource source) {
+        return [this, source = std::move(source)](char* buffer, size_t size) -> Result<size_t> {
+            BELAY_TRY(n, source(buffer, size));
+            read_ += n;
+            if (progress_) progress_(read_, total_);
+            return n;
+        };
+    }
+
+    std::span<const LayerInput> layers_;
+    const ImportLimits& limits_;
+    const WriteProgress& progress_;
+    std::optional<SquashfsWriter> writer_;
+    uint64_t total_ = 0;    // compressed bytes
+    uint64_t read_ = 0;     // of them
+    uint64_t written_ = 0;  // bytes of content
+};
+
+}  // namespace
+
+Result<LayerIndex> index_layer(ByteSource source, const ImportLimits& limits) {
+    return read_layer(std::move(source), limits, {});
+}
+
+Result<> write_image(std::span<const LayerInput> layers, const ImportLimits& limits,
+                     const WriterOpener& open_writer, uint32_t mtime, const WriteProgress& progress) {
+    return ImageWriter(layers, limits, progress).write(open_writer, mtime);
 }
 
 }  // namespace belay::image

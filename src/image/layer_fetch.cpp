@@ -1,6 +1,7 @@
 #include "image/layer_fetch.h"
 
 #include "image/digest.h"
+#include "image/layer_stream.h"
 #include "image/partial_blob.h"
 #include "image/store_lock.h"
 
@@ -26,40 +27,18 @@ constexpr std::string_view kDamagedHint =
     "the registry's copy is damaged, or something between here and there changes it: push the image again, "
     "or ask "
     "who runs the registry";
-constexpr std::string_view kBadImageHint = "the image was put together wrongly: build and push it again";
-
-// Reads the bytes once, for their hash, their size and what is in them.
-Result<LayerIndex> check_layer(int fd, const Descriptor& blob, const std::string& diff_id,
-                               const ImportLimits& limits) {
-    auto hasher = std::make_shared<Hasher>();
-    ByteSource file = read_from_descriptor(fd, short_digest(blob.digest));
-    auto hashed = [hasher, file](char* buffer, size_t size) -> Result<size_t> {
-        BELAY_TRY(n, file(buffer, size));
-        hasher->update({buffer, n});
-        return n;
-    };
-    auto index = index_layer(hashed, limits);
-    std::string digest;
-    if (index) {
-        digest = hasher->finish();
-    } else {  // it was not read to its end
-        Hasher all;
-        std::string buffer(size_t{1} << 18, '\0');
-        for (ByteSource again = read_from_descriptor(fd, short_digest(blob.digest));;) {
-            BELAY_TRY(n, again(buffer.data(), buffer.size()));
-            if (n == 0) break;
-            all.update(std::string_view(buffer).substr(0, n));
-        }
-        digest = all.finish();
+Result<> check_blob(int fd, const Descriptor& blob) {
+    Hasher hasher;
+    std::string buffer(size_t{1} << 18, '\0');
+    ByteSource source = read_from_descriptor(fd, short_digest(blob.digest));
+    while (true) {
+        BELAY_TRY(n, source(buffer.data(), buffer.size()));
+        if (n == 0) break;
+        hasher.update(std::string_view(buffer).substr(0, n));
     }
-    if (digest != blob.digest)
-        return system_error("its bytes do not have its hash, but {}", digest).hint(kDamagedHint);
-    if (!index) return std::unexpected(std::move(index.error()).hint(kBadImageHint));
-    if (index->diff_id != diff_id)
-        return system_error("its content has not the hash {} that the image's configuration says, but {}",
-                            diff_id, index->diff_id)
-            .hint(kBadImageHint);
-    return index;
+    std::string digest = hasher.finish();
+    if (digest == blob.digest) return {};
+    return system_error("its bytes do not have its hash, but {}", digest).hint(kDamagedHint);
 }
 
 class Fetcher {
@@ -73,18 +52,18 @@ class Fetcher {
           clock_(clock),
           progress_(progress) {}
 
-    Result<std::map<std::string, Layer>> fetch(std::vector<std::pair<Descriptor, std::string>> wanted) {
-        for (const auto& [blob, diff_id] : wanted) total_ += blob.size;
+    Result<std::map<std::string, Layer>> fetch(const std::vector<Descriptor>& wanted) {
+        for (const Descriptor& blob : wanted) total_ += blob.size;
         std::map<std::string, Layer> layers;
         std::optional<core::Error> failed;
         std::atomic<size_t> next = 0;
         auto work = [&] {
             core::fetch::HttpClient client(options_.http, clock_);
             for (size_t i = next++; i < wanted.size() && !stopped_; i = next++) {
-                auto layer = fetch_one(client, wanted[i].first, wanted[i].second);
+                auto layer = fetch_one(client, wanted[i]);
                 std::lock_guard lock(mutex_);
                 if (layer) {
-                    layers[wanted[i].first.digest] = std::move(*layer);
+                    layers[wanted[i].digest] = std::move(*layer);
                 } else if (!failed) {
                     stopped_ = true;
                     failed = std::move(layer.error());
@@ -108,22 +87,20 @@ class Fetcher {
     }
 
     // Nothing if the layer is not here, or is not what it should be.
-    std::optional<Layer> kept(const Descriptor& blob, const std::string& diff_id) {
+    std::optional<Layer> kept(const Descriptor& blob) {
         fs::path file = layout_.blobs() / hex_of(blob.digest);
         auto fd = core::open_file(file, O_RDONLY | O_NOFOLLOW);
         if (!fd) return std::nullopt;
-        auto index = check_layer(fd->get(), blob, diff_id, options_.limits);
-        if (!index) {
+        if (!check_blob(fd->get(), blob)) {
             unlink(file.c_str());
             return std::nullopt;
         }
         futimens(fd->get(), nullptr);  // it was used now
-        return Layer{std::make_shared<core::Descriptor>(std::move(*fd)), std::move(*index)};
+        return std::make_shared<core::Descriptor>(std::move(*fd));
     }
 
-    Result<Layer> fetch_one(core::fetch::HttpClient& client, const Descriptor& blob,
-                            const std::string& diff_id) {
-        if (auto layer = kept(blob, diff_id)) {
+    Result<Layer> fetch_one(core::fetch::HttpClient& client, const Descriptor& blob) {
+        if (auto layer = kept(blob)) {
             count(static_cast<int64_t>(blob.size));
             return std::move(*layer);
         }
@@ -132,7 +109,7 @@ class Fetcher {
         BELAY_TRY(lock,
                   core::with_context(
                       StoreLock::acquire(layout_.lock(name), clock_, options_.longest_wait, {}), place));
-        if (auto layer = kept(blob, diff_id)) {  // another process was faster
+        if (auto layer = kept(blob)) {  // another process was faster
             count(static_cast<int64_t>(blob.size));
             return std::move(*layer);
         }
@@ -143,14 +120,13 @@ class Fetcher {
         while (true) {
             bool resumed = partial.position() > 0;
             BELAY_CHECK(download(client, blob, partial, place));
-            auto index = check_layer(partial.descriptor(), blob, diff_id, options_.limits);
-            if (index) {
-                auto file = std::move(partial).publish(layout_.blobs() / hex_of(blob.digest));
-                return Layer{std::make_shared<core::Descriptor>(std::move(file)), std::move(*index)};
-            }
+            auto checked = check_blob(partial.descriptor(), blob);
+            if (checked)
+                return std::make_shared<core::Descriptor>(
+                    std::move(partial).publish(layout_.blobs() / hex_of(blob.digest)));
             if (!resumed) {
                 partial.remove();
-                return std::unexpected(std::move(index.error()).context(place));
+                return std::unexpected(std::move(checked.error()).context(place));
             }
             BELAY_CHECK(core::with_context(partial.restart(),
                                            place));  // what an earlier attempt left may have been wrong
@@ -195,32 +171,16 @@ std::string full_disk_hint(const StoreLayout& layout) {
 }
 
 Result<std::vector<Layer>> fetch_layers(Registry& registry, const std::string& image_name,
-                                        const Manifest& manifest, const std::vector<std::string>& diff_ids,
-                                        const StoreLayout& layout, const LayerFetchOptions& options,
-                                        core::Clock& clock, const FetchProgress& progress) {
-    if (diff_ids.size() != manifest.layers.size())
-        return system_error("{}: the manifest has {} layers, the configuration {}", image_name,
-                            manifest.layers.size(), diff_ids.size())
-            .hint(kBadImageHint);
-    std::vector<std::pair<Descriptor, std::string>> wanted;  // each once, though an image may have it twice
-    for (size_t i = 0; i < manifest.layers.size(); ++i) {
-        const Descriptor& blob = manifest.layers[i];
-        if (std::ranges::none_of(wanted,
-                                 [&](const auto& known) { return known.first.digest == blob.digest; }))
-            wanted.emplace_back(blob, diff_ids[i]);
-    }
+                                        const std::vector<Descriptor>& blobs, const StoreLayout& layout,
+                                        const LayerFetchOptions& options, core::Clock& clock,
+                                        const FetchProgress& progress) {
+    std::vector<Descriptor> wanted;  // each once, though an image may have it twice
+    for (const Descriptor& blob : blobs)
+        if (std::ranges::find(wanted, blob.digest, &Descriptor::digest) == wanted.end()) wanted.push_back(blob);
     Fetcher fetcher(registry, image_name, layout, options, clock, progress);
-    BELAY_TRY(fetched, fetcher.fetch(std::move(wanted)));
+    BELAY_TRY(fetched, fetcher.fetch(wanted));
     std::vector<Layer> out;
-    for (size_t i = 0; i < manifest.layers.size(); ++i) {
-        Layer& layer = fetched.at(manifest.layers[i].digest);
-        if (layer.index.diff_id != diff_ids[i])
-            return system_error("{}: one layer shall have two contents", image_name).hint(kBadImageHint);
-        auto same = [&](const Descriptor& later) { return later.digest == manifest.layers[i].digest; };
-        bool again = std::ranges::any_of(manifest.layers.begin() + static_cast<ptrdiff_t>(i) + 1,
-                                         manifest.layers.end(), same);
-        out.push_back(again ? layer : std::move(layer));
-    }
+    for (const Descriptor& blob : blobs) out.push_back(fetched.at(blob.digest));
     return out;
 }
 

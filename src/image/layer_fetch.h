@@ -1,9 +1,8 @@
-// The layers of an image, on this machine and checked: those that are here already are taken, the others are
-// downloaded, several at once, each going on where an earlier attempt broke off.
+// The layers of an image on this machine, with the hashes that they must have: those that are here already
+// are taken, the others are downloaded, several at once, each going on where an earlier attempt broke off.
 #pragma once
 
 #include "core/file.h"
-#include "image/import.h"
 #include "image/registry.h"
 #include "image/store_layout.h"
 
@@ -14,15 +13,11 @@
 
 namespace belay::image {
 
-struct Layer {
-    std::shared_ptr<core::Descriptor>
-        file;  // the bytes as downloaded; open, so that nobody can take them away
-    LayerIndex index;
-};
+// The bytes as downloaded; open, so that nobody can take them away.
+using Layer = std::shared_ptr<core::Descriptor>;
 
 struct LayerFetchOptions {
     unsigned threads = 8;
-    ImportLimits limits;
     core::fetch::HttpOptions http;
     core::Duration longest_wait =
         std::chrono::minutes(30);  // for another process that downloads the same layer
@@ -31,14 +26,12 @@ struct LayerFetchOptions {
 // Bytes of all layers that are here, of how many. Called by one thread at a time.
 using FetchProgress = std::function<void(uint64_t done, uint64_t total)>;
 
-// The layers of `manifest`, lowest first. Each has the hash and size that the manifest says, and its tar the
-// hash that `diff_ids` say. Errors: those of the registry; kSystem naming image and layer for what does not
-// match, a full disk, or a layer that is no usable archive.
+// The layers that a manifest names, each with the hash and size that it says. Errors: those of the registry;
+// kSystem naming image and layer for what does not match, or a full disk.
 core::Result<std::vector<Layer>> fetch_layers(Registry& registry, const std::string& image_name,
-                                              const Manifest& manifest,
-                                              const std::vector<std::string>& diff_ids,
-                                              const StoreLayout& layout, const LayerFetchOptions& options,
-                                              core::Clock& clock, const FetchProgress& progress);
+                                              const std::vector<Descriptor>& blobs, const StoreLayout& layout,
+                                              const LayerFetchOptions& options, core::Clock& clock,
+                                              const FetchProgress& progress);
 
 // What to do about a full disk.
 std::string full_disk_hint(const StoreLayout& layout);

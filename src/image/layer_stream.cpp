@@ -146,8 +146,8 @@ ByteSource read_from_memory(std::string_view bytes) {
     };
 }
 
-Result<LayerStream> LayerStream::open(ByteSource source, Hashing hashing) {
-    LayerStream out(std::move(source), hashing);
+Result<LayerStream> LayerStream::open(ByteSource source) {
+    LayerStream out(std::move(source));
     while (out.unused_.size() < kMagicBytes && !out.at_end_) BELAY_CHECK(out.refill());
     BELAY_TRY(decoder, decoder_for(out.unused_));
     out.decoder_ = std::move(decoder);
@@ -175,7 +175,7 @@ Result<std::string_view> LayerStream::next() {
         BELAY_TRY(n, decoder_->decode(unused_, output_.data(), output_.size(), at_end_));
         if (n > 0) {
             std::string_view produced = std::string_view(output_).substr(0, n);
-            if (hashing_ == Hashing::kYes) hasher_.update(produced);
+            hasher_.update(produced);
             tar_bytes_ += n;
             return produced;
         }

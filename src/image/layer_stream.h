@@ -30,12 +30,10 @@ class Decoder {
     virtual bool done() const = 0;
 };
 
-enum class Hashing { kNo, kYes };
-
 class LayerStream {
   public:
     // `memory_limit` bounds the window of zstd. Errors: kSystem if the source fails or the format is unknown.
-    static core::Result<LayerStream> open(ByteSource source, Hashing hashing);
+    static core::Result<LayerStream> open(ByteSource source);
 
     // The next bytes of the tar, valid until the next call; empty at the end. Errors: kSystem for data that
     // is damaged or ends early.
@@ -50,11 +48,10 @@ class LayerStream {
     uint64_t tar_bytes() const { return tar_bytes_; }
 
   private:
-    LayerStream(ByteSource source, Hashing hashing) : source_(std::move(source)), hashing_(hashing) {}
+    explicit LayerStream(ByteSource source) : source_(std::move(source)) {}
     core::Result<> refill();
 
     ByteSource source_;
-    Hashing hashing_;
     std::unique_ptr<Decoder> decoder_;
     std::string input_;        // storage
     std::string_view unused_;  // what of it was not decoded yet

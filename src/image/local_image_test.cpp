@@ -22,16 +22,12 @@ using testing::tar_end;
 using testing::tar_file;
 
 void write_squashfs(const fs::path& file, const std::string& tar) {
-    auto index = index_layer(read_from_memory(tar), {});
-    ASSERT_TRUE(index);
     auto fd = core::open_file(file, O_RDWR | O_CREAT);
     ASSERT_TRUE(fd);
-    auto writer = SquashfsWriter::create(fd->get(), file.string(), 1);
-    ASSERT_TRUE(writer);
-    std::array indexes = {std::move(*index)};
-    std::array names = {std::string("layer")};
-    auto open = [&](size_t) -> core::Result<ByteSource> { return read_from_memory(tar); };
-    ASSERT_TRUE(write_image(indexes, names, open, {}, std::move(*writer), 0));
+    auto open = [&]() -> core::Result<ByteSource> { return read_from_memory(tar); };
+    std::array layers = {LayerInput{.name = "layer", .open = open}};
+    auto writer = [&] { return SquashfsWriter::create(fd->get(), file.string(), 1); };
+    ASSERT_TRUE(write_image(layers, {}, writer, 0));
 }
 
 const std::string kEnroot =

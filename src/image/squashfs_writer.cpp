@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <ranges>
 #include <sqfs/block.h>
 #include <sqfs/block_processor.h>
@@ -65,7 +66,7 @@ struct SquashfsWriter::State {
     Result<> write_node(const Inodes& inodes, const Node& node, uint32_t parent_number);
     Result<InodePointer> make_directory(const Inodes& inodes, const Node& node, uint32_t parent_number);
     Result<InodePointer> make_symlink(const Inode& inode) const;
-    Result<InodePointer> take_file(InodeNumber number);
+    Result<InodePointer> take_file(const Inode& inode, uint32_t links);
     Result<> write_tables();
     Result<> pad();
 
@@ -82,7 +83,7 @@ struct SquashfsWriter::State {
     SquashfsPointer<sqfs_meta_writer_t> entry_writer;
     SquashfsPointer<sqfs_dir_writer_t> directory_writer;
     // The block processor goes on changing these pointers until it is finished; a map's nodes stay in place.
-    std::unordered_map<InodeNumber, sqfs_inode_generic_t*> files;
+    std::map<std::pair<uint32_t, uint64_t>, sqfs_inode_generic_t*> files;  // by layer and entry
     SquashfsPointer<sqfs_block_processor_t> blocks;
 
     std::unordered_map<InodeNumber, Placed> placed;
@@ -140,8 +141,8 @@ Result<SquashfsWriter> SquashfsWriter::create(int fd, std::string name, unsigned
     return SquashfsWriter(std::move(state));
 }
 
-Result<> SquashfsWriter::begin_file(InodeNumber inode) {
-    auto [place, added] = state_->files.try_emplace(inode, nullptr);
+Result<> SquashfsWriter::begin_file(uint32_t layer, uint64_t ordinal) {
+    auto [place, added] = state_->files.try_emplace({layer, ordinal}, nullptr);
     if (!added) return system_error("a file's content was given twice");
     return state_->check(sqfs_block_processor_begin_file(state_->blocks.get(), &place->second, nullptr, 0));
 }
@@ -206,14 +207,14 @@ Result<InodePointer> SquashfsWriter::State::make_symlink(const Inode& inode) con
     return out;
 }
 
-Result<InodePointer> SquashfsWriter::State::take_file(InodeNumber number) {
-    auto found = files.find(number);
+Result<InodePointer> SquashfsWriter::State::take_file(const Inode& inode, uint32_t links) {
+    auto found = files.find({inode.layer, inode.ordinal});
     if (found == files.end() || found->second == nullptr)
         return system_error("a file of the image has no content");
     InodePointer out(std::exchange(found->second, nullptr));
-    if (placed[number].links > 1) {
+    if (links > 1) {
         BELAY_CHECK(check(sqfs_inode_make_extended(out.get())));
-        out->data.file_ext.nlink = placed[number].links;
+        out->data.file_ext.nlink = links;
     }
     return out;
 }
@@ -237,7 +238,7 @@ Result<> SquashfsWriter::State::write_node(const Inodes& inodes, const Node& nod
         out->data.slink.nlink = place.links;
         type = SQFS_INODE_MODE_LNK;
     } else {
-        BELAY_TRY(content, take_file(node.inode));
+        BELAY_TRY(content, take_file(inode, place.links));
         out = std::move(content);
     }
     out->base.mode = static_cast<uint16_t>(type | inode.mode);

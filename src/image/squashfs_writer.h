@@ -23,14 +23,14 @@ class SquashfsWriter {
     SquashfsWriter& operator=(SquashfsWriter&&) = delete;
     ~SquashfsWriter();
 
-    // The content of a file's inode, in pieces, between begin_file and end_file; each inode once. Errors:
+    // The content of a file, in pieces, between begin_file and end_file; each entry of a layer once. Errors:
     // kSystem, with the reason of the failed write (a full disk is said so).
-    core::Result<> begin_file(InodeNumber inode);
+    core::Result<> begin_file(uint32_t layer, uint64_t ordinal);
     core::Result<> append(std::string_view bytes);
     core::Result<> end_file();
 
-    // Every file of the tree must have been given. `mtime` is that of the whole (seconds since 1970). Errors:
-    // kSystem.
+    // Every file of the tree must have been given; others are left out. `mtime` is that of the whole (seconds
+    // since 1970). Errors: kSystem.
     core::Result<> finish(const Inodes& inodes, const Node& root, uint32_t mtime);
 
   private:

@@ -13,6 +13,7 @@
 #include "core/process.h"
 #include "image/image.h"
 #include "image/layer_fetch.h"
+#include "image/limits.h"
 #include "image/reference.h"
 #include "image/registry.h"
 #include "image/store_layout.h"
@@ -29,6 +30,7 @@ namespace belay::image {
 struct StoreOptions {
     Platform platform = host_platform();
     LayerFetchOptions fetch = {};
+    ImportLimits limits = {};
     uint64_t kept_layer_bytes =
         uint64_t{20} * 1000 * 1000 * 1000;                   // for images that share layers with others
     core::Duration longest_wait = std::chrono::minutes(30);  // for another process that imports the image

@@ -2,6 +2,7 @@
 #include "core/units.h"
 #include "core/utf8.h"
 #include "image/digest.h"
+#include "image/import.h"
 #include "image/local_image.h"
 #include "image/squashfs_writer.h"
 #include "image/store.h"
@@ -176,12 +177,15 @@ class Importer {
         BELAY_TRY(config, core::with_context(parse_image_config(config_text), name_));
         BELAY_CHECK(check_platform(config));
         BELAY_CHECK(check_space(resolved.manifest));
-        BELAY_TRY(layers,
-                  fetch_layers(registry_, name_, resolved.manifest, config.diff_ids, layout_, options_.fetch,
-                               *options_.clock, [this](uint64_t done, uint64_t total) {
-                                   tell(ImportPhase::kDownloading, done, total);
-                               }));
-        auto made = publish(resolved, config, config_text, std::move(layers));
+        if (config.diff_ids.size() != resolved.manifest.layers.size())
+            return system_error("{}: the manifest has {} layers, the configuration {}", name_,
+                                resolved.manifest.layers.size(), config.diff_ids.size())
+                .hint("the image was put together wrongly: build and push it again");
+        BELAY_TRY(layers, fetch_layers(registry_, name_, resolved.manifest.layers, layout_, options_.fetch,
+                                       *options_.clock, [this](uint64_t done, uint64_t total) {
+                                           tell(ImportPhase::kDownloading, done, total);
+                                       }));
+        auto made = publish(resolved, config, config_text, layers);
         if (made) return made;
         core::Error error = std::move(made.error()).context(name_);
         if (!error.hint_text().empty()) return std::unexpected(std::move(error));
@@ -195,30 +199,37 @@ class Importer {
     }
 
     Result<> publish(const Resolved& resolved, const ImageConfig& config, std::string_view config_text,
-                     std::vector<Layer> layers) {
-        BELAY_TRY(written, write(resolved, config, std::move(layers)));
+                     const std::vector<Layer>& layers) {
+        BELAY_TRY(written, write(resolved, config, layers));
         // The sidecar first: there is an image once there is its SquashFS file.
         BELAY_CHECK(core::replace_file(layout_.sidecar(key_),
                                        sidecar_text(resolved.digest, config_text, options_.clock->now())));
         return std::move(written).publish(layout_.image(key_));
     }
 
-    Result<Unfinished> write(const Resolved& resolved, const ImageConfig& config, std::vector<Layer> layers) {
-        std::vector<std::string> names;
-        std::vector<LayerIndex> indexes;
+    Result<Unfinished> write(const Resolved& resolved, const ImageConfig& config,
+                             const std::vector<Layer>& layers) {
+        std::vector<LayerInput> inputs;
         for (size_t i = 0; i < layers.size(); ++i) {
-            names.push_back("layer " + short_digest(resolved.manifest.layers[i].digest));
-            indexes.push_back(std::move(layers[i].index));
+            const Descriptor& blob = resolved.manifest.layers[i];
+            std::string name = "layer " + short_digest(blob.digest);
+            int fd = layers[i]->get();
+            inputs.push_back(
+                {.name = name,
+                 .open = [fd, name]() -> Result<ByteSource> { return read_from_descriptor(fd, name); },
+                 .diff_id = config.diff_ids[i],
+                 .compressed_bytes = blob.size});
         }
-        auto open = [&](size_t i) -> Result<ByteSource> {
-            return read_from_descriptor(layers[i].file->get(), names[i]);
-        };
         BELAY_TRY(out, Unfinished::create(layout_, key_));
         unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWriters);
-        BELAY_TRY(writer, SquashfsWriter::create(out.descriptor(), layout_.image(key_).string(), threads));
-        BELAY_CHECK(write_image(
-            indexes, names, open, options_.fetch.limits, std::move(writer), created_seconds(config),
-            [this](uint64_t done, uint64_t total) { tell(ImportPhase::kWriting, done, total); }));
+        auto open_writer = [&]() -> Result<SquashfsWriter> {
+            if (ftruncate(out.descriptor(), 0) != 0)
+                return core::errno_error(errno, "cannot begin the image anew");
+            return SquashfsWriter::create(out.descriptor(), layout_.image(key_).string(), threads);
+        };
+        BELAY_CHECK(
+            write_image(inputs, options_.limits, open_writer, created_seconds(config),
+                        [this](uint64_t done, uint64_t total) { tell(ImportPhase::kWriting, done, total); }));
         return out;
     }
 
