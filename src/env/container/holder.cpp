@@ -109,11 +109,14 @@ class Holder {
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         fs::path pid_file = scratch_ / "pid";
         BELAY_TRY(program, core::find_program("crun", own_programs_environment().at("PATH")));
+        // crun makes a temporary file; killed meanwhile, it would leave it in /tmp.
+        core::Environment environment = own_programs_environment();
+        environment["_LIBCONTAINER_STATEDIR"] = scratch_.string();
         BELAY_TRY(output, core::run({.argv = {program.string(), "--cgroup-manager=disabled", "--root",
                                               (scratch_ / "state").string(), "create", "--pid-file",
                                               pid_file.string(), "--bundle", (scratch_ / "bundle").string(),
                                               "container"},
-                                     .environment = own_programs_environment()},
+                                     .environment = environment},
                                     {.timeout = kCreateTime}));
         if (!output.status.success())
             return core::system_error("crun cannot make the container: {}",
