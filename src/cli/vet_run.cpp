@@ -23,7 +23,6 @@ namespace {
 
 using core::Result;
 
-constexpr core::Duration kDefaultTimeout = std::chrono::minutes(2);
 constexpr auto kCarryTime = std::chrono::milliseconds(200);
 
 struct Options {
@@ -162,16 +161,17 @@ void add_vet_run(core::Application& application) {
         .add_option("--cordoned", options->cordoned, "write the names of the other nodes here, one a line")
         ->type_name("FILE");
     command.duration("--timeout", options->timeout,
-                     "time in which every node must report (the protocol's, or 2m)");
+                     "time in which every node must report (the protocol's, or the setting vet.timeout)");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> Result<int> {
         BELAY_TRY(place, find_place());
         if (place.other_task) return 0;
+        BELAY_TRY(configuration, context.configuration());
         bool speaks = !place.step || place.step->rank == 0;
         BELAY_TRY(protocol, load_protocol(options->protocol, speaks));
         core::Duration timeout = options->timeout > core::Duration::zero()
                                      ? options->timeout
-                                     : protocol.timeout.value_or(kDefaultTimeout);
+                                     : protocol.timeout.value_or(configuration.duration("vet.timeout"));
         if (place.step) return run_in_step(protocol, *options, timeout, std::move(*place.step), context);
         if (place.job_nodes > 1)
             fmt::print(stderr,

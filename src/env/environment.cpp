@@ -115,7 +115,6 @@ class Resolver {
     }
 
     void resolve_mounts(const std::vector<WrittenText>& entries) {
-        std::map<std::string, size_t> by_destination;
         for (size_t i = 0; i < entries.size(); ++i) {
             const WrittenText& entry = entries[i];
             std::string key = fmt::format("mounts[{}]", i);

@@ -73,7 +73,14 @@ class MountParser {
         if (pieces.size() > 1)
             read_destination(pieces[1], pieces[0].text);
         else if (readable)
-            mount.destination = mount.source;
+            set_destination(mount.source, pieces[0]);
+    }
+
+    void set_destination(const std::string& path, const Piece& piece) {
+        result_.mount.destination = without_slash(fs::path(path).lexically_normal());
+        if (result_.mount.destination == "/")
+            add("E_MOUNT_DST", piece, "nothing can be mounted over the root of the container",
+                "name a directory in it");
     }
 
     bool read_source(const Piece& piece) {
@@ -104,10 +111,7 @@ class MountParser {
                       : fmt::format("write the path in the container: {}:/…", source_text));
             return;
         }
-        result_.mount.destination = without_slash(fs::path(*destination).lexically_normal());
-        if (result_.mount.destination == "/")
-            add("E_MOUNT_DST", piece, "nothing can be mounted over the root of the container",
-                "name a directory in it");
+        set_destination(*destination, piece);
     }
 
     void read_flags(const Piece& piece) {

@@ -23,7 +23,10 @@ env::ImageFacts facts_of(const image::ImageConfig& config) {
 
 std::string lock(const env::Environment& environment, const env::VariablePlan& variables,
                  const std::string& digest) {
-    nlohmann::ordered_json json = env::to_json(environment, variables.environment, false);
+    nlohmann::ordered_json json = env::to_json(environment, {}, false);
+    // Names alone: values are where people keep tokens, and many may read a record.
+    json["env"] = nlohmann::ordered_json::array();
+    for (const auto& [name, value] : variables.environment) json["env"].push_back(name);
     json["name"] = environment.name;
     json["files"] = environment.files;
     json["digest"] = digest.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(digest);
@@ -90,12 +93,13 @@ Result<EnvironmentPlan> plan_environment(const std::string& name, const core::Co
     return plan;
 }
 
+env::VariableChanges variable_changes(const EnvironmentPlan& plan) {
+    if (plan.container) return env::changes_in_container(plan.variables);
+    return {.unset = plan.variables.unset, .set = plan.variables.environment};
+}
+
 core::Environment task_variables(const EnvironmentPlan& plan, const core::Environment& host) {
-    if (plan.container) return env::task_variables(plan.variables, host);
-    core::Environment variables = host;
-    for (const auto& [name, value] : plan.variables.environment) variables[name] = value;
-    for (const std::string& name : plan.variables.unset) variables.erase(name);
-    return variables;
+    return env::changed_by(variable_changes(plan), host);
 }
 
 void add_entry_variables(EnvironmentPlan& plan, const core::Environment& variables) {

@@ -45,6 +45,8 @@ core::Result<EnvironmentPlan> plan_environment(const std::string& name,
                                                const core::Configuration& configuration,
                                                const Importer& import, env::Problems& warnings);
 
+env::VariableChanges variable_changes(const EnvironmentPlan& plan);
+
 // The variables of a task of the environment, from those it would have on the host.
 core::Environment task_variables(const EnvironmentPlan& plan, const core::Environment& host);
 

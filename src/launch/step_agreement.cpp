@@ -29,7 +29,8 @@ std::string printable_lines(std::string_view text) {
 
 class Meeting {
   public:
-    Meeting(const StepMembers& members, transfer::Root root) : members_(members), root_(std::move(root)) {}
+    Meeting(const StepMembers& members, transfer::Root root, bool silence_counts)
+        : members_(members), root_(std::move(root)), silence_counts_(silence_counts) {}
 
     Result<bool> run(const std::optional<core::Error>& failure, core::Duration timeout,
                      std::vector<std::string>& causes) {
@@ -59,6 +60,7 @@ class Meeting {
         std::vector<std::pair<std::string, std::string>> failures;
         for (uint32_t rank = 0; rank < members_.nodes.size(); ++rank) {
             auto report = reports_.find(rank);
+            if (report == reports_.end() && !silence_counts_) continue;
             if (report == reports_.end())
                 failures.emplace_back(members_.nodes[rank],
                                       fmt::format("not heard of within {}", core::format_duration(timeout)));
@@ -70,6 +72,7 @@ class Meeting {
 
     const StepMembers& members_;
     transfer::Root root_;
+    bool silence_counts_;                      // whether a node that says nothing has failed
     std::map<uint32_t, std::string> reports_;  // by rank; empty: ready
 };
 
@@ -107,8 +110,11 @@ std::vector<std::string> causes_of(const std::vector<std::pair<std::string, std:
     return lines;
 }
 
-Result<bool> agree(const StepMembers& members, const std::optional<core::Error>& failure,
-                   core::Duration timeout, std::vector<std::string>& causes) {
+namespace {
+
+Result<bool> meet(const StepMembers& members, const std::optional<core::Error>& failure,
+                  core::Duration timeout, bool silence_counts, std::vector<std::string>& causes) {
+    causes.clear();
     if (members.nodes.size() <= 1) {
         if (failure)
             causes = causes_of({{members.nodes.empty() ? "this node" : members.nodes[0], text_of(*failure)}});
@@ -117,7 +123,20 @@ Result<bool> agree(const StepMembers& members, const std::optional<core::Error>&
     std::vector<uint16_t> ports = transfer::rendezvous_ports(members.name);
     if (members.rank != 0) return report_to_root(members, failure, ports, timeout);
     BELAY_TRY(root, transfer::Root::open(ports, members.secret, static_cast<uint32_t>(members.nodes.size())));
-    return Meeting(members, std::move(root)).run(failure, timeout, causes);
+    return Meeting(members, std::move(root), silence_counts).run(failure, timeout, causes);
+}
+
+}  // namespace
+
+Result<bool> agree(const StepMembers& members, const std::optional<core::Error>& failure,
+                   core::Duration timeout, std::vector<std::string>& causes) {
+    return meet(members, failure, timeout, true, causes);
+}
+
+Result<> fail_together(const StepMembers& members, const core::Error& failure, core::Duration timeout,
+                       std::vector<std::string>& causes) {
+    BELAY_CHECK(meet(members, failure, timeout, false, causes));
+    return {};
 }
 
 }  // namespace belay::launch

@@ -17,6 +17,17 @@ using core::Result;
 
 namespace {
 
+constexpr core::Duration kTellingTime =
+    std::chrono::seconds(3);  // for nodes that fail at about the same time
+
+StepMembers meeting_of(const vet::StepContext& step) {
+    return {.rank = step.rank,
+            .nodes = step.nodes,
+            .root_address = step.root_address,
+            .name = step.name + "ready",
+            .secret = step.secret};
+}
+
 void say(std::string_view line) {
     core::tell_text(line);
 }
@@ -45,6 +56,10 @@ class Node {
             if (container) node.container = std::move(*container);
         }
         if (node.container) node.root_address = root_address();
+        if (!needs_agreement(plan_)) {
+            if (failure) return std::unexpected(std::move(*failure));
+            return std::optional(std::move(node));
+        }
         BELAY_TRY(ready, all_are_ready(failure));
         if (!ready) return std::optional<PreparedNode>();
         return std::optional(std::move(node));
@@ -95,13 +110,10 @@ class Node {
     }
 
     Result<bool> all_are_ready(const std::optional<Error>& failure) {
-        StepMembers members{.rank = members_.rank,
-                            .nodes = members_.nodes,
-                            .root_address = members_.root_address,
-                            .name = members_.name + "ready",
-                            .secret = plan_.secret};
         std::vector<std::string> causes;
-        BELAY_TRY(ready, agree(members, failure, kAgreementTime, causes));
+        auto ready = agree(meeting_of(members_), failure, longest_agreement(plan_), causes);
+        // That the first node cannot be met is said by the second, not by thousands.
+        if (!ready && members_.rank > 1) return false;
         for (const std::string& cause : causes) say(cause);
         return ready;
     }
@@ -114,7 +126,10 @@ class Node {
 }  // namespace
 
 Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts& step) {
-    return expand_record_path(plan.directory, std::to_string(step.job_id),
+    std::string pattern = plan.directory;
+    // A requeued job is another run: its record must not meet that of the first.
+    if (step.restart > 0 && pattern.find("%r") == std::string::npos) pattern += "-r%r";
+    return expand_record_path(pattern, std::to_string(step.job_id),
                               step.step_id ? std::to_string(*step.step_id) : "",
                               std::to_string(step.restart));
 }
@@ -125,10 +140,23 @@ Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const Nod
         if (found == context.variables.end()) return std::nullopt;
         return found->second;
     };
-    BELAY_TRY(members, vet::step_context(lookup, vet::system_address()));
-    if (!members) return core::system_error("this is not the first task of a node in a step of Slurm");
-    members->secret = plan.secret;
-    return Node(plan, context, std::move(*members)).run();
+    auto find_members = [&]() -> Result<vet::StepContext> {
+        BELAY_TRY(members, vet::step_context(lookup, vet::system_address()));
+        if (!members) return core::system_error("this is not the first task of a node in a step of Slurm");
+        members->secret = plan.secret;
+        return std::move(*members);
+    };
+    if (needs_agreement(plan)) {
+        BELAY_TRY(members, find_members());
+        return Node(plan, context, std::move(members)).run();
+    }
+    auto node = Node(plan, context, {}).run();
+    if (node) return node;
+    auto members = find_members();
+    std::vector<std::string> causes;
+    if (!members || !fail_together(meeting_of(*members), node.error(), kTellingTime, causes)) return node;
+    for (const std::string& cause : causes) say(cause);
+    return std::optional<PreparedNode>();
 }
 
 }  // namespace belay::launch

@@ -9,10 +9,6 @@
 
 namespace belay::launch {
 
-inline constexpr core::Duration kContainerTime = std::chrono::seconds(120);
-// For the nodes to tell each other that all are ready.
-inline constexpr core::Duration kAgreementTime = std::chrono::seconds(150);
-
 struct PreparedNode {
     std::optional<env::Container> container;
     std::string

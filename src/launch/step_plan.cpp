@@ -1,8 +1,8 @@
 #include "launch/step_plan.h"
 
 #include "core/json.h"
+#include "env/container/container.h"
 #include "env/container/plan_json.h"
-#include "launch/step_node.h"
 #include "vet/step.h"
 
 #include <nlohmann/json.hpp>
@@ -36,6 +36,9 @@ template <typename Part>
 Json to_json(const std::optional<Part>& part) {
     return part ? to_json(*part) : Json();
 }
+
+// For starting programs on a busy node, and for nodes that begin at different times.
+constexpr core::Duration kSlack = std::chrono::seconds(30);
 
 // These throw where a field is missing or has another type; decode_step_plan catches.
 Result<EnvironmentPlan> environment_from(const Json& json) {
@@ -86,13 +89,24 @@ Result<StepPlan> decode_step_plan(std::string_view text) {
     }
 }
 
+bool needs_agreement(const StepPlan& plan) {
+    return plan.environment || plan.vetting;
+}
+
+core::Duration longest_agreement(const StepPlan& plan) {
+    bool contained = plan.environment && plan.environment->container;
+    return kSlack + (contained ? env::longest_start(*plan.environment->container) : core::Duration::zero());
+}
+
 Result<core::Duration> longest_preparation(const StepPlan& plan) {
-    core::Duration sum = std::chrono::seconds(30);  // for starting programs on a busy node
+    core::Duration sum = kSlack;
     if (plan.vetting) {
         BELAY_TRY(protocol, vet::parse_protocol(plan.vetting->text, plan.vetting->file));
         sum += vet::longest_vetting_time(protocol, plan.vetting->timeout);
     }
-    if (plan.environment) sum += kAgreementTime + kContainerTime;
+    if (plan.environment && plan.environment->container)
+        sum += env::longest_start(*plan.environment->container);
+    if (needs_agreement(plan)) sum += longest_agreement(plan);
     return sum;
 }
 

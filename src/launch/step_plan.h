@@ -40,6 +40,12 @@ std::string encode(const StepPlan& plan);
 // Errors: kBadInput, naming what is wrong. Any bytes are safe.
 core::Result<StepPlan> decode_step_plan(std::string_view text);
 
+// Whether the nodes must agree before any task starts. What is only recorded starts whatever its nodes know
+// of each other.
+bool needs_agreement(const StepPlan& plan);
+// For the nodes to tell each other that all are ready, at most: the slowest may still make its container.
+core::Duration longest_agreement(const StepPlan& plan);
+
 // How long the tasks of a node wait until it is prepared, at most. Errors: kBadInput for a wrong protocol.
 core::Result<core::Duration> longest_preparation(const StepPlan& plan);
 

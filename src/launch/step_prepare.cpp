@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "launch/settings.h"
+#include "observe/record_run.h"
 #include "progress/pattern.h"
 #include "vet/protocol.h"
 
@@ -31,7 +32,8 @@ Result<VettingPlan> plan_vetting(const std::string& file, const core::Configurat
     BELAY_TRY(protocol, vet::parse_protocol(text, file));
     for (const core::Error& warning : protocol.warnings)
         warnings += fmt::format("belay: warning: {}\n", warning.message());
-    return VettingPlan{file, std::move(text), configuration.duration("vet.timeout")};
+    return VettingPlan{file, std::move(text),
+                       protocol.timeout.value_or(configuration.duration("vet.timeout"))};
 }
 
 Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interval,
@@ -41,9 +43,13 @@ Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interv
     BELAY_CHECK(expand_record_path(directory, "0", "0", "0"));
     auto patterns = configuration.text_list("record.progress_pattern");
     BELAY_CHECK(progress::compile_patterns(patterns));
+    core::Duration period = interval.value_or(configuration.duration("record.interval"));
+    core::Duration flush = configuration.duration("record.flush");
+    BELAY_CHECK(observe::check_period("interval", period));
+    BELAY_CHECK(observe::check_period("flush period", flush));
     return RecordingPlan{.directory = (fs::current_path() / directory).lexically_normal().string(),
-                         .interval = interval.value_or(configuration.duration("record.interval")),
-                         .flush = configuration.duration("record.flush"),
+                         .interval = period,
+                         .flush = flush,
                          .progress_patterns = std::move(patterns)};
 }
 
@@ -101,6 +107,10 @@ Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const
     BELAY_TRY(plan, prepare_step(options, configuration, import, warnings));
     fmt::print(stderr, "{}", warnings);
     BELAY_TRY(longest, longest_preparation(plan));
+    // JSON has no bytes that are not text: they would arrive as others.
+    if (auto arrives = decode_step_plan(encode(plan)); !arrives || *arrives != plan)
+        return core::bad_input("a path, a variable or a mount of the step is not UTF-8")
+            .hint("look at the directory you are in, and at what the environment takes from your variables");
     return fmt::format("{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(), encode(plan));
 }
 

@@ -1,4 +1,8 @@
+#include "core/file.h"
+#include "env/container/container.h"
+#include "launch/settings.h"
 #include "launch/step_agreement.h"
+#include "launch/step_node.h"
 #include "launch/step_plan.h"
 #include "launch/step_prepare.h"
 
@@ -97,6 +101,11 @@ TEST(launch, tasks_wait_longer_than_every_part_may_take) {
     auto without = longest_preparation(plan);
     ASSERT_TRUE(all && without);
     EXPECT_GE(*all - *without, std::chrono::seconds(30));
+    EXPECT_GE(*without, env::longest_start(*plan.environment->container) + longest_agreement(plan));
+    plan.environment.reset();
+    EXPECT_LE(*longest_preparation(plan),
+              std::chrono::seconds(30));  // only recorded: nobody waits for others
+    EXPECT_FALSE(needs_agreement(plan));
     plan = full_plan();
     plan.vetting->text = "checks: [";
     EXPECT_FALSE(longest_preparation(plan));
@@ -110,6 +119,45 @@ TEST(launch, record_paths_name_job_step_and_restart) {
         ASSERT_FALSE(path) << wrong;
         EXPECT_THAT(path.error().message(), HasSubstr(wrong));
     }
+}
+
+TEST(launch, a_requeued_job_gets_a_record_of_its_own) {
+    slurm::JobFacts step;
+    step.job_id = 12;
+    step.step_id = 0;
+    RecordingPlan plan{.directory = "/r-%j.%s", .progress_patterns = {}};
+    EXPECT_EQ(record_path(plan, step).value(), "/r-12.0");
+    step.restart = 2;
+    EXPECT_EQ(record_path(plan, step).value(), "/r-12.0-r2");
+    plan.directory = "/r-%j-%r";
+    EXPECT_EQ(record_path(plan, step).value(), "/r-12-2");
+}
+
+TEST(launch, periods_no_recorder_takes_are_refused) {
+    auto configuration = core::load_configuration(settings(), {});
+    ASSERT_TRUE(configuration) << configuration.error().message();
+    for (auto wrong : {core::Duration::zero(), core::Duration(1), core::Duration(std::chrono::hours(2))}) {
+        std::string warnings;
+        StepOptions options{.environment = {}, .vetting = {}, .recording = true, .interval = wrong};
+        auto plan = prepare_step(options, *configuration, {}, warnings);
+        ASSERT_FALSE(plan);
+        EXPECT_THAT(plan.error().message(), HasSubstr("between 10 ms and 1 h"));
+    }
+}
+
+TEST(launch, values_of_variables_stay_out_of_records) {
+    auto directory = core::TemporaryDirectory::create();
+    ASSERT_TRUE(directory);
+    std::string file = (directory->path() / "e.toml").string();
+    ASSERT_TRUE(core::replace_file(file, "image = \"\"\n[env]\nTOKEN = \"canary\"\n"));
+    auto configuration = core::load_configuration(settings(), {});
+    ASSERT_TRUE(configuration);
+    env::Problems warnings;
+    auto plan = plan_environment(file, *configuration, {}, warnings);
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_EQ(plan->variables.environment.at("TOKEN"), "canary");
+    EXPECT_THAT(plan->locked, HasSubstr("TOKEN"));
+    EXPECT_THAT(plan->locked, ::testing::Not(HasSubstr("canary")));
 }
 
 TEST(launch, one_line_for_each_cause) {

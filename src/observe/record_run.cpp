@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Result<> check_period(std::string_view name, core::Duration period) {
-    if (period >= std::chrono::milliseconds(10) && period <= std::chrono::hours(1)) return {};
-    return bad_input("the {} must be between 10 ms and 1 h, not {:g} s", name, core::to_seconds(period));
-}
-
 // Without a recorder nothing needs to stand between Slurm and the command.
 core::Error become(const std::vector<std::string>& command) {
     std::vector<char*> arguments;
@@ -32,6 +27,11 @@ core::Error become(const std::vector<std::string>& command) {
 }
 
 }  // namespace
+
+Result<> check_period(std::string_view name, core::Duration period) {
+    if (period >= std::chrono::milliseconds(10) && period <= std::chrono::hours(1)) return {};
+    return bad_input("the {} must be between 10 ms and 1 h, not {:g} s", name, core::to_seconds(period));
+}
 
 Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     BELAY_CHECK(check_period("interval", options.interval));

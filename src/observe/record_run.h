@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace belay::observe {
@@ -18,6 +19,9 @@ struct RecordRunOptions {
     std::vector<std::string> progress_patterns;
     std::vector<std::string> command;
 };
+
+// Errors: kBadInput for a period that a recorder does not take.
+core::Result<> check_period(std::string_view name, core::Duration period);
 
 // Runs the command to its end and returns how it ended. Where the record cannot be written (a full disk, no
 // permission), says so on stderr and becomes the command, unrecorded. Errors: kBadInput for options,

@@ -95,6 +95,14 @@ bool is_slurmstepd(uint32_t pid) {
     return name && core::trim(*name) == "slurmstepd";
 }
 
+// proctrack/cgroup passes all signals but SIGKILL to slurmstepd's own children only, so to the supervisor and
+// not to the task; the other trackers signal every process (Slurm, proctrack_cgroup.c and
+// proctrack_linuxproc.c).
+bool slurmstepd_signals_all() {
+    auto text = core::read_file("/proc/self/cgroup");
+    return !text || !is_in_step_cgroup(*text);
+}
+
 class Supervisor {
   public:
     Supervisor(core::Process task, RecorderProcess& recorder, Descriptor signals,
@@ -156,11 +164,12 @@ class Supervisor {
     void forward_signals(bool task_ended) {
         signalfd_siginfo info{};
         while (read(signals_.get(), &info, sizeof info) == sizeof info) {
-            // A terminal and slurmstepd signal all processes of the job themselves; the command has got it
-            // already.
+            // A terminal signals all processes of the job itself, and so does slurmstepd mostly; the command
+            // has got it already.
             int signal = static_cast<int>(info.ssi_signo);
             asked_to_end_ |= signal != SIGUSR1 && signal != SIGUSR2;
-            bool reached_task = info.ssi_code == SI_KERNEL || is_slurmstepd(info.ssi_pid);
+            bool reached_task =
+                info.ssi_code == SI_KERNEL || (slurmstepd_signals_all_ && is_slurmstepd(info.ssi_pid));
             if (!reached_task && !task_ended) (void)task_.kill(signal);
         }
     }
@@ -197,6 +206,7 @@ class Supervisor {
     std::array<Stream, 2> streams_;
     std::array<bool, 2> readable_{};
     bool asked_to_end_ = false;
+    bool slurmstepd_signals_all_ = slurmstepd_signals_all();
 };
 
 std::array<Stream, 2> output_streams() {
@@ -214,6 +224,14 @@ Result<core::ExitStatus> watch(core::Process task, RecorderProcess& recorder, De
 }
 
 }  // namespace
+
+bool is_in_step_cgroup(std::string_view text) {
+    for (std::string_view line : core::split(text, '\n')) {
+        size_t job = line.find("/job_");
+        if (job != std::string_view::npos && line.find("/step_", job) != std::string_view::npos) return true;
+    }
+    return false;
+}
 
 Result<core::ExitStatus> supervise(const std::vector<std::string>& command, RecorderOptions options,
                                    const Placement& placement) {

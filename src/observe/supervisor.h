@@ -8,6 +8,7 @@
 #include "observe/recorder.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace belay::observe {
@@ -28,5 +29,8 @@ struct StartedTask {
 // As above. Errors: kSystem; the task is killed then.
 core::Result<core::ExitStatus> supervise(StartedTask task, RecorderOptions options,
                                          const Placement& placement);
+
+// Whether /proc/PID/cgroup says that Slurm's cgroup plugins hold the process.
+bool is_in_step_cgroup(std::string_view text);
 
 }  // namespace belay::observe

@@ -42,19 +42,15 @@ Result<> send_packet(int link, char verdict, const std::vector<int>& descriptors
 
 }  // namespace
 
-std::string instructions(const launch::StepPlan& plan, const core::Environment& variables,
-                         const std::string& root_address) {
+std::string instructions(const launch::StepPlan& plan, const std::string& root_address) {
     std::string text;
     if (plan.environment) {
-        core::Environment wanted = launch::task_variables(*plan.environment, variables);
+        // Not as changes of this process's: each task has some of its own.
+        env::VariableChanges changes = launch::variable_changes(*plan.environment);
+        for (const std::string& name : changes.unset) add(text, kUnsetVariable, name);
+        for (const auto& [name, value] : changes.set) add(text, kSetVariable, name + "=" + value);
         // Inside a container often neither scontrol nor the cluster's names are there to ask.
-        if (!root_address.empty()) wanted.try_emplace("MASTER_ADDR", root_address);
-        for (const auto& [name, value] : variables)
-            if (!wanted.contains(name)) add(text, kUnsetVariable, name);
-        for (const auto& [name, value] : wanted) {
-            auto had = variables.find(name);
-            if (had == variables.end() || had->second != value) add(text, kSetVariable, name + "=" + value);
-        }
+        if (!root_address.empty()) add(text, kOfferVariable, "MASTER_ADDR=" + root_address);
         if (plan.environment->container) add(text, kJoinContainer, plan.environment->container->workdir);
     }
     if (plan.recording) add(text, kSupervise, "");

@@ -8,10 +8,9 @@
 
 namespace belay::spank {
 
-// What a task shall do: its variables as changes of those it has. In a container MASTER_ADDR is
-// `root_address`, unless the environment, the image or the user has set it.
-std::string instructions(const launch::StepPlan& plan, const core::Environment& variables,
-                         const std::string& root_address);
+// What a task shall do. In a container MASTER_ADDR is `root_address`, unless the environment, the image or
+// the user has set it.
+std::string instructions(const launch::StepPlan& plan, const std::string& root_address);
 
 // One packet per task. Errors: kSystem.
 core::Result<> answer_go(int link, unsigned tasks, const std::string& instructions,

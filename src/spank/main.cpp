@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
                                {"supervise", belay::spank::supervise}};
     try {
         std::vector<std::string> words(argv + 1, argv + argc);
+        belay::spank::show_hidden_variables();
         for (const Verb& verb : kVerbs)
             if (!words.empty() && words[0] == verb.name) return verb.run({words.begin() + 1, words.end()});
         fmt::print(stderr,

@@ -63,9 +63,11 @@ struct Configuration {
 struct Step {
     char failure[512];  // kept until the tasks start
     char* plan;
-    int link[2];  // tasks read from the first, belay-step writes to the second
+    int link[2];     // tasks read from the first, belay-step writes to the second
+    int notices[2];  // we read from the first, the container's holder writes to the second
     uint32_t forked_tasks;
-} step = {"", nullptr, {-1, -1}, 0};
+    int daemon;  // process id of slurmstepd
+} step = {"", nullptr, {-1, -1}, {-1, -1}, 0, -1};
 
 bool is_used() {
     for (const Choice& choice : choices)
@@ -139,7 +141,7 @@ bool is_off(char* reason, size_t size) {
     struct stat facts{};
     reason[0] = '\0';
     if (lstat(configuration.switch_file, &facts) != 0 || facts.st_uid != 0) return false;
-    // A FIFO or a file on a hung file system shall not hang us.
+    // A FIFO shall not hang us.
     if (S_ISREG(facts.st_mode) && facts.st_size > 0) {
         if (FILE* file = fopen(configuration.switch_file, "re")) {
             if (fgets(reason, static_cast<int>(size), file) != nullptr) reason[strcspn(reason, "\n")] = '\0';
@@ -182,8 +184,21 @@ void take_plan(spank_t spank) {
         return BELAY_FAIL("the plan of the step is longer than %zu KiB", kLongestPlan >> 10);
     if (error != ESPANK_SUCCESS)
         return BELAY_FAIL("the plan of the step did not arrive: is the plugin loaded in srun?");
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, step.link) != 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, step.link) != 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, step.notices) != 0)
         BELAY_FAIL("cannot make a socket pair: %s", strerror(errno));
+}
+
+// A plan for a step that, as far as this node knows, uses none of our options: they have other names here.
+// Slurm only warns of that, and the tasks would run without what was asked for. Anything else in the variable
+// is not ours.
+void look_for_orphaned_plan(spank_t spank) {
+    char start[16] = "";
+    (void)spank_getenv(spank, kPlanVariable, start, sizeof start);  // cut off
+    size_t digits = strspn(start, "0123456789");
+    if (digits > 0 && strncmp(start + digits, " {", 2) == 0)
+        BELAY_FAIL(
+            "this node does not know the options that srun was given: is plugstack.conf the same here?");
 }
 
 }  // namespace
@@ -222,7 +237,12 @@ int on_options(spank_t) {
 }
 
 int on_user(spank_t spank) {
-    if (spank_context() != S_CTX_REMOTE || !is_used()) return 0;
+    if (spank_context() != S_CTX_REMOTE) return 0;
+    step.daemon = getpid();
+    if (!is_used()) {
+        look_for_orphaned_plan(spank);
+        return 0;
+    }
     char reason[200];
     if (configuration.mistake[0] != '\0') BELAY_FAIL("%s", configuration.mistake);
     if (is_off(reason, sizeof reason))
@@ -232,7 +252,7 @@ int on_user(spank_t spank) {
 }
 
 int on_task(spank_t spank) {
-    if (spank_context() != S_CTX_REMOTE || !is_used()) return 0;
+    if (spank_context() != S_CTX_REMOTE || (!is_used() && step.failure[0] == '\0')) return 0;
     int task = -1;
     uint32_t tasks = 0;
     char** environment = nullptr;
@@ -253,8 +273,10 @@ int on_task(spank_t spank) {
                         .environment = environment,
                         .command = command,
                         .link = {step.link[0], step.link[1]},
+                        .notices = step.notices[1],
                         .task = task,
-                        .tasks = tasks};
+                        .tasks = tasks,
+                        .parent = step.daemon};
     start_task(context);
     return 0;
 }
@@ -263,9 +285,10 @@ int on_forked(spank_t spank) {
     uint32_t tasks = 0;
     if (step.link[1] < 0 || spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS) return 0;
     if (++step.forked_tasks < tasks) return 0;
-    // Only belay-step may hold the other end now, so that its end is seen.
+    // Only belay-step may hold the other ends now, so that its end is seen.
     close(step.link[1]);
-    step.link[1] = -1;
+    close(step.notices[1]);
+    step.link[1] = step.notices[1] = -1;
     return 0;
 }
 
@@ -273,12 +296,10 @@ int on_task_end(spank_t) {
     // The holder of the container cannot tell the user itself: holding the step's streams, it would keep the
     // step from ending.
     char byte = 0;
-    while (step.link[0] >= 0 && recv(step.link[0], &byte, 1, MSG_DONTWAIT) == 1) {
-        if (byte == kGo || byte == kRefuse) continue;
+    while (step.notices[0] >= 0 && recv(step.notices[0], &byte, 1, MSG_DONTWAIT) == 1)
         slurm_spank_log(
             "belay: %s: tasks have filled the memory for the container's own files; see env.overlay_size",
             node_name());
-    }
     return 0;
 }
 

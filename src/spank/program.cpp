@@ -1,5 +1,6 @@
 // Finding and running belay-step.
 #include "spank/plugin.h"
+#include "spank/wire.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -35,6 +36,13 @@ char* read_all(int fd, size_t limit) {
     return text;
 }
 
+char* joined(const char* first, const char* second) {
+    size_t size = strlen(first) + strlen(second) + 1;
+    char* text = static_cast<char*>(malloc(size));
+    if (text != nullptr) snprintf(text, size, "%s%s", first, second);
+    return text;
+}
+
 }  // namespace
 
 bool find_step_program(char* path, size_t size) {
@@ -51,6 +59,23 @@ bool find_step_program(char* path, size_t size) {
     return false;
 }
 
+char** program_environment(char** variables, const char* plan) {
+    size_t count = 0;
+    while (variables[count] != nullptr) ++count;
+    char** entries = static_cast<char**>(calloc(count + 2, sizeof *entries));
+    if (entries == nullptr) return nullptr;
+    for (size_t i = 0; i < count; ++i) {
+        bool heeded = strncmp(variables[i], "LD_", 3) == 0;
+        entries[i] = joined(heeded ? kLoaderPrefix : "", variables[i]);
+        if (entries[i] == nullptr) return nullptr;
+    }
+    if (plan == nullptr) return entries;
+    char name[sizeof kPlanVariable + 1];
+    snprintf(name, sizeof name, "%s=", kPlanVariable);
+    entries[count] = joined(name, plan);
+    return entries[count] == nullptr ? nullptr : entries;
+}
+
 char* output_of(const char* program, char** arguments, size_t limit) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -60,7 +85,7 @@ char* output_of(const char* program, char** arguments, size_t limit) {
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
-        execv(program, arguments);
+        if (char** variables = program_environment(environ, nullptr)) execve(program, arguments, variables);
         fprintf(stderr, "belay: %s: %s\n", program, strerror(errno));
         _exit(127);
     }
@@ -71,8 +96,13 @@ char* output_of(const char* program, char** arguments, size_t limit) {
         perror("belay: cannot fork");
         return nullptr;
     }
-    int status = 0;
+    int status = -1;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (status < 0) {  // somebody ignores SIGCHLD: how it ended is not known
+        fprintf(stderr, "belay: %s: its end was not seen\n", program);
+        free(text);
+        return nullptr;
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         if (text == nullptr)

@@ -11,9 +11,11 @@
 #include "spank/wire.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
+#include <poll.h>
 #include <unistd.h>
 
 namespace belay::spank {
@@ -33,6 +35,26 @@ launch::Importer importer_of(const std::vector<std::string>& words) {
         return core::errno_error(
             errno, fmt::format("the image is not here yet, and {} cannot be run to get it", program));
     };
+}
+
+int tasks_link = -1;
+
+// The tasks and slurmstepd are gone: nobody waits for the checks and the container of this node. Checks may
+// take minutes.
+void end_if_hung_up(int) {
+    pollfd link{.fd = tasks_link, .events = 0, .revents = 0};
+    if (poll(&link, 1, 0) == 1 && (link.revents & POLLHUP) != 0) _exit(1);
+}
+
+void end_when_abandoned(int link) {
+    tasks_link = link;
+    struct sigaction action{};
+    action.sa_handler = end_if_hung_up;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGIO, &action, nullptr);
+    fcntl(link, F_SETOWN, getpid());
+    fcntl(link, F_SETFL, fcntl(link, F_GETFL) | O_ASYNC);
+    end_if_hung_up(SIGIO);  // it may have happened before
 }
 
 int show(const core::Error& error) {
@@ -68,20 +90,20 @@ std::vector<std::string> command_after(const std::vector<std::string>& words, si
     return {words.begin() + static_cast<std::ptrdiff_t>(std::min(numbers, words.size())), words.end()};
 }
 
-Result<bool> prepare_and_answer(int link, unsigned tasks, pid_t watched, std::vector<std::string> command) {
+Result<bool> prepare_and_answer(int link, unsigned tasks, pid_t watched, int notices,
+                                std::vector<std::string> command) {
     BELAY_TRY(plan, take_plan());
     BELAY_TRY(step, this_step());
     launch::NodeContext context{.step = std::move(step),
                                 .variables = core::current_environment(),
                                 .command = std::move(command),
                                 .watched = watched,
-                                .notices = link};
+                                .notices = notices};
     BELAY_TRY(prepared, launch::prepare_node(plan, context));
     if (!prepared) return false;
     if (prepared->container)
         launch::add_entry_variables(*plan.environment, prepared->container->entry_variables());
-    BELAY_CHECK(
-        answer_go(link, tasks, instructions(plan, context.variables, prepared->root_address), *prepared));
+    BELAY_CHECK(answer_go(link, tasks, instructions(plan, prepared->root_address), *prepared));
     return true;
 }
 
@@ -114,6 +136,14 @@ Result<core::ExitStatus> run_supervisor(const std::vector<std::string>& words) {
 
 }  // namespace
 
+void show_hidden_variables() {
+    for (const auto& [name, value] : core::current_environment()) {
+        if (!name.starts_with(kLoaderPrefix)) continue;
+        setenv(name.substr(sizeof kLoaderPrefix - 1).c_str(), value.c_str(), 1);
+        unsetenv(name.c_str());
+    }
+}
+
 int prepare(const std::vector<std::string>& words) {
     auto plan = launch::plan_for_plugin(words, importer_of(words));
     if (!plan) return show(plan.error());
@@ -125,11 +155,17 @@ int node(const std::vector<std::string>& words) {
     auto link = number_of<int>(words, 0);
     auto tasks = number_of<unsigned>(words, 1);
     auto watched = number_of<pid_t>(words, 2);
-    if (!link || !tasks || !watched)
-        return show((!link ? link.error() : !tasks ? tasks.error() : watched.error()));
+    auto notices = number_of<int>(words, 3);
+    if (!link || !tasks || !watched || !notices)
+        return show(!link      ? link.error()
+                    : !tasks   ? tasks.error()
+                    : !watched ? watched.error()
+                               : notices.error());
     core::Descriptor socket(*link);
-    fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
-    auto done = prepare_and_answer(socket.get(), *tasks, *watched, command_after(words, 3));
+    core::Descriptor filled(*notices);
+    for (int fd : {socket.get(), filled.get()}) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    end_when_abandoned(socket.get());
+    auto done = prepare_and_answer(socket.get(), *tasks, *watched, filled.get(), command_after(words, 4));
     if (done && *done) return 0;
     if (!done) {
         // Without the node's name nobody could tell which one.

@@ -38,19 +38,10 @@ constexpr int kMostDescriptors = 3;
     _exit(1);
 }
 
-// Variables of the task and, for belay-step alone, the plan.
-char** with_plan(const TaskContext& context) {
-    size_t count = 0;
-    while (context.environment[count] != nullptr) ++count;
-    char** entries = static_cast<char**>(malloc((count + 2) * sizeof *entries));
-    size_t length = sizeof kPlanVariable + 1 + strlen(context.plan);
-    char* entry = static_cast<char*>(malloc(length));
-    if (entries == nullptr || entry == nullptr) refuse("no memory");
-    snprintf(entry, length, "%s=%s", kPlanVariable, context.plan);
-    memcpy(entries, context.environment, count * sizeof *entries);
-    entries[count] = entry;
-    entries[count + 1] = nullptr;
-    return entries;
+// Ends with slurmstepd: nobody else would end it. After anything that changes the process's identity again.
+void end_with(int parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);  // it ended before the prctl
 }
 
 // belay-step VERB NUMBERS… and the job's command line.
@@ -71,23 +62,28 @@ void write_numbers(char (*texts)[16], const int* numbers, size_t count) {
 }
 
 // belay-step is no child of the task, whose program may wait for all its children.
-void start_node(const TaskContext& context) {
-    char** environment = with_plan(context);
-    char texts[3][16];
-    const int numbers[3] = {context.link[1], static_cast<int>(context.tasks), static_cast<int>(getppid())};
-    write_numbers(texts, numbers, 3);
-    const char** arguments = make_arguments(context, "node", texts, 3);
+void start_node(const TaskContext& context, char** environment) {
+    char texts[4][16];
+    const int numbers[4] = {context.link[1], static_cast<int>(context.tasks), context.parent,
+                            context.notices};
+    write_numbers(texts, numbers, 4);
+    const char** arguments = make_arguments(context, "node", texts, 4);
     pid_t child = fork();
     if (child < 0) refuse("cannot fork", errno);
     if (child == 0) {
-        if (fork() != 0) _exit(0);
+        pid_t second = fork();
+        if (second != 0) _exit(second < 0 ? errno : 0);
         close(context.link[0]);
         fcntl(context.link[1], F_SETFD, 0);
+        fcntl(context.notices, F_SETFD, 0);
         execve(context.program, const_cast<char**>(arguments), environment);
         fprintf(stderr, "belay: %s: %s: %s\n", node_name(), context.program, strerror(errno));
         _exit(1);
     }
-    waitpid(child, nullptr, 0);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) refuse("cannot fork", WEXITSTATUS(status));
 }
 
 struct Answer {
@@ -104,6 +100,7 @@ int64_t now_milliseconds() {
 void wait_for_answer(const TaskContext& context) {
     // The plan begins with how long it may take; what comes after is none of our business.
     long seconds = strtol(context.plan, nullptr, 10);
+    if (seconds < 0 || seconds > kMostSeconds) seconds = kMostSeconds;
     int64_t give_up = now_milliseconds() + int64_t{seconds} * 1000;
     for (;;) {
         pollfd waiting{.fd = context.link[0], .events = POLLIN, .revents = 0};
@@ -131,7 +128,9 @@ Answer receive_answer(const TaskContext& context) {
     Answer answer{{-1, -1, -1}, 0};
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-        answer.count = static_cast<int>((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        // The space for three would hold a fourth.
+        size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        answer.count = count > kMostDescriptors ? kMostDescriptors : static_cast<int>(count);
         memcpy(answer.descriptors, CMSG_DATA(part), static_cast<size_t>(answer.count) * sizeof(int));
     }
     if (verdict != kGo) _exit(1);  // it has said why
@@ -154,11 +153,16 @@ char* read_instructions(int file, size_t& length) {
     return text;
 }
 
+// `entry` follows its instruction's letter.
 void set_variable(const TaskContext& context, char* entry) {
     char* equals = strchr(entry, '=');
     if (equals == nullptr) refuse("a variable without a value");
     *equals = '\0';
-    if (spank_setenv(context.spank, entry, equals + 1, 1) != ESPANK_SUCCESS) refuse("cannot set a variable");
+    int overwrite = entry[-1] == kSetVariable ? 1 : 0;
+    spank_err_t error = spank_setenv(context.spank, entry, equals + 1, overwrite);
+    if (error == ESPANK_SUCCESS || (overwrite == 0 && error == ESPANK_ENV_EXISTS)) return;
+    fprintf(stderr, "belay: %s: cannot set the variable %s\n", node_name(), entry);
+    _exit(1);
 }
 
 void join(const Answer& answer, const char* workdir) {
@@ -172,7 +176,7 @@ void join(const Answer& answer, const char* workdir) {
 // From here on the process that Slurm knows is the supervisor, and the task its child: what happens to
 // recording does not reach the task, but its output passes through. Returns in the child, which `report`
 // connects to the supervisor.
-int supervise(const TaskContext& context) {
+int supervise(const TaskContext& context, char** environment) {
     int out[2];
     int err[2];
     int control[2];
@@ -185,14 +189,16 @@ int supervise(const TaskContext& context) {
         char texts[4][16];
         const int numbers[4] = {static_cast<int>(task), out[0], err[0], control[0]};
         write_numbers(texts, numbers, 4);
-        prctl(PR_SET_PDEATHSIG,
-              SIGKILL);  // without slurmstepd nobody waits for it; the recorder then closes the record
         for (int i = 1; i < 4; ++i) fcntl(numbers[i], F_SETFD, 0);
         const char** arguments = make_arguments(context, "supervise", texts, 4);
-        execve(context.program, const_cast<char**>(arguments), with_plan(context));
+        execve(context.program, const_cast<char**>(arguments), environment);
         kill(task, SIGKILL);
         refuse("cannot start the supervisor", errno);
     }
+    // The supervisor's ends are not ours to hold: its end must show.
+    close(out[0]);
+    close(err[0]);
+    close(control[0]);
     dup2(out[1], STDOUT_FILENO);
     dup2(err[1], STDERR_FILENO);
     char ready = 0;
@@ -217,8 +223,12 @@ void report_system(int control) {
 }  // namespace
 
 void start_task(const TaskContext& context) {
-    if (context.task == 0) start_node(context);
+    end_with(context.parent);
+    char** environment = program_environment(context.environment, context.plan);
+    if (environment == nullptr) refuse("no memory");
+    if (context.task == 0) start_node(context, environment);
     close(context.link[1]);
+    close(context.notices);
     Answer answer = receive_answer(context);
     size_t length = 0;
     char* instructions = read_instructions(answer.descriptors[0], length);
@@ -228,6 +238,7 @@ void start_task(const TaskContext& context) {
         next = text + strlen(text) + 1;
         switch (text[0]) {
             case kSetVariable:
+            case kOfferVariable:
                 set_variable(context, text + 1);
                 break;
             case kUnsetVariable:
@@ -243,10 +254,10 @@ void start_task(const TaskContext& context) {
                 refuse("an instruction that the plugin does not know: is belay-step of another version?");
         }
     }
-    int control = recorded ? supervise(context) : -1;
+    int parent = recorded ? getpid() : context.parent;
+    int control = recorded ? supervise(context, environment) : -1;
     if (workdir != nullptr) join(answer, workdir);
-    // Tasks of a container that nobody holds any more shall not linger. After setns(2), which may clear it.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    end_with(parent);  // setns(2) may have cleared it
     if (control >= 0) report_system(control);
     free(instructions);
     for (int i = 0; i < answer.count; ++i) close(answer.descriptors[i]);

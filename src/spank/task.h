@@ -11,15 +11,18 @@ struct TaskContext {
     spank_handle* spank;
     const char* program;  // belay-step
     const char* plan;
-    char** environment;  // of the task
+    char** environment;  // of the task; Slurm's, which moves when a variable is set
     char** command;      // of the job; nothing if Slurm does not say
-    int link[2];
-    int task;        // number on this node
-    uint32_t tasks;  // of this node
+    int link[2];         // tasks read answers from the first, belay-step writes to the second
+    int notices;         // for the container's holder
+    int task;            // number on this node
+    uint32_t tasks;      // of this node
+    int parent;          // slurmstepd's process id
 };
 
-// Returns in the task as it shall be executed: in its container, with its variables, under its supervisor. If
-// anything fails, no task of the node runs: this process ends with 1, without Slurm's lines.
+// Returns in the task as it shall be executed: in its container, with its variables, under its supervisor.
+// What was refused, or could not be prepared, ends every task of the step here, with 1 and without Slurm's
+// lines; what fails in this task alone (no memory, no process) ends this one.
 void start_task(const TaskContext& context);
 
 }  // namespace belay::spank

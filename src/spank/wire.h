@@ -2,9 +2,9 @@
 // and, as root, into slurmstepd; so it is small, links nothing but libc, and reads no user text: the program
 // does that, as the user.
 //
-//   srun          plugin ── exec ──> belay-step prepare     prints the plan, which travels in kPlanVariable
-//   each node     first task's plugin ── exec ──> belay-step node    vets, makes the container, answers every
-//   task each task     plugin ── fork, exec ──> belay-step supervise      where the step is recorded
+//   srun: plugin ── exec ──> belay-step prepare           prints the plan, which travels in kPlanVariable
+//   first task of a node: plugin ── exec ──> belay-step node     vets, makes the container, answers each task
+//   each task: plugin ── fork, exec ──> belay-step supervise     where the step is recorded
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,12 @@ inline constexpr char kPlanVariable[] = "SPANK_BELAY_PLAN";
 // Linux takes strings of at most 128 KiB in an environment (execve(2), MAX_ARG_STRLEN with pages of 4 KiB).
 inline constexpr size_t kLongestPlan = size_t{120} << 10;
 
-// A plan is "SECONDS TEXT": how long tasks wait for belay-step at most, then what only belay-step reads.
-inline constexpr size_t kLongestSeconds = 6;
+// A plan is "SECONDS {…": how long tasks wait for belay-step at most, then what only belay-step reads.
+inline constexpr long kMostSeconds = 7 * 86400;
+
+// What the dynamic loader would heed (LD_…) reaches belay-step with this before its name: the job's libraries
+// are not Belay's. belay-step takes it off again, since a job's variables may be asked for.
+inline constexpr char kLoaderPrefix[] = "BELAY_HIDDEN_";
 
 // belay-step answers each task with one packet: one of these bytes and, with kGo, the descriptors of an
 // instruction file and, if the file says "c", of the container's user and mount namespaces, in this order.
@@ -27,12 +31,13 @@ enum Verdict : char {
     kGo = 'g',
     kRefuse = 'r',  // it has said why
 };
-// A packet that begins with anything else is a line of the container's holder for the user: its files are
-// full.
+// On a socket of its own, a byte from the container's holder to slurmstepd says that its files are full:
+// slurmstepd must not read what is for the tasks.
 
 // An instruction file holds strings, each ended by NUL; the first byte says which.
 enum Instruction : char {
     kSetVariable = 's',    // NAME=VALUE
+    kOfferVariable = 'o',  // NAME=VALUE, unless the task has one of that name
     kUnsetVariable = 'u',  // NAME
     kJoinContainer = 'c',  // WORKDIR
     kSupervise = 'r',      // the step is recorded

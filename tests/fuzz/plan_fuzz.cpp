@@ -1,4 +1,5 @@
-// The plan of a step, as a node reads it: whatever the bytes, a plan or an error, and a plan is written as it was read.
+// The plan of a step, as a node reads it: whatever the bytes, a plan or an error, and a plan is written as it
+// was read.
 #include "launch/step_plan.h"
 
 #include <cstdint>
@@ -10,6 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto plan = belay::launch::decode_step_plan(text);
     if (!plan) return 0;
     auto again = belay::launch::decode_step_plan(belay::launch::encode(*plan));
-    if (!again) std::abort();
+    if (!again || *again != *plan) std::abort();
     return 0;
 }

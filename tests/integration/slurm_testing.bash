@@ -23,7 +23,7 @@ trap 'exit 1' INT TERM HUP
 
 start() { "$mini_slurm" start --dir "$workspace/$1" "${@:2}" 2>>"$workspace/start.log"; }
 stop() { "$mini_slurm" stop --dir "$workspace/$1"; }
-in_cluster() { timeout 60 "$mini_slurm" exec --dir "$workspace/$1" -- "${@:2}"; }
+in_cluster() { timeout "${step_timeout:-60}" "$mini_slurm" exec --dir "$workspace/$1" -- "${@:2}"; }
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 
 # expect WHAT WANTED GOT
@@ -38,11 +38,11 @@ expect_contains() {
     case_failed=yes
 }
 
-# until_true WHAT CMD...: for what happens a moment later; fails the case after 20 seconds.
+# until_true WHAT CMD...: for what happens a moment later; fails the case after 20 seconds, or $patience.
 until_true() {
-    local deadline=$((SECONDS + 20))
+    local deadline=$((SECONDS + ${patience:-20}))
     until "${@:2}"; do
-        [ $SECONDS -lt $deadline ] || { expect "$1" "within 20 s" "not yet" && return 1; }
+        [ $SECONDS -lt $deadline ] || { expect "$1" "within ${patience:-20} s" "not yet" && return 1; }
         sleep 0.1
     done
 }

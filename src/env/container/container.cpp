@@ -1,7 +1,10 @@
 #include "env/container/container.h"
 
+#include "env/container/entrypoint.h"
 #include "env/container/holder.h"
+#include "env/container/namespaces.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -98,6 +101,12 @@ Result<> Container::join(const std::string& workdir) const {
         return errno_error(errno, "cannot join the container's mounts");
     if (chdir(workdir.c_str()) != 0) return workdir_error(workdir, errno);
     return {};
+}
+
+core::Duration longest_start(const ContainerPlan& plan) {
+    auto files = 1 + std::ranges::count_if(plan.binds, &Bind::squashfs);
+    core::Duration sum = files * kMountTime + kCreateTime;
+    return plan.entrypoint.empty() ? sum : sum + kEntryTime;
 }
 
 core::Error execute(const std::vector<std::string>& argv, const core::Environment& variables) {

@@ -46,6 +46,9 @@ class Container {
     core::Environment entry_variables_;
 };
 
+// How long Container::start may take at most: the sum of what its parts may.
+core::Duration longest_start(const ContainerPlan& plan);
+
 // Never returns but with an error: `argv` in place of this process, found in the PATH of `variables`. Errors:
 // kBadInput if there is no such program in the container.
 core::Error execute(const std::vector<std::string>& argv, const core::Environment& variables);

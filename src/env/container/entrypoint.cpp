@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +21,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr core::Duration kEntryTime = std::chrono::seconds(60);
 constexpr size_t kShownOutput = 2000;  // bytes of what a failed entrypoint printed
 
 // In a forked child.
@@ -81,8 +79,8 @@ Result<> offer_entry(const fs::path& directory) {
 
 Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const core::Environment& variables,
                                const std::string& workdir, pid_t init, const fs::path& directory) {
-    Descriptor output(memfd_create("entrypoint", MFD_CLOEXEC));
-    if (!output) return core::errno_error(errno, "cannot make a file in memory");
+    // In the container's own memory, which is bounded; what it started may go on writing.
+    BELAY_TRY(output, core::open_file(directory / "output", O_RDWR | O_CREAT | O_APPEND));
     std::vector<std::string> argv = entrypoint;
     argv.push_back(std::string(kEntryDirectory) + "/entry");
     pid_t child = fork();

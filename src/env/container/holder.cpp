@@ -5,6 +5,8 @@
 #include "env/container/namespaces.h"
 #include "env/container/root_files.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -22,8 +24,6 @@ using core::Result;
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr core::Duration kCreateTime = std::chrono::seconds(60);
 
 Result<> look_for_sources(std::vector<Bind>& binds) {
     std::erase_if(binds,
@@ -162,12 +162,24 @@ Result<HolderReply> make_ready(Holder& holder, const ContainerPlan& plan,
     return HolderReply{.init = init, .error = {}, .variables = std::move(changed)};
 }
 
+// Whatever else is open belongs to the tasks: their end, and slurmstepd's, must be seen by others.
+void close_all_but(std::array<int, 3> kept) {
+    std::ranges::sort(kept);
+    int next = STDERR_FILENO + 1;
+    for (int fd : kept) {
+        if (fd > next) close_range(static_cast<unsigned>(next), static_cast<unsigned>(fd) - 1, 0);
+        next = std::max(next, fd + 1);
+    }
+    close_range(static_cast<unsigned>(next), ~0U, 0);
+}
+
 // What a program in the foreground gets from the terminal is not for its holder.
 void step_aside() {
     prctl(PR_SET_NAME, "belay-holder");
     setsid();
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2})
         std::signal(signal, SIG_IGN);
+    std::signal(SIGIO, SIG_DFL);
     std::signal(SIGCHLD, SIG_DFL);
     if (auto quiet = core::open_file("/dev/null", O_RDWR)) {
         dup2(quiet->get(), STDIN_FILENO);
@@ -215,6 +227,7 @@ Result<HolderReply> decode_holder_reply(std::string_view text) {
 void run_holder(const ContainerPlan& plan, const core::Environment& variables,
                 HolderDescriptors descriptors) {
     step_aside();
+    close_all_but({descriptors.link.get(), descriptors.watched.get(), descriptors.notices.get()});
     Holder holder;
     Result<HolderReply> ready = make_ready(holder, plan, variables);
     int link = descriptors.link.get();

@@ -8,6 +8,8 @@
 
 namespace belay::env {
 
+inline constexpr core::Duration kCreateTime = std::chrono::seconds(60);  // for crun
+
 // What it tells whoever started it, over a pipe, in one message each way.
 struct HolderReply {
     pid_t init = -1;  // a process in the container's namespaces; it may be killed once they are open

@@ -27,8 +27,6 @@ namespace {
 // is missed.
 constexpr std::array kCovered = {"/run/belay", "/sys/kernel/debug", "/sys/kernel/tracing", "/media", "/mnt"};
 
-constexpr core::Duration kMountTime = std::chrono::seconds(30);
-
 Result<> write_own(const char* file, std::string_view text) {
     BELAY_TRY(fd, core::open_file(file, O_WRONLY));
     return core::write_all(fd.get(), text, file);

@@ -68,15 +68,28 @@ Json mount_json(const Bind& bind, const std::string& source) {
 
 }  // namespace
 
-core::Environment task_variables(const VariablePlan& plan, const core::Environment& host) {
-    core::Environment variables = host;
-    for (std::string_view name : kLanguage) variables.erase(std::string(name));
+VariableChanges changes_in_container(const VariablePlan& plan) {
+    VariableChanges changes;
+    for (std::string_view name : kLanguage) changes.unset.emplace_back(name);
     for (const auto& [name, value] : plan.image)
-        if (!is_of_the_job(name)) variables[name] = value;
-    if (!plan.image.contains("PATH")) variables["PATH"] = kStandardPath;
-    for (const auto& [name, value] : plan.environment) variables[name] = value;
-    for (const std::string& name : plan.unset) variables.erase(name);
+        if (!is_of_the_job(name)) changes.set[name] = value;
+    if (!plan.image.contains("PATH")) changes.set["PATH"] = kStandardPath;
+    for (const auto& [name, value] : plan.environment) changes.set[name] = value;
+    for (const std::string& name : plan.unset) {
+        changes.set.erase(name);
+        changes.unset.push_back(name);
+    }
+    return changes;
+}
+
+core::Environment changed_by(const VariableChanges& changes, core::Environment variables) {
+    for (const std::string& name : changes.unset) variables.erase(name);
+    for (const auto& [name, value] : changes.set) variables[name] = value;
     return variables;
+}
+
+core::Environment task_variables(const VariablePlan& plan, const core::Environment& host) {
+    return changed_by(changes_in_container(plan), host);
 }
 
 ContainerPlan make_plan(const Environment& environment, const ImageFacts& image, const PlanOptions& options) {

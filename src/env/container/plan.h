@@ -45,6 +45,14 @@ struct ContainerPlan {
     bool operator==(const ContainerPlan&) const = default;
 };
 
+// What becomes of a task's variables: first `unset`, then `set`.
+struct VariableChanges {
+    std::vector<std::string> unset;
+    core::Environment set;
+};
+VariableChanges changes_in_container(const VariablePlan& plan);
+core::Environment changed_by(const VariableChanges& changes, core::Environment variables);
+
 // The variables of a task in a container, from those it would have on the host: definition over image over
 // host. What Slurm and PMI tell the task always comes from the host, and the host's language settings stay
 // outside, since the image may not have that language.
