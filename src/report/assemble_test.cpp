@@ -113,6 +113,21 @@ TEST(report, throughput_leaves_out_the_start) {
     EXPECT_EQ(describe_training(brief)->throughput_mean, 7) << "a run of a few steps has nothing else";
 }
 
+TEST(report, a_sentence_says_where_it_ran_and_who_looked_at_the_nodes) {
+    Measurements data = synthetic_training();
+    data.facts.push_back({.title = "Environment", .facts = {{"Name", "pytorch"}, {"Image", "a/b:1"}}});
+    EXPECT_THAT(assemble(data).summary, Contains("It ran in the environment pytorch (a/b:1)."));
+    data.facts.push_back({.title = "Vetting", .facts = {{"Protocol", "before"}}});
+    data.vetting = "pass";
+    EXPECT_THAT(
+        assemble(data).summary,
+        Contains(
+            "It ran in the environment pytorch (a/b:1); its nodes were found fit by the protocol before."));
+    data.facts.erase(data.facts.end() - 2);
+    data.vetting = "fail";
+    EXPECT_THAT(assemble(data).summary, Contains("Its nodes were not found fit by the protocol before."));
+}
+
 TEST(report, sentences_say_how_it_went) {
     ReportModel model = assemble(synthetic_training());
     ASSERT_EQ(model.summary.size(), 4U);

@@ -128,6 +128,28 @@ std::string training_sentence(const Training& training) {
                               target);
 }
 
+std::string fact_of(const ReportModel& model, std::string_view title, std::string_view name) {
+    for (const FactGroup& group : model.facts)
+        for (const Fact& fact : group.facts)
+            if (group.title == title && fact.name == name) return fact.value;
+    return "";
+}
+
+// What stood between the job and its nodes; empty if nothing did.
+std::string preparation_sentence(const ReportModel& model) {
+    std::string environment = fact_of(model, "Environment", "Name");
+    std::string image = fact_of(model, "Environment", "Image");
+    std::string protocol = fact_of(model, "Vetting", "Protocol");
+    std::string text;
+    if (!environment.empty())
+        text = fmt::format("It ran in the environment {}{}", environment,
+                           image.empty() ? ", on the host" : fmt::format(" ({})", image));
+    if (protocol.empty()) return text.empty() ? text : text + ".";
+    text += text.empty() ? "Its nodes " : "; its nodes ";
+    text += model.vetting == "pass" ? "were found fit" : "were not found fit";
+    return text + fmt::format(" by the protocol {}.", protocol);
+}
+
 std::string resources_sentence(const Measurements& data) {
     double cpu = mean_of(data[Metric::kJobCpu].means);
     double memory = highest_of(data[Metric::kJobMemory].peaks);
@@ -279,6 +301,8 @@ void describe(ReportModel& model, const Measurements& data) {
                              .spark = {}});
 
     model.summary.push_back(run_sentence(model));
+    if (std::string sentence = preparation_sentence(model); !sentence.empty())
+        model.summary.push_back(sentence);
     if (model.training) model.summary.push_back(training_sentence(*model.training));
     if (std::string sentence = resources_sentence(data); !sentence.empty()) model.summary.push_back(sentence);
     model.summary.push_back(coverage_sentence(model));
