@@ -1,9 +1,10 @@
 // How two nodes of a step make sure of each other before anything else is said:
 //
 //   server → client  challenge   nonce of the server (32 bytes)
-//   client → server  proof       rank:u32, nonce of the client (32), HMAC(secret, "member" purpose nonces
-//   rank) server → client  welcome     HMAC(secret, "root" purpose nonces rank)
+//   client → server  proof       rank:u32, nonce of the client (32), HMAC over "member"
+//   server → client  welcome     HMAC over "root"
 //
+// Each HMAC is keyed with the secret and covers its word, the purpose, both nonces and the rank.
 // The secret itself is never sent, and an answer is good for this connection only. What follows is neither
 // encrypted nor signed: who can rewrite packets between the nodes can change it.
 #pragma once
