@@ -82,6 +82,25 @@ TEST(vet, protocol_mistakes_have_a_place_and_a_hint) {
     EXPECT_THAT(refused(with_check("mem.free")), HasSubstr("a check is a map with type"));
 }
 
+// A report, which knows checks by their names, must not merge two of them.
+TEST(vet, protocol_names_are_distinct) {
+    EXPECT_THAT(refused("name: p\nchecks:\n- {name: a, type: gpu.xid}\n- {name: a, type: proc.zombie}\n"),
+                HasSubstr("p.yaml:4:10: the name \"a\" stands in line 3 already"));
+    auto names = [](const Protocol& protocol) {
+        std::vector<std::string> out;
+        for (const Check& check : protocol.checks) out.push_back(check.name);
+        return out;
+    };
+    EXPECT_THAT(names(accepted("name: p\nchecks:\n- type: gpu.xid\n- type: gpu.xid\n- type: proc.zombie\n"
+                               "- {name: gpu.xid 2, type: gpu.xid}\n- type: gpu.xid\n")),
+                testing::ElementsAre("gpu.xid", "gpu.xid 3", "proc.zombie", "gpu.xid 2", "gpu.xid 4"));
+    const std::string eval = "- {name: e, type: env_var_eval.EnvVarEval, expected: {A: null}}\n";
+    Protocol vetnode = accepted("name: p\nevals:\n" + eval + eval);
+    EXPECT_THAT(names(vetnode), testing::ElementsAre("e", "e 2")) << "vetnode takes such files";
+    ASSERT_EQ(vetnode.warnings.size(), 1U);
+    EXPECT_THAT(vetnode.warnings[0].render(), HasSubstr("this check is reported as \"e 2\""));
+}
+
 TEST(vet, protocol_that_would_check_nothing_is_refused) {
     EXPECT_THAT(refused(""), HasSubstr("a protocol is a map"));
     EXPECT_THAT(refused("name: p\n"), HasSubstr("has no checks"));
@@ -243,7 +262,11 @@ TEST(vet, catalogue_rows_are_whole) {
             bool list = parameter.kind == Kind::kTextList || parameter.kind == Kind::kPatternList;
             bool number = parameter.kind == Kind::kInteger || parameter.kind == Kind::kNumber;
             bool map = parameter.kind == Kind::kVariables;
-            text += fmt::format(", {}: {}", parameter.name, list ? "[a]" : number ? "1" : map ? "{}" : "a");
+            text += fmt::format(", {}: {}", parameter.name,
+                                list     ? "[a]"
+                                : number ? "1"
+                                : map    ? "{A: null}"
+                                         : "a");
         }
         auto protocol = parse_protocol(text + "}\n", "p");
         EXPECT_TRUE(protocol) << row.type << ": " << protocol.error().render();
