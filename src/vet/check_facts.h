@@ -38,9 +38,11 @@ struct UsageFacts {
     uint64_t inodes = 0, free_inodes = 0;                        // no inodes: the file system has no limit
 };
 struct UsageLimits {
-    double warn = 0.8, crit = 0.85;  // shares in use, as df counts
+    double warn = 0.8;
+    std::optional<double> crit = 0.85;  // shares in use, as df counts
     std::optional<uint64_t> min_free_bytes = {}, min_free_inodes = {};
 };
+// Unsupported without a limit, and for a file system that has no blocks to count.
 Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits);
 
 // "0-3,8,10-11", as /sys lists CPUs; nothing if it is not such a list.

@@ -66,7 +66,11 @@ TEST(vet, usage_as_df_counts_it) {
     facts.inodes = facts.free_inodes = 0;
     EXPECT_EQ(judge_usage(facts, {.crit = 0.85}).status, Status::kPass) << "no limit of inodes";
     EXPECT_EQ(judge_usage(facts, {.crit = 0.85, .min_free_bytes = 15 * 4096 + 1}).status, Status::kFail);
-    EXPECT_EQ(judge_usage({}, {}).status, Status::kPass) << "a file system without blocks, such as /proc";
+    EXPECT_EQ(judge_usage(facts, {.crit = {}}).status, Status::kUnsupported) << "no criterion";
+    EXPECT_EQ(judge_usage(facts, {.crit = {}, .min_free_bytes = 1}).status, Status::kPass);
+    Outcome none = judge_usage({}, {});
+    EXPECT_EQ(none.status, Status::kUnsupported) << "a file system without blocks, such as /proc";
+    EXPECT_THAT(none.reason, HasSubstr("no blocks"));
 }
 
 TEST(vet, cpu_lists_and_counts) {
@@ -87,6 +91,21 @@ TEST(vet, slowest_cpu_counts) {
     EXPECT_EQ(parse_cpuinfo_clocks("processor : 0\ncpu MHz\t\t: 2100.5\nflags: x\n"),
               (std::vector<std::pair<int, double>>{{0, 2100.5}}));
 }
+
+// A made-up node: files of /proc and /sys.
+class Node {
+  public:
+    void put(const std::string& path, std::string_view text) const {
+        auto file = root_.path() / path;
+        ASSERT_TRUE(core::make_directories(file.parent_path()));
+        ASSERT_TRUE(core::replace_file(file, text));
+    }
+    NodeView view() const { return {root_.path()}; }
+    const std::filesystem::path& path() const { return root_.path(); }
+
+  private:
+    core::TemporaryDirectory root_ = core::TemporaryDirectory::create().value();
+};
 
 KernelMessage message(std::string text) {
     return {1, std::move(text)};
@@ -181,12 +200,8 @@ CheckResult only_result(const std::string& check, NodeView view = {}) {
 
 // The readers, on a made-up node.
 TEST(vet, readers_read_the_node) {
-    auto root = core::TemporaryDirectory::create().value();
-    auto put = [&](const std::string& path, std::string_view text) {
-        auto file = root.path() / path;
-        ASSERT_TRUE(core::make_directories(file.parent_path()));
-        ASSERT_TRUE(core::replace_file(file, text));
-    };
+    Node node;
+    auto put = [&](const std::string& path, std::string_view text) { node.put(path, text); };
     put("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n");
     put("proc/self/mountinfo", kMounts);
     put("proc/uptime", "500.00 900.00\n");
@@ -198,10 +213,16 @@ TEST(vet, readers_read_the_node) {
         put(fmt::format("sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", cpu), "2000000\n");
     }
     put("log", "6,1,900000,-;NVRM: Xid (PCI:0000:81:00): 79, pid=1\n");
-    NodeView view{root.path()};
+    NodeView view = node.view();
     EXPECT_EQ(only_result("type: mem.free, min: 401KiB", view).status, Status::kFail);
     EXPECT_EQ(only_result("type: mem.free, min: 400KiB", view).status, Status::kPass);
+    CheckResult dead = only_result("type: fs.mount, path: /scratch space", view);
+    EXPECT_EQ(dead.status, Status::kFail) << "it is in the table, but does not answer";
+    EXPECT_THAT(dead.reason, HasSubstr("lustre is mounted on /scratch space, but does not answer"));
+    put("scratch space/file", "");
     EXPECT_EQ(only_result("type: fs.mount, path: /scratch space", view).status, Status::kPass);
+    EXPECT_EQ(only_result("type: fs.usage, path: /scratch space, crit: null", view).status,
+              Status::kUnsupported);
     EXPECT_EQ(only_result("type: proc.dstate", view).status, Status::kFail);
     EXPECT_EQ(only_result("type: proc.zombie", view).status, Status::kPass);
     EXPECT_EQ(only_result("type: cpu.count, expected: 2", view).status, Status::kPass);
@@ -217,7 +238,7 @@ TEST(vet, readers_read_the_node) {
     put("empty", "");
     EXPECT_EQ(only_result("type: host.kmsg, source: /empty, patterns: [a]", view).status, Status::kError);
     EXPECT_EQ(only_result("type: fs.usage, path: /none", view).status, Status::kError);
-    NodeView empty{root.path() / "none"};
+    NodeView empty{node.path() / "none"};
     EXPECT_EQ(only_result("type: mem.free, min: 1B", empty).status, Status::kError);
     EXPECT_EQ(only_result("type: cpu.freq", empty).status, Status::kUnsupported);
     EXPECT_EQ(only_result("type: cpu.governor", empty).status, Status::kUnsupported);
@@ -249,8 +270,8 @@ TEST(vet, rates_without_a_minimum_are_unsupported) {
     EXPECT_EQ(gemm.status, Status::kUnsupported);
     EXPECT_GT(gemm.value.value_or(0), 0);
     EXPECT_EQ(only_result("type: cpu.gemm, size: 64, repeats: 1, min: 0.000001").status, Status::kPass);
-    EXPECT_EQ(only_result("type: cpu.stream, size: 1MiB, repeats: 1, min: 900 TB/s").status, Status::kFail);
     EXPECT_EQ(only_result("type: cpu.gemm, size: 5").status, Status::kError);
+    EXPECT_EQ(only_result("type: cpu.stream, size: 1MiB, repeats: 1, min: 900 TB/s").status, Status::kFail);
 }
 
 TEST(vet, what_cannot_be_measured_is_unsupported) {
