@@ -5,6 +5,7 @@
 #include "vet/protocol.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,6 +61,13 @@ struct KernelMessage {
 };
 std::optional<KernelMessage> parse_kernel_message(std::string_view record);
 Outcome judge_kernel_messages(const std::vector<KernelMessage>& messages, const TextList& patterns);
+
+// Judges those of the window that ends `now` (without one, all since the node booted). Where nothing is found
+// and the log does not hold the whole window, that is an error. Messages before `whole_from` were followed by
+// lost ones.
+Outcome judge_log(std::vector<KernelMessage> messages, size_t whole_from,
+                  std::optional<core::Duration> window, double now,
+                  const std::function<Outcome(const std::vector<KernelMessage>&)>& judge);
 
 struct Xid {
     int code = 0;

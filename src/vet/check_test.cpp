@@ -122,6 +122,27 @@ TEST(vet, kernel_messages) {
     EXPECT_EQ(judge_kernel_messages(log, {"^error"}).status, Status::kPass);
 }
 
+TEST(vet, kernel_log_that_lost_part_of_the_window_is_an_error) {
+    auto at = [](double seconds, std::string text) { return KernelMessage{seconds, std::move(text)}; };
+    auto judge = [](std::vector<KernelMessage> messages, size_t whole_from,
+                    std::optional<core::Duration> window) {
+        return judge_log(std::move(messages), whole_from, window, 1000,
+                         [](const auto& log) { return judge_kernel_messages(log, {"bad"}); });
+    };
+    using std::chrono::seconds;
+    EXPECT_EQ(judge({at(0, "boot"), at(900, "fine")}, 0, {}).status, Status::kPass);
+    Outcome lost = judge({at(600, "fine")}, 0, {});
+    EXPECT_EQ(lost.status, Status::kError);
+    EXPECT_THAT(lost.reason, HasSubstr("reaches back to 600 s"));
+    EXPECT_EQ(judge({at(600, "fine")}, 0, seconds(500)).status, Status::kError);
+    EXPECT_EQ(judge({at(600, "fine")}, 0, seconds(300)).status, Status::kPass) << "a shorter window";
+    EXPECT_EQ(judge({at(600, "fine"), at(601, "bad")}, 0, {}).status, Status::kFail)
+        << "what is there counts";
+    EXPECT_EQ(judge({at(0, "boot"), at(900, "fine")}, 1, {}).status, Status::kError) << "a hole";
+    EXPECT_EQ(judge({at(0, "bad"), at(900, "fine")}, 1, {}).status, Status::kFail) << "before the hole";
+    EXPECT_EQ(judge({}, 0, {}).status, Status::kError);
+}
+
 const TextList kGrave{"reset_gpu", "reboot", "drain_inspect", "workflow"};
 
 TEST(vet, xids_are_recognised) {
@@ -230,6 +251,7 @@ TEST(vet, readers_read_the_node) {
     EXPECT_EQ(only_result("type: cpu.governor", view).device, "cpu1");
     EXPECT_EQ(only_result("type: gpu.xid, source: /log", view).status, Status::kFail);
     EXPECT_EQ(only_result("type: gpu.xid, source: /none", view).status, Status::kError);
+    EXPECT_EQ(only_result("type: gpu.xid, source: /log, classes: null", view).status, Status::kUnsupported);
     EXPECT_EQ(only_result("type: gpu.xid, source: /log, window: 1ns", view).status, Status::kUnsupported)
         << "without a driver nobody would have reported one";
     put("proc/driver/nvidia/version", "NVRM version: x\n");
