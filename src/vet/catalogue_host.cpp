@@ -46,6 +46,8 @@ constexpr Parameter kXid[] = {
     {"source", Kind::kText, "", "/dev/kmsg", false, "file or device of kernel messages"}};
 constexpr Parameter kProcesses[] = {
     {"age", Kind::kDuration, "s", "300s", false, "only processes that started longer ago than this"},
+    {"watch", Kind::kDuration, "s", "2s", false,
+     "how long they are looked at, five times: only those that never change count"},
     {"max", Kind::kInteger, "", "0", false, "how many there may be"}};
 constexpr Parameter kStream[] = {
     {"min", Kind::kBandwidth, "bytes/s", "", false, "bandwidth that must be reached"},
@@ -154,7 +156,7 @@ constexpr CheckType kTypes[] = {
     {.type = "proc.dstate",
      .scope = Scope::kNode,
      .cost = Cost::kInstant,
-     .summary = "no old process waits for a device",
+     .summary = "no old process of a user is stuck, waiting for a device",
      .parameters = kProcesses,
      .measure = measure_waiting},
     {.type = "proc.zombie",

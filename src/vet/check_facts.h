@@ -97,11 +97,23 @@ struct ProcessFacts {
     std::string command;
     char state = '?';
     double age_seconds = 0;
+    bool kernel_thread = false;
+    uint64_t started = 0;   // in ticks since the node booted: with the pid it tells processes apart
+    uint64_t switches = 0;  // how often it left a CPU, where the kernel tells
 };
 // /proc/PID/stat; `uptime` of the node and clock ticks in seconds. Nothing if it is no such line.
 std::optional<ProcessFacts> parse_process_stat(std::string_view text, double uptime, double tick);
-Outcome judge_processes(const std::vector<ProcessFacts>& processes, char state, double age_seconds,
-                        int64_t max);
+// The sum of a process's context switches in /proc/PID/status; 0 where it does not say.
+uint64_t parse_context_switches(std::string_view text);
+// Those of the earlier look that are still there and have not run since: the same process, state and number
+// of context switches (by which the kernel itself finds hung tasks, kernel/hung_task.c).
+std::vector<ProcessFacts> still_the_same(const std::vector<ProcessFacts>& before,
+                                         const std::vector<ProcessFacts>& now);
+// `processes` are those in question. Kernel threads are left out: some wait like this all their lives.
+Outcome judge_processes(const std::vector<ProcessFacts>& processes, int64_t max);
+// Processes of users in the state, started longer ago than this.
+std::vector<ProcessFacts> suspects(const std::vector<ProcessFacts>& processes, char state,
+                                   double age_seconds);
 
 Outcome judge_variables(const Variables& expected, const Variables& found);
 

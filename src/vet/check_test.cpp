@@ -191,11 +191,36 @@ TEST(vet, old_waiting_processes_count) {
     EXPECT_EQ(facts->command, "a) b (c");
     EXPECT_EQ(facts->state, 'D');
     EXPECT_DOUBLE_EQ(facts->age_seconds, 400);
-    EXPECT_EQ(judge_processes({*facts}, 'D', 300, 0).status, Status::kFail);
-    EXPECT_EQ(judge_processes({*facts}, 'D', 300, 1).status, Status::kPass);
-    EXPECT_EQ(judge_processes({*facts}, 'D', 401, 0).status, Status::kPass);
-    EXPECT_EQ(judge_processes({*facts}, 'Z', 300, 0).status, Status::kPass);
+    EXPECT_FALSE(facts->kernel_thread);
+    EXPECT_EQ(suspects({*facts}, 'D', 300).size(), 1U);
+    EXPECT_THAT(suspects({*facts}, 'D', 401), IsEmpty());
+    EXPECT_THAT(suspects({*facts}, 'Z', 300), IsEmpty());
+    EXPECT_EQ(judge_processes({*facts}, 0).status, Status::kFail);
+    EXPECT_EQ(judge_processes({*facts}, 1).status, Status::kPass);
     EXPECT_FALSE(parse_process_stat("12 (a", 1, 1));
+    auto kernel = parse_process_stat(
+        "9 (jbd2) D 2 0 0 0 -1 2129984 7 8 9 10 11 12 13 14 15 16 17 18 10000 20\n", 500, 0.01);
+    ASSERT_TRUE(kernel);
+    EXPECT_TRUE(kernel->kernel_thread);
+    EXPECT_THAT(suspects({*kernel}, 'D', 300), IsEmpty()) << "some wait like this all their lives";
+}
+
+TEST(vet, only_what_stays_as_it_is_is_stuck) {
+    ProcessFacts stuck{
+        .pid = 7, .command = "cp", .state = 'D', .age_seconds = 400, .started = 5, .switches = 90};
+    auto later = [&](auto change) {
+        ProcessFacts now = stuck;
+        change(now);
+        return still_the_same({stuck}, {now}).size();
+    };
+    EXPECT_EQ(later([](ProcessFacts& now) { now.age_seconds += 1; }), 1U);
+    EXPECT_EQ(later([](ProcessFacts& now) { now.state = 'R'; }), 0U);
+    EXPECT_EQ(later([](ProcessFacts& now) { now.switches += 2; }), 0U) << "it ran between the looks";
+    EXPECT_EQ(later([](ProcessFacts& now) { now.started += 1; }), 0U) << "another process";
+    EXPECT_THAT(still_the_same({stuck}, {}), IsEmpty());
+    EXPECT_EQ(
+        parse_context_switches("Name:\tcp\nvoluntary_ctxt_switches:\t88\nnonvoluntary_ctxt_switches:\t2\n"),
+        90U);
 }
 
 TEST(vet, variables) {
@@ -244,7 +269,7 @@ TEST(vet, readers_read_the_node) {
     EXPECT_EQ(only_result("type: fs.mount, path: /scratch space", view).status, Status::kPass);
     EXPECT_EQ(only_result("type: fs.usage, path: /scratch space, crit: null", view).status,
               Status::kUnsupported);
-    EXPECT_EQ(only_result("type: proc.dstate", view).status, Status::kFail);
+    EXPECT_EQ(only_result("type: proc.dstate, watch: 4ms", view).status, Status::kFail);
     EXPECT_EQ(only_result("type: proc.zombie", view).status, Status::kPass);
     EXPECT_EQ(only_result("type: cpu.count, expected: 2", view).status, Status::kPass);
     EXPECT_EQ(only_result("type: cpu.freq", view).value, 2000.0);
