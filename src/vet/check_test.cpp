@@ -228,6 +228,7 @@ TEST(vet, variables) {
     EXPECT_EQ(judge_variables({{"A", "1"}, {"B", std::nullopt}}, found).status, Status::kPass);
     EXPECT_THAT(judge_variables({{"A", "2"}, {"C", std::nullopt}}, found).reason,
                 HasSubstr("A is \"1\", not \"2\"; C is not set"));
+    EXPECT_EQ(judge_variables({}, found).status, Status::kUnsupported) << "nothing was asked";
 }
 
 Protocol protocol_of(const std::string& checks) {
@@ -309,7 +310,6 @@ TEST(vet, tcp_connections) {
     EXPECT_EQ(only_result(check).status, Status::kPass);
     listener.socket.reset();
     EXPECT_EQ(only_result(check).status, Status::kFail);
-    EXPECT_EQ(only_result("type: net.tcp, host: 127.0.0.1, port: 99999").status, Status::kError);
 }
 
 TEST(vet, rates_without_a_minimum_are_unsupported) {
@@ -317,7 +317,6 @@ TEST(vet, rates_without_a_minimum_are_unsupported) {
     EXPECT_EQ(gemm.status, Status::kUnsupported);
     EXPECT_GT(gemm.value.value_or(0), 0);
     EXPECT_EQ(only_result("type: cpu.gemm, size: 64, repeats: 1, min: 0.000001").status, Status::kPass);
-    EXPECT_EQ(only_result("type: cpu.gemm, size: 5").status, Status::kError);
     EXPECT_EQ(only_result("type: cpu.stream, size: 1MiB, repeats: 1, min: 900 TB/s").status, Status::kFail);
 }
 

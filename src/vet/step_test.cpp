@@ -239,7 +239,7 @@ TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
 
 TEST(vet, step_report_that_leaves_a_check_out_does_not_pass) {
     Step step(2);
-    Protocol protocol = protocol_of(std::string(kMemory) + "- {type: env.var, expected: {}}\n");
+    Protocol protocol = protocol_of(std::string(kMemory) + "- {type: env.var, expected: {A: null}}\n");
     auto sloppy = ChildTask::start([&]() -> std::string {
                       StepContext context = step.context(1);
                       auto ports = transfer::rendezvous_ports(context.name);
