@@ -59,8 +59,10 @@ constexpr Parameter kProcesses[] = {
     {"max", Kind::kInteger, "", "0", false, "how many there may be", kCount}};
 constexpr Parameter kStream[] = {
     {"min", Kind::kBandwidth, "bytes/s", "", false, "bandwidth that must be reached"},
-    {"size", Kind::kSize, "bytes", "64MiB", false,
-     "of each of the three arrays; four times the last cache at least", Range{kKiB, 64 * kGiB}},
+    {"size", Kind::kSize, "bytes", "", false,
+     "of each of the three arrays, at least four times the last caches of the CPUs used; without it that, "
+     "and 64MiB at least",
+     Range{kKiB, 64 * kGiB}},
     {"threads", Kind::kInteger, "", "", false, "without it, one for every CPU that the task may use",
      kThreads},
     {"repeats", Kind::kInteger, "", "5", false, "runs, of which the best counts", kRepeats}};

@@ -54,6 +54,12 @@ Outcome judge_frequency(const std::vector<std::pair<int, double>>& megahertz, do
 // The "cpu MHz" lines of /proc/cpuinfo; none on architectures that do not tell.
 std::vector<std::pair<int, double>> parse_cpuinfo_clocks(std::string_view text);
 
+// The bytes of the last caches that these CPUs have, each cache counted once; nothing where /sys tells of
+// none.
+std::optional<uint64_t> last_cache_bytes(const NodeView& node, std::span<const int> cpus);
+// Of each of a triad's arrays, so that memory is measured and no cache: 64 MiB at least.
+uint64_t default_array_bytes(std::optional<uint64_t> cache_bytes);
+
 // A record of /dev/kmsg: "6,339,5140900,-;text"; continuation lines are not part of the text.
 struct KernelMessage {
     double seconds = 0;  // since the node booted

@@ -1,4 +1,5 @@
 #include "core/file.h"
+#include "kernels/parallel.h"
 #include "vet/check_facts.h"
 #include "vet/child_task.h"
 #include "vet/runner.h"
@@ -100,12 +101,38 @@ class Node {
         ASSERT_TRUE(core::make_directories(file.parent_path()));
         ASSERT_TRUE(core::replace_file(file, text));
     }
+    void put_cache(int cpu, int index, int level, std::string_view size, std::string_view shared,
+                   std::string_view type = "Unified") const {
+        std::string directory = fmt::format("sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, index);
+        put(directory + "level", fmt::format("{}\n", level));
+        put(directory + "size", fmt::format("{}\n", size));
+        put(directory + "type", fmt::format("{}\n", type));
+        put(directory + "shared_cpu_list", fmt::format("{}\n", shared));
+    }
     NodeView view() const { return {root_.path()}; }
     const std::filesystem::path& path() const { return root_.path(); }
 
   private:
     core::TemporaryDirectory root_ = core::TemporaryDirectory::create().value();
 };
+
+TEST(vet, last_caches_are_each_counted_once) {
+    Node node;
+    for (int cpu : {0, 1, 2, 3}) {
+        node.put_cache(cpu, 0, 1, "32K", fmt::format("{}", cpu), "Data");
+        node.put_cache(cpu, 1, 2, "1M", fmt::format("{}", cpu));
+        node.put_cache(cpu, 2, 3, "32768K", cpu < 2 ? "0-1" : "2-3");
+        node.put_cache(cpu, 3, 4, "8M", "0-3", "Instruction");
+    }
+    constexpr uint64_t kMiB = uint64_t{1} << 20;
+    auto bytes = [&](std::vector<int> cpus) { return last_cache_bytes(node.view(), cpus); };
+    EXPECT_EQ(bytes({0, 1, 2, 3}), 64 * kMiB);
+    EXPECT_EQ(bytes({0, 1}), 32 * kMiB) << "of the CPUs used only";
+    EXPECT_EQ(bytes({7}), std::nullopt);
+    EXPECT_EQ(default_array_bytes({}), 64 * kMiB);
+    EXPECT_EQ(default_array_bytes(2 * kMiB), 64 * kMiB);
+    EXPECT_EQ(default_array_bytes(64 * kMiB), 256 * kMiB);
+}
 
 KernelMessage message(std::string text) {
     return {1, std::move(text)};
@@ -317,7 +344,23 @@ TEST(vet, rates_without_a_minimum_are_unsupported) {
     EXPECT_EQ(gemm.status, Status::kUnsupported);
     EXPECT_GT(gemm.value.value_or(0), 0);
     EXPECT_EQ(only_result("type: cpu.gemm, size: 64, repeats: 1, min: 0.000001").status, Status::kPass);
-    EXPECT_EQ(only_result("type: cpu.stream, size: 1MiB, repeats: 1, min: 900 TB/s").status, Status::kFail);
+}
+
+TEST(vet, stream_measures_memory_and_no_cache) {
+    Node node;
+    const std::string one_mib = "type: cpu.stream, size: 1MiB, repeats: 1, min: 900 TB/s";
+    EXPECT_EQ(only_result(one_mib, node.view()).status, Status::kFail) << "a node that tells of no caches";
+    for (int cpu : kernels::usable_cpus()) node.put_cache(cpu, 0, 3, "256K", "all");
+    EXPECT_EQ(only_result(one_mib, node.view()).status, Status::kFail) << "as large as it must be";
+    for (int cpu : kernels::usable_cpus()) node.put_cache(cpu, 0, 3, "257K", "all");
+    CheckResult cached = only_result(one_mib, node.view());
+    EXPECT_EQ(cached.status, Status::kError);
+    EXPECT_THAT(cached.reason,
+                HasSubstr("1MiB would be measured in the caches: it must be at least 1028KiB"));
+    node.put("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n");
+    CheckResult large = only_result("type: cpu.stream, size: 2MiB, repeats: 1, min: 1 MB/s", node.view());
+    EXPECT_EQ(large.status, Status::kError);
+    EXPECT_THAT(large.reason, HasSubstr("of memory that are available"));
 }
 
 TEST(vet, what_cannot_be_measured_is_unsupported) {
