@@ -99,7 +99,7 @@ TEST(cli, vet_list_has_every_type_with_its_parameters) {
     for (const json& type : types) {
         for (const char* key : {"type", "scope", "cost", "summary"}) EXPECT_TRUE(type[key].is_string());
         for (const json& parameter : type["parameters"])
-            for (const char* key : {"name", "type", "unit", "default", "required"})
+            for (const char* key : {"name", "type", "unit", "default", "required", "range"})
                 EXPECT_TRUE(parameter.contains(key)) << type << key;
         if (type["type"] != "fs.usage") continue;
         found = true;
@@ -110,6 +110,7 @@ TEST(cli, vet_list_has_every_type_with_its_parameters) {
     EXPECT_TRUE(found);
     EXPECT_THAT(vet({"list"}).out, HasSubstr("clock.offset"));
     EXPECT_THAT(vet({"list", "fs.usage"}).out, HasSubstr("min_free_inodes"));
+    EXPECT_THAT(vet({"list", "net.pair_bandwidth"}).out, HasSubstr("10ms to 10s"));
     Outcome unknown = vet({"list", "fs.usag"});
     EXPECT_EQ(unknown.status, 2);
     EXPECT_THAT(unknown.err, HasSubstr("did you mean \"fs.usage\"?"));

@@ -32,8 +32,8 @@ std::string type_page(const vet::CheckType& type) {
     for (const vet::Parameter& parameter : type.parameters)
         rows.push_back({std::string(parameter.name), std::string(vet::kind_name(parameter.kind)),
                         parameter.required ? "required" : std::string(parameter.default_text),
-                        std::string(parameter.meaning)});
-    return text + "\n" + render_table({"parameter", "type", "default", "meaning"}, rows);
+                        vet::range_text(parameter), std::string(parameter.meaning)});
+    return text + "\n" + render_table({"parameter", "type", "default", "range", "meaning"}, rows);
 }
 
 Result<const vet::CheckType*> find_type(const std::string& name) {

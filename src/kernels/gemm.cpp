@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <numeric>
+#include <optional>
+#include <random>
 #include <vector>
 
 namespace belay::kernels {
@@ -78,20 +81,8 @@ __attribute__((target("avx2,fma"))) void multiply_add_avx2(const double* a, cons
 #endif
 
 // Small whole numbers, whose products and sums are exact whatever the order.
-void fill(std::vector<double>& matrix, size_t n, size_t factor) {
-    for (size_t i = 0; i < n * n; ++i) matrix[i] = static_cast<double>(i * factor % 7) - 3;
-}
-
-// One row of the result, computed plainly, after `runs` products were added up.
-bool row_is_right(const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& c,
-                  size_t n, int runs) {
-    size_t row = n / 2;
-    for (size_t column = 0; column < n; ++column) {
-        double sum = 0;
-        for (size_t k = 0; k < n; ++k) sum += a[row * n + k] * b[k * n + column];
-        if (c[row * n + column] != sum * runs) return false;
-    }
-    return true;
+void fill(std::vector<double>& matrix, size_t factor) {
+    for (size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<double>(i * factor % 7) - 3;
 }
 
 }  // namespace
@@ -107,6 +98,24 @@ void multiply_add(const double* a, const double* b, double* c, size_t n) {
     multiply_add_portable(a, b, c, n);
 }
 
+ProductCheck::ProductCheck(const double* a, const double* b, size_t n) : weights_(n), sums_(n) {
+    std::mt19937_64 random(n);
+    for (double& weight : weights_) weight = static_cast<double>(1 + random() % 1024);
+    std::vector<double> middle(n);
+    for (size_t row = 0; row < n; ++row)
+        middle[row] = std::inner_product(weights_.begin(), weights_.end(), b + row * n, 0.0);
+    for (size_t row = 0; row < n; ++row)
+        sums_[row] = std::inner_product(middle.begin(), middle.end(), a + row * n, 0.0);
+}
+
+bool ProductCheck::holds(const double* c, int times) const {
+    size_t n = weights_.size();
+    for (size_t row = 0; row < n; ++row)
+        if (std::inner_product(weights_.begin(), weights_.end(), c + row * n, 0.0) != times * sums_[row])
+            return false;
+    return true;
+}
+
 Result<double> measure_gemm(const GemmOptions& options) {
     size_t n = options.size;
     if (n < 16 || n > 8192) return bad_input("matrices of {} rows: 16 to 8192 are possible", n);
@@ -114,34 +123,39 @@ Result<double> measure_gemm(const GemmOptions& options) {
         return bad_input("{} threads: 1 to 1024 are possible", options.threads);
     if (options.repeats < 1 || options.repeats > 1000)
         return bad_input("{} repeats: 1 to 1000 are possible", options.repeats);
-    int threads = options.threads == 0 ? usable_cpus() : options.threads;
+    int threads = options.threads == 0 ? static_cast<int>(usable_cpus().size()) : options.threads;
 
+    // The results are not initialised here, so that each is placed where its thread runs.
     std::vector<double> a, b;
-    std::vector<std::vector<double>> results(static_cast<size_t>(threads));
+    std::vector<std::unique_ptr<double[]>> results(static_cast<size_t>(threads));
+    std::optional<ProductCheck> check;
     try {
         a.resize(n * n);
         b.resize(n * n);
-        for (auto& result : results) result.assign(n * n, 0.0);
+        fill(a, 3);
+        fill(b, 5);
+        check.emplace(a.data(), b.data(), n);
+        for (auto& result : results) result.reset(new double[n * n]);
     } catch (const std::bad_alloc&) {
         return core::system_error("no memory for {} matrices of {} rows", threads + 2, n);
     }
-    fill(a, n, 3);
-    fill(b, n, 5);
 
-    double best = 0;
-    double operations = 2.0 * std::pow(static_cast<double>(n), 3) * threads;
-    for (int run = 0; run <= options.repeats; ++run) {
-        auto start = std::chrono::steady_clock::now();
-        BELAY_CHECK(run_on_threads(threads, [&](int index) {
-            multiply_add(a.data(), b.data(), results[static_cast<size_t>(index)].data(), n);
-        }));
-        std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-        if (run > 0) best = std::max(best, operations / seconds.count());
-    }
-    for (const auto& result : results)
-        if (!row_is_right(a, b, result, n, options.repeats + 1))
-            return core::system_error("the matrix product gave a wrong result: memory or CPU are broken");
-    return best;
+    Laps laps(threads);
+    std::atomic<bool> right = true;
+    BELAY_CHECK(run_on_threads(threads, [&](int index) {
+        double* c = results[static_cast<size_t>(index)].get();
+        std::fill_n(c, n * n, 0.0);
+        for (int run = 0; run <= options.repeats; ++run) {
+            laps.begin();
+            multiply_add(a.data(), b.data(), c, n);
+            laps.end();
+            if (!check->holds(c, run + 1)) right = false;
+        }
+    }));
+    if (!right) return core::system_error("the matrix product gave a wrong result: memory or CPU are broken");
+    std::vector<double> seconds = laps.seconds();
+    double fastest = *std::min_element(seconds.begin() + 1, seconds.end());
+    return 2.0 * std::pow(static_cast<double>(n), 3) * threads / fastest;
 }
 
 }  // namespace belay::kernels

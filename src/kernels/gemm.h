@@ -4,6 +4,7 @@
 #include "core/error.h"
 
 #include <cstddef>
+#include <vector>
 
 namespace belay::kernels {
 
@@ -22,5 +23,20 @@ core::Result<double> measure_gemm(const GemmOptions& options);
 void multiply_add(const double* a, const double* b, double* c, size_t n);
 // The same, compiled for every CPU of the architecture.
 void multiply_add_portable(const double* a, const double* b, double* c, size_t n);
+
+// Whether a matrix is a·b, without multiplying again: R. Freivalds' check (1977) compares c·x with a·(b·x)
+// for a random x, which takes n² operations. All entries of x are at least 1, so that a single wrong element
+// never escapes; several in one row do with a chance of at most 1 in 1024. For whole numbers whose sums stay
+// below 2^53, as measure_gemm() multiplies them: comparison is exact.
+class ProductCheck {
+  public:
+    ProductCheck(const double* a, const double* b, size_t n);
+    // Whether c is `times` times a·b.
+    bool holds(const double* c, int times) const;
+
+  private:
+    std::vector<double> weights_;  // x
+    std::vector<double> sums_;     // a·(b·x)
+};
 
 }  // namespace belay::kernels

@@ -3,6 +3,9 @@
 #include "kernels/stream.h"
 
 #include <atomic>
+#include <chrono>
+#include <limits>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,7 +17,41 @@ TEST(kernels, every_thread_runs_once) {
     std::atomic<int> sum = 0;
     ASSERT_TRUE(run_on_threads(5, [&](int index) { sum += 1 << (4 * index); }));
     EXPECT_EQ(sum, 0x11111);
-    EXPECT_GE(usable_cpus(), 1);
+}
+
+TEST(kernels, threads_are_spread_over_the_cpus) {
+    EXPECT_EQ(cpus_for_threads(4, {3, 5, 7, 9}), (std::vector{3, 5, 7, 9}));
+    EXPECT_EQ(cpus_for_threads(2, {3, 5, 7, 9}), (std::vector{3, 7}));
+    EXPECT_EQ(cpus_for_threads(3, {3, 5}), (std::vector{3, 5, 3}));
+}
+
+TEST(kernels, each_thread_stays_on_its_own_cpu) {
+    std::vector<int> before = usable_cpus();
+    ASSERT_FALSE(before.empty());
+    std::vector<std::vector<int>> allowed(before.size());
+    ASSERT_TRUE(run_on_threads(static_cast<int>(before.size()),
+                               [&](int index) { allowed[static_cast<size_t>(index)] = usable_cpus(); }));
+    for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(allowed[i], std::vector{before[i]});
+    EXPECT_EQ(usable_cpus(), before) << "the caller is free as before";
+}
+
+// All threads are within the same lap, and what they do between laps is in none.
+TEST(kernels, laps_hold_all_threads_and_nothing_else) {
+    constexpr int kThreads = 3, kRuns = 4;
+    Laps laps(kThreads);
+    std::atomic<int> begun = 0, wrong = 0;
+    ASSERT_TRUE(run_on_threads(kThreads, [&](int) {
+        for (int run = 0; run < kRuns; ++run) {
+            laps.begin();
+            ++begun;
+            laps.end();
+            if (begun < kThreads * (run + 1)) ++wrong;
+            if (run == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+    }));
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(laps.seconds().size(), size_t{kRuns});
+    for (double seconds : laps.seconds()) EXPECT_GE(seconds, 0);
 }
 
 // Whole numbers, so that every order of adding gives the same.
@@ -37,6 +74,32 @@ TEST(kernels, product_is_the_plain_sum) {
         EXPECT_EQ(fast, wanted) << n;
         EXPECT_EQ(portable, wanted) << n;
     }
+}
+
+TEST(kernels, wrong_products_are_noticed_wherever_they_are) {
+    for (size_t n : {1, 2, 34}) {
+        auto a = matrix(n, 7), b = matrix(n, 3);
+        std::vector<double> c(n * n);
+        ProductCheck check(a.data(), b.data(), n);
+        multiply_add(a.data(), b.data(), c.data(), n);
+        EXPECT_TRUE(check.holds(c.data(), 1));
+        EXPECT_FALSE(check.holds(c.data(), 2)) << "a run that did nothing";
+        for (size_t i = 0; i < c.size(); ++i) {
+            auto broken = c;
+            broken[i] += 1;
+            EXPECT_FALSE(check.holds(broken.data(), 1)) << n << " " << i;
+            broken[i] = std::numeric_limits<double>::quiet_NaN();
+            EXPECT_FALSE(check.holds(broken.data(), 1)) << n << " " << i;
+        }
+        multiply_add(a.data(), b.data(), c.data(), n);
+        EXPECT_TRUE(check.holds(c.data(), 2));
+    }
+    auto a = matrix(34, 7), b = matrix(34, 3);
+    std::vector<double> c(34 * 34);
+    multiply_add(a.data(), b.data(), c.data(), 34);
+    c[40] += 1;
+    c[41] -= 1;
+    EXPECT_FALSE(ProductCheck(a.data(), b.data(), 34).holds(c.data(), 1)) << "two that cancel in the sum";
 }
 
 TEST(kernels, rates_are_positive) {

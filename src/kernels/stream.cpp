@@ -3,7 +3,7 @@
 #include "kernels/parallel.h"
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <memory>
 #include <new>
 
@@ -14,10 +14,16 @@ namespace {
 using core::bad_input;
 using core::Result;
 
-constexpr double kScalar = 3.0, kB = 2.0, kC = 0.5;
+constexpr double kB = 2.0, kC = 0.5;
 
-void triad(double* __restrict a, const double* __restrict b, const double* __restrict c, size_t count) {
-    for (size_t i = 0; i < count; ++i) a[i] = b[i] + kScalar * c[i];
+// Another one in each run, so that what an earlier run left behind is not taken for a result.
+double scalar_of(int run) {
+    return 3.0 + run;
+}
+
+void triad(double* __restrict a, const double* __restrict b, const double* __restrict c, double scalar,
+           size_t count) {
+    for (size_t i = 0; i < count; ++i) a[i] = b[i] + scalar * c[i];
 }
 
 struct Part {
@@ -38,7 +44,7 @@ Result<double> measure_triad(const TriadOptions& options) {
         return bad_input("{} threads: 1 to 1024 are possible", options.threads);
     if (options.repeats < 1 || options.repeats > 1000)
         return bad_input("{} repeats: 1 to 1000 are possible", options.repeats);
-    int threads = options.threads == 0 ? usable_cpus() : options.threads;
+    int threads = options.threads == 0 ? static_cast<int>(usable_cpus().size()) : options.threads;
     size_t elements = options.array_bytes / sizeof(double);
 
     // Not initialised here, so that each thread's pages are placed where it runs.
@@ -46,27 +52,27 @@ Result<double> measure_triad(const TriadOptions& options) {
         c(new (std::nothrow) double[elements]);
     if (!a || !b || !c)
         return core::system_error("no memory for three arrays of {} bytes", options.array_bytes);
+    Laps laps(threads);
+    std::atomic<bool> right = true;
     BELAY_CHECK(run_on_threads(threads, [&](int index) {
         Part part = part_of(elements, threads, index);
-        std::fill_n(a.get() + part.first, part.count, 0.0);
-        std::fill_n(b.get() + part.first, part.count, kB);
-        std::fill_n(c.get() + part.first, part.count, kC);
+        double *own_a = a.get() + part.first, *own_b = b.get() + part.first, *own_c = c.get() + part.first;
+        std::fill_n(own_a, part.count, 0.0);
+        std::fill_n(own_b, part.count, kB);
+        std::fill_n(own_c, part.count, kC);
+        for (int run = 0; run <= options.repeats; ++run) {
+            laps.begin();
+            triad(own_a, own_b, own_c, scalar_of(run), part.count);
+            laps.end();
+            double wanted = kB + scalar_of(run) * kC;  // exact
+            if (!std::all_of(own_a, own_a + part.count, [&](double value) { return value == wanted; }))
+                right = false;
+        }
     }));
-
-    double best = 0;
-    for (int run = 0; run <= options.repeats; ++run) {
-        auto start = std::chrono::steady_clock::now();
-        BELAY_CHECK(run_on_threads(threads, [&](int index) {
-            Part part = part_of(elements, threads, index);
-            triad(a.get() + part.first, b.get() + part.first, c.get() + part.first, part.count);
-        }));
-        std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-        if (run > 0)
-            best = std::max(best, 3.0 * sizeof(double) * static_cast<double>(elements) / seconds.count());
-    }
-    if (!std::all_of(a.get(), a.get() + elements, [](double value) { return value == kB + kScalar * kC; }))
-        return core::system_error("the triad gave a wrong result: memory or CPU are broken");
-    return best;
+    if (!right) return core::system_error("the triad gave a wrong result: memory or CPU are broken");
+    std::vector<double> seconds = laps.seconds();
+    double fastest = *std::min_element(seconds.begin() + 1, seconds.end());
+    return 3.0 * sizeof(double) * static_cast<double>(elements) / fastest;
 }
 
 }  // namespace belay::kernels

@@ -66,19 +66,19 @@ Result<FactGroup> vetting_facts(record::Archive& archive) {
     add(group, "Verdict", text_of(json, "verdict"));
     add(group, "Fit", list_of(json, "vetted"));
     add(group, "Not fit", list_of(json, "cordoned"));
-    BELAY_TRY(answer, archive.query("SELECT name, status, severity, min(value), max(value), any_value(unit), "
-                                    "any_value(threshold), any_value(reason), string_agg(node, ',' ORDER BY node) "
-                                    "FROM vetting GROUP BY name, status, severity ORDER BY name, status"));
+    BELAY_TRY(answer, archive.query("SELECT name, status, severity, min(value), max(value), unit, "
+                                    "any_value(reason), string_agg(node, ',' ORDER BY node) "
+                                    "FROM vetting GROUP BY name, status, severity, unit "
+                                    "ORDER BY name, status, unit"));
     for (const auto& row : answer.rows) {
         std::vector<std::string> nodes;
-        for (std::string_view node : core::split(as_text(row[8]), ',')) nodes.emplace_back(node);
+        for (std::string_view node : core::split(as_text(row[7]), ',')) nodes.emplace_back(node);
         std::string value = fmt::format("{} on {}", as_text(row[1]), nodes_text(nodes));
         if (as_text(row[2]) == "warning") value += " (warning only)";
-        if (!is_missing(as_double(row[3])))
-            value += fmt::format(": {:.4g}{} {}", as_double(row[3]),
-                                 as_double(row[4]) > as_double(row[3]) ? fmt::format(" to {:.4g}", as_double(row[4])) : "",
-                                 as_text(row[5]));
-        if (as_text(row[1]) != "pass" && !as_text(row[7]).empty()) value += "; " + as_text(row[7]);
+        double least = as_double(row[3]), most = as_double(row[4]);
+        std::string to_most = most > least ? fmt::format(" to {:.4g}", most) : "";
+        if (!is_missing(least)) value += fmt::format(": {:.4g}{} {}", least, to_most, as_text(row[5]));
+        if (as_text(row[1]) != "pass" && !as_text(row[6]).empty()) value += "; " + as_text(row[6]);
         add(group, as_text(row[0]), value);
     }
     return group;

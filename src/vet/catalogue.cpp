@@ -7,11 +7,12 @@ namespace belay::vet {
 namespace {
 
 constexpr std::string_view kVetnodePrefix = "vetnode.evaluations.";
-constexpr std::array<std::string_view, 17> kKindNames{
-    "text",     "integer", "number",   "share",         "boolean",
-    "duration", "seconds", "size",     "bandwidth",     "list",
-    "patterns", "map",     "size1024", "bandwidth1024", "bandwidth1024 or GB/s",
-    "map",      "list"};
+constexpr std::array<std::string_view, 18> kKindNames{
+    "text",      "integer",  "number",        "share",
+    "boolean",   "duration", "seconds",       "size",
+    "bandwidth", "list",     "patterns",      "classes",
+    "map",       "size1024", "bandwidth1024", "bandwidth1024 or GB/s",
+    "map",       "list"};
 
 }  // namespace
 

@@ -21,18 +21,25 @@ enum class Kind {
     kNumber,
     kShare,  // 0.85 or "85 %"
     kBoolean,
-    kDuration,   // "500ms"
-    kSeconds,    // 3 or 0.5, as vetnode has it
-    kSize,       // "4GiB"
-    kBandwidth,  // "10 Gbit/s"
-    kTextList,
-    kPatternList,       // regular expressions (RE2)
-    kVariables,         // name: text or null
+    kDuration,          // "500ms"
+    kSeconds,           // 3 or 0.5, as vetnode has it
+    kSize,              // "4GiB"
+    kBandwidth,         // "10 Gbit/s"
+    kTextList,          // at least one
+    kPatternList,       // regular expressions (RE2), at least one
+    kXidClassList,      // classes of the table of XIDs, at least one
+    kVariables,         // name: text or null; where it is required, at least one
     kVetnodeSize,       // "4 GB", powers of 1024
     kVetnodeBandwidth,  // "15 GB/s", powers of 1024 bytes per second
     kPaperBandwidth,    // as above, or a bare number of 10^9 bytes per second
     kWarmup,            // {payload, runs}
     kRequirements,      // null, or a list of texts and lists of texts; never used
+};
+
+// Both ends belong to it, and the upper may be infinite; in the unit that the value has in JSON: seconds,
+// bytes, or none.
+struct Range {
+    double least, most;
 };
 
 // The strings are literals.
@@ -43,6 +50,7 @@ struct Parameter {
     std::string_view default_text;  // as written in YAML; empty: none
     bool required;
     std::string_view meaning;
+    std::optional<Range> range = {};  // of numbers, durations and sizes; what is outside is a mistake
 };
 
 enum class Scope { kNode, kStep };                 // measured on each node alone, or by all together
@@ -86,6 +94,8 @@ std::span<const CheckType> catalogue();
 const CheckType* find_check_type(std::string_view type);
 
 std::string_view kind_name(Kind kind);  // "size"
+// "10ms to 10s", as values of the parameter are written; empty without a range.
+std::string range_text(const Parameter& parameter);
 std::string_view scope_name(Scope scope);
 std::string_view cost_name(Cost cost);
 

@@ -46,7 +46,7 @@ constexpr Parameter kBurn[] = {{"seconds", Kind::kSeconds, "s", "20", false, "ho
                                {"drop", Kind::kShare, "ratio", "0.10", false, "below the expected rate"},
                                {"min", Kind::kNumber, "", "", false, "expected rate"}};
 constexpr Parameter kCollective[] = {{"min", Kind::kBandwidth, "bytes/s", "", false, "bus bandwidth"}};
-constexpr Parameter kLevel[] = {{"level", Kind::kInteger, "", "1", false, "1 to 4"}};
+constexpr Parameter kLevel[] = {{"level", Kind::kInteger, "", "1", false, "how thorough", Range{1, 4}}};
 
 constexpr CheckType row(std::string_view type, std::string_view summary,
                         std::span<const Parameter> parameters, std::string_view because,

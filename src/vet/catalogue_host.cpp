@@ -2,11 +2,19 @@
 #include "vet/catalogue.h"
 #include "vet/checks.h"
 
+#include <limits>
+
 namespace belay::vet {
 
 namespace {
 
 using namespace std::chrono_literals;
+
+// Parameters without an upper limit of their own.
+constexpr double kMany = std::numeric_limits<double>::infinity();
+constexpr Range kCount{0, kMany}, kAtLeastOne{1, kMany}, kRates{0, kMany};
+constexpr Range kThreads{1, 1024}, kRepeats{1, 1000};
+constexpr double kKiB = 1024, kGiB = kKiB * kKiB * kKiB;
 
 constexpr Parameter kMemFree[] = {
     {"min", Kind::kSize, "bytes", "", false, "memory that must be available"},
@@ -20,19 +28,19 @@ constexpr Parameter kUsage[] = {
     {"warn", Kind::kShare, "ratio", "0.80", false, "share in use that is mentioned"},
     {"crit", Kind::kShare, "ratio", "0.85", false, "share in use, of bytes or inodes, that fails"},
     {"min_free", Kind::kSize, "bytes", "", false, "bytes that must be free"},
-    {"min_free_inodes", Kind::kInteger, "", "", false, "inodes that must be free"}};
+    {"min_free_inodes", Kind::kInteger, "", "", false, "inodes that must be free", kCount}};
 constexpr Parameter kWrite[] = {
     {"path", Kind::kText, "", "", true, "directory in which a file is written, synced and removed"},
-    {"size", Kind::kSize, "bytes", "1MiB", false, "size of that file"}};
+    {"size", Kind::kSize, "bytes", "1MiB", false, "size of that file", Range{1, 1024 * kGiB}}};
 constexpr Parameter kVariables[] = {{"expected", Kind::kVariables, "", "", true,
                                      "variables that must be set, with their value or null for any"}};
 constexpr Parameter kTcp[] = {{"host", Kind::kText, "", "", true, "name or address to connect to"},
-                              {"port", Kind::kInteger, "", "", true, "TCP port"}};
+                              {"port", Kind::kInteger, "", "", true, "TCP port", Range{1, 65535}}};
 constexpr Parameter kCpuCount[] = {
-    {"expected", Kind::kInteger, "", "", false, "CPUs that must be online, exactly"},
-    {"min", Kind::kInteger, "", "", false, "CPUs that must be online at least"}};
+    {"expected", Kind::kInteger, "", "", false, "CPUs that must be online, exactly", kAtLeastOne},
+    {"min", Kind::kInteger, "", "", false, "CPUs that must be online at least", kAtLeastOne}};
 constexpr Parameter kFrequency[] = {
-    {"min", Kind::kNumber, "MHz", "1498", false, "clock that no CPU may be below"}};
+    {"min", Kind::kNumber, "MHz", "1498", false, "clock that no CPU may be below", kRates}};
 constexpr Parameter kGovernor[] = {
     {"expected", Kind::kText, "", "performance", false, "frequency governor of every CPU"}};
 constexpr Parameter kKmsg[] = {
@@ -40,29 +48,36 @@ constexpr Parameter kKmsg[] = {
     {"window", Kind::kDuration, "s", "", false, "how far back to look; without it, since the node booted"},
     {"source", Kind::kText, "", "/dev/kmsg", false, "file or device of kernel messages"}};
 constexpr Parameter kXid[] = {
-    {"classes", Kind::kTextList, "", "[reset_gpu, reboot, drain_inspect, workflow]", false,
+    {"classes", Kind::kXidClassList, "", "[reset_gpu, reboot, drain_inspect, workflow]", false,
      "classes of XIDs that fail, of those in the table of XIDs"},
     {"window", Kind::kDuration, "s", "", false, "how far back to look; without it, since the node booted"},
     {"source", Kind::kText, "", "/dev/kmsg", false, "file or device of kernel messages"}};
 constexpr Parameter kProcesses[] = {
     {"age", Kind::kDuration, "s", "300s", false, "only processes that started longer ago than this"},
-    {"max", Kind::kInteger, "", "0", false, "how many there may be"}};
+    {"watch", Kind::kDuration, "s", "2s", false,
+     "how long they are looked at, five times: only those that never change count", Range{0, 3600}},
+    {"max", Kind::kInteger, "", "0", false, "how many there may be", kCount}};
 constexpr Parameter kStream[] = {
     {"min", Kind::kBandwidth, "bytes/s", "", false, "bandwidth that must be reached"},
-    {"size", Kind::kSize, "bytes", "64MiB", false,
-     "of each of the three arrays; four times the last cache at least"},
-    {"threads", Kind::kInteger, "", "", false, "without it, one for every CPU that the task may use"},
-    {"repeats", Kind::kInteger, "", "5", false, "runs, of which the best counts"}};
+    {"size", Kind::kSize, "bytes", "", false,
+     "of each of the three arrays, at least four times the last caches of the CPUs used; without it that, "
+     "and 64MiB at least",
+     Range{kKiB, 64 * kGiB}},
+    {"threads", Kind::kInteger, "", "", false, "without it, one for every CPU that the task may use",
+     kThreads},
+    {"repeats", Kind::kInteger, "", "5", false, "runs, of which the best counts", kRepeats}};
 constexpr Parameter kGemm[] = {
-    {"min", Kind::kNumber, "GFLOP/s", "", false, "rate that must be reached"},
-    {"size", Kind::kInteger, "", "768", false, "rows and columns of the matrices"},
-    {"threads", Kind::kInteger, "", "", false, "without it, one for every CPU that the task may use"},
-    {"repeats", Kind::kInteger, "", "5", false, "runs, of which the best counts"}};
+    {"min", Kind::kNumber, "GFLOP/s", "", false, "rate that must be reached", kRates},
+    {"size", Kind::kInteger, "", "768", false, "rows and columns of the matrices", Range{16, 8192}},
+    {"threads", Kind::kInteger, "", "", false, "without it, one for every CPU that the task may use",
+     kThreads},
+    {"repeats", Kind::kInteger, "", "5", false, "runs, of which the best counts", kRepeats}};
 constexpr Parameter kPairs[] = {
     {"min", Kind::kBandwidth, "bytes/s", "", false,
      "bandwidth that every pair must reach in both directions"},
-    {"duration", Kind::kDuration, "s", "500ms", false, "how long each direction is measured"},
-    {"streams", Kind::kInteger, "", "1", false, "TCP connections side by side, 1 to 16"}};
+    {"duration", Kind::kDuration, "s", "500ms", false, "how long each direction is measured",
+     Range{0.01, 10}},
+    {"streams", Kind::kInteger, "", "1", false, "TCP connections side by side", Range{1, 16}}};
 constexpr Parameter kClock[] = {
     {"max", Kind::kDuration, "s", "100ms", false, "difference from the median of all nodes that is allowed"}};
 
@@ -154,7 +169,7 @@ constexpr CheckType kTypes[] = {
     {.type = "proc.dstate",
      .scope = Scope::kNode,
      .cost = Cost::kInstant,
-     .summary = "no old process waits for a device",
+     .summary = "no old process of a user is stuck, waiting for a device",
      .parameters = kProcesses,
      .measure = measure_waiting},
     {.type = "proc.zombie",

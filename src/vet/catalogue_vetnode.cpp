@@ -63,7 +63,7 @@ constexpr Parameter kNcclPaper[] = {
 constexpr Parameter kRccl[] = {kPayload, kWarmup, kMinimum, kMethod, kScheduler, kRequirements};
 constexpr Parameter kInternet[] = {
     {"host", Kind::kText, "", "", true, "name or address to connect to"},
-    {"port", Kind::kInteger, "", "53", false, "TCP port"},
+    {"port", Kind::kInteger, "", "53", false, "TCP port", Range{1, 65535}},
     {"timeout", Kind::kSeconds, "s", "3", false, "how long a connection may take"},
     kRequirements};
 constexpr Parameter kOnlyRequirements[] = {kRequirements};

@@ -2,11 +2,14 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "kernels/gemm.h"
+#include "kernels/parallel.h"
 #include "kernels/stream.h"
 #include "vet/check_facts.h"
 #include "vet/checks.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 namespace belay::vet {
 
@@ -14,6 +17,11 @@ namespace {
 
 constexpr int kMaxCpu = 1 << 20;
 constexpr size_t kSmallFile = size_t{64} << 10;
+constexpr int kMaxCaches = 16;  // of one CPU
+// STREAM's rule for the size of each array, against all last caches used in the run
+// (https://www.cs.virginia.edu/stream/ref.html).
+constexpr uint64_t kArraysPerCache = 4;
+constexpr uint64_t kLeastArray = uint64_t{64} << 20;
 
 std::optional<std::vector<int>> online_cpus(const NodeView& node) {
     auto text = core::read_file(node.path("/sys/devices/system/cpu/online"), kSmallFile);
@@ -39,11 +47,61 @@ Outcome judge_rate(double rate, std::optional<double> min, std::string unit, con
 }
 
 int threads_of(const Check& check) {
-    return static_cast<int>(std::clamp<int64_t>(check.get<int64_t>("threads").value_or(0), 0, 100'000));
+    return static_cast<int>(check.get<int64_t>("threads").value_or(0));
 }
 
 int repeats_of(const Check& check) {
-    return static_cast<int>(std::clamp<int64_t>(check.get<int64_t>("repeats").value_or(5), 0, 100'000));
+    return static_cast<int>(check.get<int64_t>("repeats").value_or(5));
+}
+
+// "32768K", as /sys writes the size of a cache.
+std::optional<uint64_t> parse_cache_size(std::string_view text) {
+    uint64_t unit = text.ends_with('K') ? uint64_t{1} << 10 : text.ends_with('M') ? uint64_t{1} << 20 : 1;
+    if (unit > 1) text.remove_suffix(1);
+    auto number = core::parse_number<uint64_t>(text);
+    return number && *number < uint64_t{1} << 40 ? std::optional(*number * unit) : std::nullopt;
+}
+
+struct Cache {
+    int level = 0;
+    uint64_t bytes = 0;
+    std::string shared_with;  // the CPUs, which tells one cache from another
+};
+
+// The cache before memory as one CPU sees it; nothing where the kernel does not tell.
+std::optional<Cache> last_cache(const NodeView& node, int cpu) {
+    std::optional<Cache> last;
+    for (int index = 0; index < kMaxCaches; ++index) {
+        auto read = [&](std::string_view name) {
+            auto path = fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/{}", cpu, index, name);
+            auto text = core::read_file(node.path(path), kSmallFile);
+            return text ? std::string(core::trim(*text)) : std::string();
+        };
+        auto level = core::parse_number<int>(read("level"));
+        auto bytes = parse_cache_size(read("size"));
+        if (!level || !bytes || read("type") == "Instruction") continue;
+        if (!last || *level > last->level) last = Cache{*level, *bytes, read("shared_cpu_list")};
+    }
+    return last;
+}
+
+// Bytes that a triad over three arrays touches.
+constexpr uint64_t kArrays = 3;
+
+// Why arrays of this size cannot be used; empty if they can.
+std::string size_problem(uint64_t bytes, std::optional<uint64_t> caches, const NodeView& node) {
+    if (caches && bytes < kArraysPerCache * *caches)
+        return fmt::format(
+            "size: {} would be measured in the caches: it must be at least {}, {} times the {} of "
+            "last caches of the CPUs used",
+            core::to_text(core::ByteSize{bytes}), core::to_text(core::ByteSize{kArraysPerCache * *caches}),
+            kArraysPerCache, core::format_binary({*caches}));
+    auto text = core::read_file(node.path("/proc/meminfo"), size_t{1} << 20);
+    auto memory = text ? parse_meminfo(*text) : std::nullopt;
+    if (memory && kArrays * bytes > memory->available_bytes)
+        return fmt::format("three arrays of {} are more than the {} of memory that are available",
+                           core::format_binary({bytes}), core::format_binary({memory->available_bytes}));
+    return {};
 }
 
 }  // namespace
@@ -96,6 +154,20 @@ std::vector<std::pair<int, double>> parse_cpuinfo_clocks(std::string_view text) 
     return clocks;
 }
 
+std::optional<uint64_t> last_cache_bytes(const NodeView& node, std::span<const int> cpus) {
+    std::map<std::string, uint64_t> caches;
+    for (int cpu : cpus)
+        if (auto cache = last_cache(node, cpu))
+            caches[cache->shared_with.empty() ? fmt::format("{}", cpu) : cache->shared_with] = cache->bytes;
+    if (caches.empty()) return std::nullopt;
+    return std::accumulate(caches.begin(), caches.end(), uint64_t{0},
+                           [](uint64_t sum, const auto& cache) { return sum + cache.second; });
+}
+
+uint64_t default_array_bytes(std::optional<uint64_t> cache_bytes) {
+    return std::max(kLeastArray, kArraysPerCache * cache_bytes.value_or(0));
+}
+
 Outcome measure_cpu_count(const Check& check, const NodeView& node) {
     auto cpus = online_cpus(node);
     if (!cpus) return error_outcome("/sys/devices/system/cpu/online cannot be read");
@@ -137,9 +209,15 @@ Outcome measure_governor(const Check& check, const NodeView& node) {
     return pass_or_fail(true, fmt::format("the governor of {} CPUs is {}", seen, *expected));
 }
 
-Outcome measure_stream(const Check& check, const NodeView&) {
+Outcome measure_stream(const Check& check, const NodeView& node) {
     kernels::TriadOptions options{.threads = threads_of(check), .repeats = repeats_of(check)};
-    if (auto size = check.get<core::ByteSize>("size")) options.array_bytes = size->bytes;
+    std::vector<int> cpus = kernels::usable_cpus();
+    if (options.threads > 0) cpus = kernels::cpus_for_threads(options.threads, cpus);
+    auto caches = last_cache_bytes(node, cpus);
+    auto size = check.get<core::ByteSize>("size");
+    options.array_bytes = size ? size->bytes : default_array_bytes(caches);
+    if (std::string problem = size_problem(options.array_bytes, caches, node); !problem.empty())
+        return error_outcome(problem);
     auto rate = kernels::measure_triad(options);
     if (!rate) return error_outcome(rate.error().message());
     auto min = check.get<core::Bandwidth>("min");
@@ -150,8 +228,7 @@ Outcome measure_stream(const Check& check, const NodeView&) {
 
 Outcome measure_gemm(const Check& check, const NodeView&) {
     kernels::GemmOptions options{.threads = threads_of(check), .repeats = repeats_of(check)};
-    options.size =
-        static_cast<size_t>(std::clamp<int64_t>(check.get<int64_t>("size").value_or(768), 0, 1'000'000));
+    options.size = static_cast<size_t>(check.get<int64_t>("size").value_or(768));
     auto rate = kernels::measure_gemm(options);
     if (!rate) return error_outcome(rate.error().message());
     auto min = check.get<double>("min");

@@ -5,6 +5,7 @@
 #include "vet/protocol.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,9 +39,11 @@ struct UsageFacts {
     uint64_t inodes = 0, free_inodes = 0;                        // no inodes: the file system has no limit
 };
 struct UsageLimits {
-    double warn = 0.8, crit = 0.85;  // shares in use, as df counts
+    double warn = 0.8;
+    std::optional<double> crit = 0.85;  // shares in use, as df counts
     std::optional<uint64_t> min_free_bytes = {}, min_free_inodes = {};
 };
+// Unsupported without a limit, and for a file system that has no blocks to count.
 Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits);
 
 // "0-3,8,10-11", as /sys lists CPUs; nothing if it is not such a list.
@@ -51,6 +54,12 @@ Outcome judge_frequency(const std::vector<std::pair<int, double>>& megahertz, do
 // The "cpu MHz" lines of /proc/cpuinfo; none on architectures that do not tell.
 std::vector<std::pair<int, double>> parse_cpuinfo_clocks(std::string_view text);
 
+// The bytes of the last caches that these CPUs have, each cache counted once; nothing where /sys tells of
+// none.
+std::optional<uint64_t> last_cache_bytes(const NodeView& node, std::span<const int> cpus);
+// Of each of a triad's arrays, so that memory is measured and no cache: 64 MiB at least.
+uint64_t default_array_bytes(std::optional<uint64_t> cache_bytes);
+
 // A record of /dev/kmsg: "6,339,5140900,-;text"; continuation lines are not part of the text.
 struct KernelMessage {
     double seconds = 0;  // since the node booted
@@ -58,6 +67,13 @@ struct KernelMessage {
 };
 std::optional<KernelMessage> parse_kernel_message(std::string_view record);
 Outcome judge_kernel_messages(const std::vector<KernelMessage>& messages, const TextList& patterns);
+
+// Judges those of the window that ends `now` (without one, all since the node booted). Where nothing is found
+// and the log does not hold the whole window, that is an error. Messages before `whole_from` were followed by
+// lost ones.
+Outcome judge_log(std::vector<KernelMessage> messages, size_t whole_from,
+                  std::optional<core::Duration> window, double now,
+                  const std::function<Outcome(const std::vector<KernelMessage>&)>& judge);
 
 struct Xid {
     int code = 0;
@@ -87,11 +103,23 @@ struct ProcessFacts {
     std::string command;
     char state = '?';
     double age_seconds = 0;
+    bool kernel_thread = false;
+    uint64_t started = 0;   // in ticks since the node booted: with the pid it tells processes apart
+    uint64_t switches = 0;  // how often it left a CPU, where the kernel tells
 };
 // /proc/PID/stat; `uptime` of the node and clock ticks in seconds. Nothing if it is no such line.
 std::optional<ProcessFacts> parse_process_stat(std::string_view text, double uptime, double tick);
-Outcome judge_processes(const std::vector<ProcessFacts>& processes, char state, double age_seconds,
-                        int64_t max);
+// The sum of a process's context switches in /proc/PID/status; 0 where it does not say.
+uint64_t parse_context_switches(std::string_view text);
+// Those of the earlier look that are still there and have not run since: the same process, state and number
+// of context switches (by which the kernel itself finds hung tasks, kernel/hung_task.c).
+std::vector<ProcessFacts> still_the_same(const std::vector<ProcessFacts>& before,
+                                         const std::vector<ProcessFacts>& now);
+// `processes` are those in question. Kernel threads are left out: some wait like this all their lives.
+Outcome judge_processes(const std::vector<ProcessFacts>& processes, int64_t max);
+// Processes of users in the state, started longer ago than this.
+std::vector<ProcessFacts> suspects(const std::vector<ProcessFacts>& processes, char state,
+                                   double age_seconds);
 
 Outcome judge_variables(const Variables& expected, const Variables& found);
 

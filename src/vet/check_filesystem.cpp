@@ -79,6 +79,9 @@ Outcome judge_mount(const std::vector<MountFacts>& mounts, std::string_view path
 }
 
 Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits) {
+    if (facts.blocks == 0) return unsupported_outcome("the file system has no blocks to count");
+    if (!limits.crit && !limits.min_free_bytes && !limits.min_free_inodes)
+        return unsupported_outcome("no limit is set: give crit, min_free or min_free_inodes");
     auto share = [](uint64_t used, uint64_t rest) {
         return used + rest == 0 ? 0.0 : static_cast<double>(used) / static_cast<double>(used + rest);
     };
@@ -87,7 +90,8 @@ Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits) {
     double inodes_used = share(facts.inodes - std::min(facts.inodes, facts.free_inodes), facts.free_inodes);
     uint64_t free_bytes = facts.available_blocks * facts.block_bytes;
     bool inodes_worse = facts.inodes > 0 && inodes_used > bytes_used;
-    Outcome out = pass_or_fail(std::max(bytes_used, facts.inodes > 0 ? inodes_used : 0) <= limits.crit);
+    Outcome out =
+        pass_or_fail(std::max(bytes_used, inodes_worse ? inodes_used : 0) <= limits.crit.value_or(1));
     out.value = inodes_worse ? inodes_used : bytes_used;
     out.unit = "ratio";
     out.limit = limits.crit;
@@ -117,8 +121,17 @@ Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits) {
 Outcome measure_mount(const Check& check, const NodeView& node) {
     auto text = core::read_file(node.path("/proc/self/mountinfo"), size_t{16} << 20);
     if (!text) return error_outcome(text.error().message());
-    return judge_mount(parse_mountinfo(*text), *check.get<std::string>("path"),
-                       check.get<std::string>("filesystem"), check.get<bool>("writable").value_or(false));
+    std::string path = *check.get<std::string>("path");
+    Outcome out = judge_mount(parse_mountinfo(*text), path, check.get<std::string>("filesystem"),
+                              check.get<bool>("writable").value_or(false));
+    if (out.status != Status::kPass) return out;
+    // The table lists also mounts whose server is gone: such a one fails here, or never answers and is killed
+    // with this process.
+    struct statvfs found{};
+    if (statvfs(node.path(path).c_str(), &found) == 0) return out;
+    int number = errno;
+    std::string reason = fmt::format("{}, but does not answer: {}", out.reason, error_text(number));
+    return number == EACCES ? error_outcome(reason) : pass_or_fail(false, reason);
 }
 
 Outcome measure_usage(const Check& check, const NodeView& node) {
@@ -132,11 +145,10 @@ Outcome measure_usage(const Check& check, const NodeView& node) {
                      .available_blocks = found.f_bavail,
                      .inodes = found.f_files,
                      .free_inodes = found.f_ffree};
-    UsageLimits limits{.warn = check.get<double>("warn").value_or(1),
-                       .crit = check.get<double>("crit").value_or(1)};
+    UsageLimits limits{.warn = check.get<double>("warn").value_or(1), .crit = check.get<double>("crit")};
     if (auto bytes = check.get<core::ByteSize>("min_free")) limits.min_free_bytes = bytes->bytes;
     if (auto inodes = check.get<int64_t>("min_free_inodes"))
-        limits.min_free_inodes = static_cast<uint64_t>(std::max<int64_t>(*inodes, 0));
+        limits.min_free_inodes = static_cast<uint64_t>(*inodes);
     return judge_usage(facts, limits);
 }
 

@@ -33,7 +33,10 @@ double seconds_since_boot() {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-using Log = std::vector<KernelMessage>;
+struct Log {
+    std::vector<KernelMessage> messages = {};
+    size_t whole_from = 0;  // messages before this one were followed by some that are lost
+};
 
 // Records of /dev/kmsg (one per read) or lines of a file with the same records.
 core::Result<Log> read_log(const std::filesystem::path& path) {
@@ -43,20 +46,21 @@ core::Result<Log> read_log(const std::filesystem::path& path) {
     if (fstat(fd.get(), &facts) == 0 && S_ISREG(facts.st_mode)) {
         BELAY_TRY(text, core::read_file(path, size_t{64} << 20));
         for (std::string_view line : core::split(text, '\n'))
-            if (auto message = parse_kernel_message(line)) log.push_back(std::move(*message));
+            if (auto message = parse_kernel_message(line)) log.messages.push_back(std::move(*message));
         return log;
     }
     std::array<char, 16 * 1024> record;  // a longer one is refused by the kernel (EINVAL)
-    while (log.size() < kMaxMessages) {
+    while (log.messages.size() < kMaxMessages) {
         ssize_t n = read(fd.get(), record.data(), record.size());
         if (n == 0 || (n < 0 && errno == EAGAIN)) return log;
         // EPIPE: the next messages were overwritten before they were read.
+        if (n < 0 && errno == EPIPE) log.whole_from = log.messages.size();
         if (n < 0 && (errno == EPIPE || errno == EINTR)) continue;
         if (n < 0) return core::errno_error(errno, fmt::format("cannot read {}", path.string()));
         if (auto message = parse_kernel_message({record.data(), static_cast<size_t>(n)}))
-            log.push_back(std::move(*message));
+            log.messages.push_back(std::move(*message));
     }
-    return log;
+    return core::system_error("{} holds more than {} messages", path.string(), kMaxMessages);
 }
 
 std::string shown(std::string_view text) {
@@ -66,6 +70,8 @@ std::string shown(std::string_view text) {
 Outcome with_messages(const Check& check, const NodeView& node,
                       Outcome (*judge)(const std::vector<KernelMessage>&, const TextList&),
                       std::string_view list) {
+    auto wanted = check.get<TextList>(list);
+    if (!wanted) return unsupported_outcome(fmt::format("no {} are set: give {}", list, list));
     std::string source = check.get<std::string>("source").value_or("/dev/kmsg");
     auto log = read_log(node.path(source));
     if (!log) {
@@ -74,15 +80,8 @@ Outcome with_messages(const Check& check, const NodeView& node,
         return error_outcome(log.error().message() +
                              (denied ? " (kernel.dmesg_restrict keeps it from ordinary users)" : ""));
     }
-    if (log->empty()) return error_outcome(source + " holds no kernel messages");
-    double oldest = 0, first = log->front().seconds;
-    if (auto window = check.get<core::Duration>("window"))
-        oldest = seconds_since_boot() - core::to_seconds(*window);
-    std::erase_if(*log, [&](const KernelMessage& message) { return message.seconds < oldest; });
-    Outcome out = judge(*log, check.get<TextList>(list).value_or(TextList{}));
-    if (first > oldest + kLogGap)
-        out.reason += fmt::format("; the log reaches back to {:.0f} s after the start only", first);
-    return out;
+    return judge_log(log->messages, log->whole_from, check.get<core::Duration>("window"),
+                     seconds_since_boot(), [&](const auto& messages) { return judge(messages, *wanted); });
 }
 
 int code_of(std::string_view text) {
@@ -122,6 +121,24 @@ Outcome judge_kernel_messages(const std::vector<KernelMessage>& messages, const 
     out.value = static_cast<double>(count);
     out.unit = "messages";
     out.limit = 0;
+    return out;
+}
+
+Outcome judge_log(std::vector<KernelMessage> messages, size_t whole_from,
+                  std::optional<core::Duration> window, double now,
+                  const std::function<Outcome(const std::vector<KernelMessage>&)>& judge) {
+    if (whole_from >= messages.size()) return error_outcome("there are no kernel messages to read");
+    double whole_since = messages[whole_from].seconds;
+    double oldest = window ? std::max(now - core::to_seconds(*window), 0.0) : 0;
+    std::erase_if(messages, [&](const KernelMessage& message) { return message.seconds < oldest; });
+    Outcome out = judge(messages);
+    if (out.status != Status::kPass || whole_since <= oldest + kLogGap) return out;
+    out.status = Status::kError;
+    out.reason += fmt::format(
+        "; but the log reaches back to {:.0f} s after the node booted only, and the window begins at {:.0f} "
+        "s: "
+        "what came between is lost, unless the protocol asks for a shorter window",
+        whole_since, oldest);
     return out;
 }
 
@@ -209,8 +226,8 @@ Outcome measure_kmsg(const Check& check, const NodeView& node) {
 Outcome measure_xid(const Check& check, const NodeView& node) {
     Outcome out = with_messages(check, node, judge_xids, "classes");
     std::error_code error;
-    if (out.status == Status::kPass &&
-        !std::filesystem::exists(node.path("/proc/driver/nvidia/version"), error))
+    bool none_found = out.value == 0.0;  // without a value the log could not be read
+    if (none_found && !std::filesystem::exists(node.path("/proc/driver/nvidia/version"), error))
         return unsupported_outcome("NVIDIA's driver, which reports XIDs, is not loaded on this node");
     return out;
 }

@@ -7,9 +7,17 @@
 #include "vet/checks.h"
 
 #include <algorithm>
+#include <thread>
 #include <unistd.h>
 
 namespace belay::vet {
+
+namespace {
+
+constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of include/linux/sched.h
+constexpr int kLooks = 5;
+
+}  // namespace
 
 std::optional<ProcessFacts> parse_process_stat(std::string_view text, double uptime, double tick) {
     // 12 (name, which may hold anything) S 1 …; the start time is field 22
@@ -21,16 +29,51 @@ std::optional<ProcessFacts> parse_process_stat(std::string_view text, double upt
     if (!pid || fields.size() < 20 || fields[0].size() != 1) return std::nullopt;
     auto start = core::parse_number<uint64_t>(fields[19]);
     if (!start) return std::nullopt;
-    return ProcessFacts{*pid, std::string(text.substr(open + 2, close - open - 2)), fields[0][0],
-                        uptime - static_cast<double>(*start) * tick};
+    auto flags = core::parse_number<uint64_t>(fields[6]);
+    return ProcessFacts{.pid = *pid,
+                        .command = std::string(text.substr(open + 2, close - open - 2)),
+                        .state = fields[0][0],
+                        .age_seconds = uptime - static_cast<double>(*start) * tick,
+                        .kernel_thread = flags && (*flags & kKernelThread) != 0,
+                        .started = *start};
 }
 
-Outcome judge_processes(const std::vector<ProcessFacts>& processes, char state, double age_seconds,
-                        int64_t max) {
+uint64_t parse_context_switches(std::string_view text) {
+    uint64_t sum = 0;
+    for (std::string_view line : core::split(text, '\n')) {
+        auto words = core::split_words(line);
+        if (words.size() == 2 &&
+            (words[0] == "voluntary_ctxt_switches:" || words[0] == "nonvoluntary_ctxt_switches:"))
+            sum += core::parse_number<uint64_t>(words[1]).value_or(0);
+    }
+    return sum;
+}
+
+std::vector<ProcessFacts> suspects(const std::vector<ProcessFacts>& processes, char state,
+                                   double age_seconds) {
+    std::vector<ProcessFacts> out;
+    for (const ProcessFacts& process : processes)
+        if (process.state == state && process.age_seconds > age_seconds && !process.kernel_thread)
+            out.push_back(process);
+    return out;
+}
+
+std::vector<ProcessFacts> still_the_same(const std::vector<ProcessFacts>& before,
+                                         const std::vector<ProcessFacts>& now) {
+    std::vector<ProcessFacts> out;
+    for (const ProcessFacts& process : before)
+        if (std::any_of(now.begin(), now.end(), [&](const ProcessFacts& each) {
+                return each.pid == process.pid && each.started == process.started &&
+                       each.state == process.state && each.switches == process.switches;
+            }))
+            out.push_back(process);
+    return out;
+}
+
+Outcome judge_processes(const std::vector<ProcessFacts>& processes, int64_t max) {
     std::vector<std::string> found;
     for (const ProcessFacts& process : processes)
-        if (process.state == state && process.age_seconds > age_seconds)
-            found.push_back(fmt::format("{} ({})", process.pid, process.command));
+        found.push_back(fmt::format("{} ({})", process.pid, process.command));
     Outcome out = pass_or_fail(static_cast<int64_t>(found.size()) <= max);
     out.value = static_cast<double>(found.size());
     out.unit = "processes";
@@ -41,6 +84,7 @@ Outcome judge_processes(const std::vector<ProcessFacts>& processes, char state, 
 }
 
 Outcome judge_variables(const Variables& expected, const Variables& found) {
+    if (expected.empty()) return unsupported_outcome("no variables are set: give expected");
     std::vector<std::string> wrong;
     for (const auto& [name, wanted] : expected) {
         auto it = found.find(name);
@@ -56,12 +100,11 @@ Outcome judge_variables(const Variables& expected, const Variables& found) {
 
 namespace {
 
-Outcome measure_processes(const Check& check, const NodeView& node, char state) {
-    auto uptime_text = core::read_file(node.path("/proc/uptime"), 4096);
-    if (!uptime_text) return error_outcome(uptime_text.error().message());
-    auto words = core::split_words(*uptime_text);
+core::Result<std::vector<ProcessFacts>> look(const NodeView& node, char state, double age_seconds) {
+    BELAY_TRY(uptime_text, core::read_file(node.path("/proc/uptime"), 4096));
+    auto words = core::split_words(uptime_text);
     auto uptime = words.empty() ? std::nullopt : core::parse_number<double>(words[0]);
-    if (!uptime) return error_outcome("/proc/uptime cannot be understood");
+    if (!uptime) return core::system_error("/proc/uptime cannot be understood");
     double tick = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
     std::vector<ProcessFacts> processes;
     std::error_code error;
@@ -72,10 +115,28 @@ Outcome measure_processes(const Check& check, const NodeView& node, char state) 
         if (!text) continue;
         if (auto facts = parse_process_stat(*text, *uptime, tick)) processes.push_back(std::move(*facts));
     }
-    if (error) return error_outcome(fmt::format("/proc: {}", error.message()));
-    return judge_processes(processes, state,
-                           core::to_seconds(check.get<core::Duration>("age").value_or(core::Duration{})),
-                           check.get<int64_t>("max").value_or(0));
+    if (error) return core::system_error("/proc: {}", error.message());
+    processes = suspects(processes, state, age_seconds);
+    for (ProcessFacts& process : processes)
+        if (auto text = core::read_file(node.path(fmt::format("/proc/{}/status", process.pid)), 64 << 10))
+            process.switches = parse_context_switches(*text);
+    return processes;
+}
+
+// A process that waits for a disk, or has ended and will be reaped in a moment, is healthy: only those count
+// that stay as they are in every look.
+Outcome measure_processes(const Check& check, const NodeView& node, char state) {
+    double age = core::to_seconds(check.get<core::Duration>("age").value_or(core::Duration{}));
+    auto watch = check.get<core::Duration>("watch").value_or(core::Duration{});
+    auto stuck = look(node, state, age);
+    for (int again = 1; again < kLooks && stuck && !stuck->empty(); ++again) {
+        std::this_thread::sleep_for(watch / (kLooks - 1));
+        auto now = look(node, state, age);
+        if (!now) return error_outcome(now.error().message());
+        stuck = still_the_same(*stuck, *now);
+    }
+    if (!stuck) return error_outcome(stuck.error().message());
+    return judge_processes(*stuck, check.get<int64_t>("max").value_or(0));
 }
 
 }  // namespace
@@ -96,7 +157,6 @@ Outcome measure_env_var(const Check& check, const NodeView&) {
 
 Outcome measure_tcp(const Check& check, const NodeView&) {
     int64_t port = check.get<int64_t>("port").value_or(53);
-    if (port < 1 || port > 65535) return error_outcome(fmt::format("{} is no TCP port", port));
     std::string host = *check.get<std::string>("host");
     core::Duration timeout = check.get<core::Duration>("timeout").value_or(check.timeout);
     auto connected = transfer::connect_to(host, static_cast<uint16_t>(port), transfer::deadline_in(timeout));

@@ -1,4 +1,5 @@
 #include "core/file.h"
+#include "kernels/parallel.h"
 #include "vet/check_facts.h"
 #include "vet/child_task.h"
 #include "vet/runner.h"
@@ -66,7 +67,11 @@ TEST(vet, usage_as_df_counts_it) {
     facts.inodes = facts.free_inodes = 0;
     EXPECT_EQ(judge_usage(facts, {.crit = 0.85}).status, Status::kPass) << "no limit of inodes";
     EXPECT_EQ(judge_usage(facts, {.crit = 0.85, .min_free_bytes = 15 * 4096 + 1}).status, Status::kFail);
-    EXPECT_EQ(judge_usage({}, {}).status, Status::kPass) << "a file system without blocks, such as /proc";
+    EXPECT_EQ(judge_usage(facts, {.crit = {}}).status, Status::kUnsupported) << "no criterion";
+    EXPECT_EQ(judge_usage(facts, {.crit = {}, .min_free_bytes = 1}).status, Status::kPass);
+    Outcome none = judge_usage({}, {});
+    EXPECT_EQ(none.status, Status::kUnsupported) << "a file system without blocks, such as /proc";
+    EXPECT_THAT(none.reason, HasSubstr("no blocks"));
 }
 
 TEST(vet, cpu_lists_and_counts) {
@@ -88,59 +93,45 @@ TEST(vet, slowest_cpu_counts) {
               (std::vector<std::pair<int, double>>{{0, 2100.5}}));
 }
 
-KernelMessage message(std::string text) {
-    return {1, std::move(text)};
-}
+// A made-up node: files of /proc and /sys.
+class Node {
+  public:
+    void put(const std::string& path, std::string_view text) const {
+        auto file = root_.path() / path;
+        ASSERT_TRUE(core::make_directories(file.parent_path()));
+        ASSERT_TRUE(core::replace_file(file, text));
+    }
+    void put_cache(int cpu, int index, int level, std::string_view size, std::string_view shared,
+                   std::string_view type = "Unified") const {
+        std::string directory = fmt::format("sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, index);
+        put(directory + "level", fmt::format("{}\n", level));
+        put(directory + "size", fmt::format("{}\n", size));
+        put(directory + "type", fmt::format("{}\n", type));
+        put(directory + "shared_cpu_list", fmt::format("{}\n", shared));
+    }
+    NodeView view() const { return {root_.path()}; }
+    const std::filesystem::path& path() const { return root_.path(); }
 
-TEST(vet, kernel_messages) {
-    auto parsed = parse_kernel_message("6,339,5140900,-;NET: link up\n SUBSYSTEM=net\n");
-    ASSERT_TRUE(parsed);
-    EXPECT_EQ(parsed->text, "NET: link up");
-    EXPECT_DOUBLE_EQ(parsed->seconds, 5.1409);
-    EXPECT_FALSE(parse_kernel_message("no record"));
-    std::vector<KernelMessage> log{message("fine"), message("EXT4-fs error (device sda)")};
-    EXPECT_EQ(judge_kernel_messages(log, {"EXT4-fs error", "MCE"}).status, Status::kFail);
-    EXPECT_EQ(judge_kernel_messages(log, {"^error"}).status, Status::kPass);
-}
+  private:
+    core::TemporaryDirectory root_ = core::TemporaryDirectory::create().value();
+};
 
-const TextList kGrave{"reset_gpu", "reboot", "drain_inspect", "workflow"};
-
-TEST(vet, xids_are_recognised) {
-    auto xid = parse_xid(
-        "NVRM: Xid (PCI:0000:81:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.");
-    ASSERT_TRUE(xid);
-    EXPECT_EQ(xid->code, 79);
-    EXPECT_EQ(xid->device, "0000:81:00");
-    EXPECT_EQ(parse_xid("NVRM: Xid (0000:03:00): 13, Graphics SM Warp Exception")->code, 13);
-    EXPECT_EQ(parse_xid("NVRM: GPU at PCI:0000:5d:00 has fallen off the bus.")->code, 79)
-        << "without a number";
-    EXPECT_FALSE(parse_xid("NVRM: Xid (PCI:0000:81:00): none"));
-    EXPECT_FALSE(parse_xid("usb 1-1: has fallen off the bus"));
-    EXPECT_EQ(parse_xid("NVRM: Xid (PCI:0000:81:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 "
-                        "(GPU Reset Required)")
-                  ->recovery,
-              1);
-}
-
-TEST(vet, xids_count_by_their_class) {
-    EXPECT_EQ(xid_table().size(), 172U);
-    EXPECT_EQ(class_of_xid(79).class_name, "reboot");
-    EXPECT_EQ(class_of_xid(9999).class_name, "other");
-    auto grave = [](int code, std::optional<int> recovery = {}) {
-        return xid_is_grave({.code = code, .recovery = recovery}, kGrave);
-    };
-    EXPECT_TRUE(grave(79));
-    EXPECT_TRUE(grave(64));
-    EXPECT_FALSE(grave(13)) << "usually the application";
-    EXPECT_FALSE(grave(45)) << "every killed job leaves one";
-    EXPECT_TRUE(grave(154, 2));
-    EXPECT_FALSE(grave(154, 0)) << "it asks for nothing";
-    Outcome out = judge_xids(
-        {message("NVRM: Xid (PCI:0000:81:00): 31, x"), message("NVRM: Xid (PCI:0000:81:00): 79, y")}, kGrave);
-    EXPECT_EQ(out.status, Status::kFail);
-    EXPECT_EQ(out.value, 1.0);
-    EXPECT_EQ(out.device, "0000:81:00");
-    EXPECT_THAT(out.reason, HasSubstr("XID 79"));
+TEST(vet, last_caches_are_each_counted_once) {
+    Node node;
+    for (int cpu : {0, 1, 2, 3}) {
+        node.put_cache(cpu, 0, 1, "32K", fmt::format("{}", cpu), "Data");
+        node.put_cache(cpu, 1, 2, "1M", fmt::format("{}", cpu));
+        node.put_cache(cpu, 2, 3, "32768K", cpu < 2 ? "0-1" : "2-3");
+        node.put_cache(cpu, 3, 4, "8M", "0-3", "Instruction");
+    }
+    constexpr uint64_t kMiB = uint64_t{1} << 20;
+    auto bytes = [&](std::vector<int> cpus) { return last_cache_bytes(node.view(), cpus); };
+    EXPECT_EQ(bytes({0, 1, 2, 3}), 64 * kMiB);
+    EXPECT_EQ(bytes({0, 1}), 32 * kMiB) << "of the CPUs used only";
+    EXPECT_EQ(bytes({7}), std::nullopt);
+    EXPECT_EQ(default_array_bytes({}), 64 * kMiB);
+    EXPECT_EQ(default_array_bytes(2 * kMiB), 64 * kMiB);
+    EXPECT_EQ(default_array_bytes(64 * kMiB), 256 * kMiB);
 }
 
 TEST(vet, old_waiting_processes_count) {
@@ -151,11 +142,36 @@ TEST(vet, old_waiting_processes_count) {
     EXPECT_EQ(facts->command, "a) b (c");
     EXPECT_EQ(facts->state, 'D');
     EXPECT_DOUBLE_EQ(facts->age_seconds, 400);
-    EXPECT_EQ(judge_processes({*facts}, 'D', 300, 0).status, Status::kFail);
-    EXPECT_EQ(judge_processes({*facts}, 'D', 300, 1).status, Status::kPass);
-    EXPECT_EQ(judge_processes({*facts}, 'D', 401, 0).status, Status::kPass);
-    EXPECT_EQ(judge_processes({*facts}, 'Z', 300, 0).status, Status::kPass);
+    EXPECT_FALSE(facts->kernel_thread);
+    EXPECT_EQ(suspects({*facts}, 'D', 300).size(), 1U);
+    EXPECT_THAT(suspects({*facts}, 'D', 401), IsEmpty());
+    EXPECT_THAT(suspects({*facts}, 'Z', 300), IsEmpty());
+    EXPECT_EQ(judge_processes({*facts}, 0).status, Status::kFail);
+    EXPECT_EQ(judge_processes({*facts}, 1).status, Status::kPass);
     EXPECT_FALSE(parse_process_stat("12 (a", 1, 1));
+    auto kernel = parse_process_stat(
+        "9 (jbd2) D 2 0 0 0 -1 2129984 7 8 9 10 11 12 13 14 15 16 17 18 10000 20\n", 500, 0.01);
+    ASSERT_TRUE(kernel);
+    EXPECT_TRUE(kernel->kernel_thread);
+    EXPECT_THAT(suspects({*kernel}, 'D', 300), IsEmpty()) << "some wait like this all their lives";
+}
+
+TEST(vet, only_what_stays_as_it_is_is_stuck) {
+    ProcessFacts stuck{
+        .pid = 7, .command = "cp", .state = 'D', .age_seconds = 400, .started = 5, .switches = 90};
+    auto later = [&](auto change) {
+        ProcessFacts now = stuck;
+        change(now);
+        return still_the_same({stuck}, {now}).size();
+    };
+    EXPECT_EQ(later([](ProcessFacts& now) { now.age_seconds += 1; }), 1U);
+    EXPECT_EQ(later([](ProcessFacts& now) { now.state = 'R'; }), 0U);
+    EXPECT_EQ(later([](ProcessFacts& now) { now.switches += 2; }), 0U) << "it ran between the looks";
+    EXPECT_EQ(later([](ProcessFacts& now) { now.started += 1; }), 0U) << "another process";
+    EXPECT_THAT(still_the_same({stuck}, {}), IsEmpty());
+    EXPECT_EQ(
+        parse_context_switches("Name:\tcp\nvoluntary_ctxt_switches:\t88\nnonvoluntary_ctxt_switches:\t2\n"),
+        90U);
 }
 
 TEST(vet, variables) {
@@ -163,6 +179,7 @@ TEST(vet, variables) {
     EXPECT_EQ(judge_variables({{"A", "1"}, {"B", std::nullopt}}, found).status, Status::kPass);
     EXPECT_THAT(judge_variables({{"A", "2"}, {"C", std::nullopt}}, found).reason,
                 HasSubstr("A is \"1\", not \"2\"; C is not set"));
+    EXPECT_EQ(judge_variables({}, found).status, Status::kUnsupported) << "nothing was asked";
 }
 
 Protocol protocol_of(const std::string& checks) {
@@ -181,12 +198,8 @@ CheckResult only_result(const std::string& check, NodeView view = {}) {
 
 // The readers, on a made-up node.
 TEST(vet, readers_read_the_node) {
-    auto root = core::TemporaryDirectory::create().value();
-    auto put = [&](const std::string& path, std::string_view text) {
-        auto file = root.path() / path;
-        ASSERT_TRUE(core::make_directories(file.parent_path()));
-        ASSERT_TRUE(core::replace_file(file, text));
-    };
+    Node node;
+    auto put = [&](const std::string& path, std::string_view text) { node.put(path, text); };
     put("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n");
     put("proc/self/mountinfo", kMounts);
     put("proc/uptime", "500.00 900.00\n");
@@ -198,17 +211,24 @@ TEST(vet, readers_read_the_node) {
         put(fmt::format("sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", cpu), "2000000\n");
     }
     put("log", "6,1,900000,-;NVRM: Xid (PCI:0000:81:00): 79, pid=1\n");
-    NodeView view{root.path()};
+    NodeView view = node.view();
     EXPECT_EQ(only_result("type: mem.free, min: 401KiB", view).status, Status::kFail);
     EXPECT_EQ(only_result("type: mem.free, min: 400KiB", view).status, Status::kPass);
+    CheckResult dead = only_result("type: fs.mount, path: /scratch space", view);
+    EXPECT_EQ(dead.status, Status::kFail) << "it is in the table, but does not answer";
+    EXPECT_THAT(dead.reason, HasSubstr("lustre is mounted on /scratch space, but does not answer"));
+    put("scratch space/file", "");
     EXPECT_EQ(only_result("type: fs.mount, path: /scratch space", view).status, Status::kPass);
-    EXPECT_EQ(only_result("type: proc.dstate", view).status, Status::kFail);
+    EXPECT_EQ(only_result("type: fs.usage, path: /scratch space, crit: null", view).status,
+              Status::kUnsupported);
+    EXPECT_EQ(only_result("type: proc.dstate, watch: 4ms", view).status, Status::kFail);
     EXPECT_EQ(only_result("type: proc.zombie", view).status, Status::kPass);
     EXPECT_EQ(only_result("type: cpu.count, expected: 2", view).status, Status::kPass);
     EXPECT_EQ(only_result("type: cpu.freq", view).value, 2000.0);
     EXPECT_EQ(only_result("type: cpu.governor", view).device, "cpu1");
     EXPECT_EQ(only_result("type: gpu.xid, source: /log", view).status, Status::kFail);
     EXPECT_EQ(only_result("type: gpu.xid, source: /none", view).status, Status::kError);
+    EXPECT_EQ(only_result("type: gpu.xid, source: /log, classes: null", view).status, Status::kUnsupported);
     EXPECT_EQ(only_result("type: gpu.xid, source: /log, window: 1ns", view).status, Status::kUnsupported)
         << "without a driver nobody would have reported one";
     put("proc/driver/nvidia/version", "NVRM version: x\n");
@@ -217,7 +237,7 @@ TEST(vet, readers_read_the_node) {
     put("empty", "");
     EXPECT_EQ(only_result("type: host.kmsg, source: /empty, patterns: [a]", view).status, Status::kError);
     EXPECT_EQ(only_result("type: fs.usage, path: /none", view).status, Status::kError);
-    NodeView empty{root.path() / "none"};
+    NodeView empty{node.path() / "none"};
     EXPECT_EQ(only_result("type: mem.free, min: 1B", empty).status, Status::kError);
     EXPECT_EQ(only_result("type: cpu.freq", empty).status, Status::kUnsupported);
     EXPECT_EQ(only_result("type: cpu.governor", empty).status, Status::kUnsupported);
@@ -241,7 +261,6 @@ TEST(vet, tcp_connections) {
     EXPECT_EQ(only_result(check).status, Status::kPass);
     listener.socket.reset();
     EXPECT_EQ(only_result(check).status, Status::kFail);
-    EXPECT_EQ(only_result("type: net.tcp, host: 127.0.0.1, port: 99999").status, Status::kError);
 }
 
 TEST(vet, rates_without_a_minimum_are_unsupported) {
@@ -249,8 +268,23 @@ TEST(vet, rates_without_a_minimum_are_unsupported) {
     EXPECT_EQ(gemm.status, Status::kUnsupported);
     EXPECT_GT(gemm.value.value_or(0), 0);
     EXPECT_EQ(only_result("type: cpu.gemm, size: 64, repeats: 1, min: 0.000001").status, Status::kPass);
-    EXPECT_EQ(only_result("type: cpu.stream, size: 1MiB, repeats: 1, min: 900 TB/s").status, Status::kFail);
-    EXPECT_EQ(only_result("type: cpu.gemm, size: 5").status, Status::kError);
+}
+
+TEST(vet, stream_measures_memory_and_no_cache) {
+    Node node;
+    const std::string one_mib = "type: cpu.stream, size: 1MiB, repeats: 1, min: 900 TB/s";
+    EXPECT_EQ(only_result(one_mib, node.view()).status, Status::kFail) << "a node that tells of no caches";
+    for (int cpu : kernels::usable_cpus()) node.put_cache(cpu, 0, 3, "256K", "all");
+    EXPECT_EQ(only_result(one_mib, node.view()).status, Status::kFail) << "as large as it must be";
+    for (int cpu : kernels::usable_cpus()) node.put_cache(cpu, 0, 3, "257K", "all");
+    CheckResult cached = only_result(one_mib, node.view());
+    EXPECT_EQ(cached.status, Status::kError);
+    EXPECT_THAT(cached.reason,
+                HasSubstr("1MiB would be measured in the caches: it must be at least 1028KiB"));
+    node.put("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n");
+    CheckResult large = only_result("type: cpu.stream, size: 2MiB, repeats: 1, min: 1 MB/s", node.view());
+    EXPECT_EQ(large.status, Status::kError);
+    EXPECT_THAT(large.reason, HasSubstr("of memory that are available"));
 }
 
 TEST(vet, what_cannot_be_measured_is_unsupported) {

@@ -140,6 +140,12 @@ TEST(vet, clocks_are_compared_with_the_median) {
     EXPECT_DOUBLE_EQ(*two[1].value, 3);
     EXPECT_THAT(statuses(judge_clocks({{0.0, 0}, {0.3, 0.5}}, 0.1)), ElementsAre(kError, kError))
         << "too slow an answer";
+    EXPECT_THAT(statuses(judge_clocks({{0.0, 0}, {0.05, 0.5}, {0.05, 0.01}}, 0.1)),
+                ElementsAre(kPass, kError, kPass))
+        << "near, but as far as anyone can tell it may be half a second away";
+    EXPECT_THAT(statuses(judge_clocks({{0.0, 0}, {3.0, 0.5}, {0.05, 0.01}}, 0.1)),
+                ElementsAre(kPass, kFail, kPass))
+        << "wrong, however slow the answer";
     EXPECT_THAT(statuses(judge_clocks({{0.0, 0}, {{}, 0, "timed out"}, {0.0, 0}}, 0.1)),
                 ElementsAre(kPass, kError, kPass));
     EXPECT_THAT(statuses(judge_clocks({{0.0, 0}}, 0.1)), ElementsAre(kUnsupported));

@@ -1,6 +1,7 @@
 #include "vet/parameter.h"
 
 #include "core/text.h"
+#include "vet/check_facts.h"
 
 #include <algorithm>
 #include <array>
@@ -114,6 +115,7 @@ Parsed parse_bandwidth(const YamlNode& node) {
 Parsed parse_text_list(const YamlNode& node) {
     if (node.type == YamlType::kText) return done(TextList{node.text});
     if (node.type != YamlType::kList) return unlike("a list of texts", node);
+    if (node.items.empty()) return wrong("is empty: a check against nothing would pass every node");
     TextList texts;
     for (const YamlNode& item : node.items) {
         if (item.type != YamlType::kText) return unlike("a list of texts", item);
@@ -133,8 +135,29 @@ Parsed parse_patterns(const YamlNode& node) {
     return list;
 }
 
-Parsed parse_variables(const YamlNode& node) {
+Parsed parse_xid_classes(const YamlNode& node) {
+    Parsed list = parse_text_list(node);
+    if (!list) return list;
+    std::vector<std::string_view> known;
+    for (const XidClass& row : xid_table())
+        if (std::find(known.begin(), known.end(), row.class_name) == known.end())
+            known.push_back(row.class_name);
+    for (const std::string& text : std::get<TextList>(*list->value)) {
+        if (std::find(known.begin(), known.end(), text) != known.end()) continue;
+        auto near = core::nearest(text, known);
+        return wrong(
+            fmt::format("\"{}\" is no class of the table of XIDs", text),
+            near ? fmt::format("did you mean \"{}\"?", *near)
+                 : "there are: " + core::join(std::vector<std::string>(known.begin(), known.end()), ", "));
+    }
+    return list;
+}
+
+// vetnode's own may be empty; where Belay demands variables, none would pass every node.
+Parsed parse_variables(const YamlNode& node, bool required) {
     if (node.type != YamlType::kMap) return unlike("a map of names to texts", node);
+    if (required && node.entries.empty())
+        return wrong("is empty: a check against nothing would pass every node");
     Variables variables;
     for (const YamlEntry& entry : node.entries) {
         if (entry.value.type == YamlType::kNull)
@@ -245,13 +268,7 @@ Parsed parse_requirements(const YamlNode& node) {
     return ParsedParameter{};  // Belay installs nothing
 }
 
-}  // namespace
-
-std::expected<ParsedParameter, Problem> parse_parameter(const Parameter& parameter, const YamlNode& node) {
-    if (node.type == YamlType::kNull) {
-        if (!parameter.required) return ParsedParameter{};
-        return wrong("must have a value");
-    }
+Parsed parse_kind(const Parameter& parameter, const YamlNode& node) {
     switch (parameter.kind) {
         case Kind::kText:
             return parse_text(node);
@@ -275,8 +292,10 @@ std::expected<ParsedParameter, Problem> parse_parameter(const Parameter& paramet
             return parse_text_list(node);
         case Kind::kPatternList:
             return parse_patterns(node);
+        case Kind::kXidClassList:
+            return parse_xid_classes(node);
         case Kind::kVariables:
-            return parse_variables(node);
+            return parse_variables(node, parameter.required);
         case Kind::kVetnodeSize:
             return parse_vetnode_size(node);
         case Kind::kVetnodeBandwidth:
@@ -289,6 +308,45 @@ std::expected<ParsedParameter, Problem> parse_parameter(const Parameter& paramet
             return parse_requirements(node);
     }
     return wrong("has an unknown kind");
+}
+
+// In the unit of ranges; of kinds that have none: nothing.
+std::optional<double> magnitude(const ParameterValue& value) {
+    if (auto* number = std::get_if<int64_t>(&value)) return static_cast<double>(*number);
+    if (auto* number = std::get_if<double>(&value)) return *number;
+    if (auto* duration = std::get_if<core::Duration>(&value)) return core::to_seconds(*duration);
+    if (auto* size = std::get_if<core::ByteSize>(&value)) return static_cast<double>(size->bytes);
+    return std::nullopt;
+}
+
+std::string written(Kind kind, double magnitude) {
+    if (kind == Kind::kDuration)
+        return core::to_text(std::chrono::round<core::Duration>(std::chrono::duration<double>(magnitude)));
+    if (kind == Kind::kSize) return core::to_text(core::ByteSize{static_cast<uint64_t>(magnitude)});
+    return fmt::format("{}", magnitude);
+}
+
+}  // namespace
+
+std::string range_text(const Parameter& parameter) {
+    if (!parameter.range) return {};
+    if (std::isinf(parameter.range->most))
+        return "at least " + written(parameter.kind, parameter.range->least);
+    return fmt::format("{} to {}", written(parameter.kind, parameter.range->least),
+                       written(parameter.kind, parameter.range->most));
+}
+
+std::expected<ParsedParameter, Problem> parse_parameter(const Parameter& parameter, const YamlNode& node) {
+    if (node.type == YamlType::kNull) {
+        if (!parameter.required) return ParsedParameter{};
+        return wrong("must have a value");
+    }
+    Parsed parsed = parse_kind(parameter, node);
+    if (!parsed || !parsed->value || !parameter.range) return parsed;
+    auto value = magnitude(*parsed->value);
+    if (value && (*value < parameter.range->least || *value > parameter.range->most))
+        return wrong(fmt::format("must be {}, not {}", range_text(parameter), node.text));
+    return parsed;
 }
 
 }  // namespace belay::vet

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace belay::vet {
 
@@ -122,7 +123,40 @@ class Reader {
             BELAY_TRY(check, read_check(item, vetnode));
             protocol_.checks.push_back(std::move(check));
         }
+        return make_names_distinct(list.value, vetnode);
+    }
+
+    // A report knows a check by its name. Given names come first; of checks without one that are of the same
+    // type, the second gets a number.
+    Result<> make_names_distinct(const YamlNode& list, bool vetnode) {
+        std::map<std::string, int> lines;  // of the names, where they were given
+        for (size_t i = 0; i < list.items.size(); ++i) {
+            const YamlEntry* name = list.items[i].find("name");
+            if (name == nullptr) continue;
+            auto [earlier, is_new] = lines.emplace(name->value.text, name->value.line);
+            if (is_new) continue;
+            if (!vetnode)
+                return fail(name->value, "the name \"{}\" stands in line {} already", name->value.text,
+                            earlier->second)
+                    .hint("reports tell checks apart by their names");
+            protocol_.checks[i].name = numbered(name->value.text, lines);
+            warn(name->value, fmt::format("the name \"{}\" stands in line {} already; this check is reported "
+                                          "as \"{}\"",
+                                          name->value.text, earlier->second, protocol_.checks[i].name));
+            lines.emplace(protocol_.checks[i].name, name->value.line);
+        }
+        for (size_t i = 0; i < list.items.size(); ++i) {
+            if (list.items[i].find("name") != nullptr) continue;
+            std::string& name = protocol_.checks[i].name;
+            if (lines.contains(name)) name = numbered(name, lines);
+            lines.emplace(name, list.items[i].line);
+        }
         return {};
+    }
+
+    static std::string numbered(const std::string& name, const std::map<std::string, int>& taken) {
+        for (int number = 2;; ++number)
+            if (std::string next = fmt::format("{} {}", name, number); !taken.contains(next)) return next;
     }
 
     Result<const CheckType*> read_type(const YamlNode& item, bool vetnode) const {

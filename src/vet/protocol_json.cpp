@@ -3,6 +3,8 @@
 #include "core/text.h"
 #include "vet/yaml.h"
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 namespace belay::vet {
@@ -36,6 +38,12 @@ Json default_of(const Parameter& parameter) {
         default:
             return node->text;
     }
+}
+
+Json range_of(const Parameter& parameter) {
+    if (!parameter.range) return nullptr;
+    double most = parameter.range->most;
+    return {{"least", parameter.range->least}, {"most", std::isinf(most) ? Json() : Json(most)}};
 }
 
 Json value_json(const ParameterValue& value) {
@@ -79,6 +87,7 @@ Json to_json(const CheckType& type) {
                               {"unit", text_or_null(parameter.unit)},
                               {"default", default_of(parameter)},
                               {"required", parameter.required},
+                              {"range", range_of(parameter)},
                               {"meaning", parameter.meaning}});
     return {{"type", type.type},
             {"scope", scope_name(type.scope)},

@@ -82,6 +82,68 @@ TEST(vet, protocol_mistakes_have_a_place_and_a_hint) {
     EXPECT_THAT(refused(with_check("mem.free")), HasSubstr("a check is a map with type"));
 }
 
+// Anything but what was written would be measured instead.
+TEST(vet, protocol_values_out_of_range_are_refused) {
+    EXPECT_THAT(refused(with_check("{type: net.tcp, host: a, port: 99999}")),
+                HasSubstr("p.yaml:3:36: port: must be 1 to 65535, not 99999"));
+    EXPECT_THAT(refused(with_check("{type: net.pair_bandwidth, duration: 1h}")),
+                HasSubstr("duration: must be 10ms to 10s, not 1h"));
+    EXPECT_THAT(refused(with_check("{type: net.pair_bandwidth, streams: 17}")),
+                HasSubstr("streams: must be 1 to 16, not 17"));
+    EXPECT_THAT(refused(with_check("{type: cpu.gemm, size: 5}")),
+                HasSubstr("size: must be 16 to 8192, not 5"));
+    EXPECT_THAT(refused(with_check("{type: cpu.gemm, threads: 0}")), HasSubstr("must be 1 to 1024, not 0"));
+    EXPECT_THAT(refused(with_check("{type: cpu.stream, repeats: 1001}")),
+                HasSubstr("must be 1 to 1000, not 1001"));
+    EXPECT_THAT(refused(with_check("{type: cpu.stream, size: 65GiB}")),
+                HasSubstr("must be 1KiB to 64GiB, not 65GiB"));
+    EXPECT_THAT(refused(with_check("{type: fs.write, path: /tmp, size: 0B}")),
+                HasSubstr("p.yaml:3:40: size: must be 1B to 1TiB, not 0B"));
+    EXPECT_THAT(refused(with_check("{type: proc.zombie, max: -1}")), HasSubstr("must be at least 0, not -1"));
+    EXPECT_THAT(refused("name: p\nevals:\n- {name: e, type: internet_access.InternetAccessEval, host: h, "
+                        "port: 0}\n"),
+                HasSubstr("must be 1 to 65535, not 0"));
+    EXPECT_EQ(accepted(with_check("{type: net.pair_bandwidth, streams: 16, duration: 10ms}"))
+                  .checks.at(0)
+                  .get<int64_t>("streams"),
+              16);
+}
+
+TEST(vet, protocol_checks_against_nothing_are_refused) {
+    EXPECT_THAT(refused(with_check("{type: gpu.xid, classes: [reset-gpu]}")),
+                HasSubstr("p.yaml:3:30: classes: \"reset-gpu\" is no class of the table of XIDs"));
+    EXPECT_THAT(refused(with_check("{type: gpu.xid, classes: [reboot, reset-gpu]}")),
+                HasSubstr("did you mean \"reset_gpu\"?"));
+    EXPECT_THAT(refused(with_check("{type: gpu.xid, classes: []}")),
+                HasSubstr("p.yaml:3:30: classes: is empty"));
+    EXPECT_THAT(refused(with_check("{type: host.kmsg, patterns: []}")),
+                HasSubstr("p.yaml:3:33: patterns: is empty"));
+    EXPECT_THAT(refused(with_check("{type: env.var, expected: {}}")), HasSubstr("expected: is empty"));
+    EXPECT_THAT(refused(with_check("{type: host.service, units: []}")), HasSubstr("units: is empty"));
+    EXPECT_EQ(accepted(with_check("{type: gpu.xid, classes: [reboot, other]}")).checks.size(), 1U);
+    // vetnode's default is no variable: a file may say so, but nothing passes by it.
+    accepted("name: p\nevals:\n- {name: e, type: env_var_eval.EnvVarEval, expected: {}}\n");
+}
+
+// A report, which knows checks by their names, must not merge two of them.
+TEST(vet, protocol_names_are_distinct) {
+    EXPECT_THAT(refused("name: p\nchecks:\n- {name: a, type: gpu.xid}\n- {name: a, type: proc.zombie}\n"),
+                HasSubstr("p.yaml:4:10: the name \"a\" stands in line 3 already"));
+    auto names = [](const Protocol& protocol) {
+        std::vector<std::string> out;
+        for (const Check& check : protocol.checks) out.push_back(check.name);
+        return out;
+    };
+    EXPECT_THAT(names(accepted("name: p\nchecks:\n- type: gpu.xid\n- type: gpu.xid\n- type: proc.zombie\n"
+                               "- {name: gpu.xid 2, type: gpu.xid}\n- type: gpu.xid\n")),
+                testing::ElementsAre("gpu.xid", "gpu.xid 3", "proc.zombie", "gpu.xid 2", "gpu.xid 4"));
+    const std::string eval = "- {name: e, type: env_var_eval.EnvVarEval, expected: {A: null}}\n";
+    Protocol vetnode = accepted("name: p\nevals:\n" + eval + eval);
+    EXPECT_THAT(names(vetnode), testing::ElementsAre("e", "e 2")) << "vetnode takes such files";
+    ASSERT_EQ(vetnode.warnings.size(), 1U);
+    EXPECT_THAT(vetnode.warnings[0].render(), HasSubstr("this check is reported as \"e 2\""));
+}
+
 TEST(vet, protocol_that_would_check_nothing_is_refused) {
     EXPECT_THAT(refused(""), HasSubstr("a protocol is a map"));
     EXPECT_THAT(refused("name: p\n"), HasSubstr("has no checks"));
@@ -243,7 +305,11 @@ TEST(vet, catalogue_rows_are_whole) {
             bool list = parameter.kind == Kind::kTextList || parameter.kind == Kind::kPatternList;
             bool number = parameter.kind == Kind::kInteger || parameter.kind == Kind::kNumber;
             bool map = parameter.kind == Kind::kVariables;
-            text += fmt::format(", {}: {}", parameter.name, list ? "[a]" : number ? "1" : map ? "{}" : "a");
+            text += fmt::format(", {}: {}", parameter.name,
+                                list     ? "[a]"
+                                : number ? "1"
+                                : map    ? "{A: null}"
+                                         : "a");
         }
         auto protocol = parse_protocol(text + "}\n", "p");
         EXPECT_TRUE(protocol) << row.type << ": " << protocol.error().render();

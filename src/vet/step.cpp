@@ -32,8 +32,10 @@ Outcome judge_clock(double difference, double uncertainty, double max, std::stri
     out.limit = max;
     out.reason = fmt::format("{} from {}, at most {} off itself; {} allowed", milliseconds(difference),
                              compared, milliseconds(uncertainty), milliseconds(max));
-    // Too slow an answer to tell.
-    if (out.status == Status::kFail && std::abs(difference) - uncertainty <= max) {
+    // Too slow an answer to tell: a difference counts only where it is wrong by every account, agreement only
+    // where the measurement is at least as fine as what it is compared with.
+    bool surely_off = std::abs(difference) - uncertainty > max;
+    if (!surely_off && (out.status == Status::kFail || uncertainty > max)) {
         out.status = Status::kError;
         out.reason = fmt::format("{}: the answers took too long to tell", out.reason);
     }

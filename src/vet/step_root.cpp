@@ -159,6 +159,7 @@ class StepRoot {
                 result = result_of(
                     check, lost ? Outcome{.status = Status::kMissing, .reason = "its connection ended"}
                                 : it->second);
+                if (result->status == Status::kMissing) lost_.emplace(rank, result->reason);
                 result->seconds = seconds;
             }
         }
@@ -211,19 +212,34 @@ class StepRoot {
         for (uint32_t rank = 0; rank < reports_.size(); ++rank) {
             NodeVerdict& node = out.emplace_back();
             node.node = context_.nodes[rank];
+            judge_report(rank, node);
             for (size_t i = 0; i < protocol_.checks.size(); ++i)
                 if (auto result = final_result(rank, i)) node.checks.push_back(std::move(*result));
         }
         return out;
     }
 
+    void judge_report(uint32_t rank, NodeVerdict& node) const {
+        if (!reports_[rank]) {
+            node.report = Status::kMissing;
+            node.report_problem = why_no_report();
+        } else if (auto problem = problems_.find(rank); problem != problems_.end()) {
+            node.report = Status::kError;
+            node.report_problem = problem->second;
+        } else if (auto lost = lost_.find(rank); lost != lost_.end()) {
+            node.report = Status::kMissing;
+            node.report_problem = lost->second;
+        }
+    }
+
+    std::string why_no_report() const {
+        if (stopped_) return std::string(kStopped);
+        return fmt::format("no report within {}", core::to_text(context_.timeout));
+    }
+
     std::optional<CheckResult> final_result(uint32_t rank, size_t index) const {
         const Check& check = protocol_.checks[index];
-        if (!reports_[rank]) {
-            std::string why = stopped_ ? std::string(kStopped)
-                                       : fmt::format("no report within {}", core::to_text(context_.timeout));
-            return result_of(check, {.status = Status::kMissing, .reason = std::move(why)});
-        }
+        if (!reports_[rank]) return result_of(check, {.status = Status::kMissing, .reason = why_no_report()});
         if (auto problem = problems_.find(rank); problem != problems_.end())
             return result_of(check, error_outcome(problem->second));
         const auto& result = reports_[rank]->results[index];
@@ -241,6 +257,7 @@ class StepRoot {
     transfer::Listener data_listener_;
     std::vector<std::optional<Report>> reports_;
     std::map<uint32_t, std::string> problems_;  // of nodes whose reports are no use
+    std::map<uint32_t, std::string> lost_;      // of nodes that reported and then were silent
     bool stopped_ = false;
 };
 

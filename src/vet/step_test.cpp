@@ -129,6 +129,17 @@ TEST(vet, step_with_a_silent_node_ends_at_the_deadline) {
     EXPECT_EQ(verdicts->nodes[2].verdict, Status::kPass);
 }
 
+// Its checks convict nobody, but nobody knows whether it lives.
+TEST(vet, step_with_a_silent_node_fails_also_when_all_checks_are_warnings) {
+    Step step(2);
+    step.base().timeout = 1s;
+    auto verdicts = step.run(protocol_of("- {type: mem.free, min: 50KiB, severity: warning}\n"), {1});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_FALSE(verdicts->passed);
+    EXPECT_THAT(verdicts->cordoned, testing::Contains("n1"));
+    EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing);
+}
+
 TEST(vet, step_without_its_root_is_refused_by_name) {
     Step step(2);
     step.base().timeout = 200ms;
@@ -152,10 +163,11 @@ TEST(vet, step_does_not_believe_who_lacks_the_secret) {
 
 TEST(vet, step_whose_nodes_read_different_protocols_fails) {
     Step step(2);
-    auto other = Step::member(protocol_of("- {name: memory, type: mem.free, min: 1B}\n"), step.context(1));
-    auto verdicts = step.run(protocol_of(kMemory), {1});
+    const std::string warning = "- {name: memory, type: mem.free, severity: warning, min: ";
+    auto other = Step::member(protocol_of(warning + "1B}\n"), step.context(1));
+    auto verdicts = step.run(protocol_of(warning + "2B}\n"), {1});
     ASSERT_TRUE(verdicts) << verdicts.error().render();
-    EXPECT_EQ(verdicts->nodes[1].verdict, Status::kError);
+    EXPECT_EQ(verdicts->nodes[1].verdict, Status::kError) << "however little its checks count";
     EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason, HasSubstr("other contents"));
 }
 
@@ -198,8 +210,9 @@ TEST(vet, step_compares_clocks_and_tests_pairs) {
 // It reports, and falls silent before its pair is tested.
 TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
     Step step(3);
-    Protocol protocol =
-        protocol_of(std::string(kMemory) + "- {type: net.pair_bandwidth, min: 1 kB/s, duration: 200ms}\n");
+    Protocol protocol = protocol_of(std::string(kMemory) +
+                                    "- {type: net.pair_bandwidth, min: 1 kB/s, duration: 200ms, "
+                                    "severity: warning}\n");
     auto deserter =
         ChildTask::start([&]() -> std::string {
             StepContext context = step.context(1);
@@ -219,13 +232,14 @@ TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
     EXPECT_EQ(verdicts->nodes[1].checks.at(0).status, Status::kPass);
     EXPECT_EQ(verdicts->nodes[1].checks.at(1).status, Status::kMissing)
         << verdicts->nodes[1].checks[1].reason;
+    EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing) << "what it left counts only a little";
     EXPECT_EQ(verdicts->nodes[0].verdict, Status::kPass);
     EXPECT_EQ(verdicts->nodes[2].verdict, Status::kPass);
 }
 
 TEST(vet, step_report_that_leaves_a_check_out_does_not_pass) {
     Step step(2);
-    Protocol protocol = protocol_of(std::string(kMemory) + "- {type: env.var, expected: {}}\n");
+    Protocol protocol = protocol_of(std::string(kMemory) + "- {type: env.var, expected: {A: null}}\n");
     auto sloppy = ChildTask::start([&]() -> std::string {
                       StepContext context = step.context(1);
                       auto ports = transfer::rendezvous_ports(context.name);

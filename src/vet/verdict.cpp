@@ -36,7 +36,7 @@ Status node_verdict(std::span<const CheckResult> checks) {
 Verdicts judge(std::string protocol, std::vector<NodeVerdict> nodes, std::optional<size_t> need) {
     Verdicts out{.protocol = std::move(protocol), .nodes = std::move(nodes)};
     for (NodeVerdict& node : out.nodes) {
-        node.verdict = node_verdict(node.checks);
+        node.verdict = std::max(node_verdict(node.checks), node.report);
         (node.verdict == Status::kPass ? out.vetted : out.cordoned).push_back(node.node);
     }
     out.passed = !out.vetted.empty() && out.vetted.size() >= need.value_or(out.nodes.size());

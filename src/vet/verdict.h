@@ -41,6 +41,10 @@ struct NodeVerdict {
     std::string node;
     Status verdict = Status::kError;
     std::vector<CheckResult> checks = {};
+    // Of the node's report: missing if there was none, an error if it was no use. A node that was not heard
+    // is not fit, however little its checks count.
+    Status report = Status::kPass;
+    std::string report_problem = {};
 };
 
 struct Verdicts {
@@ -58,8 +62,8 @@ struct Verdicts {
 // The worst status of the essential checks; a node with only warnings passes, one without checks is an error.
 Status node_verdict(std::span<const CheckResult> checks);
 
-// Fills in each node's verdict, the two lists, and whether all nodes passed, or at least `need`. With no
-// nodes nothing has passed.
+// Fills in each node's verdict, the worse of its checks' and of its report's status, the two lists, and
+// whether all nodes passed, or at least `need`. With no nodes nothing has passed.
 Verdicts judge(std::string protocol, std::vector<NodeVerdict> nodes, std::optional<size_t> need);
 
 // Whether `need` nodes can still pass when those that are not decided yet all did.

@@ -80,7 +80,11 @@ Json to_json(const CheckResult& check) {
 Json to_json(const NodeVerdict& node) {
     Json checks = Json::array();
     for (const CheckResult& check : node.checks) checks.push_back(to_json(check));
-    return {{"node", node.node}, {"verdict", status_name(node.verdict)}, {"checks", std::move(checks)}};
+    return {{"node", node.node},
+            {"verdict", status_name(node.verdict)},
+            {"report", status_name(node.report)},
+            {"report_problem", text_or_null(node.report_problem)},
+            {"checks", std::move(checks)}};
 }
 
 Json to_json(const Verdicts& verdicts) {
@@ -121,6 +125,12 @@ Result<NodeVerdict> node_from_json(const Json& value) {
     BELAY_TRY(verdict, status_field(value, "verdict"));
     node.node = name;
     node.verdict = verdict;
+    if (value.contains("report")) {
+        BELAY_TRY(report, status_field(value, "report"));
+        node.report = report;
+    }
+    BELAY_TRY(problem, text_field(value, "report_problem"));
+    node.report_problem = problem;
     for (const Json& item : *checks) {
         BELAY_TRY(check, check_from_json(item));
         node.checks.push_back(std::move(check));

@@ -42,6 +42,29 @@ TEST(vet, all_nodes_or_as_many_as_needed) {
     EXPECT_EQ(host_file(all.vetted), "n1\nn3\n");
 }
 
+// However little its checks count.
+TEST(vet, node_that_was_not_heard_is_not_fit) {
+    NodeVerdict silent{.node = "n1",
+                       .checks = {check(Status::kMissing, Severity::kWarning)},
+                       .report = Status::kMissing,
+                       .report_problem = "no report within 3s"};
+    NodeVerdict other = silent;
+    other.node = "n2";
+    other.report = Status::kError;
+    other.report_problem = "p.yaml was read with other contents there";
+    NodeVerdict warned{.node = "n3", .checks = {check(Status::kMissing, Severity::kWarning)}};
+    Verdicts verdicts = judge("p", {silent, other, warned}, {});
+    EXPECT_FALSE(verdicts.passed);
+    EXPECT_EQ(verdicts.nodes[0].verdict, Status::kMissing);
+    EXPECT_EQ(verdicts.nodes[1].verdict, Status::kError);
+    EXPECT_THAT(verdicts.vetted, ElementsAre("n3"));
+    EXPECT_THAT(refusals(verdicts), ElementsAre("n1: missing: no report within 3s",
+                                                "n2: error: p.yaml was read with other contents there"));
+    auto back = verdicts_from_json(to_json(verdicts));
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(refusals(*back), refusals(verdicts));
+}
+
 TEST(vet, early_stop_needs_certainty) {
     EXPECT_TRUE(can_still_pass(1, 1, 2));
     EXPECT_FALSE(can_still_pass(1, 0, 2));

@@ -55,6 +55,12 @@ std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit) {
         for (const CheckResult& check : node.checks)
             if (check.severity == Severity::kEssential && check.status != Status::kPass)
                 add(cause(check), node.node);
+        bool named = std::any_of(node.checks.begin(), node.checks.end(), [](const CheckResult& check) {
+            return check.severity == Severity::kEssential && check.status != Status::kPass;
+        });
+        if (!named && node.report != Status::kPass)
+            add(core::printable(fmt::format("{}: {}", status_name(node.report), node.report_problem)),
+                node.node);
     }
     std::vector<std::string> lines;
     for (const auto& [text, nodes] : causes) {

@@ -16,7 +16,7 @@ std::string summary(const Verdicts& verdicts);
 // rest.
 std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit = 20);
 
-// "4194304 bytes", "-" without a value.
+// "4.00 MiB", "1.23 GB/s", "0.512 ms", "84.2 %", "3 messages"; "-" without a value.
 std::string value_text(const CheckResult& check);
 
 }  // namespace belay::vet

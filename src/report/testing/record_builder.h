@@ -12,6 +12,7 @@
 #include "record/tables/network.h"
 #include "record/tables/process.h"
 #include "record/tables/progress.h"
+#include "record/tables/vetting.h"
 
 #include <filesystem>
 #include <map>
