@@ -224,6 +224,9 @@ void report_system(int control) {
 
 void start_task(const TaskContext& context) {
     end_with(context.parent);
+    // While it waits it can be cancelled: proctrack/linuxproc signals no process that is called slurmstepd
+    // (Slurm, kill_tree.c), and Slurm drains nodes whose steps do not end.
+    prctl(PR_SET_NAME, "belay-task");
     char** environment = program_environment(context.environment, context.plan);
     if (environment == nullptr) refuse("no memory");
     if (context.task == 0) start_node(context, environment);
