@@ -89,7 +89,7 @@ class Fetcher {
     // Nothing if the layer is not here, or is not what it should be.
     std::optional<Layer> kept(const Descriptor& blob) {
         fs::path file = layout_.blobs() / hex_of(blob.digest);
-        auto fd = core::open_file(file, O_RDONLY | O_NOFOLLOW);
+        auto fd = core::open_file(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
         if (!fd) return std::nullopt;
         if (!check_blob(fd->get(), blob)) {
             unlink(file.c_str());
@@ -176,7 +176,8 @@ Result<std::vector<Layer>> fetch_layers(Registry& registry, const std::string& i
                                         const FetchProgress& progress) {
     std::vector<Descriptor> wanted;  // each once, though an image may have it twice
     for (const Descriptor& blob : blobs)
-        if (std::ranges::find(wanted, blob.digest, &Descriptor::digest) == wanted.end()) wanted.push_back(blob);
+        if (std::ranges::find(wanted, blob.digest, &Descriptor::digest) == wanted.end())
+            wanted.push_back(blob);
     Fetcher fetcher(registry, image_name, layout, options, clock, progress);
     BELAY_TRY(fetched, fetcher.fetch(wanted));
     std::vector<Layer> out;

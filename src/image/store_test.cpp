@@ -228,6 +228,26 @@ TEST(image, store_goes_on_with_what_an_earlier_attempt_left) {
     EXPECT_FALSE(fs::exists(partial));
 }
 
+TEST(image, store_writes_through_no_planted_link) {
+    for (bool symbolic : {true, false}) {
+        Fixture f;
+        auto pushed = f.registry.push("app", "1", {kBase});
+        const fs::path canary = f.directory.path() / "canary";
+        ASSERT_TRUE(core::replace_file(canary, "alive"));
+        const fs::path partial =
+            f.directory.path() / "store/partial" / fmt::format("{}-{}", hex_of(pushed.layers[0]), getuid());
+        fs::create_directories(partial.parent_path());
+        if (symbolic)
+            fs::create_symlink(canary, partial);
+        else
+            fs::create_hard_link(canary, partial);
+        auto image = f.import("app:1");
+        ASSERT_TRUE(image) << image.error().render();
+        EXPECT_EQ(*core::read_file(canary), "alive") << symbolic;
+        EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(f.blob(pushed.layers[0]))));
+    }
+}
+
 // Each spoils what a registry has; nothing of it may become an image.
 TEST(image, store_keeps_nothing_that_is_wrong) {
     struct Case {
