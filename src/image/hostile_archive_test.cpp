@@ -278,6 +278,19 @@ TEST(image, hostile_sizes) {
     tight.compression_ratio = 50;
     ImportLimits unlinked;
     unlinked.links = 1;
+    ImportLimits shallow;
+    shallow.nodes = 200;
+    ImportLimits terse;
+    terse.name_bytes = 1000;
+    ImportLimits plain;
+    plain.total_bytes = 100'000;
+    plain.entries = 10;
+    std::string deep;
+    for (int i = 0; i < 100; ++i) deep += "/d";
+    const std::string kDeepPaths =
+        one(pax("path", "a" + deep + "/x") + tar_file("x") + pax("path", "b" + deep + "/x") + tar_file("x"));
+    const std::string kDeepPath = one(pax("path", "a" + deep + "/x") + tar_file("x"));
+    const std::string kOtherDeepPath = one(pax("path", "b" + deep + "/x") + tar_file("x"));
     const std::string kZeros(1'000'000, '\0');
     const std::string kHuge("\x80\x00\x00\x00\x7f\xff\xff\xff\xff\xff\xff\xff", 12);
     const std::string kNegative(12, '\xff');
@@ -318,6 +331,36 @@ TEST(image, hostile_sizes) {
          {zstd(one(tar_file("x", kZeros) + tar_file("y")))},
          "refused: more than 50 times",
          tight},
+        {"gzip bomb behind the end of the archive",
+         {gzip(one(tar_file("x")) + kZeros)},
+         "refused: more than 50 times",
+         tight},
+        {"zstd bomb behind the end of the archive",
+         {zstd(one(tar_file("x")) + kZeros)},
+         "refused: more than 50 times",
+         tight},
+        {"endless zeros behind the end of the archive",
+         {one(tar_file("x")) + kZeros},
+         "refused: more than 100000 bytes",
+         plain},
+        {"bomb as the body of a hard link",
+         {gzip(one(tar_file("x") + tar_entry({.name = "l", .type = '1', .content = kZeros, .link = "x"})))},
+         "refused: more than 50 times",
+         tight},
+        {"few entries, many directories", {kDeepPaths}, "refused: more than 200 names", shallow},
+        {"many directories over all layers",
+         {kDeepPath, kOtherDeepPath},
+         "refused: more than 200 names",
+         shallow},
+        {"long names over all layers",
+         {one(tar_file(std::string(90, 'a')) + tar_file(std::string(90, 'b'))),
+          one(tar_file(std::string(90, 'c')) + tar_directory(std::string(90, 'd'))),
+          one(tar_symlink("l", std::string(95, 't')) + tar_file(".wh." + std::string(90, 'w')) +
+              tar_file(std::string(90, 'e')) + tar_file(std::string(90, 'f'))),
+          one(tar_hard_link("h", std::string(90, 'a')) + tar_file(std::string(90, 'g')) +
+              tar_file(std::string(90, 'h')) + tar_file(std::string(90, 'i')))},
+         "refused: more than 1000 bytes",
+         terse},
         {"zeros below the floor", {gzip(one(tar_file("x", kZeros)))}, "x=1000000 bytes"},
     };
     check_cases(kCases);
