@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "image/squashfs_reader.h"
+#include "image/store_lock.h"
 #include "image/testing/fake_registry.h"
 #include "image/testing/tar_builder.h"
 
@@ -219,8 +220,8 @@ TEST(image, store_goes_on_with_what_an_earlier_attempt_left) {
     // What was left may also be wrong, or longer than what the registry has.
     ASSERT_TRUE(*f.store().remove(f.reference("app:1")));
     fs::remove(f.blob(pushed.layers[0]));
-    fs::path partial =
-        f.directory.path() / "store/partial" / fmt::format("{}-{}", hex_of(pushed.layers[0]), getuid());
+    fs::path partial = f.directory.path() / "store/partial" /
+                       fmt::format("{}-{}-{}", hex_of(pushed.layers[0]), getuid(), host_name());
     ASSERT_TRUE(core::replace_file(partial, std::string(1000, 'x')));
     image = f.import("app:1");
     ASSERT_TRUE(image) << image.error().render();
@@ -234,8 +235,8 @@ TEST(image, store_writes_through_no_planted_link) {
         auto pushed = f.registry.push("app", "1", {kBase});
         const fs::path canary = f.directory.path() / "canary";
         ASSERT_TRUE(core::replace_file(canary, "alive"));
-        const fs::path partial =
-            f.directory.path() / "store/partial" / fmt::format("{}-{}", hex_of(pushed.layers[0]), getuid());
+        const fs::path partial = f.directory.path() / "store/partial" /
+                                 fmt::format("{}-{}-{}", hex_of(pushed.layers[0]), getuid(), host_name());
         fs::create_directories(partial.parent_path());
         if (symbolic)
             fs::create_symlink(canary, partial);
@@ -337,6 +338,31 @@ TEST(image, store_of_many_importers_downloads_once) {
     EXPECT_EQ(f.files().size(), 3u);
 }
 
+// One layer is not there, the other would be waited for: for its lock, or for as long as the server asks.
+TEST(image, store_says_at_once_what_is_missing) {
+    for (bool locked : {true, false}) {
+        Fixture f;
+        auto pushed = f.registry.push("app", "1", {kBase, kTop});
+        const StoreLayout layout{f.directory.path() / "store"};
+        fs::create_directories(layout.locks());
+        std::optional<StoreLock> lock;
+        if (locked)
+            lock = std::move(*StoreLock::try_acquire(
+                layout.lock(fmt::format("{}-{}", hex_of(pushed.layers[0]), getuid()))));
+        f.registry.before_sent = [pushed](const auto& request, auto& response) {
+            if (request.target.ends_with(pushed.layers[0]))
+                response = {.status = 503, .headers = {{"Retry-After", "299"}}};
+        };
+        f.registry.served.erase(FakeRegistry::blob_path("app", pushed.layers[1]));
+        StoreOptions options;
+        options.fetch.longest_wait = std::chrono::minutes(9);
+        auto image = f.store(options).import(f.reference("app:1"), no_login);
+        ASSERT_FALSE(image);
+        EXPECT_THAT(image.error().message(), HasSubstr("does not have"));
+        EXPECT_THAT(image.error().message(), HasSubstr(short_digest(pushed.layers[1])));
+    }
+}
+
 TEST(image, store_sweeps_up_after_the_killed) {
     Fixture f;
     auto pushed = f.registry.push("app", "1", {kTop});
@@ -344,13 +370,39 @@ TEST(image, store_sweeps_up_after_the_killed) {
     fs::create_directories(images);
     const std::string key = image_key(pushed.digest, host_platform());
     const std::string other = image_key(digest_of("other"), host_platform());
+    const std::string here = "." + host_name() + ".";
+    const std::string far_off = ".node7.example.org.";
+    const std::string in_use = "." + key + far_off + "8-9";
     for (const std::string& name :
-         {"." + key + ".1-2", "." + other + ".3-4", other + ".json.tmp-5-6", key + ".json"})
+         {"." + key + here + "1-2", "." + other + here + "3-4", "." + other + far_off + "5-6",
+          other + ".json.tmp-5-6", key + ".json", in_use}) {
         ASSERT_TRUE(core::replace_file(images / name, "half"));
+        const timespec long_ago[2] = {{1, 0}, {1, 0}};
+        if (!name.contains(here) && name != in_use) {
+            ASSERT_EQ(utimensat(AT_FDCWD, (images / name).c_str(), long_ago, 0), 0);
+        }
+    }
     EXPECT_EQ(*f.store().find(f.reference("app@" + pushed.digest)), std::nullopt);
     ASSERT_TRUE(f.import("app:1"));
-    EXPECT_THAT(f.files(),
-                ElementsAre("images/" + key + ".json", "images/" + key + ".sqsh", HasSubstr("refs/")));
+    EXPECT_THAT(f.files(), ElementsAre("images/" + in_use, "images/" + key + ".json",
+                                       "images/" + key + ".sqsh", HasSubstr("refs/")));
+}
+
+TEST(image, store_takes_the_image_that_another_node_made_meanwhile) {
+    for (bool made : {true, false}) {
+        Fixture f;
+        auto pushed = f.registry.push("app", "1", {kTop});
+        const fs::path images = f.directory.path() / "store/images";
+        const fs::path image_file = images / (image_key(pushed.digest, host_platform()) + ".sqsh");
+        auto sweep = [&](ImportPhase phase, uint64_t done, uint64_t total) {
+            if (phase != ImportPhase::kWriting || done != total) return;
+            for (const auto& entry : fs::directory_iterator(images)) fs::remove(entry.path());
+            if (made) (void)core::replace_file(image_file, "as of another node");
+        };
+        auto image = f.store().import(f.reference("app:1"), no_login, sweep);
+        ASSERT_EQ(image.has_value(), made);
+        EXPECT_THAT(made ? "cannot create" : image.error().message(), HasSubstr("cannot create"));
+    }
 }
 
 TEST(image, store_keeps_as_many_layers_as_it_may) {
@@ -375,7 +427,12 @@ TEST(image, store_keeps_as_many_layers_as_it_may) {
     EXPECT_FALSE(fs::exists(layout.blobs() / "old"));
     EXPECT_TRUE(fs::exists(layout.partial() / "lately"));
     EXPECT_FALSE(fs::exists(layout.partial() / "abandoned"));
+    put(layout.blobs() / "in use", 0, now);
     trim_layers(layout, 0, now);
+    EXPECT_TRUE(fs::exists(layout.blobs() / "in use"));
+    EXPECT_FALSE(fs::exists(layout.blobs() / "middle"));
+    EXPECT_FALSE(fs::exists(layout.blobs() / "new"));
+    trim_layers(layout, 0, now + std::chrono::hours(1));
     EXPECT_TRUE(fs::is_empty(layout.blobs()));
 }
 
