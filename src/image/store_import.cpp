@@ -30,7 +30,8 @@ using core::system_error;
 
 constexpr unsigned kMostWriters = 32;  // threads that compress; more wait for the disk
 
-// Beside the image, with a name that says which, so that what a kill left behind is known as such.
+// Beside the image (or its sidecar), with a name that says which, so that what a kill left behind is known as
+// such.
 class Unfinished {
   public:
     static Result<Unfinished> create(const StoreLayout& layout, const std::string& key) {
@@ -220,8 +221,11 @@ class Importer {
                      const std::vector<Layer>& layers) {
         BELAY_TRY(written, write(resolved, config, layers));
         // The sidecar first: there is an image once there is its SquashFS file.
-        BELAY_CHECK(core::replace_file(layout_.sidecar(key_),
-                                       sidecar_text(resolved.digest, config_text, options_.clock->now())));
+        BELAY_TRY(sidecar, Unfinished::create(layout_, key_));
+        BELAY_CHECK(core::write_all(sidecar.descriptor(),
+                                    sidecar_text(resolved.digest, config_text, options_.clock->now()),
+                                    layout_.sidecar(key_).string()));
+        BELAY_CHECK(std::move(sidecar).publish(layout_.sidecar(key_)));
         return std::move(written).publish(layout_.image(key_));
     }
 

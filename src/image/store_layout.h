@@ -1,7 +1,7 @@
 // Where things lie in a store, as names: pure.
 //
 //   images/HEX-ARCH.sqsh, .json   by the hash of the manifest; there is an image once both are there
-//   images/.HEX-ARCH.HOST.PID-N   a SquashFS file that is being written
+//   images/.HEX-ARCH.HOST.PID-N   one of these that is being written
 //   refs/REG+REPO+TAG-ARCH        the digest that a name stands for; REG+REPO@sha256:HEX-ARCH if it is pinned
 //   blobs/HEX                     layers as downloaded, kept for the next image that has them
 //   partial/HEX-UID-HOST          layers on their way
