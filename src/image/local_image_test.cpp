@@ -82,6 +82,18 @@ TEST(image, local_file_that_cannot_be_read) {
     }
 }
 
+TEST(image, local_file_that_promises_too_much) {
+    auto directory = core::TemporaryDirectory::create();
+    ASSERT_TRUE(directory);
+    const fs::path file = directory->path() / "i.sqsh";
+    write_squashfs(file, kEnroot);
+    auto bytes = core::read_file(file);
+    ASSERT_TRUE(bytes);
+    bytes->replace(16, 4, "\xff\xff\xff\x7f");  // of the super block: how many fragments there are
+    ASSERT_TRUE(core::replace_file(file, *bytes));
+    EXPECT_THAT(local_image(file).error().message(), HasSubstr("2147483647 fragments"));
+}
+
 TEST(image, local_file_that_is_none) {
     auto directory = core::TemporaryDirectory::create();
     ASSERT_TRUE(directory);

@@ -124,6 +124,12 @@ Result<sqfs_super_t> read_super(SquashfsFile& file, const std::string& name) {
     if (super.bytes_used > file.size)
         return bad_input("cannot use {}: it says {} bytes and has {}", name, super.bytes_used, file.size)
             .hint("the file is cut off; copy or make it again");
+    // libsquashfs takes memory for as many as there are said to be. Of 512 there is a block, and 8 bytes say
+    // where that lies.
+    if (super.fragment_entry_count / 512 * 8 > file.size)
+        return bad_input("cannot use {}: it says that it has {} fragments, in {} bytes", name,
+                         super.fragment_entry_count, file.size)
+            .hint("the file is damaged; copy or make it again");
     return super;
 }
 
