@@ -3,8 +3,7 @@
 #include "core/file.h"
 #include "image/squashfs_reader.h"
 #include "image/store_lock.h"
-#include "image/testing/fake_registry.h"
-#include "image/testing/tar_builder.h"
+#include "image/testing/store_fixture.h"
 
 #include <atomic>
 #include <fcntl.h>
@@ -19,65 +18,14 @@
 namespace belay::image {
 namespace {
 
+using namespace belay::image::testing;
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using testing::FakeRegistry;
 using ::testing::HasSubstr;
-using testing::tar_end;
-using testing::tar_file;
-
-core::Result<std::optional<Credentials>> no_login(const CredentialQuery&) {
-    return std::optional<Credentials>();
-}
-
-struct Fixture {
-    Store store(StoreOptions options = {}) const {
-        options.fetch.http.first_delay = std::chrono::milliseconds(1);
-        return *Store::open(directory.path() / "store", std::move(options));
-    }
-    Reference reference(const std::string& name) const { return *parse_reference(registry.name(name)); }
-    core::Result<Image> import(const std::string& name) const {
-        return store().import(reference(name), no_login);
-    }
-    // Names of files below the store, but for those of layers that are kept.
-    std::vector<std::string> files() const {
-        std::vector<std::string> out;
-        for (const auto& entry : fs::recursive_directory_iterator(directory.path() / "store"))
-            if (entry.is_regular_file() && entry.path().parent_path().filename() != "blobs")
-                out.push_back(fs::relative(entry.path(), directory.path() / "store").string());
-        std::ranges::sort(out);
-        return out;
-    }
-    fs::path blob(const std::string& digest) const {
-        return directory.path() / "store/blobs" / hex_of(digest);
-    }
-
-    core::TemporaryDirectory directory = std::move(*core::TemporaryDirectory::create());
-    FakeRegistry registry;
-};
-
-std::string content(const Image& image, const std::string& path) {
-    auto reader = SquashfsReader::open(image.squashfs);
-    if (!reader) return reader.error().render();
-    auto text = reader->read(path, 1 << 20);
-    return text ? *text : text.error().render();
-}
-
-// Does not compress.
-std::string noise(size_t bytes) {
-    std::mt19937 random(7);
-    std::string out(bytes, '\0');
-    for (char& c : out) c = static_cast<char>(random());
-    return out;
-}
-
-const std::string kBase =
-    tar_file("etc/os-release", "ID=base\n") + tar_file("big", noise(200000)) + tar_end();
-const std::string kTop = tar_file("etc/os-release", "ID=top\n") + tar_end();
 
 TEST(image, store_imports_and_finds) {
-    Fixture f;
+    StoreFixture f;
     auto pushed = f.registry.push("team/app", "1", {kBase, kTop},
                                   {{"created", "2024-05-06T07:08:09Z"},
                                    {"config",
@@ -109,7 +57,7 @@ TEST(image, store_imports_and_finds) {
 }
 
 TEST(image, store_takes_this_platform_of_an_index) {
-    Fixture f;
+    StoreFixture f;
     auto pushed = f.registry.push("app", "only", {kTop});
     std::string index = f.registry.push_index("app", "1", pushed.digest, host_platform());
     f.registry.push_index("app", "other", pushed.digest, {"linux", "s390x", ""});
@@ -131,7 +79,7 @@ TEST(image, store_takes_this_platform_of_an_index) {
 }
 
 TEST(image, store_downloads_a_layer_once) {
-    Fixture f;
+    StoreFixture f;
     auto first = f.registry.push("app", "1", {kBase});
     auto second = f.registry.push("app", "2", {kBase, kTop, kTop});
     ASSERT_TRUE(f.import("app:1"));
@@ -150,7 +98,7 @@ TEST(image, store_downloads_a_layer_once) {
 }
 
 TEST(image, store_follows_a_tag) {
-    Fixture f;
+    StoreFixture f;
     auto old = f.registry.push("app", "latest", {kBase});
     ASSERT_TRUE(f.import("app"));
     auto now = f.registry.push("app", "latest", {kTop});
@@ -172,7 +120,7 @@ TEST(image, store_follows_a_tag) {
 }
 
 TEST(image, store_removes_an_image_with_its_last_name) {
-    Fixture f;
+    StoreFixture f;
     f.registry.push("app", "1", {kTop});
     f.registry.push("app", "2", {kTop});
     ASSERT_TRUE(f.import("app:1"));
@@ -188,7 +136,7 @@ TEST(image, store_removes_an_image_with_its_last_name) {
 }
 
 TEST(image, store_goes_on_after_broken_connections) {
-    Fixture f;
+    StoreFixture f;
     auto pushed = f.registry.push("app", "1", {kBase});
     std::atomic<int> asked = 0;
     f.registry.before_sent = [&asked, pushed](const auto& request, auto& response) {
@@ -201,7 +149,7 @@ TEST(image, store_goes_on_after_broken_connections) {
 }
 
 TEST(image, store_goes_on_with_what_an_earlier_attempt_left) {
-    Fixture f;
+    StoreFixture f;
     auto pushed = f.registry.push("app", "1", {kBase});
     std::atomic<bool> broken = true;
     f.registry.before_sent = [&broken, pushed](const auto& request, auto& response) {
@@ -227,26 +175,6 @@ TEST(image, store_goes_on_with_what_an_earlier_attempt_left) {
     ASSERT_TRUE(image) << image.error().render();
     EXPECT_EQ(content(*image, "big"), noise(200000));
     EXPECT_FALSE(fs::exists(partial));
-}
-
-TEST(image, store_writes_through_no_planted_link) {
-    for (bool symbolic : {true, false}) {
-        Fixture f;
-        auto pushed = f.registry.push("app", "1", {kBase});
-        const fs::path canary = f.directory.path() / "canary";
-        ASSERT_TRUE(core::replace_file(canary, "alive"));
-        const fs::path partial = f.directory.path() / "store/partial" /
-                                 fmt::format("{}-{}-{}", hex_of(pushed.layers[0]), getuid(), host_name());
-        fs::create_directories(partial.parent_path());
-        if (symbolic)
-            fs::create_symlink(canary, partial);
-        else
-            fs::create_hard_link(canary, partial);
-        auto image = f.import("app:1");
-        ASSERT_TRUE(image) << image.error().render();
-        EXPECT_EQ(*core::read_file(canary), "alive") << symbolic;
-        EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(f.blob(pushed.layers[0]))));
-    }
 }
 
 // Each spoils what a registry has; nothing of it may become an image.
@@ -299,7 +227,7 @@ TEST(image, store_keeps_nothing_that_is_wrong) {
     };
     for (const Case& bad : kCases) {
         SCOPED_TRACE(bad.name);
-        Fixture f;
+        StoreFixture f;
         auto pushed = f.registry.push("app", "1", {kBase, kTop});
         auto good = f.registry.served;
         bad.spoil(f.registry, pushed);
@@ -322,7 +250,7 @@ TEST(image, store_keeps_nothing_that_is_wrong) {
 }
 
 TEST(image, store_of_many_importers_downloads_once) {
-    Fixture f;
+    StoreFixture f;
     auto pushed = f.registry.push("app", "1", {kBase, kTop});
     std::vector<std::thread> nodes;
     std::atomic<int> imported = 0;
@@ -336,73 +264,6 @@ TEST(image, store_of_many_importers_downloads_once) {
     for (const std::string& layer : pushed.layers)
         EXPECT_EQ(f.registry.count(FakeRegistry::blob_path("app", layer)), 1u);
     EXPECT_EQ(f.files().size(), 3u);
-}
-
-// One layer is not there, the other would be waited for: for its lock, or for as long as the server asks.
-TEST(image, store_says_at_once_what_is_missing) {
-    for (bool locked : {true, false}) {
-        Fixture f;
-        auto pushed = f.registry.push("app", "1", {kBase, kTop});
-        const StoreLayout layout{f.directory.path() / "store"};
-        fs::create_directories(layout.locks());
-        std::optional<StoreLock> lock;
-        if (locked)
-            lock = std::move(*StoreLock::try_acquire(
-                layout.lock(fmt::format("{}-{}", hex_of(pushed.layers[0]), getuid()))));
-        f.registry.before_sent = [pushed](const auto& request, auto& response) {
-            if (request.target.ends_with(pushed.layers[0]))
-                response = {.status = 503, .headers = {{"Retry-After", "299"}}};
-        };
-        f.registry.served.erase(FakeRegistry::blob_path("app", pushed.layers[1]));
-        StoreOptions options;
-        options.fetch.longest_wait = std::chrono::minutes(9);
-        auto image = f.store(options).import(f.reference("app:1"), no_login);
-        ASSERT_FALSE(image);
-        EXPECT_THAT(image.error().message(), HasSubstr("does not have"));
-        EXPECT_THAT(image.error().message(), HasSubstr(short_digest(pushed.layers[1])));
-    }
-}
-
-TEST(image, store_sweeps_up_after_the_killed) {
-    Fixture f;
-    auto pushed = f.registry.push("app", "1", {kTop});
-    const fs::path images = f.directory.path() / "store/images";
-    fs::create_directories(images);
-    const std::string key = image_key(pushed.digest, host_platform());
-    const std::string other = image_key(digest_of("other"), host_platform());
-    const std::string here = "." + host_name() + ".";
-    const std::string far_off = ".node7.example.org.";
-    const std::string in_use = "." + key + far_off + "8-9";
-    for (const std::string& name :
-         {"." + key + here + "1-2", "." + other + here + "3-4", "." + other + far_off + "5-6",
-          other + ".json.tmp-5-6", key + ".json", in_use}) {
-        ASSERT_TRUE(core::replace_file(images / name, "half"));
-        const timespec long_ago[2] = {{1, 0}, {1, 0}};
-        if (!name.contains(here) && name != in_use) {
-            ASSERT_EQ(utimensat(AT_FDCWD, (images / name).c_str(), long_ago, 0), 0);
-        }
-    }
-    EXPECT_EQ(*f.store().find(f.reference("app@" + pushed.digest)), std::nullopt);
-    ASSERT_TRUE(f.import("app:1"));
-    EXPECT_THAT(f.files(), ElementsAre("images/" + in_use, "images/" + key + ".json",
-                                       "images/" + key + ".sqsh", HasSubstr("refs/")));
-}
-
-TEST(image, store_takes_the_image_that_another_node_made_meanwhile) {
-    for (bool made : {true, false}) {
-        Fixture f;
-        auto pushed = f.registry.push("app", "1", {kTop});
-        const fs::path images = f.directory.path() / "store/images";
-        const fs::path image_file = images / (image_key(pushed.digest, host_platform()) + ".sqsh");
-        auto sweep = [&](ImportPhase phase, uint64_t done, uint64_t total) {
-            if (phase != ImportPhase::kWriting || done != total) return;
-            for (const auto& entry : fs::directory_iterator(images)) fs::remove(entry.path());
-            if (made) (void)core::replace_file(image_file, "as of another node");
-        };
-        auto image = f.store().import(f.reference("app:1"), no_login, sweep);
-        ASSERT_EQ(image.has_value(), made);
-        EXPECT_THAT(made ? "cannot create" : image.error().message(), HasSubstr("cannot create"));
-    }
 }
 
 TEST(image, store_keeps_as_many_layers_as_it_may) {
@@ -438,7 +299,7 @@ TEST(image, store_keeps_as_many_layers_as_it_may) {
 
 TEST(image, store_must_be_a_place) {
     EXPECT_FALSE(Store::open("relative"));
-    Fixture f;
+    StoreFixture f;
     f.registry.push("app", "1", {kTop});
     ASSERT_TRUE(core::replace_file(f.directory.path() / "file", ""));
     auto store = Store::open(f.directory.path() / "file");
