@@ -11,9 +11,11 @@ void add_env_rm(core::Application& application) {
     auto command = application.add({
         .name = "env rm",
         .summary = "remove an image from the store",
-        .description = "Takes the name away, and the image itself if no other name leads to it. With a hash "
-                       "the image goes "
-                       "with all its names. Containers that run from it go on.",
+        .description =
+            "Takes the name away, and the image itself if no other name leads to it. With a hash "
+            "the image goes "
+            "with all its names. Containers that run from it on this node go on; where the store lies on "
+            "NFS, those on other nodes lose their files, so remove no image that is in use.",
         .examples = {{"belay env rm ubuntu:24.04", "the image that is called that"}},
     });
     auto references = std::make_shared<std::vector<std::string>>();

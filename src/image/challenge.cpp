@@ -1,6 +1,10 @@
 #include "image/challenge.h"
 
+#include "core/text.h"
+
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
 namespace belay::image {
 
@@ -59,10 +63,37 @@ class ChallengeParser {
     size_t at_ = 0;
 };
 
+std::string url_decode(std::string_view text) {
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+        uint8_t byte = 0;
+        const char* digits = text.data() + i + 1;
+        if (text[i] == '%' && i + 2 < text.size() &&
+            std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+            out += static_cast<char>(byte);
+            i += 2;
+        } else {
+            out += text[i];
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 std::vector<Challenge> parse_challenges(std::string_view header) {
     return ChallengeParser(header).parse();
+}
+
+bool realm_names_scope(std::string_view realm) {
+    if (realm.contains('#')) return true;
+    const size_t question = realm.find('?');
+    if (question == std::string_view::npos) return false;
+    std::string query(realm.substr(question + 1));
+    std::ranges::replace(query, ';', '&');
+    return std::ranges::any_of(core::split(query, '&'), [](std::string_view parameter) {
+        return url_decode(parameter.substr(0, parameter.find('='))) == "scope";
+    });
 }
 
 }  // namespace belay::image

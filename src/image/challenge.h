@@ -24,4 +24,8 @@ struct Challenge {
 // What is not understood is left out.
 std::vector<Challenge> parse_challenges(std::string_view header);
 
+// Whether the realm of a challenge, an URL, says itself what the token is to be for, or cuts off (by "#")
+// what is said of that behind it.
+bool realm_names_scope(std::string_view realm);
+
 }  // namespace belay::image

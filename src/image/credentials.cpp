@@ -98,7 +98,34 @@ Result<Found> from_helper(const json& name, const std::string& key, const Creden
     return Found(Credentials{std::move(user), std::move(secret), ""});
 }
 
+// "registry.example.org" of "Registry.example.org:5000".
+std::string host_of(std::string_view authority) {
+    const bool has_port = !authority.ends_with(']') && std::ranges::count(authority, ':') > 0;
+    std::string out(has_port ? authority.substr(0, authority.rfind(':')) : authority);
+    std::ranges::transform(out, out.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    return out;
+}
+
+// Of domains with at least two labels, so that "org" is nobody's parent; an address has none.
+bool is_parent_domain(std::string_view parent, std::string_view child) {
+    const bool is_name = !child.empty() && (child.back() < '0' || child.back() > '9') && child.back() != ']';
+    return is_name && parent.contains('.') && child.size() > parent.size() && child.ends_with(parent) &&
+           child[child.size() - parent.size() - 1] == '.';
+}
+
 }  // namespace
+
+bool is_token_host_of(std::string_view registry, std::string_view token_authority) {
+    constexpr std::array kKnown = {
+        std::pair(kDockerHub, std::string_view("auth.docker.io")),
+        std::pair(std::string_view("nvcr.io"), std::string_view("authn.nvidia.com"))};
+    const std::string own = host_of(registry);
+    const std::string token = host_of(token_authority);
+    return own == token || is_parent_domain(own, token) || is_parent_domain(token, own) ||
+           std::ranges::find(kKnown, std::pair(std::string_view(own), std::string_view(token))) !=
+               kKnown.end();
+}
 
 std::vector<CredentialFile> credential_files(const core::Environment& environment) {
     std::vector<CredentialFile> out;

@@ -28,6 +28,11 @@ struct CredentialQuery {
     std::string token_host;  // where the registry sends for tokens; enroot's file may name that
 };
 
+// Whether a login of this token host may be used for the registry: they are one host, or one's domain is the
+// other's parent, or they are known to belong together. The registry says where tokens are to be had and gets
+// what is given there, so any other host's token would be one for somebody else. Ports do not matter.
+bool is_token_host_of(std::string_view registry, std::string_view token_authority);
+
 struct CredentialFile {
     enum class Format { kJson, kNetrc };
     std::filesystem::path path;

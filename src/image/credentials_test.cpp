@@ -98,6 +98,31 @@ TEST(image, credentials_of_enroot) {
     EXPECT_THAT(find("run.io"), HasSubstr("would have to be run by a shell"));
 }
 
+TEST(image, credentials_of_token_hosts) {
+    struct Case {
+        std::string registry, token_host;
+        bool belongs;
+    };
+    const Case kCases[] = {
+        {"nvcr.io", "authn.nvidia.com", true},
+        {"docker.io", "auth.docker.io", true},
+        {"git.example.org:5050", "git.example.org", true},
+        {"registry.example.org", "example.org", true},
+        {"example.org", "Auth.example.org:8443", true},
+        {"evil.example", "authn.nvidia.com", false},
+        {"evil.example", "auth.docker.io", false},
+        {"nvcr.io", "auth.docker.io", false},
+        {"evil.org", "token.org", false},
+        {"a.example.org", "b.example.org", false},
+        {"evilexample.org", "example.org", false},
+        {"evil.org", "org", false},
+        {"10.0.0.1", "0.0.1", false},
+    };
+    for (const Case& row : kCases)
+        EXPECT_EQ(is_token_host_of(row.registry, row.token_host), row.belongs)
+            << row.registry << " " << row.token_host;
+}
+
 TEST(image, credentials_of_the_first_file_that_has_them) {
     auto directory = core::TemporaryDirectory::create();
     ASSERT_TRUE(directory);

@@ -1,119 +1,13 @@
 // Layers as an attacker would write them. Each case is imported beside a canary; what the image holds, or why
 // it was refused, is compared, and the canary and everything around it must stay as it was.
-#include "core/file.h"
-#include "image/import.h"
-#include "image/squashfs_reader.h"
-#include "image/testing/tar_builder.h"
+#include "image/testing/hostile_archive.h"
 
-#include <algorithm>
-#include <fcntl.h>
-#include <fstream>
-#include <sys/stat.h>
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace belay::image {
 namespace {
 
 using namespace belay::image::testing;
-namespace fs = std::filesystem;
-
-// What an image holds: "a/ a/x=CONTENT l->TARGET", with "[MODE]" where it is none of the usual ones.
-core::Result<std::string> describe(const fs::path& path) {
-    BELAY_TRY(reader, SquashfsReader::open(path));
-    BELAY_TRY(entries, reader.list());
-    std::string out;
-    for (const SquashfsEntry& entry : entries) {
-        if (entry.path.empty()) continue;
-        EXPECT_EQ(entry.user, 0u);
-        EXPECT_EQ(entry.group, 0u);
-        EXPECT_EQ(entry.mode & 06000U, 0u) << entry.path;
-        std::string mode = entry.mode == 0644 || entry.mode == 0755 || entry.mode == 0777
-                               ? ""
-                               : fmt::format("[{:o}]", entry.mode);
-        out += out.empty() ? "" : " ";
-        if (entry.type == 'd') out += entry.path + "/" + mode;
-        if (entry.type == 'l') out += entry.path + "->" + entry.target;
-        if (entry.type == '?') out += entry.path + "?";
-        if (entry.type != 'f') continue;
-        BELAY_TRY(content, reader.read(entry.path, 1 << 20));
-        if (content.size() > 40) content = fmt::format("{} bytes", content.size());
-        out += entry.path + "=" + content + mode;
-    }
-    return out;
-}
-
-struct Sandbox {
-    core::TemporaryDirectory directory = *core::TemporaryDirectory::create("belay-image");
-    fs::path inside = directory.path() / "inside";
-    fs::path canary = directory.path() / "canary";
-
-    Sandbox() {
-        fs::create_directory(inside);
-        std::ofstream(canary) << "alive";
-    }
-    // Names, sizes, modes and times of everything but the image.
-    std::string state() const {
-        std::vector<std::string> lines;
-        for (const auto& item : fs::recursive_directory_iterator(directory.path())) {
-            if (item.path().filename() == "image.sqsh" || item.path() == inside) continue;
-            struct stat facts{};
-            EXPECT_EQ(lstat(item.path().c_str(), &facts), 0);
-            lines.push_back(fmt::format("{} {} {:o} {}.{} {}", item.path().string(), facts.st_size,
-                                        facts.st_mode, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec,
-                                        facts.st_nlink));
-        }
-        std::ranges::sort(lines);
-        return fmt::format("{}", fmt::join(lines, "\n"));
-    }
-};
-
-core::Result<std::string> import_layers(const std::vector<std::string>& layers, const ImportLimits& limits,
-                                        const fs::path& image) {
-    std::vector<LayerInput> inputs;
-    for (const std::string& layer : layers)
-        inputs.push_back(
-            {.name = "layer", .open = [&]() -> core::Result<ByteSource> { return read_from_memory(layer); }});
-    fs::remove(image);
-    BELAY_TRY(fd, core::open_file(image, O_RDWR | O_CREAT | O_EXCL));
-    auto open_writer = [&]() -> core::Result<SquashfsWriter> {
-        if (ftruncate(fd.get(), 0) != 0) return core::errno_error(errno, "cannot empty the image");
-        return SquashfsWriter::create(fd.get(), image.string(), 2);
-    };
-    BELAY_CHECK(write_image(inputs, limits, open_writer, 0));
-    return describe(image);
-}
-
-struct Case {
-    std::string what;
-    std::vector<std::string> layers;
-    std::string expected;  // the image's content, or "refused: PART OF THE MESSAGE"
-    ImportLimits limits = {};
-};
-
-void check_cases(std::span<const Case> cases) {
-    Sandbox sandbox;
-    fs::current_path(sandbox.inside);
-    const std::string before = sandbox.state();
-    for (const Case& row : cases) {
-        auto result = import_layers(row.layers, row.limits, sandbox.inside / "image.sqsh");
-        std::string got = result ? *result : "refused: " + result.error().message();
-        constexpr std::string_view kRefused = "refused: ";
-        if (row.expected.starts_with(kRefused)) {
-            EXPECT_THAT(got, ::testing::StartsWith(std::string(kRefused))) << row.what;
-            EXPECT_THAT(got, ::testing::HasSubstr(row.expected.substr(kRefused.size()))) << row.what;
-        } else {
-            EXPECT_EQ(got, row.expected) << row.what;
-        }
-        EXPECT_EQ(sandbox.state(), before) << row.what;
-    }
-    fs::current_path("/");
-}
-
-std::string one(const std::string& entries) {
-    return entries + tar_end();
-}
 
 // The same name in the three dialects of tar.
 std::vector<std::pair<std::string, std::string>> dialects(const std::string& name) {
@@ -278,6 +172,19 @@ TEST(image, hostile_sizes) {
     tight.compression_ratio = 50;
     ImportLimits unlinked;
     unlinked.links = 1;
+    ImportLimits shallow;
+    shallow.nodes = 200;
+    ImportLimits terse;
+    terse.name_bytes = 1000;
+    ImportLimits plain;
+    plain.total_bytes = 100'000;
+    plain.entries = 10;
+    std::string deep;
+    for (int i = 0; i < 100; ++i) deep += "/d";
+    const std::string kDeepPaths =
+        one(pax("path", "a" + deep + "/x") + tar_file("x") + pax("path", "b" + deep + "/x") + tar_file("x"));
+    const std::string kDeepPath = one(pax("path", "a" + deep + "/x") + tar_file("x"));
+    const std::string kOtherDeepPath = one(pax("path", "b" + deep + "/x") + tar_file("x"));
     const std::string kZeros(1'000'000, '\0');
     const std::string kHuge("\x80\x00\x00\x00\x7f\xff\xff\xff\xff\xff\xff\xff", 12);
     const std::string kNegative(12, '\xff');
@@ -318,6 +225,36 @@ TEST(image, hostile_sizes) {
          {zstd(one(tar_file("x", kZeros) + tar_file("y")))},
          "refused: more than 50 times",
          tight},
+        {"gzip bomb behind the end of the archive",
+         {gzip(one(tar_file("x")) + kZeros)},
+         "refused: more than 50 times",
+         tight},
+        {"zstd bomb behind the end of the archive",
+         {zstd(one(tar_file("x")) + kZeros)},
+         "refused: more than 50 times",
+         tight},
+        {"endless zeros behind the end of the archive",
+         {one(tar_file("x")) + kZeros},
+         "refused: more than 100000 bytes",
+         plain},
+        {"bomb as the body of a hard link",
+         {gzip(one(tar_file("x") + tar_entry({.name = "l", .type = '1', .content = kZeros, .link = "x"})))},
+         "refused: more than 50 times",
+         tight},
+        {"few entries, many directories", {kDeepPaths}, "refused: more than 200 names", shallow},
+        {"many directories over all layers",
+         {kDeepPath, kOtherDeepPath},
+         "refused: more than 200 names",
+         shallow},
+        {"long names over all layers",
+         {one(tar_file(std::string(90, 'a')) + tar_file(std::string(90, 'b'))),
+          one(tar_file(std::string(90, 'c')) + tar_directory(std::string(90, 'd'))),
+          one(tar_symlink("l", std::string(95, 't')) + tar_file(".wh." + std::string(90, 'w')) +
+              tar_file(std::string(90, 'e')) + tar_file(std::string(90, 'f'))),
+          one(tar_hard_link("h", std::string(90, 'a')) + tar_file(std::string(90, 'g')) +
+              tar_file(std::string(90, 'h')) + tar_file(std::string(90, 'i')))},
+         "refused: more than 1000 bytes",
+         terse},
         {"zeros below the floor", {gzip(one(tar_file("x", kZeros)))}, "x=1000000 bytes"},
     };
     check_cases(kCases);

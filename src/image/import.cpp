@@ -18,8 +18,9 @@ constexpr uint64_t kUnseenShare = 10;
 // Takes the content of an entry, counted from 0.
 using Taker = std::function<Result<>(TarReader& reader, const TarEntry& entry, uint64_t ordinal)>;
 
-Result<LayerIndex> read_layer(ByteSource source, const ImportLimits& limits, const Taker& take) {
-    BELAY_TRY(stream, LayerStream::open(std::move(source)));
+Result<LayerIndex> read_layer(ByteSource source, const ImportLimits& limits, uint64_t whole_bytes,
+                              const Taker& take) {
+    BELAY_TRY(stream, LayerStream::open(std::move(source), limits, whole_bytes));
     LayerIndex out;
     {
         BELAY_TRY(reader, TarReader::open(stream, limits));
@@ -63,9 +64,9 @@ class ImageWriter {
         Inodes inodes;
         for (size_t i = 0; i < layers_.size(); ++i) {
             BELAY_TRY(index, copy_layer(i, nullptr));
-            LayerTreeBuilder builder(inodes, static_cast<uint32_t>(i));
+            LayerTreeBuilder builder(inodes, static_cast<uint32_t>(i), limits_);
             for (const TarEntry& entry : index.entries)
-                BELAY_CHECK(core::with_context(builder.add(entry), layers_[i].name));
+                BELAY_CHECK(of_image(builder.add(entry), layers_[i].name));
             trees.push_back(std::move(builder).finish());
         }
         BELAY_TRY(root, merge_layers(inodes, std::move(trees)));
@@ -91,24 +92,27 @@ class ImageWriter {
     // The content of all files, or of those in `wanted`.
     Result<LayerIndex> copy_layer(size_t layer, const std::set<uint64_t>* wanted) {
         const LayerInput& input = layers_[layer];
+        // What is not the image's fault: the disk's, on one side or the other.
         std::optional<core::Error> not_written;
+        std::optional<core::Error> not_read;
+        auto written = [&](Result<> result) {
+            if (!result && !not_written) not_written = result.error();
+            return result;
+        };
         auto take = [&](TarReader& reader, const TarEntry& entry, uint64_t ordinal) -> Result<> {
             if (wanted != nullptr && !wanted->contains(ordinal)) return {};
-            BELAY_CHECK(writer_->begin_file(static_cast<uint32_t>(layer), ordinal));
+            BELAY_CHECK(written(writer_->begin_file(static_cast<uint32_t>(layer), ordinal)));
             BELAY_CHECK(reader.read_content(entry, [&](std::string_view bytes) {
                 written_ += bytes.size();
-                auto appended = writer_->append(bytes);
-                if (!appended) not_written = appended.error();
-                return appended;
+                return written(writer_->append(bytes));
             }));
-            return writer_->end_file();
+            return written(writer_->end_file());
         };
         BELAY_TRY(source, core::with_context(input.open(), input.name));
-        auto index = read_layer(counted(std::move(source)), limits_, take);
+        auto index = read_layer(counted(std::move(source), not_read), limits_, input.compressed_bytes, take);
         if (not_written) return std::unexpected(std::move(*not_written));
-        if (!index)
-            return std::unexpected(
-                std::move(index.error()).context(input.name).hint(std::string(kBadImageHint)));
+        if (not_read) return std::unexpected(std::move(*not_read).context(input.name));
+        if (!index) return of_image(std::move(index), input.name);
         if (!input.diff_id.empty() && index->diff_id != input.diff_id)
             return system_error(
                        "{}: its content has not the hash {} that the image's configuration says, but {}",
@@ -117,10 +121,21 @@ class ImageWriter {
         return index;
     }
 
-    ByteSource counted(ByteSource source) {
-        return [this, source = std::move(source)](char* buffer, size_t size) -> Result<size_t> {
-            BELAY_TRY(n, source(buffer, size));
-            read_ += n;
+    // With the hint that an error of the image itself has.
+    template <typename T>
+    static Result<T> of_image(Result<T> result, const std::string& layer) {
+        if (result) return result;
+        return std::unexpected(std::move(result.error()).context(layer).hint(std::string(kBadImageHint)));
+    }
+
+    ByteSource counted(ByteSource source, std::optional<core::Error>& failed) {
+        return [this, &failed, source = std::move(source)](char* buffer, size_t size) -> Result<size_t> {
+            auto n = source(buffer, size);
+            if (!n) {
+                failed = n.error();
+                return n;
+            }
+            read_ += *n;
             if (progress_) progress_(read_, total_);
             return n;
         };
@@ -138,7 +153,7 @@ class ImageWriter {
 }  // namespace
 
 Result<LayerIndex> index_layer(ByteSource source, const ImportLimits& limits) {
-    return read_layer(std::move(source), limits, {});
+    return read_layer(std::move(source), limits, 0, {});
 }
 
 Result<> write_image(std::span<const LayerInput> layers, const ImportLimits& limits,

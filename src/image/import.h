@@ -30,7 +30,7 @@ struct LayerInput {
     std::string name;                                // in messages
     std::function<core::Result<ByteSource>()> open;  // its bytes, from their beginning
     std::string diff_id;                             // that its tar must have; empty: not compared
-    uint64_t compressed_bytes = 0;                   // for the progress
+    uint64_t compressed_bytes = 0;  // of the whole layer: for the progress and the compression ratio
 };
 
 // Begins the SquashFS file, and begins it anew if it is called again.

@@ -4,8 +4,10 @@
 #include "image/squashfs_reader.h"
 #include "image/testing/tar_builder.h"
 
+#include <csignal>
 #include <fcntl.h>
 #include <random>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -34,7 +36,7 @@ class ImportTest {
         std::vector<LayerInput> inputs;
         for (const std::string& layer : layers)
             inputs.push_back({.name = "layer",
-                              .open = [&]() -> core::Result<ByteSource> { return read_from_memory(layer); },
+                              .open = [&]() -> core::Result<ByteSource> { return source(layer); },
                               .diff_id = diff_id,
                               .compressed_bytes = layer.size()});
         BELAY_TRY(fd, core::open_file(file, O_RDWR | O_CREAT | O_TRUNC));
@@ -44,8 +46,18 @@ class ImportTest {
             if (ftruncate(fd.get(), 0) != 0) return core::errno_error(errno, "cannot empty it");
             return SquashfsWriter::create(fd.get(), file.string(), 2);
         };
-        return write_image(inputs, {}, open_writer, 0,
+        return write_image(inputs, limits, open_writer, 0,
                            [this](uint64_t done, uint64_t total) { progress = {done, total}; });
+    }
+    // Breaks when it has given more than `breaks_after` bytes.
+    ByteSource source(std::string_view layer) const {
+        return [this, given = uint64_t{0}, rest = read_from_memory(layer)](
+                   char* buffer, size_t size) mutable -> core::Result<size_t> {
+            if (given >= breaks_after) return core::errno_error(EIO, "cannot read it");
+            auto n = rest(buffer, std::min<uint64_t>(size, breaks_after));
+            given += n.value_or(0);
+            return n;
+        };
     }
     std::string content(const std::string& path) const {
         auto reader = SquashfsReader::open(file);
@@ -56,6 +68,8 @@ class ImportTest {
 
     core::TemporaryDirectory directory = *core::TemporaryDirectory::create("belay-import");
     fs::path file = directory.path() / "i.sqsh";
+    ImportLimits limits;
+    uint64_t breaks_after = UINT64_MAX;
     int begun = 0;
     std::pair<uint64_t, uint64_t> progress;
 };
@@ -90,6 +104,45 @@ TEST(image, import_leaves_nothing_big_that_nobody_sees) {
     EXPECT_LT(fs::file_size(test.file), (1 << 20) + (64 << 10));
     EXPECT_EQ(test.content("b"), kept);
     EXPECT_EQ(test.content("twice"), "2");
+}
+
+// It was taken for a bomb, as little of the layer had been read when its header came.
+TEST(image, import_takes_a_layer_that_begins_with_a_large_file) {
+    ImportTest test;
+    test.limits.ratio_floor_bytes = 100'000;
+    test.limits.compression_ratio = 2;
+    auto done = test.import({tar_file("big", noise(1 << 20, 5)) + tar_end()});
+    EXPECT_TRUE(done) << done.error().render();
+}
+
+TEST(image, import_blames_the_disk_for_what_it_cannot_read) {
+    ImportTest test;
+    test.breaks_after = 100'000;
+    auto done = test.import({tar_file("big", noise(1 << 20, 6)) + tar_end()});
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().message(), HasSubstr("layer: cannot read it: Input/output error"));
+    EXPECT_EQ(done.error().hint_text(), "");
+}
+
+TEST(image, import_blames_the_disk_for_what_it_cannot_write) {
+    std::string many;
+    for (int i = 0; i < 4000; ++i) many += tar_file(std::to_string(i), noise(500, 100 + i));
+    std::string large;
+    for (int i = 0; i < 20; ++i) large += tar_file(std::to_string(i), noise(200'000, 200 + i));
+    for (const std::string& files : {many, large}) {
+        ImportTest test;
+        rlimit before{};
+        ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+        const rlimit little{300'000, before.rlim_max};
+        auto* handler = signal(SIGXFSZ, SIG_IGN);
+        ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+        auto done = test.import({files + tar_end()});
+        setrlimit(RLIMIT_FSIZE, &before);
+        signal(SIGXFSZ, handler);
+        ASSERT_FALSE(done);
+        EXPECT_THAT(done.error().message(), HasSubstr("File too large"));
+        EXPECT_EQ(done.error().hint_text(), "");
+    }
 }
 
 TEST(image, import_refuses_a_layer_with_another_hash) {

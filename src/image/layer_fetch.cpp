@@ -58,7 +58,9 @@ class Fetcher {
         std::optional<core::Error> failed;
         std::atomic<size_t> next = 0;
         auto work = [&] {
-            core::fetch::HttpClient client(options_.http, clock_);
+            core::fetch::HttpOptions http = options_.http;
+            http.stopped = &stopped_;
+            core::fetch::HttpClient client(http, clock_);
             for (size_t i = next++; i < wanted.size() && !stopped_; i = next++) {
                 auto layer = fetch_one(client, wanted[i]);
                 std::lock_guard lock(mutex_);
@@ -89,7 +91,7 @@ class Fetcher {
     // Nothing if the layer is not here, or is not what it should be.
     std::optional<Layer> kept(const Descriptor& blob) {
         fs::path file = layout_.blobs() / hex_of(blob.digest);
-        auto fd = core::open_file(file, O_RDONLY | O_NOFOLLOW);
+        auto fd = core::open_file(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
         if (!fd) return std::nullopt;
         if (!check_blob(fd->get(), blob)) {
             unlink(file.c_str());
@@ -107,16 +109,18 @@ class Fetcher {
         std::string name = fmt::format("{}-{}", hex_of(blob.digest), getuid());
         const std::string place = fmt::format("{}: layer {}", image_name_, short_digest(blob.digest));
         BELAY_TRY(lock,
-                  core::with_context(
-                      StoreLock::acquire(layout_.lock(name), clock_, options_.longest_wait, {}), place));
+                  core::with_context(StoreLock::acquire(layout_.lock(name), clock_, options_.longest_wait, {},
+                                                        LockMethod::kFlock, {}, &stopped_),
+                                     place));
         if (auto layer = kept(blob)) {  // another process was faster
             count(static_cast<int64_t>(blob.size));
             return std::move(*layer);
         }
         auto counter = [this](int64_t change) { count(change); };
-        BELAY_TRY(partial,
-                  core::with_context(
-                      PartialBlob::open(layout_.partial() / name, blob.size, counter, stopped_), place));
+        BELAY_TRY(partial, core::with_context(
+                               PartialBlob::open(layout_.partial() / fmt::format("{}-{}", name, host_name()),
+                                                 blob.size, counter, stopped_),
+                               place));
         while (true) {
             bool resumed = partial.position() > 0;
             BELAY_CHECK(download(client, blob, partial, place));
@@ -176,7 +180,8 @@ Result<std::vector<Layer>> fetch_layers(Registry& registry, const std::string& i
                                         const FetchProgress& progress) {
     std::vector<Descriptor> wanted;  // each once, though an image may have it twice
     for (const Descriptor& blob : blobs)
-        if (std::ranges::find(wanted, blob.digest, &Descriptor::digest) == wanted.end()) wanted.push_back(blob);
+        if (std::ranges::find(wanted, blob.digest, &Descriptor::digest) == wanted.end())
+            wanted.push_back(blob);
     Fetcher fetcher(registry, image_name, layout, options, clock, progress);
     BELAY_TRY(fetched, fetcher.fetch(wanted));
     std::vector<Layer> out;
@@ -191,6 +196,7 @@ void trim_layers(const StoreLayout& layout, uint64_t limit, core::Time now) {
         int64_t used;
     };
     constexpr int64_t kAbandoned = 7 * 86400;  // seconds
+    constexpr int64_t kInUse = 3600;
     const int64_t seconds = core::to_nanoseconds(now) / 1'000'000'000;
     auto files_in = [](const fs::path& directory) {
         std::vector<Kept> out;
@@ -209,7 +215,7 @@ void trim_layers(const StoreLayout& layout, uint64_t limit, core::Time now) {
     for (const Kept& layer : layers) total += layer.bytes;
     std::ranges::sort(layers, {}, &Kept::used);
     for (const Kept& layer : layers) {
-        if (total <= limit) return;
+        if (total <= limit || seconds - layer.used < kInUse) return;
         if (unlink(layer.path.c_str()) == 0) total -= layer.bytes;
     }
 }

@@ -13,7 +13,9 @@
 
 namespace belay::image {
 
-// The bytes as downloaded; open, so that nobody can take them away.
+// The bytes as downloaded; open, so that they stay when somebody on this node removes the file. On NFS one
+// who does so on another node takes them away: reading them is then an error (ESTALE), and what is in use is
+// not trimmed.
 using Layer = std::shared_ptr<core::Descriptor>;
 
 struct LayerFetchOptions {
@@ -36,8 +38,8 @@ core::Result<std::vector<Layer>> fetch_layers(Registry& registry, const std::str
 // What to do about a full disk.
 std::string full_disk_hint(const StoreLayout& layout);
 
-// Removes layers that are kept, longest unused first, until at most `limit` bytes are left, and what was left
-// over of downloads more than a week ago.
+// Removes layers that are kept, longest unused first, until at most `limit` bytes are left or what is left
+// was used within the hour, and what was left over of downloads more than a week ago.
 void trim_layers(const StoreLayout& layout, uint64_t limit, core::Time now);
 
 }  // namespace belay::image

@@ -18,6 +18,8 @@ using core::system_error;
 constexpr size_t kInputBytes = size_t{1} << 18;
 constexpr size_t kOutputBytes = size_t{1} << 19;
 constexpr size_t kMagicBytes = 6;
+// Of an entry, beside its content: its own header, one for a long name, padding.
+constexpr uint64_t kHeaderBytes = 4096;
 constexpr int kZstdWindowLog = 27;  // 128 MiB: the most that zstd itself takes without being asked to
 
 constexpr std::string_view kGzipMagic("\x1f\x8b", 2);
@@ -146,8 +148,8 @@ ByteSource read_from_memory(std::string_view bytes) {
     };
 }
 
-Result<LayerStream> LayerStream::open(ByteSource source) {
-    LayerStream out(std::move(source));
+Result<LayerStream> LayerStream::open(ByteSource source, const ImportLimits& limits, uint64_t whole_bytes) {
+    LayerStream out(std::move(source), limits, whole_bytes);
     while (out.unused_.size() < kMagicBytes && !out.at_end_) BELAY_CHECK(out.refill());
     BELAY_TRY(decoder, decoder_for(out.unused_));
     out.decoder_ = std::move(decoder);
@@ -169,6 +171,20 @@ Result<> LayerStream::refill() {
     return {};
 }
 
+Result<> LayerStream::check_ratio(uint64_t unpacked_bytes) const {
+    const uint64_t packed_bytes = std::max(compressed_bytes_, whole_bytes_);
+    if (unpacked_bytes > limits_.ratio_floor_bytes &&
+        unpacked_bytes / limits_.compression_ratio > packed_bytes)
+        return system_error("it unpacks to more than {} times its size", limits_.compression_ratio);
+    return {};
+}
+
+Result<> LayerStream::check_limits() const {
+    if (tar_bytes_ > limits_.total_bytes && tar_bytes_ - limits_.total_bytes > limits_.entries * kHeaderBytes)
+        return system_error("its tar has more than {} bytes", limits_.total_bytes);
+    return check_ratio(tar_bytes_);
+}
+
 Result<std::string_view> LayerStream::next() {
     while (true) {
         size_t before = unused_.size();
@@ -177,6 +193,7 @@ Result<std::string_view> LayerStream::next() {
             std::string_view produced = std::string_view(output_).substr(0, n);
             hasher_.update(produced);
             tar_bytes_ += n;
+            BELAY_CHECK(check_limits());
             return produced;
         }
         if (at_end_ && unused_.size() == before) {

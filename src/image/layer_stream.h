@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "image/digest.h"
+#include "image/limits.h"
 
 #include <cstdint>
 #include <functional>
@@ -32,11 +33,13 @@ class Decoder {
 
 class LayerStream {
   public:
-    // `memory_limit` bounds the window of zstd. Errors: kSystem if the source fails or the format is unknown.
-    static core::Result<LayerStream> open(ByteSource source);
+    // `whole_bytes` is the size of the layer where it is known: what it may unpack to is compared with that,
+    // else with what has been read of it. Errors: kSystem if the source fails or the format is unknown.
+    static core::Result<LayerStream> open(ByteSource source, const ImportLimits& limits,
+                                          uint64_t whole_bytes = 0);
 
     // The next bytes of the tar, valid until the next call; empty at the end. Errors: kSystem for data that
-    // is damaged or ends early.
+    // is damaged, ends early, or unpacks to more than the limits allow, wherever in the tar that is.
     core::Result<std::string_view> next();
 
     // Reads on to the end, so that the hash covers all of it.
@@ -47,11 +50,18 @@ class LayerStream {
     uint64_t compressed_bytes() const { return compressed_bytes_; }
     uint64_t tar_bytes() const { return tar_bytes_; }
 
+    // Whether the layer may unpack to so many bytes, be they in its tar or holes of its files.
+    core::Result<> check_ratio(uint64_t unpacked_bytes) const;
+
   private:
-    explicit LayerStream(ByteSource source) : source_(std::move(source)) {}
+    LayerStream(ByteSource source, const ImportLimits& limits, uint64_t whole_bytes)
+        : source_(std::move(source)), limits_(limits), whole_bytes_(whole_bytes) {}
     core::Result<> refill();
+    core::Result<> check_limits() const;
 
     ByteSource source_;
+    ImportLimits limits_;
+    uint64_t whole_bytes_;
     std::unique_ptr<Decoder> decoder_;
     std::string input_;        // storage
     std::string_view unused_;  // what of it was not decoded yet

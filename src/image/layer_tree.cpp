@@ -130,22 +130,24 @@ void settle(const Inodes& inodes, Node& node) {
 
 }  // namespace
 
-LayerTreeBuilder::LayerTreeBuilder(Inodes& inodes, uint32_t layer) : inodes_(inodes), layer_(layer) {
+LayerTreeBuilder::LayerTreeBuilder(Inodes& inodes, uint32_t layer, const ImportLimits& limits)
+    : inodes_(inodes), layer_(layer), most_nodes_(limits.nodes), most_name_bytes_(limits.name_bytes) {
     tree_.root.inode = new_inode({.implied = true});
 }
 
 InodeNumber LayerTreeBuilder::new_inode(Inode inode) {
     inode.layer = layer_;
     inode.ordinal = ordinal_;
-    inodes_.push_back(std::move(inode));
-    return static_cast<InodeNumber>(inodes_.size() - 1);
+    inodes_.count_name(inode.target);
+    return inodes_.add(std::move(inode));
 }
 
 Node& LayerTreeBuilder::child_directory(Node& parent, std::string_view name) {
     auto found = parent.children.find(name);
-    if (found == parent.children.end())
+    if (found == parent.children.end()) {
+        inodes_.count_name(name);
         found = parent.children.emplace(std::string(name), Node{.inode = new_inode({.implied = true})}).first;
-    else if (!is_directory(inodes_, found->second))
+    } else if (!is_directory(inodes_, found->second))
         // What stood here as a link or a file hid a lower directory of this name.
         found->second = Node{.inode = new_inode({.implied = false}), .opaque = true};
     return found->second;
@@ -156,6 +158,7 @@ void LayerTreeBuilder::put(Node& parent, std::string_view name, Inode inode) {
     auto found = parent.children.find(name);
     if (found == parent.children.end()) {
         InodeNumber number = new_inode(std::move(inode));
+        inodes_.count_name(name);
         parent.children.emplace(std::string(name), Node{.inode = number});
         return;
     }
@@ -175,7 +178,8 @@ Result<> LayerTreeBuilder::add_whiteout(Node& parent, std::string_view name, con
     std::string_view hidden = name.substr(kWhiteout.size());
     if (std::ranges::find(kNoNames, hidden) != kNoNames.end())
         return system_error("the whiteout \"{}\" names nothing", core::printable(entry.name));
-    parent.whiteouts.emplace(hidden);
+    // It holds memory as a name does.
+    if (parent.whiteouts.emplace(hidden).second) inodes_.count_name(entry.name);
     return {};
 }
 
@@ -194,11 +198,22 @@ Result<> LayerTreeBuilder::add_link(Node& parent, std::string_view name, const T
         return {};
     }
     put(parent, name, {.kind = EntryKind::kHardLink});
+    inodes_.count_name(entry.name);
+    inodes_.count_name(entry.target);
     tree_.pending.push_back({entry.name, entry.target, parent.children.find(name)->second.inode});
     return {};
 }
 
 Result<> LayerTreeBuilder::add(const TarEntry& entry) {
+    BELAY_CHECK(add_entry(entry));
+    if (inodes_.size() > most_nodes_)
+        return system_error("the image has more than {} names in its layers", most_nodes_);
+    if (inodes_.name_bytes() > most_name_bytes_)
+        return system_error("the names of the image have more than {} bytes", most_name_bytes_);
+    return {};
+}
+
+Result<> LayerTreeBuilder::add_entry(const TarEntry& entry) {
     std::vector<std::string_view> path = components(entry.name);
     auto counted = [this](Result<> result) {
         ++ordinal_;
@@ -234,8 +249,7 @@ Result<Node> merge_layers(Inodes& inodes, std::vector<LayerTree> layers) {
     for (size_t i = 0; i < layers.size(); ++i) BELAY_CHECK(resolve_links(inodes, layers, i));
     Node merged{.inode = 0};
     if (layers.empty()) {
-        inodes.push_back({});
-        merged.inode = static_cast<InodeNumber>(inodes.size() - 1);
+        merged.inode = inodes.add({});
         return merged;
     }
     for (LayerTree& layer : layers) apply_own_whiteouts(layer.root);

@@ -52,8 +52,24 @@ struct PendingLink {
     InodeNumber placeholder = 0;  // what stands for it until the layers below are known
 };
 
-// All inodes of an image's layers; those of one layer are added together.
-using Inodes = std::vector<Inode>;
+// All inodes of an image's layers, those of one layer added together, and how many bytes the names and
+// targets have with which they were added.
+class Inodes {
+  public:
+    Inode& operator[](InodeNumber number) { return all_[number]; }
+    const Inode& operator[](InodeNumber number) const { return all_[number]; }
+    size_t size() const { return all_.size(); }
+    InodeNumber add(Inode inode) {
+        all_.push_back(std::move(inode));
+        return static_cast<InodeNumber>(all_.size() - 1);
+    }
+    void count_name(std::string_view name) { name_bytes_ += name.size(); }
+    uint64_t name_bytes() const { return name_bytes_; }
+
+  private:
+    std::vector<Inode> all_;
+    uint64_t name_bytes_ = 0;
+};
 
 struct LayerTree {
     Node root;
@@ -63,12 +79,13 @@ struct LayerTree {
 // Puts the entries of a layer's tar, in their order, into a tree.
 class LayerTreeBuilder {
   public:
-    LayerTreeBuilder(Inodes& inodes, uint32_t layer);
-    // Errors: kSystem for an invalid whiteout.
+    LayerTreeBuilder(Inodes& inodes, uint32_t layer, const ImportLimits& limits = {});
+    // Errors: kSystem for an invalid whiteout, or more names than the limits allow for the whole image.
     core::Result<> add(const TarEntry& entry);
     LayerTree finish() && { return std::move(tree_); }
 
   private:
+    core::Result<> add_entry(const TarEntry& entry);
     InodeNumber new_inode(Inode inode);
     Node& child_directory(Node& parent, std::string_view name);
     void put(Node& parent, std::string_view name, Inode inode);
@@ -77,6 +94,8 @@ class LayerTreeBuilder {
 
     Inodes& inodes_;
     uint32_t layer_;
+    uint64_t most_nodes_;
+    uint64_t most_name_bytes_;
     uint64_t ordinal_ = 0;
     LayerTree tree_;
 };

@@ -73,10 +73,11 @@ core::Result<Image> local_image(const std::filesystem::path& file) {
               .created = core::time_from_nanoseconds(int64_t{status.st_mtim.tv_sec} * 1'000'000'000 +
                                                      status.st_mtim.tv_nsec)};
     out.config.platform = host_platform();
-    if (auto text = reader.read(std::string(kEnvironmentFile), kMaxTextBytes))
-        out.config.environment = parse_environment_file(*text);
-    if (auto text = reader.read(std::string(kScript), kMaxTextBytes)) {
-        out.config.working_directory = working_directory_of_rc(*text);
+    BELAY_TRY(environment, reader.read_if_there(std::string(kEnvironmentFile), kMaxTextBytes));
+    if (environment) out.config.environment = parse_environment_file(*environment);
+    BELAY_TRY(script, reader.read_if_there(std::string(kScript), kMaxTextBytes));
+    if (script) {
+        out.config.working_directory = working_directory_of_rc(*script);
         out.config.entrypoint = {"/bin/sh", "/" + std::string(kScript)};
     }
     return out;

@@ -57,6 +57,43 @@ TEST(image, local_file_says_what_enroot_left_in_it) {
     EXPECT_THAT(image->config.entrypoint, IsEmpty());
 }
 
+// It would run without what it says otherwise.
+TEST(image, local_file_that_cannot_be_read) {
+    auto directory = core::TemporaryDirectory::create();
+    ASSERT_TRUE(directory);
+    const fs::path file = directory->path() / "i.sqsh";
+    for (const std::string name : {"etc/environment", "etc/rc"}) {
+        std::string text;
+        for (int i = 0; i < 2000; ++i) text += fmt::format("A{}={}\n", i, i);
+        fs::remove(file);
+        write_squashfs(file, tar_file(name, text) + tar_end());
+        ASSERT_TRUE(local_image(file));
+        auto bytes = core::read_file(file);
+        ASSERT_TRUE(bytes);
+        bytes->replace(120, 1000, std::string(1000, '\xff'));  // behind the super block lies the content
+        ASSERT_TRUE(core::replace_file(file, *bytes));
+        auto image = local_image(file);
+        ASSERT_FALSE(image) << name;
+        EXPECT_EQ(image.error().kind(), core::ErrorKind::kSystem);
+        EXPECT_THAT(image.error().message(), HasSubstr("its compressed data is damaged"));
+        fs::remove(file);
+        write_squashfs(file, tar_file(name, std::string(2 << 20, 'x')) + tar_end());
+        EXPECT_THAT(local_image(file).error().message(), HasSubstr(name + " in "));
+    }
+}
+
+TEST(image, local_file_that_promises_too_much) {
+    auto directory = core::TemporaryDirectory::create();
+    ASSERT_TRUE(directory);
+    const fs::path file = directory->path() / "i.sqsh";
+    write_squashfs(file, kEnroot);
+    auto bytes = core::read_file(file);
+    ASSERT_TRUE(bytes);
+    bytes->replace(16, 4, "\xff\xff\xff\x7f");  // of the super block: how many fragments there are
+    ASSERT_TRUE(core::replace_file(file, *bytes));
+    EXPECT_THAT(local_image(file).error().message(), HasSubstr("2147483647 fragments"));
+}
+
 TEST(image, local_file_that_is_none) {
     auto directory = core::TemporaryDirectory::create();
     ASSERT_TRUE(directory);

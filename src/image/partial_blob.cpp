@@ -11,9 +11,26 @@ using core::errno_error;
 using core::Result;
 using core::system_error;
 
+namespace {
+
+// What stands at that name goes away unless it is a file of ours that has no other name: `partial` may be a
+// directory that everybody can write to, and what is written here must not land in another file.
+Result<core::Descriptor> open_own(const std::filesystem::path& file) {
+    core::Descriptor found(::open(file.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status{};
+    if (found && fstat(found.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
+        status.st_uid == geteuid())
+        return found;
+    if (unlink(file.c_str()) != 0 && errno != ENOENT)
+        return errno_error(errno, fmt::format("cannot remove {}, which is not ours", file.string()));
+    return core::open_file(file, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
+}
+
+}  // namespace
+
 Result<PartialBlob> PartialBlob::open(std::filesystem::path file, uint64_t size, Counter counter,
                                       const std::atomic<bool>& stopped) {
-    BELAY_TRY(fd, core::open_file(file, O_RDWR | O_CREAT));
+    BELAY_TRY(fd, open_own(file));
     struct stat status{};
     if (fstat(fd.get(), &status) != 0)
         return errno_error(errno, fmt::format("cannot look at {}", file.string()));

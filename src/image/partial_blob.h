@@ -16,7 +16,8 @@ class PartialBlob : public core::fetch::DownloadSink {
     // Called with how many bytes there are more, or fewer, than before.
     using Counter = std::function<void(int64_t change)>;
 
-    // Opens or creates the file, which must be nobody else's for the time. More than `size` bytes are not
+    // Opens or creates the file, which must be nobody else's for the time; a link, another user's file or one
+    // with several names is replaced by a new one. More than `size` bytes are not
     // taken, and none once `stopped` is set. Errors: kSystem.
     static core::Result<PartialBlob> open(std::filesystem::path file, uint64_t size, Counter counter,
                                           const std::atomic<bool>& stopped);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <mutex>
 
 namespace belay::image {
@@ -59,16 +60,21 @@ struct Registry::State {
     std::mutex mutex;
     std::string authorization;
     std::optional<core::Duration> expires;  // monotonic; nothing: never
-    std::optional<Credentials> login;       // that was found
+    // Those found, or that there is none: the registry's own with the key "", and for each token host what it
+    // may be sent. They never mix: a password goes to the host that it is for.
+    std::map<std::string, std::optional<Credentials>> logins;
+    std::optional<Credentials> sent;  // the last one, for messages
 
     std::string name() const { return display_name(reference); }
     std::string current_authorization();
     Result<> authorize(HttpClient& client, const HttpResponse& refusal, const std::string& refused);
     Result<std::string> fetch_token(HttpClient& client, const Challenge& challenge);
-    Result<> find_login(const std::string& token_host);
+    Result<std::optional<Credentials>> find_login(const std::string& token_host);
+    std::optional<Credentials> last_sent();
     Result<HttpResponse> get(HttpClient& client, HttpRequest request, size_t limit, const std::string& what);
     std::unexpected<core::Error> unreachable(core::Error error, const std::string& what) const;
-    core::Failure refusal(const HttpResponse& response, std::string_view what) const;
+    core::Failure refusal(const HttpResponse& response, std::string_view what,
+                          const std::optional<Credentials>& login) const;
 };
 
 Registry::Registry(const Reference& reference, RegistryOptions options, core::Clock& clock)
@@ -90,15 +96,24 @@ std::string Registry::State::current_authorization() {
     return authorization;
 }
 
-Result<> Registry::State::find_login(const std::string& token_host) {
-    if (login) return {};
-    BELAY_TRY(found,
-              options.credentials({reference.registry, reference.repository, reference.user, token_host}));
+std::optional<Credentials> Registry::State::last_sent() {
+    std::lock_guard lock(mutex);
+    return sent;
+}
+
+Result<std::optional<Credentials>> Registry::State::find_login(const std::string& token_host) {
+    if (auto known = logins.find(token_host); known != logins.end()) return known->second;
+    CredentialQuery query{reference.registry, reference.repository, reference.user, ""};
+    BELAY_TRY(found, options.credentials(query));
+    if (!found && is_token_host_of(reference.registry, token_host)) {
+        query.token_host = token_host;
+        BELAY_TRY(of_token_host, options.credentials(query));
+        found = std::move(of_token_host);
+    }
     if (!found && !reference.user.empty())
         return bad_input("{}: there is no login of \"{}\" for {}", name(), reference.user, reference.registry)
             .hint("log in with podman login or docker login, or leave the user out");
-    login = std::move(found);
-    return {};
+    return logins.emplace(token_host, std::move(found)).first->second;
 }
 
 Result<std::string> Registry::State::fetch_token(HttpClient& client, const Challenge& challenge) {
@@ -109,7 +124,15 @@ Result<std::string> Registry::State::fetch_token(HttpClient& client, const Chall
         !(same_insecure && core::fetch::url_scheme(realm) == "http"))
         return system_error("{}: the registry sends to \"{}\" for a token, which is not https", name(),
                             core::printable(realm));
-    BELAY_CHECK(find_login(host));
+    if (realm_names_scope(realm))
+        return system_error(
+                   "{}: the registry sends to \"{}\" for a token, which says itself what scope the token is "
+                   "to "
+                   "have",
+                   name(), core::printable(realm))
+            .hint("ask who runs the registry; the realm of its challenge must not have a scope");
+    BELAY_TRY(login, find_login(host));
+    sent = login;
     HttpRequest request{
         .url = fmt::format("{}{}scope={}", realm, realm.contains('?') ? "&" : "?",
                            core::fetch::url_encode(fmt::format("repository:{}:pull", reference.repository)))};
@@ -117,7 +140,7 @@ Result<std::string> Registry::State::fetch_token(HttpClient& client, const Chall
         request.url += "&service=" + core::fetch::url_encode(service);
     if (login) request.authorization = basic(*login);
     BELAY_TRY(response, core::with_context(client.get(request, kMaxTokenBytes), name()));
-    if (!response.success()) return refusal(response, "a token");
+    if (!response.success()) return refusal(response, "a token", sent);
     BELAY_TRY(answer,
               core::with_context(parse_strict_json(response.body, "the token", kMaxTokenBytes), name()));
     if (!answer.is_object()) return system_error("{}: the token is no JSON object", name());
@@ -142,7 +165,7 @@ Result<> Registry::State::authorize(HttpClient& client, const HttpResponse& refu
     if (!authorization.empty() && authorization != refused) return {};  // another thread has been here
     authorization.clear();
     auto headers = refusal_response.headers.find("www-authenticate");
-    if (headers == refusal_response.headers.end()) return refusal(refusal_response, "access");
+    if (headers == refusal_response.headers.end()) return refusal(refusal_response, "access", sent);
     std::vector<Challenge> challenges;
     for (const std::string& header : headers->second)
         for (Challenge& challenge : parse_challenges(header)) challenges.push_back(std::move(challenge));
@@ -154,8 +177,9 @@ Result<> Registry::State::authorize(HttpClient& client, const HttpResponse& refu
     }
     for (const Challenge& challenge : challenges) {
         if (challenge.scheme != "basic") continue;
-        BELAY_CHECK(find_login(""));
-        if (!login || basic(*login) == refused) return refusal(refusal_response, "access");
+        BELAY_TRY(login, find_login(""));
+        sent = login;
+        if (!login || basic(*login) == refused) return refusal(refusal_response, "access", sent);
         authorization = basic(*login);
         expires.reset();
         return {};
@@ -163,7 +187,8 @@ Result<> Registry::State::authorize(HttpClient& client, const HttpResponse& refu
     return system_error("{}: the registry asks for a login of an unknown kind", name());
 }
 
-core::Failure Registry::State::refusal(const HttpResponse& response, std::string_view what) const {
+core::Failure Registry::State::refusal(const HttpResponse& response, std::string_view what,
+                                       const std::optional<Credentials>& login) const {
     std::string text = refusal_text(response);
     if (response.status == 401 || response.status == 403) {
         if (login)
@@ -215,7 +240,7 @@ Result<FetchedManifest> Registry::manifest(HttpClient& client, const std::string
         response,
         state.get(client, {.url = state.base + "/manifests/" + selector, .headers = {{"Accept", accept}}},
                   kMaxManifestBytes, ""));
-    if (response.status != 200) return state.refusal(response, what);
+    if (response.status != 200) return state.refusal(response, what, state.last_sent());
     FetchedManifest out{.body = std::move(response.body),
                         .content_type = std::string(response.header("content-type")),
                         .digest = ""};
@@ -233,7 +258,7 @@ Result<std::string> Registry::small_blob(HttpClient& client, const Descriptor& b
     const std::string what = "blob " + short_digest(blob.digest);
     BELAY_TRY(response,
               state.get(client, {.url = state.base + "/blobs/" + blob.digest}, kMaxConfigBytes, what));
-    if (response.status != 200) return state.refusal(response, what);
+    if (response.status != 200) return state.refusal(response, what, state.last_sent());
     if (response.body.size() != blob.size || digest_of(response.body) != blob.digest)
         return system_error("{}: blob {} is not what its hash says", state.name(), short_digest(blob.digest))
             .hint(
@@ -246,19 +271,23 @@ Result<> Registry::layer(HttpClient& client, const Descriptor& blob, core::fetch
     State& state = *state_;
     const std::string what = "layer " + short_digest(blob.digest);
     uint64_t before = sink.position();
+    bool restarted = false;
     for (int renewal = 0;; ++renewal) {
         HttpRequest request{.url = state.base + "/blobs/" + blob.digest,
                             .authorization = state.current_authorization()};
         auto response = client.download(request, sink);
         if (!response) return state.unreachable(std::move(response.error()), what);
         if (response->status == 200 || response->status == 206) return {};
-        if (response->status == 416 && sink.position() > 0) {  // it is shorter than what there is
+        if (response->status == 416 && sink.position() > 0 &&
+            !restarted) {  // it is shorter than what there is
+            restarted = true;
             BELAY_CHECK(sink.restart());
             continue;
         }
         if (sink.position() != before) renewal = 0;
         before = sink.position();
-        if (response->status != 401 || renewal == kMaxRenewals) return state.refusal(*response, what);
+        if (response->status != 401 || renewal == kMaxRenewals)
+            return state.refusal(*response, what, state.last_sent());
         BELAY_CHECK(state.authorize(client, *response, request.authorization));
     }
 }

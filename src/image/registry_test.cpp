@@ -26,12 +26,14 @@ const std::string kBlob(100000, 'b');
 struct Fixture {
     explicit Fixture(const HttpServer& server, std::optional<Credentials> login = {},
                      const std::string& user = "")
+        : Fixture(server, [login](const CredentialQuery&) { return login; }, user) {}
+    Fixture(const HttpServer& server, const CredentialLookup& look_up, const std::string& user = "")
         : reference(*parse_reference((user.empty() ? "" : user + "@") + server.authority() + "/team/app:1")),
           registry(reference,
                    {.credentials =
-                        [this, login](const CredentialQuery& query) {
+                        [this, look_up](const CredentialQuery& query) {
                             queries.push_back(query);
-                            return login;
+                            return look_up(query);
                         }},
                    clock),
           client({.seed = 1}, clock) {}
@@ -140,7 +142,7 @@ TEST(image, registry_with_a_password) {
     EXPECT_THAT(refused.error().message(), HasSubstr("without a login"));
     EXPECT_THAT(refused.error().hint_text(), HasSubstr("podman login"));
 
-    Fixture stranger(server, {}, "bob");
+    Fixture stranger(server, std::nullopt, "bob");
     refused = stranger.registry.manifest(stranger.client, "1");
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message(), HasSubstr("no login of \"bob\""));
@@ -223,6 +225,72 @@ TEST(image, registry_sends_no_password_where_it_could_be_read) {
         EXPECT_THAT(manifest.error().message(), HasSubstr("not https")) << realm;
         EXPECT_TRUE(f.queries.empty());
     }
+}
+
+// Has no login for the registry, but one for a host that gives tokens.
+CredentialLookup login_of_token_host(const std::string& host) {
+    return [host](const CredentialQuery& query) {
+        return query.token_host == host ? std::optional(Credentials{"ann", "secret", "f"}) : std::nullopt;
+    };
+}
+
+TEST(image, registry_gets_no_password_of_a_token_host) {
+    // The host belongs to the registry or not; either way the registry asks for a password after the token.
+    for (const std::string name : {"127.0.0.1", "localhost"}) {
+        HttpServer tokens([](const ServedRequest&) { return ServedResponse{.body = R"({"token":"t"})"}; });
+        const std::string host = fmt::format("{}:{}", name, tokens.port());
+        HttpServer server([&](const ServedRequest& request) {
+            return ask_for(request.header("authorization").empty()
+                               ? fmt::format("Bearer realm=\"http://{}/token\"", host)
+                               : "Basic realm=\"x\"");
+        });
+        Fixture f(server, login_of_token_host(host));
+        auto manifest = f.registry.manifest(f.client, "1");
+        ASSERT_FALSE(manifest);
+        EXPECT_THAT(manifest.error().message(), HasSubstr("without a login"));
+        for (const ServedRequest& request : server.requests())
+            EXPECT_FALSE(request.header("authorization").starts_with("Basic ")) << name;
+        const bool belongs = name == "127.0.0.1";
+        ASSERT_EQ(tokens.requests().size(), 1u);
+        EXPECT_EQ(tokens.requests()[0].header("authorization"),
+                  belongs ? "Basic " + base64_encode("ann:secret") : "");
+    }
+}
+
+TEST(image, registry_cannot_choose_what_a_token_is_for) {
+    for (std::string more :
+         {"?scope=repository:else/secret:pull", "?a=b&scope=x", "?a;scope=x", "?%73cope=x", "?scope", "#"}) {
+        HttpServer server([&](const ServedRequest& request) {
+            return ask_for(fmt::format("Bearer realm=\"http://{}/token{}\"", request.header("host"), more));
+        });
+        Fixture f(server, Credentials{"ann", "pw", "f"});
+        auto manifest = f.registry.manifest(f.client, "1");
+        ASSERT_FALSE(manifest);
+        EXPECT_EQ(manifest.error().kind(), core::ErrorKind::kSystem);
+        EXPECT_THAT(manifest.error().message(), AllOf(HasSubstr("/token" + more), HasSubstr("scope")))
+            << more;
+        EXPECT_TRUE(f.queries.empty());
+    }
+    HttpServer server([&](const ServedRequest& request) {
+        if (request.target.starts_with("/token?")) return ServedResponse{.body = R"({"token":"t"})"};
+        if (request.header("authorization") == "Bearer t") return serve_content(request);
+        return ask_for(fmt::format("Bearer realm=\"http://{}/token?tenant=scope\"", request.header("host")));
+    });
+    Fixture f(server);
+    EXPECT_TRUE(f.registry.manifest(f.client, "1"));
+}
+
+TEST(image, registry_starts_a_layer_again_once) {
+    HttpServer server([](const ServedRequest& request) {
+        if (!request.header("range").empty()) return ServedResponse{.status = 416};
+        return ServedResponse{.body = kBlob, .close_after = 1000};
+    });
+    Fixture f(server);
+    TextSink sink;
+    auto done = f.registry.layer(f.client, blob_descriptor(), sink);
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().message(), HasSubstr("answered 416"));
+    EXPECT_EQ(server.requests().size(), 4u);
 }
 
 TEST(image, registry_refuses_other_bytes) {

@@ -124,6 +124,12 @@ Result<sqfs_super_t> read_super(SquashfsFile& file, const std::string& name) {
     if (super.bytes_used > file.size)
         return bad_input("cannot use {}: it says {} bytes and has {}", name, super.bytes_used, file.size)
             .hint("the file is cut off; copy or make it again");
+    // libsquashfs takes memory for as many as there are said to be. Of 512 there is a block, and 8 bytes say
+    // where that lies.
+    if (super.fragment_entry_count / 512 * 8 > file.size)
+        return bad_input("cannot use {}: it says that it has {} fragments, in {} bytes", name,
+                         super.fragment_entry_count, file.size)
+            .hint("the file is damaged; copy or make it again");
     return super;
 }
 
@@ -183,15 +189,21 @@ Result<std::vector<SquashfsEntry>> SquashfsReader::list() const {
 }
 
 Result<std::string> SquashfsReader::read(const std::string& path, size_t limit) const {
+    BELAY_TRY(found, read_if_there(path, limit));
+    if (!found) return core::system_error("{} has no file {}", state_->name, path);
+    return std::move(*found);
+}
+
+Result<std::optional<std::string>> SquashfsReader::read_if_there(const std::string& path,
+                                                                 size_t limit) const {
     sqfs_inode_generic_t* found = nullptr;
     int code = sqfs_dir_reader_find_by_path(state_->directories.get(), nullptr, path.c_str(), &found);
-    if (code == SQFS_ERROR_NO_ENTRY || code == SQFS_ERROR_NOT_DIR)
-        return core::system_error("{} has no {}", state_->name, path);
+    if (code == SQFS_ERROR_NO_ENTRY || code == SQFS_ERROR_NOT_DIR) return std::nullopt;
     BELAY_CHECK(state_->check(code));
     std::unique_ptr<sqfs_inode_generic_t, FreeInode> inode(found);
     sqfs_u64 size = 0;
-    if (type_of(*inode) != 'f' || sqfs_inode_get_file_size(inode.get(), &size) != 0)
-        return core::system_error("{} in {} is no file", path, state_->name);
+    if (type_of(*inode) != 'f') return std::nullopt;
+    BELAY_CHECK(state_->check(sqfs_inode_get_file_size(inode.get(), &size)));
     if (size > limit) return core::system_error("{} in {} has {} bytes", path, state_->name, size);
     std::string out(size, '\0');
     size_t at = 0;

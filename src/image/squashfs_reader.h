@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,8 @@ class SquashfsReader {
     // The content of a regular file, no symbolic link followed. Errors: kSystem, also for one that is larger
     // than `limit` or not there.
     core::Result<std::string> read(const std::string& path, size_t limit) const;
+    // As read(), but nothing where there is no regular file of that path.
+    core::Result<std::optional<std::string>> read_if_there(const std::string& path, size_t limit) const;
 
   private:
     struct State;

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <random>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <thread>
 #include <unistd.h>
@@ -29,11 +30,13 @@ using core::system_error;
 
 constexpr unsigned kMostWriters = 32;  // threads that compress; more wait for the disk
 
-// Beside the image, with a name that says which, so that what a kill left behind is known as such.
+// Beside the image (or its sidecar), with a name that says which, so that what a kill left behind is known as
+// such.
 class Unfinished {
   public:
     static Result<Unfinished> create(const StoreLayout& layout, const std::string& key) {
-        fs::path path = layout.images() / fmt::format(".{}.{}-{}", key, getpid(), std::random_device{}());
+        fs::path path =
+            layout.images() / fmt::format(".{}.{}.{}-{}", key, host_name(), getpid(), std::random_device{}());
         BELAY_TRY(fd, core::open_file(path, O_RDWR | O_CREAT | O_EXCL));
         return Unfinished(std::move(path), std::move(fd));
     }
@@ -48,8 +51,12 @@ class Unfinished {
     Result<> publish(const fs::path& name) && {
         if (fsync(fd_.get()) != 0)
             return core::errno_error(errno, fmt::format("cannot sync {}", path_.string()));
-        if (rename(path_.c_str(), name.c_str()) != 0)
-            return core::errno_error(errno, fmt::format("cannot create {}", name.string()));
+        if (rename(path_.c_str(), name.c_str()) != 0) {
+            // Somebody took it for left behind: no loss if the image has come from another node meanwhile.
+            const int why = errno;
+            if (why != ENOENT || access(name.c_str(), F_OK) != 0)
+                return core::errno_error(why, fmt::format("cannot create {}", name.string()));
+        }
         path_.clear();
         return core::sync_directory(name.parent_path());
     }
@@ -60,8 +67,12 @@ class Unfinished {
     core::Descriptor fd_;
 };
 
-// What the killed left behind. A file belongs to the import of its key, and that holds the key's lock.
-void sweep(const StoreLayout& layout, const std::string& held) {
+// What the killed left behind. A file belongs to the import of its key, and that holds the key's lock; but
+// locks may hold on one node only (NFS with local_lock, Lustre with localflock), so what another node may be
+// writing is left alone while it changes.
+void sweep(const StoreLayout& layout, const std::string& held, core::Time now) {
+    constexpr int64_t kLeftBehind = 3600;  // seconds
+    const std::string host = host_name();
     std::error_code error;
     for (fs::directory_iterator it(layout.images(), error), end; !error && it != end; it.increment(error)) {
         const std::string name = it->path().filename().string();
@@ -71,6 +82,14 @@ void sweep(const StoreLayout& layout, const std::string& held) {
         const std::string key(rest.substr(0, rest.find('.')));
         // Not ours, say a file that NFS keeps for somebody who has it open.
         if (!is_digest("sha256:" + key.substr(0, key.find('-')))) continue;
+        const size_t host_at = key.size() + 1;
+        const size_t host_end = rest.rfind('.');
+        const bool ours = hidden && host_end > host_at && host_end != std::string_view::npos &&
+                          rest.substr(host_at, host_end - host_at) == host;
+        struct stat status{};
+        if (lstat(it->path().c_str(), &status) != 0) continue;
+        if (!ours && core::to_nanoseconds(now) / 1'000'000'000 - status.st_mtim.tv_sec < kLeftBehind)
+            continue;
         std::optional<StoreLock> lock;
         if (key != held) {
             auto taken = StoreLock::try_acquire(layout.lock(key));
@@ -108,7 +127,7 @@ class Importer {
         if (!known) {
             BELAY_TRY(lock, StoreLock::acquire(layout_.lock(key_), *options_.clock, options_.longest_wait,
                                                [this] { tell(ImportPhase::kWaiting); }));
-            sweep(layout_, key_);
+            sweep(layout_, key_, options_.clock->now());
             BELAY_TRY(meanwhile, load_image(layout_, key_));
             known = std::move(meanwhile);
             if (!known) {
@@ -202,8 +221,11 @@ class Importer {
                      const std::vector<Layer>& layers) {
         BELAY_TRY(written, write(resolved, config, layers));
         // The sidecar first: there is an image once there is its SquashFS file.
-        BELAY_CHECK(core::replace_file(layout_.sidecar(key_),
-                                       sidecar_text(resolved.digest, config_text, options_.clock->now())));
+        BELAY_TRY(sidecar, Unfinished::create(layout_, key_));
+        BELAY_CHECK(core::write_all(sidecar.descriptor(),
+                                    sidecar_text(resolved.digest, config_text, options_.clock->now()),
+                                    layout_.sidecar(key_).string()));
+        BELAY_CHECK(std::move(sidecar).publish(layout_.sidecar(key_)));
         return std::move(written).publish(layout_.image(key_));
     }
 

@@ -1,10 +1,14 @@
 // Where things lie in a store, as names: pure.
 //
-//   images/HEX-ARCH.sqsh, .json     by the hash of the manifest; there is an image once both are there
-//   refs/REG+REPO+TAG-ARCH          the digest that a name stands for; REG+REPO@sha256:HEX-ARCH for a pinned
-//   one blobs/HEX                       layers as downloaded, kept for the next image that has them partial/
-//   layers on their way locks/HEX-ARCH                  held while that image is imported REPO+TAG.sqsh an
-//   image that enroot left there
+//   images/HEX-ARCH.sqsh, .json   by the hash of the manifest; there is an image once both are there
+//   images/.HEX-ARCH.HOST.PID-N   one of these that is being written
+//   refs/REG+REPO+TAG-ARCH        the digest that a name stands for; REG+REPO@sha256:HEX-ARCH if it is pinned
+//   blobs/HEX                     layers as downloaded, kept for the next image that has them
+//   partial/HEX-UID-HOST          layers on their way
+//   locks/HEX-ARCH, HEX-UID       held while that image is imported, that layer downloaded
+//   REPO+TAG.sqsh                 an image that enroot left there
+//
+// Files that are being written bear the name of their host, as locks may hold on one node only.
 #pragma once
 
 #include "image/manifest.h"
@@ -41,6 +45,9 @@ std::string image_key(std::string_view digest, const Platform& platform);
 
 // The file name of a reference; one that would be too long for a file system ends in a hash of the rest.
 std::string ref_name(const Reference& reference, const Platform& platform);
+
+// This host's, as it stands in the names of files.
+std::string host_name();
 
 // What enroot would have called the file of an image, the likeliest first.
 std::vector<std::string> enroot_names(const Reference& reference);

@@ -1,12 +1,15 @@
 #include "image/store_lock.h"
 
 #include "core/units.h"
+#include "core/utf8.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <fcntl.h>
 #include <mutex>
+#include <pwd.h>
 #include <random>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -42,7 +45,8 @@ std::filesystem::path lease_of(std::filesystem::path file) {
 
 // What kernels answer where a file system has no flock.
 bool is_unsupported(int error) {
-    return error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK || error == EINVAL;
+    // EBADF: NFS makes a lock of the whole file of it, for which the file must be open for writing.
+    return error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK || error == EINVAL || error == EBADF;
 }
 
 }  // namespace
@@ -84,11 +88,37 @@ StoreLock::~StoreLock() = default;
 
 namespace {
 
+// Whoever may create locks may write to this one, whatever the umask is: on NFS only then can it be locked.
+void let_write_as_directory(int fd, const std::filesystem::path& file) {
+    struct stat ours{};
+    auto directory = status_of(file.parent_path());
+    if (!directory || fstat(fd, &ours) != 0 || ours.st_uid != geteuid()) return;
+    const mode_t mode = 0600U | (directory->st_mode & 0066U);
+    if ((ours.st_mode & 07777U) != mode) (void)fchmod(fd, mode);
+}
+
+// The user whose file it is, " of ann".
+std::string owner_of(const std::filesystem::path& file) {
+    auto status = status_of(file);
+    if (!status) return "";
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 4096> buffer{};
+    if (getpwuid_r(status->st_uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+        return fmt::format(" of {}", core::printable(found->pw_name));
+    return fmt::format(" of user {}", status->st_uid);
+}
+
 // Another user's file can be locked, but not always be opened for writing.
 Result<core::Descriptor> open_lock(const std::filesystem::path& file) {
-    auto opened = core::open_file(file, O_RDWR | O_CREAT, 0666);
-    if (opened) return opened;
-    auto readable = core::open_file(file, O_RDONLY);
+    auto opened = core::open_file(file, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
+    if (opened) {
+        let_write_as_directory(opened->get(), file);
+        return opened;
+    }
+    // In a sticky directory the kernel refuses O_CREAT for another's file (fs.protected_regular).
+    if (auto writable = core::open_file(file, O_RDWR | O_NOFOLLOW)) return writable;
+    auto readable = core::open_file(file, O_RDONLY | O_NOFOLLOW);
     return readable ? std::move(readable) : std::move(opened);
 }
 
@@ -111,7 +141,7 @@ Result<std::optional<StoreLock>> StoreLock::try_acquire(const std::filesystem::p
             if (errno == EINTR) continue;
             if (errno == EWOULDBLOCK) return nobody;
             if (is_unsupported(errno)) {
-                unlink(file.c_str());
+                if (errno != EBADF) unlink(file.c_str());  // else it is another user's
                 return try_acquire(file, LockMethod::kLease);
             }
             return errno_error(errno, fmt::format("cannot lock {}", file.string()));
@@ -124,7 +154,7 @@ Result<std::optional<StoreLock>> StoreLock::try_acquire(const std::filesystem::p
 
 Result<StoreLock> StoreLock::acquire(const std::filesystem::path& file, core::Clock& clock,
                                      core::Duration longest, const std::function<void()>& waiting,
-                                     LockMethod method, LeaseTimes times) {
+                                     LockMethod method, LeaseTimes times, const std::atomic<bool>* stopped) {
     const std::filesystem::path lease = lease_of(file);
     const core::Duration started = clock.monotonic();
     core::Duration pause = kFirstPause;
@@ -146,10 +176,13 @@ Result<StoreLock> StoreLock::acquire(const std::filesystem::path& file, core::Cl
         if (!same) changed = clock.monotonic();
         seen = now;
         if (now && clock.monotonic() - changed > times.stale) unlink(lease.c_str());
-        if (clock.monotonic() - started > longest)
-            return core::system_error("somebody else has held {} for {}", file.string(),
+        if (stopped != nullptr && *stopped) return core::system_error("stopped");
+        if (clock.monotonic() - started > longest) {
+            const std::filesystem::path& held = now ? lease : file;
+            return core::system_error("somebody else has held {}{} for {}", held.string(), owner_of(held),
                                       core::format_duration(longest))
-                .hint("if no import is under way on any node, remove that file");
+                .hint("if no import is under way on any node, remove that file, or have its owner do so");
+        }
         clock.sleep_until(clock.monotonic() + pause);
     }
 }

@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "core/time.h"
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -30,11 +31,12 @@ class StoreLock {
     static core::Result<std::optional<StoreLock>> try_acquire(const std::filesystem::path& file,
                                                               LockMethod method = LockMethod::kFlock);
 
-    // Waits, at most `longest`; `waiting` is called once if there is something to wait for. Errors: kSystem,
-    // also when the time is over.
+    // Waits, at most `longest` and until `stopped` is set; `waiting` is called once if there is something to
+    // wait for. Errors: kSystem, also when the time is over.
     static core::Result<StoreLock> acquire(const std::filesystem::path& file, core::Clock& clock,
                                            core::Duration longest, const std::function<void()>& waiting,
-                                           LockMethod method = LockMethod::kFlock, LeaseTimes times = {});
+                                           LockMethod method = LockMethod::kFlock, LeaseTimes times = {},
+                                           const std::atomic<bool>* stopped = nullptr);
 
     StoreLock(StoreLock&&) noexcept;
     StoreLock& operator=(StoreLock&&) noexcept;

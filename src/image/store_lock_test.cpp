@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -69,6 +70,33 @@ TEST(image, lock_waiting_ends) {
         ASSERT_FALSE(waiter);
         EXPECT_THAT(waiter.error().message(), ::testing::HasSubstr(place.file.string()));
         EXPECT_EQ(told, 1);
+        const passwd* user = getpwuid(geteuid());
+        EXPECT_THAT(waiter.error().message(),
+                    ::testing::HasSubstr(user != nullptr ? fmt::format(" of {} for", user->pw_name)
+                                                         : fmt::format(" of user {} for", geteuid())));
+    }
+}
+
+TEST(image, lock_waiting_can_be_stopped) {
+    Place place;
+    auto holder = StoreLock::try_acquire(place.file);
+    std::atomic<bool> stopped = false;
+    auto waiter = StoreLock::acquire(
+        place.file, core::system_clock(), 24h, [&] { stopped = true; }, LockMethod::kFlock, {}, &stopped);
+    EXPECT_FALSE(waiter);
+}
+
+// On NFS a file can only be locked by who may write to it.
+TEST(image, lock_may_be_written_by_who_may_write_to_the_store) {
+    for (auto [directory, file] : {std::pair(01777, 0666), std::pair(02775, 0664), std::pair(0700, 0600)}) {
+        Place place;
+        ASSERT_EQ(chmod(place.directory.path().c_str(), static_cast<mode_t>(directory)), 0);
+        const mode_t before = umask(077);
+        auto lock = StoreLock::try_acquire(place.file);
+        umask(before);
+        struct stat status{};
+        ASSERT_EQ(stat(place.file.c_str(), &status), 0);
+        EXPECT_EQ(status.st_mode & 07777U, static_cast<mode_t>(file));
     }
 }
 

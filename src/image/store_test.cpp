@@ -2,8 +2,8 @@
 
 #include "core/file.h"
 #include "image/squashfs_reader.h"
-#include "image/testing/fake_registry.h"
-#include "image/testing/tar_builder.h"
+#include "image/store_lock.h"
+#include "image/testing/store_fixture.h"
 
 #include <atomic>
 #include <fcntl.h>
@@ -18,65 +18,14 @@
 namespace belay::image {
 namespace {
 
+using namespace belay::image::testing;
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using testing::FakeRegistry;
 using ::testing::HasSubstr;
-using testing::tar_end;
-using testing::tar_file;
-
-core::Result<std::optional<Credentials>> no_login(const CredentialQuery&) {
-    return std::optional<Credentials>();
-}
-
-struct Fixture {
-    Store store(StoreOptions options = {}) const {
-        options.fetch.http.first_delay = std::chrono::milliseconds(1);
-        return *Store::open(directory.path() / "store", std::move(options));
-    }
-    Reference reference(const std::string& name) const { return *parse_reference(registry.name(name)); }
-    core::Result<Image> import(const std::string& name) const {
-        return store().import(reference(name), no_login);
-    }
-    // Names of files below the store, but for those of layers that are kept.
-    std::vector<std::string> files() const {
-        std::vector<std::string> out;
-        for (const auto& entry : fs::recursive_directory_iterator(directory.path() / "store"))
-            if (entry.is_regular_file() && entry.path().parent_path().filename() != "blobs")
-                out.push_back(fs::relative(entry.path(), directory.path() / "store").string());
-        std::ranges::sort(out);
-        return out;
-    }
-    fs::path blob(const std::string& digest) const {
-        return directory.path() / "store/blobs" / hex_of(digest);
-    }
-
-    core::TemporaryDirectory directory = std::move(*core::TemporaryDirectory::create());
-    FakeRegistry registry;
-};
-
-std::string content(const Image& image, const std::string& path) {
-    auto reader = SquashfsReader::open(image.squashfs);
-    if (!reader) return reader.error().render();
-    auto text = reader->read(path, 1 << 20);
-    return text ? *text : text.error().render();
-}
-
-// Does not compress.
-std::string noise(size_t bytes) {
-    std::mt19937 random(7);
-    std::string out(bytes, '\0');
-    for (char& c : out) c = static_cast<char>(random());
-    return out;
-}
-
-const std::string kBase =
-    tar_file("etc/os-release", "ID=base\n") + tar_file("big", noise(200000)) + tar_end();
-const std::string kTop = tar_file("etc/os-release", "ID=top\n") + tar_end();
 
 TEST(image, store_imports_and_finds) {
-    Fixture f;
+    StoreFixture f;
     auto pushed = f.registry.push("team/app", "1", {kBase, kTop},
                                   {{"created", "2024-05-06T07:08:09Z"},
                                    {"config",
@@ -108,7 +57,7 @@ TEST(image, store_imports_and_finds) {
 }
 
 TEST(image, store_takes_this_platform_of_an_index) {
-    Fixture f;
+    StoreFixture f;
     auto pushed = f.registry.push("app", "only", {kTop});
     std::string index = f.registry.push_index("app", "1", pushed.digest, host_platform());
     f.registry.push_index("app", "other", pushed.digest, {"linux", "s390x", ""});
@@ -130,7 +79,7 @@ TEST(image, store_takes_this_platform_of_an_index) {
 }
 
 TEST(image, store_downloads_a_layer_once) {
-    Fixture f;
+    StoreFixture f;
     auto first = f.registry.push("app", "1", {kBase});
     auto second = f.registry.push("app", "2", {kBase, kTop, kTop});
     ASSERT_TRUE(f.import("app:1"));
@@ -149,7 +98,7 @@ TEST(image, store_downloads_a_layer_once) {
 }
 
 TEST(image, store_follows_a_tag) {
-    Fixture f;
+    StoreFixture f;
     auto old = f.registry.push("app", "latest", {kBase});
     ASSERT_TRUE(f.import("app"));
     auto now = f.registry.push("app", "latest", {kTop});
@@ -171,7 +120,7 @@ TEST(image, store_follows_a_tag) {
 }
 
 TEST(image, store_removes_an_image_with_its_last_name) {
-    Fixture f;
+    StoreFixture f;
     f.registry.push("app", "1", {kTop});
     f.registry.push("app", "2", {kTop});
     ASSERT_TRUE(f.import("app:1"));
@@ -187,7 +136,7 @@ TEST(image, store_removes_an_image_with_its_last_name) {
 }
 
 TEST(image, store_goes_on_after_broken_connections) {
-    Fixture f;
+    StoreFixture f;
     auto pushed = f.registry.push("app", "1", {kBase});
     std::atomic<int> asked = 0;
     f.registry.before_sent = [&asked, pushed](const auto& request, auto& response) {
@@ -200,7 +149,7 @@ TEST(image, store_goes_on_after_broken_connections) {
 }
 
 TEST(image, store_goes_on_with_what_an_earlier_attempt_left) {
-    Fixture f;
+    StoreFixture f;
     auto pushed = f.registry.push("app", "1", {kBase});
     std::atomic<bool> broken = true;
     f.registry.before_sent = [&broken, pushed](const auto& request, auto& response) {
@@ -219,8 +168,8 @@ TEST(image, store_goes_on_with_what_an_earlier_attempt_left) {
     // What was left may also be wrong, or longer than what the registry has.
     ASSERT_TRUE(*f.store().remove(f.reference("app:1")));
     fs::remove(f.blob(pushed.layers[0]));
-    fs::path partial =
-        f.directory.path() / "store/partial" / fmt::format("{}-{}", hex_of(pushed.layers[0]), getuid());
+    fs::path partial = f.directory.path() / "store/partial" /
+                       fmt::format("{}-{}-{}", hex_of(pushed.layers[0]), getuid(), host_name());
     ASSERT_TRUE(core::replace_file(partial, std::string(1000, 'x')));
     image = f.import("app:1");
     ASSERT_TRUE(image) << image.error().render();
@@ -278,7 +227,7 @@ TEST(image, store_keeps_nothing_that_is_wrong) {
     };
     for (const Case& bad : kCases) {
         SCOPED_TRACE(bad.name);
-        Fixture f;
+        StoreFixture f;
         auto pushed = f.registry.push("app", "1", {kBase, kTop});
         auto good = f.registry.served;
         bad.spoil(f.registry, pushed);
@@ -301,7 +250,7 @@ TEST(image, store_keeps_nothing_that_is_wrong) {
 }
 
 TEST(image, store_of_many_importers_downloads_once) {
-    Fixture f;
+    StoreFixture f;
     auto pushed = f.registry.push("app", "1", {kBase, kTop});
     std::vector<std::thread> nodes;
     std::atomic<int> imported = 0;
@@ -315,22 +264,6 @@ TEST(image, store_of_many_importers_downloads_once) {
     for (const std::string& layer : pushed.layers)
         EXPECT_EQ(f.registry.count(FakeRegistry::blob_path("app", layer)), 1u);
     EXPECT_EQ(f.files().size(), 3u);
-}
-
-TEST(image, store_sweeps_up_after_the_killed) {
-    Fixture f;
-    auto pushed = f.registry.push("app", "1", {kTop});
-    const fs::path images = f.directory.path() / "store/images";
-    fs::create_directories(images);
-    const std::string key = image_key(pushed.digest, host_platform());
-    const std::string other = image_key(digest_of("other"), host_platform());
-    for (const std::string& name :
-         {"." + key + ".1-2", "." + other + ".3-4", other + ".json.tmp-5-6", key + ".json"})
-        ASSERT_TRUE(core::replace_file(images / name, "half"));
-    EXPECT_EQ(*f.store().find(f.reference("app@" + pushed.digest)), std::nullopt);
-    ASSERT_TRUE(f.import("app:1"));
-    EXPECT_THAT(f.files(),
-                ElementsAre("images/" + key + ".json", "images/" + key + ".sqsh", HasSubstr("refs/")));
 }
 
 TEST(image, store_keeps_as_many_layers_as_it_may) {
@@ -355,13 +288,18 @@ TEST(image, store_keeps_as_many_layers_as_it_may) {
     EXPECT_FALSE(fs::exists(layout.blobs() / "old"));
     EXPECT_TRUE(fs::exists(layout.partial() / "lately"));
     EXPECT_FALSE(fs::exists(layout.partial() / "abandoned"));
+    put(layout.blobs() / "in use", 0, now);
     trim_layers(layout, 0, now);
+    EXPECT_TRUE(fs::exists(layout.blobs() / "in use"));
+    EXPECT_FALSE(fs::exists(layout.blobs() / "middle"));
+    EXPECT_FALSE(fs::exists(layout.blobs() / "new"));
+    trim_layers(layout, 0, now + std::chrono::hours(1));
     EXPECT_TRUE(fs::is_empty(layout.blobs()));
 }
 
 TEST(image, store_must_be_a_place) {
     EXPECT_FALSE(Store::open("relative"));
-    Fixture f;
+    StoreFixture f;
     f.registry.push("app", "1", {kTop});
     ASSERT_TRUE(core::replace_file(f.directory.path() / "file", ""));
     auto store = Store::open(f.directory.path() / "file");

@@ -92,6 +92,7 @@ struct TarReader::State {
     uint64_t entries = 0;
     uint64_t links = 0;
     uint64_t total_bytes = 0;
+    uint64_t name_bytes = 0;
 };
 
 TarReader::TarReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -143,10 +144,10 @@ Result<> TarReader::State::check_totals(const TarEntry& entry) {
     total_bytes += entry.size;
     if (total_bytes > limits.total_bytes)
         return system_error("its files claim more than {} bytes in all", limits.total_bytes);
-    uint64_t held = std::max(total_bytes, stream.tar_bytes());
-    if (held > limits.ratio_floor_bytes && held / limits.compression_ratio > stream.compressed_bytes())
-        return system_error("it unpacks to more than {} times its size", limits.compression_ratio);
-    return {};
+    name_bytes += entry.name.size() + entry.target.size();
+    if (name_bytes > limits.name_bytes)
+        return system_error("its names have more than {} bytes in all", limits.name_bytes);
+    return stream.check_ratio(total_bytes);
 }
 
 Result<TarEntry> TarReader::State::read_entry(archive_entry* raw) {

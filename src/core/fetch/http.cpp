@@ -1,12 +1,14 @@
 #include "core/fetch/http.h"
 
 #include "core/text.h"
+#include "core/units.h"
 #include "core/utf8.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <curl/curl.h>
+#include <limits>
 
 namespace belay::core::fetch {
 
@@ -16,6 +18,7 @@ constexpr size_t kMaxHeaderBytes = size_t{256} << 10;
 constexpr size_t kErrorBodyBytes = size_t{64} << 10;
 constexpr int kMaxTriesInAll = 100;  // also with progress between them
 constexpr long kMaxRedirects = 10;
+constexpr Duration kStopLooks = std::chrono::milliseconds(100);  // between two looks, in a delay
 
 struct CurlFree {
     void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
@@ -69,9 +72,15 @@ struct Transfer {
     DownloadSink* sink = nullptr;
     size_t body_limit = 0;
     size_t header_bytes = 0;
-    uint64_t received = 0;  // of the body
+    curl_off_t received = 0;  // of the body
     bool sink_ready = false;
     std::optional<Error> error;  // that ended it from our side
+
+    const HttpOptions* options = nullptr;
+    Clock* clock = nullptr;
+    Duration slow_since{};         // when the time that is looked at began,
+    curl_off_t slow_received = 0;  // with how many bytes
+    bool too_slow = false;
 
     int status() const {
         long code = 0;
@@ -84,6 +93,7 @@ struct Transfer {
     }
     bool take_header(std::string_view line);
     bool take_body(std::string_view bytes);
+    bool go_on();
     Result<> prepare_sink();
 };
 
@@ -109,7 +119,8 @@ Result<> Transfer::prepare_sink() {
 }
 
 bool Transfer::take_body(std::string_view bytes) {
-    received += bytes.size();
+    received += static_cast<curl_off_t>(bytes.size());
+    if (!go_on()) return false;
     if (sink != nullptr && (status() == 200 || status() == 206)) {
         if (!keep(prepare_sink())) return false;
         sink_ready = true;
@@ -123,12 +134,31 @@ bool Transfer::take_body(std::string_view bytes) {
     return true;
 }
 
+// Called at least once a second.
+bool Transfer::go_on() {
+    if (options->stopped != nullptr && *options->stopped) return keep(system_error("stopped"));
+    if (sink == nullptr) return true;
+    const Duration now = clock->monotonic();
+    const Duration passed = now - slow_since;
+    if (passed < options->slow_time) return true;
+    too_slow = static_cast<double>(received - slow_received) <
+               static_cast<double>(options->least_bytes_per_second) * to_seconds(passed);
+    slow_since = now;
+    slow_received = received;
+    return !too_slow;
+}
+
 size_t on_header(char* data, size_t size, size_t count, void* user) {
     return static_cast<Transfer*>(user)->take_header({data, size * count}) ? size * count : 0;
 }
 size_t on_body(char* data, size_t size, size_t count, void* user) {
     return static_cast<Transfer*>(user)->take_body({data, size * count}) ? size * count
                                                                          : CURL_WRITEFUNC_ERROR;
+}
+
+int on_progress(void* user, curl_off_t /*total*/, curl_off_t /*received*/, curl_off_t /*to_send*/,
+                curl_off_t /*sent*/) {
+    return static_cast<Transfer*>(user)->go_on() ? 0 : 1;
 }
 
 long milliseconds(Duration duration) {
@@ -144,10 +174,11 @@ struct HttpClient::State {
         if (started == CURLE_OK) handle.reset(curl_easy_init());
     }
 
-    CURLcode perform(const HttpRequest& request, Transfer& transfer);
+    // A `limit` of 0 is none.
+    CURLcode perform(const HttpRequest& request, Transfer& transfer, Duration limit);
     void set_up(const HttpRequest& request, Transfer& transfer, char* why);
-    // Sleeps before the next try; false if there is none.
-    bool wait(int next_try, std::string_view retry_after);
+    // Sleeps before the next try; false if there is none, which must begin before `deadline`.
+    bool wait(int next_try, std::string_view retry_after, Duration deadline);
     Result<HttpResponse> run(const HttpRequest& request, DownloadSink* sink, size_t body_limit);
 
     HttpOptions options;
@@ -185,6 +216,9 @@ void HttpClient::State::set_up(const HttpRequest& request, Transfer& transfer, c
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
                      std::max(1L, static_cast<long>(std::ceil(to_seconds(options.stall_timeout)))));
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
@@ -199,9 +233,14 @@ void HttpClient::State::set_up(const HttpRequest& request, Transfer& transfer, c
         curl_easy_setopt(curl, CURLOPT_RANGE, fmt::format("{}-", transfer.sink->position()).c_str());
 }
 
-CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transfer) {
+CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transfer, Duration limit) {
     char why_buffer[CURL_ERROR_SIZE] = "";
+    transfer.options = &options;
+    transfer.clock = &clock;
+    transfer.slow_since = clock.monotonic();
     set_up(request, transfer, why_buffer);
+    if (limit > Duration(0))
+        curl_easy_setopt(handle.get(), CURLOPT_TIMEOUT_MS, std::max(1L, milliseconds(limit)));
     std::unique_ptr<curl_slist, CurlFree> lines;
     auto add = [&](const std::string& line) {
         if (curl_slist* longer = curl_slist_append(lines.get(), line.c_str()); longer != nullptr) {
@@ -218,37 +257,50 @@ CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transf
     if (curl_easy_getinfo(handle.get(), CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK && url != nullptr)
         transfer.response.url = url;
     why = *why_buffer != '\0' ? why_buffer : curl_easy_strerror(code);
+    if (transfer.too_slow)
+        why = fmt::format("less than {} bytes per second came in {}", options.least_bytes_per_second,
+                          format_duration(options.slow_time));
     curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, nullptr);
     curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, nullptr);
     return code;
 }
 
-bool HttpClient::State::wait(int next_try, std::string_view retry_after) {
+bool HttpClient::State::wait(int next_try, std::string_view retry_after, Duration deadline) {
     double jitter = std::uniform_real_distribution<double>(0.5, 1.5)(random);
     auto delay = retry_delay(options, next_try, retry_after, jitter, clock.now());
-    if (!delay) return false;
-    clock.sleep_until(clock.monotonic() + *delay);
-    return true;
+    if (!delay || *delay >= deadline - clock.monotonic()) return false;
+    const Duration end = clock.monotonic() + *delay;
+    auto is_stopped = [this] { return options.stopped != nullptr && *options.stopped; };
+    while (!is_stopped() && clock.monotonic() < end)
+        clock.sleep_until(options.stopped == nullptr ? end : std::min(end, clock.monotonic() + kStopLooks));
+    return !is_stopped();
 }
 
 Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, DownloadSink* sink,
                                             size_t body_limit) {
     if (!handle) return system_error("libcurl cannot be started");
+    const Duration deadline = sink != nullptr ? Duration::max() : clock.monotonic() + options.get_deadline;
+    uint64_t furthest = sink != nullptr ? sink->position() : 0;
     int idle_tries = 0;
     for (int total = 1;; ++total) {
         Transfer transfer;
         transfer.sink = sink;
         transfer.body_limit = body_limit;
-        CURLcode code = perform(request, transfer);
+        CURLcode code =
+            perform(request, transfer, sink != nullptr ? Duration(0) : deadline - clock.monotonic());
         if (transfer.error) return std::unexpected(*transfer.error);
         bool answered = code == CURLE_OK;
         if (answered && !fetch::worth_another_try(transfer.response.status))
             return std::move(transfer.response);
-        // What came before a break counts as progress, so that a long download survives many of them.
-        idle_tries = transfer.sink_ready && transfer.received > 0 ? 1 : idle_tries + 1;
-        bool last =
-            idle_tries >= options.tries || total >= kMaxTriesInAll || (!answered && !worth_another_try(code));
-        if (!last) last = !wait(idle_tries + 1, answered ? transfer.response.header("retry-after") : "");
+        // What came before a break counts as progress, so that a long download survives many of them. Not
+        // what had come before: a server without ranges may break off at the same byte each time.
+        const bool progress = sink != nullptr && sink->position() > furthest && !transfer.too_slow;
+        if (sink != nullptr) furthest = std::max(furthest, sink->position());
+        idle_tries = progress ? 1 : idle_tries + 1;
+        bool last = idle_tries >= options.tries || total >= kMaxTriesInAll ||
+                    (!answered && !transfer.too_slow && !worth_another_try(code));
+        if (!last)
+            last = !wait(idle_tries + 1, answered ? transfer.response.header("retry-after") : "", deadline);
         if (!last) continue;
         if (answered) return std::move(transfer.response);
         return system_error("cannot reach {}: {}", printable(url_authority(request.url)), printable(why));
@@ -274,8 +326,11 @@ std::optional<Duration> retry_delay(const HttpOptions& options, int next_try, st
         std::optional<Duration> asked;
         if (auto seconds = parse_number<uint32_t>(retry_after))
             asked = std::chrono::seconds(*seconds);
-        else if (time_t date = curl_getdate(std::string(retry_after).c_str(), nullptr); date >= 0)
-            asked = std::max(Duration(0), time_from_nanoseconds(int64_t{date} * 1'000'000'000) - now);
+        else if (time_t date = curl_getdate(std::string(retry_after).c_str(), nullptr); date >= 0) {
+            constexpr int64_t kSecond = 1'000'000'000;
+            const int64_t seconds = std::min<int64_t>(date, std::numeric_limits<int64_t>::max() / kSecond);
+            asked = std::max(Duration(0), time_from_nanoseconds(seconds * kSecond) - now);
+        }
         if (asked) return *asked <= options.longest_retry_after ? asked : std::nullopt;
     }
     double seconds = to_seconds(options.first_delay) * std::pow(2.0, std::max(0, next_try - 2)) * jitter;

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/time.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -60,10 +61,16 @@ class DownloadSink {
 struct HttpOptions {
     Duration connect_timeout = std::chrono::seconds(20);
     Duration stall_timeout = std::chrono::seconds(30);  // without a single byte
-    int tries = 5;                                      // without progress between them
-    Duration first_delay = std::chrono::seconds(1);     // doubled with each try
+    Duration get_deadline = std::chrono::minutes(10);   // of get(), with all its tries and delays
+    // A download that brings less in that time is broken off, and tried again as one that brought nothing.
+    uint64_t least_bytes_per_second = 1000;
+    Duration slow_time = std::chrono::minutes(5);
+    int tries = 5;                                   // without a byte more than ever before
+    Duration first_delay = std::chrono::seconds(1);  // doubled with each try
     Duration longest_delay = std::chrono::seconds(30);
     Duration longest_retry_after = std::chrono::minutes(5);  // a server that asks for more is given up
+    // Set by another thread: transfers end within a second, no delay is waited for.
+    const std::atomic<bool>* stopped = nullptr;
     std::string user_agent = "belay";
     uint32_t seed = std::random_device{}();  // of the jitter
 };

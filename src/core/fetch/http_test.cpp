@@ -3,6 +3,7 @@
 #include "core/fetch/testing/http_server.h"
 
 #include <atomic>
+#include <future>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -125,6 +126,7 @@ TEST(core_fetch, retry_delay_table) {
     EXPECT_EQ(retry_delay(options, 2, "120", 1.5, now), 120s);
     EXPECT_EQ(retry_delay(options, 2, "Tue, 14 Nov 2023 22:14:20 GMT", 1.0, now), 60s);
     EXPECT_EQ(retry_delay(options, 2, "Tue, 14 Nov 2022 22:14:20 GMT", 1.0, now), 0s);
+    EXPECT_EQ(retry_delay(options, 2, "Fri, 31 Dec 9999 23:59:59 GMT", 1.0, now), std::nullopt);
     EXPECT_EQ(retry_delay(options, 2, "soon", 1.0, now), 1s);
     EXPECT_EQ(retry_delay(options, 2, "301", 1.0, now), std::nullopt);
 }
@@ -178,6 +180,73 @@ TEST(core_fetch, download_starts_again_where_ranges_are_not_known) {
     ASSERT_TRUE(response) << response.error().render();
     EXPECT_EQ(sink.text, body);
     EXPECT_EQ(sink.restarts, 1);
+}
+
+TEST(core_fetch, download_that_breaks_at_the_same_byte_is_given_up) {
+    const std::string body = long_text();
+    HttpServer server([&](const ServedRequest&) {
+        return ServedResponse{.body = body, .close_after = static_cast<int64_t>(body.size() * 9 / 10)};
+    });
+    Fixture f;
+    TextSink sink;
+    EXPECT_FALSE(f.client.download({.url = server.url("/blob")}, sink));
+    EXPECT_EQ(server.requests().size(), 5u);
+}
+
+// As if each piece had taken a while.
+class SlowSink : public TextSink {
+  public:
+    SlowSink(ManualClock& clock_in, Duration by_in) : clock(clock_in), by(by_in) {}
+    Result<> write(std::string_view bytes) override {
+        clock.advance(by);
+        return TextSink::write(bytes);
+    }
+    ManualClock& clock;
+    Duration by;
+};
+
+TEST(core_fetch, download_that_trickles_is_given_up) {
+    const std::string body(5'000'000, 'b');
+    HttpServer server([&](const ServedRequest& request) { return serve_range(request, body); });
+    Fixture f;
+    SlowSink sink(f.clock, 10min);
+    auto response = f.client.download({.url = server.url("/blob")}, sink);
+    ASSERT_FALSE(response);
+    EXPECT_THAT(response.error().message(), HasSubstr("less than 1000 bytes per second"));
+    EXPECT_EQ(server.requests().size(), 5u);
+    SlowSink fast(f.clock, 1ms);
+    EXPECT_TRUE(f.client.download({.url = server.url("/blob")}, fast));
+}
+
+TEST(core_fetch, get_ends_with_all_its_tries) {
+    HttpServer server([&](const ServedRequest&) {
+        return ServedResponse{.status = 503, .headers = {{"Retry-After", "299"}}};
+    });
+    Fixture f;
+    EXPECT_EQ(f.client.get({.url = server.url("/")}, 100)->status, 503);
+    EXPECT_EQ(server.requests().size(), 3u);  // at 0, 299 and 598 s of 600
+}
+
+TEST(core_fetch, get_ends_where_no_answer_comes) {
+    std::promise<void> ended;
+    HttpServer server([future = ended.get_future().share()](const ServedRequest&) {
+        future.wait();
+        return ServedResponse{};
+    });
+    HttpClient client({.stall_timeout = 24h, .get_deadline = 100ms, .seed = 1}, system_clock());
+    EXPECT_FALSE(client.get({.url = server.url("/")}, 100));
+    ended.set_value();
+}
+
+TEST(core_fetch, stopping_ends_a_delay) {
+    std::atomic<bool> stopped = false;
+    HttpServer server([&](const ServedRequest&) {
+        stopped = true;
+        return ServedResponse{.status = 503, .headers = {{"Retry-After", "299"}}};
+    });
+    HttpClient client({.stopped = &stopped, .seed = 1}, system_clock());
+    (void)client.get({.url = server.url("/")}, 100);
+    EXPECT_EQ(server.requests().size(), 1u);
 }
 
 TEST(core_fetch, download_refuses_another_range) {
