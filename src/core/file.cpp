@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,8 +86,33 @@ Result<std::string> read_to_end(int fd, std::string_view name, size_t limit) {
     }
 }
 
+namespace {
+
+constexpr int kWriterMilliseconds = 5000;
+
+// A named pipe into which nobody writes would hold us for ever. Leaves the descriptor blocking.
+Result<> wait_for_writer(int fd, const fs::path& path) {
+    struct stat facts{};
+    if (fstat(fd, &facts) == 0 && S_ISFIFO(facts.st_mode)) {
+        pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
+        int ready = 0;
+        while ((ready = poll(&waiting, 1, kWriterMilliseconds)) < 0 && errno == EINTR) {
+        }
+        if (ready == 0)
+            return system_error("{} is a pipe, and nobody has written into it for {} s", path.string(),
+                                kWriterMilliseconds / 1000);
+    }
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
+        return errno_error(errno, fmt::format("cannot read {}", path.string()));
+    return {};
+}
+
+}  // namespace
+
 Result<std::string> read_file(const fs::path& path, size_t limit) {
-    BELAY_TRY(fd, open_file(path, O_RDONLY));
+    BELAY_TRY(fd, open_file(path, O_RDONLY | O_NONBLOCK));
+    BELAY_CHECK(wait_for_writer(fd.get(), path));
     return read_to_end(fd.get(), path.string(), limit);
 }
 

@@ -39,8 +39,8 @@ Result<Descriptor> open_file(const std::filesystem::path& path, int flags, unsig
 // Writes all of it, going on after short writes and EINTR. `name` is for the error message.
 Result<> write_all(int fd, std::string_view bytes, std::string_view name);
 
-// The whole file, also one of /proc that states size 0. Errors: kSystem; more than `limit` bytes is
-// kBadInput.
+// The whole file, also one of /proc that states size 0. Errors: kSystem, also for a named pipe into which
+// nobody writes for 5 s; more than `limit` bytes is kBadInput.
 Result<std::string> read_file(const std::filesystem::path& path, size_t limit = size_t{1} << 30);
 
 // Reads again from the start through an open descriptor into `buffer`, whose capacity is kept: the cheap way

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -90,6 +91,24 @@ TEST(core, file_read_whole) {
     EXPECT_THAT(read_file("/proc/self/status").value(), HasSubstr("Pid:"));  // states size 0
     EXPECT_THAT(read_file("/no/such").error().message(), HasSubstr("/no/such: No such file"));
     EXPECT_THAT(read_file(directory.path()).error().message(), HasSubstr("Is a directory"));
+}
+
+TEST(core, a_pipe_is_read_if_somebody_writes) {
+    auto directory = TemporaryDirectory::create();
+    ASSERT_TRUE(directory);
+    auto pipe = directory->path() / "pipe";
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    std::thread writer([&] {
+        auto fd = open_file(pipe, O_WRONLY);
+        ASSERT_TRUE(fd);
+        EXPECT_TRUE(write_all(fd->get(), "late", "pipe"));
+    });
+    auto text = read_file(pipe);
+    writer.join();
+    EXPECT_EQ(text.value_or("nothing"), "late");
+    auto silent = read_file(pipe);
+    ASSERT_FALSE(silent);
+    EXPECT_THAT(silent.error().message(), ::testing::HasSubstr("nobody has written into it"));
 }
 
 TEST(core, file_reread_sees_what_is_there_now) {

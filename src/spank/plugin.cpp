@@ -285,10 +285,13 @@ int on_forked(spank_t spank) {
     uint32_t tasks = 0;
     if (step.link[1] < 0 || spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS) return 0;
     if (++step.forked_tasks < tasks) return 0;
-    // Only belay-step may hold the other ends now, so that its end is seen.
-    close(step.link[1]);
-    close(step.notices[1]);
-    step.link[1] = step.notices[1] = -1;
+    // Only belay-step may hold the other ends now, so that its end is seen; and only the tasks ours, so that
+    // theirs is: as long as it lives it holds their output, and we would wait for each other.
+    int* const ends[] = {&step.link[0], &step.link[1], &step.notices[1]};
+    for (int* end : ends) {
+        close(*end);
+        *end = -1;
+    }
     return 0;
 }
 
