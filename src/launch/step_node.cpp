@@ -76,6 +76,8 @@ class Node {
         vet::StepContext context = members_;
         context.timeout = plan_.vetting->timeout;
         context.announce = [](const vet::Verdicts& verdicts) {
+            for (const std::string& line : vet::warnings(verdicts))
+                say("vetting " + verdicts.protocol + ": " + line);
             if (verdicts.passed) return;
             say("vetting " + vet::summary(verdicts));
             for (const std::string& line : vet::refusals(verdicts)) say(line);

@@ -28,11 +28,15 @@ Result<std::string> make_secret() {
 
 Result<VettingPlan> plan_vetting(const std::string& file, const core::Configuration& configuration,
                                  std::string& warnings) {
-    BELAY_TRY(text, core::read_file(file, size_t{64} << 10));
-    BELAY_TRY(protocol, vet::parse_protocol(text, file));
+    constexpr size_t kLongest = size_t{64} << 10;  // the plan of a step has no room for more
+    auto text = core::read_file(file, kLongest);
+    if (!text && text.error().kind() == core::ErrorKind::kBadInput)
+        return std::unexpected(std::move(text.error()).hint("a protocol for srun has at most 64 KiB"));
+    if (!text) return std::unexpected(std::move(text.error()));
+    BELAY_TRY(protocol, vet::parse_protocol(*text, file));
     for (const core::Error& warning : protocol.warnings)
         warnings += fmt::format("belay: warning: {}\n", warning.message());
-    return VettingPlan{file, std::move(text),
+    return VettingPlan{file, std::move(*text),
                        protocol.timeout.value_or(configuration.duration("vet.timeout"))};
 }
 

@@ -125,7 +125,11 @@ TEST(report, a_sentence_says_where_it_ran_and_who_looked_at_the_nodes) {
             "It ran in the environment pytorch (a/b:1); its nodes were found fit by the protocol before."));
     data.facts.erase(data.facts.end() - 2);
     data.vetting = "fail";
-    EXPECT_THAT(assemble(data).summary, Contains("Its nodes were not found fit by the protocol before."));
+    data.facts.back().facts.push_back({"memory", "fail on n1: 1.00 GiB"});
+    EXPECT_THAT(
+        assemble(data).summary,
+        Contains("Its nodes were not found fit by the protocol before (memory: fail on n1: 1.00 GiB)."));
+    EXPECT_THAT(assemble(data).summary, Contains(HasSubstr("did not start")));
 }
 
 TEST(report, sentences_say_how_it_went) {

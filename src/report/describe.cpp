@@ -91,6 +91,7 @@ void judge_against_target(Training& training, const Measurements& data) {
 std::string run_sentence(const ReportModel& model) {
     const JobFacts& job = model.job;
     std::string text = job.name.empty() ? std::string("The job") : job.name;
+    if (model.vetting == "fail") return text + " did not start: its nodes were not found fit.";
     text += fmt::format(" ran on {}", format_count(model.nodes.size(), "node"));
     if (model.ranks > 0)
         text += fmt::format(" with {}", format_count(static_cast<size_t>(model.ranks), "rank"));
@@ -135,6 +136,12 @@ std::string fact_of(const ReportModel& model, std::string_view title, std::strin
     return "";
 }
 
+bool is_verdict_but_pass(std::string_view value) {
+    for (std::string_view status : {"fail on ", "error on ", "unsupported on ", "missing on "})
+        if (value.starts_with(status)) return true;
+    return false;
+}
+
 // What stood between the job and its nodes; empty if nothing did.
 std::string preparation_sentence(const ReportModel& model) {
     std::string environment = fact_of(model, "Environment", "Name");
@@ -147,7 +154,13 @@ std::string preparation_sentence(const ReportModel& model) {
     if (protocol.empty()) return text.empty() ? text : text + ".";
     text += text.empty() ? "Its nodes " : "; its nodes ";
     text += model.vetting == "pass" ? "were found fit" : "were not found fit";
-    return text + fmt::format(" by the protocol {}.", protocol);
+    text += fmt::format(" by the protocol {}", protocol);
+    std::string others;
+    for (const FactGroup& group : model.facts)
+        for (const Fact& fact : group.facts)
+            if (group.title == "Vetting" && is_verdict_but_pass(fact.value))
+                others += fmt::format("{}{}: {}", others.empty() ? " (" : "; ", fact.name, fact.value);
+    return text + others + (others.empty() ? "." : ").");
 }
 
 std::string resources_sentence(const Measurements& data) {

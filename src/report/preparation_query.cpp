@@ -42,6 +42,13 @@ std::string nodes_text(const std::vector<std::string>& nodes) {
     return compressed ? *compressed : core::join(nodes, ", ");
 }
 
+// The names that format_quantity() gives them.
+std::string shown_unit(const std::string& unit) {
+    if (unit == "bytes") return "B";
+    if (unit == "bytes/s") return "B/s";
+    return unit == "ratio" ? "share" : unit;
+}
+
 }  // namespace
 
 FactGroup environment_facts(const record::Manifest& manifest) {
@@ -76,8 +83,9 @@ Result<FactGroup> vetting_facts(record::Archive& archive) {
         std::string value = fmt::format("{} on {}", as_text(row[1]), nodes_text(nodes));
         if (as_text(row[2]) == "warning") value += " (warning only)";
         double least = as_double(row[3]), most = as_double(row[4]);
-        std::string to_most = most > least ? fmt::format(" to {:.4g}", most) : "";
-        if (!is_missing(least)) value += fmt::format(": {:.4g}{} {}", least, to_most, as_text(row[5]));
+        std::string unit = shown_unit(as_text(row[5]));
+        std::string from = format_quantity(least, unit), to = format_quantity(most, unit);
+        if (!is_missing(least)) value += ": " + (from == to ? from : from + " to " + to);
         if (as_text(row[1]) != "pass" && !as_text(row[6]).empty()) value += "; " + as_text(row[6]);
         add(group, as_text(row[0]), value);
     }

@@ -32,8 +32,8 @@ TEST(report, vetting_keeps_units_apart) {
     auto group = vetting_facts(*archive);
     ASSERT_TRUE(group) << group.error().message();
     ASSERT_EQ(group->facts.size(), 2U);
-    EXPECT_EQ(group->facts[0].value, "fail on n3: 4096 bytes; full");
-    EXPECT_EQ(group->facts[1].value, "fail on n[1-2]: 0.95 to 0.99 ratio; full");
+    EXPECT_EQ(group->facts[0].value, "fail on n3: 4.00 KiB; full");
+    EXPECT_EQ(group->facts[1].value, "fail on n[1-2]: 95 % to 99 %; full");
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 #include "spank/wire.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +87,11 @@ char* output_of(const char* program, char** arguments, size_t limit) {
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
+        // srun blocks signals at this time, and must not be waited for longer than it lives.
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
         if (char** variables = program_environment(environ, nullptr)) execve(program, arguments, variables);
         fprintf(stderr, "belay: %s: %s\n", program, strerror(errno));
         _exit(127);

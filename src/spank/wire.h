@@ -11,9 +11,9 @@
 
 namespace belay::spank {
 
-// In the step's environment between srun and slurmstepd; tasks never see it. The prefix lets it through
-// `srun --export=NONE`.
-inline constexpr char kPlanVariable[] = "SPANK_BELAY_PLAN";
+// In the step's environment between srun and slurmstepd; tasks never see it. Slurm passes variables that
+// begin so also with `srun --export=NONE` and `--export=NAME=VALUE`.
+inline constexpr char kPlanVariable[] = "SLURM_BELAY_PLAN";
 
 // Linux takes strings of at most 128 KiB in an environment (execve(2), MAX_ARG_STRLEN with pages of 4 KiB).
 inline constexpr size_t kLongestPlan = size_t{120} << 10;

@@ -72,6 +72,20 @@ TEST(vet, early_stop_needs_certainty) {
     EXPECT_EQ(verdicts.exit_status(), 4);
 }
 
+TEST(vet, warnings_name_node_check_and_value) {
+    Verdicts verdicts;
+    CheckResult check{.name = "memory", .status = Status::kFail, .severity = Severity::kWarning};
+    check.type = "mem.free";
+    check.reason = "1 GiB available";
+    verdicts.nodes = {{.node = "n1", .verdict = Status::kPass, .checks = {check}},
+                      {.node = "n2", .verdict = Status::kPass, .checks = {check}}};
+    EXPECT_THAT(warnings(verdicts), ElementsAre(testing::AllOf(testing::StartsWith("n[1-2]: warning: memory"),
+                                                               testing::HasSubstr("1 GiB available"))));
+    EXPECT_TRUE(refusals(verdicts).empty());
+    verdicts.nodes[0].checks[0].status = verdicts.nodes[1].checks[0].status = Status::kPass;
+    EXPECT_TRUE(warnings(verdicts).empty());
+}
+
 TEST(vet, refusals_name_node_check_and_value) {
     auto low = [](std::string node) {
         CheckResult memory{.name = "memory",

@@ -40,37 +40,61 @@ std::string summary(const Verdicts& verdicts) {
     return text;
 }
 
-std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit) {
-    std::vector<std::pair<std::string, std::vector<std::string>>> causes;
-    auto add = [&](std::string text, const std::string& node) {
-        auto known =
-            std::find_if(causes.begin(), causes.end(), [&](const auto& each) { return each.first == text; });
-        if (known == causes.end())
-            known = causes.emplace(causes.end(), std::move(text), std::vector<std::string>());
+namespace {
+
+// Texts, each with the nodes that it holds for, in the order in which they came.
+class Causes {
+  public:
+    void add(std::string text, const std::string& node) {
+        auto known = std::ranges::find(causes_, text, &Cause::first);
+        if (known == causes_.end())
+            known = causes_.emplace(causes_.end(), std::move(text), std::vector<std::string>());
         if (known->second.empty() || known->second.back() != node) known->second.push_back(node);
-    };
+    }
+    std::vector<std::string> lines(size_t limit) const {
+        std::vector<std::string> lines;
+        for (const auto& [text, nodes] : causes_) {
+            if (lines.size() == limit) {
+                lines.push_back(fmt::format("and {} more causes", causes_.size() - limit));
+                break;
+            }
+            lines.push_back(fmt::format("{}: {}", hosts(nodes), text));
+        }
+        return lines;
+    }
+
+  private:
+    using Cause = std::pair<std::string, std::vector<std::string>>;
+    std::vector<Cause> causes_;
+};
+
+}  // namespace
+
+std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit) {
+    Causes causes;
     for (const NodeVerdict& node : verdicts.nodes) {
         if (node.verdict == Status::kPass) continue;
-        if (node.checks.empty()) add("no check was expected of it", node.node);
-        for (const CheckResult& check : node.checks)
-            if (check.severity == Severity::kEssential && check.status != Status::kPass)
-                add(cause(check), node.node);
-        bool named = std::any_of(node.checks.begin(), node.checks.end(), [](const CheckResult& check) {
-            return check.severity == Severity::kEssential && check.status != Status::kPass;
-        });
-        if (!named && node.report != Status::kPass)
-            add(core::printable(fmt::format("{}: {}", status_name(node.report), node.report_problem)),
-                node.node);
-    }
-    std::vector<std::string> lines;
-    for (const auto& [text, nodes] : causes) {
-        if (lines.size() == limit) {
-            lines.push_back(fmt::format("and {} more causes", causes.size() - limit));
-            break;
+        if (node.checks.empty()) causes.add("no check was expected of it", node.node);
+        bool named = false;
+        for (const CheckResult& check : node.checks) {
+            if (check.severity != Severity::kEssential || check.status == Status::kPass) continue;
+            causes.add(cause(check), node.node);
+            named = true;
         }
-        lines.push_back(fmt::format("{}: {}", hosts(nodes), text));
+        if (!named && node.report != Status::kPass)
+            causes.add(core::printable(fmt::format("{}: {}", status_name(node.report), node.report_problem)),
+                       node.node);
     }
-    return lines;
+    return causes.lines(limit);
+}
+
+std::vector<std::string> warnings(const Verdicts& verdicts, size_t limit) {
+    Causes causes;
+    for (const NodeVerdict& node : verdicts.nodes)
+        for (const CheckResult& check : node.checks)
+            if (check.severity == Severity::kWarning && check.status != Status::kPass)
+                causes.add("warning: " + cause(check), node.node);
+    return causes.lines(limit);
 }
 
 std::string value_text(const CheckResult& check) {

@@ -16,6 +16,9 @@ std::string summary(const Verdicts& verdicts);
 // rest.
 std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit = 20);
 
+// What did not pass but refuses nobody, in the same form: "n1: warning: memory (mem.free): fail: …".
+std::vector<std::string> warnings(const Verdicts& verdicts, size_t limit = 20);
+
 // "4.00 MiB", "1.23 GB/s", "0.512 ms", "84.2 %", "3 messages"; "-" without a value.
 std::string value_text(const CheckResult& check);
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,7 +79,7 @@ Result<> offer_entry(const fs::path& directory) {
 }
 
 Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const core::Environment& variables,
-                               const std::string& workdir, pid_t init, const fs::path& directory) {
+                               const std::string& workdir, pid_t init, const fs::path& directory, int link) {
     // In the container's own memory, which is bounded; what it started may go on writing.
     BELAY_TRY(output, core::open_file(directory / "output", O_RDWR | O_CREAT | O_APPEND));
     std::vector<std::string> argv = entrypoint;
@@ -94,6 +95,9 @@ Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const
         BELAY_TRY(ended, process.wait_for(std::chrono::milliseconds(1)));
         std::error_code ignored;
         if (fs::exists(directory / "variables", ignored)) break;
+        pollfd waiting{.fd = link, .events = 0, .revents = 0};
+        if (poll(&waiting, 1, 0) == 1 && (waiting.revents & (POLLHUP | POLLERR)) != 0)
+            return core::system_error("nobody waits for the container any more");
         if (ended) return failure(entrypoint.front(), "ended with " + ended->describe(), output.get());
         if (clock.monotonic() > give_up)
             return failure(entrypoint.front(),

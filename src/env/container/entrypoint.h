@@ -25,11 +25,12 @@ struct Entered {
     core::Environment variables;  // of its command
 };
 
-// `init` is a process in the container, `directory` what offer_entry() filled. Errors: kBadInput, with the
-// end of what the entrypoint printed, if it ended or did not start its command in time; kSystem.
+// `init` is a process in the container, `directory` what offer_entry() filled; once `link` is hung up nobody
+// waits for it. Errors: kBadInput, with the end of what the entrypoint printed, if it ended or did not start
+// its command in time; kSystem.
 core::Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint,
                                      const core::Environment& variables, const std::string& workdir,
-                                     pid_t init, const std::filesystem::path& directory);
+                                     pid_t init, const std::filesystem::path& directory, int link);
 
 // Kills all that descends from this process, which must be a reaper of orphans (PR_SET_CHILD_SUBREAPER).
 void end_descendants();

@@ -76,11 +76,11 @@ class Holder {
     }
 
     // Returns the variables that the entrypoint has set or changed.
-    Result<core::Environment> enter(const ContainerPlan& plan, const core::Environment& variables,
-                                    pid_t init) {
+    Result<core::Environment> enter(const ContainerPlan& plan, const core::Environment& variables, pid_t init,
+                                    int link) {
         if (plan.entrypoint.empty()) return core::Environment();
         BELAY_TRY(entered,
-                  run_entrypoint(plan.entrypoint, variables, plan.workdir, init, scratch_ / "entry"));
+                  run_entrypoint(plan.entrypoint, variables, plan.workdir, init, scratch_ / "entry", link));
         entered_ = std::move(entered.process);
         std::erase_if(entered.variables, [&](const auto& entry) {
             auto had = variables.find(entry.first);
@@ -155,10 +155,10 @@ void watch(const Holder& holder, const HolderDescriptors& descriptors, const Con
     }
 }
 
-Result<HolderReply> make_ready(Holder& holder, const ContainerPlan& plan,
-                               const core::Environment& variables) {
+Result<HolderReply> make_ready(Holder& holder, const ContainerPlan& plan, const core::Environment& variables,
+                               int link) {
     BELAY_TRY(init, holder.build(plan));
-    BELAY_TRY(changed, holder.enter(plan, variables, init));
+    BELAY_TRY(changed, holder.enter(plan, variables, init, link));
     return HolderReply{.init = init, .error = {}, .variables = std::move(changed)};
 }
 
@@ -229,8 +229,8 @@ void run_holder(const ContainerPlan& plan, const core::Environment& variables,
     step_aside();
     close_all_but({descriptors.link.get(), descriptors.watched.get(), descriptors.notices.get()});
     Holder holder;
-    Result<HolderReply> ready = make_ready(holder, plan, variables);
     int link = descriptors.link.get();
+    Result<HolderReply> ready = make_ready(holder, plan, variables, link);
     bool told =
         core::write_all(link, encode(ready ? *ready : HolderReply{.error = ready.error()}), "link") && ready;
     shutdown(link, SHUT_WR);
