@@ -88,8 +88,13 @@ struct SquashfsWriter::State {
 
     std::unordered_map<InodeNumber, Placed> placed;
     uint32_t inode_count = 0;
+    bool in_file = false;
+    bool finished = false;
 
     ~State() {
+        // Given up within a file, the block processor would lose the block that it is filling.
+        if (blocks && in_file) (void)sqfs_block_processor_end_file(blocks.get());
+        if (blocks && !finished) (void)sqfs_block_processor_finish(blocks.get());
         blocks.reset();
         for (auto* inode : files | std::views::values) sqfs_free(inode);
     }
@@ -144,7 +149,10 @@ Result<SquashfsWriter> SquashfsWriter::create(int fd, std::string name, unsigned
 Result<> SquashfsWriter::begin_file(uint32_t layer, uint64_t ordinal) {
     auto [place, added] = state_->files.try_emplace({layer, ordinal}, nullptr);
     if (!added) return system_error("a file's content was given twice");
-    return state_->check(sqfs_block_processor_begin_file(state_->blocks.get(), &place->second, nullptr, 0));
+    BELAY_CHECK(
+        state_->check(sqfs_block_processor_begin_file(state_->blocks.get(), &place->second, nullptr, 0)));
+    state_->in_file = true;
+    return {};
 }
 
 Result<> SquashfsWriter::append(std::string_view bytes) {
@@ -152,6 +160,7 @@ Result<> SquashfsWriter::append(std::string_view bytes) {
 }
 
 Result<> SquashfsWriter::end_file() {
+    state_->in_file = false;
     return state_->check(sqfs_block_processor_end_file(state_->blocks.get()));
 }
 
@@ -273,6 +282,7 @@ Result<> SquashfsWriter::State::pad() {
 
 Result<> SquashfsWriter::finish(const Inodes& inodes, const Node& root, uint32_t mtime) {
     State& state = *state_;
+    state.finished = true;
     BELAY_CHECK(state.check(sqfs_block_processor_finish(state.blocks.get())));
     state.count_names(inodes, root);
     state.number_inodes(root);

@@ -79,7 +79,8 @@ Result<FactGroup> vetting_facts(record::Archive& archive) {
                                     "ORDER BY name, status, unit"));
     for (const auto& row : answer.rows) {
         std::vector<std::string> nodes;
-        for (std::string_view node : core::split(as_text(row[7]), ',')) nodes.emplace_back(node);
+        const std::string names = as_text(row[7]);
+        for (std::string_view node : core::split(names, ',')) nodes.emplace_back(node);
         std::string value = fmt::format("{} on {}", as_text(row[1]), nodes_text(nodes));
         if (as_text(row[2]) == "warning") value += " (warning only)";
         double least = as_double(row[3]), most = as_double(row[4]);
