@@ -16,7 +16,7 @@ using core::Result;
 namespace {
 
 void add(std::string& text, Instruction instruction, std::string_view argument) {
-    text += instruction;
+    text += static_cast<char>(instruction);
     text += argument.substr(0, argument.find('\0'));
     text += '\0';
 }

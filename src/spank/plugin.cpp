@@ -104,7 +104,7 @@ void set_text(char* target, size_t size, const char* what, const char* value) {
     if (value[0] == '\0' || strlen(value) >= size)
         BELAY_MISTAKE("%s in plugstack.conf: empty or too long", what);
     else
-        strcpy(target, value);
+        snprintf(target, size, "%s", value);
 }
 
 void read_configuration(int count, char** words) {

@@ -16,7 +16,6 @@ extern "C" const char belay_entry_program[], belay_entry_program_end[];
 
 namespace belay::env {
 
-using core::Descriptor;
 using core::Result;
 namespace fs = std::filesystem;
 

@@ -19,7 +19,6 @@
 
 namespace belay::env {
 
-using core::Descriptor;
 using core::Result;
 namespace fs = std::filesystem;
 
