@@ -7,8 +7,8 @@
 
 namespace belay::core {
 
-/// The whole number in `value`. The library's own conversion rounds, wraps, and is undefined for a number
-/// beyond T. Throws the library's type_error where `value` is no whole number that fits T.
+// The whole number in `value`. The library's own conversion rounds, wraps, and is undefined for a number
+// beyond T. Throws the library's type_error where `value` is no whole number that fits T.
 template <std::integral T, typename Json>
 T integer_from(const Json& value) {
     if (value.is_number_unsigned()) {
