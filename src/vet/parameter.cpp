@@ -59,9 +59,13 @@ Parsed parse_integer(const YamlNode& node) {
     return done(static_cast<int64_t>(*value));
 }
 
-Parsed parse_number(const YamlNode& node) {
-    auto value = is_number(node) ? number_of(node.text) : std::nullopt;
-    if (!value) return unlike("a number", node);
+// A number, or a text of a number and the parameter's own unit: 2000, 2000 MHz.
+Parsed parse_number(const YamlNode& node, std::string_view unit) {
+    std::string_view text = core::trim(node.text);
+    bool with_unit = node.type == YamlType::kText && !unit.empty() && text.ends_with(unit);
+    if (with_unit) text = core::trim(text.substr(0, text.size() - unit.size()));
+    auto value = with_unit || is_number(node) ? number_of(text) : std::nullopt;
+    if (!value) return unlike(unit.empty() ? "a number" : fmt::format("a number of {}", unit), node);
     return done(*value);
 }
 
@@ -275,7 +279,7 @@ Parsed parse_kind(const Parameter& parameter, const YamlNode& node) {
         case Kind::kInteger:
             return parse_integer(node);
         case Kind::kNumber:
-            return parse_number(node);
+            return parse_number(node, parameter.unit);
         case Kind::kShare:
             return parse_share(node);
         case Kind::kBoolean:

@@ -82,6 +82,19 @@ TEST(vet, protocol_mistakes_have_a_place_and_a_hint) {
     EXPECT_THAT(refused(with_check("mem.free")), HasSubstr("a check is a map with type"));
 }
 
+TEST(vet, protocol_numbers_may_have_their_own_unit) {
+    for (const char* text : {"50", "50.0", "50 GFLOP/s", "'50GFLOP/s '"})
+        EXPECT_EQ(accepted(with_check(fmt::format("{{type: cpu.gemm, min: {}}}", text)))
+                      .checks.at(0)
+                      .get<double>("min"),
+                  50)
+            << text;
+    for (const char* text : {"50 TFLOP/s", "GFLOP/s", "50 MHz", "nan GFLOP/s", "\"\""})
+        EXPECT_THAT(refused(with_check(fmt::format("{{type: cpu.gemm, min: {}}}", text))),
+                    HasSubstr("min: must be a number of GFLOP/s, not the text"))
+            << text;
+}
+
 // Anything but what was written would be measured instead.
 TEST(vet, protocol_values_out_of_range_are_refused) {
     EXPECT_THAT(refused(with_check("{type: net.tcp, host: a, port: 99999}")),
