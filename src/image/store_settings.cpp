@@ -1,5 +1,6 @@
 #include "image/store_settings.h"
 
+#include "core/tell.h"
 #include "core/utf8.h"
 
 namespace belay::image {
@@ -66,6 +67,9 @@ Result<Store> open_store(const core::Configuration& configuration, const core::E
     options.kept_layer_bytes = configuration.size("env.layer_cache").bytes;
     options.longest_wait = configuration.duration("env.image_wait");
     options.fetch.longest_wait = options.longest_wait;
+    options.fetch.http.on_first_retry = [](const std::string& why) {
+        core::tell("{}; trying for some time", why);
+    };
     options.insecure_registries = configuration.text_list("env.insecure_registries");
     return Store::open(std::move(root), std::move(options));
 }

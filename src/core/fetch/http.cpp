@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <curl/curl.h>
 #include <limits>
+#include <utility>
 
 namespace belay::core::fetch {
 
@@ -185,7 +186,8 @@ struct HttpClient::State {
     Clock& clock;
     std::mt19937 random;
     std::unique_ptr<CURL, CurlFree> handle;
-    std::string why;  // of the last transfer that failed
+    std::string why;    // of the last transfer that failed
+    bool told = false;  // of the first retry
 };
 
 std::string_view HttpResponse::header(const std::string& lower_case_name) const {
@@ -280,6 +282,7 @@ Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, Download
                                             size_t body_limit) {
     if (!handle) return system_error("libcurl cannot be started");
     const Duration deadline = sink != nullptr ? Duration::max() : clock.monotonic() + options.get_deadline;
+    const std::string host = printable(url_authority(request.url));
     uint64_t furthest = sink != nullptr ? sink->position() : 0;
     int idle_tries = 0;
     for (int total = 1;; ++total) {
@@ -299,11 +302,14 @@ Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, Download
         idle_tries = progress ? 1 : idle_tries + 1;
         bool last = idle_tries >= options.tries || total >= kMaxTriesInAll ||
                     (!answered && !transfer.too_slow && !worth_another_try(code));
+        if (!last && options.on_first_retry && !std::exchange(told, true))
+            options.on_first_retry(answered ? fmt::format("{} answers {}", host, transfer.response.status)
+                                            : fmt::format("cannot reach {}: {}", host, printable(why)));
         if (!last)
             last = !wait(idle_tries + 1, answered ? transfer.response.header("retry-after") : "", deadline);
         if (!last) continue;
         if (answered) return std::move(transfer.response);
-        return system_error("cannot reach {}: {}", printable(url_authority(request.url)), printable(why));
+        return system_error("cannot reach {}: {}", host, printable(why));
     }
 }
 

@@ -71,6 +71,9 @@ struct HttpOptions {
     Duration longest_retry_after = std::chrono::minutes(5);  // a server that asks for more is given up
     // Set by another thread: transfers end within a second, no delay is waited for.
     const std::atomic<bool>* stopped = nullptr;
+    // Called once by each client, before its first new try: "cannot reach HOST: …", "HOST answers 503". From
+    // the client's thread.
+    std::function<void(const std::string& why)> on_first_retry = {};
     std::string user_agent = "belay";
     uint32_t seed = std::random_device{}();  // of the jitter
 };

@@ -11,6 +11,7 @@
 namespace belay::core::fetch {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::HttpServer;
 using testing::ServedRequest;
@@ -102,6 +103,24 @@ TEST(core_fetch, statuses_that_may_pass_are_tried_again) {
     Fixture f;
     EXPECT_EQ(f.client.get({.url = server.url("/")}, 100)->status, 503);
     EXPECT_EQ(calls, 5);
+}
+
+TEST(core_fetch, a_client_tells_of_its_first_retry_only) {
+    std::atomic<int> calls = 0;
+    HttpServer server([&](const ServedRequest&) { return ServedResponse{.status = ++calls > 0 ? 503 : 0}; });
+    std::vector<std::string> told;
+    HttpOptions options;
+    options.on_first_retry = [&](const std::string& why) { told.push_back(why); };
+    ManualClock clock{time_from_nanoseconds(1'700'000'000'000'000'000)};
+    HttpClient client(options, clock);
+    ASSERT_TRUE(client.get({.url = server.url("/a")}, 100));
+    ASSERT_TRUE(client.get({.url = server.url("/b")}, 100));
+    EXPECT_THAT(told, ElementsAre(url_authority(server.url("/")) + " answers 503"));
+
+    told.clear();
+    HttpClient other(options, clock);
+    EXPECT_FALSE(other.get({.url = "http://127.0.0.1:1/"}, 100));
+    EXPECT_THAT(told, ElementsAre(HasSubstr("cannot reach 127.0.0.1:1: ")));
 }
 
 TEST(core_fetch, retry_after_is_honoured) {
