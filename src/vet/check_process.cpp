@@ -91,7 +91,7 @@ Outcome judge_variables(const Variables& expected, const Variables& found) {
         if (it == found.end() || !it->second)
             wrong.push_back(name + " is not set");
         else if (wanted && *it->second != *wanted)
-            wrong.push_back(fmt::format("{} is \"{}\", not \"{}\"", name, *it->second, *wanted));
+            wrong.push_back(name + " is set to something else");  // a record holds no values (SECURITY.md)
     }
     return pass_or_fail(wrong.empty(), wrong.empty()
                                            ? fmt::format("{} variables are as expected", expected.size())

@@ -3,18 +3,22 @@
 #include "vet/check_facts.h"
 #include "vet/child_task.h"
 #include "vet/runner.h"
+#include "vet/verdict_json.h"
 
+#include <cstdlib>
 #include <sys/stat.h>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace belay::vet {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 TEST(vet, memory_is_what_can_be_had) {
     auto facts = parse_meminfo("MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    400 kB\n");
@@ -178,7 +182,7 @@ TEST(vet, variables) {
     Variables found{{"A", "1"}, {"B", ""}};
     EXPECT_EQ(judge_variables({{"A", "1"}, {"B", std::nullopt}}, found).status, Status::kPass);
     EXPECT_THAT(judge_variables({{"A", "2"}, {"C", std::nullopt}}, found).reason,
-                HasSubstr("A is \"1\", not \"2\"; C is not set"));
+                HasSubstr("A is set to something else; C is not set"));
     EXPECT_EQ(judge_variables({}, found).status, Status::kUnsupported) << "nothing was asked";
 }
 
@@ -194,6 +198,20 @@ CheckResult only_result(const std::string& check, NodeView view = {}) {
         {.deadline = transfer::deadline_in(std::chrono::minutes(1)), .view = std::move(view)});
     EXPECT_EQ(results.size(), 1U);
     return results.at(0).value();
+}
+
+// Results go into records and reports, which hold no values of variables.
+TEST(vet, values_of_variables_are_not_told) {
+    ASSERT_EQ(setenv("BELAY_VET_TOKEN", "canary-of-the-user", 1), 0);
+    for (const char* expected :
+         {"BELAY_VET_TOKEN: canary-of-the-protocol", "BELAY_VET_TOKEN: canary-of-the-user",
+          "BELAY_VET_NONE: canary-of-the-protocol"}) {
+        CheckResult result = only_result(fmt::format("type: env.var, expected: {{{}}}", expected));
+        EXPECT_THAT(result.reason, Not(HasSubstr("canary")));
+        EXPECT_FALSE(result.value);
+        EXPECT_THAT(compact(to_json(result)), Not(HasSubstr("canary")));
+    }
+    unsetenv("BELAY_VET_TOKEN");
 }
 
 // The readers, on a made-up node.
