@@ -215,10 +215,10 @@ uint16_t Root::port() const {
 }
 
 Result<bool> Root::serve(Deadline deadline, const std::function<bool()>& done, const Handler& handler,
-                         int wake_descriptor) {
+                         const std::function<int()>& wake) {
     while (!done()) {
         if (std::chrono::steady_clock::now() >= deadline) return false;
-        BELAY_CHECK(state_->step(deadline, handler, wake_descriptor));
+        BELAY_CHECK(state_->step(deadline, handler, wake ? wake() : -1));
     }
     return true;
 }

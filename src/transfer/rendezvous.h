@@ -36,10 +36,11 @@ class Root {
     // Called with what a rank sent; types of the transport itself never arrive here.
     using Handler = std::function<void(uint32_t rank, Message message)>;
     // Serves until `done` says so (asked after every event) or the deadline; false at the deadline. It also
-    // wakes up when `wake_descriptor` can be read. Errors: kSystem if the machine fails, never for what a
-    // peer did.
+    // wakes up when the descriptor that `wake` names can be read: it is asked after `done`, since a pipe that
+    // has ended stays readable for ever, and says -1 when there is none (any more). Errors: kSystem if the
+    // machine fails, never for what a peer did.
     core::Result<bool> serve(Deadline deadline, const std::function<bool()>& done, const Handler& handler,
-                             int wake_descriptor = -1);
+                             const std::function<int()>& wake = {});
 
     // Queues a message for a rank that is connected; false if it is not.
     bool send(uint32_t rank, Message message);

@@ -3,10 +3,12 @@
 #include "transfer/rendezvous.h"
 #include "transfer/sha256.h"
 
+#include <fcntl.h>
 #include <future>
 #include <map>
 #include <set>
 #include <thread>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -165,6 +167,24 @@ TEST(transfer, strangers_and_silence_hold_nobody_up) {
     EXPECT_EQ(meeting.reports, (std::map<uint32_t, std::string>{{2, "here"}}));
     EXPECT_FALSE(wrong.get());
     EXPECT_TRUE(right.get());
+}
+
+// As a child whose result was taken leaves it: for ever readable.
+TEST(transfer, root_sleeps_once_nothing_wakes_it) {
+    Meeting meeting(2);
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    core::Descriptor reader(ends[0]);
+    close(ends[1]);
+    int rounds = 0;
+    auto never = [&] {
+        if (++rounds == 3) reader.reset();
+        return false;
+    };
+    EXPECT_FALSE(
+        meeting.root.serve(deadline_in(300ms), never, meeting.handler, [&] { return reader.get(); }).value());
+    EXPECT_GE(rounds, 3) << "it wakes while there is something to take";
+    EXPECT_LE(rounds, 6);
 }
 
 TEST(transfer, join_ends_at_the_deadline_when_nobody_listens) {

@@ -332,7 +332,9 @@ TEST(vet, child_that_dies_is_no_result) {
     auto throws = ChildTask::start([]() -> std::string { throw 5; }).value();
     EXPECT_FALSE(throws.finish(transfer::deadline_in(std::chrono::seconds(20))));
     auto large = ChildTask::start([] { return std::string(size_t{3} << 20, 'x'); }).value();
+    EXPECT_GE(large.descriptor(), 0);
     EXPECT_EQ(large.finish(transfer::deadline_in(std::chrono::seconds(20)))->size(), size_t{3} << 20);
+    EXPECT_EQ(large.descriptor(), -1) << "nothing is left to wake up for";
 }
 
 TEST(vet, alone_step_checks_are_unsupported_and_need_stops_early) {

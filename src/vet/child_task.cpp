@@ -83,6 +83,7 @@ bool ChildTask::poll_result() {
         // A child of the child may still hold the pipe: what counts is the result.
         if (auto message = cut(received_); !message || *message) ended_ = true;
     }
+    if (ended_) pipe_.reset();
     return ended_;
 }
 

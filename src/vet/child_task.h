@@ -25,7 +25,7 @@ class ChildTask {
     // behind.
     ~ChildTask();
 
-    // Can be read when poll_result() has something to do.
+    // Can be read when poll_result() has something to do; -1 once that has said true.
     int descriptor() const { return pipe_.get(); }
     // Takes what is there; true once the result is complete or the child has ended without one.
     bool poll_result();

@@ -104,7 +104,7 @@ class PairTest {
             [&](uint32_t rank, const transfer::Message& message) {
                 if (message.type == kPairAnswer) take(rank, message.body);
             },
-            own ? own->descriptor() : -1));
+            [&] { return own ? own->descriptor() : -1; }));
         for (const Pair& pair : pairs) judge(pair);
         return {};
     }

@@ -73,7 +73,8 @@ class StepRoot {
         auto handler = [&](uint32_t rank, const transfer::Message& message) {
             if (message.type == kReport && !reports_[rank]) take(rank, message.body);
         };
-        BELAY_TRY(complete, root_.serve(reporting + 2 * kReportTime, done, handler, own.descriptor()));
+        BELAY_TRY(complete,
+                  root_.serve(reporting + 2 * kReportTime, done, handler, [&] { return own.descriptor(); }));
         stopped_ = complete && is_hopeless();
         return {};
     }
