@@ -101,7 +101,7 @@ TEST(image, hostile_links) {
          "l=dead s->../canary"},
         {"hard link with content of its own",
          {one(tar_file("x") + tar_entry({.name = "l", .type = '1', .content = "dead", .link = "x"}))},
-         "l=x x=x"},
+         "refused: damaged header"},
         {"hard link to the root", {one(tar_hard_link("l", "./"))}, "refused: hard link to the root"},
         {"hard link to a directory",
          {one(tar_directory("d") + tar_hard_link("l", "d"))},
@@ -264,6 +264,9 @@ TEST(image, damaged_archives) {
     const std::string good = one(tar_file("x", "content"));
     std::string bad_checksum = good;
     bad_checksum[10] = 'y';
+    const std::string first = tar_file("first");
+    std::string hidden = one(first + tar_file("hidden", tar_file("smuggled")) + tar_file("last"));
+    hidden[first.size()] = 'H';
     std::string flipped = gzip(good);
     flipped[flipped.size() - 6] = static_cast<char>(flipped[flipped.size() - 6] ^ 1);
     std::string flipped_zstd = zstd(good);
@@ -279,6 +282,9 @@ TEST(image, damaged_archives) {
         {"gzip and something else", {gzip(good) + "dead"}, "refused: something else follows"},
         {"no tar", {std::string(2000, 'g')}, "refused: its tar is damaged"},
         {"wrong checksum", {bad_checksum}, "refused: its tar is damaged"},
+        {"wrong checksum of a file that holds an entry",
+         {hidden},
+         "refused: its tar is damaged: entry 2 has a damaged header"},
         {"half a header", {good.substr(0, 100)}, "refused: its tar is damaged"},
         {"half a file", {good.substr(0, 515)}, "refused: its tar is damaged"},
         {"no end", {good.substr(0, 1024)}, "x=content"},
@@ -310,6 +316,19 @@ TEST(image, damaged_archives) {
          {good, std::string(700, '\x7f')},
          "refused: its tar is damaged"},
     };
+    check_cases(kCases);
+}
+
+TEST(image, sparse_archives) {
+    // GNU tar's map in the file's content (its manual, "PAX Format, Version 1.0"): 4 bytes at 2, of 8.
+    std::string map = "2\n2\n4\n8\n0\n";
+    map.resize(512);
+    const std::string sparse =
+        pax_raw("22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n21 GNU.sparse.name=x\n25 GNU.sparse.realsize=8\n") +
+        tar_file("GNUSparseFile.1/x", map + "data");
+    const Case kCases[] = {{"a hole on either side",
+                            {one(tar_file("first") + sparse + tar_file("last"))},
+                            std::string("first=x last=x x=\0\0data\0\0", 25)}};
     check_cases(kCases);
 }
 

@@ -189,7 +189,9 @@ Result<std::optional<TarEntry>> TarReader::next() {
     Utf8Locale locale;
     archive_entry* raw = nullptr;
     int result = archive_read_next_header(state_->handle, &raw);
-    while (result == ARCHIVE_RETRY) result = archive_read_next_header(state_->handle, &raw);
+    // libarchive would look for the next header block by block, and take what is inside a file for one.
+    if (result == ARCHIVE_RETRY)
+        return system_error("its tar is damaged: entry {} has a damaged header", state_->entries + 1);
     if (result == ARCHIVE_EOF) {
         BELAY_CHECK(state_->stream.drain());
         return std::nullopt;
@@ -224,7 +226,6 @@ Result<> TarReader::read_content(const TarEntry& entry, const Sink& sink) {
         size_t size = 0;
         la_int64_t offset = 0;
         int result = archive_read_data_block(state_->handle, &data, &size, &offset);
-        if (result == ARCHIVE_RETRY) continue;
         if (result == ARCHIVE_EOF) break;
         if (result != ARCHIVE_OK) return std::unexpected(state_->failure());
         uint64_t start = static_cast<uint64_t>(offset);
