@@ -28,9 +28,12 @@ struct Fixture {
                      const std::string& user = "")
         : Fixture(server, [login](const CredentialQuery&) { return login; }, user) {}
     Fixture(const HttpServer& server, const CredentialLookup& look_up, const std::string& user = "")
-        : reference(*parse_reference((user.empty() ? "" : user + "@") + server.authority() + "/team/app:1")),
+        : Fixture((user.empty() ? "" : user + "@") + server.authority(), look_up) {}
+    Fixture(const std::string& authority, const CredentialLookup& look_up)
+        : reference(*parse_reference(authority + "/team/app:1")),
           registry(reference,
-                   {.credentials =
+                   {.insecure = {reference.registry},
+                    .credentials =
                         [this, look_up](const CredentialQuery& query) {
                             queries.push_back(query);
                             return look_up(query);
@@ -224,6 +227,36 @@ TEST(image, registry_sends_no_password_where_it_could_be_read) {
         ASSERT_FALSE(manifest);
         EXPECT_THAT(manifest.error().message(), HasSubstr("not https")) << realm;
         EXPECT_TRUE(f.queries.empty());
+    }
+}
+
+// 0.0.0.0 leads to this machine, but is not known to.
+TEST(image, registry_sends_no_password_over_http) {
+    const std::string kChallenges[] = {"Basic realm=\"x\"", "Bearer realm=\"http://HOST/token\"",
+                                       "Bearer realm=\"https://127.0.0.1:1/token\""};
+    for (std::string challenge : kChallenges) {
+        HttpServer server([&](const ServedRequest& request) {
+            if (request.target.starts_with("/token?")) return ServedResponse{.body = R"({"token":"t"})"};
+            if (request.header("authorization") == "Bearer t") return serve_content(request);
+            std::string asked = challenge;
+            if (size_t at = asked.find("HOST"); at != std::string::npos)
+                asked.replace(at, 4, request.header("host"));
+            return ask_for(asked);
+        });
+        const std::string name = fmt::format("0.0.0.0:{}", server.port());
+        Fixture f(name, [](const CredentialQuery&) { return std::optional(Credentials{"ann", "pw", "/f"}); });
+        auto manifest = f.registry.manifest(f.client, "1");
+        ASSERT_FALSE(manifest) << challenge;
+        EXPECT_EQ(manifest.error().kind(), core::ErrorKind::kBadInput);
+        EXPECT_THAT(manifest.error().message(),
+                    AllOf(HasSubstr("login of \"ann\" is not sent to " + name), HasSubstr("http")));
+        EXPECT_THAT(manifest.error().hint_text(), AllOf(HasSubstr("https"), HasSubstr("/f")));
+        for (const ServedRequest& request : server.requests()) EXPECT_EQ(request.header("authorization"), "");
+        EXPECT_EQ(server.requests().size(), 1u);
+        if (!challenge.contains("HOST")) continue;
+        Fixture anonymous(name, [](const CredentialQuery&) { return std::optional<Credentials>(); });
+        manifest = anonymous.registry.manifest(anonymous.client, "1");
+        EXPECT_TRUE(manifest) << manifest.error().render();
     }
 }
 
