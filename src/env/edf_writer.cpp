@@ -6,19 +6,22 @@ namespace belay::env {
 
 namespace {
 
-// A basic string of TOML; "$" is doubled, since what is read is expanded.
-std::string toml_text(std::string_view text) {
+// A basic string of TOML.
+std::string toml_string(std::string_view text) {
     std::string out = "\"";
     for (char c : text) {
         auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\')
-            out += fmt::format("\\{}", c);
-        else if (byte < 0x20 || byte == 0x7f)
-            out += fmt::format("\\u{:04x}", byte);
-        else
-            out += c == '$' ? std::string_view("$$") : std::string_view(&c, 1);
+        if (c == '"' || c == '\\') out += '\\';
+        out += byte < 0x20 || byte == 0x7f ? fmt::format("\\u{:04x}", byte) : std::string(1, c);
     }
     return out + "\"";
+}
+
+// "$" is doubled, since what is read is expanded; keys and names of [[startup]] are not.
+std::string toml_text(std::string_view text) {
+    std::string doubled;
+    for (char c : text) doubled.append(c == '$' ? 2 : 1, c);
+    return toml_string(doubled);
 }
 
 class EdfWriter {
@@ -67,7 +70,7 @@ class EdfWriter {
     }
     void add_startup(const ResolvedStartup& entry) {
         text_ += "\n[[startup]]\n";
-        add("name", "startup." + entry.name, toml_text(entry.name));
+        add("name", "startup." + entry.name, toml_string(entry.name));
         add("command", "", list(entry.command));
         add("once", "", entry.once == StartupScope::kNode ? "\"node\"" : "\"task\"");
         add("timeout", "", fmt::format("\"{}ns\"", entry.timeout.count()));
@@ -84,13 +87,7 @@ class EdfWriter {
                                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                         "0123456789_-") == std::string::npos;
         if (bare) return key;
-        std::string out = "\"";
-        for (char c : key) {
-            auto byte = static_cast<unsigned char>(c);
-            if (c == '"' || c == '\\') out += '\\';
-            out += byte < 0x20 || byte == 0x7f ? fmt::format("\\u{:04x}", byte) : std::string(1, c);
-        }
-        return out + "\"";
+        return toml_string(key);
     }
     std::string comment(const std::string& key) const {
         auto origin = environment_.origins.find(key);
