@@ -90,6 +90,14 @@ class Resolver {
         auto image = expanded(written, "image");
         if (!image) return;
         result_.image = *image;
+        // Only a file that says so itself means the host: a variable may be empty by mistake.
+        if (image->empty() && !written->value.empty()) {
+            problems_.push_back(
+                make_problem("E_IMAGE", written->place,
+                             fmt::format("the image \"{}\" is an empty text here", written->value),
+                             "set its variables, or write image = \"\" if the host is meant"));
+            return;
+        }
         if (image->empty()) {
             problems_.push_back(
                 make_problem("W_HOST", written->place, "the command will run on the host: image is \"\""));

@@ -254,6 +254,8 @@ TEST(env, examples_49_and_50_on_the_host) {
     EXPECT_TRUE(fake.load("image = ''\n").runs_on_host());
     EXPECT_THAT(fake.codes(), ElementsAre("W_HOST"));
     EXPECT_TRUE(passes_strictly(fake.problems));
+    fake.load("image = '${EMPTY}'\n");
+    EXPECT_THAT(fake.codes(), ElementsAre("E_IMAGE")) << "an empty variable does not mean the host";
     EXPECT_TRUE(fake.load("writable = true\n").runs_on_host());
     EXPECT_THAT(fake.codes(), ElementsAre("W_NOIMAGE"));
     EXPECT_THAT(fake.problems[0].message, HasSubstr("/w/job.toml"));
