@@ -88,10 +88,6 @@ core::Environment changed_by(const VariableChanges& changes, core::Environment v
     return variables;
 }
 
-core::Environment task_variables(const VariablePlan& plan, const core::Environment& host) {
-    return changed_by(changes_in_container(plan), host);
-}
-
 ContainerPlan make_plan(const Environment& environment, const ImageFacts& image, const PlanOptions& options) {
     ContainerPlan plan{.image_file = options.image_file,
                        .writable = environment.writable,
@@ -99,7 +95,8 @@ ContainerPlan make_plan(const Environment& environment, const ImageFacts& image,
                        .binds = standard_binds(),
                        .workdir = environment.workdir};
     if (environment.entrypoint) plan.entrypoint = image.entrypoint;
-    if (plan.workdir.empty()) plan.workdir = image.workdir.empty() ? "/" : image.workdir;
+    // An image's may be relative: to the root, as for Docker.
+    if (plan.workdir.empty()) plan.workdir = (std::filesystem::path("/") / image.workdir).string();
     std::vector<Bind> own;
     for (const Mount& mount : environment.mounts) own.push_back(to_bind(mount));
     std::ranges::stable_sort(own, {}, [](const Bind& bind) { return depth(bind.destination); });

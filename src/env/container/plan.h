@@ -50,13 +50,11 @@ struct VariableChanges {
     std::vector<std::string> unset;
     core::Environment set;
 };
+// What becomes of a host's variables in the container: definition over image over host. What Slurm and PMI
+// tell the task always comes from the host, and the host's language settings stay outside, since the image
+// may not have that language.
 VariableChanges changes_in_container(const VariablePlan& plan);
 core::Environment changed_by(const VariableChanges& changes, core::Environment variables);
-
-// The variables of a task in a container, from those it would have on the host: definition over image over
-// host. What Slurm and PMI tell the task always comes from the host, and the host's language settings stay
-// outside, since the image may not have that language.
-core::Environment task_variables(const VariablePlan& plan, const core::Environment& host);
 
 struct PlanOptions {
     std::string image_file;

@@ -23,6 +23,10 @@ class PlanTest {
     FakeHost fake;
 };
 
+core::Environment variables_inside(const VariablePlan& plan, const core::Environment& host) {
+    return changed_by(changes_in_container(plan), host);
+}
+
 std::vector<std::string> destinations(const ContainerPlan& plan) {
     std::vector<std::string> names;
     for (const Bind& bind : plan.binds) names.push_back(bind.destination);
@@ -35,17 +39,17 @@ TEST(env_container, definition_wins_over_image_and_image_over_host) {
     core::Environment host = {{"A", "host"}, {"B", "host"}, {"C", "host"}, {"PATH", "/usr/bin"}};
     VariablePlan plan{{{"A", "edf"}}, {"C"}, {{"A", "image"}, {"B", "image"}, {"PATH", "/opt/bin"}}};
     core::Environment wanted = {{"A", "edf"}, {"B", "image"}, {"PATH", "/opt/bin"}};
-    EXPECT_EQ(task_variables(plan, host), wanted);
+    EXPECT_EQ(variables_inside(plan, host), wanted);
 }
 
 TEST(env_container, image_cannot_set_what_slurm_tells_the_task) {
     core::Environment host = {{"SLURM_PROCID", "3"}, {"PMI_RANK", "3"}, {"PATH", "/x"}};
     VariablePlan plan{{}, {}, {{"SLURM_PROCID", "0"}, {"PMIX_RANK", "0"}, {"PATH", "/x"}}};
-    EXPECT_EQ(task_variables(plan, host), host);
+    EXPECT_EQ(variables_inside(plan, host), host);
 }
 
 TEST(env_container, host_language_and_path_stay_outside) {
-    auto variables = task_variables({}, {{"LANG", "de_CH.UTF-8"}, {"LC_ALL", "C"}, {"PATH", "/host/only"}});
+    auto variables = variables_inside({}, {{"LANG", "de_CH.UTF-8"}, {"LC_ALL", "C"}, {"PATH", "/host/only"}});
     EXPECT_FALSE(variables.contains("LANG"));
     EXPECT_FALSE(variables.contains("LC_ALL"));
     EXPECT_EQ(variables.at("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
@@ -56,6 +60,7 @@ TEST(env_container, working_directory_of_definition_image_and_neither) {
     EXPECT_EQ(test.plan("workdir = \"/d\"", {.workdir = "/i"}).workdir, "/d");
     EXPECT_EQ(test.plan("", {.workdir = "/i"}).workdir, "/i");
     EXPECT_EQ(test.plan("").workdir, "/");
+    EXPECT_EQ(test.plan("", {.workdir = "srv/app"}).workdir, "/srv/app") << "as Docker reads a relative one";
 }
 
 TEST(env_container, entrypoint_only_where_asked_for) {
