@@ -149,8 +149,8 @@ std::string preparation_sentence(const ReportModel& model) {
     std::string protocol = fact_of(model, "Vetting", "Protocol");
     std::string text;
     if (!environment.empty())
-        text = fmt::format("It ran in the environment {}{}", environment,
-                           image.empty() ? ", on the host" : fmt::format(" ({})", image));
+        text = fmt::format("It {} in the environment {}{}", model.vetting == "fail" ? "was to run" : "ran",
+                           environment, image.empty() ? ", on the host" : fmt::format(" ({})", image));
     if (protocol.empty()) return text.empty() ? text : text + ".";
     text += text.empty() ? "Its nodes " : "; its nodes ";
     text += model.vetting == "pass" ? "were found fit" : "were not found fit";
