@@ -276,6 +276,22 @@ Result<Manifest> read_manifest(const std::filesystem::path& record) {
     return manifest_from_json(text, manifest_path(record).string());
 }
 
+namespace {
+
+// Whether what a step has to say of its environment or vetting is in the manifest already. Tasks that only
+// join have nothing to say.
+bool same_part(const std::string& existing, const std::string& wanted) {
+    using nlohmann::json;  // whatever the order of the keys
+    return wanted.empty() || json::parse(existing, nullptr, false) == json::parse(wanted, nullptr, false);
+}
+
+Result<> refuse_other_step(const std::filesystem::path& record, std::string_view how) {
+    return bad_input("{} is the record of a step of this job that {}", record.string(), how)
+        .hint("choose another directory for this step: DIR-%s has the step's number");
+}
+
+}  // namespace
+
 Result<> begin_record(const std::filesystem::path& record, const Manifest& manifest) {
     BELAY_CHECK(core::make_directories(record));
     // All tasks of a step come here at once; only where there is none yet is it worth writing and syncing
@@ -295,6 +311,10 @@ Result<> begin_record(const std::filesystem::path& record, const Manifest& manif
             .hint(
                 "one record holds one run of one job: choose another directory, under Slurm "
                 "DIR-$SLURM_JOB_ID-$SLURM_RESTART_COUNT");
+    if (!same_part(existing.environment, manifest.environment))
+        return refuse_other_step(record, "ran in another environment");
+    if (!same_part(existing.vetting, manifest.vetting))
+        return refuse_other_step(record, "was vetted otherwise");
     return core::make_directories(segments_path(record));
 }
 

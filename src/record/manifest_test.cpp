@@ -91,6 +91,32 @@ TEST(record, recorders_of_one_job_join_and_others_are_refused) {
 }
 
 }  // namespace
+TEST(record, a_step_of_another_environment_or_verdict_is_refused) {
+    auto directory = core::TemporaryDirectory::create("manifest_test").value();
+    auto record = directory.path() / "r";
+    Manifest first = example();
+    first.environment = R"({"name":"a","image":"x"})";
+    first.vetting = R"({"verdict":"fail"})";
+    ASSERT_TRUE(begin_record(record, first));
+    Manifest again = first;
+    again.environment = R"({"image":"x","name":"a"})";
+    EXPECT_TRUE(begin_record(record, again)) << "another node of the step";
+    Manifest joins = first;
+    joins.environment = joins.vetting = "";
+    EXPECT_TRUE(begin_record(record, joins)) << "a recorder";
+    Manifest vetted_again = first;
+    vetted_again.vetting = R"({"verdict":"pass"})";
+    auto refused = begin_record(record, vetted_again);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_THAT(refused.error().message(), HasSubstr("was vetted otherwise"));
+    Manifest elsewhere = first;
+    elsewhere.environment = R"({"name":"b"})";
+    refused = begin_record(record, elsewhere);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("another environment"));
+}
+
 TEST(record, manifest_keeps_environment_and_vetting) {
     Manifest manifest;
     manifest.environment = R"({"image":"debian","env":{"A":"1"}})";
