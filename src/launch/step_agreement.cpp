@@ -66,6 +66,9 @@ class Meeting {
                                       fmt::format("not heard of within {}", core::format_duration(timeout)));
             else if (!report->second.empty())
                 failures.emplace_back(members_.nodes[rank], report->second);
+            else if (rank > 0 && !root_.connected(rank))
+                failures.emplace_back(members_.nodes[rank],
+                                      "was ready, but then ended or could not be reached");
         }
         return failures;
     }

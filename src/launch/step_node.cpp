@@ -3,6 +3,7 @@
 #include "core/tell.h"
 #include "launch/step_agreement.h"
 #include "launch/step_prepare.h"
+#include "launch/step_record.h"
 #include "launch/vetting_rows.h"
 #include "observe/record_begin.h"
 #include "vet/step_context.h"
@@ -40,8 +41,10 @@ class Node {
     Result<std::optional<PreparedNode>> run() {
         std::optional<vet::Verdicts> verdicts;
         if (plan_.vetting) {
-            BELAY_TRY(found, vet_nodes());
-            verdicts = std::move(found);
+            auto found = vet_nodes();
+            if (!found && is_said_elsewhere()) return std::optional<PreparedNode>();
+            if (!found) return std::unexpected(std::move(found.error()));
+            verdicts = std::move(*found);
         }
         std::optional<Error> failure;
         if (plan_.recording) failure = error_of(begin_recording(verdicts));
@@ -94,28 +97,40 @@ class Node {
 
     // A disk that fails is no reason to stop a job; a directory that holds something else is a mistake.
     Result<> begin_recording(const std::optional<vet::Verdicts>& verdicts) {
-        BELAY_TRY(placement, observe::find_placement());
-        core::Time now = core::system_clock().now();
-        BELAY_TRY(path, record_path(*plan_.recording, context_.step));
-        auto begun = observe::begin_record({.record = path,
-                                            .command = context_.command,
-                                            .interval = plan_.recording->interval,
-                                            .flush = plan_.recording->flush,
-                                            .environment = plan_.environment ? plan_.environment->locked : "",
-                                            .vetting = verdicts ? vetting_summary(*verdicts) : ""},
-                                           placement, now);
-        if (begun && verdicts) begun = write_vetting_rows(path, *verdicts, placement, now);
+        auto begun = begin_in_time([&] { return write_beginning(verdicts); });
         if (begun || begun.error().kind() == core::ErrorKind::kBadInput) return begun;
-        say(fmt::format("{}: recording may be incomplete: {}; the job goes on", placement.node,
+        say(fmt::format("{}: recording may be incomplete: {}; the job goes on", this_node(),
                         begun.error().message()));
         return {};
     }
 
+    Result<> write_beginning(const std::optional<vet::Verdicts>& verdicts) const {
+        BELAY_TRY(placement, observe::find_placement());
+        core::Time now = core::system_clock().now();
+        BELAY_TRY(path, record_path(*plan_.recording, context_.step));
+        BELAY_CHECK(observe::begin_record({.record = path,
+                                           .command = context_.command,
+                                           .interval = plan_.recording->interval,
+                                           .flush = plan_.recording->flush,
+                                           .environment = plan_.environment ? plan_.environment->locked : "",
+                                           .vetting = verdicts ? vetting_summary(*verdicts) : ""},
+                                          placement, now));
+        if (verdicts) BELAY_CHECK(write_vetting_rows(path, *verdicts, placement, now));
+        return {};
+    }
+
+    std::string this_node() const {
+        auto found = context_.variables.find("SLURMD_NODENAME");
+        return found == context_.variables.end() ? "this node" : found->second;
+    }
+
+    // That the first node cannot be met is said by the second, not by thousands.
+    bool is_said_elsewhere() const { return members_.rank > 1; }
+
     Result<bool> all_are_ready(const std::optional<Error>& failure) {
         std::vector<std::string> causes;
         auto ready = agree(meeting_of(members_), failure, longest_agreement(plan_), causes);
-        // That the first node cannot be met is said by the second, not by thousands.
-        if (!ready && members_.rank > 1) return false;
+        if (!ready && is_said_elsewhere()) return false;
         for (const std::string& cause : causes) say(cause);
         return ready;
     }

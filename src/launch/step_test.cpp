@@ -5,6 +5,8 @@
 #include "launch/step_node.h"
 #include "launch/step_plan.h"
 #include "launch/step_prepare.h"
+#include "launch/step_record.h"
+#include "transfer/rendezvous.h"
 
 #include <thread>
 #include <unistd.h>
@@ -167,6 +169,32 @@ TEST(launch, one_line_for_each_cause) {
     EXPECT_TRUE(causes_of({}).empty());
 }
 
+TEST(launch, a_record_begins_in_time_or_not_at_all) {
+    EXPECT_TRUE(begin_in_time([] { return core::Result<>(); }));
+    auto refused = begin_in_time(
+        []() -> core::Result<> { return core::bad_input("r holds\nsomething else").hint("choose another"); });
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_EQ(refused.error().message(), "r holds\nsomething else");
+    EXPECT_EQ(refused.error().hint_text(), "choose another");
+    auto failed = begin_in_time([]() -> core::Result<> { return core::system_error("disk full"); });
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().kind(), core::ErrorKind::kSystem);
+    EXPECT_EQ(failed.error().message(), "disk full");
+    EXPECT_EQ(failed.error().hint_text(), "");
+    auto hung = begin_in_time(
+        []() -> core::Result<> {
+            for (;;) pause();
+        },
+        std::chrono::milliseconds(50));
+    ASSERT_FALSE(hung);
+    EXPECT_EQ(hung.error().kind(), core::ErrorKind::kSystem);
+    EXPECT_THAT(hung.error().message(), HasSubstr("did not answer within 50"));
+    auto crashed = begin_in_time([]() -> core::Result<> { _exit(7); });
+    ASSERT_FALSE(crashed);
+    EXPECT_EQ(crashed.error().kind(), core::ErrorKind::kSystem);
+}
+
 TEST(launch, all_start_or_none_does) {
     auto both = meet(std::nullopt, std::nullopt, "both");
     EXPECT_TRUE(both.root.value() && both.other.value());
@@ -187,6 +215,34 @@ TEST(launch, a_node_that_stays_silent_is_named) {
     EXPECT_FALSE(answers.root.value());
     ASSERT_EQ(answers.causes.size(), 1U);
     EXPECT_THAT(answers.causes[0], HasSubstr("n2: not heard of within 300 ms"));
+}
+
+TEST(launch, a_node_that_was_ready_and_left_stops_the_others) {
+    StepMembers members{.rank = 0,
+                        .nodes = {"n1", "n2", "n3"},
+                        .root_address = "127.0.0.1",
+                        .name = "left" + std::to_string(getpid()),
+                        .secret = "secret"};
+    core::Result<bool> last = true;
+    std::thread others([&] {
+        auto deadline = transfer::deadline_in(std::chrono::seconds(20));
+        {
+            auto second =
+                transfer::join("127.0.0.1", transfer::rendezvous_ports(members.name), "secret", 1, deadline);
+            ASSERT_TRUE(second);
+            ASSERT_TRUE(second->send({.type = transfer::kFirstFreeType}, deadline)) << "it is ready";
+        }
+        StepMembers third = members;
+        third.rank = 2;
+        std::vector<std::string> none;
+        last = agree(third, std::nullopt, std::chrono::seconds(20), none);
+    });
+    std::vector<std::string> causes;
+    auto root = agree(members, std::nullopt, std::chrono::seconds(20), causes);
+    others.join();
+    EXPECT_FALSE(root.value());
+    EXPECT_FALSE(last.value());
+    EXPECT_THAT(causes, ElementsAre(HasSubstr("n2: was ready, but then ended")));
 }
 
 TEST(launch, a_node_alone_asks_nobody) {
