@@ -95,6 +95,8 @@ class Holder {
         end_descendants();
     }
 
+    const std::vector<core::Process>& servers() const { return servers_; }
+
     // Whether tasks have used up what they may write.
     bool is_full() const {
         struct statfs facts{};
@@ -134,23 +136,35 @@ class Holder {
 constexpr int kFullnessMilliseconds = 250;
 
 // False if nothing came in time.
-bool wait_for(int fd, int milliseconds = -1) {
-    pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
+bool wait_for(std::vector<pollfd>& waiting, int milliseconds = -1) {
     for (;;) {
-        int ready = poll(&waiting, 1, milliseconds);
-        if (ready >= 0 || errno != EINTR) return ready != 0;
+        int ready = poll(waiting.data(), waiting.size(), milliseconds);
+        if (ready >= 0 || errno != EINTR) return ready > 0;
     }
 }
 
+// Until nobody needs the container any more; tells of what its tasks could not understand.
 void watch(const Holder& holder, const HolderDescriptors& descriptors, const ContainerPlan& plan) {
-    bool told = false;
-    while (!wait_for(descriptors.watched.get(), told ? -1 : kFullnessMilliseconds)) {
-        if (!holder.is_full()) continue;
-        std::string line =
-            fmt::format("belay: the container's own files have filled their {}; see env.overlay_size\n",
-                        core::to_text(plan.overlay_size));
-        (void)core::write_all(descriptors.notices.get(), line, "notices");
-        told = true;
+    auto tell = [&](std::string_view what) {
+        (void)core::write_all(descriptors.notices.get(), fmt::format("belay: {}\n", what), "notices");
+    };
+    std::vector<pollfd> waiting = {{.fd = descriptors.watched.get(), .events = POLLIN, .revents = 0}};
+    for (const core::Process& server : holder.servers())
+        waiting.push_back({.fd = server.pidfd(), .events = POLLIN, .revents = 0});
+    bool full = false;
+    while (waiting[0].revents == 0) {
+        if (!wait_for(waiting, full ? -1 : kFullnessMilliseconds) && holder.is_full()) {
+            full = true;
+            tell(fmt::format("the container's own files have filled their {}; see env.overlay_size",
+                             core::to_text(plan.overlay_size)));
+        }
+        for (size_t i = 1; i < waiting.size(); ++i) {
+            if (waiting[i].revents == 0) continue;
+            waiting[i] = {.fd = -1, .events = 0, .revents = 0};
+            tell(
+                "squashfuse_ll, which serves an image to the container, has ended, and its files are gone "
+                "(\"Transport endpoint is not connected\"); was it killed for want of memory?");
+        }
     }
 }
 
@@ -234,7 +248,8 @@ void run_holder(const ContainerPlan& plan, const core::Environment& variables,
         core::write_all(link, encode(ready ? *ready : HolderReply{.error = ready.error()}), "link") && ready;
     shutdown(link, SHUT_WR);
     if (told) {
-        wait_for(link);
+        std::vector<pollfd> joined = {{.fd = link, .events = POLLIN, .revents = 0}};
+        wait_for(joined);
         kill(ready->init, SIGKILL);
         waitpid(ready->init, nullptr, 0);
         watch(holder, descriptors, plan);
