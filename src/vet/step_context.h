@@ -16,7 +16,7 @@ using AddressOf = std::function<std::optional<std::string>(const std::string& no
 // The system's resolver, or else what Slurm's configuration says (NodeAddr), asked through scontrol.
 AddressOf system_address();
 
-// Variable with the step's secret, which the plugin sets for the tasks of a step.
+// Variable with the step's secret, for whoever starts a step in which `belay vet run` shall have one.
 inline constexpr std::string_view kSecretVariable = "BELAY_STEP_SECRET";
 
 // For one task per node: nothing outside a step of Slurm and for all but the first task of each node. Without
