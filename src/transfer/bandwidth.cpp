@@ -13,17 +13,21 @@ namespace belay::transfer {
 
 namespace {
 
+using core::errno_error;
 using core::Result;
 using core::system_error;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kBlock = 256 * 1024;
 constexpr int kMaxStreams = 16;
+constexpr std::string_view kTooEarly = "the connection ended before the measurement";
 constexpr core::Duration kSlack = std::chrono::seconds(5);  // for connecting, on a machine that is busy
 
 Result<> check(const PairOptions& options) {
-    if (options.streams >= 1 && options.streams <= kMaxStreams) return {};
-    return core::bad_input("{} streams: 1 to {} are possible", options.streams, kMaxStreams);
+    if (options.streams < 1 || options.streams > kMaxStreams)
+        return core::bad_input("{} streams: 1 to {} are possible", options.streams, kMaxStreams);
+    if (options.duration <= core::Duration::zero()) return core::bad_input("no time to measure in");
+    return {};
 }
 
 std::vector<pollfd> poll_set(const std::vector<Channel>& streams, short events) {
@@ -33,11 +37,12 @@ std::vector<pollfd> poll_set(const std::vector<Channel>& streams, short events) 
 }
 
 // Counts what arrives from a quarter of the duration after the first byte on, then hangs up, which ends the
-// sender.
+// sender. A stream that ends by itself, or a time that is over, before that is no measurement: what came
+// until then may have come from a buffer.
 Result<double> receive_bytes(std::vector<Channel> streams, const PairOptions& options) {
     std::vector<char> block(kBlock);
     auto entries = poll_set(streams, POLLIN);
-    Clock::time_point first{}, last{};
+    Clock::time_point first{};
     uint64_t counted = 0;
     bool started = false;
     auto warm_up = std::chrono::duration_cast<Clock::duration>(options.duration / 4);
@@ -45,28 +50,21 @@ Result<double> receive_bytes(std::vector<Channel> streams, const PairOptions& op
     while (Clock::now() < options.deadline && (!started || Clock::now() < first + total)) {
         Deadline until = started ? std::min(options.deadline, first + total) : options.deadline;
         if (poll(entries.data(), entries.size(), milliseconds_until(until)) <= 0) continue;
-        bool any = false;
-        for (pollfd& entry : entries) {
+        for (const pollfd& entry : entries) {
             if (entry.revents == 0) continue;
             ssize_t n = recv(entry.fd, block.data(), block.size(), 0);
             if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-            if (n <= 0) {
-                entry.fd = -1;
-                continue;
-            }
-            any = true;
-            last = Clock::now();
-            if (!started) first = last;
+            if (n < 0) return errno_error(errno, kTooEarly);
+            if (n == 0) return system_error("{}: the other side closed it", kTooEarly);
+            auto now = Clock::now();
+            if (!started) first = now;
             started = true;
-            if (last - first >= warm_up) counted += static_cast<uint64_t>(n);
+            if (now - first >= warm_up) counted += static_cast<uint64_t>(n);
         }
-        if (!any &&
-            std::all_of(entries.begin(), entries.end(), [](const pollfd& entry) { return entry.fd < 0; }))
-            break;
     }
     if (!started) return system_error("no byte arrived");
-    std::chrono::duration<double> seconds = std::min(Clock::now(), first + total) - first - warm_up;
-    if (seconds.count() <= 0) return system_error("the connection ended too early to be measured");
+    if (Clock::now() < first + total) return system_error("the time was over before the measurement");
+    std::chrono::duration<double> seconds = total - warm_up;
     return static_cast<double>(counted) / seconds.count();
 }
 
@@ -137,8 +135,9 @@ Result<double> measure_as_listener(int listener, const PairOptions& options) {
     BELAY_CHECK(check(options));
     BELAY_TRY(incoming, accept_streams(listener, options, 1));
     auto received = receive_bytes(std::move(incoming), options);
-    BELAY_TRY(outgoing, accept_streams(listener, options, 2));
-    send_bytes(std::move(outgoing), options);
+    auto outgoing = accept_streams(listener, options, 2);
+    if (!outgoing) return received ? std::unexpected(std::move(outgoing.error())) : std::move(received);
+    send_bytes(std::move(*outgoing), options);
     return received;
 }
 

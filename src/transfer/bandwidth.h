@@ -21,7 +21,8 @@ struct PairOptions {
 };
 
 // What this side received, in bytes per second. Each side learns one direction. Errors: kSystem if the other
-// does not come or the connection breaks before a byte was counted; kBadInput for streams out of range.
+// does not come, or a connection ends before the measurement does; kBadInput for streams or a duration out of
+// range.
 core::Result<double> measure_as_listener(int listener, const PairOptions& options);
 core::Result<double> measure_as_connector(const std::string& address, uint16_t port,
                                           const PairOptions& options);

@@ -226,11 +226,39 @@ TEST(transfer, both_sides_of_a_pair_measure) {
     EXPECT_GT(*connected, 0);
 }
 
+// It goes after the time to warm up, when bytes have been counted.
+TEST(transfer, pair_whose_connection_breaks_is_not_measured) {
+    uint16_t any[] = {0};
+    Listener listener = listen_on(any).value();
+    PairOptions options{
+        .secret = "s", .name = "1", .duration = 2s, .streams = 2, .deadline = deadline_in(30s)};
+    auto quitter = std::async(std::launch::async, [&] {
+        auto accept = [&](std::string_view name) {
+            return accept_introduced(listener.socket.get(), "s", name, options.deadline).value().channel;
+        };
+        for (int i = 0; i < options.streams; ++i) accept("pair 1 direction 1").close();
+        Channel stays = accept("pair 1 direction 2"), goes = accept("pair 1 direction 2");
+        for (core::Duration pause : {core::Duration(600ms), core::Duration(0)}) {
+            (void)core::write_all(goes.socket(), std::string(1000, 'x'), "bytes");
+            std::this_thread::sleep_for(pause);
+        }
+        goes.close();
+        (void)wait_readable(stays.socket(), options.deadline);  // until the other side has hung up
+    });
+    auto rate = measure_as_connector("127.0.0.1", listener.port, options);
+    ASSERT_FALSE(rate);
+    EXPECT_THAT(rate.error().message(), HasSubstr("ended before the measurement"));
+    quitter.get();
+}
+
 TEST(transfer, pair_without_a_partner_ends_at_the_deadline) {
     uint16_t any[] = {0};
     Listener listener = listen_on(any).value();
     PairOptions options{.secret = "s", .name = "1", .duration = 50ms, .deadline = deadline_in(100ms)};
     EXPECT_FALSE(measure_as_listener(listener.socket.get(), options));
+    options.duration = 0ms;
+    EXPECT_EQ(measure_as_listener(listener.socket.get(), options).error().kind(), core::ErrorKind::kBadInput);
+    options.duration = 50ms;
     options.streams = 99;
     EXPECT_EQ(measure_as_listener(listener.socket.get(), options).error().kind(), core::ErrorKind::kBadInput);
 }
