@@ -46,6 +46,14 @@ Outcome judge_rate(double rate, std::optional<double> min, std::string unit, con
     return out;
 }
 
+// One CPU that is wrong fails the node; that none is can only be said of those that were read.
+Outcome unless_unread(Outcome out, size_t read, size_t online) {
+    if (out.status != Status::kPass || read >= online) return out;
+    out.status = Status::kError;
+    out.reason = fmt::format("{} of {} CPUs could be read: {}", read, online, out.reason);
+    return out;
+}
+
 int threads_of(const Check& check) {
     return static_cast<int>(check.get<int64_t>("threads").value_or(0));
 }
@@ -177,7 +185,8 @@ Outcome measure_cpu_count(const Check& check, const NodeView& node) {
 
 Outcome measure_cpu_frequency(const Check& check, const NodeView& node) {
     std::vector<std::pair<int, double>> clocks;
-    for (int cpu : online_cpus(node).value_or(std::vector<int>{}))
+    std::vector<int> cpus = online_cpus(node).value_or(std::vector<int>{});
+    for (int cpu : cpus)
         if (auto text = cpufreq_file(node, cpu, "scaling_cur_freq"))
             if (auto kilohertz = core::parse_number<double>(*text))
                 clocks.emplace_back(cpu, *kilohertz / 1000);
@@ -187,14 +196,16 @@ Outcome measure_cpu_frequency(const Check& check, const NodeView& node) {
     if (clocks.empty())
         return unsupported_outcome("neither cpufreq nor /proc/cpuinfo tells the clock of this node's CPUs");
     auto min = check.get<double>("min");
-    return min ? judge_frequency(clocks, *min) : unsupported_outcome("no minimum is set: give min");
+    if (!min) return unsupported_outcome("no minimum is set: give min");
+    return unless_unread(judge_frequency(clocks, *min), clocks.size(), cpus.size());
 }
 
 Outcome measure_governor(const Check& check, const NodeView& node) {
     auto expected = check.get<std::string>("expected");
     if (!expected) return unsupported_outcome("no governor is set: give expected");
     size_t seen = 0;
-    for (int cpu : online_cpus(node).value_or(std::vector<int>{})) {
+    std::vector<int> cpus = online_cpus(node).value_or(std::vector<int>{});
+    for (int cpu : cpus) {
         auto governor = cpufreq_file(node, cpu, "scaling_governor");
         if (!governor) continue;
         ++seen;
@@ -206,7 +217,8 @@ Outcome measure_governor(const Check& check, const NodeView& node) {
         }
     }
     if (seen == 0) return unsupported_outcome("this node's CPUs have no frequency governor");
-    return pass_or_fail(true, fmt::format("the governor of {} CPUs is {}", seen, *expected));
+    return unless_unread(pass_or_fail(true, fmt::format("the governor of {} CPUs is {}", seen, *expected)),
+                         seen, cpus.size());
 }
 
 Outcome measure_stream(const Check& check, const NodeView& node) {

@@ -261,6 +261,38 @@ TEST(vet, readers_read_the_node) {
     EXPECT_EQ(only_result("type: cpu.governor", empty).status, Status::kUnsupported);
 }
 
+TEST(vet, cpus_that_cannot_be_read_do_not_pass) {
+    Node node;
+    auto put = [&](int cpu, std::string_view file, std::string_view text) {
+        node.put(fmt::format("sys/devices/system/cpu/cpu{}/cpufreq/{}", cpu, file), text);
+    };
+    node.put("sys/devices/system/cpu/online", "0-2\n");
+    for (int cpu : {0, 1}) {
+        put(cpu, "scaling_governor", "performance\n");
+        put(cpu, "scaling_cur_freq", "2000000\n");
+    }
+    const std::string governor = "type: cpu.governor, expected: performance",
+                      frequency = "type: cpu.freq, min: 1900";
+    for (const std::string& check : {governor, frequency}) {
+        CheckResult result = only_result(check, node.view());
+        EXPECT_EQ(result.status, Status::kError) << check;
+        EXPECT_THAT(result.reason, HasSubstr("2 of 3 CPUs could be read"));
+    }
+    EXPECT_EQ(only_result("type: cpu.freq, min: 2001", node.view()).status, Status::kFail)
+        << "it is too slow";
+    EXPECT_EQ(only_result("type: cpu.governor, expected: powersave", node.view()).status, Status::kFail);
+    put(2, "scaling_governor", "performance\n");
+    put(2, "scaling_cur_freq", "2000000\n");
+    for (const std::string& check : {governor, frequency})
+        EXPECT_EQ(only_result(check, node.view()).status, Status::kPass) << check;
+    Node other;  // whose clocks stand in /proc/cpuinfo only
+    other.put("sys/devices/system/cpu/online", "0-2\n");
+    other.put("proc/cpuinfo", "cpu MHz : 2000\ncpu MHz : 2000\n");
+    EXPECT_EQ(only_result(frequency, other.view()).status, Status::kError);
+    other.put("proc/cpuinfo", "cpu MHz : 2000\ncpu MHz : 2000\ncpu MHz : 2000\n");
+    EXPECT_EQ(only_result(frequency, other.view()).status, Status::kPass);
+}
+
 TEST(vet, writing_is_tried_and_leaves_nothing) {
     auto root = core::TemporaryDirectory::create().value();
     std::string path = root.path();
