@@ -279,11 +279,6 @@ class Reader {
 
 }  // namespace
 
-bool Protocol::has_step_checks() const {
-    return std::any_of(checks.begin(), checks.end(),
-                       [](const Check& check) { return check.type->scope == Scope::kStep; });
-}
-
 Result<Protocol> parse_protocol(std::string_view text, const std::string& file) {
     return Reader(text, file).read();
 }

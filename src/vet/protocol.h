@@ -61,8 +61,6 @@ struct Protocol {
     // What was accepted but is probably not what was meant, with its place.
     std::vector<core::Error> warnings = {};
     uint64_t digest = 0;  // of the text: nodes compare it before they compare results
-
-    bool has_step_checks() const;
 };
 
 inline constexpr size_t kMaxChecksPerProtocol = 1000;

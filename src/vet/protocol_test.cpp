@@ -51,7 +51,7 @@ checks:
     EXPECT_DOUBLE_EQ(*protocol.checks[1].get<double>("crit"), 0.9);
     EXPECT_DOUBLE_EQ(*protocol.checks[1].get<double>("warn"), 0.8) << "the default";
     EXPECT_FALSE(protocol.checks[1].get<core::ByteSize>("min_free"));
-    EXPECT_TRUE(protocol.has_step_checks());
+    EXPECT_EQ(protocol.checks[2].type->scope, Scope::kStep);
     EXPECT_THAT(protocol.warnings, testing::IsEmpty());
 }
 
