@@ -72,6 +72,7 @@ class PairTest {
 
     Result<> run_round(const std::vector<Pair>& pairs, int round) {
         answers_.clear();
+        orders_.clear();
         std::set<uint32_t> awaited;
         std::optional<ChildTask> own;
         for (const Pair& pair : pairs) {
@@ -79,6 +80,7 @@ class PairTest {
             for (uint32_t rank : {pair.first, pair.second}) {
                 PairOrder order = order_for(rank, pair, name);
                 awaited.insert(rank);
+                orders_[rank] = name;
                 if (rank != kRootRank) {
                     if (!root_.send(rank, {kPairOrder, encode(order)}))
                         answers_[rank] = {.error = "it is no longer connected"};
@@ -111,6 +113,8 @@ class PairTest {
 
     void take(uint32_t rank, const Result<std::string>& body) {
         auto answer = body ? decode_pair_answer(*body) : std::unexpected(body.error());
+        // A node that was too slow for an earlier test answers that one before it takes up this one.
+        if (answer && answer->name != orders_[rank]) return;
         answers_[rank] = answer ? *answer : PairAnswer{.error = answer.error().message()};
     }
 
@@ -189,7 +193,8 @@ class PairTest {
     const PairSettings& settings_;
     PairPlanner planner_;
     std::map<uint32_t, PairNode> nodes_;
-    std::map<uint32_t, PairAnswer> answers_;  // of the round
+    std::map<uint32_t, std::string> orders_;  // of the round: what test each node was asked for
+    std::map<uint32_t, PairAnswer> answers_;  // to them
     std::map<uint32_t, Best> best_;
     std::map<uint32_t, std::string> problem_;
     std::set<uint32_t> silent_;

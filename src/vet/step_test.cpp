@@ -5,12 +5,14 @@
 #include "vet/child_task.h"
 #include "vet/runner.h"
 #include "vet/step_context.h"
+#include "vet/step_parts.h"
 #include "vet/step_wire.h"
 #include "vet/verdict_json.h"
 
 #include <map>
 #include <set>
 #include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -247,6 +249,36 @@ TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
     EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing) << "what it left counts only a little";
     EXPECT_EQ(verdicts->nodes[0].verdict, Status::kPass);
     EXPECT_EQ(verdicts->nodes[2].verdict, Status::kPass);
+}
+
+// As a node that was still busy with an earlier test would; its answer to this one comes later.
+TEST(vet, step_passes_over_answers_to_another_test_of_a_pair) {
+    Step step(2);
+    Protocol protocol = protocol_of("- {type: net.pair_bandwidth, min: 1 kB/s, duration: 50ms}\n");
+    auto late = ChildTask::start([&]() -> std::string {
+                    StepContext context = step.context(1);
+                    uint16_t any[] = {0};
+                    auto listener = transfer::listen_on(any).value();
+                    auto ports = transfer::rendezvous_ports(context.name);
+                    auto until = transfer::deadline_in(20s);
+                    auto root = transfer::join(context.root_address, ports, context.secret, 1, until);
+                    Report report{.digest = protocol.digest, .data_port = listener.port, .results = {{}}};
+                    if (!root || !root->send({kReport, encode(report)}, until)) return "no root";
+                    for (;;) {
+                        auto order = decode_pair_order(root->receive(until).value().body);
+                        if (!order) return "verdict";
+                        PairAnswer other{.name = "another", .bytes_per_second = 1e15};
+                        (void)root->send({kPairAnswer, encode(other)}, until);
+                        (void)answer_pair_order(*order, listener.socket.get(), context.secret);
+                        std::this_thread::sleep_for(300ms);  // the root's own answer is there
+                        PairAnswer own{.name = order->name, .error = "a broken wire"};
+                        (void)root->send({kPairAnswer, encode(own)}, until);
+                    }
+                }).value();
+    auto verdicts = step.run(protocol, {1});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_EQ(verdicts->nodes[1].checks.at(0).status, Status::kError);
+    EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason, HasSubstr("a broken wire"));
 }
 
 TEST(vet, step_report_that_leaves_a_check_out_does_not_pass) {
