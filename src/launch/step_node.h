@@ -20,7 +20,7 @@ struct NodeContext {
     core::Environment variables;       // of the first task
     std::vector<std::string> command;  // that the tasks will run
     pid_t watched = 0;                 // the container lives as long as this process
-    int notices = -1;                  // for a line when tasks have filled the container's own files
+    int notices = -1;                  // for lines of the container's holder
 };
 
 // Nothing if a node was found unfit or could not be prepared, here or elsewhere: then no task of the step may

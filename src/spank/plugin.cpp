@@ -8,6 +8,7 @@ extern "C" {
 #include <slurm/spank.h>
 }
 
+#include "env/container/notice.h"
 #include "spank/task.h"
 #include "spank/wire.h"
 
@@ -297,12 +298,12 @@ int on_forked(spank_t spank) {
 
 int on_task_end(spank_t) {
     // The holder of the container cannot tell the user itself: holding the step's streams, it would keep the
-    // step from ending.
-    char byte = 0;
-    while (step.notices[0] >= 0 && recv(step.notices[0], &byte, 1, MSG_DONTWAIT) == 1)
-        slurm_spank_log(
-            "belay: %s: tasks have filled the memory for the container's own files; see env.overlay_size",
-            node_name());
+    // step from ending. What it sends is a user's; only what we know is said on.
+    char line[512] = "";
+    while (step.notices[0] >= 0 && recv(step.notices[0], line, sizeof line - 1, MSG_DONTWAIT) > 0)
+        for (const char* text : env::kNoticeTexts)
+            if (strncmp(line + strlen(env::kNoticePrefix), text, strlen(text)) == 0)
+                slurm_spank_log("%s%s: %s", env::kNoticePrefix, node_name(), text);
     return 0;
 }
 

@@ -17,9 +17,9 @@ namespace belay::env {
 
 class Container {
   public:
-    // Returns when tasks can join. The holder lives until the process `watched` has ended; when tasks have
-    // used up what they may write, it says so in one line to `notices`, which it keeps, as the only
-    // descriptor of ours. An entrypoint starts with `variables`. This process must have one thread. Errors:
+    // Returns when tasks can join. The holder lives until the process `watched` has ended; when its files are
+    // full or gone, it says so in a line to `notices` (see notice.h), which it keeps, as the only descriptor
+    // of ours. An entrypoint starts with `variables`. This process must have one thread. Errors:
     // kSystem; kBadInput if the working directory is not there, or for an entrypoint that failed.
     static core::Result<Container> start(const ContainerPlan& plan, const core::Environment& variables,
                                          pid_t watched, int notices);

@@ -3,6 +3,7 @@
 #include "core/text.h"
 #include "env/container/entrypoint.h"
 #include "env/container/namespaces.h"
+#include "env/container/notice.h"
 #include "env/container/root_files.h"
 
 #include <algorithm>
@@ -144,9 +145,10 @@ bool wait_for(std::vector<pollfd>& waiting, int milliseconds = -1) {
 }
 
 // Until nobody needs the container any more; tells of what its tasks could not understand.
-void watch(const Holder& holder, const HolderDescriptors& descriptors, const ContainerPlan& plan) {
-    auto tell = [&](std::string_view what) {
-        (void)core::write_all(descriptors.notices.get(), fmt::format("belay: {}\n", what), "notices");
+void watch(const Holder& holder, const HolderDescriptors& descriptors) {
+    auto tell = [&](Notice notice) {
+        std::string line = fmt::format("{}{}\n", kNoticePrefix, kNoticeTexts[notice]);
+        (void)core::write_all(descriptors.notices.get(), line, "notices");
     };
     std::vector<pollfd> waiting = {{.fd = descriptors.watched.get(), .events = POLLIN, .revents = 0}};
     for (const core::Process& server : holder.servers())
@@ -155,15 +157,12 @@ void watch(const Holder& holder, const HolderDescriptors& descriptors, const Con
     while (waiting[0].revents == 0) {
         if (!wait_for(waiting, full ? -1 : kFullnessMilliseconds) && holder.is_full()) {
             full = true;
-            tell(fmt::format("the container's own files have filled their {}; see env.overlay_size",
-                             core::to_text(plan.overlay_size)));
+            tell(kFilesFull);
         }
         for (size_t i = 1; i < waiting.size(); ++i) {
             if (waiting[i].revents == 0) continue;
             waiting[i] = {.fd = -1, .events = 0, .revents = 0};
-            tell(
-                "squashfuse_ll, which serves an image to the container, has ended, and its files are gone "
-                "(\"Transport endpoint is not connected\"); was it killed for want of memory?");
+            tell(kImageGone);
         }
     }
 }
@@ -252,7 +251,7 @@ void run_holder(const ContainerPlan& plan, const core::Environment& variables,
         wait_for(joined);
         kill(ready->init, SIGKILL);
         waitpid(ready->init, nullptr, 0);
-        watch(holder, descriptors, plan);
+        watch(holder, descriptors);
     }
     holder.close();
     _exit(0);

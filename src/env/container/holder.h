@@ -22,7 +22,7 @@ core::Result<HolderReply> decode_holder_reply(std::string_view text);
 struct HolderDescriptors {
     core::Descriptor link;     // to whoever started it
     core::Descriptor watched;  // pidfd
-    core::Descriptor notices;  // for a line when tasks have used up what they may write
+    core::Descriptor notices;  // for a line when something has gone wrong; see notice.h
 };
 // In a forked child: makes the container, tells `link`, waits until that is closed since the namespaces are
 // open, ends with `watched`. It holds none of the standard streams: somebody may wait for their end.
