@@ -4,8 +4,11 @@
 #include "image/local_image.h"
 #include "image/store_files.h"
 #include "image/store_lock.h"
+#include "image/store_trust.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <unistd.h>
 
 namespace belay::image {
@@ -38,36 +41,48 @@ Result<std::optional<Image>> Store::find(const Reference& reference) const {
         BELAY_TRY(image, local_image(reference.file));
         return std::optional(std::move(image));
     }
-    const fs::path name = layout_.ref(reference, options_.platform);
-    BELAY_TRY(ref, read_ref(name));
-    std::string digest = ref ? ref->digest : reference.digest;
-    if (!digest.empty()) {
-        std::string key = image_key(digest, options_.platform);
-        BELAY_TRY(image, load_image(layout_, key));
-        if (image) mark_used(ref ? name : layout_.sidecar(key));
+    const std::vector<StoreLayout> parts = parts_of(layout_);
+    std::optional<StoredRef> ref;
+    for (const StoreLayout& part : parts) {
+        if (ref) break;
+        BELAY_TRY(found, read_ref(part, part.ref(reference, options_.platform)));
+        ref = std::move(found);
+    }
+    const std::string digest = ref ? ref->digest : reference.digest;
+    for (const StoreLayout& part : parts) {
+        if (digest.empty()) break;
+        const std::string key = image_key(digest, options_.platform);
+        BELAY_TRY(image, load_image(part, key));
+        if (image) mark_used(ref ? ref->path : part.sidecar(key));
         if (image) return image;
     }
-    for (const std::string& file : enroot_names(reference)) {
-        if (access((layout_.root / file).c_str(), F_OK) != 0) continue;
-        BELAY_TRY(image, local_image(layout_.root / file));
+    for (const std::string& name : enroot_names(reference)) {
+        const fs::path file = layout_.root / name;
+        if (!is_believed(layout_.root, file)) continue;
+        BELAY_TRY(image, local_image(file));
         return std::optional(std::move(image));
     }
     return std::optional<Image>();
 }
 
 Result<std::vector<StoredImage>> Store::list() const {
-    BELAY_TRY(refs, read_refs(layout_));
-    BELAY_TRY(keys, image_keys(layout_));
+    std::vector<StoredRef> refs;
+    std::map<std::string, Image> images;  // by key
+    for (const StoreLayout& part : parts_of(layout_)) {
+        BELAY_TRY(named, read_refs(part));
+        std::ranges::move(named, std::back_inserter(refs));
+        BELAY_TRY(keys, image_keys(part));
+        for (const std::string& key : keys)
+            if (auto image = load_image(part, key); image && *image) images.emplace(key, std::move(**image));
+    }
     std::vector<StoredImage> out;
-    for (const std::string& key : keys) {
-        auto image = load_image(layout_, key);
-        if (!image || !*image) continue;
+    for (const auto& [key, image] : images) {
         StoredImage row{.reference = "",
-                        .digest = (*image)->digest,
-                        .architecture = (*image)->config.platform.architecture,
-                        .bytes = (*image)->bytes,
-                        .created = (*image)->created,
-                        .last_used = (*image)->created};
+                        .digest = image.digest,
+                        .architecture = image.config.platform.architecture,
+                        .bytes = image.bytes,
+                        .created = image.created,
+                        .last_used = image.created};
         size_t before = out.size();
         for (const StoredRef& ref : refs) {
             if (!leads_to(ref, row.digest, key)) continue;
@@ -86,22 +101,30 @@ Result<bool> Store::remove(const Reference& reference) const {
     if (reference.is_file())
         return core::bad_input("{} is a file, not an image of the store", core::printable(reference.file))
             .hint("remove it with rm");
-    const fs::path name = layout_.ref(reference, options_.platform);
-    BELAY_TRY(ref, read_ref(name));
+    for (const StoreLayout& part : parts_of(layout_)) {
+        BELAY_TRY(removed, remove_from(part, reference));
+        if (removed) return true;
+    }
+    return false;
+}
+
+Result<bool> Store::remove_from(const StoreLayout& part, const Reference& reference) const {
+    const fs::path name = part.ref(reference, options_.platform);
+    BELAY_TRY(ref, read_ref(part, name));
     if (!ref && reference.digest.empty()) return false;
     const std::string digest = ref ? ref->digest : reference.digest;
     const std::string key = image_key(digest, options_.platform);
-    BELAY_TRY(image, load_image(layout_, key));
+    BELAY_TRY(image, load_image(part, key));
     if (!ref && !image) return false;
     // No import of this image may be under way: it would find its name taken away.
-    BELAY_TRY(lock, StoreLock::acquire(layout_.lock(key), *options_.clock, options_.longest_wait, {}));
+    BELAY_TRY(lock, StoreLock::acquire(part.lock(key), *options_.clock, options_.longest_wait, {}));
     auto take_away = [](const fs::path& path) -> Result<> {
         if (unlink(path.c_str()) != 0 && errno != ENOENT)
             return core::errno_error(errno, fmt::format("cannot remove {}", path.string()));
         return {};
     };
     if (ref) BELAY_CHECK(take_away(name));
-    BELAY_TRY(refs, read_refs(layout_));
+    BELAY_TRY(refs, read_refs(part));
     bool named = false;
     for (const StoredRef& other : refs) {
         if (!leads_to(other, digest, key)) continue;
@@ -111,8 +134,8 @@ Result<bool> Store::remove(const Reference& reference) const {
             BELAY_CHECK(take_away(other.path));
     }
     if (named) return true;
-    BELAY_CHECK(take_away(layout_.image(key)));
-    BELAY_CHECK(take_away(layout_.sidecar(key)));
+    BELAY_CHECK(take_away(part.image(key)));
+    BELAY_CHECK(take_away(part.sidecar(key)));
     return true;
 }
 

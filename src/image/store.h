@@ -71,8 +71,9 @@ class Store {
     // By reference, then by digest.
     core::Result<std::vector<StoredImage>> list() const;
 
-    // Takes the name away, and the image if no other name leads to it; a reference with a hash takes all
-    // names of that image. False if it is not here. Errors: kSystem, kBadInput for a file.
+    // Takes the name away, the user's own before another's, and the image if no other name leads to it; a
+    // reference with a hash takes all names of that image. False if it is not here. Errors: kSystem,
+    // kBadInput for a file.
     core::Result<bool> remove(const Reference& reference) const;
 
     const std::filesystem::path& root() const { return layout_.root; }
@@ -80,6 +81,8 @@ class Store {
   private:
     Store(std::filesystem::path root, StoreOptions options)
         : layout_{std::move(root)}, options_(std::move(options)) {}
+
+    core::Result<bool> remove_from(const StoreLayout& part, const Reference& reference) const;
 
     StoreLayout layout_;
     StoreOptions options_;

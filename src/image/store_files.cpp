@@ -1,6 +1,8 @@
 #include "image/store_files.h"
 
 #include "core/file.h"
+#include "image/digest.h"
+#include "image/store_trust.h"
 #include "image/strict_json.h"
 
 #include <cerrno>
@@ -38,12 +40,13 @@ Result<std::vector<std::string>> names_in(const fs::path& directory) {
 
 }  // namespace
 
-Result<std::optional<StoredRef>> read_ref(const fs::path& path) {
+Result<std::optional<StoredRef>> read_ref(const StoreLayout& layout, const fs::path& path) {
     struct stat status{};
     if (stat(path.c_str(), &status) != 0) {
         if (errno == ENOENT || errno == ENOTDIR) return std::optional<StoredRef>();
         return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
     }
+    if (!is_believed(layout.root, path)) return std::optional<StoredRef>();
     BELAY_TRY(text, core::read_file(path, kMaxRefBytes));
     auto parse = [&]() -> Result<StoredRef> {
         BELAY_TRY(document, parse_strict_json(text, "it", kMaxRefBytes));
@@ -63,8 +66,9 @@ Result<std::optional<StoredRef>> read_ref(const fs::path& path) {
 Result<> write_ref(const StoreLayout& layout, const Reference& reference, const Platform& platform,
                    const std::string& digest) {
     fs::path path = layout.ref(reference, platform);
+    BELAY_CHECK(make_way(layout, path));
     // Another user's name that says the same already may stand.
-    if (auto known = read_ref(path); known && *known && (*known)->digest == digest) {
+    if (auto known = read_ref(layout, path); known && *known && (*known)->digest == digest) {
         mark_used(path);
         return {};
     }
@@ -77,7 +81,7 @@ Result<std::vector<StoredRef>> read_refs(const StoreLayout& layout) {
     std::vector<StoredRef> out;
     for (const std::string& name : names) {
         if (name.contains(kUnfinished)) continue;
-        if (auto ref = read_ref(layout.refs() / name); ref && *ref) out.push_back(std::move(**ref));
+        if (auto ref = read_ref(layout, layout.refs() / name); ref && *ref) out.push_back(std::move(**ref));
     }
     return out;
 }
@@ -90,12 +94,15 @@ Result<std::optional<Image>> load_image(const StoreLayout& layout, std::string_v
         if (errno == ENOENT || errno == ENOTDIR) return std::optional<Image>();
         return core::errno_error(errno, fmt::format("cannot look at {}", squashfs.string()));
     }
+    if (!is_believed(layout.root, squashfs) || !is_believed(layout.root, sidecar))
+        return std::optional<Image>();
     BELAY_TRY(text, core::read_file(sidecar, 2 * kMaxConfigBytes));
     auto image = parse_sidecar(text);
     if (!image)
         return std::unexpected(std::move(image.error())
                                    .context(sidecar.string())
                                    .hint("remove that file and pull the image again"));
+    if (hex_of(image->digest) != key.substr(0, key.find('-'))) return std::optional<Image>();
     image->squashfs = squashfs;
     image->bytes = static_cast<uint64_t>(status.st_size);
     return std::optional(std::move(*image));
@@ -113,29 +120,6 @@ Result<std::vector<std::string>> image_keys(const StoreLayout& layout) {
 
 void mark_used(const fs::path& path) {
     utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
-}
-
-Result<> make_store(const StoreLayout& layout) {
-    auto make = [&]() -> Result<> {
-        BELAY_CHECK(core::make_directories(layout.root));
-        struct stat root{};
-        if (stat(layout.root.c_str(), &root) != 0)
-            return core::errno_error(errno, fmt::format("cannot look at {}", layout.root.string()));
-        for (const fs::path& directory :
-             {layout.images(), layout.refs(), layout.blobs(), layout.partial(), layout.locks()}) {
-            if (mkdir(directory.c_str(), 0755) == 0) {
-                (void)chmod(directory.c_str(), (root.st_mode & 07777U) | 0700U);
-            } else if (errno != EEXIST) {
-                return core::errno_error(errno, fmt::format("cannot create {}", directory.string()));
-            }
-        }
-        return {};
-    };
-    auto made = make();
-    if (made) return made;
-    return std::unexpected(std::move(made.error())
-                               .context("the image store cannot be used")
-                               .hint("set EDF_IMAGESTORE to a directory that you may write to"));
 }
 
 }  // namespace belay::image

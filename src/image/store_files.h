@@ -18,23 +18,22 @@ struct StoredRef {
     core::Time last_used;
 };
 
-// Nothing if there is no such file. Errors: kSystem for one that cannot be read or is damaged.
-core::Result<std::optional<StoredRef>> read_ref(const std::filesystem::path& path);
+// Nothing if there is no such file, or none that is_believed. Errors: kSystem for one that cannot be read or
+// is damaged.
+core::Result<std::optional<StoredRef>> read_ref(const StoreLayout& layout, const std::filesystem::path& path);
 // Errors: kSystem.
 core::Result<> write_ref(const StoreLayout& layout, const Reference& reference, const Platform& platform,
                          const std::string& digest);
 // All of one architecture and of others; damaged ones are left out.
 core::Result<std::vector<StoredRef>> read_refs(const StoreLayout& layout);
 
-// Nothing if the image is not there, or not whole. Errors: kSystem for a damaged sidecar.
+// Nothing if the image is not there, not whole, not what its name says or not is_believed. Errors: kSystem
+// for a damaged sidecar.
 core::Result<std::optional<Image>> load_image(const StoreLayout& layout, std::string_view key);
 // "HEX-ARCH" of all images.
 core::Result<std::vector<std::string>> image_keys(const StoreLayout& layout);
 
 // Sets the time of last use, where that is allowed.
 void mark_used(const std::filesystem::path& path);
-
-// The store's directories, as open to other users as its root is. Errors: kSystem with a hint.
-core::Result<> make_store(const StoreLayout& layout);
 
 }  // namespace belay::image

@@ -8,6 +8,7 @@
 #include "image/store.h"
 #include "image/store_files.h"
 #include "image/store_lock.h"
+#include "image/store_trust.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -48,7 +49,8 @@ class Unfinished {
     }
 
     int descriptor() const { return fd_.get(); }
-    Result<> publish(const fs::path& name) && {
+    Result<> publish(const StoreLayout& layout, const fs::path& name) && {
+        BELAY_CHECK(make_way(layout, name));
         if (fsync(fd_.get()) != 0)
             return core::errno_error(errno, fmt::format("cannot sync {}", path_.string()));
         if (rename(path_.c_str(), name.c_str()) != 0) {
@@ -122,8 +124,13 @@ class Importer {
         tell(ImportPhase::kResolving);
         BELAY_TRY(resolved, resolve());
         key_ = image_key(resolved.digest, options_.platform);
-        BELAY_CHECK(make_store(layout_));
-        BELAY_TRY(known, load_image(layout_, key_));
+        BELAY_TRY(part, make_store(layout_));
+        std::optional<Image> known;
+        for (const StoreLayout& there : parts_of(layout_)) {
+            BELAY_TRY(image, load_image(there, key_));
+            if (image && !known) known = std::move(image);
+        }
+        layout_ = std::move(part);
         if (!known) {
             BELAY_TRY(lock, StoreLock::acquire(layout_.lock(key_), *options_.clock, options_.longest_wait,
                                                [this] { tell(ImportPhase::kWaiting); }));
@@ -225,8 +232,8 @@ class Importer {
         BELAY_CHECK(core::write_all(sidecar.descriptor(),
                                     sidecar_text(resolved.digest, config_text, options_.clock->now()),
                                     layout_.sidecar(key_).string()));
-        BELAY_CHECK(std::move(sidecar).publish(layout_.sidecar(key_)));
-        return std::move(written).publish(layout_.image(key_));
+        BELAY_CHECK(std::move(sidecar).publish(layout_, layout_.sidecar(key_)));
+        return std::move(written).publish(layout_, layout_.image(key_));
     }
 
     Result<Unfinished> write(const Resolved& resolved, const ImageConfig& config,
@@ -265,7 +272,7 @@ class Importer {
 
     const Reference& reference_;
     std::string name_;
-    const StoreLayout& layout_;
+    StoreLayout layout_;  // from make_store on, the part that is written to
     const StoreOptions& options_;
     const ImportProgress& progress_;
     core::fetch::HttpClient client_;

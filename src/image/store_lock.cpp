@@ -1,15 +1,13 @@
 #include "image/store_lock.h"
 
 #include "core/units.h"
-#include "core/utf8.h"
+#include "image/store_trust.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <fcntl.h>
 #include <mutex>
-#include <pwd.h>
 #include <random>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -95,18 +93,6 @@ void let_write_as_directory(int fd, const std::filesystem::path& file) {
     if (!directory || fstat(fd, &ours) != 0 || ours.st_uid != geteuid()) return;
     const mode_t mode = 0600U | (directory->st_mode & 0066U);
     if ((ours.st_mode & 07777U) != mode) (void)fchmod(fd, mode);
-}
-
-// The user whose file it is, " of ann".
-std::string owner_of(const std::filesystem::path& file) {
-    auto status = status_of(file);
-    if (!status) return "";
-    passwd entry{};
-    passwd* found = nullptr;
-    std::array<char, 4096> buffer{};
-    if (getpwuid_r(status->st_uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
-        return fmt::format(" of {}", core::printable(found->pw_name));
-    return fmt::format(" of user {}", status->st_uid);
 }
 
 // Another user's file can be locked, but not always be opened for writing.

@@ -1,0 +1,137 @@
+#include "image/store_trust.h"
+
+#include "core/file.h"
+#include "core/utf8.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace belay::image {
+
+namespace {
+
+namespace fs = std::filesystem;
+using core::Result;
+
+constexpr std::string_view kHint = "set EDF_IMAGESTORE to a directory of your own";
+
+std::optional<struct stat> status_of(const fs::path& path, bool follow) {
+    struct stat out{};
+    if ((follow ? stat(path.c_str(), &out) : lstat(path.c_str(), &out)) != 0) return std::nullopt;
+    return out;
+}
+
+bool everybody_writes(const struct stat& directory) {
+    return (directory.st_mode & S_IWOTH) != 0;
+}
+
+std::array<fs::path, 5> directories_of(const StoreLayout& part) {
+    return {part.images(), part.refs(), part.blobs(), part.partial(), part.locks()};
+}
+
+bool is_there_unbelieved(const StoreLayout& store, const fs::path& path) {
+    return status_of(path, false) && !is_believed(store.root, path);
+}
+
+Result<> make_directories_of(const StoreLayout& part, mode_t mode) {
+    for (const fs::path& directory : directories_of(part)) {
+        if (mkdir(directory.c_str(), 0755) == 0)
+            (void)chmod(directory.c_str(), mode);
+        else if (errno != EEXIST)
+            return core::errno_error(errno, fmt::format("cannot create {}", directory.string()));
+    }
+    return {};
+}
+
+Result<StoreLayout> make_part(const StoreLayout& store) {
+    BELAY_CHECK(core::make_directories(store.root));
+    auto root = status_of(store.root, true);
+    if (!root) return core::errno_error(errno, fmt::format("cannot look at {}", store.root.string()));
+    const mode_t mode = (root->st_mode & 07777U) | 0700U;
+    if (!everybody_writes(*root)) {
+        BELAY_CHECK(make_directories_of(store, mode));
+        return store;
+    }
+    if (root->st_uid == geteuid()) {
+        // What its owner imports is for all, and nobody else's then.
+        BELAY_CHECK(make_directories_of(store, 0755));
+        if (std::ranges::all_of(directories_of(store), [&](const fs::path& directory) {
+                return is_believed(store.root, directory);
+            }))
+            return store;
+    }
+    StoreLayout own = own_part(store);
+    if (mkdir(own.root.c_str(), 0700) != 0 && errno != EEXIST)
+        return core::errno_error(errno, fmt::format("cannot create {}", own.root.string()));
+    if ((root->st_mode & S_ISVTX) == 0)
+        return core::system_error("everybody may replace what is in {} (mode {:04o})", store.root.string(),
+                                  root->st_mode & 07777U)
+            .hint(fmt::format("have its owner add the sticky bit (chmod +t), or {}", kHint));
+    BELAY_CHECK(make_way(store, own.root));
+    BELAY_CHECK(make_directories_of(own, 0700));
+    return own;
+}
+
+}  // namespace
+
+bool is_believed(const fs::path& root, const fs::path& path) {
+    auto directory = status_of(root, true);
+    if (!directory) return false;
+    const uid_t owner = directory->st_uid;
+    fs::path at = root;
+    for (const fs::path& name : path.lexically_relative(root)) {
+        at /= name;
+        auto entry = status_of(at, false);
+        if (!entry) return false;
+        const bool known = entry->st_uid == geteuid() || entry->st_uid == 0 || entry->st_uid == owner;
+        // Without the sticky bit, a file of ours may have been given another name.
+        if (everybody_writes(*directory) && (!known || (directory->st_mode & S_ISVTX) == 0)) return false;
+        directory = status_of(at, true);
+        if (!directory) return false;
+    }
+    return true;
+}
+
+StoreLayout own_part(const StoreLayout& store) {
+    return {store.root / fmt::format("user-{}", geteuid())};
+}
+
+std::vector<StoreLayout> parts_of(const StoreLayout& store) {
+    std::vector<StoreLayout> out;
+    if (StoreLayout own = own_part(store); is_believed(store.root, own.root)) out.push_back(own);
+    if (!is_there_unbelieved(store, store.images()) && !is_there_unbelieved(store, store.refs()))
+        out.push_back(store);
+    return out;
+}
+
+Result<StoreLayout> make_store(const StoreLayout& store) {
+    auto made = make_part(store);
+    if (made) return made;
+    core::Error error = std::move(made.error()).context("the image store cannot be used");
+    if (!error.hint_text().empty()) return std::unexpected(std::move(error));
+    return std::unexpected(std::move(error).hint("set EDF_IMAGESTORE to a directory that you may write to"));
+}
+
+Result<> make_way(const StoreLayout& layout, const fs::path& path) {
+    if (!is_there_unbelieved(layout, path) || unlink(path.c_str()) == 0) return {};
+    return core::system_error("{}{} is in the way, and cannot be believed", path.string(), owner_of(path))
+        .hint(fmt::format("ask the owner or an administrator to remove it, or {}", kHint));
+}
+
+std::string owner_of(const fs::path& path) {
+    auto status = status_of(path, false);
+    if (!status) return "";
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 4096> buffer{};
+    if (getpwuid_r(status->st_uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+        return fmt::format(" of {}", core::printable(found->pw_name));
+    return fmt::format(" of user {}", status->st_uid);
+}
+
+}  // namespace belay::image
