@@ -4,6 +4,7 @@
 #include "core/utf8.h"
 #include "env/container/container.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -21,7 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kShownOutput = 2000;  // bytes of what a failed entrypoint printed
+constexpr size_t kShownOutput = 2000;                // bytes of what a failed entrypoint printed
+constexpr size_t kMostVariables = size_t{16} << 20;  // the kernel lets a program have 6 MiB
 
 // In a forked child.
 [[noreturn]] void become(const std::vector<std::string>& argv, const core::Environment& variables,
@@ -38,10 +40,19 @@ constexpr size_t kShownOutput = 2000;  // bytes of what a failed entrypoint prin
     _exit(127);
 }
 
+// It may have printed all that the container's memory holds.
+std::string end_of_file(int fd, size_t most) {
+    struct stat status{};
+    if (fstat(fd, &status) != 0) return "";
+    const size_t size = std::min(static_cast<size_t>(status.st_size), most);
+    std::string out(size, '\0');
+    const ssize_t n = pread(fd, out.data(), size, status.st_size - static_cast<off_t>(size));
+    out.resize(n < 0 ? 0 : static_cast<size_t>(n));
+    return out;
+}
+
 core::Failure failure(const std::string& program, std::string_view what, int output) {
-    std::string said;
-    (void)core::reread(output, said, "messages");
-    if (said.size() > kShownOutput) said.erase(0, said.size() - kShownOutput);
+    const std::string said = end_of_file(output, kShownOutput);
     std::string_view shown = core::trim(said);
     return core::bad_input("the image's entrypoint {} {}{}{}", program, what, shown.empty() ? "" : ": ",
                            core::printable(shown))
@@ -103,7 +114,7 @@ Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const
                            fmt::format("did not start its command within {} s", core::to_seconds(kEntryTime)),
                            output.get());
     }
-    BELAY_TRY(text, core::read_file(directory / "variables"));
+    BELAY_TRY(text, core::read_file(directory / "variables", kMostVariables));
     return Entered{std::move(process), variables_of(core::split(text, '\0'))};
 }
 

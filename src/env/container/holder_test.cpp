@@ -1,6 +1,11 @@
 #include "env/container/holder.h"
 
+#include "core/file.h"
 #include "env/container/root_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -50,6 +55,24 @@ TEST(env_container, ids_are_found_in_their_field_only) {
     EXPECT_FALSE(names_id(lines, 10));
     EXPECT_FALSE(names_id("", 0));
     EXPECT_FALSE(names_id("broken line\n:::\n", 0));
+}
+
+// What would never end is not read, and not written to.
+TEST(env_container, odd_files_of_an_image_are_left_alone) {
+    auto directory = core::TemporaryDirectory::create();
+    ASSERT_TRUE(directory);
+    const std::filesystem::path etc = directory->path() / "etc";
+    ASSERT_TRUE(core::make_directories(etc));
+    ASSERT_EQ(mkfifo((etc / "passwd").c_str(), 0644), 0);
+    constexpr off_t kHuge = off_t{1} << 40;
+    {
+        auto file = core::open_file(etc / "group", O_RDWR | O_CREAT);
+        ASSERT_TRUE(file);
+        ASSERT_EQ(ftruncate(file->get(), kHuge), 0);
+    }
+    auto named = name_user(directory->path(), getuid(), getgid());
+    EXPECT_TRUE(named) << named.error().render();
+    EXPECT_EQ(std::filesystem::file_size(etc / "group"), static_cast<uintmax_t>(kHuge));
 }
 
 }  // namespace belay::env

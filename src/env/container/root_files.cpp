@@ -9,6 +9,7 @@
 #include <linux/openat2.h>
 #include <optional>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,12 +43,18 @@ std::optional<std::string> group_line(unsigned group) {
 
 Result<> add_line(int root, const char* path, unsigned id, const std::optional<std::string>& line) {
     if (!line) return {};
-    Descriptor file = open_in_root(root, path, O_RDWR | O_APPEND | O_NOFOLLOW);
-    if (!file) file = open_in_root(root, path, O_RDWR | O_APPEND);
+    constexpr uint64_t kFlags = O_RDWR | O_APPEND | O_NONBLOCK | O_NOCTTY;
+    Descriptor file = open_in_root(root, path, kFlags | O_NOFOLLOW);
+    if (!file) file = open_in_root(root, path, kFlags);
     if (!file) return {};
+    // An image may have anything there.
+    struct stat status{};
+    if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+        static_cast<uint64_t>(status.st_size) > kLargestFile)
+        return {};
     std::string text;
     BELAY_CHECK(core::reread(file.get(), text, path));
-    if (text.size() > kLargestFile || names_id(text, id)) return {};
+    if (names_id(text, id)) return {};
     return core::write_all(file.get(), (text.empty() || text.ends_with('\n') ? "" : "\n") + *line, path);
 }
 
