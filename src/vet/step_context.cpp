@@ -2,7 +2,9 @@
 
 #include "core/process.h"
 #include "core/text.h"
+#include "vet/child_task.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <netdb.h>
@@ -18,7 +20,12 @@ using core::Result;
 constexpr std::array<std::string_view, 5> kStepFacts{"SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID",
                                                      "SLURM_RESTART_COUNT", "SLURM_SRUN_COMM_PORT"};
 
-std::optional<std::string> resolve(const std::string& name) {
+// glibc waits five seconds for each of up to three servers before it asks one again.
+constexpr core::Duration kNameTime = std::chrono::seconds(15);
+constexpr core::Duration kAddressTime = std::chrono::seconds(25);  // scontrol and a second name included
+
+// Nothing bounds how long this takes.
+std::optional<std::string> ask_name_service(const std::string& name) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
@@ -31,9 +38,10 @@ std::optional<std::string> resolve(const std::string& name) {
     return std::string(text.data());
 }
 
-std::optional<std::string> node_address(const std::string& node) {
+std::optional<std::string> node_address(const std::string& node, transfer::Deadline deadline) {
+    core::Duration left = deadline - std::chrono::steady_clock::now();
     auto output = core::output_of({.argv = {"scontrol", "--oneliner", "show", "node", node}},
-                                  {.timeout = std::chrono::seconds(20)});
+                                  {.timeout = std::max(left, core::Duration::zero())});
     if (!output) return std::nullopt;
     constexpr std::string_view kName = "NodeAddr=";
     for (std::string_view word : core::split_words(*output))
@@ -43,11 +51,24 @@ std::optional<std::string> node_address(const std::string& node) {
 
 }  // namespace
 
+Result<std::string> resolve_by(transfer::Deadline deadline, const std::string& name,
+                               const Resolver& resolver) {
+    BELAY_TRY(child, ChildTask::start([&] { return resolver(name).value_or(""); }));
+    auto address = child.finish(deadline);
+    if (!address && std::chrono::steady_clock::now() >= deadline)
+        return core::system_error("the name service did not answer when asked for {}", name);
+    if (address && address->empty()) return core::system_error("the name service does not know {}", name);
+    return address;
+}
+
 AddressOf system_address() {
-    return [](const std::string& node) -> std::optional<std::string> {
-        if (auto address = resolve(node)) return address;
-        auto configured = node_address(node);
-        return configured ? resolve(*configured) : std::nullopt;
+    return [](const std::string& node) -> Result<std::string> {
+        transfer::Deadline last = transfer::deadline_in(kAddressTime);
+        auto address = resolve_by(transfer::deadline_in(kNameTime), node, ask_name_service);
+        if (address) return address;
+        auto configured = node_address(node, last);
+        if (configured && *configured != node) return resolve_by(last, *configured, ask_name_service);
+        return core::system_error("{}; scontrol names no other address", address.error().message());
     };
 }
 
@@ -65,13 +86,10 @@ Result<std::optional<StepContext>> step_context(const slurm::Lookup& lookup, con
     context.secret = lookup(kSecretVariable).value_or("");
     if (context.secret.empty()) context.secret = context.name;
     if (context.rank == 0 || context.nodes.size() == 1) return std::optional(std::move(context));
-    auto address = address_of(context.nodes[0]);
-    if (!address)
-        return core::system_error(
-            "{}, where the nodes of the step meet, has no address: neither the name service nor "
-            "scontrol knows it",
-            context.nodes[0]);
-    context.root_address = *address;
+    BELAY_TRY(address, core::with_context(address_of(context.nodes[0]),
+                                          fmt::format("{}, where the nodes of the step meet, has no address",
+                                                      context.nodes[0])));
+    context.root_address = std::move(address);
     return std::optional(std::move(context));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "slurm/job.h"
+#include "transfer/socket.h"
 #include "vet/step.h"
 
 #include <functional>
@@ -9,12 +10,19 @@
 
 namespace belay::vet {
 
-// A name's address as this node reaches it, or nothing. Injected: tests have neither Slurm nor a name
-// service.
-using AddressOf = std::function<std::optional<std::string>(const std::string& node)>;
+// A name's address as this node reaches it. Errors: kSystem, why there is none. Injected: tests have neither
+// Slurm nor a name service.
+using AddressOf = std::function<core::Result<std::string>(const std::string& node)>;
 
-// The system's resolver, or else what Slurm's configuration says (NodeAddr), asked through scontrol.
+// The system's resolver, or else what Slurm's configuration says (NodeAddr), asked through scontrol. Answers
+// within half a minute, also where a name service hangs.
 AddressOf system_address();
+
+// A name's address, or nothing where it is not known. May take as long as it likes.
+using Resolver = std::function<std::optional<std::string>(const std::string& name)>;
+// Asks in a child, which is killed at the deadline. Errors: kSystem with the name, also where nobody answers.
+core::Result<std::string> resolve_by(transfer::Deadline deadline, const std::string& name,
+                                     const Resolver& resolver);
 
 // Variable with the step's secret, for whoever starts a step in which `belay vet run` shall have one.
 inline constexpr std::string_view kSecretVariable = "BELAY_STEP_SECRET";

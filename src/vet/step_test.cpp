@@ -317,20 +317,38 @@ slurm::Lookup lookup_in(std::map<std::string, std::string, std::less<>> variable
     };
 }
 
+TEST(vet, a_name_service_that_hangs_is_given_up) {
+    auto hangs = [](const std::string&) -> std::optional<std::string> {
+        for (;;) pause();
+    };
+    auto address = resolve_by(transfer::deadline_in(50ms), "n3", hangs);
+    ASSERT_FALSE(address);
+    EXPECT_EQ(address.error().message(), "the name service did not answer when asked for n3");
+    auto until = transfer::deadline_in(20s);
+    auto knows = [](const std::string& name) { return std::optional("address of " + name); };
+    EXPECT_EQ(resolve_by(until, "n3", knows).value(), "address of n3");
+    auto does_not = [](const std::string&) { return std::optional<std::string>(); };
+    EXPECT_EQ(resolve_by(until, "n3", does_not).error().message(), "the name service does not know n3");
+    EXPECT_EQ(system_address()("127.0.0.1").value(), "127.0.0.1");
+}
+
 TEST(vet, step_context_from_what_slurm_says) {
     std::map<std::string, std::string, std::less<>> variables{
         {"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "2"},           {"SLURM_STEP_NODELIST", "n[3-5]"},
         {"SLURM_NODEID", "1"}, {"SLURM_LOCALID", "0"},           {"SLURM_PROCID", "4"},
         {"SLURM_STEPID", "2"}, {"SLURM_SRUN_COMM_PORT", "40001"}};
-    auto address = [](const std::string& node) { return std::optional("address of " + node); };
+    auto address = [](const std::string& node) -> core::Result<std::string> { return "address of " + node; };
     auto context = step_context(lookup_in(variables), address).value();
     ASSERT_TRUE(context);
     EXPECT_EQ(context->rank, 1U);
     EXPECT_THAT(context->nodes, ElementsAre("n3", "n4", "n5"));
     EXPECT_EQ(context->root_address, "address of n3");
     EXPECT_FALSE(context->secret.empty());
-    auto nobody = [](const std::string&) { return std::optional<std::string>(); };
-    EXPECT_FALSE(step_context(lookup_in(variables), nobody)) << "the first node has no address";
+    auto nobody = [](const std::string&) -> core::Result<std::string> {
+        return core::system_error("nobody knows it");
+    };
+    EXPECT_EQ(step_context(lookup_in(variables), nobody).error().message(),
+              "n3, where the nodes of the step meet, has no address: nobody knows it");
     auto again = variables;
     again["SLURM_RESTART_COUNT"] = "1";
     EXPECT_NE(step_context(lookup_in(again), address).value()->name, context->name);
