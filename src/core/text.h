@@ -11,6 +11,8 @@
 namespace belay::core {
 
 std::string_view trim(std::string_view text);
+// Of ASCII's letters only, whatever the locale.
+std::string lower_case(std::string_view text);
 // "a,b,,c" -> {"a","b","","c"}; an empty text gives one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 // Pieces between runs of blanks and tabs; none for an empty text.

@@ -20,6 +20,12 @@ TEST(core, text_trim_split_and_join) {
     EXPECT_EQ(join(std::vector<std::string>{}, ", "), "");
 }
 
+TEST(core, text_in_lower_case) {
+    EXPECT_EQ(lower_case("Az-09_@[`{"), "az-09_@[`{");
+    EXPECT_EQ(lower_case("\xc3\x89T\xc3\x89"), "\xc3\x89t\xc3\x89");  // only ASCII
+    EXPECT_EQ(lower_case(""), "");
+}
+
 TEST(core, text_numbers_are_the_whole_text) {
     EXPECT_EQ(parse_number<int>("-12"), -12);
     EXPECT_EQ(parse_number<unsigned>("12"), 12U);

@@ -10,12 +10,7 @@ namespace belay::image {
 
 namespace {
 
-std::string lower_case(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
+using core::lower_case;
 
 class ChallengeParser {
   public:

@@ -101,10 +101,7 @@ Result<Found> from_helper(const json& name, const std::string& key, const Creden
 // "registry.example.org" of "Registry.example.org:5000".
 std::string host_of(std::string_view authority) {
     const bool has_port = !authority.ends_with(']') && std::ranges::count(authority, ':') > 0;
-    std::string out(has_port ? authority.substr(0, authority.rfind(':')) : authority);
-    std::ranges::transform(out, out.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return out;
+    return core::lower_case(has_port ? authority.substr(0, authority.rfind(':')) : authority);
 }
 
 // Of domains with at least two labels, so that "org" is nobody's parent; an address has none.

@@ -10,6 +10,7 @@ namespace belay::image {
 namespace {
 
 using core::bad_input;
+using core::lower_case;
 using core::Result;
 
 constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
@@ -41,12 +42,6 @@ bool is_upper(char c) {
 }
 bool is_alphanumeric(char c) {
     return one_of(c, kLower) || one_of(c, kDigits);
-}
-std::string lower_case(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
-    return out;
 }
 
 // Bytes of a separator that begins at `at`: ".", "_", "__" or any number of "-"; 0 if there is none.

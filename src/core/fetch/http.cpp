@@ -39,13 +39,6 @@ std::string url_part(std::string_view url, CURLUPart part) {
     return out;
 }
 
-std::string lower_case(std::string_view text) {
-    std::string out(text);
-    std::ranges::transform(out, out.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return out;
-}
-
 // Errors of libcurl after which the same request may succeed later.
 bool worth_another_try(CURLcode code) {
     switch (code) {

@@ -15,13 +15,6 @@ namespace belay::core::fetch::testing {
 
 namespace {
 
-std::string lower_case(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-    return out;
-}
-
 bool send_all(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
         ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
