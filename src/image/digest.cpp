@@ -1,19 +1,15 @@
 #include "image/digest.h"
 
-#include "core/file.h"
+#include "core/error.h"
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <fcntl.h>
 #include <openssl/evp.h>
-#include <unistd.h>
 
 namespace belay::image {
 
 namespace {
 
-constexpr size_t kReadBytes = size_t{1} << 18;
 constexpr size_t kShortHexDigits = 12;
 constexpr std::string_view kPrefix = "sha256:";
 
@@ -53,19 +49,6 @@ std::string digest_of(std::string_view bytes) {
     Hasher hasher;
     hasher.update(bytes);
     return hasher.finish();
-}
-
-core::Result<std::string> digest_of_file(const std::filesystem::path& path) {
-    BELAY_TRY(file, core::open_file(path, O_RDONLY));
-    Hasher hasher;
-    std::string buffer(kReadBytes, '\0');
-    while (true) {
-        ssize_t n = read(file.get(), buffer.data(), buffer.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return core::errno_error(errno, fmt::format("cannot read {}", path.string()));
-        if (n == 0) return hasher.finish();
-        hasher.update(std::string_view(buffer).substr(0, static_cast<size_t>(n)));
-    }
 }
 
 std::string_view hex_of(std::string_view digest) {

@@ -1,9 +1,6 @@
 // SHA-256, by which everything of an image is known.
 #pragma once
 
-#include "core/error.h"
-
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,8 +24,6 @@ class Hasher {
 };
 
 std::string digest_of(std::string_view bytes);
-// Errors: kSystem if the file cannot be read.
-core::Result<std::string> digest_of_file(const std::filesystem::path& path);
 
 // The 64 digits of a digest, for names of files.
 std::string_view hex_of(std::string_view digest);

@@ -14,7 +14,7 @@ namespace belay::image {
 struct Image {
     std::string digest;              // of the manifest; empty for a SquashFS file that is no image of a store
     std::filesystem::path squashfs;  // what a container is made of
-    ImageConfig config;              // environment, entrypoint, command, working directory, user
+    ImageConfig config;              // environment, entrypoint, command, working directory
     uint64_t bytes = 0;              // of the SquashFS file
     core::Time created;              // when it came into the store
 };

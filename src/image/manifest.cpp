@@ -224,16 +224,10 @@ Result<ImageConfig> parse_image_config(std::string_view body) {
     BELAY_TRY(entrypoint, text_list_member(*config, "Entrypoint"));
     BELAY_TRY(command, text_list_member(*config, "Cmd"));
     BELAY_TRY(working_directory, text_member(*config, "WorkingDir"));
-    BELAY_TRY(user, text_member(*config, "User"));
     out.environment = std::move(environment);
     out.entrypoint = std::move(entrypoint);
     out.command = std::move(command);
     out.working_directory = std::move(working_directory);
-    out.user = std::move(user);
-    if (auto labels = config->find("Labels"); labels != config->end() && labels->is_object()) {
-        for (const auto& [key, value] : labels->items())
-            if (value.is_string()) out.labels.emplace(key, value.get<std::string>());
-    }
     return out;
 }
 

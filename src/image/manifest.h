@@ -8,7 +8,6 @@
 #include "core/error.h"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -83,8 +82,6 @@ struct ImageConfig {
     std::vector<std::string> entrypoint;
     std::vector<std::string> command;
     std::string working_directory;
-    std::string user;  // "name", "1000:1000"; empty: root
-    std::map<std::string, std::string> labels;
     std::vector<std::string> diff_ids;  // hashes of the uncompressed layers, lowest first
     bool operator==(const ImageConfig&) const = default;
 };

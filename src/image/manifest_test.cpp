@@ -141,7 +141,6 @@ TEST(image, config_is_read) {
     EXPECT_THAT(config->entrypoint, ElementsAre("/e"));
     EXPECT_TRUE(config->command.empty());
     EXPECT_EQ(config->working_directory, "/w");
-    EXPECT_THAT(config->labels, ElementsAre(std::pair<const std::string, std::string>("a", "b")));
     EXPECT_THAT(config->diff_ids, ElementsAre(digest('1'), digest('2')));
 }
 

@@ -42,7 +42,6 @@ TEST(image, store_imports_and_finds) {
     EXPECT_THAT(image->config.environment, ElementsAre("A=1", "PATH=/opt/bin"));
     EXPECT_THAT(image->config.entrypoint, ElementsAre("/init"));
     EXPECT_EQ(image->config.working_directory, "/work");
-    EXPECT_EQ(image->config.user, "1000");
     EXPECT_EQ(image->bytes, fs::file_size(image->squashfs));
 
     const std::string key = image_key(pushed.digest, host_platform());
