@@ -323,9 +323,10 @@ TEST(image, sparse_archives) {
     // GNU tar's map in the file's content (its manual, "PAX Format, Version 1.0"): 4 bytes at 2, of 8.
     std::string map = "2\n2\n4\n8\n0\n";
     map.resize(512);
-    const std::string sparse =
-        pax_raw("22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n21 GNU.sparse.name=x\n25 GNU.sparse.realsize=8\n") +
-        tar_file("GNUSparseFile.1/x", map + "data");
+    const std::string sparse = pax_raw(
+                                   "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n21 GNU.sparse.name=x\n25 "
+                                   "GNU.sparse.realsize=8\n") +
+                               tar_file("GNUSparseFile.1/x", map + "data");
     const Case kCases[] = {{"a hole on either side",
                             {one(tar_file("first") + sparse + tar_file("last"))},
                             std::string("first=x last=x x=\0\0data\0\0", 25)}};

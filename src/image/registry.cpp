@@ -115,11 +115,9 @@ Result<std::optional<Credentials>> Registry::State::find_login(const std::string
             .hint("log in with podman login or docker login, or leave the user out");
     // Nor by https to a token host: without TLS, anybody may have named that one.
     if (found && insecure && !core::fetch::is_loopback(reference.registry))
-        return bad_input("{}: the login of \"{}\" is not sent to {}, which is reached by http: it could be read "
-                         "on the way",
-                         name(), found->user, reference.registry)
-            .hint(fmt::format("serve the registry by https and take it out of env.insecure_registries, or remove "
-                              "its login from {}",
+        return bad_input("{}: the login of \"{}\" is not sent to {} by http, where it could be read", name(),
+                         found->user, reference.registry)
+            .hint(fmt::format("serve the registry by https and not as insecure, or remove its login from {}",
                               found->origin));
     return logins.emplace(token_host, std::move(found)).first->second;
 }
