@@ -115,8 +115,13 @@ void JobProcesses::resolve(pid_t pid) {
 // ours is looked at every time, for it may be a supervisor's child that is about to become the job's program.
 void JobProcesses::identify(Known& known, bool afresh) {
     pid_t pid = static_cast<pid_t>(known.stat.pid);
-    if (own_executable_ && (known.renamed || known.own_executable || afresh))
+    const bool was_ours = known.own_executable;
+    if (own_executable_ && (known.renamed || was_ours || afresh))
         known.own_executable = files_.executable(pid) == own_executable_;
+    // Its name was read before its executable, and may still have been ours.
+    if (own_executable_ && !known.own_executable && (known.renamed || was_ours))
+        if (auto now = files_.stat(pid, true); now && now->start_ticks == known.stat.start_ticks)
+            known.command = now->command;
     if (!known.renamed && (known.task || !afresh)) return;
     known.task = files_.environment_number(pid, kTaskVariable);
     auto parent = known_.find(static_cast<pid_t>(known.stat.parent_pid));

@@ -1,6 +1,10 @@
 #include "observe/collect/job_processes.h"
 
+#include "core/text.h"
 #include "observe/collect/testing.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace belay::observe::collect {
 namespace {
@@ -206,6 +210,32 @@ TEST(observe_collect, our_own_program_is_left_out_until_it_becomes_another) {
 
     JobProcesses all = proc.follow({.roots = {20}, .exclude_own_executable = false});
     EXPECT_EQ(members(all, 1), (Pids{20, 21}));
+}
+
+// Between fork and exec a supervisor's child has the supervisor's name and program, of which one is read
+// first.
+TEST(observe_collect, no_process_has_our_name_while_it_becomes_another) {
+    const std::string comm = core::read_file("/proc/self/comm").value();
+    const std::string name(core::trim(comm));
+    JobProcesses job("/proc", {.roots = {getpid()}, .exclude = {getpid()}}, std::chrono::seconds(60));
+    int seen = 0;
+    for (int round = 0; round < 300; ++round) {
+        pid_t child = fork();
+        if (child == 0) {
+            for (volatile int spin = 0; spin < (round % 30) * 3000;) spin = spin + 1;
+            execl("/bin/sleep", "sleep", "0.003", nullptr);
+            _exit(1);
+        }
+        for (int look = 0; look < 4; ++look) {
+            ASSERT_TRUE(job.look(core::system_clock().now()));
+            for (const auto& member : job.members()) {
+                EXPECT_NE(member.stat.command, name);
+                ++seen;
+            }
+        }
+        waitpid(child, nullptr, 0);
+    }
+    EXPECT_GT(seen, 0);
 }
 
 std::string environment(std::initializer_list<std::string_view> entries) {
