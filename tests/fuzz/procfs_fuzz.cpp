@@ -1,3 +1,4 @@
+#include "many_parsers.h"
 #include "observe/collect/procfs/diskstats.h"
 #include "observe/collect/procfs/loadavg.h"
 #include "observe/collect/procfs/meminfo.h"
@@ -18,10 +19,6 @@
 namespace {
 
 using namespace belay::observe::collect::procfs;
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
 
 void require_count(std::optional<int64_t> value) {
     require(!value || *value >= 0);
@@ -82,8 +79,6 @@ constexpr void (*kParsers[])(std::string_view) = {
 
 // Whatever stands in /proc, and wherever it is cut. The first byte says which parser reads the rest.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    if (size == 0) return 0;
-    std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-    kParsers[data[0] % std::size(kParsers)](text);
+    feed_one_of(kParsers, data, size);
     return 0;
 }

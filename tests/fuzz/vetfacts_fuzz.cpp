@@ -1,3 +1,4 @@
+#include "many_parsers.h"
 #include "vet/check_facts.h"
 
 #include <cstdint>
@@ -7,10 +8,6 @@
 namespace {
 
 using namespace belay::vet;
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
 
 void fuzz_kernel_message(std::string_view text) {
     auto message = parse_kernel_message(text);
@@ -67,8 +64,6 @@ constexpr void (*kParsers[])(std::string_view) = {
 
 // What vetting reads of a node, wherever it is cut. The first byte says which parser reads the rest.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    if (size == 0) return 0;
-    std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-    kParsers[data[0] % std::size(kParsers)](text);
+    feed_one_of(kParsers, data, size);
     return 0;
 }
