@@ -299,11 +299,14 @@ int on_forked(spank_t spank) {
 int on_task_end(spank_t) {
     // The holder of the container cannot tell the user itself: holding the step's streams, it would keep the
     // step from ending. What it sends is a user's; only what we know is said on.
-    char line[512] = "";
-    while (step.notices[0] >= 0 && recv(step.notices[0], line, sizeof line - 1, MSG_DONTWAIT) > 0)
+    char line[512];
+    ssize_t size = 0;
+    while (step.notices[0] >= 0 && (size = recv(step.notices[0], line, sizeof line - 1, MSG_DONTWAIT)) > 0) {
+        line[size] = '\0';
         for (const char* text : env::kNoticeTexts)
-            if (strncmp(line + strlen(env::kNoticePrefix), text, strlen(text)) == 0)
+            if (strstr(line, text) != nullptr)
                 slurm_spank_log("%s%s: %s", env::kNoticePrefix, node_name(), text);
+    }
     return 0;
 }
 
