@@ -275,7 +275,6 @@ Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, Download
                                             size_t body_limit) {
     if (!handle) return system_error("libcurl cannot be started");
     const Duration deadline = sink != nullptr ? Duration::max() : clock.monotonic() + options.get_deadline;
-    const std::string host = printable(url_authority(request.url));
     uint64_t furthest = sink != nullptr ? sink->position() : 0;
     int idle_tries = 0;
     for (int total = 1;; ++total) {
@@ -295,14 +294,16 @@ Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, Download
         idle_tries = progress ? 1 : idle_tries + 1;
         bool last = idle_tries >= options.tries || total >= kMaxTriesInAll ||
                     (!answered && !transfer.too_slow && !worth_another_try(code));
+        auto host = [&] { return printable(url_authority(request.url)); };
+        auto unreached = [&] { return fmt::format("cannot reach {}: {}", host(), printable(why)); };
         if (!last && options.on_first_retry && !std::exchange(told, true))
-            options.on_first_retry(answered ? fmt::format("{} answers {}", host, transfer.response.status)
-                                            : fmt::format("cannot reach {}: {}", host, printable(why)));
+            options.on_first_retry(answered ? fmt::format("{} answers {}", host(), transfer.response.status)
+                                            : unreached());
         if (!last)
             last = !wait(idle_tries + 1, answered ? transfer.response.header("retry-after") : "", deadline);
         if (!last) continue;
         if (answered) return std::move(transfer.response);
-        return system_error("cannot reach {}: {}", host, printable(why));
+        return system_error("{}", unreached());
     }
 }
 
