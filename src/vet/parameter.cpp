@@ -81,9 +81,7 @@ Parsed parse_share(const YamlNode& node) {
 
 Parsed parse_boolean(const YamlNode& node) {
     if (node.type != YamlType::kBoolean) return unlike("true or false", node);
-    std::string lower = node.text;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
+    const std::string lower = core::lower_case(node.text);
     return done(lower == "true" || lower == "yes" || lower == "on");
 }
 
