@@ -50,6 +50,12 @@ struct SharedStore : StoreFixture {
         give(layout.sidecar(key), 0644);
         give(layout.image(key), 0644);
     }
+    // Asked for by its digest, it is the one that was planted.
+    void expect_planted(const std::string& digest) {
+        auto found = store().find(reference("app@" + digest));
+        ASSERT_TRUE(found && *found);
+        EXPECT_THAT((*found)->config.environment, ::testing::ElementsAre("PLANTED=1"));
+    }
     const fs::path root = directory.path() / "store";
 };
 
@@ -136,9 +142,7 @@ TEST(image, store_of_a_group_is_shared) {
     SharedStore f(02775, kOwner);
     auto pushed = f.registry.push("app", "1", {kTop});
     f.plant(pushed.digest, 02775, kMallory);
-    auto found = f.store().find(f.reference("app@" + pushed.digest));
-    ASSERT_TRUE(found && *found);
-    EXPECT_THAT((*found)->config.environment, ::testing::ElementsAre("PLANTED=1"));
+    f.expect_planted(pushed.digest);
 }
 
 TEST(image, store_of_everybody_needs_a_place_for_each) {
@@ -166,9 +170,7 @@ TEST(image, store_of_everybody_needs_a_place_for_each) {
     // What the owner of the store has there is for all.
     EXPECT_TRUE(*f.store().remove(f.reference("app:1")));
     f.plant(pushed.digest, 0755, kOwner);
-    auto found = f.store().find(f.reference("app@" + pushed.digest));
-    ASSERT_TRUE(found && *found);
-    EXPECT_THAT((*found)->config.environment, ::testing::ElementsAre("PLANTED=1"));
+    f.expect_planted(pushed.digest);
 }
 
 TEST(image, store_of_two_users_at_once) {
