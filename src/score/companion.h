@@ -1,0 +1,62 @@
+// What stands beside the score: the same number hides different jobs.
+#pragma once
+
+#include <optional>
+#include <span>
+
+namespace belay::score {
+
+// A stretch of time and the mean saturation of the job in it, 0 to 1.
+struct Stretch {
+    double seconds = 0;
+    double saturation = 0;
+};
+
+// Seconds from the beginning until training ran: until the saturation first stays at half of its 90th
+// percentile or more for 30 s. Nothing if it never does.
+std::optional<double> startup_seconds(std::span<const Stretch> job);
+
+// The score, 0 to 100, without the first `startup` seconds; NaN if nothing is left.
+double steady_score(std::span<const Stretch> job, double startup);
+
+// 1 − mean/max of the devices' mean saturations: 0 if all are alike. 0 if all are 0, NaN for none.
+double imbalance(std::span<const double> device_means);
+
+struct Burstiness {
+    double variation = 0;  // standard deviation over mean; NaN for a mean of 0
+    double index = 0;      // (σ − μ)/(σ + μ), −1 regular to 1 in bursts (Goh and Barabási 2008)
+};
+Burstiness burstiness(std::span<const Stretch> job);
+
+// The smallest value at which `share` of the time is at or below it; NaN for no time.
+double quantile(std::span<const Stretch> job, double share);
+
+// Tensor pipe × clock over the highest clock, averaged over windows (arXiv 2605.20799, "OFU"); each product
+// is made in its window, since the clock follows the load.
+class FlopUse {
+  public:
+    explicit FlopUse(double highest_clock_hertz) : highest_(highest_clock_hertz) {}
+    void add(double seconds, double tensor_active, double clock_hertz);
+    double mean() const;  // NaN if nothing was added
+
+  private:
+    double highest_;
+    double sum_ = 0;
+    double seconds_ = 0;
+};
+
+// From a difference of an energy counter.
+inline double watt_hours(double millijoules) {
+    return millijoules / 3.6e6;
+}
+// Saturated GPU-hours per kilowatt-hour; NaN without energy.
+double saturated_hours_per_kilowatt_hour(double saturated_gpu_seconds, double joules);
+
+// Waits for other devices: far below the limits of its own while a link is at half of its bandwidth or more.
+inline constexpr double kLinkBoundSaturation = 0.3;
+inline constexpr double kLinkBoundUse = 0.5;
+inline bool is_link_bound(double saturation, double highest_link_use) {
+    return saturation < kLinkBoundSaturation && highest_link_use >= kLinkBoundUse;
+}
+
+}  // namespace belay::score

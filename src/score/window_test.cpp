@@ -1,0 +1,136 @@
+#include "score/window.h"
+
+#include "score/score_testing.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace belay::score {
+namespace {
+
+using testing::activity;
+using testing::example_ceilings;
+using testing::Given;
+using testing::Random;
+
+double saturation_of(const Given& given) {
+    return score_window(activity(given), example_ceilings())->shares.saturated;
+}
+
+TEST(score, example_1_gemm_at_its_ceiling) {
+    EXPECT_DOUBLE_EQ(saturation_of({.tensor = 0.90, .dram = 0.30}), 1);
+}
+TEST(score, example_2_stream_at_its_ceiling) {
+    EXPECT_DOUBLE_EQ(saturation_of({.tensor = 0, .dram = 0.80}), 1);
+}
+TEST(score, example_3_linear_below) {
+    EXPECT_DOUBLE_EQ(saturation_of({.tensor = 0.45, .dram = 0.20}), 0.5);
+}
+TEST(score, example_4_spinning_is_no_work) {
+    EXPECT_DOUBLE_EQ(saturation_of({.fp32 = 0.93, .integer = 0.93, .sm = 1}), 0);
+}
+TEST(score, example_5_a_slower_clock_lowers_it) {
+    EXPECT_NEAR(saturation_of({.tensor = 0.72, .clock_hertz = 1500e6}), 1080 / 1579.5, 1e-12);
+}
+TEST(score, example_6_highest_and_not_sum) {
+    auto score = score_window(activity({.tensor = 0.18, .dram = 0.56}), example_ceilings());
+    EXPECT_NEAR(score->used[static_cast<size_t>(Limit::kTensor)], 0.20, 1e-12);
+    EXPECT_NEAR(score->shares.saturated, 0.70, 1e-12);
+    EXPECT_EQ(score->limit, Limit::kDram);
+}
+
+void expect_shares(const Given& given, double idle, double gap, double unsaturated, double saturated) {
+    Shares shares = score_window(activity(given), example_ceilings())->shares;
+    EXPECT_NEAR(shares.idle, idle, 1e-12);
+    EXPECT_NEAR(shares.gap, gap, 1e-12);
+    EXPECT_NEAR(shares.unsaturated, unsaturated, 1e-12);
+    EXPECT_NEAR(shares.saturated, saturated, 1e-12);
+}
+
+TEST(score, example_7_four_shares) {
+    expect_shares({.dram = 0.40, .sm = 0.80, .engine = 0.92}, 0.08, 0.12, 0.30, 0.50);
+}
+TEST(score, example_8_disorder_of_counters) {
+    expect_shares({.dram = 0.56, .sm = 0.97, .engine = 0.95}, 0.03, 0, 0.27, 0.70);
+    expect_shares({.dram = 0.28, .sm = 0.20, .engine = 0.30}, 0.65, 0, 0, 0.35);
+    EXPECT_TRUE(score_window(activity({.dram = 0.28, .sm = 0.20}), example_ceilings())->copy_driven);
+    EXPECT_FALSE(score_window(activity({.dram = 0.28, .sm = 0.50}), example_ceilings())->copy_driven);
+}
+
+TEST(score, what_is_not_sampled_is_said) {
+    EXPECT_FALSE(score_window(Activity(), Ceilings()));
+    Activity alone;
+    alone.active[static_cast<size_t>(Limit::kTensor)] = 0.5;
+    auto score = score_window(alone, example_ceilings());
+    ASSERT_TRUE(score);
+    EXPECT_TRUE(score->clock_unknown);
+    EXPECT_TRUE(score->integer_unknown);
+    EXPECT_TRUE(std::isnan(score->used[static_cast<size_t>(Limit::kDram)]));
+    EXPECT_NEAR(score->shares.saturated, 0.5 / 0.9, 1e-12);
+    EXPECT_NEAR(score->shares.idle, 1 - 0.5 / 0.9, 1e-12);
+}
+
+// Means over a longer time hide what alternated: example 14.
+TEST(score, example_14_a_coarse_window_only_bounds) {
+    auto coarse =
+        score_window(activity({.tensor = 0.45, .dram = 0.40}), example_ceilings(), Averaging::kCoarse);
+    EXPECT_NEAR(coarse->shares.saturated, 0.5, 1e-12);
+    EXPECT_NEAR(coarse->highest, 1, 1e-12);
+    Totals fine;
+    fine.allocate(1, 2);
+    fine.add(1, 1, *score_window(activity({.tensor = 0.9}), example_ceilings()));
+    fine.add(1, 1, *score_window(activity({.dram = 0.8}), example_ceilings()));
+    EXPECT_DOUBLE_EQ(score_of(fine).point, 100);
+}
+
+TEST(score, shares_make_up_one) {
+    Random random(1);
+    for (int i = 0; i < 20'000; ++i) {
+        Activity given = random.activity();
+        for (double* value : {&given.integer, &given.engine, &given.sm, &given.clock_hertz, &given.active[2]})
+            if (random.chance(0.2)) *value = std::numeric_limits<double>::quiet_NaN();
+        auto score = score_window(given, example_ceilings());
+        ASSERT_TRUE(score);
+        const Shares& s = score->shares;
+        ASSERT_NEAR(s.idle + s.gap + s.unsaturated + s.saturated, 1, 1e-9);
+        for (double share : {s.idle, s.gap, s.unsaturated, s.saturated}) ASSERT_GE(share, 0);
+        ASSERT_GE(score->highest, s.saturated);
+        ASSERT_LE(score->highest, 1);
+    }
+}
+
+TEST(score, more_of_any_limit_never_lowers_it) {
+    Random random(2);
+    for (int i = 0; i < 20'000; ++i) {
+        Activity less = random.activity();
+        Activity more = less;
+        double& raised = more.active[static_cast<size_t>(random.between(0, kLimits - 1e-9))];
+        raised = random.between(raised, 1.2);
+        ASSERT_LE(score_window(less, example_ceilings())->shares.saturated,
+                  score_window(more, example_ceilings())->shares.saturated);
+    }
+}
+
+TEST(score, nothing_active_is_zero_at_any_clock) {
+    Random random(3);
+    for (int i = 0; i < 1000; ++i) {
+        auto score = score_window(activity({.sm = 0, .engine = 0, .clock_hertz = random.between(0, 3e9)}),
+                                  example_ceilings());
+        ASSERT_EQ(score->shares.saturated, 0);
+        ASSERT_EQ(score->shares.idle, 1);
+    }
+}
+
+TEST(score, values_out_of_range_stay_in_range) {
+    for (double wild : {-1.0, 2.0, 1e300, -1e300, std::numeric_limits<double>::infinity()}) {
+        Activity given = activity({.tensor = wild, .dram = wild, .fp32 = wild, .sm = wild, .engine = wild});
+        auto score = score_window(given, example_ceilings());
+        ASSERT_TRUE(score);
+        EXPECT_GE(score->shares.saturated, 0);
+        EXPECT_LE(score->shares.saturated, 1);
+    }
+}
+
+}  // namespace
+}  // namespace belay::score
