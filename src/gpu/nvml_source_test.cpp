@@ -1,0 +1,118 @@
+// NVML as a program meets it: a library found by dlopen, here one that plays a trace.
+#include "core/file.h"
+#include "gpu/source.h"
+#include "gpu/synthetic.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::gpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Replay {
+  public:
+    Replay(std::string_view kind, const SyntheticOptions& options)
+        : directory_(core::TemporaryDirectory::create("gpu_test").value()) {
+        auto trace = synthetic_trace(kind, options).value();
+        auto path = directory_.path() / "trace";
+        EXPECT_TRUE(core::replace_file(path, format_trace(trace)));
+        setenv("BELAY_GPU_TRACE", path.c_str(), 1);
+        library_ = dlopen(BELAY_NVML_REPLAY, RTLD_NOW);
+        EXPECT_NE(library_, nullptr) << dlerror();
+        source = open_nvml(BELAY_NVML_REPLAY).value();
+    }
+    ~Replay() {
+        source.reset();
+        dlclose(library_);
+        unsetenv("BELAY_GPU_TRACE");
+    }
+    Reading read(double seconds, size_t device = 0) {
+        reinterpret_cast<void (*)(double)>(dlsym(library_, "belay_gpu_trace_stand_at"))(seconds);
+        return source->read(device);
+    }
+    std::unique_ptr<Source> source;
+
+  private:
+    core::TemporaryDirectory directory_;
+    void* library_ = nullptr;
+};
+
+TEST(gpu, nvml_tells_of_devices_and_their_readings) {
+    Replay replay("gemm", {.seconds = 10, .gpus = 2});
+    ASSERT_EQ(replay.source->devices().size(), 2U);
+    const Device& device = replay.source->devices()[1];
+    EXPECT_EQ(device.uuid, "GPU-00000000-0000-0000-0000-000000000001");
+    EXPECT_EQ(device.index, 1);
+    EXPECT_EQ(device.name, "Synthetic GPU 80GB");
+    EXPECT_EQ(device.driver, "0.0");
+    EXPECT_TRUE(device.profiling);
+    EXPECT_EQ(device.weight, 1);
+    replay.read(1, 1);
+    Reading reading = replay.read(2, 1);
+    EXPECT_NEAR(reading[field("tensor_active_ratio")], 0.9, 0.05);
+    EXPECT_NEAR(reading[field("dram_active_ratio")], 0.3, 0.02);
+    EXPECT_EQ(reading[field("clock_sm_hertz")], 1755e6);
+    EXPECT_EQ(reading[field("utilization_ratio")], 1);
+    EXPECT_EQ(reading[field("memory_total_bytes")], 80.0 * 1024 * 1024 * 1024);
+    EXPECT_NEAR(reading[field("power_watts")], 690, 40);
+    EXPECT_GT(reading[field("energy_joules_total")], 1000);
+    EXPECT_EQ(reading[field("memory_temperature_celsius")], 74);
+    EXPECT_EQ(reading[field("processes")], 1);
+    EXPECT_EQ(reading[field("remap_failed")], 0);
+    EXPECT_TRUE(std::isnan(reading[field("c2c_sent_bytes_per_second")])) << "missing is not 0";
+}
+
+TEST(gpu, before_the_first_row_nothing_is_known) {
+    Replay replay("gemm", {.seconds = 10});
+    Reading reading = replay.read(0.5);
+    EXPECT_FALSE(reading.lost);
+    for (double value : {reading[field("power_watts")], reading[field("clock_sm_hertz")]})
+        EXPECT_TRUE(std::isnan(value));
+}
+
+TEST(gpu, slices_are_devices) {
+    Replay replay("mig", {.seconds = 20});
+    ASSERT_EQ(replay.source->devices().size(), 3U);
+    EXPECT_EQ(replay.source->devices()[0].mig_profile, "3g.30gb");
+    EXPECT_NEAR(replay.source->devices()[1].weight, 2.0 / 7, 1e-12);
+    replay.read(10, 0);
+    replay.read(10, 1);
+    EXPECT_GT(replay.read(12, 0)[field("tensor_active_ratio")], 0.4);
+    EXPECT_EQ(replay.read(12, 1)[field("tensor_active_ratio")], 0);
+}
+
+TEST(gpu, a_device_that_is_lost_does_not_hide_the_others) {
+    Replay replay("lost", {.seconds = 30, .gpus = 2});
+    replay.read(18, 0);
+    EXPECT_FALSE(replay.read(19, 0).lost);
+    EXPECT_TRUE(replay.source->take_xids().empty());
+    EXPECT_TRUE(replay.read(25, 0).lost);
+    EXPECT_FALSE(replay.read(25, 1).lost);
+    auto xids = replay.source->take_xids();
+    ASSERT_EQ(xids.size(), 1U);
+    EXPECT_EQ(xids[0].code, 79);
+    EXPECT_EQ(xids[0].uuid, replay.source->devices()[0].uuid);
+    EXPECT_TRUE(replay.source->take_xids().empty());
+}
+
+TEST(gpu, without_nvml_it_says_what_is_missing) {
+    auto none = open_nvml("libno-such-nvml.so");
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().kind(), core::ErrorKind::kSystem);
+    EXPECT_THAT(none.error().message(), HasSubstr("NVML is not there"));
+    auto other = open_nvml("libc.so.6");
+    ASSERT_FALSE(other);
+    EXPECT_THAT(other.error().message(), HasSubstr("no NVML that Belay knows"));
+    unsetenv("BELAY_GPU_TRACE");
+    auto no_trace = open_nvml(BELAY_NVML_REPLAY);
+    ASSERT_FALSE(no_trace);
+    EXPECT_THAT(no_trace.error().message(), HasSubstr("the driver is not loaded"));
+}
+
+}  // namespace
+}  // namespace belay::gpu

@@ -1,0 +1,46 @@
+// Where readings of GPUs come from: NVML, DCGM, or a recorded trace behind the same interface of NVML.
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+#include "gpu/field.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace belay::gpu {
+
+struct Device {
+    std::string uuid;
+    int index = 0;            // of the driver; not the number in /dev/nvidiaN
+    std::string name;         // "NVIDIA H100 80GB HBM3"
+    std::string mig_profile;  // "1g.10gb"; empty for a whole GPU
+    double weight = 1;        // share of the whole GPU's multiprocessors
+    std::string driver;
+    bool profiling = false;  // has the counters of pipes and DRAM (GPM)
+};
+
+struct Xid {
+    std::string uuid;
+    int64_t code = 0;
+};
+
+// Not thread-safe. A device that fails does not hide the others.
+class Source {
+  public:
+    virtual ~Source() = default;
+    // As they were when the source was opened.
+    virtual const std::vector<Device>& devices() const = 0;
+    // Means are over the time since the device's reading before, so the first has none.
+    virtual Reading read(size_t device) = 0;
+    // Errors that the driver has reported since the last call.
+    virtual std::vector<Xid> take_xids() = 0;
+};
+
+// Loads libnvidia-ml.so.1, or the library that `library` names. Errors: kSystem, with what is missing: the
+// library, the driver, the permission.
+core::Result<std::unique_ptr<Source>> open_nvml(const std::string& library = "libnvidia-ml.so.1");
+
+}  // namespace belay::gpu
