@@ -4,6 +4,8 @@
 #include "record/tables/coverage.h"
 #include "record/tables/event.h"
 #include "record/tables/filesystem.h"
+#include "record/tables/gpu.h"
+#include "record/tables/gpu_device.h"
 #include "record/tables/host.h"
 #include "record/tables/network.h"
 #include "record/tables/process.h"
@@ -18,8 +20,8 @@ namespace belay::record {
 
 namespace {
 
-constexpr const Table* kTables[] = {&kHost,  &kNetwork,    &kFilesystem, &kProcess, &kProgress,
-                                    &kEvent, &kAllocation, &kCoverage,   &kVetting};
+constexpr const Table* kTables[] = {&kHost,     &kNetwork, &kFilesystem, &kProcess,  &kGpu,    &kGpuDevice,
+                                    &kProgress, &kEvent,   &kAllocation, &kCoverage, &kVetting};
 
 // Every reader relies on these two columns, so their place is checked where the schema is compiled.
 consteval bool start_with_time_and_node() {

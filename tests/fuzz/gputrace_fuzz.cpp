@@ -1,4 +1,5 @@
-// Traces of GPUs: whatever a file says, it is read or refused; what was read is written, and reads back the same.
+// Traces of GPUs: whatever a file says, it is read or refused; what was read is written, and reads back the
+// same.
 #include "gpu/trace.h"
 
 #include <cstdlib>

@@ -1,0 +1,107 @@
+// What a record's table `gpu` comes to, made in one pass: each device's windows as totals, as a distribution and
+// as a series of at most kMostBuckets buckets, and the job second by second. Score, findings and report are
+// made from it, so that a day of a thousand GPUs is read once.
+#pragma once
+
+#include "core/time.h"
+#include "score/ceilings.h"
+#include "score/companion.h"
+#include "score/total.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::score {
+
+inline constexpr size_t kMostBuckets = 600;
+
+// What is followed over time. Means over the observed time of a bucket, except the highest of kTemperature and
+// kMemoryUsed.
+enum class Quantity : uint8_t {
+    kIdle,  // the four shares, 0 to 1
+    kGap,
+    kUnsaturated,
+    kSaturated,
+    kUsedTensor,  // of each limit, 0 to 1
+    kUsedFp64,
+    kUsedFp32,
+    kUsedFp16,
+    kUsedDram,
+    kEngine,  // as sampled, 0 to 1
+    kSm,
+    kOccupancy,
+    kTensor,
+    kDram,
+    kUtilization,
+    kClock,        // Hz
+    kPower,        // W
+    kTemperature,  // °C
+    kMemoryUsed,   // B
+    kPcie,         // B/s, both directions
+    kNvlink,
+    kC2c,
+    kPowerCapped,  // share of the time in which the clock was held down: by the power limit,
+    kThermal,      // by heat,
+    kSlowdown,     // by the hardware (brake, slowdown)
+    kCount,
+};
+inline constexpr size_t kQuantities = static_cast<size_t>(Quantity::kCount);
+
+struct QuantityFacts {
+    std::string_view name;  // column of the tables made from the digest: "saturated_share", "power_watts" ...
+    std::string_view unit;
+    std::string_view doc;
+};
+const QuantityFacts& facts(Quantity quantity);
+
+inline constexpr size_t kHistogramBins = 20;  // of 0.05 each
+
+struct GpuDigest {
+    std::string node;
+    std::string device;  // UUID
+    int64_t index = 0;   // on the node
+    std::string name;    // model; empty if it is not known
+    std::string mig_profile;
+    double weight = 1;
+    DeviceCeilings ceilings;
+
+    Totals totals;
+    double energy_joules = 0;    // NaN if there is no counter
+    double memory_peak_bytes = 0;   // NaN if it was not sampled
+    double memory_total_bytes = 0;  // likewise
+    double flop_use = 0;            // OFU, NaN without clock or tensor pipe
+    double link_bound_seconds = 0;
+    // Seconds of windows by their saturation.
+    std::array<double, kHistogramBins> histogram{};
+    std::array<double, kQuantities> means{};  // over the observed time; NaN if never sampled
+    std::array<std::vector<float>, kQuantities> series;  // Digest::buckets each; NaN where nothing was sampled
+};
+
+// The job in one second: means over the devices that were observed in it, by weight.
+struct JobWindow {
+    float observed = 0;  // of the allocated weight, 0 to 1
+    float saturated = 0;
+    float engine = 0;
+    float sm = 0;
+    float tensor = 0;  // as sampled
+    float dram = 0;
+    float power_watts = 0;
+    float link_bytes_per_second = 0;  // PCIe, NVLink and C2C
+};
+
+struct Digest {
+    core::Time start;  // of the allocation, or of the first sample if that is not known
+    core::Time end;
+    double interval_seconds = 1;  // of sampling
+    double bucket_seconds = 1;
+    size_t buckets = 0;
+    std::vector<GpuDigest> gpus;  // by node and index; also devices without a sample
+    std::vector<JobWindow> job;   // by second since `start`; NaN where nothing was observed
+    std::vector<std::string> notes;  // what is wrong with the data, a sentence each
+    bool empty() const { return gpus.empty(); }
+};
+
+}  // namespace belay::score
