@@ -5,6 +5,7 @@
 #include "record/liveness.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace belay::record {
 
@@ -81,7 +82,10 @@ Result<> Archive::open_tables() {
             auto opened =
                 database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM read_parquet({})",
                                               table->name, sql_literal(file.string())));
-            if (opened) continue;
+            if (opened) {
+                files_[std::string(table->name)] = file;
+                continue;
+            }
             // The other tables are still worth reading.
             lost_.push_back({file.filename().string(), 0, 0, "cannot be read: " + opened.error().message()});
             BELAY_CHECK(database_.execute(create_table_sql(*table)));
@@ -113,6 +117,37 @@ Result<> Archive::load_segments() {
     }
     BELAY_CHECK(database_.execute(kKeepClosedAllocations));
     if (!being_written_) BELAY_CHECK(count_what_was_never_taken(database_, segments_));
+    return {};
+}
+
+Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) {
+    if (auto file = files_.find(request.table->name); file != files_.end())
+        return scan_file(request, file->second, consume);
+    ScanRequest sorted = request;
+    sorted.sort = true;
+    for (size_t part = 0; part <= request.splits.size(); ++part)
+        BELAY_CHECK(database_.scan(scan_sql(sorted, fmt::format("\"{}\"", request.table->name), part),
+                                   request, [&](const ScanRows& rows) { return consume(part, rows); }));
+    return {};
+}
+
+// Each part has a thread and a database of one thread.
+Result<> Archive::scan_file(const ScanRequest& request, const fs::path& file, const ScanConsumer& consume) {
+    auto scan_part = [&](size_t part) -> Result<> {
+        BELAY_TRY(database, Database::open(1));
+        std::string source = fmt::format("read_parquet({})", sql_literal(file.string()));
+        return core::with_context(database.scan(scan_sql(request, source, part), request,
+                                                [&](const ScanRows& rows) { return consume(part, rows); }),
+                                  file.string());
+    };
+    std::vector<Result<>> results(request.splits.size() + 1);
+    {
+        std::vector<std::jthread> threads;
+        for (size_t part = 1; part < results.size(); ++part)
+            threads.emplace_back([&, part] { results[part] = scan_part(part); });
+        results[0] = scan_part(0);
+    }
+    for (Result<>& result : results) BELAY_CHECK(std::move(result));
     return {};
 }
 

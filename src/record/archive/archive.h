@@ -44,6 +44,10 @@ class Archive {
 
     // Errors: kBadInput with DuckDB's message.
     core::Result<QueryResult> query(const std::string& sql) { return database_.query(sql); }
+    // Reads columns of a table, row by row; see scan.h. Parts of a sealed table are read at the same time.
+    // Errors: as the consumer's; kBadInput for a damaged file, also after a part of it was handed on;
+    // kSystem.
+    core::Result<> scan(const ScanRequest& request, const ScanConsumer& consume);
     core::Result<RecordInfo> info();
     const Manifest& manifest() const { return manifest_; }
 
@@ -54,10 +58,13 @@ class Archive {
     static core::Result<Archive> load(const std::filesystem::path& record);
     core::Result<> load_segments();
     core::Result<> open_tables();
+    core::Result<> scan_file(const ScanRequest& request, const std::filesystem::path& file,
+                             const ScanConsumer& consume);
 
     std::filesystem::path record_;
     Manifest manifest_;
     Database database_;
+    std::map<std::string, std::filesystem::path, std::less<>> files_;  // of tables that are read in place
     std::vector<SegmentSummary> segments_;
     std::vector<Lost> lost_;  // found when it was opened: parts of segments, tables
     bool being_written_ = false;

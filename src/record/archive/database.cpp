@@ -237,13 +237,14 @@ std::string as_text(const Value& value) {
     return text != nullptr ? *text : std::string();
 }
 
-Result<Database> Database::open() {
+Result<Database> Database::open(int threads) {
     BELAY_TRY(api, duckdb_api());
     ConfigGuard config{api};
     if (api->create_config(&config.config) != DuckDBSuccess)
         return core::system_error("DuckDB: out of memory");
     api->set_config(config.config, "autoinstall_known_extensions", "false");
     api->set_config(config.config, "autoload_known_extensions", "false");
+    if (threads > 0) api->set_config(config.config, "threads", std::to_string(threads).c_str());
     duckdb_database database = nullptr;
     char* message = nullptr;
     if (api->open_ext(nullptr, &database, config.config, &message) != DuckDBSuccess) {
@@ -256,13 +257,14 @@ Result<Database> Database::open() {
         api->close(&database);
         return core::system_error("cannot connect to DuckDB");
     }
-    return Database(api, database, connection);
+    return Database(api, database, connection, threads == 1);
 }
 
 Database::Database(Database&& other) noexcept
     : api_(other.api_),
       database_(std::exchange(other.database_, nullptr)),
-      connection_(std::exchange(other.connection_, nullptr)) {}
+      connection_(std::exchange(other.connection_, nullptr)),
+      streams_(other.streams_) {}
 
 Database::~Database() {
     if (connection_ != nullptr) api_->disconnect(&connection_);
@@ -289,6 +291,24 @@ Result<QueryResult> Database::query(const std::string& sql) {
     if (api_->execute_prepared(statement, &result.result) != DuckDBSuccess)
         return core::bad_input("{}", message_of(api_->result_error(&result.result)));
     return read_result(api_, result.result, column_names(api_, asked.statement));
+}
+
+Result<> Database::scan(const std::string& sql, const ScanRequest& request,
+                        const std::function<Result<>(const ScanRows&)>& consume) {
+    StatementGuard asked{api_};
+    BELAY_CHECK(prepare_select(api_, connection_, sql, asked));
+    ResultGuard result{api_};
+    auto run = streams_ ? api_->execute_prepared_streaming : api_->execute_prepared;
+    if (run(asked.statement, &result.result) != DuckDBSuccess)
+        return core::bad_input("{}", message_of(api_->result_error(&result.result)));
+    while (duckdb_data_chunk raw = api_->fetch_chunk(result.result)) {
+        ChunkGuard chunk{api_, raw};
+        BELAY_CHECK(consume(ScanRows(api_, raw, request)));
+    }
+    // What a stream meets on its way (a damaged page) is told at its end only.
+    if (api_->result_error_type(&result.result) != DUCKDB_ERROR_INVALID)
+        return core::bad_input("{}", message_of(api_->result_error(&result.result)));
+    return {};
 }
 
 Result<> Database::append(const Batch& batch) {

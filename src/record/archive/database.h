@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "record/archive/duckdb_api.h"
+#include "record/archive/scan.h"
 #include "record/batch.h"
 
 #include <memory>
@@ -29,7 +30,8 @@ std::string as_text(const Value& value);
 // Not thread-safe. No extension is ever fetched or loaded.
 class Database {
   public:
-    static core::Result<Database> open();
+    // `threads`: 0 for as many as there are cores.
+    static core::Result<Database> open(int threads = 0);
     Database(Database&& other) noexcept;
     Database& operator=(Database&&) = delete;
     Database(const Database&) = delete;
@@ -44,6 +46,12 @@ class Database {
     // the SQL is a person's.
     core::Result<QueryResult> query(const std::string& sql);
 
+    // Runs the SQL that scan_sql() made and hands on what comes, chunk by chunk. A database with one thread
+    // holds no more than a chunk; one with several, whose connections DuckDB 1.4 lets crash while they
+    // stream, all.
+    core::Result<> scan(const std::string& sql, const ScanRequest& request,
+                        const std::function<core::Result<>(const ScanRows&)>& consume);
+
     // Adds rows to the table of the batch's name, which create_table_sql() made.
     core::Result<> append(const Batch& batch);
 
@@ -51,12 +59,13 @@ class Database {
     core::Result<> confine(const std::string& directory);
 
   private:
-    Database(const DuckdbApi* api, duckdb_database database, duckdb_connection connection)
-        : api_(api), database_(database), connection_(connection) {}
+    Database(const DuckdbApi* api, duckdb_database database, duckdb_connection connection, bool streams)
+        : api_(api), database_(database), connection_(connection), streams_(streams) {}
 
     const DuckdbApi* api_;
     duckdb_database database_;
     duckdb_connection connection_;
+    bool streams_;
 };
 
 // 'text' as an SQL literal, quotes doubled.
