@@ -75,6 +75,20 @@ Result<Archive> Archive::open(const fs::path& record) {
     return archive;
 }
 
+Result<Archive> Archive::in_memory() {
+    BELAY_TRY(database, Database::open());
+    Archive archive({}, {}, std::move(database));
+    for (const Table* table : tables()) BELAY_CHECK(archive.database_.execute(create_table_sql(*table)));
+    BELAY_CHECK(archive.database_.confine());
+    return archive;
+}
+
+Result<> Archive::add(const Table& table, const Batch& rows) {
+    std::string create = create_table_sql(table);
+    BELAY_CHECK(database_.execute(create.insert(std::string_view("CREATE TABLE").size(), " IF NOT EXISTS")));
+    return database_.append(rows);
+}
+
 Result<> Archive::open_tables() {
     for (const Table* table : tables()) {
         fs::path file = tables_path(record_) / fmt::format("{}.parquet", table->name);

@@ -42,12 +42,26 @@ class Archive {
     // kSystem.
     static core::Result<Archive> open(const std::filesystem::path& record);
 
+    // All tables of the schema, empty, and nothing on disk: what add() puts into them.
+    static core::Result<Archive> in_memory();
+
     // Errors: kBadInput with DuckDB's message.
     core::Result<QueryResult> query(const std::string& sql) { return database_.query(sql); }
     // Reads columns of a table, row by row; see scan.h. Parts of a sealed table are read at the same time.
     // Errors: as the consumer's; kBadInput for a damaged file, also after a part of it was handed on;
     // kSystem.
     core::Result<> scan(const ScanRequest& request, const ScanConsumer& consume);
+    // The columns that a query gives, without running it. Errors: kBadInput as of query().
+    core::Result<std::vector<std::string>> columns_of(const std::string& sql) {
+        return database_.columns_of(sql);
+    }
+    // What later queries see beside the record's own tables, for as long as this archive lives; the record on
+    // disk stays as it is. Rows, for which the table is made where it is not yet there. Errors: kSystem, also
+    // for a table that lies sealed on disk.
+    core::Result<> add(const Table& table, const Batch& rows);
+    // Our own CREATE TABLE ... AS, CREATE VIEW, CREATE MACRO, INSERT; never SQL that a person wrote. Errors:
+    // kSystem.
+    core::Result<> define(const std::string& sql) { return database_.execute(sql); }
     core::Result<RecordInfo> info();
     const Manifest& manifest() const { return manifest_; }
 

@@ -102,6 +102,41 @@ TEST(record, sql_cannot_leave_the_record) {
     EXPECT_EQ(as_text(archive->query("SELECT TIMESTAMP '3000-01-01'")->rows[0][0]).substr(0, 7), "outside");
 }
 
+TEST(record, tables_of_our_own_stand_beside_the_records) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    ASSERT_TRUE(seal(fixture.path(), kStart));
+    auto archive = Archive::open(fixture.path());
+    static constexpr Column kColumns[] = {{"time", ColumnType::kTimestamp, "", ""},
+                                          {"node", ColumnType::kText, "", ""},
+                                          {"share", ColumnType::kReal, "", ""}};
+    static constexpr Table kOurs{"ours", Cadence::kEvents, "", kColumns};
+    for (double share : {0.25, 0.5}) {
+        Batch rows(kOurs);
+        rows.add_row(kStart, "n1");
+        rows.set(column(kOurs, "share"), share);
+        ASSERT_TRUE(archive->add(kOurs, rows));
+    }
+    ASSERT_TRUE(archive->define("CREATE TABLE joined AS SELECT sum(share) AS s, count(load_1m) AS n "
+                                "FROM ours JOIN host USING (node)"));
+    EXPECT_THAT(archive->query("SELECT s, n FROM joined")->rows[0],
+                testing::ElementsAre(Value(2.25), Value(int64_t{6})));
+    Batch host(kHost);
+    host.add_row(kStart, "n1");
+    EXPECT_FALSE(archive->add(kHost, host)) << "what is sealed stays as it is";
+    EXPECT_THAT(archive->columns_of("SELECT node, share FROM ours").value(),
+                testing::ElementsAre("node", "share"));
+    EXPECT_FALSE(archive->columns_of("SELECT nobody FROM ours"));
+}
+
+TEST(record, an_archive_in_memory_has_every_table_and_no_files) {
+    auto archive = Archive::in_memory();
+    ASSERT_TRUE(archive) << archive.error().message();
+    for (const Table* table : tables())
+        EXPECT_TRUE(archive->query(fmt::format("SELECT time, node FROM \"{}\"", table->name)));
+    EXPECT_FALSE(archive->query("SELECT * FROM read_text('/etc/hostname')"));
+}
+
 TEST(record, every_sql_type_has_a_plain_value) {
     RecordFixture fixture;
     QueryResult result =

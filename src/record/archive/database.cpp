@@ -311,6 +311,12 @@ Result<> Database::scan(const std::string& sql, const ScanRequest& request,
     return {};
 }
 
+Result<std::vector<std::string>> Database::columns_of(const std::string& sql) {
+    StatementGuard asked{api_};
+    BELAY_CHECK(prepare_select(api_, connection_, sql, asked));
+    return column_names(api_, asked.statement);
+}
+
 Result<> Database::append(const Batch& batch) {
     AppenderGuard guard{api_};
     std::string table(batch.table().name);
@@ -334,6 +340,10 @@ Result<> Database::confine(const std::string& directory) {
         fmt::format("SET allowed_directories = [{}]; SET enable_external_access = false; "
                     "SET lock_configuration = true",
                     sql_literal(directory)));
+}
+
+Result<> Database::confine() {
+    return execute("SET enable_external_access = false; SET lock_configuration = true");
 }
 
 std::string sql_literal(std::string_view text) {

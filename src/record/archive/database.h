@@ -46,6 +46,9 @@ class Database {
     // the SQL is a person's.
     core::Result<QueryResult> query(const std::string& sql);
 
+    // The names of the columns that the query would give. Errors: as of query().
+    core::Result<std::vector<std::string>> columns_of(const std::string& sql);
+
     // Runs the SQL that scan_sql() made and hands on what comes, chunk by chunk. A database with one thread
     // holds no more than a chunk; one with several, whose connections DuckDB 1.4 lets crash while they
     // stream, all.
@@ -57,6 +60,8 @@ class Database {
 
     // From here on SQL can read files only below the directory, and no setting can be changed.
     core::Result<> confine(const std::string& directory);
+    // Likewise, and no file at all.
+    core::Result<> confine();
 
   private:
     Database(const DuckdbApi* api, duckdb_database database, duckdb_connection connection, bool streams)

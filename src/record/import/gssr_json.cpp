@@ -1,0 +1,144 @@
+#include "record/import/gssr_json.h"
+
+#include "core/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace belay::record {
+
+using core::bad_input;
+using core::Result;
+using nlohmann::json;
+
+namespace {
+
+constexpr double kLatestTime = 4.1e9;    // the year 2100
+constexpr double kLongestPeriod = 3600;  // s
+constexpr int64_t kMostGpus = 1024;
+
+// Python writes NaN and Infinity, which are no JSON: as null they are missing.
+std::string without_python_numbers(std::string_view text) {
+    std::string plain;
+    plain.reserve(text.size());
+    bool in_string = false;
+    for (size_t i = 0; i < text.size();) {
+        char c = text[i];
+        if (in_string && c == '\\' && i + 1 < text.size()) {
+            plain.append(text.substr(i, 2));
+            i += 2;
+            continue;
+        }
+        if (c == '"') in_string = !in_string;
+        std::string_view word;
+        if (!in_string)
+            for (std::string_view name : {"-Infinity", "Infinity", "NaN"})
+                if (text.substr(i).starts_with(name)) word = name;
+        if (word.empty()) {
+            plain += c;
+            ++i;
+        } else {
+            plain += "null";
+            i += word.size();
+        }
+    }
+    return plain;
+}
+
+double number_of(const json& value) {
+    double number = value.is_number() ? value.get<double>() : kMissing;
+    return std::isfinite(number) ? number : kMissing;
+}
+
+double number_at(const json& object, const char* key) {
+    auto found = object.find(key);
+    return found == object.end() ? kMissing : number_of(*found);
+}
+
+std::optional<int64_t> integer_at(const json& object, const char* key) {
+    double number = number_at(object, key);
+    constexpr double kExact = 9e15;
+    if (!(std::abs(number) < kExact)) return std::nullopt;
+    return static_cast<int64_t>(number);
+}
+
+std::string text_at(const json& object, const char* key) {
+    auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+core::Duration duration_of(double seconds) {
+    return core::Duration(std::llround(std::min(seconds, kLatestTime) * 1e9));
+}
+
+std::optional<core::Time> time_at(const json& object, const char* key) {
+    double seconds = number_at(object, key);
+    if (!(seconds > 0 && seconds < kLatestTime)) return std::nullopt;
+    return core::Time(duration_of(seconds));
+}
+
+void read_metadata(const json& metadata, GssrJson& read) {
+    if (!metadata.is_object()) return;
+    read.job_id = integer_at(metadata, "job_id");
+    read.step_id = integer_at(metadata, "step_id");
+    read.rank = integer_at(metadata, "proc_id");
+    read.label = text_at(metadata, "label");
+    read.host = text_at(metadata, "hostname");
+    read.command = text_at(metadata, "cmd");
+    read.start = time_at(metadata, "start_time");
+    read.end = time_at(metadata, "end_time");
+    double period = number_at(metadata, "sampling_time") / 1000;
+    if (period > 0 && period < kLongestPeriod) read.period_seconds = period;
+}
+
+std::vector<GssrRow> read_series(const json& tags, int64_t gpu) {
+    std::vector<GssrRow> rows;
+    for (const GssrFieldFacts& facts : kGssrFieldFacts) {
+        auto series = facts.tag.empty() ? tags.end() : tags.find(facts.tag);
+        if (series == tags.end() || !series->is_array()) continue;
+        if (rows.size() < series->size()) rows.resize(series->size(), GssrRow{.gpu = gpu});
+        for (size_t i = 0; i < series->size(); ++i) rows[i][facts.field].average = number_of((*series)[i]);
+    }
+    for (GssrRow& row : rows) drop_impossible(row);
+    return rows;
+}
+
+}  // namespace
+
+size_t GssrJson::samples() const {
+    size_t most = 0;
+    for (const auto& [gpu, rows] : gpus) most = std::max(most, rows.size());
+    return most;
+}
+
+double GssrJson::spacing_seconds() const {
+    if (!start || !end || samples() == 0) return period_seconds;
+    double spacing = core::to_seconds(*end - *start) / static_cast<double>(samples());
+    // Of a recording that was cut off at its beginning the length says nothing.
+    return spacing >= period_seconds && spacing < 2 * period_seconds ? spacing : period_seconds;
+}
+
+core::Time GssrJson::time_of(size_t sample) const {
+    double spacing = spacing_seconds();
+    if (!end) return start.value_or(core::Time()) + duration_of(spacing * static_cast<double>(sample));
+    return *end - duration_of(spacing * static_cast<double>(samples() - std::min(sample, samples())));
+}
+
+Result<GssrJson> parse_gssr_json(std::string_view text, const std::string& file) {
+    json document = json::parse(without_python_numbers(text), nullptr, false);
+    if (!document.is_object()) return bad_input("{} is no JSON object: the file may be cut off", file);
+    auto data = document.find("data");
+    if (data == document.end() || !data->is_object()) return bad_input("{} has no \"data\"", file);
+    GssrJson read;
+    if (auto metadata = document.find("metadata"); metadata != document.end()) read_metadata(*metadata, read);
+    for (const auto& [key, tags] : data->items()) {
+        auto gpu = core::parse_number<int64_t>(key);
+        if (!gpu || *gpu < 0 || *gpu >= kMostGpus || !tags.is_object()) continue;
+        read.gpus[*gpu] = read_series(tags, *gpu);
+    }
+    return read;
+}
+
+}  // namespace belay::record

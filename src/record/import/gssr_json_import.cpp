@@ -1,0 +1,201 @@
+// A recording of gssr 0.3, the Python generation: file after file, in order of their beginnings.
+#include "core/file.h"
+#include "record/import/gssr_import.h"
+#include "record/import/gssr_json.h"
+#include "record/import/record_builder.h"
+#include "record/tables/gpu.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace belay::record {
+
+using core::bad_input;
+using core::Result;
+using core::Time;
+namespace fs = std::filesystem;
+
+namespace {
+
+// What is kept of a file until it is read for its samples.
+struct Head {
+    fs::path path;
+    uint64_t bytes = 0;
+    std::string node;
+    std::string step;
+    Time start;
+    Time end;
+    core::Duration spacing{};
+};
+
+std::string place_of(const GssrLayout& layout, const fs::path& path) {
+    return path.lexically_relative(layout.root).string();
+}
+
+Result<GssrJson> read(const fs::path& path, const std::string& place) {
+    BELAY_TRY(text, core::read_file(path));
+    return parse_gssr_json(text, place);
+}
+
+std::string node_of(const GssrJson& recording) {
+    if (!recording.host.empty()) return recording.host;
+    return recording.rank ? fmt::format("proc_{}", *recording.rank) : "proc_0";
+}
+
+core::Duration spacing_of(const GssrJson& recording) {
+    constexpr double kNanoseconds = 1e9;
+    return core::Duration(static_cast<int64_t>(recording.spacing_seconds() * kNanoseconds));
+}
+
+Head head_of(const fs::path& path, const GssrJson& recording) {
+    Head head{.path = path,
+              .node = node_of(recording),
+              .step = recording.step_id ? std::to_string(*recording.step_id) : "",
+              .start = recording.time_of(0),
+              .end = recording.time_of(recording.samples()),
+              .spacing = spacing_of(recording)};
+    if (recording.start) head.start = std::min(head.start, *recording.start);
+    return head;
+}
+
+void describe(const GssrJson& recording, Manifest& manifest) {
+    JobFacts& job = manifest.job;
+    if (!job.id) job.id = recording.job_id;
+    if (job.name.empty()) job.name = recording.label;
+    if (manifest.command.empty() && !recording.command.empty()) manifest.command = {recording.command};
+}
+
+// First pass: what the recording is of. Files that cannot be read are defects.
+Result<std::vector<Head>> survey(const GssrLayout& layout, Manifest& manifest, std::vector<Defect>& defects) {
+    std::vector<Head> heads;
+    for (const fs::path& path : layout.jsons) {
+        std::string place = place_of(layout, path);
+        auto recording = read(path, place);
+        if (!recording || recording->samples() == 0) {
+            std::string why = recording ? place + " has no samples" : recording.error().message();
+            defects.push_back({.text = why + ": left out"});
+            continue;
+        }
+        if (manifest.job.id && recording->job_id && *manifest.job.id != *recording->job_id)
+            return bad_input("{} holds recordings of several jobs: {} and {}", layout.root.string(),
+                             *manifest.job.id, *recording->job_id)
+                .hint("name the directory of one of them");
+        if (!recording->end && !recording->start)
+            defects.push_back({.place = place, .text = "no time says when it began: its times count from 1970"});
+        describe(*recording, manifest);
+        heads.push_back(head_of(path, *recording));
+        std::error_code ignored;
+        heads.back().bytes = fs::file_size(path, ignored);
+    }
+    std::ranges::stable_sort(heads, {}, &Head::start);
+    return heads;
+}
+
+void complete(Manifest& manifest, const std::vector<Head>& heads) {
+    manifest.interval = heads.front().spacing;
+    manifest.job.start = heads.front().start;
+    manifest.software["gssr"] = "0.3";  // no file says which version wrote it
+    for (const Head& head : heads) {
+        manifest.job.end = std::max(manifest.job.end.value_or(head.end), head.end);
+        if (std::ranges::find(manifest.job.nodes, head.node) == manifest.job.nodes.end())
+            manifest.job.nodes.push_back(head.node);
+    }
+}
+
+// Second pass.
+class Samples {
+  public:
+    Samples(const std::vector<int64_t>& wanted, std::vector<Defect>& defects)
+        : wanted_(wanted), defects_(defects) {}
+
+    void add(const Head& head, const std::string& place, const GssrJson& recording, Batch& rows) {
+        HeldNode& node = nodes_[head.node];
+        node.name = head.node;
+        node.spans.push_back({.start = head.start, .end = head.end, .step = head.step});
+        for (const auto& [gpu, series] : recording.gpus) {
+            if (!wanted_.empty() && std::ranges::find(wanted_, gpu) == wanted_.end()) continue;
+            HeldSpan span{.start = head.start, .end = head.end, .step = head.step};
+            int64_t told_before = add_series(recording, gpu, series, head.node, span, rows);
+            node.gpus[gpu].push_back(span);
+            if (told_before > 0)
+                defects_.push_back({.is_warning = false,
+                                    .node = head.node,
+                                    .place = place,
+                                    .text = fmt::format("{} samples of GPU {} are of a time that another rank or step "
+                                                        "recorded already: left out",
+                                                        told_before, gpu)});
+        }
+    }
+
+    std::vector<HeldNode> take_nodes() {
+        std::vector<HeldNode> nodes;
+        for (auto& [name, node] : nodes_) {
+            node.spans = merge_spans(std::move(node.spans));
+            for (auto& [gpu, spans] : node.gpus) spans = merge_spans(std::move(spans));
+            nodes.push_back(std::move(node));
+        }
+        return nodes;
+    }
+
+  private:
+    int64_t add_series(const GssrJson& recording, int64_t gpu, const std::vector<GssrRow>& series,
+                       const std::string& node, HeldSpan& span, Batch& rows) {
+        std::string device = device_label(node, gpu);
+        auto [last, is_first] = last_.try_emplace(device, Time::min());
+        int64_t told_before = 0;
+        for (size_t i = 0; i < series.size(); ++i) {
+            Time time = recording.time_of(i);
+            if (time <= last->second) {
+                ++told_before;
+                continue;
+            }
+            last->second = time;
+            ++span.received;
+            add_gpu_row(rows, time, node, device, series[i], kMissing);
+        }
+        return told_before;
+    }
+
+    const std::vector<int64_t>& wanted_;
+    std::vector<Defect>& defects_;
+    std::map<std::string, HeldNode> nodes_;
+    std::map<std::string, Time> last_;  // by device
+};
+
+}  // namespace
+
+Result<Imported> import_gssr_json(const ImportOptions& options, const GssrLayout& layout) {
+    Imported imported;
+    Manifest manifest;
+    BELAY_TRY(heads, survey(layout, manifest, imported.defects));
+    if (heads.empty())
+        return bad_input("{} holds no samples", layout.root.string())
+            .hint("none of its *_proc_N.json can be read; gssr writes them when the job ends");
+    complete(manifest, heads);
+    BELAY_TRY(builder, RecordBuilder::create(options, std::move(manifest)));
+    uint64_t total = 0;
+    uint64_t done = 0;
+    for (const Head& head : heads) total += head.bytes;
+    Samples samples(options.gpus, imported.defects);
+    for (const Head& head : heads) {
+        std::string place = place_of(layout, head.path);
+        BELAY_TRY(recording, read(head.path, place));
+        samples.add(head, place, recording, builder.rows(kGpu));
+        BELAY_CHECK(builder.write_when_full());
+        if (options.progress) options.progress(done += head.bytes, total);
+    }
+    if (builder.gpu_rows() == 0 && builder.rows(kGpu).empty())
+        return bad_input("{} has no samples of the GPUs that --gpu names", layout.root.string());
+    std::vector<HeldNode> nodes = samples.take_nodes();
+    for (const HeldNode& node : nodes) {
+        builder.add_held(node, "gssr 0.3", true);
+        imported.devices += node.gpus.size();
+    }
+    imported.nodes = nodes.size();
+    BELAY_CHECK(builder.finish(imported.defects));
+    imported.rows = builder.gpu_rows();
+    return imported;
+}
+
+}  // namespace belay::record

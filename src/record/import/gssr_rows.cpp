@@ -1,0 +1,145 @@
+#include "record/import/gssr_rows.h"
+
+#include "core/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace belay::record {
+
+namespace {
+
+// The onset is looked for this long, as is the spacing of rows.
+constexpr double kSurveySeconds = 600;
+constexpr int64_t kSurveySpacings = 256;
+// Later than any time since the start of a recorder (31 years).
+constexpr double kFirstEpoch = 1e9;
+
+std::string_view name_of(GssrField field) {
+    for (const GssrFieldFacts& facts : kGssrFieldFacts)
+        if (facts.field == field) return facts.dcgm;
+    return {};
+}
+
+}  // namespace
+
+std::string node_of(const GssrFile& file) {
+    return fmt::format("proc_{}", file.rank);
+}
+
+GssrRows::GssrRows(const GssrFile& file, std::string place) : node_(node_of(file)), place_(std::move(place)) {
+    auto reader = LineReader::open(file.path);
+    if (!reader) {
+        failure_ = reader.error().message();
+        return;
+    }
+    reader_ = std::move(*reader);
+    find_header();
+}
+
+std::optional<Line> GssrRows::take_line() {
+    if (!reader_) return std::nullopt;
+    auto line = reader_->next();
+    if (line) return *line;
+    failure_ = line.error().message();
+    return std::nullopt;
+}
+
+void GssrRows::find_header() {
+    std::optional<Line> line = take_line();
+    while (line && core::trim(line->text).empty()) line = take_line();
+    if (!line) {
+        if (failure_.empty()) failure_ = "the file is empty";
+        return;
+    }
+    csv_ = GssrCsv::from_header(line->text);
+    if (!csv_) failure_ = "the first line names no timestamp, gpuId and fields of DCGM";
+}
+
+std::optional<GssrRow> GssrRows::next() {
+    if (!csv_) return std::nullopt;
+    while (auto line = take_line()) {
+        // The end of a number may be missing too, so not even what looks whole is.
+        if (!line->ended) {
+            torn_line_ = line->number;
+            continue;
+        }
+        if (core::trim(line->text).empty()) continue;
+        std::optional<GssrRow> row = csv_->parse(line->text);
+        if (!row) {
+            unreadable_.add(line->number);
+            continue;
+        }
+        drop_impossible(*row);
+        if (auto field = drop_clipped(*row)) clipped_[*field].add(line->number);
+        ++rows_;
+        return row;
+    }
+    return std::nullopt;
+}
+
+Defect GssrRows::defect(int64_t line, std::string text) const {
+    return {.node = node_,
+            .place = line > 0 ? fmt::format("{}:{}", place_, line) : place_,
+            .text = std::move(text)};
+}
+
+std::vector<Defect> GssrRows::defects() const {
+    std::vector<Defect> defects;
+    if (!failure_.empty())
+        defects.push_back(defect(0, failure_));
+    else if (rows_ == 0)
+        defects.push_back(defect(0, "the file has a header and no rows"));
+    if (csv_ && csv_->has_exchanged_header())
+        defects.push_back(defect(
+            1,
+            "the header has max before avg, as versions before 2026-01-20 wrote it above min, avg, max: read "
+            "as min, avg, max"));
+    if (unreadable_.count > 0)
+        defects.push_back(
+            defect(unreadable_.first_line,
+                   fmt::format("{} of the lines, this one the first, are no whole rows: left out",
+                               unreadable_.count)));
+    for (const auto& [field, tally] : clipped_)
+        defects.push_back(defect(
+            tally.first_line,
+            fmt::format("{} is 0 while the GPU works, in {} rows from this one on: above 2 GB/s gssr-record "
+                        "writes 0, so it is missing there",
+                        name_of(field), tally.count)));
+    if (torn_line_ > 0) defects.push_back(defect(torn_line_, "the last line has no end: left out"));
+    return defects;
+}
+
+GssrSurvey survey(const GssrFile& file) {
+    GssrSurvey found;
+    GssrRows rows(file, "");
+    std::map<int64_t, double> last_of;  // timestamp, by GPU
+    int64_t spacings = 0;
+    while (auto row = rows.next()) {
+        if (!found.has_rows) found.first = found.last = row->timestamp;
+        found.has_rows = true;
+        found.last = std::max(found.last, row->timestamp);
+        if (!found.onset && is_busy(*row)) found.onset = row->timestamp;
+        found.gpus.insert(row->gpu);
+        auto [last, is_first] = last_of.try_emplace(row->gpu, row->timestamp);
+        if (double step = row->timestamp - last->second; !is_first && step > 0) {
+            ++found.spacings[std::llround(step * 1000)];
+            ++spacings;
+        }
+        last->second = row->timestamp;
+        if ((found.onset && spacings >= kSurveySpacings) || row->timestamp - found.first > kSurveySeconds)
+            break;
+    }
+    found.from_1970 = found.first >= kFirstEpoch;
+    if (!found.has_rows) return found;
+    // The header is needed again to read the last line.
+    auto reader = LineReader::open(file.path);
+    auto end = last_line(file.path);
+    if (!reader || !end) return found;
+    auto header = reader->next();
+    auto csv = header && *header ? GssrCsv::from_header((*header)->text) : std::nullopt;
+    if (auto row = csv ? csv->parse(*end) : std::nullopt) found.last = std::max(found.last, row->timestamp);
+    return found;
+}
+
+}  // namespace belay::record

@@ -1,0 +1,69 @@
+// The rows of one proc_N.csv, cleaned of what cannot be, and what was wrong with the file.
+#pragma once
+
+#include "record/import/gssr_csv.h"
+#include "record/import/gssr_layout.h"
+#include "record/import/import.h"
+#include "record/import/line_reader.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace belay::record {
+
+// "proc_4": the name that its node gets, since the recording has no other.
+std::string node_of(const GssrFile& file);
+
+class GssrRows {
+  public:
+    // `place` is the file's name in messages. A file that cannot be opened has no rows, and a defect.
+    GssrRows(const GssrFile& file, std::string place);
+
+    // The next whole row in file order; nothing at the end, also where reading fails.
+    std::optional<GssrRow> next();
+    uint64_t bytes() const { return reader_ ? reader_->bytes() : 0; }
+    // What was found up to here.
+    std::vector<Defect> defects() const;
+
+  private:
+    struct Tally {
+        int64_t count = 0;
+        int64_t first_line = 0;
+        void add(int64_t line) {
+            if (count++ == 0) first_line = line;
+        }
+    };
+
+    void find_header();
+    std::optional<Line> take_line();
+    Defect defect(int64_t line, std::string text) const;
+
+    std::string node_;
+    std::string place_;
+    std::optional<LineReader> reader_;
+    std::optional<GssrCsv> csv_;
+    std::string failure_;  // why nothing can be read, or no more
+    int64_t rows_ = 0;
+    int64_t torn_line_ = 0;
+    Tally unreadable_;
+    std::map<GssrField, Tally> clipped_;
+};
+
+// What must be known of a file before it is read: where it lies in time, and how its rows are spaced.
+struct GssrSurvey {
+    bool has_rows = false;
+    bool from_1970 = false;  // else its times count from the recorder's start
+    double first = 0;        // timestamps of the first row and of the last
+    double last = 0;
+    std::optional<double> onset;          // of the first row in which a GPU is busy
+    std::map<int64_t, int64_t> spacings;  // ms between rows of a GPU, and how often each occurs
+    std::set<int64_t> gpus;               // at its beginning
+};
+
+// Reads the beginning, at most some minutes of it, and the last line.
+GssrSurvey survey(const GssrFile& file);
+
+}  // namespace belay::record

@@ -1,0 +1,177 @@
+#include "record/import/record_builder.h"
+
+#include "core/utf8.h"
+#include "record/archive/archive.h"
+#include "record/tables/allocation.h"
+#include "record/tables/coverage.h"
+#include "record/tables/event.h"
+#include "record/tables/gpu.h"
+#include "record/tables/gpu_device.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <unistd.h>
+
+namespace belay::record {
+
+using core::bad_input;
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Rows of a block: large enough to compress well, small enough to hold 40 columns of them.
+constexpr size_t kBlockRows = 16'384;
+
+Result<fs::path> free_place(const fs::path& record) {
+    std::error_code ignored;
+    if (record.empty()) return bad_input("the record's directory is an empty name");
+    if (core::to_valid_utf8(record.string()) != record.string())
+        return bad_input("{}: not UTF-8, as the names of records must be", core::printable(record.string()));
+    fs::path place = fs::absolute(record, ignored).lexically_normal();
+    if (place.filename().empty()) place = place.parent_path();  // "r/"
+    if (!fs::exists(fs::symlink_status(place, ignored))) return place;
+    if (!fs::is_directory(place, ignored))
+        return bad_input("{} is no directory", record.string())
+            .hint("name a directory that does not exist yet");
+    if (!fs::is_empty(place, ignored))
+        return bad_input("{} is not empty", record.string())
+            .hint("name a directory that does not exist yet; an import never adds to a record");
+    return place;
+}
+
+}  // namespace
+
+std::string device_label(std::string_view node, int64_t gpu) {
+    return fmt::format("{}:gpu{}", node, gpu);
+}
+
+std::vector<HeldSpan> merge_spans(std::vector<HeldSpan> spans) {
+    std::ranges::sort(spans, {}, &HeldSpan::start);
+    std::vector<HeldSpan> merged;
+    for (HeldSpan& span : spans) {
+        if (merged.empty() || span.start > merged.back().end) {
+            merged.push_back(std::move(span));
+            continue;
+        }
+        HeldSpan& last = merged.back();
+        last.end = std::max(last.end, span.end);
+        if (last.step != span.step) last.step.clear();
+        last.received += span.received;
+    }
+    return merged;
+}
+
+int64_t samples_due(const HeldSpan& span, core::Duration interval) {
+    if (interval.count() <= 0 || span.end <= span.start) return 0;
+    return std::llround(core::to_seconds(span.end - span.start) / core::to_seconds(interval));
+}
+
+RecordBuilder::Workplace::~Workplace() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+RecordBuilder::~RecordBuilder() = default;
+
+Result<RecordBuilder> RecordBuilder::create(const ImportOptions& options, Manifest manifest) {
+    BELAY_TRY(place, free_place(options.record));
+    BELAY_CHECK(core::make_directories(place.parent_path()));
+    // On the same file system, so that it can be moved.
+    Workplace workplace(place.parent_path() /
+                        fmt::format(".{}.importing-{}", place.filename().string(), getpid()));
+    manifest.created = options.now;
+    manifest.flush = manifest.interval;
+    manifest.software["belay"] = options.version;
+    BELAY_CHECK(begin_record(workplace.path(), manifest));
+    Session session{.node = manifest.job.nodes.empty() ? "" : manifest.job.nodes.front(),
+                    .periodic = false,
+                    .start = manifest.job.start.value_or(options.now),
+                    .interval = manifest.interval,
+                    .flush = manifest.flush,
+                    .version = options.version};
+    BELAY_TRY(segment, SegmentWriter::create(segments_path(workplace.path()) / "import.seg", session));
+    return RecordBuilder(std::move(workplace), std::move(place), std::move(manifest), std::move(segment),
+                         options.now);
+}
+
+Batch& RecordBuilder::rows(const Table& table) {
+    return batches_.try_emplace(&table, table).first->second;
+}
+
+Result<> RecordBuilder::write(Batch& batch) {
+    for (size_t first = 0; first < batch.rows(); first += kBlockRows)
+        BELAY_CHECK(segment_.append(batch.slice(first, std::min(kBlockRows, batch.rows() - first))));
+    if (&batch.table() == &kGpu) gpu_rows_ += static_cast<int64_t>(batch.rows());
+    batch.clear();
+    return {};
+}
+
+Result<> RecordBuilder::write_when_full() {
+    for (auto& [table, batch] : batches_)
+        if (batch.rows() >= kBlockRows) BELAY_CHECK(write(batch));
+    return {};
+}
+
+void RecordBuilder::add_allocation(const std::string& node, const std::string& device, const HeldSpan& span) {
+    Batch& allocation = rows(kAllocation);
+    allocation.add_row(span.start, node);
+    allocation.set(column(kAllocation, "job_id"), manifest_.job.id);
+    if (!span.step.empty()) allocation.set(column(kAllocation, "step_id"), span.step);
+    if (!device.empty()) allocation.set(column(kAllocation, "device"), device);
+    allocation.set(column(kAllocation, "t0"), span.start);
+    allocation.set(column(kAllocation, "t1"), span.end);
+}
+
+void RecordBuilder::add_coverage(const std::string& node, const HeldSpan& span) {
+    int64_t due = samples_due(span, manifest_.interval);
+    if (due == 0) return;
+    Batch& coverage = rows(kCoverage);
+    coverage.add_row(span.end, node);
+    coverage.set(column(kCoverage, "table_name"), kGpu.name);
+    coverage.set(column(kCoverage, "start"), span.start);
+    coverage.set(column(kCoverage, "interval_seconds"), core::to_seconds(manifest_.interval));
+    coverage.set(column(kCoverage, "expected"), due);
+    // One more than the clock says is the rounding of the span's ends.
+    coverage.set(column(kCoverage, "received"), std::min(due, span.received));
+}
+
+void RecordBuilder::add_held(const HeldNode& node, const std::string& source, bool has_samples) {
+    for (const HeldSpan& span : node.spans) add_allocation(node.name, "", span);
+    for (const auto& [gpu, spans] : node.gpus) {
+        if (spans.empty()) continue;
+        std::string device = device_label(node.name, gpu);
+        for (const HeldSpan& span : spans) {
+            add_allocation(node.name, device, span);
+            if (has_samples) add_coverage(node.name, span);
+        }
+        Batch& devices = rows(kGpuDevice);
+        devices.add_row(spans.front().start, node.name);
+        devices.set(column(kGpuDevice, "device"), device);
+        devices.set(column(kGpuDevice, "index"), gpu);
+        devices.set(column(kGpuDevice, "weight"), 1.0);
+        devices.set(column(kGpuDevice, "source"), source);
+    }
+}
+
+Result<> RecordBuilder::finish(const std::vector<Defect>& defects) {
+    Batch& events = rows(kEvent);
+    std::string first_node = manifest_.job.nodes.empty() ? "" : manifest_.job.nodes.front();
+    for (const Defect& defect : defects) {
+        events.add_row(manifest_.job.start.value_or(now_), defect.node.empty() ? first_node : defect.node);
+        events.set(column(kEvent, "kind"), "import");
+        events.set(column(kEvent, "severity"), defect.is_warning ? "warning" : "info");
+        events.set(column(kEvent, "message"), defect.sentence());
+    }
+    for (auto& [table, batch] : batches_) BELAY_CHECK(write(batch));
+    BELAY_CHECK(segment_.finish(manifest_.job.end.value_or(now_)));
+    BELAY_CHECK(seal(workplace_.path(), now_));
+    if (std::rename(workplace_.path().c_str(), place_.c_str()) != 0)
+        return core::errno_error(errno, fmt::format("cannot move the record to {}", place_.string()));
+    workplace_.keep();
+    return core::sync_directory(place_.parent_path());
+}
+
+}  // namespace belay::record
