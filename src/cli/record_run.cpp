@@ -12,7 +12,7 @@ void add_record_run(core::Application& application) {
         .name = "record run",
         .summary = "run a command and record what it does",
         .description = "Runs CMD and writes a job record into DIR while it runs: CPU, memory, pressure, "
-                       "network, file systems, the "
+                       "network, file systems, GPUs, the "
                        "processes of the job, and the progress that CMD prints. Output, input, signals and "
                        "exit status of CMD are what "
                        "they would be without Belay, and nothing that happens to the recorder reaches it. "
@@ -56,7 +56,8 @@ void add_record_run(core::Application& application) {
                                .interval = configuration.duration("record.interval"),
                                .flush = configuration.duration("record.flush"),
                                .progress_patterns = configuration.text_list("record.progress_pattern"),
-                               .command = options->command}));
+                               .command = options->command,
+                               .nvml_library = configuration.text("nvml.library")}));
         return core::end_like(status);
     });
 }

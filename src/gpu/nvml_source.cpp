@@ -131,11 +131,12 @@ class NvmlSource : public Source {
         for (unsigned index = 0; index < count; ++index) {
             Handle device = nullptr;
             Return status = nvml_->device_by_index(index, &device);
+            if (status == kNoPermission) continue;  // counted, but another job's
             if (status != kSuccess) {
                 add_lost(static_cast<int>(index));
                 continue;
             }
-            watch(device);
+            watch(device, static_cast<int>(index));
             if (!add_slices(device, static_cast<int>(index))) add(device, static_cast<int>(index));
         }
         return {};
@@ -173,7 +174,10 @@ class NvmlSource : public Source {
         while (events_ != nullptr && xids.size() < kMostXids &&
                nvml_->wait_event(events_, &event, 0) == kSuccess) {
             if ((event.type & kEventXid) == 0) continue;
-            xids.push_back({uuid_of(event.device), static_cast<int64_t>(event.data)});
+            auto watched = std::ranges::find(watched_, event.device, &Watched::device);
+            xids.push_back({.uuid = uuid_of(event.device),
+                            .index = watched == watched_.end() ? -1 : watched->index,
+                            .code = static_cast<int64_t>(event.data)});
         }
         return xids;
     }
@@ -181,6 +185,10 @@ class NvmlSource : public Source {
   private:
     static constexpr size_t kMostXids = 1000;
 
+    struct Watched {
+        Handle device;
+        int index;
+    };
     struct Entry {
         Handle device;
         std::unique_ptr<GpmCounters> counters;
@@ -252,7 +260,8 @@ class NvmlSource : public Source {
         entries_.push_back({slice, std::move(counters)});
     }
 
-    void watch(Handle device) {
+    void watch(Handle device, int index) {
+        watched_.push_back({device, index});
         if (nvml_->event_set_new == nullptr || nvml_->event_set_free == nullptr ||
             nvml_->register_events == nullptr || nvml_->wait_event == nullptr)
             return;
@@ -295,6 +304,7 @@ class NvmlSource : public Source {
     std::string driver_;
     std::vector<Device> devices_;
     std::vector<Entry> entries_;
+    std::vector<Watched> watched_;  // whole GPUs
     EventSet events_ = nullptr;
 };
 

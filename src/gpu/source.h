@@ -23,7 +23,8 @@ struct Device {
 };
 
 struct Xid {
-    std::string uuid;
+    std::string uuid;  // of the whole GPU, also where its slices are the devices
+    int index = 0;     // as Device::index; -1 if it is not known
     int64_t code = 0;
 };
 

@@ -30,11 +30,17 @@ constexpr Setting kVetSettings[] = {
     {"vet.timeout", SettingType::kDuration, "2m", "until all nodes of a step must have reported"},
 };
 
+constexpr Setting kNvmlSettings[] = {
+    {"nvml.library", SettingType::kText, "",
+     "library that GPUs are read with; the driver's libnvidia-ml.so.1 without it"},
+};
+
 // One line for each module that has settings.
 constexpr std::span<const Setting> kTables[] = {
     kRecordSettings,
     kEnvSettings,
     kVetSettings,
+    kNvmlSettings,
 };
 
 }  // namespace

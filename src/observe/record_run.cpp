@@ -58,7 +58,8 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
                              .flush = options.flush,
                              .progress_patterns = options.progress_patterns,
                              .command_name = fs::path(options.command[0]).filename().string(),
-                             .allocation_start = now};
+                             .allocation_start = now,
+                             .nvml_library = options.nvml_library};
     return supervise(options.command, std::move(recorder), placement);
 }
 

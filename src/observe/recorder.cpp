@@ -7,12 +7,14 @@
 #include "progress/reader.h"
 #include "record/tables/allocation.h"
 #include "record/tables/event.h"
+#include "record/tables/gpu_device.h"
 #include "record/tables/progress.h"
 
 #include <algorithm>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +24,7 @@ using core::Result;
 using record::column;
 using record::kAllocation;
 using record::kEvent;
+using record::kGpuDevice;
 
 namespace {
 
@@ -53,10 +56,11 @@ class Recorder {
           standard_error_(patterns, progress_sink()) {
         if (placement.samples_node) collectors_ = collect::make_collectors(collect_options());
         batches_ = collect::make_batches(collectors_);
+        owed_.resize(collectors_.size());
     }
 
     Result<> run() {
-        add_allocation(std::nullopt);
+        if (placement_.samples_node) add_allocation(std::nullopt, std::nullopt);
         core::Duration next_sample = clock_.monotonic();
         core::Duration next_flush = next_sample + options_.flush;
         for (;;) {
@@ -88,6 +92,12 @@ class Recorder {
                                   std::string_view message) {
             add_event(kind, severity, message, std::nullopt);
         };
+        std::string library = options_.nvml_library;
+        if (library.empty()) library = core::environment_variable("BELAY_NVML_LIBRARY").value_or("");
+        options.gpu.wanted = !library.empty();
+        if (options.gpu.wanted) options.gpu.open = [library] { return gpu::open_nvml(library); };
+        options.gpu.deadline = std::min(options.gpu.deadline, options_.interval / 4);
+        options.gpu.on_device = [this](const gpu::Device& device) { add_device(device); };
         return options;
     }
 
@@ -106,12 +116,20 @@ class Recorder {
                                  failed.push_back(&table);
                                  report_failure(table, error);
                              });
-        for (record::Batch& batch : batches_) {
+        for (size_t i = 0; i < batches_.size(); ++i) {
+            record::Batch& batch = batches_[i];
             bool taken = std::ranges::find(failed, &batch.table()) == failed.end();
-            writer_.count(batch.table(), now, due, taken ? 1 : 0);
+            count(i, now, due, taken);
             writer_.rows(batch.table()).append(batch);
             batch.clear();
         }
+    }
+
+    // What came due before it was known that it is expected counts as soon as that is known.
+    void count(size_t i, core::Time now, int64_t due, bool taken) {
+        owed_[i] += due;
+        if (collectors_[i]->is_expected())
+            writer_.count(batches_[i].table(), now, std::exchange(owed_[i], 0), taken ? 1 : 0);
     }
 
     void report_unread_lines(std::string_view stream, const progress::ProgressReader::Counts& counts) {
@@ -182,13 +200,28 @@ class Recorder {
         rows.set(column(kEvent, "message"), message);
     }
 
-    void add_allocation(std::optional<core::Time> end) {
-        if (!placement_.samples_node) return;
+    void add_device(const gpu::Device& device) {
+        record::Batch& rows = writer_.rows(kGpuDevice);
+        rows.add_row(clock_.now(), placement_.node);
+        rows.set(column(kGpuDevice, "device"), device.uuid);
+        rows.set(column(kGpuDevice, "index"), device.index);
+        if (!device.name.empty()) rows.set(column(kGpuDevice, "name"), device.name);
+        if (!device.mig_profile.empty()) rows.set(column(kGpuDevice, "mig_profile"), device.mig_profile);
+        rows.set(column(kGpuDevice, "weight"), device.weight);
+        if (!device.driver.empty()) rows.set(column(kGpuDevice, "driver"), device.driver);
+        rows.set(column(kGpuDevice, "source"), "nvml");
+        devices_.push_back(device.uuid);
+        add_allocation(device.uuid, std::nullopt);
+    }
+
+    // Of the node, or of a device of it.
+    void add_allocation(const std::optional<std::string>& device, std::optional<core::Time> end) {
         record::Batch& rows = writer_.rows(kAllocation);
         rows.add_row(clock_.now(), placement_.node);
         rows.set(column(kAllocation, "job_id"), placement_.job.id);
         rows.set(column(kAllocation, "step_id"), placement_.step);
         rows.set(column(kAllocation, "restart"), placement_.job.restart);
+        rows.set(column(kAllocation, "device"), device);
         rows.set(column(kAllocation, "first_task"), placement_.first_task);
         rows.set(column(kAllocation, "tasks"), placement_.tasks_on_node);
         rows.set(column(kAllocation, "cpus"), placement_.cpus);
@@ -203,8 +236,10 @@ class Recorder {
         report_unread_lines("standard error", standard_error_.counts());
         if (!collectors_.empty())
             sample(1);  // the end of the job counts too, also of one that was shorter than a tick
-        add_allocation(clock_.now());
-        return writer_.finish(clock_.now());
+        const core::Time end = clock_.now();
+        if (placement_.samples_node) add_allocation(std::nullopt, end);
+        for (const std::string& device : devices_) add_allocation(device, end);
+        return writer_.finish(end);
     }
 
     const RecorderOptions& options_;
@@ -216,6 +251,8 @@ class Recorder {
     progress::ProgressReader standard_error_;
     std::vector<std::unique_ptr<collect::Collector>> collectors_;
     std::vector<record::Batch> batches_;
+    std::vector<int64_t> owed_;  // samples due of each collector that are not counted yet
+    std::vector<std::string> devices_;
     std::vector<const record::Table*> reported_;
 };
 

@@ -21,7 +21,9 @@ struct RecorderOptions {
     std::vector<std::string> progress_patterns;  // regular expressions with named groups (progress/pattern.h)
     std::string command_name;                    // of the task, for its events
     pid_t supervisor = 0;
-    core::Time allocation_start;  // t0 of the allocation row; stays when the recorder is started again
+    core::Time allocation_start;  // t0 of the allocation rows; stays when the recorder is started again
+    // The library in NVML's place. Empty: what BELAY_NVML_LIBRARY names, else the driver's.
+    std::string nvml_library = {};
 };
 
 // Records until the supervisor is gone. Errors: kSystem (a full disk); what was written before is whole.

@@ -13,7 +13,7 @@ record::Batch& TableWriter::rows(const record::Table& table) {
 }
 
 void TableWriter::count(const record::Table& table, core::Time at, int64_t due, int64_t taken) {
-    auto [entry, is_new] = counts_.try_emplace(&table, Count{.start = at - interval_, .end = at});
+    auto [entry, is_new] = counts_.try_emplace(&table, Count{.start = at - due * interval_, .end = at});
     entry->second.end = at;
     entry->second.due += due;
     entry->second.taken += taken;

@@ -1,6 +1,7 @@
 #include "observe/collect/collector.h"
 
 #include "observe/collect/filesystem.h"
+#include "observe/collect/gpu.h"
 #include "observe/collect/host.h"
 #include "observe/collect/network.h"
 #include "observe/collect/process.h"
@@ -29,6 +30,7 @@ std::vector<std::unique_ptr<Collector>> make_collectors(const CollectOptions& op
     collectors.push_back(make_network_collector(options));
     collectors.push_back(make_filesystem_collector(options));
     collectors.push_back(make_process_collector(options));
+    collectors.push_back(make_gpu_collector(options));
     return collectors;
 }
 

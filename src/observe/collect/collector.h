@@ -1,5 +1,5 @@
 // What is sampled on a node at every tick. Each collector adds the rows of one periodic table: host, network,
-// filesystem or process.
+// filesystem, process or gpu.
 //
 //   auto collectors = make_collectors({.job = {.step_of = getpid()}, .on_event = sink});
 //   std::vector<record::Batch> rows = make_batches(collectors);      // rows[i] belongs to collectors[i]
@@ -11,7 +11,9 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/process.h"
 #include "core/time.h"
+#include "gpu/source.h"
 #include "record/batch.h"
 
 #include <chrono>
@@ -40,8 +42,25 @@ class Collector {
     // Adds this tick's rows. What the kernel does not tell is null. Errors (kSystem) mean that the source as
     // a whole could not be read; `rows` then has no rows of this tick.
     virtual core::Result<> collect(const Sample& sample, record::Batch& rows) = 0;
+    // Whether rows are due on this node: a node without GPUs owes none of their samples. While it is not
+    // known yet it is false.
+    virtual bool is_expected() const { return true; }
     // CPU time that processes helping this collector have spent since its start.
     virtual double helper_cpu_seconds() const { return 0; }
+};
+
+// Where GPUs are read from, and what is told of them.
+struct GpuOptions {
+    // Called in a child process (collect/gpu_probe.h).
+    std::function<core::Result<std::unique_ptr<gpu::Source>>()> open = [] { return gpu::open_nvml(); };
+    // Somebody named the source: then that it does not open is told. It is told too where a driver is loaded.
+    bool wanted = false;
+    core::Environment environment = core::current_environment();  // of the job, which says what it holds
+    // Told once of each GPU that the job holds; may be empty.
+    std::function<void(const gpu::Device& device)> on_device = nullptr;
+    // Until a tick goes on without an answer; until a child that is silent or ended is replaced.
+    core::Duration deadline = std::chrono::milliseconds(250);
+    core::Duration retry = std::chrono::seconds(60);
 };
 
 // Told when something happened that belongs into the table `event`: its kind, severity (info, warning,
@@ -65,7 +84,9 @@ struct JobSelection {
 
 struct CollectOptions {
     JobSelection job;
-    EventSink on_event;  // told of filesystem_hang and filesystem_back; may be empty
+    // Told of filesystem_hang, filesystem_back, gpu_unread, gpu_lost, xid; may be empty.
+    EventSink on_event;
+    GpuOptions gpu = {};
     std::filesystem::path proc = "/proc";
     std::filesystem::path sys = "/sys";
     // How long all file systems together may take to answer in a tick, and when one that did not is asked
@@ -85,7 +106,7 @@ struct CollectOptions {
     std::function<int(const char*, struct statvfs*)> statvfs = ::statvfs;
 };
 
-// One for each of host, network, filesystem and process, in that order.
+// One for each of host, network, filesystem, process and gpu, in that order.
 std::vector<std::unique_ptr<Collector>> make_collectors(const CollectOptions& options);
 
 // An empty batch per collector.

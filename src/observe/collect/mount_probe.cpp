@@ -1,5 +1,6 @@
 #include "observe/collect/mount_probe.h"
 
+#include "observe/collect/helper_process.h"
 #include "observe/collect/procfs/pid_stat.h"
 
 #include <algorithm>
@@ -8,11 +9,8 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
-#include <fcntl.h>
 #include <new>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,8 +20,6 @@ namespace belay::observe::collect {
 
 namespace {
 
-constexpr int kChildSocket = 3;
-constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
 constexpr auto kPatienceAtEnd = std::chrono::milliseconds(100);
 
 // Both sides read the same clock.
@@ -35,31 +31,6 @@ int64_t own_cpu_nanoseconds() {
     timespec spent{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
     return spent.tv_sec * 1'000'000'000 + spent.tv_nsec;
-}
-
-// In the child: leaves it with /dev/null as 0, 1 and 2 and the socket as 3. A pipe of the job kept open here
-// would keep whoever reads it waiting.
-void drop_descriptors(int socket) {
-    int kept = fcntl(socket, F_DUPFD, kChildSocket);
-    int null = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < kChildSocket; ++fd)
-        if (dup2(null, fd) < 0) close(fd);
-    if (kept != kChildSocket) dup2(kept, kChildSocket);
-    if (close_range(kChildSocket + 1, ~0U, 0) == 0) return;
-    rlimit limit{};  // Linux before 5.9
-    getrlimit(RLIMIT_NOFILE, &limit);
-    for (rlim_t fd = kChildSocket + 1; fd < std::min<rlim_t>(limit.rlim_cur, 1 << 16); ++fd)
-        close(static_cast<int>(fd));
-}
-
-// In the child: nothing but SIGKILL and the end of the socket shall end it, and none of the parent's handlers
-// run.
-void drop_signal_handlers() {
-    for (int number = 1; number < NSIG; ++number)
-        signal(number, std::ranges::find(kFaults, number) != std::end(kFaults) ? SIG_DFL : SIG_IGN);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 // Whether the process only waits for a CPU: on a crowded node that is no fault of the file system.
@@ -166,15 +137,11 @@ core::Result<> MountProbe::start(std::span<const std::string> paths) {
 
 // The child. It was forked from a process that may have threads: only async-signal-safe calls.
 void MountProbe::serve(int socket, pid_t parent) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(0);
-    prctl(PR_SET_NAME, "belay-statvfs");
-    drop_descriptors(socket);
-    drop_signal_handlers();
+    become_helper("belay-statvfs", socket, parent);
     if (chdir("/") != 0) _exit(1);
     while (true) {
         char byte = 0;
-        ssize_t got = recv(kChildSocket, &byte, 1, 0);
+        ssize_t got = recv(kHelperSocket, &byte, 1, 0);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) _exit(0);
         for (size_t i = 0; i < paths_.size(); ++i) {
@@ -184,7 +151,7 @@ void MountProbe::serve(int socket, pid_t parent) {
             slot.done = true;
         }
         shared_->cpu_nanoseconds = own_cpu_nanoseconds();
-        if (send(kChildSocket, &byte, 1, MSG_NOSIGNAL) != 1) _exit(0);
+        if (send(kHelperSocket, &byte, 1, MSG_NOSIGNAL) != 1) _exit(0);
     }
 }
 

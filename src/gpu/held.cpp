@@ -1,0 +1,71 @@
+#include "gpu/held.h"
+
+#include "core/text.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace belay::gpu {
+
+namespace {
+
+std::optional<std::string_view> value_of(const core::Environment& environment, const char* name) {
+    auto found = environment.find(name);
+    return found == environment.end() ? std::nullopt : std::optional<std::string_view>(found->second);
+}
+
+// Nothing if one of them is no number.
+std::optional<std::set<int>> parse_indices(std::string_view list) {
+    std::set<int> indices;
+    for (std::string_view word : core::split(list, ',')) {
+        auto index = core::parse_number<int>(core::trim(word));
+        if (!index) return std::nullopt;
+        indices.insert(*index);
+    }
+    return indices;
+}
+
+std::optional<std::set<int>> listed_by_slurm(const core::Environment& environment) {
+    for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"})
+        if (auto list = value_of(environment, name); list && !list->empty()) return parse_indices(*list);
+    return std::nullopt;
+}
+
+bool is_named(const Device& device, std::string_view word) {
+    if (auto index = core::parse_number<int>(word)) return device.index == *index;
+    return word.size() > 4 && (word.starts_with("GPU-") || word.starts_with("MIG-")) &&
+           device.uuid.starts_with(word);
+}
+
+std::vector<size_t> visible_to_cuda(const std::vector<Device>& devices, std::string_view list) {
+    std::set<size_t> visible;
+    for (std::string_view word : core::split(list, ',')) {
+        bool any = false;
+        for (size_t i = 0; i < devices.size(); ++i)
+            if (is_named(devices[i], core::trim(word))) any = true, visible.insert(i);
+        if (!any) break;
+    }
+    return {visible.begin(), visible.end()};
+}
+
+}  // namespace
+
+std::vector<size_t> held_devices(const std::vector<Device>& devices, const core::Environment& environment) {
+    std::vector<size_t> all;
+    std::set<int> shown;
+    for (size_t i = 0; i < devices.size(); ++i) {
+        all.push_back(i);
+        shown.insert(devices[i].index);
+    }
+    if (auto listed = listed_by_slurm(environment)) {
+        if (shown.size() > listed->size())
+            std::erase_if(all, [&](size_t i) { return !listed->contains(devices[i].index); });
+        return all;
+    }
+    if (auto list = value_of(environment, "CUDA_VISIBLE_DEVICES")) return visible_to_cuda(devices, *list);
+    return all;
+}
+
+}  // namespace belay::gpu

@@ -1,0 +1,140 @@
+#include "observe/collect/gpu.h"
+
+#include "gpu/xid.h"
+#include "observe/collect/gpu_probe.h"
+#include "record/tables/gpu.h"
+
+#include <map>
+#include <set>
+#include <system_error>
+
+namespace belay::observe::collect {
+
+namespace {
+
+using record::Batch;
+using record::column;
+using record::kGpu;
+
+// The columns of the readings follow time, node and device.
+constexpr size_t kFirstField = 3;
+
+consteval bool columns_are_fields() {
+    if (kGpu.columns.size() != kFirstField + gpu::kFieldCount) return false;
+    for (size_t i = 0; i < gpu::kFieldCount; ++i) {
+        const gpu::Field& field = gpu::kFields[i];
+        const record::Column& column = kGpu.columns[i + kFirstField];
+        const auto type =
+            field.type == gpu::FieldType::kReal ? record::ColumnType::kReal : record::ColumnType::kInteger;
+        if (column.name != field.name || column.type != type || column.unit != field.unit) return false;
+    }
+    return true;
+}
+static_assert(columns_are_fields(), "record/tables/gpu.h and gpu/field.h differ");
+
+// A driver takes seconds to start GPUs that nobody holds open.
+constexpr core::Duration kLongOpening = std::chrono::seconds(10);
+
+class GpuCollector : public Collector {
+  public:
+    explicit GpuCollector(const CollectOptions& options)
+        : options_(options.gpu),
+          on_event_(options.on_event),
+          driver_(options.proc / "driver/nvidia/version"),
+          probe_({.open = options.gpu.open,
+                  .environment = options.gpu.environment,
+                  .deadline = options.gpu.deadline,
+                  .retry = options.gpu.retry}) {}
+
+    const record::Table& table() const override { return kGpu; }
+    bool is_expected() const override { return probe_.state() == GpuProbe::State::kOpen; }
+    double helper_cpu_seconds() const override { return probe_.cpu_seconds(); }
+
+    core::Result<> collect(const Sample& sample, Batch& rows) override {
+        auto samples = probe_.sample(sample.time);
+        tell_of_source();
+        tell_of_devices();
+        if (!samples) return std::unexpected(std::move(samples.error()));
+        for (const GpuSample& each : *samples) {
+            for (const GpuReading& reading : each.readings) add_row(each.time, sample.node, reading, rows);
+            tell_of_xids(each);
+        }
+        return {};
+    }
+
+  private:
+    void tell(std::string_view kind, std::string_view severity, const std::string& message) {
+        if (on_event_) on_event_(kind, severity, message);
+    }
+
+    // Once: that the GPUs of a node which has some are not read.
+    void tell_of_source() {
+        if (told_of_source_) return;
+        std::string why;
+        if (probe_.opening_for() >= kLongOpening)
+            why = fmt::format("the driver has not answered for {:g} s", core::to_seconds(kLongOpening));
+        else if (std::error_code error; probe_.state() == GpuProbe::State::kAbsent &&
+                                        (options_.wanted || std::filesystem::exists(driver_, error)))
+            why = probe_.why();
+        if (why.empty()) return;
+        told_of_source_ = true;
+        tell("gpu_unread", "warning", fmt::format("GPUs are not read: {}", why));
+    }
+
+    void tell_of_devices() {
+        for (const gpu::Device& device : probe_.devices())
+            if (known_.insert(device.uuid).second && options_.on_device) options_.on_device(device);
+    }
+
+    static std::string name_of(const gpu::Device& device) {
+        return fmt::format("{} (number {} of the node)", device.uuid, device.index);
+    }
+
+    void add_row(core::Time time, std::string_view node, const GpuReading& reading, Batch& rows) {
+        const gpu::Device& device = probe_.devices().at(reading.device);
+        if (reading.reading.lost) {
+            if (lost_.insert(device.uuid).second)
+                tell("gpu_lost", "critical",
+                     fmt::format("{} does not answer any more: nothing is known of it from here on",
+                                 name_of(device)));
+            return;
+        }
+        rows.add_row(time, node);
+        rows.set(column(kGpu, "device"), device.uuid);
+        for (size_t i = 0; i < gpu::kFieldCount; ++i) {
+            const double value = reading.reading[i];
+            if (std::isnan(value)) continue;
+            if (gpu::kFields[i].type == gpu::FieldType::kReal)
+                rows.set(kFirstField + i, value);
+            else
+                rows.set(kFirstField + i, static_cast<int64_t>(value));
+        }
+    }
+
+    // A fault may be reported hundreds of times in a second.
+    void tell_of_xids(const GpuSample& sample) {
+        std::map<std::pair<size_t, int64_t>, int> counts;
+        for (const GpuXid& xid : sample.xids) ++counts[{xid.device, xid.code}];
+        for (const auto& [xid, count] : counts) {
+            gpu::XidMeaning meaning = gpu::xid_meaning(xid.second);
+            tell("xid", meaning.severity,
+                 fmt::format("XID {} of {}: {}{}", xid.second, name_of(probe_.devices().at(xid.first)),
+                             meaning.text, count > 1 ? fmt::format(", {} times", count) : ""));
+        }
+    }
+
+    GpuOptions options_;
+    EventSink on_event_;
+    std::filesystem::path driver_;
+    GpuProbe probe_;
+    bool told_of_source_ = false;
+    std::set<std::string, std::less<>> known_, lost_;
+};
+
+}  // namespace
+
+std::unique_ptr<Collector> make_gpu_collector(const CollectOptions& options) {
+    return std::make_unique<GpuCollector>(options);
+}
+
+}  // namespace belay::observe::collect

@@ -1,0 +1,280 @@
+#include "observe/collect/gpu_probe.h"
+
+#include "gpu/held.h"
+#include "gpu/trace.h"
+#include "observe/collect/helper_process.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace belay::observe::collect {
+
+using core::Duration;
+using core::Result;
+
+namespace {
+
+constexpr auto kPatienceAtEnd = std::chrono::milliseconds(100);
+constexpr size_t kLargestMessage = size_t{192} << 10;  // 256 devices, and 1,000 XIDs
+
+// What a message of the child begins with.
+constexpr char kRefused = 'E';  // the reason: it does not open
+constexpr char kOpened = 'D';   // the head of a trace: the devices
+constexpr char kSampled = 'S';  // SampleHead, readings, XIDs
+
+// Both sides are the same program: values travel as they lie in memory.
+struct SampleHead {
+    int64_t time;
+    uint64_t readings, xids;
+    double cpu_seconds;
+};
+static_assert(std::is_trivially_copyable_v<GpuXid> && std::is_trivially_copyable_v<GpuReading>);
+
+Duration monotonic_now() {
+    return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+double own_cpu_seconds() {
+    timespec spent{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
+}
+
+template <typename Value>
+void put(std::string& message, const Value& value) {
+    message.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// False if the message is too short.
+template <typename Value>
+bool take_value(std::string_view& message, Value& value) {
+    if (message.size() < sizeof value) return false;
+    std::memcpy(static_cast<void*>(&value), message.data(), sizeof value);
+    message.remove_prefix(sizeof value);
+    return true;
+}
+
+void send_message(const std::string& message) {
+    if (send(kHelperSocket, message.data(), message.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(message.size()))
+        _exit(1);
+}
+
+bool wait_for_request() {
+    char byte = 0;
+    ssize_t got = 0;
+    do got = recv(kHelperSocket, &byte, 1, 0);
+    while (got < 0 && errno == EINTR);
+    return got > 0;
+}
+
+// The held device that an XID concerns: itself, or the first slice of its GPU.
+std::optional<size_t> device_of(const gpu::Xid& xid, const std::vector<gpu::Device>& devices) {
+    auto found = std::ranges::find(devices, xid.uuid, &gpu::Device::uuid);
+    if (found == devices.end() && xid.index >= 0)
+        found = std::ranges::find(devices, xid.index, &gpu::Device::index);
+    if (found == devices.end()) return std::nullopt;
+    return static_cast<size_t>(found - devices.begin());
+}
+
+// In the child.
+std::string read_devices(gpu::Source& source, const std::vector<size_t>& held,
+                         const std::vector<gpu::Device>& devices, std::vector<bool>& lost) {
+    std::string readings, xids;
+    SampleHead head{};
+    for (size_t i = 0; i < held.size(); ++i) {
+        if (lost[i]) continue;
+        GpuReading reading{.device = i, .reading = source.read(held[i])};
+        lost[i] = reading.reading.lost;
+        put(readings, reading);
+        ++head.readings;
+    }
+    for (const gpu::Xid& xid : source.take_xids()) {
+        auto device = device_of(xid, devices);
+        if (!device) continue;
+        put(xids, GpuXid{*device, xid.code});
+        ++head.xids;
+    }
+    head.time = core::to_nanoseconds(core::system_clock().now());
+    head.cpu_seconds = own_cpu_seconds();
+    std::string message(1, kSampled);
+    put(message, head);
+    return message + readings + xids;
+}
+
+}  // namespace
+
+GpuProbe::~GpuProbe() {
+    end_child({});
+    Duration end = monotonic_now() + kPatienceAtEnd;
+    for (reap(); !killed_.empty() && monotonic_now() < end; reap()) {
+        timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
+        nanosleep(&pause, nullptr);
+    }
+}
+
+Duration GpuProbe::opening_for() const {
+    return state_ == State::kOpening && opening_since_ ? monotonic_now() - *opening_since_ : Duration::zero();
+}
+
+Result<std::vector<GpuSample>> GpuProbe::sample(core::Time now) {
+    std::vector<GpuSample> samples;
+    reap();
+    if (state_ == State::kAbsent) return samples;
+    bool is_new = false;
+    if (child_ < 0 && killed_.empty() && monotonic_now() >= start_at_) {
+        BELAY_CHECK(start());
+        is_new = true;
+    }
+    // Whoever has been silent before is not waited for.
+    receive(is_new ? options_.deadline : Duration::zero(), now, samples);
+    if (state_ != State::kOpen) return samples;
+    if (child_ >= 0 && child_is_open_ && !asked_) {
+        char go = 1;
+        asked_ = monotonic_now();
+        if (send(socket_.get(), &go, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1)
+            receive(options_.deadline, now, samples);
+    }
+    if (!samples.empty()) return samples;
+    core::Error error = silence();
+    if (asked_ && monotonic_now() - *asked_ >= options_.retry) end_child({});
+    return std::unexpected(std::move(error));
+}
+
+core::Error GpuProbe::silence() const {
+    if (child_ < 0) return core::system_error("the process that read the GPUs has ended: {}", why_).error();
+    return core::system_error("the driver of the GPUs did not answer within {:g} s",
+                              core::to_seconds(options_.deadline))
+        .error();
+}
+
+Result<> GpuProbe::start() {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return core::errno_error(errno, "cannot make a socket");
+    socket_ = core::Descriptor(ends[0]);
+    core::Descriptor child_end(ends[1]);
+    auto bytes = static_cast<int>(kLargestMessage);
+    setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child == 0) serve(child_end.get(), parent);
+    int reason = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (child < 0) {
+        socket_.reset();
+        return core::errno_error(reason, "cannot fork");
+    }
+    child_ = child;
+    if (!opening_since_) opening_since_ = monotonic_now();
+    child_is_open_ = false;
+    return {};
+}
+
+void GpuProbe::serve(int socket, pid_t parent) {
+    become_helper("belay-gpu", socket, parent);
+    try {
+        answer_requests();
+    } catch (const std::exception&) {  // the stack is the parent's
+        _exit(1);
+    }
+    _exit(0);
+}
+
+void GpuProbe::answer_requests() {
+    auto source = options_.open();
+    if (!source) return send_message(kRefused + source.error().message());
+    const auto held = gpu::held_devices((*source)->devices(), options_.environment);
+    if (held.empty())
+        return send_message(kRefused + fmt::format("the job holds none of the {} GPUs that the driver shows",
+                                                   (*source)->devices().size()));
+    gpu::Trace head;
+    for (size_t i : held) {
+        gpu::Device device = (*source)->devices()[i];
+        if (device.uuid.empty()) device.uuid = fmt::format("index:{}", device.index);
+        head.driver = device.driver;
+        head.devices.push_back(std::move(device));
+    }
+    send_message(kOpened + gpu::format_trace_head(head));
+    std::vector<bool> lost(held.size());
+    while (wait_for_request()) send_message(read_devices(**source, held, head.devices, lost));
+}
+
+void GpuProbe::receive(Duration limit, core::Time now, std::vector<GpuSample>& samples) {
+    const Duration until = monotonic_now() + limit;
+    std::string buffer(kLargestMessage, '\0');
+    while (is_waiting()) {
+        Duration left = std::max(until - monotonic_now(), Duration::zero());
+        pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+        int ready =
+            poll(&entry, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count()));
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0) return;
+        ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (got > 0) {
+            take({buffer.data(), static_cast<size_t>(got)}, limit > Duration::zero(), now, samples);
+        } else {
+            why_ = "it crashed, or somebody killed it";
+            if (state_ == State::kOpening) state_ = State::kAbsent;
+            end_child(options_.retry);
+        }
+    }
+}
+
+void GpuProbe::take(std::string_view message, bool in_time, core::Time now, std::vector<GpuSample>& samples) {
+    const char kind = message.front();
+    message.remove_prefix(1);
+    if (kind == kRefused) {
+        // One that was open before is waited for: a driver may be reloaded.
+        why_ = message;
+        if (state_ == State::kOpening) state_ = State::kAbsent;
+        end_child(options_.retry);
+    } else if (kind == kOpened) {
+        if (auto head = gpu::parse_trace(message, "devices")) {
+            devices_ = std::move(head->devices);
+            state_ = State::kOpen;
+            child_is_open_ = true;
+        }
+    } else if (SampleHead head{}; take_value(message, head)) {
+        // Rows of one tick have one time, so that tables can be joined on it; those of a late answer have
+        // their own.
+        GpuSample sample{.time = in_time ? now : core::time_from_nanoseconds(head.time)};
+        GpuReading reading{};
+        GpuXid xid{};
+        for (uint64_t i = 0; i < head.readings && take_value(message, reading); ++i)
+            sample.readings.push_back(reading);
+        for (uint64_t i = 0; i < head.xids && take_value(message, xid); ++i) sample.xids.push_back(xid);
+        samples.push_back(std::move(sample));
+        cpu_seconds_ = head.cpu_seconds;
+        asked_.reset();
+    }
+}
+
+void GpuProbe::end_child(Duration pause) {
+    if (child_ < 0) return;
+    kill(child_, SIGKILL);
+    killed_.push_back(child_);
+    child_ = -1;
+    socket_.reset();
+    asked_.reset();
+    ended_cpu_seconds_ += cpu_seconds_;
+    cpu_seconds_ = 0;
+    start_at_ = monotonic_now() + pause;
+    reap();
+}
+
+void GpuProbe::reap() {
+    std::erase_if(killed_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+}
+
+}  // namespace belay::observe::collect

@@ -1,0 +1,100 @@
+// Reads a node's GPUs in a child process: a driver that hangs or crashes takes no more than that with it, and
+// sampling of the host goes on.
+//
+//   GpuProbe probe({.open = [] { return gpu::open_nvml(); }, .environment = ...});
+//   every second:  auto samples = probe.sample(now);   // none while the source opens
+//
+// An answer that comes after the deadline is returned by a later call. A child that ended, or was silent for
+// the time of a retry, is replaced after that time; one stuck in the kernel outlives SIGKILL, and then no
+// other is started. Nobody else may wait for all children of this process. Not thread-safe; start it before
+// any thread.
+#pragma once
+
+#include "core/file.h"
+#include "core/process.h"
+#include "core/time.h"
+#include "gpu/source.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace belay::observe::collect {
+
+struct GpuReading {
+    size_t device;  // index into GpuProbe::devices()
+    gpu::Reading reading;
+};
+
+struct GpuXid {
+    size_t device;
+    int64_t code;
+};
+
+struct GpuSample {
+    core::Time time;
+    std::vector<GpuReading> readings;  // lost devices stand in the first one after that, then no more
+    std::vector<GpuXid> xids;
+};
+
+class GpuProbe {
+  public:
+    struct Options {
+        std::function<core::Result<std::unique_ptr<gpu::Source>>()> open;  // called in the child
+        core::Environment environment;  // of the job, which says what it holds (gpu/held.h)
+        core::Duration deadline = std::chrono::milliseconds(250);  // until a tick goes on without an answer
+        core::Duration retry = std::chrono::seconds(60);
+    };
+    enum class State {
+        kOpening,
+        kOpen,
+        kAbsent,  // the source does not open, or the job holds no GPU; why() says which
+    };
+
+    explicit GpuProbe(Options options) : options_(std::move(options)) {}
+    ~GpuProbe();
+    GpuProbe(const GpuProbe&) = delete;
+    GpuProbe& operator=(const GpuProbe&) = delete;
+
+    // Errors: kSystem while the source is open and does not answer.
+    core::Result<std::vector<GpuSample>> sample(core::Time now);
+
+    State state() const { return state_; }
+    const std::string& why() const { return why_; }
+    core::Duration opening_for() const;
+    // That the job holds; a UUID that the driver cannot tell is "index:N".
+    const std::vector<gpu::Device>& devices() const { return devices_; }
+    // CPU time that the children have spent.
+    double cpu_seconds() const { return ended_cpu_seconds_ + cpu_seconds_; }
+    pid_t child() const { return child_; }  // -1 if none runs now
+
+  private:
+    core::Result<> start();
+    [[noreturn]] void serve(int socket, pid_t parent);
+    void answer_requests();
+    // Takes messages until there is nothing to wait for, or `limit` is over.
+    void receive(core::Duration limit, core::Time now, std::vector<GpuSample>& samples);
+    void take(std::string_view message, bool in_time, core::Time now, std::vector<GpuSample>& samples);
+    bool is_waiting() const { return child_ >= 0 && (!child_is_open_ || asked_.has_value()); }
+    void end_child(core::Duration pause);
+    void reap();
+    core::Error silence() const;
+
+    Options options_;
+    State state_ = State::kOpening;
+    std::string why_;
+    std::vector<gpu::Device> devices_;
+    pid_t child_ = -1;
+    bool child_is_open_ = false;  // it has told its devices
+    core::Descriptor socket_;
+    std::vector<pid_t> killed_;                    // not reaped yet
+    std::optional<core::Duration> opening_since_;  // monotonic, as the next two
+    std::optional<core::Duration> asked_;          // an answer is outstanding since
+    core::Duration start_at_{};                    // no child before this time
+    double cpu_seconds_ = 0;
+    double ended_cpu_seconds_ = 0;
+};
+
+}  // namespace belay::observe::collect

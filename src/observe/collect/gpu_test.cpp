@@ -1,0 +1,206 @@
+// GPUs as a collector meets them: sources of all kinds behind the child that reads them.
+#include "observe/collect/gpu.h"
+
+#include "observe/collect/testing.h"
+
+#include <csignal>
+#include <functional>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+
+namespace belay::observe::collect {
+namespace {
+
+using namespace testing;
+using gpu::field;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+// A node with two GPUs; what a test does to it happens in the child, at the reading of this number.
+struct FakeSource : gpu::Source {
+    using Misfortune = std::function<void(size_t device, int reading, gpu::Reading& values)>;
+
+    explicit FakeSource(Misfortune misfortune) : misfortune_(std::move(misfortune)) {
+        for (int i = 0; i < 2; ++i)
+            devices_.push_back({.uuid = fmt::format("GPU-{}", i), .index = i, .name = "Fake", .driver = "1"});
+    }
+    const std::vector<gpu::Device>& devices() const override { return devices_; }
+    gpu::Reading read(size_t device) override {
+        gpu::Reading reading;
+        reading[field("power_watts")] = 100.5 + static_cast<double>(device);
+        reading[field("processes")] = 3;
+        int number = ++readings_[device];
+        if (misfortune_) misfortune_(device, number, reading);
+        return reading;
+    }
+    std::vector<gpu::Xid> take_xids() override {
+        if (readings_[0] != 2) return {};
+        return {{"GPU-1", 1, 79}, {"GPU-1", 1, 79}, {"GPU-0", 0, 45}, {"GPU-of-others", 7, 79}};
+    }
+
+  private:
+    std::vector<gpu::Device> devices_;
+    int readings_[2] = {};
+    Misfortune misfortune_;
+};
+
+class Node {
+  public:
+    explicit Node(FakeSource::Misfortune misfortune = nullptr) {
+        options.gpu.environment = {};
+        options.gpu.deadline = std::chrono::seconds(20);  // of a machine that is busy; not waited for
+        options.gpu.on_device = [this](const gpu::Device& device) { devices.push_back(device.uuid); };
+        options.on_event = [this](std::string_view kind, std::string_view severity,
+                                  std::string_view message) {
+            events.push_back(fmt::format("{} {} {}", kind, severity, message));
+        };
+        options.proc = root_.proc();
+        options.gpu.open = [misfortune] {
+            return core::Result<std::unique_ptr<gpu::Source>>(std::make_unique<FakeSource>(misfortune));
+        };
+    }
+    core::Result<record::Batch> tick(int64_t second) {
+        if (!collector) collector = make_gpu_collector(options);
+        record::Batch rows(collector->table());
+        BELAY_CHECK(collector->collect({at_second(second), "n1"}, rows));
+        return rows;
+    }
+    void load_driver() const { root_.write("proc/driver/nvidia/version", "NVRM version\n"); }
+
+    CollectOptions options;
+    std::unique_ptr<Collector> collector;
+    std::vector<std::string> devices, events;
+
+  private:
+    FakeRoot root_;
+};
+
+TEST(observe_collect, gpus_have_a_row_each) {
+    Node node;
+    auto rows = node.tick(1).value();
+    ASSERT_EQ(rows.rows(), 2u);
+    EXPECT_TRUE(node.collector->is_expected());
+    EXPECT_EQ(text(rows, 1, "device"), "GPU-1");
+    EXPECT_EQ(real(rows, 1, "power_watts"), 101.5);
+    EXPECT_EQ(integer(rows, 1, "processes"), 3);
+    EXPECT_TRUE(is_null(rows, 1, "sm_active_ratio")) << "missing is not 0";
+    EXPECT_EQ(rows.values(0).integers[1], core::to_nanoseconds(at_second(1)));
+    EXPECT_THAT(node.devices, ElementsAre("GPU-0", "GPU-1"));
+    EXPECT_GT(node.collector->helper_cpu_seconds(), 0);
+    ASSERT_EQ(node.tick(2).value().rows(), 2u);
+    EXPECT_THAT(node.devices, ElementsAre("GPU-0", "GPU-1")) << "told once";
+}
+
+TEST(observe_collect, gpus_of_others_have_no_rows) {
+    Node node;
+    node.options.gpu.environment = {{"CUDA_VISIBLE_DEVICES", "1"}};
+    auto rows = node.tick(1).value();
+    ASSERT_EQ(rows.rows(), 1u);
+    EXPECT_EQ(text(rows, 0, "device"), "GPU-1");
+    node.tick(2).value();
+    node.tick(3).value();
+    EXPECT_THAT(node.events, IsEmpty()) << "XIDs of the others are none of the job's";
+}
+
+TEST(observe_collect, xids_become_events) {
+    Node node;
+    node.tick(1).value();
+    EXPECT_THAT(node.events, IsEmpty());
+    node.tick(2).value();
+    EXPECT_THAT(
+        node.events,
+        ElementsAre("xid info XID 45 of GPU-0 (number 0 of the node): channels ended after the program "
+                    "or after an earlier error",
+                    "xid critical XID 79 of GPU-1 (number 1 of the node): the GPU has fallen off the "
+                    "bus, 2 times"));
+}
+
+TEST(observe_collect, a_lost_gpu_is_told_once_and_hides_no_other) {
+    Node node([](size_t device, int number, gpu::Reading& reading) {
+        if (device == 0 && number >= 4) reading.lost = true;
+    });
+    for (int second = 1; second <= 3; ++second) EXPECT_EQ(node.tick(second).value().rows(), 2u);
+    node.events.clear();
+    for (int second = 4; second <= 6; ++second) {
+        auto rows = node.tick(second).value();
+        ASSERT_EQ(rows.rows(), 1u);
+        EXPECT_EQ(text(rows, 0, "device"), "GPU-1");
+    }
+    EXPECT_THAT(node.events, ElementsAre(StartsWith("gpu_lost critical GPU-0 (number 0 of the node)")));
+    EXPECT_TRUE(node.collector->is_expected());
+}
+
+TEST(observe_collect, a_node_without_gpus_owes_no_samples) {
+    Node node;
+    node.options.gpu.open = [] { return gpu::open_nvml("libno-such-nvml.so"); };
+    for (int second = 1; second <= 3; ++second) EXPECT_EQ(node.tick(second).value().rows(), 0u);
+    EXPECT_FALSE(node.collector->is_expected());
+    EXPECT_THAT(node.events, IsEmpty());
+}
+
+TEST(observe_collect, a_job_without_gpus_owes_no_samples) {
+    Node node;
+    node.options.gpu.environment = {{"CUDA_VISIBLE_DEVICES", ""}};
+    for (int second = 1; second <= 2; ++second) EXPECT_EQ(node.tick(second).value().rows(), 0u);
+    EXPECT_FALSE(node.collector->is_expected());
+    EXPECT_THAT(node.events, IsEmpty());
+}
+
+TEST(observe_collect, gpus_that_cannot_be_read_are_told_once) {
+    for (bool by_name : {true, false}) {
+        Node node;
+        node.options.gpu.open = [] { return gpu::open_nvml("libno-such-nvml.so"); };
+        node.options.gpu.wanted = by_name;
+        if (!by_name) node.load_driver();
+        for (int second = 1; second <= 3; ++second) EXPECT_EQ(node.tick(second).value().rows(), 0u);
+        EXPECT_THAT(node.events,
+                    ElementsAre(StartsWith("gpu_unread warning GPUs are not read: NVML is not there")));
+    }
+}
+
+TEST(observe_collect, a_driver_that_hangs_is_not_waited_for_twice) {
+    Node node([](size_t, int number, gpu::Reading&) {
+        if (number == 2) pause();
+    });
+    node.options.gpu.deadline = std::chrono::milliseconds(50);
+    core::Result<record::Batch> rows = node.tick(1);
+    while (!rows || rows->rows() == 0) rows = node.tick(1);  // it opens, and answers once
+    auto silent = node.tick(2);
+    ASSERT_FALSE(silent);
+    EXPECT_THAT(silent.error().message(), HasSubstr("did not answer within 0.05 s"));
+    EXPECT_FALSE(node.tick(3));
+    EXPECT_TRUE(node.collector->is_expected()) << "what is not read is missing";
+}
+
+TEST(observe_collect, a_driver_that_hangs_while_it_starts_holds_up_nothing) {
+    Node node;
+    node.options.gpu.deadline = std::chrono::milliseconds(50);
+    node.options.gpu.open = []() -> core::Result<std::unique_ptr<gpu::Source>> {
+        pause();
+        return core::system_error("woken");
+    };
+    for (int second = 1; second <= 5; ++second) EXPECT_EQ(node.tick(second).value().rows(), 0u);
+    EXPECT_FALSE(node.collector->is_expected());
+}
+
+TEST(observe_collect, a_driver_that_crashes_is_started_again) {
+    Node node([](size_t, int number, gpu::Reading&) {
+        if (number == 3) kill(getpid(), SIGKILL);
+    });
+    node.options.gpu.retry = {};
+    EXPECT_EQ(node.tick(1).value().rows(), 2u);
+    EXPECT_EQ(node.tick(2).value().rows(), 2u);
+    auto crashed = node.tick(3);
+    ASSERT_FALSE(crashed);
+    EXPECT_THAT(crashed.error().message(), HasSubstr("the process that read the GPUs has ended"));
+    core::Result<record::Batch> rows = node.tick(4);
+    while (!rows || rows->rows() == 0) rows = node.tick(4);  // until the dead one is reaped
+    EXPECT_EQ(rows->rows(), 2u);
+    EXPECT_THAT(node.devices, ElementsAre("GPU-0", "GPU-1")) << "they are no others";
+}
+
+}  // namespace
+}  // namespace belay::observe::collect
