@@ -9,10 +9,10 @@ namespace {
 
 // In the order in which --help lists them.
 constexpr void (*kCommands[])(core::Application&) = {
-    add_env_validate, add_env_render,    add_env_run,  add_env_pull,   add_env_images,  add_env_rm,
-    add_vet_run,      add_vet_list,      add_vet_show, add_record_run, add_record_seal, add_record_info,
-    add_record_query, add_record_schema, add_report,   add_bench_run,  add_config,      add_version,
-    add_completion,   add_manual,        add_prepare,
+    add_env_validate, add_env_render,    add_env_run,    add_env_pull,      add_env_images,  add_env_rm,
+    add_vet_run,      add_vet_list,      add_vet_show,   add_record_run,    add_record_seal, add_record_info,
+    add_record_query, add_record_schema, add_record_import_gssr, add_record_import_jobreport, add_score,      add_score_compare, add_report,      add_bench_run,
+    add_config,       add_version,       add_completion, add_manual,        add_prepare,
 };
 
 }  // namespace
@@ -39,6 +39,11 @@ void add_commands(core::Application& application) {
          .summary = "make, close and read job records",
          .description = "A job record is a directory with a manifest and typed tables: what a job did, "
                         "sample by sample, on each of its nodes."});
+    application.add_group(
+        {.name = "record import",
+         .summary = "make records of what other tools recorded",
+         .description = "A recording becomes a job record that is queried, scored and reported like any other. "
+                        "What is wrong with it is told, and in the record."});
     application.add_group(
         {.name = "env",
          .summary = "environments of jobs: images, mounts, variables",

@@ -69,12 +69,25 @@ class Reader {
         if (name == "peak_dram_gbytes_per_second")
             return read_number(value, device.peak[static_cast<size_t>(Limit::kDram)], kGiga);
         if (name == "peak_tflops") return read_peaks(device, value);
+        if (name == "link_gbytes_per_second") return read_links(device, value);
         for (size_t i = 0; i < kLimits; ++i)
             if (name == kLimitNames[i]) return read_ceiling(value, device.ceilings.active[i]);
         return wrong_key(
             key,
             "the keys are match, profile, calibrated, date, driver, source, spread, clock_mhz, tensor, "
-            "fp64, fp32, fp16, dram, peak_tflops, peak_dram_gbytes_per_second");
+            "fp64, fp32, fp16, dram, peak_tflops, peak_dram_gbytes_per_second, link_gbytes_per_second");
+    }
+
+    Result<> read_links(DeviceCeilings& device, const toml::node& value) {
+        const auto* table = value.as_table();
+        if (table == nullptr) return wrong(value, "must be a table, not {}", core::describe(value));
+        for (auto&& [key, bandwidth] : *table) {
+            auto link = std::ranges::find(kLinkNames, key.str());
+            if (link == kLinkNames.end()) return wrong_key(key, "the links are pcie, nvlink, c2c");
+            BELAY_CHECK(
+                read_number(bandwidth, device.links[static_cast<size_t>(link - kLinkNames.begin())], kGiga));
+        }
+        return {};
     }
 
     Result<> read_peaks(DeviceCeilings& device, const toml::node& value) {

@@ -11,6 +11,10 @@
 
 namespace belay::score {
 
+enum class Link : uint8_t { kPcie, kNvlink, kC2c };
+inline constexpr size_t kLinks = 3;
+inline constexpr std::array<std::string_view, kLinks> kLinkNames = {"pcie", "nvlink", "c2c"};
+
 struct DeviceCeilings {
     std::string match;    // part of the device's name
     std::string profile;  // of MIG, "1g.10gb"; empty for a whole GPU
@@ -21,6 +25,8 @@ struct DeviceCeilings {
     double spread = 0;  // of repeated measurements, relative
     Ceilings ceilings;
     std::array<double, kLimits> peak{};  // FLOP/s of the pipes, B/s of DRAM; 0 if not known
+    std::array<double, kLinks>
+        links{};  // B/s, both directions together, as data sheets tell it; 0 if not known
 };
 
 // Errors: kBadInput with file, line and column, for unknown keys and wrong values too.

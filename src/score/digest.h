@@ -1,6 +1,6 @@
-// What a record's table `gpu` comes to, made in one pass: each device's windows as totals, as a distribution and
-// as a series of at most kMostBuckets buckets, and the job second by second. Score, findings and report are
-// made from it, so that a day of a thousand GPUs is read once.
+// What a record's table `gpu` comes to, made in one pass: each device's windows as totals, as a distribution
+// and as a series of at most kMostBuckets buckets, and the job second by second. Score, findings and report
+// are made from it, so that a day of a thousand GPUs is read once.
 #pragma once
 
 #include "core/time.h"
@@ -18,8 +18,8 @@ namespace belay::score {
 
 inline constexpr size_t kMostBuckets = 600;
 
-// What is followed over time. Means over the observed time of a bucket, except the highest of kTemperature and
-// kMemoryUsed.
+// What is followed over time. Means over the observed time of a bucket, except the highest of kTemperature
+// and kMemoryUsed.
 enum class Quantity : uint8_t {
     kIdle,  // the four shares, 0 to 1
     kGap,
@@ -69,15 +69,18 @@ struct GpuDigest {
     DeviceCeilings ceilings;
 
     Totals totals;
-    double energy_joules = 0;    // NaN if there is no counter
+    double energy_joules = 0;       // NaN if there is no counter
     double memory_peak_bytes = 0;   // NaN if it was not sampled
     double memory_total_bytes = 0;  // likewise
     double flop_use = 0;            // OFU, NaN without clock or tensor pipe
     double link_bound_seconds = 0;
+    double pipes_mean =
+        0;  // of the sum of the tensor, FP64, FP32 and FP16 pipes as sampled; NaN without them
     // Seconds of windows by their saturation.
     std::array<double, kHistogramBins> histogram{};
     std::array<double, kQuantities> means{};  // over the observed time; NaN if never sampled
-    std::array<std::vector<float>, kQuantities> series;  // Digest::buckets each; NaN where nothing was sampled
+    std::array<std::vector<float>, kQuantities>
+        series;  // Digest::buckets each; NaN where nothing was sampled
 };
 
 // The job in one second: means over the devices that were observed in it, by weight.
@@ -98,8 +101,8 @@ struct Digest {
     double interval_seconds = 1;  // of sampling
     double bucket_seconds = 1;
     size_t buckets = 0;
-    std::vector<GpuDigest> gpus;  // by node and index; also devices without a sample
-    std::vector<JobWindow> job;   // by second since `start`; NaN where nothing was observed
+    std::vector<GpuDigest> gpus;     // by node and index; also devices without a sample
+    std::vector<JobWindow> job;      // by second since `start`; NaN where nothing was observed
     std::vector<std::string> notes;  // what is wrong with the data, a sentence each
     bool empty() const { return gpus.empty(); }
 };

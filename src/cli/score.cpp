@@ -1,0 +1,189 @@
+// belay score: how well a job used its GPUs, and what changed between two.
+#include "cli/commands.h"
+#include "cli/score_json.h"
+#include "cli/text_table.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "core/utf8.h"
+#include "score/digest_query.h"
+#include "score/other_models.h"
+
+#include <memory>
+
+namespace belay::cli {
+
+namespace {
+
+using core::Result;
+
+struct Options {
+    std::string record;
+    std::string by = "gpu";
+    std::string model = "saturation";
+    std::string ceilings;
+    bool json = false;
+};
+
+// The built-in ceilings, and after them the site's.
+Result<std::vector<score::DeviceCeilings>> known_ceilings(const std::string& file) {
+    std::vector<score::DeviceCeilings> known = score::builtin_ceilings();
+    if (file.empty()) return known;
+    BELAY_TRY(text, core::read_file(file));
+    BELAY_TRY(own, score::parse_ceilings(text, file));
+    known.insert(known.end(), own.begin(), own.end());
+    return known;
+}
+
+std::string number(double value, int digits = 1) {
+    return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, digits);
+}
+std::string percent(double share) {
+    return std::isnan(share) ? "-" : fmt::format("{:.0f} %", 100 * share);
+}
+
+constexpr int kBarColumns = 50;
+
+// Of 100 % of the allocation, what became of it.
+std::string breakdown(const score::Shares& shares) {
+    std::string bar;
+    double passed = 0;
+    int columns = 0;
+    for (auto [share, sign] : {std::pair{shares.saturated, "#"},
+                               {shares.unsaturated, "+"},
+                               {shares.gap, "-"},
+                               {shares.idle, "."}}) {
+        passed += share;
+        const int until = static_cast<int>(std::lround(passed * kBarColumns));
+        for (; columns < until; ++columns) bar += sign;
+    }
+    return bar;
+}
+
+void print_score(const core::CommandContext& context, const score::JobScore& job) {
+    const score::Score& score = job.score;
+    if (std::isnan(score.point))
+        context.print("saturation score  unknown (between {} and {})\n", number(score.low),
+                      number(score.high));
+    else
+        context.print("saturation score  {}{}{}\n", number(score.point),
+                      score.high - score.low >= 0.05
+                          ? fmt::format(" (between {} and {})", number(score.low), number(score.high))
+                          : "",
+                      score.graded() ? "" : ", too little coverage for a verdict");
+    context.print("coverage          {}\n", percent(score.coverage));
+    if (!std::isnan(score.point)) {
+        context.print("breakdown         [{}]\n", breakdown(score.shares));
+        context.print(
+            "                  # saturated {}, + below every limit {}, - no kernel running {}, . idle {}\n",
+            percent(score.shares.saturated), percent(score.shares.unsaturated), percent(score.shares.gap),
+            percent(score.shares.idle));
+        context.print("steady state      {}{}\n", number(job.steady_state),
+                      job.startup_seconds ? fmt::format(", after {:.0f} s of start-up", *job.startup_seconds)
+                                          : ", it never ran steadily");
+        context.print("bound by          {}\n", to_text(job.bound));
+        context.print("busy              engine {}, multiprocessors {}\n", percent(job.busy_engine),
+                      percent(job.busy_sm));
+        context.print("imbalance         {}; burstiness (CV) {}\n", number(job.imbalance, 3),
+                      number(job.burstiness.variation, 2));
+    }
+    if (!std::isnan(job.energy_wh))
+        context.print("energy            {} Wh; {} saturated GPU-hours per kWh\n", number(job.energy_wh),
+                      number(job.saturated_hours_per_kwh, 2));
+    context.print("ceilings          {}{}\n", job.ceilings_version, job.calibrated ? "" : ", uncalibrated");
+    for (const std::string& note : job.notes) context.print("note: {}\n", core::printable(note));
+}
+
+void print_parts(const core::CommandContext& context, const std::vector<score::PartScore>& parts) {
+    std::vector<std::vector<std::string>> rows;
+    for (const score::PartScore& part : parts) {
+        rows.push_back({core::printable(part.node), part.device.empty() ? "" : std::to_string(part.index),
+                        core::printable(part.name), number(part.score.point), number(part.score.low),
+                        number(part.score.high), percent(part.score.coverage),
+                        percent(part.score.shares.idle), percent(part.score.shares.gap),
+                        percent(part.score.shares.unsaturated), percent(part.score.shares.saturated)});
+    }
+    context.print("\n{}", render_table({"node", "gpu", "model", "score", "low", "high", "coverage", "idle",
+                                        "gap", "unsaturated", "saturated"},
+                                       rows));
+}
+
+Result<int> score_model(const core::CommandContext& context, const Options& options,
+                        const score::Digest& digest) {
+    const score::OtherModel& model = *score::find_model(options.model);
+    const double value = model.score(score::means_of(digest));
+    if (options.json)
+        context.print_json({{"model", options.model}, {"score", number_or_null(value)}, {"doc", model.doc}});
+    else
+        context.print("{} {}\nnote: {}: not Belay's score\n", model.name, number(value), model.doc);
+    return 0;
+}
+
+Result<int> score_steps(const core::CommandContext& context, const Options& options, record::Archive& archive,
+                        const std::vector<score::DeviceCeilings>& ceilings) {
+    BELAY_TRY(steps, score::steps_of(archive));
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const std::string& step : steps) {
+        BELAY_TRY(digest, score::read_digest(archive, ceilings, step));
+        const score::JobScore job = score::score_job(digest);
+        if (options.json) {
+            all.push_back({{"step", step}});
+            all.back().update(to_json(job));
+            continue;
+        }
+        context.print("step {}\n", step.empty() ? "without a number" : core::printable(step));
+        print_score(context, job);
+        context.print("\n");
+    }
+    if (options.json) context.print_json(all);
+    return 0;
+}
+
+Result<int> run_score(const core::CommandContext& context, const Options& options) {
+    BELAY_TRY(ceilings, known_ceilings(options.ceilings));
+    BELAY_TRY(archive, record::Archive::open(options.record));
+    if (options.by == "step") return score_steps(context, options, archive, ceilings);
+    BELAY_TRY(digest, score::read_digest(archive, ceilings));
+    if (options.model != "saturation") return score_model(context, options, digest);
+    const score::JobScore job = score::score_job(digest);
+    if (options.json) {
+        context.print_json(to_json(job));
+        return 0;
+    }
+    print_score(context, job);
+    if (!job.gpus.empty()) print_parts(context, options.by == "node" ? job.nodes : job.gpus);
+    return 0;
+}
+
+}  // namespace
+
+void add_score(core::Application& application) {
+    auto command = application.add({
+        .name = "score",
+        .summary = "say how well a job used the GPUs it was given",
+        .description = "The saturation score, 0 to 100: which share of the allocated GPU time a limit of the "
+                       "hardware (tensor, FP64, "
+                       "FP32 or FP16 pipes, memory bandwidth) was reached. Utilisation says that a kernel "
+                       "was there; this says how near "
+                       "it came to what the GPU can do. Idle GPUs and start-up count. Time that was not "
+                       "sampled widens the bounds "
+                       "instead of counting as idle.\n\n"
+                       "It screens jobs and supports proposals. It does not rank algorithms and replaces no "
+                       "time to solution.",
+        .examples = {{"belay score r", "the score of a job and of each of its GPUs"},
+                     {"belay score r --by node", "of each node"},
+                     {"belay score r --model ofu", "what another model says, for comparison"}},
+    });
+    auto options = std::make_shared<Options>();
+    command.options().add_option("RECORD", options->record, "directory of the record")->required();
+    command.choice("--by", options->by, {"gpu", "node", "step"}, "parts to list");
+    std::vector<std::string> models = {"saturation"};
+    for (const score::OtherModel& model : score::other_models()) models.emplace_back(model.name);
+    command.choice("--model", options->model, models, "whose model: Belay's, or another's for comparison");
+    command.options()
+        .add_option("--ceilings", options->ceilings, "read more ceilings of GPUs from FILE, which win")
+        ->type_name("FILE");
+    command.json(options->json);
+    command.run([options](const core::CommandContext& context) { return run_score(context, *options); });
+}
+
+}  // namespace belay::cli

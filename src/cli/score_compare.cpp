@@ -1,0 +1,78 @@
+// belay score compare: what changed between two records.
+#include "cli/commands.h"
+#include "cli/score_json.h"
+#include "cli/text_table.h"
+#include "score/digest_query.h"
+
+#include <cmath>
+#include <memory>
+
+namespace belay::cli {
+
+namespace {
+
+using core::Result;
+
+Result<score::Digest> digest_of(const std::string& record) {
+    BELAY_TRY(archive, record::Archive::open(record));
+    BELAY_TRY(digest, score::read_digest(archive));
+    if (digest.empty())
+        return core::bad_input("{} has no GPUs to compare", record)
+            .hint("only records with rows in the table gpu are compared");
+    return digest;
+}
+
+std::string text_of(double value) {
+    return std::isnan(value) ? "-" : fmt::format("{:.4g}", value);
+}
+
+std::string verdict_of(const score::Change& change) {
+    if (std::isnan(change.low)) return "";
+    return change.significant ? "changed" : "within noise";
+}
+
+}  // namespace
+
+void add_score_compare(core::Application& application) {
+    auto command = application.add({
+        .name = "score compare",
+        .summary = "say what changed between two records, and whether it is more than noise",
+        .description =
+            "Compares two jobs: the score and what it is made of, and of what is followed second by second "
+            "the steady state, with a 95 % interval of the difference. An interval that holds 0 is noise. It "
+            "is "
+            "computed from means of blocks of at least 10 s, since neighbouring seconds are no independent "
+            "samples; two runs differ by more than their own seconds show, so repeat them.",
+        .examples = {{"belay score compare before after", "what a change to the data loader brought"}},
+    });
+    struct Options {
+        std::string before;
+        std::string after;
+        bool json = false;
+    };
+    auto options = std::make_shared<Options>();
+    command.options().add_option("BEFORE", options->before, "directory of a record")->required();
+    command.options().add_option("AFTER", options->after, "directory of another")->required();
+    command.json(options->json);
+    command.run([options](const core::CommandContext& context) -> Result<int> {
+        BELAY_TRY(before, digest_of(options->before));
+        BELAY_TRY(after, digest_of(options->after));
+        const std::vector<score::Change> changes = score::compare(before, after);
+        if (options->json) {
+            context.print_json(to_json(changes));
+            return 0;
+        }
+        std::vector<std::vector<std::string>> rows;
+        for (const score::Change& change : changes)
+            rows.push_back({change.name, text_of(change.before), text_of(change.after),
+                            text_of(change.after - change.before),
+                            std::isnan(change.low)
+                                ? ""
+                                : fmt::format("{} to {}", text_of(change.low), text_of(change.high)),
+                            verdict_of(change)});
+        context.print("{}", render_table({"", "before", "after", "difference", "95 % interval", ""}, rows));
+        return 0;
+    });
+}
+
+}  // namespace belay::cli

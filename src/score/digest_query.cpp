@@ -1,0 +1,192 @@
+#include "score/digest_query.h"
+
+#include "score/digest_part.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <thread>
+#include <tuple>
+
+namespace belay::score {
+
+using core::Result;
+
+namespace {
+
+constexpr size_t kMostParts = 8;  // each has a DuckDB of its own
+
+std::optional<core::Time> as_time(const record::Value& value) {
+    const auto* time = std::get_if<core::Time>(&value);
+    return time != nullptr ? std::optional(*time) : std::nullopt;
+}
+
+Result<> read_range(record::Archive& archive, KnownJob& job) {
+    BELAY_TRY(range, archive.query("SELECT min(time), max(time) FROM gpu"));
+    auto first = as_time(range.rows.at(0)[0]);
+    auto last = as_time(range.rows.at(0)[1]);
+    if (!first || !last) return {};
+    job.any = true;
+    job.first = *first;
+    job.last = *last;
+    BELAY_TRY(interval,
+              archive.query("SELECT median(interval_seconds) FROM coverage WHERE table_name = 'gpu' "
+                            "AND interval_seconds > 0"));
+    const double seconds = record::as_double(interval.rows.at(0)[0]);
+    if (seconds > 0) {
+        job.interval_seconds = seconds;
+        return {};
+    }
+    // Nobody counted: the usual distance of samples, of some devices.
+    BELAY_TRY(
+        distance,
+        archive.query("SELECT median(step) FROM (SELECT epoch_us(time) - lag(epoch_us(time)) OVER (PARTITION "
+                      "BY node, device ORDER BY time) AS step FROM (SELECT time, node, device FROM gpu "
+                      "LIMIT 200000)) WHERE step > 0"));
+    const double microseconds = record::as_double(distance.rows.at(0)[0]);
+    if (microseconds > 0) job.interval_seconds = microseconds / 1e6;
+    return {};
+}
+
+Result<> read_devices(record::Archive& archive, KnownJob& job) {
+    BELAY_TRY(rows, archive.query("SELECT node, device, index, name, mig_profile, weight FROM gpu_device "
+                                  "WHERE node IS NOT NULL AND device IS NOT NULL ORDER BY time"));
+    for (const auto& row : rows.rows) {
+        DeviceKey key{record::as_text(row[0]), record::as_text(row[1])};
+        const double index = record::as_double(row[2]);
+        const double weight = record::as_double(row[5]);
+        job.nodes.insert(key.first);
+        job.devices[key] = {.index = index >= 0 ? static_cast<int64_t>(index) : 0,
+                            .name = record::as_text(row[3]),
+                            .mig_profile = record::as_text(row[4]),
+                            .weight = weight > 0 && weight <= 1 ? weight : 1};
+    }
+    return {};
+}
+
+Result<> read_allocation(record::Archive& archive, const std::optional<std::string>& step, KnownJob& job) {
+    BELAY_TRY(rows,
+              archive.query(fmt::format(
+                  "SELECT node, device, t0, t1 FROM allocation WHERE node IS NOT NULL AND t0 IS NOT NULL{}",
+                  step ? " AND coalesce(step_id, '') = " + record::sql_literal(*step) : "")));
+    std::set<std::string> named;  // nodes whose devices are
+    for (const auto& row : rows.rows) {
+        const std::string node = record::as_text(row[0]);
+        const std::string device = record::as_text(row[1]);
+        const std::pair interval{*as_time(row[2]), as_time(row[3]).value_or(job.last)};
+        if (device.empty())
+            job.node_held[node].push_back(interval);
+        else
+            job.held[{node, device}].push_back(interval);
+        if (!device.empty()) named.insert(node);
+    }
+    std::erase_if(job.node_held, [&](const auto& entry) { return named.contains(entry.first); });
+    return {};
+}
+
+// Nodes at which parts begin, so that each has about as many nodes as the others.
+std::vector<std::string> splits_of(const std::set<std::string>& nodes) {
+    const size_t parts = std::min({kMostParts, nodes.size(), size_t{std::thread::hardware_concurrency()}});
+    std::vector<std::string> sorted(nodes.begin(), nodes.end());
+    std::vector<std::string> splits;
+    for (size_t i = 1; i < parts; ++i) splits.push_back(sorted[i * sorted.size() / parts]);
+    return splits;
+}
+
+// From the first moment that a device was held to the last.
+Frame frame_of(const KnownJob& job) {
+    core::Time start = job.any ? job.first : core::Time::max();
+    core::Time end = job.any ? job.last : core::Time::min();
+    auto extend = [&](const auto& held) {
+        for (const auto& [key, intervals] : held)
+            for (const auto& [from, to] : intervals) {
+                start = std::min(start, from);
+                end = std::max(end, to);
+            }
+    };
+    extend(job.held);
+    extend(job.node_held);
+    return make_frame(start, end,
+                      core::Duration(static_cast<int64_t>(std::max(job.interval_seconds, 1e-3) * 1e9)));
+}
+
+// Devices that nobody sampled were held all the same.
+void add_silent(const KnownJob& job, const Frame& frame, const std::vector<DeviceCeilings>& ceilings,
+                std::vector<GpuDigest>& gpus) {
+    std::set<DeviceKey> sampled;
+    for (const GpuDigest& gpu : gpus) sampled.emplace(gpu.node, gpu.device);
+    std::set<DeviceKey> known;
+    for (const auto& [key, facts] : job.devices) known.insert(key);
+    for (const auto& [key, held] : job.held) known.insert(key);
+    JobSums nothing;
+    for (const DeviceKey& key : known) {
+        Held held = held_by_job(job, key);
+        if (sampled.contains(key) || held.empty()) continue;
+        gpus.push_back(describe(job, key, ceilings));
+        GpuDigester(gpus.back(), nothing, frame, std::move(held)).finish();
+    }
+}
+
+Digest put_together(const KnownJob& job, const Frame& frame, const std::vector<DeviceCeilings>& ceilings,
+                    std::vector<std::unique_ptr<DigestPart>>& parts) {
+    Digest digest{.start = frame.start,
+                  .end = frame.start + frame.bucket * static_cast<int64_t>(frame.buckets),
+                  .interval_seconds = job.interval_seconds,
+                  .bucket_seconds = core::to_seconds(frame.bucket),
+                  .buckets = frame.buckets};
+    JobSums sums;
+    size_t foreign = 0;
+    for (auto& part : parts) {
+        part->finish();
+        part->take(digest.gpus);
+        sums.merge(part->sums());
+        foreign += part->foreign();
+    }
+    add_silent(job, frame, ceilings, digest.gpus);
+    std::ranges::sort(digest.gpus, {},
+                      [](const GpuDigest& gpu) { return std::tie(gpu.node, gpu.index, gpu.device); });
+    double weight = 0;
+    for (const GpuDigest& gpu : digest.gpus) weight += gpu.weight;
+    digest.job = add_up(sums, weight);
+    if (foreign > 0)
+        digest.notes.push_back(
+            fmt::format("{} devices were sampled that the job did not hold; they are left out", foreign));
+    return digest;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> steps_of(record::Archive& archive) {
+    BELAY_TRY(rows, archive.query("SELECT DISTINCT coalesce(step_id, '') FROM allocation ORDER BY 1"));
+    std::vector<std::string> steps;
+    for (const auto& row : rows.rows) steps.push_back(record::as_text(row[0]));
+    return steps;
+}
+
+Result<Digest> read_digest(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings,
+                           const std::optional<std::string>& step) {
+    KnownJob job;
+    BELAY_CHECK(read_range(archive, job));
+    BELAY_CHECK(read_devices(archive, job));
+    if (!job.any && job.devices.empty()) return Digest{};
+    BELAY_CHECK(read_allocation(archive, step, job));
+    const Frame frame = frame_of(job);
+    bool sort = false;
+    std::vector<std::unique_ptr<DigestPart>> parts;
+    do {
+        record::ScanRequest request = gpu_columns();
+        request.splits = splits_of(job.nodes);
+        request.sort = sort;
+        parts.clear();
+        for (size_t i = 0; i <= request.splits.size(); ++i)
+            parts.push_back(std::make_unique<DigestPart>(job, frame, ceilings));
+        BELAY_CHECK(archive.scan(request, [&](size_t part, const record::ScanRows& rows) -> Result<> {
+            parts[part]->add(rows);
+            return {};
+        }));
+        sort = !sort && std::ranges::any_of(parts, [](const auto& part) { return part->disorder(); });
+    } while (sort);
+    return put_together(job, frame, ceilings, parts);
+}
+
+}  // namespace belay::score

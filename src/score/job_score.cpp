@@ -1,0 +1,174 @@
+#include "score/job_score.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace belay::score {
+
+namespace {
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+// Below this mean use of every limit a job is bound by none of them (Belay's choice: that of a spinning
+// kernel in the acceptance properties).
+constexpr double kNearNothing = 0.05;
+constexpr double kMostOfTheTime = 0.5;
+
+double mean_of(const GpuDigest& gpu, Quantity quantity) {
+    return gpu.means[static_cast<size_t>(quantity)];
+}
+
+// Means over devices, weighted with their observed time.
+class Mean {
+  public:
+    void add(double value, double weight) {
+        if (std::isnan(value)) return;
+        sum_ += value * weight;
+        weight_ += weight;
+    }
+    double value() const { return weight_ > 0 ? sum_ / weight_ : kMissing; }
+
+  private:
+    double sum_ = 0;
+    double weight_ = 0;
+};
+
+double mean_over(const Digest& digest, Quantity quantity) {
+    Mean mean;
+    for (const GpuDigest& gpu : digest.gpus) mean.add(mean_of(gpu, quantity), gpu.totals.observed);
+    return mean.value();
+}
+
+// Of one pipe, activity over that of DRAM is arithmetic intensity over the ridge of its roofline, whatever
+// the peaks; of several, that which is used most decides.
+Bound bound_of(const Digest& digest, double link_bound_share) {
+    double pipes = 0;
+    for (Quantity pipe :
+         {Quantity::kUsedTensor, Quantity::kUsedFp64, Quantity::kUsedFp32, Quantity::kUsedFp16}) {
+        const double used = mean_over(digest, pipe);
+        if (used > pipes) pipes = used;
+    }
+    double dram = mean_over(digest, Quantity::kUsedDram);
+    if (std::isnan(dram)) dram = 0;
+    if (link_bound_share >= kMostOfTheTime) return Bound::kLink;
+    if (std::max(pipes, dram) < kNearNothing) return Bound::kNone;
+    return pipes >= dram ? Bound::kCompute : Bound::kMemory;
+}
+
+void add_energy(const Digest& digest, JobScore& job) {
+    double joules = 0;
+    double saturated_seconds = 0;  // of the devices with a counter
+    bool any = false;
+    for (const GpuDigest& gpu : digest.gpus) {
+        if (std::isnan(gpu.energy_joules)) continue;
+        any = true;
+        joules += gpu.energy_joules;
+        saturated_seconds += gpu.totals.shares.saturated;
+    }
+    job.energy_wh = any ? watt_hours(joules * 1000) : kMissing;
+    job.saturated_hours_per_kwh = saturated_hours_per_kilowatt_hour(saturated_seconds, joules);
+}
+
+void add_parts(const Digest& digest, JobScore& job) {
+    std::map<std::string, Totals> nodes;
+    for (const GpuDigest& gpu : digest.gpus) {
+        job.gpus.push_back({gpu.node, gpu.device, gpu.name, gpu.index, score_of(gpu.totals)});
+        nodes[gpu.node].merge(gpu.totals);
+    }
+    for (const auto& [node, totals] : nodes)
+        job.nodes.push_back({.node = node, .device = {}, .name = {}, .index = 0, .score = score_of(totals)});
+}
+
+void add_ceilings(const Digest& digest, JobScore& job) {
+    std::set<std::string> uncalibrated;
+    std::set<std::string> unknown;
+    std::string latest;
+    for (const GpuDigest& gpu : digest.gpus) {
+        latest = std::max(latest, gpu.ceilings.date);
+        if (gpu.ceilings.match.empty())
+            unknown.insert(gpu.name.empty() ? "GPUs whose model is not known" : gpu.name);
+        else if (!gpu.ceilings.calibrated)
+            uncalibrated.insert(gpu.name);
+    }
+    job.calibrated = !digest.gpus.empty() && uncalibrated.empty() && unknown.empty();
+    job.ceilings_version = latest.empty() ? "none" : latest;
+    for (const std::string& name : uncalibrated)
+        job.notes.push_back(
+            fmt::format("the ceilings of {} are not calibrated: scores are lower than they would be", name));
+    for (const std::string& name : unknown)
+        job.notes.push_back(
+            fmt::format("there are no ceilings for {}: each limit counts as reached at an activity "
+                        "of 1",
+                        name));
+}
+
+void add_data_notes(const Digest& digest, JobScore& job) {
+    if (job.score.coverage <= 0)
+        job.notes.emplace_back(
+            "no counters of pipes or DRAM were sampled: utilisation alone says nothing of saturation");
+    else if (!job.score.graded())
+        job.notes.push_back(
+            fmt::format("{:.0f} % of the allocated time was sampled: too little for a verdict",
+                        100 * job.score.coverage));
+    if (digest.interval_seconds > 1.5)
+        job.notes.push_back(
+            fmt::format("samples are {:g} s apart: what happened between them widens the bounds",
+                        digest.interval_seconds));
+    if (!std::isnan(mean_over(digest, Quantity::kUsedTensor)) &&
+        std::isnan(mean_over(digest, Quantity::kClock)))
+        job.notes.emplace_back("clocks were not sampled: they count as those of the ceilings");
+    std::ranges::copy(digest.notes, std::back_inserter(job.notes));
+}
+
+}  // namespace
+
+std::string_view to_text(Bound bound) {
+    constexpr std::string_view kNames[] = {"none", "compute", "memory", "link"};
+    return kNames[static_cast<size_t>(bound)];
+}
+
+std::vector<Stretch> stretches(const Digest& digest) {
+    std::vector<Stretch> job;
+    for (const JobWindow& window : digest.job)
+        if (!std::isnan(window.saturated)) job.push_back({1, window.saturated});
+    return job;
+}
+
+JobScore score_job(const Digest& digest) {
+    JobScore job;
+    Totals totals;
+    std::vector<double> means;
+    double link_bound = 0;
+    double seconds = 0;
+    Mean flop_use;
+    job.memory_peak_bytes = kMissing;
+    for (const GpuDigest& gpu : digest.gpus) {
+        totals.merge(gpu.totals);
+        if (gpu.totals.observed > 0) means.push_back(gpu.totals.shares.saturated / gpu.totals.observed);
+        link_bound += gpu.link_bound_seconds * gpu.weight;
+        seconds += gpu.totals.observed;
+        flop_use.add(gpu.flop_use, gpu.totals.observed);
+        if (!(job.memory_peak_bytes >= gpu.memory_peak_bytes)) job.memory_peak_bytes = gpu.memory_peak_bytes;
+    }
+    job.score = score_of(totals);
+    const std::vector<Stretch> over_time = stretches(digest);
+    job.startup_seconds = startup_seconds(over_time);
+    job.steady_state = job.startup_seconds ? steady_score(over_time, *job.startup_seconds) : kMissing;
+    job.busy_engine = mean_over(digest, Quantity::kEngine);
+    job.busy_sm = mean_over(digest, Quantity::kSm);
+    job.link_bound_share = seconds > 0 ? link_bound / seconds : kMissing;
+    job.bound = bound_of(digest, job.link_bound_share);
+    job.imbalance = imbalance(means);
+    job.burstiness = burstiness(over_time);
+    job.flop_use = flop_use.value();
+    add_energy(digest, job);
+    add_parts(digest, job);
+    add_ceilings(digest, job);
+    add_data_notes(digest, job);
+    return job;
+}
+
+}  // namespace belay::score
