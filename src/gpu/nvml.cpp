@@ -36,10 +36,16 @@ core::Result<std::unique_ptr<Library>> Library::load(const std::string& file) {
     find(library, nvml->power, {"nvmlDeviceGetPowerUsage"});
     find(library, nvml->energy, {"nvmlDeviceGetTotalEnergyConsumption"});
     find(library, nvml->temperature, {"nvmlDeviceGetTemperature"});
+    find(library, nvml->temperature_threshold, {"nvmlDeviceGetTemperatureThreshold"});
+    find(library, nvml->temperature_margin, {"nvmlDeviceGetMarginTemperature"});
+    find(library, nvml->application_clock, {"nvmlDeviceGetApplicationsClock"});
     find(library, nvml->clock_reasons,
          {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
     find(library, nvml->ecc_errors, {"nvmlDeviceGetTotalEccErrors"});
     find(library, nvml->remapped_rows, {"nvmlDeviceGetRemappedRows"});
+    find(library, nvml->retired_pages, {"nvmlDeviceGetRetiredPages"});
+    find(library, nvml->nvlink_state, {"nvmlDeviceGetNvLinkState"});
+    find(library, nvml->nvlink_errors, {"nvmlDeviceGetNvLinkErrorCounter"});
     find(library, nvml->pcie_replays, {"nvmlDeviceGetPcieReplayCounter"});
     find(library, nvml->pcie_generation, {"nvmlDeviceGetCurrPcieLinkGeneration"});
     find(library, nvml->pcie_width, {"nvmlDeviceGetCurrPcieLinkWidth"});

@@ -31,9 +31,15 @@ struct Library {
     Return (*power)(Handle, unsigned*) = nullptr;
     Return (*energy)(Handle, unsigned long long*) = nullptr;
     Return (*temperature)(Handle, TemperatureSensor, unsigned*) = nullptr;
+    Return (*temperature_threshold)(Handle, TemperatureThreshold, unsigned*) = nullptr;
+    Return (*temperature_margin)(Handle, MarginTemperature*) = nullptr;
+    Return (*application_clock)(Handle, ClockType, unsigned*) = nullptr;
     Return (*clock_reasons)(Handle, unsigned long long*) = nullptr;
     Return (*ecc_errors)(Handle, MemoryError, EccCounter, unsigned long long*) = nullptr;
     Return (*remapped_rows)(Handle, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
+    Return (*retired_pages)(Handle, RetirementCause, unsigned*, unsigned long long*) = nullptr;
+    Return (*nvlink_state)(Handle, unsigned, unsigned*) = nullptr;
+    Return (*nvlink_errors)(Handle, unsigned, NvlinkCounter, unsigned long long*) = nullptr;
     Return (*pcie_replays)(Handle, unsigned*) = nullptr;
     Return (*pcie_generation)(Handle, unsigned*) = nullptr;
     Return (*pcie_width)(Handle, unsigned*) = nullptr;

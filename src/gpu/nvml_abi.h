@@ -34,6 +34,9 @@ enum Return : int {
 
 enum ClockType : int { kClockGraphics = 0, kClockSm = 1, kClockMemory = 2 };
 enum TemperatureSensor : int { kTemperatureGpu = 0 };
+enum TemperatureThreshold : int { kThresholdShutdown = 0, kThresholdSlowdown = 1 };
+enum NvlinkCounter : int { kNvlinkReplay = 0, kNvlinkRecovery = 1, kNvlinkCrcFlit = 2, kNvlinkCrcData = 3 };
+enum RetirementCause : int { kCauseSingleBit = 0, kCauseDoubleBit = 1 };
 enum MemoryError : int { kCorrected = 0, kUncorrected = 1 };
 enum EccCounter : int { kVolatile = 0, kAggregate = 1 };
 enum ValueType : int {
@@ -72,6 +75,11 @@ struct Utilization {
 struct MemoryV2 {
     unsigned version;
     unsigned long long total, reserved, free, used;  // bytes
+};
+
+struct MarginTemperature {
+    unsigned version;
+    int celsius;  // until the clocks are lowered
 };
 
 struct DeviceAttributes {  // of a MIG device
@@ -143,7 +151,9 @@ struct GpmSupport {
 }
 
 inline constexpr unsigned kMemoryVersion = sizeof(MemoryV2) | (2U << 24);
+inline constexpr unsigned kMarginVersion = sizeof(MarginTemperature) | (1U << 24);
 inline constexpr unsigned kGpmVersion = 1;
+inline constexpr unsigned kMostNvlinks = 18;
 
 inline constexpr unsigned kNameBytes = 96;
 inline constexpr unsigned kUuidBytes = 96;

@@ -1,6 +1,7 @@
 // Readings from NVML. What a device or its driver does not have is missing, each field by itself.
 #include "gpu/gpm.h"
 #include "gpu/nvml.h"
+#include "gpu/nvml_facts.h"
 #include "gpu/source.h"
 
 #include <algorithm>
@@ -166,6 +167,11 @@ class NvmlSource : public Source {
         read_field_values(entry.device, reading);
         if (entry.counters) entry.counters->read(reading);
         return reading;
+    }
+
+    Facts facts(size_t index) override {
+        const Entry& entry = entries_.at(index);
+        return entry.device == nullptr ? Facts() : read_facts(*nvml_, entry.device);
     }
 
     std::vector<Xid> take_xids() override {

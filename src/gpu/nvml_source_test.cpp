@@ -67,6 +67,24 @@ TEST(gpu, nvml_tells_of_devices_and_their_readings) {
     EXPECT_TRUE(std::isnan(reading[field("c2c_sent_bytes_per_second")])) << "missing is not 0";
 }
 
+TEST(gpu, nvml_tells_the_limits_of_a_device) {
+    Replay replay("lost", {.seconds = 30, .gpus = 2});
+    replay.read(1);
+    Facts facts = replay.source->facts(0);
+    EXPECT_EQ(facts[fact("slowdown_celsius")], 87);
+    EXPECT_EQ(facts[fact("clock_sm_application_hertz")], 1980e6);
+    EXPECT_EQ(facts[fact("clock_memory_max_hertz")], 2619e6);
+    EXPECT_EQ(facts[fact("pcie_generation_max")], 5);
+    EXPECT_EQ(facts[fact("pcie_width_max")], 16);
+    EXPECT_EQ(facts[fact("nvlinks")], 18);
+    EXPECT_EQ(facts[fact("nvlinks_down")], 0);
+    EXPECT_EQ(facts[fact("recovery_action")], 0);
+    EXPECT_EQ(facts[fact("retired_pages")], 0);
+    replay.read(25);
+    for (double value : replay.source->facts(0).values) EXPECT_TRUE(std::isnan(value)) << "it is lost";
+    EXPECT_EQ(replay.source->facts(1)[fact("nvlinks")], 18);
+}
+
 TEST(gpu, before_the_first_row_nothing_is_known) {
     Replay replay("gemm", {.seconds = 10});
     Reading reading = replay.read(0.5);

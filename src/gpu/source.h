@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/time.h"
+#include "gpu/facts.h"
 #include "gpu/field.h"
 
 #include <memory>
@@ -36,6 +37,8 @@ class Source {
     virtual const std::vector<Device>& devices() const = 0;
     // Means are over the time since the device's reading before, so the first has none.
     virtual Reading read(size_t device) = 0;
+    // As they are now; nothing of a device that is lost.
+    virtual Facts facts(size_t) { return {}; }
     // Errors that the driver has reported since the last call.
     virtual std::vector<Xid> take_xids() = 0;
 };

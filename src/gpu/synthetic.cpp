@@ -160,6 +160,24 @@ void add_devices(Trace& trace, std::string_view kind, int gpus) {
     }
 }
 
+// Of an H100 with NVLink, roughly.
+Facts make_facts() {
+    Facts facts;
+    facts[fact("slowdown_celsius")] = 87;
+    facts[fact("shutdown_celsius")] = 92;
+    for (size_t clock : {fact("clock_sm_application_hertz"), fact("clock_sm_max_hertz")})
+        facts[clock] = 1980e6;
+    for (size_t clock : {fact("clock_memory_application_hertz"), fact("clock_memory_max_hertz")})
+        facts[clock] = 2619e6;
+    facts[fact("pcie_generation_max")] = 5;
+    facts[fact("pcie_width_max")] = 16;
+    facts[fact("nvlinks")] = 18;
+    for (size_t none :
+         {fact("nvlinks_down"), fact("nvlink_errors_total"), fact("recovery_action"), fact("retired_pages")})
+        facts[none] = 0;
+    return facts;
+}
+
 void add_common(Reading& reading, double energy) {
     auto unless_set = [&](size_t field, double value) {
         if (std::isnan(reading[field])) reading[field] = value;
@@ -195,6 +213,7 @@ core::Result<Trace> synthetic_trace(std::string_view name, const SyntheticOption
     if (found == std::end(kKinds)) return core::bad_input("there is no synthetic trace \"{}\"", name);
     Trace trace{.driver = "0.0", .note = fmt::format("synthetic: {}", found->kind.doc)};
     add_devices(trace, name, options.gpus);
+    trace.facts.assign(trace.devices.size(), make_facts());
     std::mt19937 random(options.seed);
     std::vector<double> energy(trace.devices.size(), 1000);
     const auto rows = static_cast<int64_t>(std::llround(options.seconds / options.interval));

@@ -71,13 +71,15 @@ class Parser {
             return parse_device(line);
         else if (word == "fields")
             return parse_fields(line);
+        else if (word == "facts")
+            return parse_facts(line);
         else if (word == "xid")
             return parse_xid(line);
         else if (word == "row")
             return parse_row(line);
         else
             return wrong("unknown word \"{}\"", core::printable(word))
-                .hint("the words are driver, note, device, fields, row, xid");
+                .hint("the words are driver, note, device, facts, fields, row, xid");
         return {};
     }
 
@@ -110,6 +112,30 @@ class Parser {
         return {};
     }
 
+    Result<size_t> take_device(std::string_view& line) {
+        auto device = core::parse_number<size_t>(take_word(line));
+        if (!device || *device >= trace_.devices.size())
+            return wrong("the device is not one of the {} above", trace_.devices.size());
+        return *device;
+    }
+
+    // facts DEVICE NAME VALUE ...
+    Result<> parse_facts(std::string_view line) {
+        BELAY_TRY(device, take_device(line));
+        trace_.facts.resize(std::max(trace_.facts.size(), device + 1));
+        while (!line.empty()) {
+            std::string_view name = take_word(line);
+            auto found = std::ranges::find(kFacts, name, &Fact::name);
+            if (found == std::end(kFacts)) return wrong("unknown fact \"{}\"", core::printable(name));
+            std::string_view word = take_word(line);
+            auto value = core::parse_number<double>(word);
+            if (!value || !std::isfinite(*value))
+                return wrong("{}: \"{}\" is no number", name, core::printable(word));
+            trace_.facts[device][static_cast<size_t>(found - std::begin(kFacts))] = *value;
+        }
+        return {};
+    }
+
     Result<> parse_fields(std::string_view line) {
         columns_.clear();
         while (!line.empty()) {
@@ -127,12 +153,10 @@ class Parser {
     // SECONDS DEVICE, as rows and XIDs begin.
     Result<std::pair<double, size_t>> parse_place(std::string_view& line) {
         auto seconds = core::parse_number<double>(take_word(line));
-        auto device = core::parse_number<size_t>(take_word(line));
         if (!seconds || !(*seconds >= 0 && *seconds <= kLongestTrace))
             return wrong("the time is no number of seconds");
-        if (!device || *device >= trace_.devices.size())
-            return wrong("the device is not one of the {} above", trace_.devices.size());
-        return std::pair{*seconds, *device};
+        BELAY_TRY(device, take_device(line));
+        return std::pair{*seconds, device};
     }
 
     Result<> parse_xid(std::string_view line) {
@@ -190,6 +214,13 @@ std::string format_trace_head(const Trace& trace) {
             fmt::format("device {} {} {} {} {} {}\n", device.uuid.empty() ? "-" : device.uuid, device.index,
                         device.weight, device.mig_profile.empty() ? "-" : device.mig_profile,
                         device.profiling ? "gpm" : "-", one_line(device.name));
+    for (size_t device = 0; device < trace.facts.size(); ++device) {
+        std::string facts;
+        for (size_t i = 0; i < kFactCount; ++i)
+            if (double value = trace.facts[device][i]; !std::isnan(value))
+                facts += fmt::format(" {} {}", kFacts[i].name, value);
+        if (!facts.empty()) text += fmt::format("facts {}{}\n", device, facts);
+    }
     text += "fields";
     for (const Field& field : kFields) text += fmt::format(" {}", field.name);
     return text + "\n";

@@ -27,8 +27,10 @@ struct Trace {
     std::string driver;
     std::string note;  // one line: what ran, and where it was recorded
     std::vector<Device> devices;
+    std::vector<Facts> facts;  // of the devices in their order; those that are absent have none
     std::vector<TraceRow> rows;
     std::vector<TraceXid> xids;
+    Facts facts_of(size_t device) const { return device < facts.size() ? facts[device] : Facts(); }
     double seconds() const { return rows.empty() ? 0 : rows.back().seconds; }
 };
 

@@ -22,6 +22,11 @@ void expect_equal(const Trace& a, const Trace& b) {
         EXPECT_EQ(a.devices[i].weight, b.devices[i].weight);
         EXPECT_EQ(a.devices[i].profiling, b.devices[i].profiling);
     }
+    for (size_t i = 0; i < a.devices.size(); ++i)
+        for (size_t f = 0; f < kFactCount; ++f) {
+            double x = a.facts_of(i)[f], y = b.facts_of(i)[f];
+            EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << kFacts[f].name;
+        }
     ASSERT_EQ(a.rows.size(), b.rows.size());
     for (size_t i = 0; i < a.rows.size(); ++i) {
         ASSERT_EQ(a.rows[i].seconds, b.rows[i].seconds);
@@ -67,6 +72,14 @@ TEST(gpu, a_trace_has_the_fields_it_names) {
     EXPECT_EQ(trace->devices[0].driver, "550.1");
 }
 
+TEST(gpu, a_trace_tells_facts_of_some_devices) {
+    auto trace = parse_trace(kHead + "device GPU-2 1 1 - - X\nfacts 1 nvlinks 18 nvlinks_down 1\n", "t");
+    ASSERT_TRUE(trace) << trace.error().render();
+    EXPECT_EQ(trace->facts_of(1)[fact("nvlinks_down")], 1);
+    EXPECT_TRUE(std::isnan(trace->facts_of(1)[fact("slowdown_celsius")]));
+    EXPECT_TRUE(std::isnan(trace->facts_of(0)[fact("nvlinks")]));
+}
+
 TEST(gpu, a_wrong_trace_says_where) {
     struct Case {
         std::string text;
@@ -87,6 +100,9 @@ TEST(gpu, a_wrong_trace_says_where) {
         {kHead + "row 1 0 nan 1\n", "is no number"},
         {kHead + "row 1 0 1\n", "fewer values than there are fields"},
         {kHead + "row 1 0 1 2 3\n", "more values than there are fields"},
+        {kHead + "facts 0 nvlink 1\n", "unknown fact \"nvlink\""},
+        {kHead + "facts 0 nvlinks\n", "nvlinks: \"\" is no number"},
+        {kHead + "facts 1 nvlinks 1\n", "the device is not one of the 1 above"},
         {kHead + "xid 1 0 x\n", "the XID \"x\" is no number"},
     };
     for (const Case& c : cases) {

@@ -82,6 +82,20 @@ Return number_at(Handle handle, size_t field, double unit, Number* target) {
     return status;
 }
 
+// Limits of a device that is lost are not told either.
+template <typename Number>
+Return fact_of(Handle handle, size_t fact, double unit, Number* target) {
+    if (player == nullptr) return kUninitialized;
+    auto device = device_of(handle);
+    if (!device) return is_gpu_with_slices(handle) ? kNotSupported : kInvalidArgument;
+    const Reading* reading = player->at(*device, player->now());
+    if (reading != nullptr && reading->lost) return kGpuIsLost;
+    double value = player->trace().facts_of(*device)[fact];
+    if (std::isnan(value)) return kNotSupported;
+    *target = static_cast<Number>(std::llround(value / unit));
+    return kSuccess;
+}
+
 Return copy_text(const std::string& text, char* target, unsigned size) {
     if (text.size() + 1 > size) return kInsufficientSize;
     memcpy(target, text.c_str(), text.size() + 1);
@@ -244,6 +258,55 @@ Return nvmlDeviceGetTemperature(Handle device, TemperatureSensor, unsigned* cels
     return number_at(device, field("temperature_celsius"), 1, celsius);
 }
 
+Return nvmlDeviceGetTemperatureThreshold(Handle device, TemperatureThreshold threshold, unsigned* celsius) {
+    return fact_of(device,
+                   threshold == kThresholdShutdown ? fact("shutdown_celsius") : fact("slowdown_celsius"), 1,
+                   celsius);
+}
+
+Return nvmlDeviceGetApplicationsClock(Handle device, ClockType type, unsigned* clock) {
+    return fact_of(
+        device,
+        type == kClockMemory ? fact("clock_memory_application_hertz") : fact("clock_sm_application_hertz"),
+        1e6, clock);
+}
+
+Return nvmlDeviceGetMaxClockInfo(Handle device, ClockType type, unsigned* clock) {
+    return fact_of(device, type == kClockMemory ? fact("clock_memory_max_hertz") : fact("clock_sm_max_hertz"),
+                   1e6, clock);
+}
+
+Return nvmlDeviceGetMaxPcieLinkGeneration(Handle device, unsigned* generation) {
+    return fact_of(device, fact("pcie_generation_max"), 1, generation);
+}
+
+Return nvmlDeviceGetMaxPcieLinkWidth(Handle device, unsigned* width) {
+    return fact_of(device, fact("pcie_width_max"), 1, width);
+}
+
+// The last links are those that are down; the first has counted all errors.
+Return nvmlDeviceGetNvLinkState(Handle device, unsigned link, unsigned* up) {
+    unsigned links = 0, down = 0;
+    Return status = fact_of(device, fact("nvlinks"), 1, &links);
+    if (status != kSuccess) return status;
+    fact_of(device, fact("nvlinks_down"), 1, &down);
+    *up = link + down < links ? 1 : 0;
+    return link < links ? kSuccess : kInvalidArgument;
+}
+
+Return nvmlDeviceGetNvLinkErrorCounter(Handle device, unsigned link, NvlinkCounter counter,
+                                       unsigned long long* count) {
+    Return status = fact_of(device, fact("nvlink_errors_total"), 1, count);
+    if (link > 0 || counter != kNvlinkReplay) *count = 0;
+    return status;
+}
+
+Return nvmlDeviceGetRetiredPages(Handle device, RetirementCause cause, unsigned* count, unsigned long long*) {
+    Return status = fact_of(device, fact("retired_pages"), 1, count);
+    if (cause != kCauseSingleBit) *count = 0;
+    return status == kSuccess && *count > 0 ? kInsufficientSize : status;
+}
+
 Return nvmlDeviceGetCurrentClocksEventReasons(Handle device, unsigned long long* reasons) {
     return number_at(device, field("clock_event_reasons"), 1, reasons);
 }
@@ -287,11 +350,14 @@ Return nvmlDeviceGetComputeRunningProcesses_v3(Handle device, unsigned* count, P
 
 Return nvmlDeviceGetFieldValues(Handle device, int count, FieldValue* values) {
     for (int i = 0; i < count; ++i) {
-        values[i].status = kNotSupported;
-        if (values[i].field != kFieldMemoryTemperature) continue;
-        values[i].type = kUnsignedInt;
-        values[i].status =
-            number_at(device, field("memory_temperature_celsius"), 1, &values[i].value.unsigned_int);
+        FieldValue& value = values[i];
+        value.status = kNotSupported;
+        value.type = kUnsignedInt;
+        if (value.field == kFieldMemoryTemperature)
+            value.status =
+                number_at(device, field("memory_temperature_celsius"), 1, &value.value.unsigned_int);
+        if (value.field == kFieldRecoveryAction)
+            value.status = fact_of(device, fact("recovery_action"), 1, &value.value.unsigned_int);
     }
     return kSuccess;
 }
