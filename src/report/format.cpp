@@ -24,6 +24,15 @@ std::string three_digits(double value) {
     return fmt::format("{:.0f}", value);
 }
 
+// "1.98 GHz"
+std::string decimal(double value, std::string_view unit) {
+    static constexpr std::array<std::string_view, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
+    size_t prefix = 0;
+    for (constexpr double kNext = 999.5; prefix + 1 < kPrefixes.size() && std::abs(value) >= kNext; ++prefix)
+        value /= 1000;
+    return fmt::format("{} {}{}", three_digits(value), kPrefixes[prefix], unit);
+}
+
 }  // namespace
 
 std::string format_quantity(double value, std::string_view unit) {
@@ -35,6 +44,7 @@ std::string format_quantity(double value, std::string_view unit) {
     if (unit == "B") return core::format_binary({static_cast<uint64_t>(std::max(0.0, value))});
     if (unit == "B/s") return core::format_bytes_per_second(value);
     if (unit == "s") return format_duration(value);
+    if (unit == "Hz" || unit == "Wh") return decimal(value, unit);
     if (unit.empty()) return three_digits(value);
     return fmt::format("{} {}", three_digits(value), unit);
 }

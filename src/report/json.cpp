@@ -1,5 +1,7 @@
 #include "report/json.h"
 
+#include "report/json_parts.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,24 +12,6 @@ namespace belay::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr uint16_t kPackedMissing = 65535;
-constexpr double kPackedTop = 65534;
-
-// Six digits are more than a screen shows, and a third of the size of seventeen.
-Json number(double value) {
-    if (!std::isfinite(value)) return nullptr;
-    if (value == 0 || (value == std::floor(value) && std::abs(value) < 1e15))
-        return static_cast<int64_t>(value);
-    double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
-    return std::isfinite(scale) ? std::round(value * scale) / scale : value;
-}
-
-Json numbers(const std::vector<double>& values) {
-    Json list = Json::array();
-    for (double value : values) list.push_back(number(value));
-    return list;
-}
 
 template <typename T>
 Json optional_value(const std::optional<T>& value) {
@@ -62,6 +46,8 @@ std::string_view kind_name(ChartKind kind) {
             return "stack";
         case ChartKind::kBand:
             return "band";
+        case ChartKind::kSpread:
+            return "spread";
         case ChartKind::kPoints:
             return "points";
         case ChartKind::kSteps:
@@ -143,36 +129,6 @@ Json chart_json(const Chart& chart) {
             {"series", std::move(series)}};
 }
 
-Json metric_json(const NodeMetric& metric) {
-    double maximum = metric.top.value_or(0);
-    for (double value : metric.values)
-        if (!is_missing(value)) maximum = std::max(maximum, value);
-    std::string packed;
-    packed.reserve(metric.values.size() * 2);
-    for (double value : metric.values) {
-        uint16_t q = kPackedMissing;
-        if (!is_missing(value))
-            q = maximum > 0
-                    ? static_cast<uint16_t>(std::lround(std::clamp(value / maximum, 0.0, 1.0) * kPackedTop))
-                    : uint16_t{0};
-        packed += static_cast<char>(q & 0xff);
-        packed += static_cast<char>(q >> 8);
-    }
-    return {{"id", metric.id},
-            {"label", metric.label},
-            {"unit", metric.unit},
-            {"maximum", number(maximum)},
-            {"means", numbers(metric.means)},
-            {"peaks", numbers(metric.peaks)},
-            {"values", base64(packed)}};
-}
-
-Json grid_json(const NodeGrid& grid) {
-    Json metrics = Json::array();
-    for (const NodeMetric& metric : grid.metrics) metrics.push_back(metric_json(metric));
-    return {{"bins", grid.bins}, {"bin_seconds", number(grid.bin_seconds)}, {"metrics", std::move(metrics)}};
-}
-
 Json coverage_json(const Coverage& coverage) {
     Json nodes = Json::array();
     for (const NodeCoverage& node : coverage.nodes)
@@ -228,6 +184,9 @@ nlohmann::ordered_json to_json(const ReportModel& model) {
             {"events", list(model.events, event_json)},
             {"events_total", model.events_total},
             {"coverage", coverage_json(model.coverage)},
+            {"gpu", gpu_json(model.gpu)},
+            {"score_sentence", model.score_sentence},
+            {"findings", findings_json(model.findings)},
             {"facts", list(model.facts, group_json)},
             {"producer", model.producer}};
 }

@@ -11,7 +11,8 @@
 namespace belay::report {
 
 // Missing numbers are null; the others are rounded to six significant digits. The values of the node grid are
-// packed: base64 of little-endian 16-bit numbers q, 65535 for missing, else value = q / 65534 * "maximum".
+// packed: base64 of little-endian numbers q of "bits" 16, where 65535 is missing and else value = q / 65534 *
+// "maximum", or of 8 with 255 and 254.
 nlohmann::ordered_json to_json(const ReportModel& model);
 
 // JSON text that can stand inside a <script> element: "<", ">", "&", U+2028 and U+2029 are written as \u

@@ -64,6 +64,7 @@ enum class ChartKind : uint8_t {
     kLines,
     kStack,   // areas on top of each other, the first series lowest
     kBand,    // three series: lowest, median and highest node
+    kSpread,  // three series as above, then lines of those that stand out
     kPoints,  // few values, each marked
     kSteps,   // each value holds until the next
 };
@@ -105,10 +106,11 @@ struct NodeMetric {
     std::vector<double> peaks;
 };
 
-// Nodes in the order of ReportModel::nodes.
+// Rows in the order of ReportModel::nodes, or of GpuReport::gpus.
 struct NodeGrid {
     size_t bins = 0;
     double bin_seconds = 0;
+    double start = 0;
     std::vector<NodeMetric> metrics;
 };
 
@@ -179,6 +181,127 @@ struct KeyFigure {
     std::vector<double> spark;  // its course over time; may be empty
 };
 
+// What the score module found; docs/score.md explains it. Shares are of the observed time.
+struct ScoreFacts {
+    double point = kMissing;  // 0 to 100
+    double low = kMissing;
+    double high = kMissing;
+    double coverage = kMissing;  // of the allocated time
+    bool graded = false;         // coverage is high enough for a verdict
+    double idle = kMissing;
+    double gap = kMissing;
+    double unsaturated = kMissing;
+    double saturated = kMissing;
+    double steady = kMissing;  // the score without start-up
+    double startup_seconds = kMissing;
+    std::string bound;  // "compute", "memory", "link" or "none"; "" if that is not known
+    double imbalance = kMissing;
+    double variation = kMissing;
+    double burst_index = kMissing;
+    double energy_wh = kMissing;
+    double score_per_kwh = kMissing;  // saturated GPU-hours per kWh
+    double flop_use = kMissing;
+    double memory_peak_bytes = kMissing;
+    double engine = kMissing;
+    double sm = kMissing;
+    double gpu_hours = kMissing;  // allocated
+    bool calibrated = false;
+    std::string ceilings;  // their version
+};
+
+struct GpuFacts {
+    std::string label;  // "nid001001:0"
+    std::string node;
+    std::string device;
+    std::string name;  // model, with its MIG profile
+    double weight = 1;
+    double score = kMissing;
+    double low = kMissing;
+    double high = kMissing;
+    double coverage = kMissing;
+    double idle = kMissing;
+    double gap = kMissing;
+    double unsaturated = kMissing;
+    double saturated = kMissing;
+    double compute = kMissing;  // mean use of the most used pipe and of DRAM, 0 to 1
+    double memory = kMissing;
+    double power_watts = kMissing;
+    double temperature = kMissing;
+    double energy_wh = kMissing;
+    double memory_peak_bytes = kMissing;
+};
+
+// Shares of the observed time per bin of 0 to 1.
+struct Histogram {
+    std::string id;
+    std::string label;
+    std::string note;
+    std::vector<double> shares;   // without start-up, where it was told apart
+    std::vector<double> startup;  // empty if it was not
+};
+
+// Compute, memory and network over time, for a view whose weights a reader sets.
+struct Mix {
+    std::vector<double> seconds;
+    std::vector<double> compute;
+    std::vector<double> memory;
+    std::vector<double> network;
+    std::string network_note;
+};
+
+struct CeilingFacts {
+    std::string name;  // of the GPUs it was used for
+    size_t gpus = 0;
+    bool calibrated = false;
+    std::string version;  // date and driver
+    std::string source;
+    double clock_hertz = kMissing;
+    std::vector<double> active;  // tensor, fp64, fp32, fp16, dram
+};
+
+struct GpuReport {
+    ScoreFacts score;
+    std::vector<GpuFacts> gpus;
+    NodeGrid grid;
+    std::vector<Histogram> histograms;
+    Mix mix;
+    std::vector<CeilingFacts> ceilings;
+    std::vector<std::string> notes;  // what is wrong with the data
+    double interval_seconds = kMissing;
+};
+
+struct Evidence {
+    std::string name;
+    double value = kMissing;
+    std::string unit;
+};
+
+// A diagnosis with what it rests on.
+struct Finding {
+    std::string id;
+    std::string severity;  // "info", "warning" or "critical"
+    std::string title;
+    double start = kMissing;
+    double end = kMissing;
+    std::vector<std::string> nodes;
+    std::vector<std::string> devices;
+    std::string confidence;  // "low" or "high"
+    std::vector<Evidence> evidence;
+    std::string advice;
+    std::vector<std::string> references;
+};
+
+struct SkippedRule {
+    std::string id;
+    std::string why;
+};
+
+struct Findings {
+    std::vector<std::string> evaluated;
+    std::vector<SkippedRule> skipped;
+    std::vector<Finding> findings;  // most important first
+};
+
 struct ReportModel {
     JobFacts job;
     core::Time start;    // second 0 of every chart
@@ -194,6 +317,9 @@ struct ReportModel {
     std::vector<Event> events;  // ascending in time
     size_t events_total = 0;    // `events` holds the most important ones only
     Coverage coverage;
+    std::optional<GpuReport> gpu;      // nothing if no GPU was sampled
+    std::string score_sentence;        // of a job without GPUs; may be empty
+    std::optional<Findings> findings;  // nothing if no rules were run
     std::vector<FactGroup> facts;
     std::string vetting;   // "pass" or "fail"; "" if the nodes were not vetted
     std::string producer;  // "Belay 0.1.0"

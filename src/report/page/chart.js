@@ -67,10 +67,12 @@ function makeLegend(chart, onToggle) {
         button.setAttribute("aria-pressed", String(shown));
         onToggle(i, shown);
       } }, swatch, element("span", { class: "key-label" }, series.label), value);
-    const found = statistics(series.values);
-    const resting = found === null ? DASH
-      : chart.series.length > 1 ? formatQuantity(found.mean, chart.unit)
-      : chart.unit === "" ? `last ${formatQuantity(found.last, chart.unit)}` : `mean ${formatQuantity(found.mean, chart.unit)}`;
+    const resting = () => {
+      const found = statistics(series.values);
+      return found === null ? DASH
+        : chart.series.length > 1 ? formatQuantity(found.mean, chart.unit)
+        : chart.unit === "" ? `last ${formatQuantity(found.last, chart.unit)}` : `mean ${formatQuantity(found.mean, chart.unit)}`;
+    };
     if (chart.series.length > 1) button.title = `${series.label}, mean`;
     return { button, swatch, value, resting, series };
   });
@@ -81,7 +83,7 @@ function makeLegend(chart, onToggle) {
     node: element("div", { class: "legend" }, keys.map((key) => key.button)),
     show(index) {
       keys.forEach((key) => {
-        key.value.textContent = index === null ? key.resting : formatQuantity(key.series.values[index], chart.unit);
+        key.value.textContent = index === null ? key.resting() : formatQuantity(key.series.values[index], chart.unit);
       });
     },
   };
@@ -99,6 +101,7 @@ function seriesOptions(chart) {
       if (i === 0) line.fill = () => faded(stroke(), 0.75);
     }
     if (chart.kind === "band" && i % 3 !== 1) line.width = 1;
+    if (chart.kind === "spread" && (i === 0 || i === 2)) line.width = 1;
     if (chart.kind === "steps") line.paths = uPlot.paths.stepped({ align: 1 });
     // A value between two gaps has no line to either side: a dot keeps it visible.
     if (chart.kind !== "points") line.points = { show: (u, si, show, gaps) => gaps?.length > 0, size: 3,
@@ -119,6 +122,7 @@ function bandOptions(chart) {
   const shade = (series, upper, lower, opacity) => ({
     series: [upper, lower], fill: () => faded(theme.colour(`c-${chart.series[series].colour}`), opacity) });
   if (chart.kind === "stack") return chart.series.slice(1).map((series, i) => shade(i + 1, i + 2, i + 1, 0.75));
+  if (chart.kind === "spread") return [shade(0, 3, 1, 0.3)];
   if (chart.kind !== "band") return [];
   const bands = [];
   for (let i = 0; i + 2 < chart.series.length; i += 3) {
@@ -158,6 +162,25 @@ function axisOptions(chart, view) {
       values: (u, splits) => splits.map((second) => formatElapsed(second, view.full[1] >= 3600)) },
     values,
   ];
+}
+
+// The time of each finding that is more than information, behind the lines.
+function drawFindings(findings) {
+  return (u) => {
+    const { ctx, bbox } = u;
+    for (const finding of findings) {
+      const low = Math.max(finding.start, u.scales.x.min);
+      const high = Math.min(finding.end, u.scales.x.max);
+      if (!(high > low)) continue;
+      const from = u.valToPos(low, "x", true);
+      const colour = theme.colour(finding.severity === "critical" ? "bad" : "warning");
+      const width = Math.max(1, u.valToPos(high, "x", true) - from);
+      ctx.fillStyle = faded(colour, 0.08);
+      ctx.fillRect(from, bbox.top, width, bbox.height);
+      ctx.fillStyle = faded(colour, 0.75);
+      ctx.fillRect(from, bbox.top, width, 2 * (devicePixelRatio || 1));
+    }
+  };
 }
 
 // The target line and its name, and a flag for every event that is more than information.
@@ -222,8 +245,8 @@ function onPlotKey(view, chart) {
   };
 }
 
-// Draws `chart` into a new figure. `events` are marked in the plot.
-function makeChart(chart, view, events) {
+// Draws `chart` into a new figure. `events` and `findings` are marked in the plot.
+function makeChart(chart, view, events, findings) {
   const plot = element("div", { class: "plot", role: "img", tabindex: "0", "aria-label": describeChart(chart) });
   let uplot = null;
   const legend = makeLegend(chart, (i, shown) => uplot.setSeries(i + 1, { show: shown }));
@@ -256,6 +279,7 @@ function makeChart(chart, view, events) {
         legend.show(u.cursor.left >= 0 ? u.cursor.idx : null);
         if (!echo) view.point(u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : null, u);
       }],
+      drawClear: [drawFindings(findings)],
       draw: [drawMarks(chart, events)],
     },
   };
@@ -281,6 +305,12 @@ function makeChart(chart, view, events) {
         if (plot.clientWidth > 0 && plot.clientWidth !== uplot.width)
           uplot.setSize({ width: plot.clientWidth, height: PLOT_HEIGHT });
       }).observe(plot);
+    },
+    // After the values of its series were changed.
+    update() {
+      uplot.setData([chart.seconds, ...plotValues(chart)], false);
+      uplot.redraw();
+      legend.show(null);
     },
     get uplot() {
       return uplot;

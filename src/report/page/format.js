@@ -25,7 +25,7 @@ function formatQuantity(value, unit) {
   if (value === null || value === undefined) return DASH;
   if (unit === "share") return `${(value * 100).toFixed(value > 0 && value < 0.0995 ? 1 : 0)} %`;
   if (unit === "B") return scaled(value, 1024, BINARY, unit);
-  if (unit === "B/s") return scaled(value, 1000, DECIMAL, unit);
+  if (unit === "B/s" || unit === "Hz" || unit === "Wh") return scaled(value, 1000, DECIMAL, unit);
   if (unit === "s") return formatDuration(value);
   return unit === "" ? threeDigits(value) : `${threeDigits(value)} ${unit}`;
 }
@@ -71,7 +71,7 @@ function axisLabels(splits, unit) {
   if (unit === "share") return splits.map((value) => `${(value * 100).toFixed(digits(step * 100))} %`);
   const base = unit === "B" ? 1024 : 1000;
   const prefixes = unit === "B" ? BINARY : DECIMAL;
-  if (unit !== "B" && unit !== "B/s") return splits.map((value) => value.toFixed(digits(step)));
+  if (unit !== "B" && unit !== "B/s" && unit !== "Hz") return splits.map((value) => value.toFixed(digits(step)));
   let prefix = 0;
   while (prefix + 1 < prefixes.length && largest / base ** prefix >= base) prefix += 1;
   const scale = base ** prefix;

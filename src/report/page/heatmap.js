@@ -1,15 +1,17 @@
-// Nodes × time, one colour per cell: two nodes or a thousand. What was not measured is hatched.
+// Nodes or GPUs × time, one colour per cell: two rows or a thousand. What was not measured is hatched.
 const HEAT_STEPS = 256;
 const LABEL_WIDTH = 118;
 const HEAT_AXIS = 22;
-const MISSING = 65535;
 
-// The node grid's packed values (json.h): little-endian 16-bit numbers in base64.
-function unpackGrid(text) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+// A metric's packed values (json.h): little-endian numbers in base64, the highest of which is missing.
+function unpackGrid(metric) {
+  const bytes = Uint8Array.from(atob(metric.values), (character) => character.charCodeAt(0));
+  if (metric.bits === 8) return bytes;
   const view = new DataView(bytes.buffer);
   return Uint16Array.from({ length: bytes.length / 2 }, (_, i) => view.getUint16(2 * i, true));
 }
+
+const missingValue = (metric) => 2 ** metric.bits - 1;
 
 function parseColour(text) {
   return [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
@@ -47,16 +49,16 @@ function hatchPattern(ctx) {
 }
 
 // The rows' order: as in the job, or the highest mean first.
-function rowOrder(model, metric, byMean) {
-  const rows = model.nodes.map((_, i) => i);
+function rowOrder(names, metric, byMean) {
+  const rows = names.map((_, i) => i);
   if (byMean) rows.sort((a, b) => (metric.means[b] ?? -1) - (metric.means[a] ?? -1));
   return rows;
 }
 
-function makeHeatMap(model, view) {
-  const { grid } = model;
+// `names` are the rows', of which there are many `things`.
+function makeHeatMap({ grid, names, things }, view) {
   const { metrics } = grid;
-  const cells = new Map(metrics.map((metric) => [metric.id, unpackGrid(metric.values)]));
+  const cells = new Map(metrics.map((metric) => [metric.id, unpackGrid(metric)]));
   const canvas = element("canvas", { class: "heat-canvas", role: "img", tabindex: "0" });
   const tip = element("div", { class: "tip", hidden: true });
   const low = element("span");
@@ -70,6 +72,7 @@ function makeHeatMap(model, view) {
   function paintImage() {
     const ramp = heatRamp();
     const values = cells.get(metric.id);
+    const missing = missingValue(metric);
     image = document.createElement("canvas");
     image.width = grid.bins;
     image.height = order.length;
@@ -78,9 +81,11 @@ function makeHeatMap(model, view) {
     order.forEach((node, row) => {
       for (let bin = 0; bin < grid.bins; ++bin) {
         const value = values[node * grid.bins + bin];
-        if (value === MISSING) continue;
-        const colour = ramp[Math.round((value / (MISSING - 1)) * (HEAT_STEPS - 1))];
-        pixels.data.set([...colour, 255], 4 * (row * grid.bins + bin));
+        if (value === missing) continue;
+        const colour = ramp[Math.round((value / (missing - 1)) * (HEAT_STEPS - 1))];
+        const at = 4 * (row * grid.bins + bin);
+        [pixels.data[at], pixels.data[at + 1], pixels.data[at + 2]] = colour;
+        pixels.data[at + 3] = 255;
       }
     });
     ctx.putImageData(pixels, 0, 0);
@@ -100,8 +105,8 @@ function makeHeatMap(model, view) {
     ctx.rect(left(), 0, width - left(), rows);
     ctx.clip();
     ctx.imageSmoothingEnabled = false;
-    const first = xOf(0);
-    ctx.drawImage(image, first, 0, xOf(grid.bins * grid.bin_seconds) - first, rows);
+    const first = xOf(grid.start);
+    ctx.drawImage(image, first, 0, xOf(grid.start + grid.bins * grid.bin_seconds) - first, rows);
     ctx.restore();
     if (height() < 12) return;
     ctx.fillStyle = theme.colour("card");
@@ -116,7 +121,7 @@ function makeHeatMap(model, view) {
     order.forEach((node, row) => {
       if (row % every !== 0 && row !== line) return;
       ctx.fillStyle = theme.colour(row === line ? "ink" : "axis");
-      ctx.fillText(model.nodes[node].name, left() - 10, Math.max(7, (row + 0.5) * height()), left() - 14);
+      ctx.fillText(names[node], left() - 10, Math.max(7, (row + 0.5) * height()), left() - 14);
     });
     ctx.textAlign = "center";
     ctx.fillStyle = theme.colour("axis");
@@ -144,33 +149,34 @@ function makeHeatMap(model, view) {
   }
 
   function refresh() {
-    order = rowOrder(model, metric, byMean);
+    order = rowOrder(names, metric, byMean);
     low.textContent = formatQuantity(0, metric.unit);
     high.textContent = formatQuantity(metric.maximum, metric.unit);
     const means = metric.means.filter((mean) => mean !== null);
-    canvas.setAttribute("aria-label", `${metric.label} of ${model.nodes.length} nodes over time. Means from ` +
+    canvas.setAttribute("aria-label", `${metric.label} of ${names.length} ${things} over time. Means from ` +
       `${formatQuantity(Math.min(...means), metric.unit)} to ${formatQuantity(Math.max(...means), metric.unit)}; ` +
-      "the table below has them per node.");
+      "the table below has them all.");
     paintImage();
     draw();
   }
 
   function valueAt(node, bin) {
     const value = cells.get(metric.id)[node * grid.bins + bin];
-    return value === MISSING ? "no data" : formatQuantity((value / (MISSING - 1)) * metric.maximum, metric.unit);
+    const missing = missingValue(metric);
+    return value === missing ? "no data" : formatQuantity((value / (missing - 1)) * metric.maximum, metric.unit);
   }
 
   function onMove(event) {
     const second = secondAt(event.offsetX);
     const row = Math.floor(event.offsetY / height());
-    const bin = Math.floor(second / grid.bin_seconds);
+    const bin = Math.floor((second - grid.start) / grid.bin_seconds);
     const inside = event.offsetX >= left() && row >= 0 && row < order.length && bin >= 0 && bin < grid.bins;
     line = inside ? row : null;
     view.point(inside ? second : null, canvas);
     draw();
     tip.hidden = !inside;
     if (!inside) return;
-    tip.textContent = `${model.nodes[order[row]].name} · ${valueAt(order[row], bin)} · ${formatElapsed(second)}`;
+    tip.textContent = `${names[order[row]]} · ${valueAt(order[row], bin)} · ${formatElapsed(second)}`;
     tip.style.top = `${Math.max(0, event.offsetY - 38)}px`;
     tip.style.left = `${Math.min(event.offsetX + 12, canvas.clientWidth - tip.offsetWidth - 4)}px`;
   }
@@ -208,7 +214,7 @@ function makeHeatMap(model, view) {
   const tools = element("div", { class: "heat-tools" },
     element("div", { class: "choices", role: "group", "aria-label": "Quantity" },
       metrics.map((one) => choice(one.label, one === metric, () => { metric = one; }))),
-    model.nodes.length > 1 ? element("div", { class: "choices", role: "group", "aria-label": "Order of the nodes" },
+    names.length > 1 ? element("div", { class: "choices", role: "group", "aria-label": `Order of the ${things}` },
       choice("By name", true, () => { byMean = false; }), choice("By mean", false, () => { byMean = true; })) : null,
     element("span", { class: "heat-scale" }, low, element("span", { class: "ramp" }), high,
       element("span", { class: "none" }), "no data"));

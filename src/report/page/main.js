@@ -4,6 +4,7 @@ const startMilliseconds = Date.parse(model.start);
 const view = makeView(model.seconds);
 const content = document.getElementById("content");
 const notable = model.events.filter((event) => event.severity !== "info");
+const findings = (model.findings?.findings ?? []).filter((one) => one.severity !== "info" && one.start !== null && one.end !== null);
 
 function addSection(id, title, note, ...children) {
   content.append(element("section", { id, "aria-label": title },
@@ -16,21 +17,62 @@ function columnsFor(count) {
   return count === 1 ? 1 : count % 3 === 0 ? 3 : 2;
 }
 
-function addCharts() {
-  const charts = [];
-  for (const section of model.sections) {
-    const own = model.charts.filter((chart) => chart.section === section.id).map((chart) => makeChart(chart, view, notable));
-    addSection(section.id, section.title, section.note,
-      element("div", { class: `grid columns-${columnsFor(own.length)}` }, own.map((chart) => chart.figure)));
-    charts.push(...own);
+const drawn = [];
+
+function makeCharts(section) {
+  const own = model.charts.filter((chart) => chart.section === section).map((chart) => makeChart(chart, view, notable, findings));
+  drawn.push(...own);
+  return own;
+}
+
+const inColumns = (charts) => element("div", { class: `grid columns-${columnsFor(charts.length)}` }, charts.map((chart) => chart.figure));
+
+function addScore() {
+  const { gpu } = model;
+  if (gpu === null) {
+    if (model.score_sentence) addSection("score", "Score", "", element("p", { class: "card list" }, model.score_sentence));
+    return;
   }
-  charts.forEach((chart) => chart.draw());
-  return charts;
+  const mix = makeMix(gpu.mix, view, notable, findings);
+  addSection("score", "Saturation score", "How much of the allocated time reached a limit of the hardware",
+    element("div", { class: "grid score-grid" }, scoreCard(gpu.score), waterfall(gpu.score)), companions(gpu.score),
+    inColumns([...makeCharts("score"), mix]));
+  drawn.push(mix);
+}
+
+function addFindings() {
+  if (model.findings === null) return;
+  addSection("findings", "Findings", "Diagnoses by rules, the most important first; marked on the timelines", makeFindings(model.findings, view));
+}
+
+function addGpus() {
+  const { gpu } = model;
+  if (gpu === null) return null;
+  const few = gpu.gpus.length <= FEW_GPUS;
+  const multiples = few ? makeMultiples(gpu, view, findings) : null;
+  const heat = gpu.grid.metrics.length > 0 && gpu.grid.bins > 0
+    ? makeHeatMap({ grid: gpu.grid, names: gpu.gpus.map((one) => one.label), things: "GPUs" }, view) : null;
+  addSection("gpus", "GPUs", few ? "Every GPU over time" : `${gpu.gpus.length} GPUs: the middle 80 %, the median, and those that stand out`,
+    element("div", { class: "grid" }, few ? multiples.figure : inColumns(makeCharts("gpus")), heat?.figure, gpuTable(gpu)));
+  const distribution = [balanceBars(gpu.gpus), scatterCard(gpu)].filter(Boolean);
+  addSection("distribution", "Distribution", "", element("div", { class: "grid" },
+    element("div", { class: `grid columns-${distribution.length}` }, distribution), histogramCard(gpu.histograms)));
+  const power = makeCharts("power");
+  if (power.length > 0) addSection("power", "Power, clocks and links", "", inColumns(power));
+  multiples?.draw();
+  heat?.draw();
+  return { multiples, heat };
+}
+
+function addCharts() {
+  for (const section of model.sections) addSection(section.id, section.title, section.note, inColumns(makeCharts(section.id)));
+  drawn.forEach((chart) => chart.draw());
+  return drawn;
 }
 
 function addNodes() {
   if (model.grid.metrics.length === 0 || model.grid.bins === 0) return null;
-  const heatMap = makeHeatMap(model, view);
+  const heatMap = makeHeatMap({ grid: model.grid, names: model.nodes.map((node) => node.name), things: "nodes" }, view);
   addSection("nodes", "Nodes", "Every node over time",
     element("div", { class: "grid" }, heatMap.figure, element("div", { class: "card nodes-table" }, nodeTable(model))));
   heatMap.draw();
@@ -59,6 +101,9 @@ function wireBar() {
 
 wireBar();
 content.append(makeHero(model));
+addScore();
+addFindings();
+const gpuFigures = addGpus();
 const charts = addCharts();
 const heatMap = addNodes();
 if (model.events.length > 0)
@@ -66,9 +111,10 @@ if (model.events.length > 0)
     ? `The ${model.events.length} most important of ${model.events_total}` : "", eventTable(model, startMilliseconds));
 addSection("coverage", "Coverage", "How complete this record is: samples received of those expected",
   element("div", { class: "split" }, element("div", { class: "card" }, coverageTable(model.coverage)), coverageNotes(model.coverage)));
+if (model.gpu !== null) addSection("methods", "Methods", "How the score was made, and from what", makeMethods(model.gpu));
 if (model.facts.length > 0)
   addSection("facts", "Facts", "Where it ran and how it was recorded",
     element("div", { class: "grid facts" }, model.facts.map(factCard)));
 document.getElementById("producer").textContent = `${model.producer} · ${formatMoment(startMilliseconds)}`;
 
-window.belayReport = { model, view, charts, heatMap, theme, ready: true };
+window.belayReport = { model, view, charts, heatMap, gpuFigures, theme, ready: true };

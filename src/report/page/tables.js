@@ -7,7 +7,8 @@ function sortableTable(columns, rows, label) {
   const show = (column) => (row) => {
     const value = column.value(row);
     return typeof value === "string"
-      ? element("td", {}, value) : element("td", { class: "number" }, column.unit === "count" ? value ?? DASH : formatQuantity(value, column.unit));
+      ? element("td", {}, value) : element("td", { class: "number" }, 
+      column.unit === "count" ? value ?? DASH : column.unit === "score" ? formatScore(value) : formatQuantity(value, column.unit));
   };
   const fill = () => body.replaceChildren(...rows.map((row) => element("tr", {}, columns.map((column) => show(column)(row)))));
   const sortBy = (column, heading) => {

@@ -1,24 +1,39 @@
-// Writes the page of made-up measurements: report_sample training|hostile|bare|large OUTPUT.html
+// Writes the page of made-up measurements: report_sample training|hostile|bare|large|gpu1|gpu16|gpu1024
+// OUTPUT.html
 #include "core/file.h"
 #include "report/page.h"
 #include "report/terminal.h"
 #include "report/testing/synthetic.h"
+#include "report/testing/synthetic_gpu.h"
 
 #include <cstdio>
 #include <string_view>
 
+namespace {
+
+using namespace belay::report;
+
+constexpr double kDay = 86'400;
+
+ReportModel sample(std::string_view which) {
+    if (which == "hostile") return assemble(synthetic_hostile());
+    if (which == "bare") return assemble(synthetic_bare());
+    if (which == "large") return assemble(synthetic_large(1000));
+    if (which == "gpu1") return synthetic_gpu_job(1, 1, 600);
+    if (which == "gpu16") return synthetic_gpu_job(4, 4, 3600);
+    if (which == "gpu1024") return synthetic_gpu_job(256, 4, kDay);
+    return assemble(synthetic_training());
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-    using namespace belay::report;
     if (argc != 3) {
-        std::fputs("usage: report_sample training|hostile|bare|large OUTPUT.html\n", stderr);
+        std::fputs("usage: report_sample training|hostile|bare|large|gpu1|gpu16|gpu1024 OUTPUT.html\n",
+                   stderr);
         return 2;
     }
-    std::string_view which = argv[1];
-    Measurements data = which == "hostile" ? synthetic_hostile()
-                        : which == "bare"  ? synthetic_bare()
-                        : which == "large" ? synthetic_large(1000)
-                                           : synthetic_training();
-    ReportModel model = assemble(data);
+    ReportModel model = sample(argv[1]);
     auto written = belay::core::replace_file(argv[2], render_html(model));
     if (!written) {
         std::fputs(written.error().render().c_str(), stderr);

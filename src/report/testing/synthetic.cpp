@@ -250,9 +250,9 @@ Measurements synthetic_bare() {
     return data;
 }
 
-Measurements synthetic_large(size_t nodes) {
+Measurements synthetic_large(size_t nodes, double seconds) {
     Measurements data;
-    add_job(data, nodes, 3600, 200);
+    add_job(data, nodes, seconds, 200);
     size_t slow = nodes / 3;
     auto hole = [](size_t node, double s) {
         return noise(5, node) > 0.97 && s > 600 + 900 * noise(6, node) && s < 2400;
@@ -262,7 +262,8 @@ Measurements synthetic_large(size_t nodes) {
     };
     add_processors(data, hole, effort);
     add_memory_and_traffic(data, hole, effort);
-    add_coverage(data, 3600, [](size_t node) { return noise(5, node) > 0.97 ? 1400 : 3; });
+    auto due = static_cast<int64_t>(seconds);
+    add_coverage(data, due, [](size_t node) { return noise(5, node) > 0.97 ? 1400 : 3; });
     for (size_t node = 0; node < nodes; ++node)
         if (noise(5, node) > 0.97 && data.gaps.size() < 50)
             data.gaps.push_back({data.nodes[node].name, "host", 600 + 900 * noise(6, node), 1200});

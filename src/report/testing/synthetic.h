@@ -16,7 +16,7 @@ Measurements synthetic_hostile();
 // No training lines, no job processes, no pressure: what a node without PSI and a silent program give.
 Measurements synthetic_bare();
 
-// `nodes` nodes for an hour; one of them is slow, some have gaps.
-Measurements synthetic_large(size_t nodes);
+// `nodes` nodes; one of them is slow, some have gaps.
+Measurements synthetic_large(size_t nodes, double seconds = 3600);
 
 }  // namespace belay::report

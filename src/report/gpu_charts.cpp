@@ -1,0 +1,382 @@
+#include "report/charts.h"
+#include "report/gpu_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace belay::report {
+
+using score::Digest;
+using score::GpuDigest;
+using score::Quantity;
+
+namespace {
+
+struct QuantityRow {
+    Quantity quantity;
+    std::string_view id, label, unit, section, note;
+    bool heat;  // always in the heat maps; the others only for few GPUs
+};
+
+// Which quantities a report shows of each GPU, in this order. Those of section "gpus" are the small plots.
+constexpr QuantityRow kRows[] = {
+    {Quantity::kSaturated, "saturated", "Saturation", "share", "", "", true},
+    {Quantity::kUsedTensor, "used_tensor", "Tensor", "share", "", "", true},
+    {Quantity::kUsedFp64, "used_fp64", "FP64", "share", "", "", true},
+    {Quantity::kUsedFp32, "used_fp32", "FP32", "share", "", "", true},
+    {Quantity::kUsedFp16, "used_fp16", "FP16", "share", "", "", true},
+    {Quantity::kUsedDram, "used_dram", "DRAM", "share", "", "", true},
+    {Quantity::kUtilization, "utilization", "Utilization", "share", "gpus", "A kernel was present", false},
+    {Quantity::kSm, "sm", "SM active", "share", "gpus", "A warp was on a multiprocessor", false},
+    {Quantity::kOccupancy, "occupancy", "SM occupancy", "share", "gpus", "Warps of those that fit", false},
+    {Quantity::kDram, "dram", "DRAM active", "share", "gpus", "Memory interface, 80 % is a practical peak",
+     false},
+    {Quantity::kTensor, "tensor", "Tensor active", "share", "gpus", "Tensor pipe", false},
+    {Quantity::kNvlink, "nvlink", "NVLink", "B/s", "gpus", "Both directions", false},
+    {Quantity::kPower, "power", "Power", "W", "power", "Per GPU", false},
+    {Quantity::kClock, "clock", "SM clock", "Hz", "power", "Falls when power or heat hold it down", false},
+    {Quantity::kTemperature, "temperature", "Temperature", "°C", "power", "Highest of each moment", false},
+    {Quantity::kMemoryUsed, "memory_used", "GPU memory in use", "B", "power", "Highest of each moment",
+     false},
+    {Quantity::kPcie, "pcie", "PCIe", "B/s", "power", "Both directions, per GPU", false},
+    {Quantity::kC2c, "c2c", "Chip to chip", "B/s", "power", "Both directions, per GPU", false},
+};
+
+const std::vector<float>& series(const GpuDigest& gpu, Quantity quantity) {
+    return gpu.series[static_cast<size_t>(quantity)];
+}
+
+double value_at(const GpuDigest& gpu, Quantity quantity, size_t bucket) {
+    const std::vector<float>& values = series(gpu, quantity);
+    return bucket < values.size() ? static_cast<double>(values[bucket]) : kMissing;
+}
+
+bool any_value(const Digest& digest, Quantity quantity) {
+    return std::ranges::any_of(digest.gpus, [&](const GpuDigest& gpu) {
+        return std::ranges::any_of(series(gpu, quantity), [](float value) { return !std::isnan(value); });
+    });
+}
+
+std::vector<double> weighted_mean(const Digest& digest, auto&& value) {
+    std::vector<double> result(digest.buckets, kMissing);
+    for (size_t bucket = 0; bucket < digest.buckets; ++bucket) {
+        double sum = 0;
+        double weight = 0;
+        for (const GpuDigest& gpu : digest.gpus) {
+            double one = value(gpu, bucket);
+            if (is_missing(one)) continue;
+            sum += gpu.weight * one;
+            weight += gpu.weight;
+        }
+        if (weight > 0) result[bucket] = sum / weight;
+    }
+    return result;
+}
+
+std::vector<double> weighted_mean(const Digest& digest, Quantity quantity) {
+    return weighted_mean(
+        digest, [=](const GpuDigest& gpu, size_t bucket) { return value_at(gpu, quantity, bucket); });
+}
+
+std::vector<double> bucket_centres(const Digest& digest, double offset) {
+    std::vector<double> seconds;
+    for (size_t i = 0; i < digest.buckets; ++i)
+        seconds.push_back(offset + (static_cast<double>(i) + 0.5) * digest.bucket_seconds);
+    return seconds;
+}
+
+struct Part {
+    Quantity quantity;
+    std::string_view label, colour;
+};
+
+// Several quantities on top of each other, means of all GPUs.
+Chart stack(const Digest& digest, double offset, Chart chart, std::span<const Part> parts) {
+    chart.unit = "share";
+    chart.kind = ChartKind::kStack;
+    chart.top = 1;
+    chart.seconds = bucket_centres(digest, offset);
+    for (const Part& part : parts)
+        if (any_value(digest, part.quantity))
+            chart.series.push_back({.label = std::string(part.label),
+                                    .node = {},
+                                    .colour = std::string(part.colour),
+                                    .values = weighted_mean(digest, part.quantity)});
+    return chart;
+}
+
+// The middle half and the ends are drawn at these ranks of the GPUs that have a value.
+constexpr std::array<std::pair<double, std::string_view>, 3> kRanks = {
+    {{0.1, "lowest 10 %"}, {0.5, "median"}, {0.9, "highest 10 %"}}};
+
+std::array<std::vector<double>, 3> quantiles(const Digest& digest, Quantity quantity) {
+    std::array<std::vector<double>, 3> result;
+    std::vector<double> present;
+    for (size_t bucket = 0; bucket < digest.buckets; ++bucket) {
+        present.clear();
+        for (const GpuDigest& gpu : digest.gpus)
+            if (double value = value_at(gpu, quantity, bucket); !is_missing(value)) present.push_back(value);
+        std::ranges::sort(present);
+        for (size_t i = 0; i < kRanks.size(); ++i) {
+            auto last = static_cast<double>(present.size()) - 1;
+            result[i].push_back(present.empty()
+                                    ? kMissing
+                                    : present[static_cast<size_t>(std::lround(kRanks[i].first * last))]);
+        }
+    }
+    return result;
+}
+
+double median_of(std::vector<double> values) {
+    if (values.empty()) return kMissing;
+    auto middle = values.begin() + std::ssize(values) / 2;
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
+// GPUs whose mean lies far from the others', the farthest first: 3.5 scaled median deviations (Iglewicz and
+// Hoaglin 1993) and at least a twentieth of the highest mean, so that equal GPUs have no outliers.
+std::vector<size_t> outliers(const Digest& digest, Quantity quantity) {
+    constexpr size_t kMostOutliers = 3;
+    constexpr double kFar = 3.5 * 1.4826;
+    constexpr double kLeastShare = 0.05;
+    std::vector<double> means;
+    double top = 0;
+    for (const GpuDigest& gpu : digest.gpus)
+        if (double mean = gpu.means[static_cast<size_t>(quantity)]; !is_missing(mean)) {
+            means.push_back(mean);
+            top = std::max(top, mean);
+        }
+    double median = median_of(means);
+    for (double& mean : means) mean = std::abs(mean - median);
+    double least = std::max(kFar * median_of(means), kLeastShare * top);
+    auto distance = [&](size_t i) {
+        return std::abs(digest.gpus[i].means[static_cast<size_t>(quantity)] - median);
+    };
+    std::vector<size_t> result;
+    for (size_t i = 0; i < digest.gpus.size(); ++i)
+        if (distance(i) > least) result.push_back(i);
+    std::ranges::stable_sort(result, std::ranges::greater{}, distance);
+    if (result.size() > kMostOutliers) result.resize(kMostOutliers);
+    return result;
+}
+
+std::vector<double> of_gpu(const GpuDigest& gpu, Quantity quantity) {
+    const std::vector<float>& values = series(gpu, quantity);
+    return {values.begin(), values.end()};
+}
+
+void add_spread(Chart& chart, const Digest& digest, Quantity quantity) {
+    chart.kind = ChartKind::kSpread;
+    auto bands = quantiles(digest, quantity);
+    for (size_t i = 0; i < bands.size(); ++i)
+        chart.series.push_back({.label = std::string(kRanks[i].second),
+                                .node = {},
+                                .colour = i == 1 ? "node-0" : "band",
+                                .values = std::move(bands[i])});
+    static constexpr std::array<std::string_view, 3> kColours = {"node-1", "node-3", "node-5"};
+    size_t place = 0;
+    for (size_t i : outliers(digest, quantity))
+        chart.series.push_back({.label = gpu_label(digest.gpus[i]),
+                                .node = digest.gpus[i].node,
+                                .colour = std::string(kColours[place++]),
+                                .values = of_gpu(digest.gpus[i], quantity)});
+}
+
+Chart quantity_chart(const Digest& digest, double offset, const QuantityRow& row) {
+    Chart chart{.id = fmt::format("gpu_{}", row.id),
+                .section = std::string(row.section),
+                .title = std::string(row.label),
+                .note = std::string(row.note),
+                .unit = std::string(row.unit),
+                .top = row.unit == "share" ? std::optional<double>(1) : std::nullopt,
+                .target = {},
+                .seconds = bucket_centres(digest, offset),
+                .series = {}};
+    if (digest.gpus.size() > kMostNodeLines) {
+        add_spread(chart, digest, row.quantity);
+        return chart;
+    }
+    for (size_t i = 0; i < digest.gpus.size(); ++i)
+        chart.series.push_back({.label = gpu_label(digest.gpus[i]),
+                                .node = digest.gpus[i].node,
+                                .colour = fmt::format("node-{}", i),
+                                .values = of_gpu(digest.gpus[i], row.quantity)});
+    return chart;
+}
+
+// Means of `factor` neighbouring buckets of every GPU.
+std::vector<double> grid_values(const Digest& digest, Quantity quantity, size_t bins, size_t factor) {
+    std::vector<double> values;
+    values.reserve(digest.gpus.size() * bins);
+    for (const GpuDigest& gpu : digest.gpus)
+        for (size_t bin = 0; bin < bins; ++bin) {
+            double sum = 0;
+            size_t count = 0;
+            for (size_t i = bin * factor; i < std::min((bin + 1) * factor, digest.buckets); ++i) {
+                double value = value_at(gpu, quantity, i);
+                if (is_missing(value)) continue;
+                sum += value;
+                ++count;
+            }
+            values.push_back(count > 0 ? sum / static_cast<double>(count) : kMissing);
+        }
+    return values;
+}
+
+// Of the busiest link: of its bandwidth, or in B/s.
+double link_use(const GpuDigest& gpu, size_t bucket, bool of_peak) {
+    static constexpr std::array<Quantity, score::kLinks> kLinks = {Quantity::kPcie, Quantity::kNvlink,
+                                                                   Quantity::kC2c};
+    double most = kMissing;
+    for (size_t link = 0; link < kLinks.size(); ++link) {
+        double value = value_at(gpu, kLinks[link], bucket);
+        double peak = of_peak ? gpu.ceilings.links[link] : 1;
+        if (!is_missing(value) && peak > 0 && !(most >= value / peak)) most = value / peak;
+    }
+    return of_peak ? (most > 1 ? 1.0 : most) : most;
+}
+
+}  // namespace
+
+std::vector<Chart> gpu_charts(const Digest& digest, double offset) {
+    static constexpr Part kShares[] = {{Quantity::kSaturated, "saturated", "saturated"},
+                                       {Quantity::kUnsaturated, "unsaturated", "unsaturated"},
+                                       {Quantity::kGap, "gap", "gap"},
+                                       {Quantity::kIdle, "idle", "idle"}};
+    static constexpr Part kHeld[] = {{Quantity::kPowerCapped, "power limit", "system"},
+                                     {Quantity::kThermal, "heat", "iowait"},
+                                     {Quantity::kSlowdown, "hardware", "other"}};
+    std::vector<Chart> charts;
+    charts.push_back(stack(digest, offset,
+                           {.id = "gpu_shares",
+                            .section = "score",
+                            .title = "Where the time went",
+                            .note = "Mean of all GPUs; the lowest area is the score",
+                            .top = {},
+                            .target = {}},
+                           kShares));
+    for (const QuantityRow& row : kRows) {
+        if (row.section.empty() || !any_value(digest, row.quantity)) continue;
+        if (row.section == "gpus" && digest.gpus.size() <= kMostGpuRows) continue;  // small plots show them
+        charts.push_back(quantity_chart(digest, offset, row));
+    }
+    Chart held = stack(digest, offset,
+                       {.id = "gpu_held",
+                        .section = "power",
+                        .title = "Clock held down",
+                        .note = "Share of the time, mean of all GPUs",
+                        .top = {},
+                        .target = {}},
+                       kHeld);
+    bool ever = std::ranges::any_of(held.series, [](const Series& one) {
+        return std::ranges::any_of(one.values, [](double value) { return value > 0; });
+    });
+    if (ever) charts.push_back(std::move(held));
+    return charts;
+}
+
+NodeGrid gpu_grid(const Digest& digest, double offset) {
+    // A thousand GPUs get bins of ten minutes in a day: the page stays small, a row is a pixel high anyway.
+    constexpr size_t kMostGridCells = 160'000;
+    bool few = digest.gpus.size() <= kMostGpuRows;
+    size_t cells = digest.gpus.size() * digest.buckets;
+    size_t factor = std::max<size_t>(1, (cells + kMostGridCells - 1) / kMostGridCells);
+    NodeGrid grid{.bins = (digest.buckets + factor - 1) / factor,
+                  .bin_seconds = digest.bucket_seconds * static_cast<double>(factor),
+                  .start = offset,
+                  .metrics = {}};
+    for (const QuantityRow& row : kRows) {
+        if ((!row.heat && (!few || row.section != "gpus")) || !any_value(digest, row.quantity)) continue;
+        NodeMetric metric{.id = std::string(row.id),
+                          .label = std::string(row.label),
+                          .unit = std::string(row.unit),
+                          .top = row.unit == "share" ? std::optional<double>(1) : std::nullopt,
+                          .values = grid_values(digest, row.quantity, grid.bins, factor),
+                          .means = {},
+                          .peaks = {}};
+        for (const GpuDigest& gpu : digest.gpus)
+            metric.means.push_back(gpu.means[static_cast<size_t>(row.quantity)]);
+        grid.metrics.push_back(std::move(metric));
+    }
+    return grid;
+}
+
+Mix gpu_mix(const Digest& digest, double offset) {
+    static constexpr Quantity kPipes[] = {Quantity::kUsedTensor, Quantity::kUsedFp64, Quantity::kUsedFp32,
+                                          Quantity::kUsedFp16};
+    Mix mix{.seconds = bucket_centres(digest, offset), .compute = {}, .memory = {}, .network = {}};
+    mix.compute = weighted_mean(digest, [](const GpuDigest& gpu, size_t bucket) {
+        double most = kMissing;
+        for (Quantity pipe : kPipes)
+            if (double value = value_at(gpu, pipe, bucket); !is_missing(value) && !(most >= value))
+                most = value;
+        return most;
+    });
+    mix.memory = weighted_mean(digest, Quantity::kUsedDram);
+    bool peaks_known = std::ranges::all_of(digest.gpus, [](const GpuDigest& gpu) {
+        return std::ranges::any_of(gpu.ceilings.links, [](double peak) { return peak > 0; });
+    });
+    mix.network = weighted_mean(
+        digest, [=](const GpuDigest& gpu, size_t bucket) { return link_use(gpu, bucket, peaks_known); });
+    mix.network_note = "Network: the busiest link of its bandwidth";
+    if (peaks_known) return mix;
+    double highest = 0;
+    for (double value : mix.network)
+        if (!is_missing(value)) highest = std::max(highest, value);
+    for (double& value : mix.network) value = highest > 0 ? value / highest : value;
+    mix.network_note =
+        "Network: traffic of the busiest link relative to its highest, since no bandwidth is known";
+    return mix;
+}
+
+std::vector<Histogram> histograms(const Digest& digest, double startup_seconds) {
+    std::vector<Histogram> result;
+    Histogram windows{.id = "saturation",
+                      .label = "Saturation",
+                      .note = "Windows of a second",
+                      .shares = std::vector<double>(score::kHistogramBins, 0),
+                      .startup = {}};
+    double total = 0;
+    for (const GpuDigest& gpu : digest.gpus)
+        for (size_t bin = 0; bin < score::kHistogramBins; ++bin) {
+            windows.shares[bin] += gpu.weight * gpu.histogram[bin];
+            total += gpu.weight * gpu.histogram[bin];
+        }
+    for (double& share : windows.shares) share /= total;
+    if (total > 0) result.push_back(std::move(windows));
+    for (const QuantityRow& row : kRows) {
+        if (!row.heat || row.quantity == Quantity::kSaturated || !any_value(digest, row.quantity)) continue;
+        Histogram one{.id = std::string(row.id),
+                      .label = std::string(row.label),
+                      .note = fmt::format("Means of {:.3g} s", digest.bucket_seconds),
+                      .shares = std::vector<double>(score::kHistogramBins, 0),
+                      .startup = {}};
+        bool told_apart = startup_seconds > digest.bucket_seconds;
+        if (told_apart) one.startup.assign(score::kHistogramBins, 0);
+        double weight = 0;
+        for (const GpuDigest& gpu : digest.gpus)
+            for (size_t bucket = 0; bucket < digest.buckets; ++bucket) {
+                double value = value_at(gpu, row.quantity, bucket);
+                if (is_missing(value)) continue;
+                auto bin = static_cast<size_t>(std::clamp(value, 0.0, 1.0) * score::kHistogramBins);
+                bool early = told_apart &&
+                             (static_cast<double>(bucket) + 0.5) * digest.bucket_seconds < startup_seconds;
+                (early ? one.startup : one.shares)[std::min(bin, score::kHistogramBins - 1)] += gpu.weight;
+                weight += gpu.weight;
+            }
+        for (std::vector<double>* bins : {&one.shares, &one.startup})
+            for (double& share : *bins) share /= weight;
+        // A pipe that nothing used has one bar, which says nothing.
+        double unused = one.shares[0] + (told_apart ? one.startup[0] : 0);
+        constexpr double kNearlyAll = 0.999;
+        if (unused < kNearlyAll) result.push_back(std::move(one));
+    }
+    return result;
+}
+
+}  // namespace belay::report

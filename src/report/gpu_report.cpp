@@ -1,0 +1,252 @@
+#include "report/gpu_report.h"
+
+#include "report/format.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace belay::report {
+
+using score::Digest;
+using score::GpuDigest;
+using score::Quantity;
+
+namespace {
+
+constexpr double kSecondsPerHour = 3600;
+constexpr double kJoulesPerWattHour = 3600;
+
+double mean_of(const GpuDigest& gpu, Quantity quantity) {
+    return gpu.means[static_cast<size_t>(quantity)];
+}
+
+double highest(double a, double b) {
+    if (is_missing(a)) return b;
+    return is_missing(b) ? a : std::max(a, b);
+}
+
+// The most used of the pipes.
+double compute_use(const GpuDigest& gpu) {
+    double most = kMissing;
+    for (Quantity pipe :
+         {Quantity::kUsedTensor, Quantity::kUsedFp64, Quantity::kUsedFp32, Quantity::kUsedFp16})
+        most = highest(most, mean_of(gpu, pipe));
+    return most;
+}
+
+std::string model_name(const GpuDigest& gpu) {
+    std::string name = gpu.name.empty() ? std::string("unknown model") : gpu.name;
+    return gpu.mig_profile.empty() ? name : fmt::format("{} MIG {}", name, gpu.mig_profile);
+}
+
+struct Word {
+    double least;
+    std::string_view word;
+    Tone tone;
+};
+// Words for orientation; a score screens jobs and ranks nothing. Explained in docs/report.md.
+constexpr std::array<Word, 4> kWords = {{{60, "high", Tone::kGood},
+                                         {30, "moderate", Tone::kNeutral},
+                                         {10, "low", Tone::kWarning},
+                                         {0, "very low", Tone::kBad}}};
+
+Word word_of(double score) {
+    for (const Word& word : kWords)
+        if (score >= word.least) return word;
+    return kWords.back();
+}
+
+KeyFigure score_figure(const GpuReport& gpu, const Digest& digest) {
+    const ScoreFacts& score = gpu.score;
+    KeyFigure figure{.label = "Saturation score",
+                     .value = format_score(score.point),
+                     .detail = score_range(score),
+                     .spark = {}};
+    if (score.graded) {
+        Word word = word_of(score.point);
+        figure.tone = word.tone;
+        figure.detail = fmt::format("{}, {}", word.word, figure.detail);
+    }
+    for (const score::JobWindow& window : digest.job) figure.spark.push_back(window.saturated);
+    constexpr size_t kSparkPoints = 120;
+    figure.spark = thinned(figure.spark, kSparkPoints);
+    return figure;
+}
+
+std::string score_sentence(const GpuReport& gpu) {
+    const ScoreFacts& score = gpu.score;
+    std::string gpus = format_count(gpu.gpus.size(), "GPU");
+    if (is_missing(score.point)) return fmt::format("Nothing was observed of its {}.", gpus);
+    std::string text = fmt::format("Its {} reached a limit of the hardware in {} of the time", gpus,
+                                   format_quantity(score.point / 100, "share"));
+    if (!is_missing(score.steady) && score.startup_seconds >= 1)
+        text += fmt::format(", {} without the {} of start-up", format_quantity(score.steady / 100, "share"),
+                            format_duration(score.startup_seconds));
+    return text + ".";
+}
+
+void use_time_of(ReportModel& model, const Digest& digest) {
+    if (digest.start < model.start) begin_at(model, digest.start);
+    double end = core::to_seconds(digest.end - model.start);
+    model.seconds = std::max(model.seconds, end);
+}
+
+}  // namespace
+
+std::string gpu_label(const GpuDigest& gpu) {
+    return fmt::format("{}:{}", gpu.node, gpu.index);
+}
+
+std::vector<double> thinned(const std::vector<double>& values, size_t most) {
+    if (values.size() <= most) return values;
+    std::vector<double> result;
+    for (size_t part = 0; part < most; ++part) {
+        double sum = 0;
+        size_t count = 0;
+        for (size_t i = part * values.size() / most; i < (part + 1) * values.size() / most; ++i) {
+            if (is_missing(values[i])) continue;
+            sum += values[i];
+            ++count;
+        }
+        result.push_back(count > 0 ? sum / static_cast<double>(count) : kMissing);
+    }
+    return result;
+}
+
+std::string_view score_word(double score) {
+    return word_of(score).word;
+}
+
+std::string format_score(double score) {
+    return is_missing(score) ? std::string("–") : fmt::format("{:.1f}", score);
+}
+
+std::string score_range(const ScoreFacts& score) {
+    if (is_missing(score.point)) return "nothing was observed";
+    return fmt::format("{} to {}, {} observed", format_score(score.low), format_score(score.high),
+                       format_coverage(score.coverage));
+}
+
+ScoreFacts score_facts(const Digest& digest, const score::JobScore& job) {
+    const score::Score& score = job.score;
+    double allocated = 0;
+    for (const GpuDigest& gpu : digest.gpus) allocated += gpu.totals.allocated;
+    return {.point = score.point,
+            .low = score.low,
+            .high = score.high,
+            .coverage = score.coverage,
+            .graded = score.graded() && !is_missing(score.point),
+            .idle = score.shares.idle,
+            .gap = score.shares.gap,
+            .unsaturated = score.shares.unsaturated,
+            .saturated = score.shares.saturated,
+            .steady = job.steady_state,
+            .startup_seconds = job.startup_seconds.value_or(kMissing),
+            .bound = is_missing(score.point) ? std::string() : std::string(to_text(job.bound)),
+            .imbalance = job.imbalance,
+            .variation = job.burstiness.variation,
+            .burst_index = job.burstiness.index,
+            .energy_wh = job.energy_wh,
+            .score_per_kwh = job.saturated_hours_per_kwh,
+            .flop_use = job.flop_use,
+            .memory_peak_bytes = job.memory_peak_bytes,
+            .engine = job.busy_engine,
+            .sm = job.busy_sm,
+            .gpu_hours = allocated / kSecondsPerHour,
+            .calibrated = job.calibrated,
+            .ceilings = job.ceilings_version};
+}
+
+std::vector<GpuFacts> gpu_facts(const Digest& digest) {
+    std::vector<GpuFacts> result;
+    result.reserve(digest.gpus.size());
+    for (const GpuDigest& gpu : digest.gpus) {
+        score::Score score = score::score_of(gpu.totals);
+        result.push_back({.label = gpu_label(gpu),
+                          .node = gpu.node,
+                          .device = gpu.device,
+                          .name = model_name(gpu),
+                          .weight = gpu.weight,
+                          .score = score.point,
+                          .low = score.low,
+                          .high = score.high,
+                          .coverage = score.coverage,
+                          .idle = score.shares.idle,
+                          .gap = score.shares.gap,
+                          .unsaturated = score.shares.unsaturated,
+                          .saturated = score.shares.saturated,
+                          .compute = compute_use(gpu),
+                          .memory = mean_of(gpu, Quantity::kUsedDram),
+                          .power_watts = mean_of(gpu, Quantity::kPower),
+                          .temperature = mean_of(gpu, Quantity::kTemperature),
+                          .energy_wh = gpu.energy_joules / kJoulesPerWattHour,
+                          .memory_peak_bytes = gpu.memory_peak_bytes});
+    }
+    return result;
+}
+
+std::vector<CeilingFacts> ceiling_facts(const Digest& digest) {
+    std::map<std::string, CeilingFacts> by_name;
+    for (const GpuDigest& gpu : digest.gpus) {
+        const score::DeviceCeilings& known = gpu.ceilings;
+        CeilingFacts& facts = by_name[model_name(gpu)];
+        ++facts.gpus;
+        if (facts.gpus > 1) continue;
+        facts.name = model_name(gpu);
+        facts.calibrated = known.calibrated;
+        facts.version = known.date;
+        if (!known.driver.empty()) facts.version += fmt::format(", driver {}", known.driver);
+        facts.source =
+            known.match.empty() ? std::string("nothing is known of this model: limits of 1") : known.source;
+        if (known.ceilings.clock_hertz > 0) facts.clock_hertz = known.ceilings.clock_hertz;
+        facts.active.assign(known.ceilings.active.begin(), known.ceilings.active.end());
+    }
+    std::vector<CeilingFacts> result;
+    for (auto& [name, facts] : by_name) result.push_back(std::move(facts));
+    return result;
+}
+
+void begin_at(ReportModel& model, core::Time start) {
+    double later = core::to_seconds(model.start - start);
+    model.start = start;
+    model.seconds += later;
+    for (Chart& chart : model.charts)
+        for (double& second : chart.seconds) second += later;
+    model.grid.start += later;
+    for (Event& event : model.events) event.seconds += later;
+    for (Gap& gap : model.coverage.gaps) gap.start += later;
+    if (model.findings)
+        for (Finding& finding : model.findings->findings) {
+            finding.start += later;
+            finding.end += later;
+        }
+}
+
+void add_gpus(ReportModel& model, const Digest& digest) {
+    if (digest.empty()) return;
+    use_time_of(model, digest);
+    double offset = core::to_seconds(digest.start - model.start);
+    score::JobScore job = score::score_job(digest);
+    GpuReport gpu{.score = score_facts(digest, job),
+                  .gpus = gpu_facts(digest),
+                  .interval_seconds = digest.interval_seconds};
+    gpu.grid = gpu_grid(digest, offset);
+    gpu.histograms = histograms(digest, gpu.score.startup_seconds);
+    gpu.mix = gpu_mix(digest, offset);
+    gpu.ceilings = ceiling_facts(digest);
+    gpu.notes = job.notes;
+    std::vector<Chart> charts = gpu_charts(digest, offset);
+    model.charts.insert(model.charts.begin(), std::make_move_iterator(charts.begin()),
+                        std::make_move_iterator(charts.end()));
+    model.figures.insert(model.figures.begin(), score_figure(gpu, digest));
+    model.summary.insert(model.summary.begin() + std::min<std::ptrdiff_t>(1, std::ssize(model.summary)),
+                         score_sentence(gpu));
+    model.gpu = std::move(gpu);
+}
+
+}  // namespace belay::report

@@ -1,0 +1,192 @@
+#include "report/json_parts.h"
+
+#include "report/gpu_report.h"
+#include "report/json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+namespace belay::report {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+// Above this many values of a quantity each takes a byte: a screen has no room to show more.
+constexpr size_t kMostPreciseCells = 40'000;
+
+// The highest value of the type stands for missing.
+template <typename Packed>
+std::string pack(const std::vector<double>& values, double maximum) {
+    constexpr Packed kMissingValue = static_cast<Packed>(~Packed{0});
+    constexpr double kTop = kMissingValue - 1;
+    std::string bytes;
+    bytes.reserve(values.size() * sizeof(Packed));
+    for (double value : values) {
+        Packed q = kMissingValue;
+        if (!is_missing(value))
+            q = maximum > 0 ? static_cast<Packed>(std::lround(std::clamp(value / maximum, 0.0, 1.0) * kTop))
+                            : Packed{0};
+        for (size_t byte = 0; byte < sizeof(Packed); ++byte)
+            bytes += static_cast<char>(q >> (8 * byte) & 0xff);
+    }
+    return bytes;
+}
+
+Json metric_json(const NodeMetric& metric) {
+    double maximum = metric.top.value_or(0);
+    for (double value : metric.values)
+        if (!is_missing(value)) maximum = std::max(maximum, value);
+    bool precise = metric.values.size() <= kMostPreciseCells;
+    return {{"id", metric.id},
+            {"label", metric.label},
+            {"unit", metric.unit},
+            {"maximum", number(maximum)},
+            {"means", numbers(metric.means)},
+            {"peaks", numbers(metric.peaks)},
+            {"bits", precise ? 16 : 8},
+            {"values", base64(precise ? pack<uint16_t>(metric.values, maximum)
+                                      : pack<uint8_t>(metric.values, maximum))}};
+}
+
+Json score_json(const ScoreFacts& score) {
+    return {{"score", number(score.point)},
+            {"low", number(score.low)},
+            {"high", number(score.high)},
+            {"coverage", number(score.coverage)},
+            {"word", score.graded ? Json(score_word(score.point)) : Json()},
+            {"shares",
+             {{"idle", number(score.idle)},
+              {"gap", number(score.gap)},
+              {"unsaturated", number(score.unsaturated)},
+              {"saturated", number(score.saturated)}}},
+            {"steady_state", number(score.steady)},
+            {"startup_seconds", number(score.startup_seconds)},
+            {"bound", score.bound.empty() ? Json() : Json(score.bound)},
+            {"imbalance", number(score.imbalance)},
+            {"burstiness", number(score.variation)},
+            {"burst_index", number(score.burst_index)},
+            {"energy_wh", number(score.energy_wh)},
+            {"score_per_kwh", number(score.score_per_kwh)},
+            {"flop_use", number(score.flop_use)},
+            {"memory_peak_bytes", number(score.memory_peak_bytes)},
+            {"engine", number(score.engine)},
+            {"sm", number(score.sm)},
+            {"gpu_hours", number(score.gpu_hours)},
+            {"calibrated", score.calibrated},
+            {"ceilings", score.ceilings}};
+}
+
+Json device_json(const GpuFacts& gpu) {
+    return {{"label", gpu.label},
+            {"node", gpu.node},
+            {"device", gpu.device},
+            {"name", gpu.name},
+            {"weight", number(gpu.weight)},
+            {"score", number(gpu.score)},
+            {"low", number(gpu.low)},
+            {"high", number(gpu.high)},
+            {"coverage", number(gpu.coverage)},
+            {"shares", {number(gpu.idle), number(gpu.gap), number(gpu.unsaturated), number(gpu.saturated)}},
+            {"compute", number(gpu.compute)},
+            {"memory", number(gpu.memory)},
+            {"power_watts", number(gpu.power_watts)},
+            {"temperature", number(gpu.temperature)},
+            {"energy_wh", number(gpu.energy_wh)},
+            {"memory_peak_bytes", number(gpu.memory_peak_bytes)}};
+}
+
+Json histogram_json(const Histogram& histogram) {
+    return {{"id", histogram.id},
+            {"label", histogram.label},
+            {"note", histogram.note},
+            {"shares", numbers(histogram.shares)},
+            {"startup", numbers(histogram.startup)}};
+}
+
+Json ceiling_json(const CeilingFacts& ceiling) {
+    return {{"name", ceiling.name},
+            {"gpus", ceiling.gpus},
+            {"calibrated", ceiling.calibrated},
+            {"version", ceiling.version},
+            {"source", ceiling.source},
+            {"clock_hertz", number(ceiling.clock_hertz)},
+            {"active", numbers(ceiling.active)}};
+}
+
+Json finding_json(const Finding& finding) {
+    Json evidence = Json::array();
+    for (const Evidence& one : finding.evidence)
+        evidence.push_back({{"name", one.name}, {"value", number(one.value)}, {"unit", one.unit}});
+    return {{"id", finding.id},
+            {"severity", finding.severity},
+            {"title", finding.title},
+            {"start", number(finding.start)},
+            {"end", number(finding.end)},
+            {"nodes", finding.nodes},
+            {"devices", finding.devices},
+            {"confidence", finding.confidence},
+            {"evidence", std::move(evidence)},
+            {"advice", finding.advice},
+            {"references", finding.references}};
+}
+
+template <typename T>
+Json list(const std::vector<T>& items, Json (*convert)(const T&)) {
+    Json result = Json::array();
+    for (const T& item : items) result.push_back(convert(item));
+    return result;
+}
+
+}  // namespace
+
+Json number(double value) {
+    if (!std::isfinite(value)) return nullptr;
+    if (value == 0 || (value == std::floor(value) && std::abs(value) < 1e15))
+        return static_cast<int64_t>(value);
+    double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
+    return std::isfinite(scale) ? std::round(value * scale) / scale : value;
+}
+
+Json numbers(const std::vector<double>& values) {
+    Json list = Json::array();
+    for (double value : values) list.push_back(number(value));
+    return list;
+}
+
+Json grid_json(const NodeGrid& grid) {
+    return {{"bins", grid.bins},
+            {"bin_seconds", number(grid.bin_seconds)},
+            {"start", number(grid.start)},
+            {"metrics", list(grid.metrics, metric_json)}};
+}
+
+Json gpu_json(const std::optional<GpuReport>& gpu) {
+    if (!gpu) return nullptr;
+    return {{"score", score_json(gpu->score)},
+            {"gpus", list(gpu->gpus, device_json)},
+            {"grid", grid_json(gpu->grid)},
+            {"histograms", list(gpu->histograms, histogram_json)},
+            {"mix",
+             {{"seconds", numbers(gpu->mix.seconds)},
+              {"compute", numbers(gpu->mix.compute)},
+              {"memory", numbers(gpu->mix.memory)},
+              {"network", numbers(gpu->mix.network)},
+              {"network_note", gpu->mix.network_note}}},
+            {"ceilings", list(gpu->ceilings, ceiling_json)},
+            {"notes", gpu->notes},
+            {"interval_seconds", number(gpu->interval_seconds)}};
+}
+
+Json findings_json(const std::optional<Findings>& findings) {
+    if (!findings) return nullptr;
+    Json skipped = Json::array();
+    for (const SkippedRule& rule : findings->skipped) skipped.push_back({{"id", rule.id}, {"why", rule.why}});
+    return {{"evaluated", findings->evaluated},
+            {"skipped", std::move(skipped)},
+            {"findings", list(findings->findings, finding_json)}};
+}
+
+}  // namespace belay::report
