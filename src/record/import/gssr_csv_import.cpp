@@ -108,10 +108,11 @@ void fill_empty_nodes(std::vector<HeldNode>& nodes, std::vector<Defect>& defects
     for (HeldNode& node : nodes) {
         if (!node.gpus.empty()) continue;
         for (const auto& [gpu, spans] : usual->gpus) node.gpus[gpu] = node.spans;
-        defects.push_back({.node = node.name,
-                           .text = fmt::format("{} left no samples: its time counts as missing, for {} GPUs as on "
-                                               "{}",
-                                               node.name, usual->gpus.size(), usual->name)});
+        defects.push_back(
+            {.node = node.name,
+             .text = fmt::format("{} left no samples: its time counts as missing, for {} GPUs as on "
+                                 "{}",
+                                 node.name, usual->gpus.size(), usual->name)});
     }
 }
 
@@ -121,18 +122,19 @@ void judge_allocation(const std::vector<PlannedStep>& steps, const std::vector<H
     for (const HeldNode& node : nodes) recorded = std::max(recorded, node.gpus.size());
     for (const PlannedStep& step : steps) {
         if (!step.meta || !step.meta->gpus || *step.meta->gpus >= static_cast<int64_t>(recorded)) continue;
-        defects.push_back({.place = fmt::format("step_{}", step.number),
-                           .text = fmt::format("{} GPUs of a node were recorded and the job held {}: which is not "
-                                               "recorded, so all count; name them with --gpu",
-                                               recorded, *step.meta->gpus)});
+        defects.push_back(
+            {.place = fmt::format("step_{}", step.number),
+             .text = fmt::format("{} GPUs of a node were recorded and the job held {}: which is not "
+                                 "recorded, so all count; name them with --gpu",
+                                 recorded, *step.meta->gpus)});
         return;
     }
 }
 
 void judge_samples(const std::vector<HeldNode>& nodes, core::Duration spacing, std::vector<Defect>& defects) {
     if (spacing != std::chrono::seconds(1))
-        defects.push_back({.is_warning = false,
-                           .text = fmt::format("rows are {} s apart", core::to_seconds(spacing))});
+        defects.push_back(
+            {.is_warning = false, .text = fmt::format("rows are {} s apart", core::to_seconds(spacing))});
     for (const HeldNode& node : nodes) {
         int64_t due = 0;
         int64_t received = 0;
@@ -144,10 +146,11 @@ void judge_samples(const std::vector<HeldNode>& nodes, core::Duration spacing, s
             }
         }
         if (received < due && received > 0)
-            defects.push_back({.node = node.name,
-                               .text = fmt::format("{}: {} of {} samples are missing; gssr-record leaves out a row "
-                                                   "of which it could not read one field",
-                                                   node.name, due - received, due)});
+            defects.push_back(
+                {.node = node.name,
+                 .text = fmt::format("{}: {} of {} samples are missing; gssr-record leaves out a row "
+                                     "of which it could not read one field",
+                                     node.name, due - received, due)});
     }
 }
 

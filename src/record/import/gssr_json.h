@@ -34,8 +34,8 @@ struct GssrJson {
     core::Time time_of(size_t sample) const;
 };
 
-// What is missing or of another type in the metadata is left out. Errors: kBadInput if it is no JSON, or has no
-// "data".
+// What is missing or of another type in the metadata is left out. Errors: kBadInput if it is no JSON, or has
+// no "data".
 core::Result<GssrJson> parse_gssr_json(std::string_view text, const std::string& file);
 
 }  // namespace belay::record

@@ -82,7 +82,8 @@ Result<std::vector<Head>> survey(const GssrLayout& layout, Manifest& manifest, s
                              *manifest.job.id, *recording->job_id)
                 .hint("name the directory of one of them");
         if (!recording->end && !recording->start)
-            defects.push_back({.place = place, .text = "no time says when it began: its times count from 1970"});
+            defects.push_back(
+                {.place = place, .text = "no time says when it began: its times count from 1970"});
         describe(*recording, manifest);
         heads.push_back(head_of(path, *recording));
         std::error_code ignored;
@@ -119,12 +120,13 @@ class Samples {
             int64_t told_before = add_series(recording, gpu, series, head.node, span, rows);
             node.gpus[gpu].push_back(span);
             if (told_before > 0)
-                defects_.push_back({.is_warning = false,
-                                    .node = head.node,
-                                    .place = place,
-                                    .text = fmt::format("{} samples of GPU {} are of a time that another rank or step "
-                                                        "recorded already: left out",
-                                                        told_before, gpu)});
+                defects_.push_back(
+                    {.is_warning = false,
+                     .node = head.node,
+                     .place = place,
+                     .text = fmt::format("{} samples of GPU {} are of a time that another rank or step "
+                                         "recorded already: left out",
+                                         told_before, gpu)});
         }
     }
 

@@ -146,7 +146,8 @@ std::string summary_of(const JobreportRow& row) {
     double seconds = core::to_seconds(row.end - row.start);
     double watt_hours = row.power_average * seconds / 3600;
     return fmt::format(
-        "GPU {} for {}: utilization {} ({} to {}), memory bandwidth {} ({} to {}), power {} ({} to {}), energy {} "
+        "GPU {} for {}: utilization {} ({} to {}), memory bandwidth {} ({} to {}), power {} ({} to {}), "
+        "energy {} "
         "as mean power × time, at most {} allocated",
         row.gpu, core::format_duration(row.end - row.start), or_unknown(row.sm_average, "%"),
         or_unknown(row.sm_minimum, "%"), or_unknown(row.sm_maximum, "%"), or_unknown(row.memory_average, "%"),

@@ -39,8 +39,9 @@ bool is_named(const fs::path& path, std::string_view prefix, std::string_view ex
 
 core::Failure not_found(const fs::path& source) {
     return bad_input("{} is no recording of jobreport", core::printable(source.string()))
-        .hint("looked for step_N/proc_N.csv with the columns jobId, host, gpuId, startTime, endTime, and, as a "
-              "single step, for proc_N.csv");
+        .hint(
+            "looked for step_N/proc_N.csv with the columns jobId, host, gpuId, startTime, endTime, and, as a "
+            "single step, for proc_N.csv");
 }
 
 // The files of all steps, or of the one step that the source is.
@@ -85,9 +86,10 @@ std::optional<std::vector<Placed>> read_rows(const fs::path& source, const std::
         }
         any = true;
         if (!file->unreadable_lines.empty())
-            defects.push_back({.place = fmt::format("{}:{}", place, file->unreadable_lines.front()),
-                               .text = fmt::format("{} of the lines, this one the first, are no whole rows: left out",
-                                                   file->unreadable_lines.size())});
+            defects.push_back(
+                {.place = fmt::format("{}:{}", place, file->unreadable_lines.front()),
+                 .text = fmt::format("{} of the lines, this one the first, are no whole rows: left out",
+                                     file->unreadable_lines.size())});
         for (JobreportRow& row : file->rows) rows.push_back({place, std::move(row)});
     }
     return any ? std::optional(std::move(rows)) : std::nullopt;
@@ -103,11 +105,12 @@ void drop_repeated(std::vector<Placed>& rows, std::vector<Defect>& defects) {
         return !is_new;
     });
     for (const auto& [place, count] : repeated)
-        defects.push_back({.is_warning = false,
-                           .place = place,
-                           .text = fmt::format("{} rows are of GPUs that another rank of the step reports too: "
-                                               "left out",
-                                               count)});
+        defects.push_back(
+            {.is_warning = false,
+             .place = place,
+             .text = fmt::format("{} rows are of GPUs that another rank of the step reports too: "
+                                 "left out",
+                                 count)});
 }
 
 Manifest manifest_of(const std::vector<Placed>& rows) {
@@ -165,19 +168,22 @@ Result<Imported> import_jobreport(const ImportOptions& options) {
         return bad_input("{} holds no rows", core::printable(options.source.string()))
             .hint("jobreport writes when the job ends: one that was killed leaves nothing");
     int64_t job = rows->front().row.job_id;
-    if (auto other = std::ranges::find_if(*rows, [&](const Placed& placed) { return placed.row.job_id != job; });
+    if (auto other =
+            std::ranges::find_if(*rows, [&](const Placed& placed) { return placed.row.job_id != job; });
         other != rows->end())
-        return bad_input("{} holds reports of several jobs: {} and {}", core::printable(options.source.string()),
-                         job, other->row.job_id)
+        return bad_input("{} holds reports of several jobs: {} and {}",
+                         core::printable(options.source.string()), job, other->row.job_id)
             .hint("name the directory of one of them");
     drop_repeated(*rows, imported.defects);
     imported.defects.push_back(
         {.is_warning = false,
-         .text = "jobreport holds means over the whole job and no samples: no score can be computed from them"});
+         .text =
+             "jobreport holds means over the whole job and no samples: no score can be computed from them"});
     imported.defects.push_back(
         {.is_warning = false,
-         .text = "without a binding of GPUs to tasks, jobreport also lists GPUs of the node that the job did not "
-                 "hold; name those that it held with --gpu"});
+         .text =
+             "without a binding of GPUs to tasks, jobreport also lists GPUs of the node that the job did not "
+             "hold; name those that it held with --gpu"});
     BELAY_TRY(builder, RecordBuilder::create(options, manifest_of(*rows)));
     auto nodes = held_by(*rows);
     for (const auto& [name, node] : nodes) {

@@ -103,7 +103,7 @@ Batch& RecordBuilder::rows(const Table& table) {
 
 Result<> RecordBuilder::write(Batch& batch) {
     for (size_t first = 0; first < batch.rows(); first += kBlockRows)
-        BELAY_CHECK(segment_.append(batch.slice(first, std::min(kBlockRows, batch.rows() - first))));
+        BELAY_CHECK(segment_->append(batch.slice(first, std::min(kBlockRows, batch.rows() - first))));
     if (&batch.table() == &kGpu) gpu_rows_ += static_cast<int64_t>(batch.rows());
     batch.clear();
     return {};
@@ -166,7 +166,8 @@ Result<> RecordBuilder::finish(const std::vector<Defect>& defects) {
         events.set(column(kEvent, "message"), defect.sentence());
     }
     for (auto& [table, batch] : batches_) BELAY_CHECK(write(batch));
-    BELAY_CHECK(segment_.finish(manifest_.job.end.value_or(now_)));
+    BELAY_CHECK(segment_->finish(manifest_.job.end.value_or(now_)));
+    segment_.reset();
     BELAY_CHECK(seal(workplace_.path(), now_));
     if (std::rename(workplace_.path().c_str(), place_.c_str()) != 0)
         return core::errno_error(errno, fmt::format("cannot move the record to {}", place_.string()));

@@ -8,7 +8,9 @@
 #include "record/segment.h"
 
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belay::record {
@@ -90,7 +92,7 @@ class RecordBuilder {
     Workplace workplace_;
     std::filesystem::path place_;
     Manifest manifest_;
-    SegmentWriter segment_;
+    std::optional<SegmentWriter> segment_;  // until it is finished: it holds a lock on the record
     core::Time now_;
     int64_t gpu_rows_ = 0;
     std::map<const Table*, Batch> batches_;

@@ -1,0 +1,134 @@
+// belay record import gssr, jobreport: recordings of other tools as job records.
+#include "cli/build_facts.h"
+#include "cli/commands.h"
+#include "core/progress_display.h"
+#include "core/utf8.h"
+#include "record/import/import.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+namespace belay::cli {
+
+namespace {
+
+constexpr size_t kShownDefects = 20;
+
+struct Options {
+    std::string source;
+    std::string record;
+    std::vector<int64_t> gpus;
+    bool json = false;
+};
+
+using Import = core::Result<record::Imported> (*)(const record::ImportOptions&);
+
+core::Result<record::Imported> import_with_progress(Import import, const Options& options) {
+    core::ProgressDisplay display(core::system_clock());
+    bool started = false;
+    return import({.source = options.source,
+                   .record = options.record,
+                   .gpus = options.gpus,
+                   .now = core::system_clock().now(),
+                   .version = std::string(kVersion),
+                   .progress = [&](uint64_t done, uint64_t total) {
+                       if (!started) display.start("reading samples", core::ProgressUnit::bytes(), total);
+                       started = true;
+                       display.update(done);
+                   }});
+}
+
+void print_json(const core::CommandContext& context, const Options& options,
+                const record::Imported& imported) {
+    nlohmann::json warnings = nlohmann::json::array();
+    nlohmann::json notes = nlohmann::json::array();
+    for (const record::Defect& defect : imported.defects)
+        (defect.is_warning ? warnings : notes).push_back(defect.sentence());
+    context.print_json({{"record", options.record},
+                        {"rows", imported.rows},
+                        {"nodes", imported.nodes},
+                        {"devices", imported.devices},
+                        {"aggregates_only", imported.aggregates_only},
+                        {"warnings", std::move(warnings)},
+                        {"notes", std::move(notes)}});
+}
+
+void print_text(const core::CommandContext& context, const Options& options, record::Imported imported) {
+    context.print("{}: {} samples of {} GPUs on {} nodes\n", options.record, imported.rows, imported.devices,
+                  imported.nodes);
+    if (imported.aggregates_only) context.print("aggregates only: no score can be computed from them\n");
+    std::ranges::stable_partition(imported.defects, [](const auto& defect) { return defect.is_warning; });
+    for (size_t i = 0; i < std::min(kShownDefects, imported.defects.size()); ++i)
+        context.print("{}: {}\n", imported.defects[i].is_warning ? "warning" : "note",
+                      core::printable(imported.defects[i].sentence()));
+    if (imported.defects.size() > kShownDefects)
+        context.print(
+            "and {} more: belay record query {} \"SELECT message FROM event WHERE kind = 'import'\"\n",
+            imported.defects.size() - kShownDefects, options.record);
+}
+
+void add_import(core::Application& application, core::CommandPage page, Import import) {
+    page.exit_statuses = {{0, "the record is there, whatever was wrong with the recording"},
+                          {2, "SRC is no such recording, or something is at DIR"}};
+    auto command = application.add(std::move(page));
+    auto options = std::make_shared<Options>();
+    command.options().add_option("SRC", options->source, "directory of the recording")->required();
+    command.options()
+        .add_option("-o,--output", options->record, "directory of the record; must not exist or be empty")
+        ->required()
+        ->type_name("DIR");
+    command.options()
+        .add_option("--gpu", options->gpus,
+                    "number of a GPU that the job held on each node, once for each; without it all that were "
+                    "recorded")
+        ->type_name("N");
+    command.json(options->json);
+    command.run([options, import](const core::CommandContext& context) -> core::Result<int> {
+        BELAY_TRY(imported, import_with_progress(import, *options));
+        if (options->json)
+            print_json(context, *options, imported);
+        else
+            print_text(context, *options, std::move(imported));
+        return 0;
+    });
+}
+
+}  // namespace
+
+void add_record_import_gssr(core::Application& application) {
+    add_import(
+        application,
+        {.name = "record import gssr",
+         .summary = "make a record of what gssr recorded",
+         .description =
+             "Reads the directory of CSV files that gssr-record writes (OUT/CLUSTER_JOB, or an older OUT), "
+             "or "
+             "the directory of JSON files of gssr 0.3, and makes a sealed job record with one sample per "
+             "row. "
+             "Known defects of these recordings are mended or made missing, never taken for measurements; "
+             "each "
+             "one found is an event of kind \"import\" in the record.\n\n"
+             "Nodes are called proc_N by the rank that recorded them, since gssr-record keeps no names of "
+             "nodes.",
+         .examples = {{"belay record import gssr gssr_report/alps_4711 -o r", "make the record r"},
+                      {"belay record import gssr report_4711 -o r --gpu 0 --gpu 1",
+                       "of a job that held two of the GPUs of each node"}}},
+        record::import_gssr);
+}
+
+void add_record_import_jobreport(core::Application& application) {
+    add_import(
+        application,
+        {.name = "record import jobreport",
+         .summary = "make a record of what jobreport summed up",
+         .description =
+             "Reads a directory of jobreport. It holds aggregates only, from which no score can be computed: "
+             "the record has the job, its devices, when they were held, and one event of kind \"jobreport\" "
+             "for each GPU.",
+         .examples = {{"belay record import jobreport jobreport_4711 -o r", "make the record r"}}},
+        record::import_jobreport);
+}
+
+}  // namespace belay::cli
