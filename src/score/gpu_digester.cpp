@@ -30,7 +30,9 @@ Frame make_frame(core::Time start, core::Time end, core::Duration interval) {
     Frame frame{.start = start, .interval = interval, .bucket = std::max(kWindow, interval), .buckets = 1};
     if (end <= start) return frame;
     const core::Duration least = frame.bucket;
-    const int64_t windows_each = ((end - start) / least + kMostBuckets) / static_cast<int64_t>(kMostBuckets);
+    const auto most = static_cast<int64_t>(kMostBuckets);
+    const int64_t windows = (end - start + least - core::Duration(1)) / least;
+    const int64_t windows_each = (windows + most - 1) / most;
     frame.bucket = least * std::max<int64_t>(1, windows_each);
     frame.buckets = static_cast<size_t>((end - start + frame.bucket - core::Duration(1)) / frame.bucket);
     return frame;
