@@ -20,6 +20,7 @@ struct Options {
     std::string source;
     std::string record;
     std::vector<int64_t> gpus;
+    std::string model;
     bool json = false;
 };
 
@@ -31,6 +32,7 @@ core::Result<record::Imported> import_with_progress(Import import, const Options
     return import({.source = options.source,
                    .record = options.record,
                    .gpus = options.gpus,
+                   .model = options.model,
                    .now = core::system_clock().now(),
                    .version = std::string(kVersion),
                    .progress = [&](uint64_t done, uint64_t total) {
@@ -84,6 +86,12 @@ void add_import(core::Application& application, core::CommandPage page, Import i
                     "number of a GPU that the job held on each node, once for each; without it all that were "
                     "recorded")
         ->type_name("N");
+    command.options()
+        .add_option(
+            "--model", options->model,
+            "name of the GPUs as nvidia-smi shows it, by which the score finds their ceilings; recordings "
+            "do not say it")
+        ->type_name("NAME");
     command.json(options->json);
     command.run([options, import](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(imported, import_with_progress(import, *options));
@@ -112,7 +120,8 @@ void add_record_import_gssr(core::Application& application) {
              "one found is an event of kind \"import\" in the record.\n\n"
              "Nodes are called proc_N by the rank that recorded them, since gssr-record keeps no names of "
              "nodes.",
-         .examples = {{"belay record import gssr gssr_report/alps_4711 -o r", "make the record r"},
+         .examples = {{"belay record import gssr gssr_report/alps_4711 -o r --model \"NVIDIA GH200 120GB\"",
+                       "make the record r"},
                       {"belay record import gssr report_4711 -o r --gpu 0 --gpu 1",
                        "of a job that held two of the GPUs of each node"}}},
         record::import_gssr);

@@ -1,6 +1,7 @@
 #include "record/import/gssr_json.h"
 
 #include "core/text.h"
+#include "record/import/seconds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -69,14 +70,15 @@ std::string text_at(const json& object, const char* key) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-core::Duration duration_of(double seconds) {
-    return core::Duration(std::llround(std::min(seconds, kLatestTime) * 1e9));
+// Of so many samples that they would end after any date, the end.
+core::Duration bounded(double seconds) {
+    return duration_of(std::min(seconds, kLatestTime));
 }
 
 std::optional<core::Time> time_at(const json& object, const char* key) {
     double seconds = number_at(object, key);
     if (!(seconds > 0 && seconds < kLatestTime)) return std::nullopt;
-    return core::Time(duration_of(seconds));
+    return core::Time(bounded(seconds));
 }
 
 void read_metadata(const json& metadata, GssrJson& read) {
@@ -122,8 +124,8 @@ double GssrJson::spacing_seconds() const {
 
 core::Time GssrJson::time_of(size_t sample) const {
     double spacing = spacing_seconds();
-    if (!end) return start.value_or(core::Time()) + duration_of(spacing * static_cast<double>(sample));
-    return *end - duration_of(spacing * static_cast<double>(samples() - std::min(sample, samples())));
+    if (!end) return start.value_or(core::Time()) + bounded(spacing * static_cast<double>(sample));
+    return *end - bounded(spacing * static_cast<double>(samples() - std::min(sample, samples())));
 }
 
 Result<GssrJson> parse_gssr_json(std::string_view text, const std::string& file) {

@@ -3,6 +3,7 @@
 #include "record/import/gssr_import.h"
 #include "record/import/gssr_json.h"
 #include "record/import/record_builder.h"
+#include "record/import/seconds.h"
 #include "record/tables/gpu.h"
 
 #include <algorithm>
@@ -43,18 +44,13 @@ std::string node_of(const GssrJson& recording) {
     return recording.rank ? fmt::format("proc_{}", *recording.rank) : "proc_0";
 }
 
-core::Duration spacing_of(const GssrJson& recording) {
-    constexpr double kNanoseconds = 1e9;
-    return core::Duration(static_cast<int64_t>(recording.spacing_seconds() * kNanoseconds));
-}
-
 Head head_of(const fs::path& path, const GssrJson& recording) {
     Head head{.path = path,
               .node = node_of(recording),
               .step = recording.step_id ? std::to_string(*recording.step_id) : "",
               .start = recording.time_of(0),
               .end = recording.time_of(recording.samples()),
-              .spacing = spacing_of(recording)};
+              .spacing = duration_of(recording.spacing_seconds())};
     if (recording.start) head.start = std::min(head.start, *recording.start);
     return head;
 }

@@ -1,5 +1,7 @@
 #include "record/import/gssr_merge.h"
 
+#include "record/import/seconds.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +15,7 @@ namespace {
 constexpr size_t kSome = 4096;
 
 Time time_of(const PlannedFile& file, const GssrRow& row) {
-    return file.origin + Duration(std::llround(row.timestamp * 1e9));
+    return file.origin + duration_of(row.timestamp);
 }
 
 std::string place_of(const PlannedStep& step, const PlannedFile& file) {

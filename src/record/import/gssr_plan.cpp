@@ -1,9 +1,9 @@
 #include "record/import/gssr_plan.h"
 
 #include "core/units.h"
+#include "record/import/seconds.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace belay::record {
 
@@ -14,10 +14,6 @@ namespace {
 
 // A recorder writes 40 rows at a time; the ends of nodes that lost none differ by less than this.
 constexpr Duration kUsualEnds = std::chrono::seconds(5);
-
-Duration seconds_of(double seconds) {
-    return Duration(std::llround(seconds * 1e9));
-}
 
 std::string step_place(const PlannedStep& step) {
     return fmt::format("step_{}", step.number);
@@ -38,7 +34,7 @@ bool counts_from_1970(const PlannedStep& step) {
 Time undated_origin(const std::vector<PlannedStep>& steps, size_t which) {
     if (which > 0) return steps[which - 1].end;
     for (const PlannedStep& later : steps)
-        if (later.meta && later.meta->date) return *later.meta->date - seconds_of(longest(steps[which]));
+        if (later.meta && later.meta->date) return *later.meta->date - duration_of(longest(steps[which]));
     return Time();
 }
 
@@ -57,7 +53,7 @@ void align(PlannedStep& step, Time origin, std::vector<Defect>& defects) {
     for (PlannedFile& file : step.files) {
         file.origin = file.survey.from_1970 ? Time() : origin;
         if (file.survey.from_1970 || !file.survey.onset || anchor == nullptr) continue;
-        Duration move = seconds_of(*anchor->survey.onset - *file.survey.onset);
+        Duration move = duration_of(*anchor->survey.onset - *file.survey.onset);
         if (move == Duration()) continue;
         Duration distance = std::chrono::abs(move);
         if (distance > kFarthestMove) {
@@ -92,8 +88,8 @@ void bound(PlannedStep& step, Time origin, Duration spacing, std::vector<Defect>
     for (PlannedFile& file : step.files) {
         if (!file.survey.has_rows) continue;
         file.start =
-            file.origin + (file.survey.from_1970 ? seconds_of(file.survey.first) - spacing : Duration());
-        file.end = file.origin + seconds_of(file.survey.last);
+            file.origin + (file.survey.from_1970 ? duration_of(file.survey.first) - spacing : Duration());
+        file.end = file.origin + duration_of(file.survey.last);
         start = start ? std::min(*start, file.start) : file.start;
         end = end ? std::max(*end, file.end) : file.end;
     }

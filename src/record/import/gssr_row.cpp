@@ -99,21 +99,21 @@ void drop_impossible(GssrRow& row) {
     }
 }
 
-std::optional<GssrField> drop_clipped(GssrRow& row) {
-    std::optional<GssrField> first;
+std::bitset<kGssrFields> drop_clipped(GssrRow& row) {
+    std::bitset<kGssrFields> clipped;
     bool active = is_active(row);
     for (GssrField field : kRates) {
         Summary& rate = row[field];
         if (rate.average != 0 || !(active || rate.minimum > 0 || rate.maximum > 0)) continue;
         rate.average = kMissing;
-        if (!first) first = field;
+        clipped.set(static_cast<size_t>(field));
     }
     // A board draws power while it is there, and has memory: what says otherwise is a blank that was clipped.
     for (GssrField field : {kPower, kEnergy})
         if (row[field].average == 0) row[field].average = kMissing;
     if (row[kMemoryUsed].average == 0 && !(row[kMemoryFree].average > 0))
         row[kMemoryUsed].average = row[kMemoryFree].average = row[kMemoryReserved].average = kMissing;
-    return first;
+    return clipped;
 }
 
 void add_gpu_row(Batch& rows, core::Time time, std::string_view node, std::string_view device,

@@ -5,9 +5,9 @@
 #include "record/batch.h"
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string_view>
 
 namespace belay::record {
@@ -70,9 +70,9 @@ bool is_busy(const GssrRow& row);
 // Makes missing what cannot be a measurement: DCGM's blanks, negative numbers, shares above 1.
 void drop_impossible(GssrRow& row);
 
-// gssr-record writes 0 for everything above 2·10⁹: makes missing what is 0 though it cannot be. Returns the
-// first rate that this was done to.
-std::optional<GssrField> drop_clipped(GssrRow& row);
+// gssr-record writes 0 for everything above 2·10⁹: makes missing what is 0 though it may not be. Returns the
+// rates that this was done to.
+std::bitset<kGssrFields> drop_clipped(GssrRow& row);
 
 // Adds a row to a batch of the table `gpu`. `energy_joules` is the running total, NaN for none.
 void add_gpu_row(Batch& rows, core::Time time, std::string_view node, std::string_view device,

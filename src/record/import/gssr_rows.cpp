@@ -15,12 +15,6 @@ constexpr int64_t kSurveySpacings = 256;
 // Later than any time since the start of a recorder (31 years).
 constexpr double kFirstEpoch = 1e9;
 
-std::string_view name_of(GssrField field) {
-    for (const GssrFieldFacts& facts : kGssrFieldFacts)
-        if (facts.field == field) return facts.dcgm;
-    return {};
-}
-
 }  // namespace
 
 std::string node_of(const GssrFile& file) {
@@ -71,7 +65,9 @@ std::optional<GssrRow> GssrRows::next() {
             continue;
         }
         drop_impossible(*row);
-        if (auto field = drop_clipped(*row)) clipped_[*field].add(line->number);
+        auto clipped = drop_clipped(*row);
+        for (size_t field = 0; clipped.any() && field < kGssrFields; ++field)
+            if (clipped.test(field)) clipped_[field].add(line->number);
         ++rows_;
         return row;
     }
@@ -100,12 +96,15 @@ std::vector<Defect> GssrRows::defects() const {
             defect(unreadable_.first_line,
                    fmt::format("{} of the lines, this one the first, are no whole rows: left out",
                                unreadable_.count)));
-    for (const auto& [field, tally] : clipped_)
+    for (const GssrFieldFacts& facts : kGssrFieldFacts) {
+        const Tally& tally = clipped_[static_cast<size_t>(facts.field)];
+        if (tally.count == 0) continue;
         defects.push_back(defect(
             tally.first_line,
-            fmt::format("{} is 0 while the GPU works, in {} rows from this one on: above 2 GB/s gssr-record "
-                        "writes 0, so it is missing there",
-                        name_of(field), tally.count)));
+            fmt::format("{} is 0 while the GPU works, in {} rows from this one on: gssr-record writes 0 for "
+                        "more than 2 GB/s too, so it is missing there",
+                        facts.dcgm, tally.count)));
+    }
     if (torn_line_ > 0) defects.push_back(defect(torn_line_, "the last line has no end: left out"));
     return defects;
 }

@@ -6,6 +6,7 @@
 #include "record/import/import.h"
 #include "record/import/line_reader.h"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -49,7 +50,7 @@ class GssrRows {
     int64_t rows_ = 0;
     int64_t torn_line_ = 0;
     Tally unreadable_;
-    std::map<GssrField, Tally> clipped_;
+    std::array<Tally, kGssrFields> clipped_{};
 };
 
 // What must be known of a file before it is read: where it lies in time, and how its rows are spaced.

@@ -17,6 +17,7 @@ struct ImportOptions {
     std::filesystem::path source;  // the recording
     std::filesystem::path record;  // must not exist, or be an empty directory
     std::vector<int64_t> gpus;     // of each node, those that the job held; empty: all that were recorded
+    std::string model;             // of the GPUs, which no recording names; empty: not known
     core::Time now;
     std::string version;                                          // of Belay
     std::function<void(uint64_t done, uint64_t total)> progress;  // bytes of the recording

@@ -94,7 +94,7 @@ Result<RecordBuilder> RecordBuilder::create(const ImportOptions& options, Manife
                     .version = options.version};
     BELAY_TRY(segment, SegmentWriter::create(segments_path(workplace.path()) / "import.seg", session));
     return RecordBuilder(std::move(workplace), std::move(place), std::move(manifest), std::move(segment),
-                         options.now);
+                         options);
 }
 
 Batch& RecordBuilder::rows(const Table& table) {
@@ -151,6 +151,7 @@ void RecordBuilder::add_held(const HeldNode& node, const std::string& source, bo
         devices.add_row(spans.front().start, node.name);
         devices.set(column(kGpuDevice, "device"), device);
         devices.set(column(kGpuDevice, "index"), gpu);
+        if (!model_.empty()) devices.set(column(kGpuDevice, "name"), model_);
         devices.set(column(kGpuDevice, "weight"), 1.0);
         devices.set(column(kGpuDevice, "source"), source);
     }

@@ -79,12 +79,13 @@ class RecordBuilder {
     };
 
     RecordBuilder(Workplace workplace, std::filesystem::path place, Manifest manifest, SegmentWriter segment,
-                  core::Time now)
+                  const ImportOptions& options)
         : workplace_(std::move(workplace)),
           place_(std::move(place)),
           manifest_(std::move(manifest)),
           segment_(std::move(segment)),
-          now_(now) {}
+          now_(options.now),
+          model_(options.model) {}
     core::Result<> write(Batch& batch);
     void add_allocation(const std::string& node, const std::string& device, const HeldSpan& span);
     void add_coverage(const std::string& node, const HeldSpan& span);
@@ -94,6 +95,7 @@ class RecordBuilder {
     Manifest manifest_;
     std::optional<SegmentWriter> segment_;  // until it is finished: it holds a lock on the record
     core::Time now_;
+    std::string model_;
     int64_t gpu_rows_ = 0;
     std::map<const Table*, Batch> batches_;
 };
