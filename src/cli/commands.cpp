@@ -9,10 +9,34 @@ namespace {
 
 // In the order in which --help lists them.
 constexpr void (*kCommands[])(core::Application&) = {
-    add_env_validate, add_env_render,    add_env_run,    add_env_pull,      add_env_images,  add_env_rm,
-    add_vet_run,      add_vet_list,      add_vet_show,   add_record_run,    add_record_seal, add_record_info,
-    add_record_query, add_record_schema, add_record_import_gssr, add_record_import_jobreport, add_score,      add_score_compare, add_report,      add_bench_run,
-    add_config,       add_version,       add_completion, add_manual,        add_prepare,
+    add_env_validate,
+    add_env_render,
+    add_env_run,
+    add_env_pull,
+    add_env_images,
+    add_env_rm,
+    add_vet_run,
+    add_vet_list,
+    add_vet_show,
+    add_record_run,
+    add_record_seal,
+    add_record_info,
+    add_record_query,
+    add_record_schema,
+    add_record_gpu_trace,
+    add_record_import_gssr,
+    add_record_import_jobreport,
+    add_score,
+    add_score_compare,
+    add_report,
+    add_findings,
+    add_findings_list,
+    add_bench_run,
+    add_config,
+    add_version,
+    add_completion,
+    add_manual,
+    add_prepare,
 };
 
 }  // namespace
@@ -42,8 +66,9 @@ void add_commands(core::Application& application) {
     application.add_group(
         {.name = "record import",
          .summary = "make records of what other tools recorded",
-         .description = "A recording becomes a job record that is queried, scored and reported like any other. "
-                        "What is wrong with it is told, and in the record."});
+         .description =
+             "A recording becomes a job record that is queried, scored and reported like any other. "
+             "What is wrong with it is told, and in the record."});
     application.add_group(
         {.name = "env",
          .summary = "environments of jobs: images, mounts, variables",

@@ -117,7 +117,7 @@ TEST(cli, vet_list_has_every_type_with_its_parameters) {
 }
 
 TEST(cli, vet_show_fills_in_the_thresholds) {
-    Protocol protocol("- {type: fs.usage, path: /tmp}\n- {type: gpu.count}\n");
+    Protocol protocol("- {type: fs.usage, path: /tmp}\n- {type: gpu.cuda}\n");
     json shown = json::parse(vet({"show", "--json", protocol.path()}).out);
     EXPECT_EQ(shown["checks"][0]["parameters"]["crit"], 0.85);
     EXPECT_EQ(shown["checks"][0]["supported"], true);

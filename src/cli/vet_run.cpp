@@ -78,13 +78,14 @@ Result<Place> find_place() {
 }
 
 Result<int> run_alone(const vet::Protocol& protocol, const Options& options, core::Duration timeout,
-                      const core::CommandContext& context) {
+                      vet::NodeView view, const core::CommandContext& context) {
     BELAY_CHECK(check_need(options, 1));
     core::ProgressDisplay display(core::system_clock());
     display.start("checks", core::ProgressUnit::items("checks"), protocol.checks.size());
     vet::Verdicts verdicts = vet::run_alone(protocol, own_name(), options.need,
                                             {.deadline = transfer::deadline_in(timeout),
                                              .stop_at_first_refusal = options.need.has_value(),
+                                             .view = std::move(view),
                                              .progress = [&](size_t done) { display.update(done); }});
     display.finish();
     BELAY_CHECK(publish(verdicts, options, context));
@@ -172,13 +173,15 @@ void add_vet_run(core::Application& application) {
         core::Duration timeout = options->timeout > core::Duration::zero()
                                      ? options->timeout
                                      : protocol.timeout.value_or(configuration.duration("vet.timeout"));
+        vet::NodeView view{.nvml_library = configuration.text("nvml.library")};
+        if (place.step) place.step->view = view;
         if (place.step) return run_in_step(protocol, *options, timeout, std::move(*place.step), context);
         if (place.job_nodes > 1)
             fmt::print(stderr,
                        "belay: only this node is checked; `srun belay vet run …` checks all {} of the "
                        "job\n",
                        place.job_nodes);
-        return run_alone(protocol, *options, timeout, context);
+        return run_alone(protocol, *options, timeout, std::move(view), context);
     });
 }
 

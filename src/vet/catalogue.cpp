@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 18> kKindNames{
 std::span<const CheckType> catalogue() {
     static const std::vector<CheckType> kAll = [] {
         std::vector<CheckType> all;
-        for (auto part : {host_check_types(), device_check_types(), vetnode_check_types()})
+        for (auto part : {host_check_types(), gpu_check_types(), device_check_types(), vetnode_check_types()})
             all.insert(all.end(), part.begin(), part.end());
         return all;
     }();

@@ -69,6 +69,7 @@ struct Outcome {
 // The machine as checks see it: tests put files of /proc and /sys under another root.
 struct NodeView {
     std::filesystem::path root = "/";
+    std::string nvml_library = {};  // empty: what BELAY_NVML_LIBRARY names, else the driver's
     std::filesystem::path path(std::string_view absolute) const {
         return root / std::filesystem::path(absolute).relative_path();
     }
@@ -101,6 +102,7 @@ std::string_view cost_name(Cost cost);
 
 // The parts of the catalogue.
 std::span<const CheckType> host_check_types();
+std::span<const CheckType> gpu_check_types();
 std::span<const CheckType> device_check_types();
 std::span<const CheckType> vetnode_check_types();
 

@@ -7,32 +7,11 @@ namespace belay::vet {
 
 namespace {
 
-constexpr std::string_view kGpu = "GPU checks are not built into this version of Belay";
+constexpr std::string_view kGpu = "GPU checks beyond NVML are not built into this version of Belay";
 constexpr std::string_view kNetwork =
     "checks of InfiniBand and Slingshot are not built into this version of Belay";
 constexpr std::string_view kHost = "this check is not built into this version of Belay";
 
-constexpr Parameter kExpected[] = {{"expected", Kind::kInteger, "", "", false, "how many there must be"}};
-constexpr Parameter kTemperature[] = {{"max", Kind::kNumber, "degrees C", "", false, "highest temperature"}};
-constexpr Parameter kMargin[] = {
-    {"min", Kind::kNumber, "degrees C", "0", false, "distance from slowing down"}};
-constexpr Parameter kMemory[] = {{"max_fraction", Kind::kShare, "ratio", "0.2", false, "share in use"},
-                                 {"max_mib", Kind::kInteger, "MiB", "", false, "MiB in use"}};
-constexpr Parameter kProcesses[] = {{"retries", Kind::kInteger, "", "3", false, "looks before it fails"},
-                                    {"interval", Kind::kDuration, "s", "3s", false, "between two looks"},
-                                    {"kill", Kind::kBoolean, "", "false", false, "end what is found"}};
-constexpr Parameter kClocks[] = {
-    {"sm", Kind::kInteger, "MHz", "", false, "application clock of the cores"},
-    {"mem", Kind::kInteger, "MHz", "", false, "application clock of the memory"}};
-constexpr Parameter kSlowdown[] = {
-    {"rate", Kind::kNumber, "1/min", "0.6", false, "slowdowns per minute"},
-    {"window", Kind::kDuration, "s", "10m", false, "over which they are counted"}};
-constexpr Parameter kEcc[] = {{"uncorrected", Kind::kInteger, "", "0", false, "errors allowed"},
-                              {"corrected", Kind::kInteger, "", "50000000", false, "errors allowed"}};
-constexpr Parameter kRemap[] = {{"pending", Kind::kInteger, "", "0", false, "rows"},
-                                {"failed", Kind::kInteger, "", "0", false, "rows"},
-                                {"pages", Kind::kInteger, "", "10", false, "retired pages"}};
-constexpr Parameter kLinks[] = {{"down", Kind::kInteger, "", "0", false, "links that may be down"}};
 constexpr Parameter kAllocation[] = {
     {"min_fraction", Kind::kShare, "ratio", "0.90", false, "share that must be had"}};
 constexpr Parameter kCuda[] = {
@@ -60,21 +39,9 @@ constexpr CheckType row(std::string_view type, std::string_view summary,
 }
 
 constexpr CheckType kTypes[] = {
-    row("gpu.count", "all GPUs are there", kExpected, kGpu),
-    row("gpu.temp", "GPUs are cool", kTemperature, kGpu),
-    row("gpu.temp_margin", "GPUs are not close to slowing down", kMargin, kGpu),
-    row("gpu.mem_used", "the memory of GPUs is free", kMemory, kGpu),
-    row("gpu.procs", "no process is on a GPU", kProcesses, kGpu),
-    row("gpu.clocks", "GPUs have their application clocks", kClocks, kGpu),
-    row("gpu.slowdown", "GPUs are not throttled", kSlowdown, kGpu),
-    row("gpu.ecc", "GPUs have no memory errors", kEcc, kGpu),
-    row("gpu.remap", "GPUs have no rows waiting to be remapped", kRemap, kGpu),
-    row("gpu.recovery", "no GPU asks for a reset or reboot", {}, kGpu),
-    row("gpu.nvlink", "all NVLinks are up", kLinks, kGpu),
     row("gpu.fabric", "the NVLink fabric is complete", {}, kGpu),
     row("gpu.alloc", "the memory of GPUs can be allocated", kAllocation, kGpu, Cost::kShort),
     row("gpu.cuda", "a kernel computes correctly on every GPU", kCuda, kGpu, Cost::kShort),
-    row("pci.link", "GPUs and network cards have their full PCIe links", {}, kGpu),
     row("ib.port", "InfiniBand ports are active", kRate, kNetwork),
     row("ib.counters", "InfiniBand ports count no errors", {}, kNetwork),
     row("cxi.link", "Slingshot links are up", kRate, kNetwork),

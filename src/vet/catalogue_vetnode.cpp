@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kNeedsGpu = "GPU checks are not built into this version of Belay";
+constexpr std::string_view kNeedsGpu = "checks that run on GPUs are not built into this version of Belay";
 constexpr std::string_view kNeedsNccl = "collective checks on GPUs are not built into this version of Belay";
 
 constexpr Parameter kRequirements{"requirements",
@@ -81,7 +81,8 @@ constexpr CheckType kTypes[] = {
      .cost = Cost::kInstant,
      .summary = "every GPU is cool and its memory free",
      .parameters = kGpu,
-     .unsupported_because = kNeedsGpu,
+     .measure = measure_gpu_eval,
+     .timeout = 30s,
      .vetnode = true},
     {.type = "vetnode.evaluations.cuda_eval.CUDAEval",
      .scope = Scope::kNode,

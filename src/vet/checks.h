@@ -22,6 +22,19 @@ Outcome measure_kmsg(const Check& check, const NodeView& node);
 Outcome measure_xid(const Check& check, const NodeView& node);
 Outcome measure_waiting(const Check& check, const NodeView& node);
 Outcome measure_zombies(const Check& check, const NodeView& node);
+Outcome measure_gpu_count(const Check& check, const NodeView& node);
+Outcome measure_gpu_temperature(const Check& check, const NodeView& node);
+Outcome measure_gpu_margin(const Check& check, const NodeView& node);
+Outcome measure_gpu_memory(const Check& check, const NodeView& node);
+Outcome measure_gpu_processes(const Check& check, const NodeView& node);
+Outcome measure_gpu_clocks(const Check& check, const NodeView& node);
+Outcome measure_gpu_slowdown(const Check& check, const NodeView& node);
+Outcome measure_gpu_ecc(const Check& check, const NodeView& node);
+Outcome measure_gpu_remap(const Check& check, const NodeView& node);
+Outcome measure_gpu_recovery(const Check& check, const NodeView& node);
+Outcome measure_gpu_links(const Check& check, const NodeView& node);
+Outcome measure_gpu_pcie(const Check& check, const NodeView& node);
+Outcome measure_gpu_eval(const Check& check, const NodeView& node);
 
 // For their reasons.
 inline Outcome error_outcome(std::string reason) {
