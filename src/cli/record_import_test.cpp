@@ -1,0 +1,97 @@
+#include "cli/commands.h"
+#include "record/import/import_testing.h"
+
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace belay::cli {
+namespace {
+
+using nlohmann::json;
+using record::import_testing::header;
+using record::import_testing::kMeta;
+using record::import_testing::Recording;
+using record::import_testing::rows;
+using testing::HasSubstr;
+
+struct Outcome {
+    int status;
+    std::string out, err;
+};
+
+std::string text_of(std::FILE* file) {
+    std::string text(static_cast<size_t>(std::ftell(file)), '\0');
+    std::rewind(file);
+    text.resize(std::fread(text.data(), 1, text.size(), file));
+    std::fclose(file);
+    return text;
+}
+
+// belay record import TOOL SRC -o DIR MORE...
+Outcome import(const std::string& tool, const Recording& recording, std::vector<std::string> more = {}) {
+    setenv("BELAY_CONFIG_DIR", "/nonexistent", 1);
+    more.insert(more.begin(),
+                {"record", "import", tool, recording.source().string(), "-o", recording.record().string()});
+    std::FILE* out = std::tmpfile();
+    std::FILE* err = std::tmpfile();
+    int status = 0;
+    {
+        core::Application application(application_page(), out, err);
+        add_commands(application);
+        status = application.run(std::move(more));
+    }
+    return {status, text_of(out), text_of(err)};
+}
+
+TEST(cli, record_import_of_gssr_in_both_forms) {
+    Recording recording;
+    recording.write("step_0/proc_0.meta.txt", kMeta);
+    recording.write("step_0/proc_0.csv", header() + rows(1, 10, 4) + "torn");
+    Outcome text = import("gssr", recording);
+    EXPECT_EQ(text.status, 0) << text.err;
+    EXPECT_EQ(text.err, "");
+    EXPECT_THAT(text.out, HasSubstr("/record: 40 samples of 4 GPUs on 1 nodes\n"));
+    EXPECT_THAT(text.out, HasSubstr("\nwarning: step_0/proc_0.csv:42: the last line has no end: left out\n"));
+
+    Outcome again = import("gssr", recording, {"--json"});
+    EXPECT_EQ(again.status, 2);
+    EXPECT_EQ(again.out, "");
+    EXPECT_THAT(again.err, HasSubstr("is not empty\nhint: name a directory that does not exist yet"));
+
+    std::filesystem::remove_all(recording.record());
+    Outcome as_json = import("gssr", recording, {"--json", "--gpu", "1", "--model", "NVIDIA H100"});
+    ASSERT_EQ(as_json.status, 0) << as_json.err;
+    json value = json::parse(as_json.out);
+    EXPECT_EQ(value["record"], recording.record().string());
+    EXPECT_EQ(value["rows"], 10);
+    EXPECT_EQ(value["devices"], 1);
+    EXPECT_EQ(value["aggregates_only"], false);
+    EXPECT_EQ(value["warnings"].size(), 2U);  // the torn line, and that another node left no file
+    EXPECT_THAT(recording.query("SELECT DISTINCT name FROM gpu_device"), testing::ElementsAre("NVIDIA H100"));
+}
+
+TEST(cli, record_import_of_a_report_says_that_there_is_no_score) {
+    Recording recording;
+    recording.write("step_0/proc_0.csv", "jobId,host,gpuId,startTime,endTime\n7,n1,0,1000000,9000000\n");
+    Outcome outcome = import("jobreport", recording);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("aggregates only: no score can be computed from them\n"));
+}
+
+TEST(cli, record_import_of_what_is_no_recording_says_what_was_looked_for) {
+    Recording recording;
+    recording.write("notes", "x");
+    for (const char* tool : {"gssr", "jobreport"}) {
+        Outcome outcome = import(tool, recording, {"--json"});
+        EXPECT_EQ(outcome.status, 2);
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_THAT(outcome.err,
+                    HasSubstr(std::string("is no recording of ") + tool + "\nhint: looked for step_N"));
+    }
+}
+
+}  // namespace
+}  // namespace belay::cli
