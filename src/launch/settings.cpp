@@ -35,11 +35,16 @@ constexpr Setting kNvmlSettings[] = {
      "library that GPUs are read with; the driver's libnvidia-ml.so.1 without it"},
 };
 
+constexpr Setting kFindingsSettings[] = {
+    {"findings.rules", SettingType::kText, "/etc/belay/findings.d", "directory of the site's own rules"},
+};
+
 // One line for each module that has settings.
 constexpr std::span<const Setting> kTables[] = {
     kRecordSettings,
     kEnvSettings,
     kVetSettings,
+    kFindingsSettings,
     kNvmlSettings,
 };
 

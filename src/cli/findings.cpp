@@ -1,0 +1,110 @@
+// belay findings: what went wrong in a job, and the rules that say so.
+#include "cli/commands.h"
+#include "cli/text_table.h"
+#include "findings/catalogue.h"
+#include "findings/engine.h"
+#include "findings/report_text.h"
+
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+namespace belay::cli {
+
+namespace {
+
+using core::Result;
+
+// The built-in rules, then those of the setting or of --rules.
+Result<findings::RuleSet> site_rules(const core::CommandContext& context, const std::string& given) {
+    BELAY_TRY(configuration, context.configuration());
+    std::vector<findings::RuleFile> files = findings::builtin_files();
+    const std::string& path = given.empty() ? configuration.text("findings.rules") : given;
+    BELAY_TRY(site, findings::site_files(path));
+    if (site.empty() && !given.empty())
+        return core::bad_input("{}: no rules there", given).hint("a file or a directory of *.toml");
+    std::ranges::move(site, std::back_inserter(files));
+    return findings::load_rules(files);
+}
+
+void show_problems(const std::vector<core::Error>& problems) {
+    for (const core::Error& problem : problems) fmt::print(stderr, "{}", problem.render());
+}
+
+constexpr int kBadRules = 2;
+
+}  // namespace
+
+void add_findings(core::Application& application) {
+    auto command = application.add({
+        .name = "findings",
+        .summary = "say what went wrong in a job, and what to do",
+        .description =
+            "Asks rules about a record and shows what they find, the likely cause first, each with evidence "
+            "and advice. A rule whose data is missing, whose run is too short or badly covered is skipped, "
+            "and --json says why.\n\n"
+            "Rules are files in TOML; a site adds its own in the directory of the setting findings.rules. "
+            "A mistake in one is shown with its place, and the others are asked all the same.",
+        .examples = {{"belay findings r", "what went wrong in a recorded job"},
+                     {"belay findings r --rules mine.toml", "with rules of your own"}},
+        .exit_statuses = {{1, "a finding is a warning or critical"},
+                          {2, "a rule is wrong; the others were asked"}},
+    });
+    struct Options {
+        std::string record;
+        std::string rules;
+        bool json = false;
+    };
+    auto options = std::make_shared<Options>();
+    command.options().add_option("RECORD", options->record, "directory of the record")->required();
+    command.options()
+        .add_option("--rules", options->rules, "file or directory of rules, instead of findings.rules")
+        ->type_name("PATH");
+    command.json(options->json);
+    command.run([options](const core::CommandContext& context) -> Result<int> {
+        BELAY_TRY(archive, record::Archive::open(options->record));
+        BELAY_TRY(rules, site_rules(context, options->rules));
+        BELAY_TRY(report, findings::diagnose(archive, rules, {}));
+        show_problems(report.problems);
+        if (options->json)
+            context.print_json(findings::to_json(report));
+        else
+            context.print("{}", findings::report_text(report));
+        if (!report.problems.empty()) return kBadRules;
+        return findings::is_healthy(report) ? 0 : 1;
+    });
+}
+
+void add_findings_list(core::Application& application) {
+    auto command = application.add({
+        .name = "findings list",
+        .summary = "show the rules",
+        .description = "The rules that come with Belay and those of the site, with what each needs. --json "
+                       "shows the thresholds and what each explains as well.",
+    });
+    struct Options {
+        std::string rules;
+        bool json = false;
+    };
+    auto options = std::make_shared<Options>();
+    command.options()
+        .add_option("--rules", options->rules, "file or directory of rules, instead of findings.rules")
+        ->type_name("PATH");
+    command.json(options->json);
+    command.run([options](const core::CommandContext& context) -> Result<int> {
+        BELAY_TRY(rules, site_rules(context, options->rules));
+        show_problems(rules.problems);
+        if (options->json) {
+            context.print_json(findings::rules_json(rules.rules));
+        } else {
+            std::vector<std::vector<std::string>> rows;
+            for (const findings::Rule& rule : rules.rules)
+                rows.push_back({rule.id, std::string(findings::severity_name(rule.severity)), rule.title,
+                                findings::guards_text(rule)});
+            context.print("{}", render_table({"id", "severity", "title", "asked when"}, rows));
+        }
+        return rules.problems.empty() ? 0 : kBadRules;
+    });
+}
+
+}  // namespace belay::cli

@@ -1,0 +1,168 @@
+#include "findings/catalogue.h"
+
+#include "core/file.h"
+#include "core/text.h"
+#include "findings/detect/detector.h"
+#include "findings/engine.h"
+#include "findings/tables.h"
+
+#include <algorithm>
+#include <system_error>
+
+// rules/*.toml, embedded
+#define BELAY_RULE_FILE(name) extern "C" const char belay_rules_##name[], belay_rules_##name##_end[];
+BELAY_RULE_FILE(cpu)
+BELAY_RULE_FILE(data)
+BELAY_RULE_FILE(gpu)
+BELAY_RULE_FILE(hardware)
+BELAY_RULE_FILE(memory)
+BELAY_RULE_FILE(progress)
+BELAY_RULE_FILE(record)
+
+namespace belay::findings {
+
+using core::Error;
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kCases = ".cases.toml";
+
+Error bad_rule(const core::SourcePosition& place, std::string message, std::string_view hint = {}) {
+    Error error = Error(core::ErrorKind::kBadInput, std::move(message)).at(place);
+    return hint.empty() ? error : std::move(error).hint(hint);
+}
+
+Rule* find_rule(std::vector<Rule>& rules, std::string_view id) {
+    auto found = std::ranges::find(rules, id, &Rule::id);
+    return found != rules.end() ? &*found : nullptr;
+}
+
+void apply(const Override& change, RuleSet& set) {
+    Rule* rule = find_rule(set.rules, change.id);
+    if (rule == nullptr) {
+        std::vector<std::string_view> known;
+        for (const Rule& each : set.rules) known.push_back(each.id);
+        auto meant = core::nearest(change.id, known);
+        set.problems.push_back(bad_rule(
+            change.places.at("id"), fmt::format("there is no rule \"{}\"", change.id),
+            meant ? fmt::format("did you mean \"{}\"?", *meant) : "\"belay findings list\" shows them"));
+        return;
+    }
+    if (change.severity) rule->severity = *change.severity;
+    if (change.min_run) rule->min_run = *change.min_run;
+    for (const auto& [name, value] : change.thresholds) {
+        auto found = std::ranges::find(rule->thresholds, name, &Threshold::name);
+        if (found != rule->thresholds.end()) {
+            found->value = value;
+            continue;
+        }
+        std::vector<std::string_view> known;
+        for (const Threshold& each : rule->thresholds) known.push_back(each.name);
+        auto meant = core::nearest(name, known);
+        set.problems.push_back(bad_rule(change.places.at(name),
+                                        fmt::format("rule {} has no threshold \"{}\"", rule->id, name),
+                                        meant ? fmt::format("did you mean \"{}\"?", *meant)
+                                              : fmt::format("it has {}", fmt::join(known, ", "))));
+    }
+    if (change.enabled == false)
+        std::erase_if(set.rules, [&](const Rule& each) { return each.id == change.id; });
+}
+
+// The SQL of a rule against the empty tables, and its columns against what is made of them.
+Result<> check_sql(record::Archive& empty, const Run& run, const Rule& rule) {
+    auto where = [&](Result<std::vector<std::string>> columns,
+                     std::string_view what) -> Result<std::vector<std::string>> {
+        if (columns) return columns;
+        return std::unexpected(bad_rule(rule.sql_place,
+                                        fmt::format("{}: {}", what, columns.error().message()),
+                                        "docs/formats/findings-rule.md names the tables and columns"));
+    };
+    for (const std::string& table : rule.needs)
+        if (!run.rows.contains(table))
+            return core::bad_input("needs names \"{}\", which is no table", table)
+                .at(rule.place)
+                .hint("docs/formats/findings-rule.md names the tables");
+    if (!rule.applies_when.empty())
+        BELAY_CHECK(where(empty.columns_of(with_values(rule, rule.applies_when, run)), "applies_when"));
+    BELAY_TRY(columns, where(empty.columns_of(with_values(rule, rule.sql, run)), "sql"));
+    if (rule.detector != nullptr) {
+        for (std::string_view needed : rule.detector->needs)
+            if (std::ranges::find(columns, needed) == columns.end())
+                return core::bad_input("the detector {} needs a column \"{}\"", rule.detector->name, needed)
+                    .at(rule.sql_place)
+                    .hint(fmt::format("its columns are {}", fmt::join(rule.detector->needs, ", ")));
+        columns.assign(rule.detector->gives.begin(), rule.detector->gives.end());
+        columns.insert(columns.end(), {"start", "end", "node", "device", "task"});
+    }
+    for (const EvidenceColumn& evidence : rule.evidence)
+        if (std::ranges::find(columns, evidence.name) == columns.end())
+            return core::bad_input("there is no column \"{}\" to show as evidence", evidence.name)
+                .at(rule.place)
+                .hint(fmt::format("the columns are {}", fmt::join(columns, ", ")));
+    return {};
+}
+
+}  // namespace
+
+std::vector<RuleFile> builtin_files() {
+#define BELAY_BUILTIN(name)                              \
+    {                                                    \
+        "belay:" #name ".toml", {                        \
+            belay_rules_##name, belay_rules_##name##_end \
+        }                                                \
+    }
+    return {BELAY_BUILTIN(progress), BELAY_BUILTIN(data),     BELAY_BUILTIN(cpu),   BELAY_BUILTIN(memory),
+            BELAY_BUILTIN(gpu),      BELAY_BUILTIN(hardware), BELAY_BUILTIN(record)};
+}
+
+Result<std::vector<RuleFile>> site_files(const fs::path& path) {
+    std::vector<fs::path> paths;
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+        fs::directory_iterator entries(path, error);
+        for (; !error && entries != fs::directory_iterator(); entries.increment(error))
+            if (entries->path().extension() == ".toml" && !entries->path().string().ends_with(kCases))
+                paths.push_back(entries->path());
+        if (error) return core::system_error("cannot list {}: {}", path.string(), error.message());
+    } else if (fs::exists(path, error)) {
+        paths.push_back(path);
+    }
+    std::ranges::sort(paths);
+    std::vector<RuleFile> files;
+    for (const fs::path& each : paths) {
+        BELAY_TRY(text, core::read_file(each, size_t{1} << 20));
+        files.push_back({each.string(), std::move(text)});
+    }
+    return files;
+}
+
+Result<RuleSet> load_rules(std::span<const RuleFile> files) {
+    RuleSet set;
+    std::vector<Override> overrides;
+    for (const RuleFile& file : files) {
+        RuleText read = parse_rules(file.text, file.name);
+        std::ranges::move(read.problems, std::back_inserter(set.problems));
+        std::ranges::move(read.overrides, std::back_inserter(overrides));
+        for (Rule& rule : read.rules) {
+            if (const Rule* other = find_rule(set.rules, rule.id); other != nullptr)
+                set.problems.push_back(bad_rule(
+                    rule.place, fmt::format("there is a rule \"{}\" already, in {}", rule.id, other->source),
+                    "give it another id, or change that one by an [[override]]"));
+            else
+                set.rules.push_back(std::move(rule));
+        }
+    }
+    for (const Override& change : overrides) apply(change, set);
+    BELAY_TRY(empty, record::Archive::in_memory());
+    BELAY_TRY(run, prepare(empty, {}));
+    std::erase_if(set.rules, [&](const Rule& rule) {
+        Result<> checked = check_sql(empty, run, rule);
+        if (!checked) set.problems.push_back(std::move(checked.error()));
+        return !checked;
+    });
+    return set;
+}
+
+}  // namespace belay::findings

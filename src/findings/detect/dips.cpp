@@ -1,0 +1,186 @@
+#include "findings/detect/dips.h"
+
+#include "findings/detect/series.h"
+#include "findings/detect/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace belay::findings {
+
+namespace {
+
+double usual_step(std::span<const double> times) {
+    std::vector<double> steps;
+    for (size_t i = 1; i < times.size(); ++i) steps.push_back(times[i] - times[i - 1]);
+    double usual = median(steps);
+    return std::isnan(usual) ? 1 : usual;
+}
+
+// Seconds for which each sample stands.
+std::vector<double> lengths(std::span<const double> times) {
+    double usual = usual_step(times);
+    std::vector<double> out(times.size(), usual);
+    for (size_t i = 0; i + 1 < times.size(); ++i)
+        if (times[i + 1] - times[i] <= 2 * usual) out[i] = times[i + 1] - times[i];
+    return out;
+}
+
+double at(const std::vector<double>& values, size_t i) {
+    return i < values.size() ? values[i] : std::nan("");
+}
+
+// One series with its dips, and how long both are.
+struct Dipping {
+    const Series& series;
+    const std::vector<double>& values = series["value"];
+    std::vector<double> seconds = lengths(series.times);
+    std::vector<Dip> dips;
+    std::vector<char> is_dip = std::vector<char>(series.times.size(), 0);
+    double dip_seconds = 0;
+    double known_seconds = 0;
+
+    Dipping(const Series& of, double low, double least_seconds) : series(of) {
+        dips = find_dips(series.times, values, low, least_seconds);
+        for (const Dip& dip : dips)
+            for (size_t i = dip.first; i <= dip.last; ++i) is_dip[i] = 1;
+        for (size_t i = 0; i < values.size(); ++i) {
+            if (std::isnan(values[i])) continue;
+            known_seconds += seconds[i];
+            if (is_dip[i] != 0) dip_seconds += seconds[i];
+        }
+    }
+    double share() const { return known_seconds > 0 ? dip_seconds / known_seconds : 0; }
+
+    // Of the time in dips, the share in which `holds(i)`; of the time with an answer.
+    template <typename Holds>
+    double share_of_dips(Holds holds) const {
+        double held = 0;
+        for (size_t i = 0; i < values.size(); ++i)
+            if (is_dip[i] != 0 && holds(i)) held += seconds[i];
+        return dip_seconds > 0 ? held / dip_seconds : 0;
+    }
+    std::vector<double> in_dips(std::string_view column) const { return select(column, true); }
+    std::vector<double> outside(std::string_view column) const { return select(column, false); }
+
+  private:
+    std::vector<double> select(std::string_view column, bool inside) const {
+        std::vector<double> out;
+        const std::vector<double>& all = series[column];
+        for (size_t i = 0; i < all.size(); ++i)
+            if ((is_dip[i] != 0) == inside) out.push_back(all[i]);
+        return out;
+    }
+};
+
+void describe_stall(Rows& out, const Dipping& dipping, double overlap) {
+    out.add(dipping.series, dipping.dips.front().start, dipping.dips.back().end);
+    out.set("dip_share", dipping.share());
+    out.set("dip_seconds", dipping.dip_seconds);
+    out.set("overlap_share", overlap);
+    out.set("io_pressure_share", mean(dipping.in_dips("io_pressure")));
+    out.set("read_bytes_per_second", mean(dipping.in_dips("reads")));
+    out.set("busy_share", mean(dipping.in_dips("busy")));
+}
+
+// Writes in dips above those outside: then it is a checkpoint that is waited for, not data.
+bool is_write_burst(const Dipping& dipping) {
+    double inside = mean(dipping.in_dips("writes"));
+    double outside = mean(dipping.outside("writes"));
+    double reads = mean(dipping.in_dips("reads"));
+    if (std::isnan(inside)) return false;
+    return inside > (std::isnan(reads) ? 0 : reads) && (std::isnan(outside) || inside > 2 * outside);
+}
+
+std::vector<double> gaps_between(const std::vector<Dip>& dips) {
+    std::vector<double> gaps;
+    for (size_t i = 1; i < dips.size(); ++i) gaps.push_back(dips[i].start - dips[i - 1].start);
+    return gaps;
+}
+
+// Whether the dips come at regular times: the gaps vary little, or, where a dip was missed, the dips are like
+// themselves a period later.
+bool is_periodic(const Dipping& dipping, double most_variation) {
+    if (variation(gaps_between(dipping.dips)) <= most_variation) return true;
+    std::vector<double> marks(dipping.is_dip.begin(), dipping.is_dip.end());
+    size_t period = strongest_period(marks);
+    return period > 0 && autocorrelation(marks, period) >= 0.6;
+}
+
+}  // namespace
+
+std::vector<Dip> find_dips(std::span<const double> times, std::span<const double> values, double low,
+                           double least_seconds) {
+    std::vector<Dip> dips;
+    std::vector<double> seconds = lengths(times);
+    const size_t count = std::min(times.size(), values.size());
+    for (size_t i = 0; i < count;) {
+        if (!(values[i] < low)) {
+            ++i;
+            continue;
+        }
+        Dip dip{.first = i, .last = i, .start = times[i], .end = 0};
+        double length = 0;
+        for (; i < count && values[i] < low; ++i) {
+            length += seconds[i];
+            dip.last = i;
+        }
+        dip.end = times[dip.last] + seconds[dip.last];
+        if (length >= least_seconds) dips.push_back(dip);
+    }
+    return dips;
+}
+
+record::QueryResult detect_data_stall(const record::QueryResult& rows, const Parameters& parameters) {
+    Rows out(kStallColumns);
+    for (const Series& series : split_series(rows)) {
+        Dipping dipping(series, parameters["low"], parameters["least_seconds"]);
+        if (dipping.dips.empty() || dipping.share() < parameters["dip_share"]) continue;
+        if (is_write_burst(dipping)) continue;
+        const std::vector<double>& pressure = series["io_pressure"];
+        const std::vector<double>& reads = series["reads"];
+        double usual_reads = median(dipping.outside("reads"));
+        double many = std::max(std::isnan(usual_reads) ? 0 : parameters["reads_factor"] * usual_reads,
+                               parameters["least_reads"]);
+        double overlap = dipping.share_of_dips(
+            [&](size_t i) { return at(pressure, i) >= parameters["io_pressure"] || at(reads, i) >= many; });
+        if (overlap >= parameters["overlap"]) describe_stall(out, dipping, overlap);
+    }
+    return out.take();
+}
+
+record::QueryResult detect_loader_stall(const record::QueryResult& rows, const Parameters& parameters) {
+    Rows out(kStallColumns);
+    for (const Series& series : split_series(rows)) {
+        Dipping dipping(series, parameters["low"], parameters["least_seconds"]);
+        if (dipping.dips.empty() || dipping.share() < parameters["dip_share"]) continue;
+        const std::vector<double>& busy = series["busy"];
+        double overlap = dipping.share_of_dips([&](size_t i) { return at(busy, i) >= parameters["busy"]; });
+        if (overlap >= parameters["overlap"]) describe_stall(out, dipping, overlap);
+    }
+    return out.take();
+}
+
+record::QueryResult detect_pauses(const record::QueryResult& rows, const Parameters& parameters) {
+    Rows out(kPauseColumns);
+    for (const Series& series : split_series(rows)) {
+        Dipping dipping(series, parameters["low"], parameters["least_seconds"]);
+        // What never comes up again has no pauses.
+        if (static_cast<double>(dipping.dips.size()) < parameters["least_pauses"] || dipping.share() > 0.8)
+            continue;
+        if (dipping.share() < parameters["cost_share"] || !is_write_burst(dipping) ||
+            !is_periodic(dipping, parameters["variation"]))
+            continue;
+        std::vector<double> pauses;
+        for (const Dip& dip : dipping.dips) pauses.push_back(dip.end - dip.start);
+        out.add(series, dipping.dips.front().start, dipping.dips.back().end);
+        out.set("pauses", static_cast<double>(dipping.dips.size()));
+        out.set("period_seconds", median(gaps_between(dipping.dips)));
+        out.set("pause_seconds", median(pauses));
+        out.set("cost_share", dipping.share());
+        out.set("written_bytes", mean(dipping.in_dips("writes")) * median(pauses));
+    }
+    return out.take();
+}
+
+}  // namespace belay::findings

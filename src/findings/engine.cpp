@@ -1,0 +1,93 @@
+#include "findings/engine.h"
+
+#include "core/units.h"
+#include "findings/detect/detector.h"
+#include "findings/sql_text.h"
+
+#include <algorithm>
+
+namespace belay::findings {
+
+using core::Result;
+
+namespace {
+
+Result<record::QueryResult> rows_of(record::Archive& archive, const Rule& rule, const Run& run) {
+    BELAY_TRY(rows, archive.query(with_values(rule, rule.sql, run)));
+    if (rule.detector == nullptr) return rows;
+    std::map<std::string, double, std::less<>> values;
+    for (const DetectorParameter& parameter : rule.detector->parameters) {
+        const Threshold* threshold = rule.find_threshold(parameter.name);
+        values[std::string(parameter.name)] =
+            threshold != nullptr ? threshold->value : parameter.default_value;
+    }
+    return rule.detector->detect(rows, Parameters(std::move(values)));
+}
+
+// The finding of one rule, if there is one. Errors: kBadInput of its SQL.
+Result<std::optional<Finding>> ask(record::Archive& archive, const Rule& rule, const Run& run,
+                                   Report& report) {
+    BELAY_TRY(reason, reason_to_skip(archive, rule, run));
+    if (reason) {
+        report.skipped.push_back({rule.id, *reason});
+        return std::nullopt;
+    }
+    BELAY_TRY(rows, rows_of(archive, rule, run));
+    report.evaluated.push_back(rule.id);
+    return make_finding(rule, rows, run);
+}
+
+}  // namespace
+
+Result<Report> diagnose(record::Archive& archive, const RuleSet& rules, const PrepareGpus& prepare_gpus) {
+    BELAY_TRY(run, prepare(archive, prepare_gpus));
+    Report report{.problems = rules.problems,
+                  .start = run.start,
+                  .end = run.end,
+                  .start_up_seconds = core::to_seconds(run.steady_start - run.start)};
+    for (const Rule& rule : rules.rules) {
+        auto finding = ask(archive, rule, run, report);
+        if (!finding) {
+            report.skipped.push_back({rule.id, "its SQL failed: " + finding.error().message()});
+            report.problems.push_back(
+                std::move(finding.error()).context("rule " + rule.id).at(rule.sql_place));
+        } else if (*finding) {
+            report.findings.push_back(std::move(**finding));
+        }
+    }
+    put_in_order(report.findings, rules.rules);
+    return report;
+}
+
+std::string with_values(const Rule& rule, std::string_view sql, const Run& run) {
+    return substitute(sql, [&](std::string_view name) -> std::optional<std::string> {
+        if (const Threshold* threshold = rule.find_threshold(name)) return number_literal(threshold->value);
+        return run_literal(run, name, rule.with_start_up);
+    });
+}
+
+Result<std::optional<std::string>> reason_to_skip(record::Archive& archive, const Rule& rule,
+                                                  const Run& run) {
+    for (const std::string& table : rule.needs) {
+        auto rows = run.rows.find(table);
+        if (rows == run.rows.end() || rows->second == 0) return fmt::format("no rows in {}", table);
+    }
+    double seconds = rule.with_start_up ? run.seconds() : run.steady_seconds();
+    if (seconds < core::to_seconds(rule.min_run))
+        return fmt::format("{} of the run{}, it takes {}",
+                           core::format_duration(core::Duration(static_cast<int64_t>(seconds * 1e9))),
+                           rule.with_start_up ? "" : " after start-up", core::format_duration(rule.min_run));
+    for (const std::string& table : tables_behind(rule.needs)) {
+        auto coverage = run.coverage.find(table);
+        if (coverage != run.coverage.end() && coverage->second < rule.min_coverage)
+            return fmt::format("coverage of {} is {:.0f} %, it takes {:.0f} %", table, coverage->second * 100,
+                               rule.min_coverage * 100);
+    }
+    if (rule.applies_when.empty()) return std::nullopt;
+    BELAY_TRY(answer, archive.query(with_values(rule, rule.applies_when, run)));
+    const auto* applies = answer.rows.empty() ? nullptr : std::get_if<bool>(&answer.rows[0].at(0));
+    if (applies != nullptr && *applies) return std::nullopt;
+    return rule.otherwise.empty() ? "does not apply: " + rule.applies_when : rule.otherwise;
+}
+
+}  // namespace belay::findings

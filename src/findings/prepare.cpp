@@ -1,0 +1,268 @@
+#include "findings/series_sql.h"
+#include "findings/sql_text.h"
+#include "findings/tables.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace belay::findings {
+
+using core::Result;
+
+namespace {
+
+using enum SampleKind;
+
+constexpr double kFallbackStartUp = 30;  // where nothing says when the work began
+constexpr double kMostStartUp = 0.5;     // of the run
+
+constexpr SeriesColumn kHostColumns[] = {
+    {"cpus", kMean, "cpu_count", "", "logical CPUs of the node"},
+    {"cpu_seconds", kRate,
+     "cpu_user_seconds_total + cpu_system_seconds_total + coalesce(cpu_irq_seconds_total, 0)", "",
+     "CPUs of the node in use, by anybody"},
+    {"system_seconds", kRate, "cpu_system_seconds_total", "", "CPUs in the kernel"},
+    {"iowait_seconds", kRate, "cpu_iowait_seconds_total", "", "CPUs idle while I/O was outstanding"},
+    {"memory_total_bytes", kHighest, "memory_total_bytes", "B", "memory of the node"},
+    {"memory_available_bytes", kMean, "memory_available_bytes", "B", "that a program could get"},
+    {"memory_anonymous_bytes", kMean, "memory_anonymous_bytes + coalesce(memory_shared_bytes, 0)", "B",
+     "anonymous and shared memory"},
+    {"swap_used_bytes", kMean, "swap_total_bytes - swap_free_bytes", "B", "swap in use"},
+    {"major_faults_per_second", kRate, "page_faults_major_total", "1/s", "page faults that needed I/O"},
+    {"compaction_stalls_per_second", kRate, "compaction_stalls_total", "1/s",
+     "times a process waited for memory compaction"},
+    {"threads_running", kMean, "threads_running", "", "threads runnable on the node"},
+    {"threads_blocked", kMean, "threads_blocked", "", "threads in uninterruptible sleep"},
+    {"cpu_pressure_share", kRate, "pressure_cpu_some_seconds_total", "ratio", "some task waited for a CPU"},
+    {"memory_pressure_share", kRate, "pressure_memory_full_seconds_total", "ratio",
+     "all tasks waited for memory"},
+    {"io_pressure_share", kRate, "pressure_io_some_seconds_total", "ratio", "some task waited for I/O"},
+    {"io_stall_share", kRate, "pressure_io_full_seconds_total", "ratio", "all tasks waited for I/O"},
+};
+constexpr SeriesColumn kProcessColumns[] = {
+    {"cpus_used", kRate, "cpu_user_seconds_total + cpu_system_seconds_total", "", "CPUs in use"},
+    {"run_delay_share", kRate, "run_delay_seconds_total", "ratio",
+     "share of the time in which its main thread waited for a CPU"},
+    {"threads", kHighest, "threads", "", "threads"},
+    {"resident_bytes", kMean, "resident_bytes", "B", "memory in RAM"},
+    {"read_bytes_per_second", kRate, "read_bytes_total", "B/s", "fetched from storage"},
+    {"written_bytes_per_second", kRate, "written_bytes_total", "B/s", "sent to storage"},
+    {"read_characters_per_second", kRate, "read_characters_total", "B/s", "read(2), cache hits included"},
+    {"written_characters_per_second", kRate, "written_characters_total", "B/s", "write(2)"},
+    {"device_wait_share", kMean, "(state = 'D')::INTEGER", "ratio",
+     "samples in which it waited for a device"},
+    {"running_share", kMean, "(state = 'R')::INTEGER", "ratio", "samples in which its main thread ran"},
+};
+constexpr SeriesColumn kNetworkColumns[] = {
+    {"received_bytes_per_second", kRate, "receive_bytes_total", "B/s", "received"},
+    {"sent_bytes_per_second", kRate, "transmit_bytes_total", "B/s", "sent"},
+    {"errors_per_second", kRate,
+     "coalesce(receive_errors_total, 0) + coalesce(receive_dropped_total, 0) + "
+     "coalesce(transmit_errors_total, 0) + coalesce(transmit_dropped_total, 0)",
+     "1/s", "packets lost or damaged"},
+    {"link_bits_per_second", kHighest, "link_bits_per_second", "bit/s", "speed of the link"},
+};
+constexpr SeriesColumn kDiskColumns[] = {
+    {"read_bytes_per_second", kRate, "read_bytes_total", "B/s", "read"},
+    {"written_bytes_per_second", kRate, "written_bytes_total", "B/s", "written"},
+    {"reads_per_second", kRate, "reads_total", "1/s", "read requests"},
+    {"writes_per_second", kRate, "writes_total", "1/s", "write requests"},
+    {"busy_share", kRate, "busy_seconds_total", "ratio", "time with requests outstanding"},
+};
+
+// Devices that stand on others (device mapper, RAID, loop) would count the same bytes twice.
+constexpr SeriesTable kSeries[] = {
+    {"node_series", "CPU, memory and pressure of a node", "host", "", "", kHostColumns},
+    {"process_series", "a process of the job", "process", "", "task, pid, start_time, command",
+     kProcessColumns},
+    {"network_series", "a network interface; lo is the node itself", "network", "", "device",
+     kNetworkColumns},
+    {"disk_series", "a block device", "filesystem",
+     "kind = 'disk' AND NOT regexp_matches(name, '^(dm-|md|loop|zram|ram|sr|fd)[0-9]')", "name",
+     kDiskColumns},
+};
+
+struct DerivedTable {
+    std::string_view name;
+    std::string_view doc;
+    std::string_view sql;
+};
+
+// Outside Slurm there are no tasks: then the processes of a node are one.
+constexpr DerivedTable kDerived[] = {
+    {"task_series", "the processes of one rank together; outside Slurm, of the node", R"(
+        SELECT time, node, task, count(*) AS processes, max(seconds) AS seconds, sum(cpus_used) AS cpus_used,
+               sum(run_delay_share) AS run_delay_share, max(run_delay_share) AS longest_run_delay_share,
+               sum(threads) AS threads, sum(resident_bytes) AS resident_bytes,
+               sum(read_bytes_per_second) AS read_bytes_per_second,
+               sum(written_bytes_per_second) AS written_bytes_per_second,
+               sum(read_characters_per_second) AS read_characters_per_second,
+               sum(written_characters_per_second) AS written_characters_per_second,
+               max(device_wait_share) AS device_wait_share
+        FROM process_series GROUP BY time, node, task)"},
+    {"node_allotment", "CPUs that the job may use on a node", R"(
+        SELECT n.node, coalesce(a.cpus, n.cpus) AS cpus, a.cpus IS NOT NULL AS is_known, n.cpus AS node_cpus
+        FROM (SELECT node, max(cpus) AS cpus FROM node_series GROUP BY node) n
+        LEFT JOIN (SELECT node, max(cpus) AS cpus FROM allocation WHERE device IS NULL GROUP BY node) a
+        USING (node))"},
+    {"host_series", "a node: its host, the job's share of it, network and disks", R"(
+        WITH job AS (
+            SELECT time, node, sum(cpus_used) AS job_cpus_used, sum(resident_bytes) AS job_resident_bytes,
+                   sum(threads) AS job_threads, max(longest_run_delay_share) AS run_delay_share,
+                   sum(run_delay_share) AS run_delay_seconds,
+                   sum(read_bytes_per_second) AS job_read_bytes_per_second,
+                   sum(written_bytes_per_second) AS job_written_bytes_per_second,
+                   sum(read_characters_per_second) AS job_read_characters_per_second,
+                   sum(written_characters_per_second) AS job_written_characters_per_second,
+                   max(device_wait_share) AS device_wait_share
+            FROM task_series GROUP BY time, node),
+        fabric AS (
+            SELECT time, node, sum(received_bytes_per_second + sent_bytes_per_second) AS network_bytes_per_second
+            FROM network_series GROUP BY time, node),
+        disks AS (
+            SELECT time, node, sum(read_bytes_per_second) AS disk_read_bytes_per_second,
+                   sum(written_bytes_per_second) AS disk_written_bytes_per_second,
+                   sum(reads_per_second) AS disk_reads_per_second
+            FROM disk_series GROUP BY time, node)
+        SELECT h.*, a.cpus AS allotted_cpus, cpu_seconds / h.cpus AS cpu_share,
+               job_cpus_used / a.cpus AS job_cpu_share,
+               job.* EXCLUDE (time, node), fabric.* EXCLUDE (time, node), disks.* EXCLUDE (time, node)
+        FROM node_series h JOIN node_allotment a USING (node)
+        LEFT JOIN job USING (time, node) LEFT JOIN fabric USING (time, node) LEFT JOIN disks USING (time, node))"},
+    {"step_series", "when each rank reached each training step", R"(
+        WITH lines AS (
+            SELECT min(time) AS time, node, task, step, max(step_seconds) AS told_seconds, max(loss) AS loss,
+                   max(total_steps) AS total_steps
+            FROM progress WHERE kind = 'train' AND step IS NOT NULL GROUP BY node, task, step),
+        gaps AS (
+            SELECT *, epoch_us(time - lag(time) OVER ranks) / 1e6 AS gap_seconds,
+                   step - lag(step) OVER ranks AS steps
+            FROM lines WINDOW ranks AS (PARTITION BY node, task ORDER BY time))
+        SELECT time, node, task, step, total_steps, gap_seconds, loss,
+               coalesce(told_seconds, CASE WHEN steps > 0 THEN gap_seconds / steps END) AS step_seconds
+        FROM gaps)"},
+};
+
+// A number from the first cell; NaN where there is none.
+Result<double> number(record::Archive& archive, const std::string& sql) {
+    BELAY_TRY(answer, archive.query(sql));
+    return answer.rows.empty() ? std::nan("") : record::as_double(answer.rows[0].at(0));
+}
+
+// The span of what was sampled, or where nothing was, of what happened.
+Result<> find_span(record::Archive& archive, Run& run) {
+    BELAY_TRY(answer, archive.query(R"(
+        WITH sampled AS (
+            SELECT min(time) AS t0, max(time) AS t1 FROM host UNION ALL
+            SELECT min(time), max(time) FROM process UNION ALL
+            SELECT min(time), max(time) FROM progress UNION ALL
+            SELECT min(start), max(time) FROM coverage UNION ALL
+            SELECT min(time), max(time) FROM event UNION ALL
+            SELECT min(time), max(time) FROM gpu_series UNION ALL
+            SELECT min(time), max(time) FROM job_series)
+        SELECT epoch_us(min(t0)), epoch_us(max(t1)) FROM sampled)"));
+    double start = record::as_double(answer.rows.at(0)[0]);
+    double end = record::as_double(answer.rows.at(0)[1]);
+    if (std::isnan(start)) return {};
+    run.start = core::time_from_nanoseconds(static_cast<int64_t>(start) * 1000);
+    run.end = core::time_from_nanoseconds(static_cast<int64_t>(end) * 1000);
+    BELAY_TRY(interval, number(archive, "SELECT median(interval_seconds) FROM coverage"));
+    if (interval > 0)
+        run.interval_seconds = interval;
+    else if (archive.manifest().interval.count() > 0)
+        run.interval_seconds = core::to_seconds(archive.manifest().interval);
+    run.bucket_seconds = std::max({run.interval_seconds, 1.0, std::ceil(run.seconds() / kMostBuckets)});
+    return {};
+}
+
+// The work begins with the first training step, or else when the GPUs first do something.
+Result<> find_start_up(record::Archive& archive, Run& run) {
+    BELAY_TRY(first, number(archive, R"(
+        SELECT epoch_us(coalesce((SELECT min(time) FROM step_series),
+                                 (SELECT min(time) FROM job_series WHERE sm_share >= 0.5))))"));
+    double start = static_cast<double>(core::to_microseconds(run.start)) / 1e6;
+    double seconds =
+        std::isnan(first) ? std::min(kFallbackStartUp, run.seconds() * 0.1) : first / 1e6 - start;
+    seconds = std::clamp(seconds, 0.0, kMostStartUp * run.seconds());
+    run.steady_start = run.start + core::Duration(static_cast<int64_t>(seconds * 1e9));
+    return {};
+}
+
+Result<> count_rows(record::Archive& archive, Run& run) {
+    BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
+    for (const auto& row : names.rows) {
+        std::string name = record::as_text(row[0]);
+        BELAY_TRY(rows, number(archive, fmt::format("SELECT count(*) FROM \"{}\"", name)));
+        run.rows[name] = static_cast<int64_t>(rows);
+    }
+    BELAY_TRY(coverage, archive.query("SELECT table_name, sum(received) / sum(expected) FROM coverage "
+                                      "GROUP BY table_name HAVING sum(expected) > 0"));
+    for (const auto& row : coverage.rows) run.coverage[record::as_text(row[0])] = record::as_double(row[1]);
+    return {};
+}
+
+// Which periodic table a prepared one stands for.
+constexpr std::pair<std::string_view, std::string_view> kBehind[] = {
+    {"gpu_summary", "gpu"},
+    {"gpu_series", "gpu"},
+    {"job_series", "gpu"},
+    {"node_series", "host"},
+    {"host_series", "host"},
+    {"process_series", "process"},
+    {"task_series", "process"},
+    {"network_series", "network"},
+    {"disk_series", "filesystem"},
+    {"gpu", "gpu"},
+    {"host", "host"},
+    {"process", "process"},
+    {"network", "network"},
+    {"filesystem", "filesystem"},
+};
+
+}  // namespace
+
+std::vector<std::string> tables_behind(const std::vector<std::string>& tables) {
+    std::vector<std::string> out;
+    for (const std::string& table : tables)
+        for (auto [prepared, source] : kBehind)
+            if (prepared == table && std::ranges::find(out, source) == out.end()) out.emplace_back(source);
+    return out;
+}
+
+std::vector<PreparedTable> prepared_tables() {
+    std::vector<PreparedTable> out;
+    for (const record::Table* table : {&kGpuSummary, &kGpuSeries, &kJobSeries}) {
+        PreparedTable& facts =
+            out.emplace_back(PreparedTable{std::string(table->name), std::string(table->doc), {}});
+        for (const record::Column& column : table->columns)
+            facts.columns.push_back(
+                {std::string(column.name), std::string(column.unit), std::string(column.doc)});
+    }
+    for (const SeriesTable& series : kSeries) {
+        PreparedTable& facts =
+            out.emplace_back(PreparedTable{std::string(series.name), std::string(series.doc), {}});
+        for (const SeriesColumn& column : series.columns)
+            facts.columns.push_back(
+                {std::string(column.name), std::string(column.unit), std::string(column.doc)});
+    }
+    for (const DerivedTable& derived : kDerived)
+        out.push_back({std::string(derived.name), std::string(derived.doc), {}});
+    return out;
+}
+
+Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
+    if (prepare_gpus) BELAY_CHECK(prepare_gpus(archive));
+    for (const record::Table* table : {&kGpuSummary, &kGpuSeries, &kJobSeries})
+        BELAY_CHECK(archive.add(*table, record::Batch(*table)));
+    Run run;
+    BELAY_CHECK(find_span(archive, run));
+    for (const SeriesTable& series : kSeries)
+        BELAY_CHECK(archive.define(series_sql(series, core::to_microseconds(run.start), run.bucket_seconds)));
+    for (const DerivedTable& derived : kDerived)
+        BELAY_CHECK(archive.define(fmt::format("CREATE TABLE {} AS {}", derived.name, derived.sql)));
+    BELAY_CHECK(find_start_up(archive, run));
+    BELAY_CHECK(count_rows(archive, run));
+    return run;
+}
+
+}  // namespace belay::findings

@@ -1,0 +1,158 @@
+#include "findings/report_text.h"
+
+#include "core/text.h"
+#include "core/units.h"
+#include "findings/value_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace belay::findings {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr size_t kFewNames = 4;  // of nodes or devices that a line shows
+
+Json value_json(const record::Value& value) {
+    if (std::holds_alternative<std::monostate>(value)) return nullptr;
+    if (const auto* text = std::get_if<std::string>(&value)) return *text;
+    if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+    if (const auto* time = std::get_if<core::Time>(&value)) return core::format_time(*time);
+    if (const auto* integer = std::get_if<int64_t>(&value)) return *integer;
+    double number = std::get<double>(value);
+    return std::isfinite(number) ? Json(number) : Json();
+}
+
+Json evidence_json(const std::vector<Evidence>& evidence) {
+    Json out = Json::object();
+    for (const Evidence& piece : evidence) out[piece.name] = value_json(piece.value);
+    return out;
+}
+
+Json units_json(const std::vector<Evidence>& evidence) {
+    Json out = Json::object();
+    for (const Evidence& piece : evidence) out[piece.name] = piece.unit;
+    return out;
+}
+
+Json entities_json(const Finding& finding) {
+    Json out = Json::array();
+    for (const Entity& entity : finding.entities)
+        out.push_back({{"node", entity.node.empty() ? Json() : Json(entity.node)},
+                       {"device", entity.device.empty() ? Json() : Json(entity.device)},
+                       {"evidence", evidence_json(entity.evidence)}});
+    return out;
+}
+
+Json finding_json(const Finding& finding) {
+    return {{"id", finding.id},
+            {"severity", severity_name(finding.severity)},
+            {"title", finding.title},
+            {"summary", finding.summary},
+            {"start", core::format_time(finding.start)},
+            {"end", core::format_time(finding.end)},
+            {"nodes", finding.nodes},
+            {"devices", finding.devices},
+            {"confidence", finding.is_sure ? "high" : "low"},
+            {"doubt", finding.doubt},
+            {"caused_by", finding.caused_by},
+            {"evidence", evidence_json(finding.evidence)},
+            {"evidence_units", units_json(finding.evidence)},
+            {"entities", entities_json(finding)},
+            {"entity_count", finding.entity_count},
+            {"advice", finding.advice},
+            {"references", finding.references}};
+}
+
+std::string names_text(const std::vector<std::string>& names) {
+    std::vector<std::string> shown(names.begin(),
+                                   names.begin() + static_cast<ptrdiff_t>(std::min(names.size(), kFewNames)));
+    std::string text = core::join(shown, ", ");
+    if (names.size() > kFewNames) text += fmt::format(" and {} more", names.size() - kFewNames);
+    return text;
+}
+
+std::string since(core::Time time, const Report& report) {
+    return core::format_duration(std::max(time - report.start, core::Duration(0)));
+}
+
+std::string finding_text(const Finding& finding, const Report& report) {
+    std::string text =
+        fmt::format("{}: {} ({})\n", severity_name(finding.severity), finding.title, finding.id);
+    if (!finding.summary.empty()) text += fmt::format("    {}\n", finding.summary);
+    std::string where = fmt::format("{} to {}", since(finding.start, report), since(finding.end, report));
+    if (!finding.nodes.empty()) where += "; " + names_text(finding.nodes);
+    if (!finding.devices.empty()) where += "; " + names_text(finding.devices);
+    text += fmt::format("    {}; confidence {}{}\n", where, finding.is_sure ? "high" : "low",
+                        finding.doubt.empty() ? "" : " (" + finding.doubt + ")");
+    std::vector<std::string> pieces;
+    for (const Evidence& piece : finding.evidence)
+        if (!std::holds_alternative<std::monostate>(piece.value))
+            pieces.push_back(fmt::format("{} {}", piece.name, value_text(piece.value, piece.unit)));
+    if (!pieces.empty()) text += fmt::format("    {}\n", core::join(pieces, "; "));
+    if (!finding.caused_by.empty())
+        text += fmt::format("    a consequence of {}\n", core::join(finding.caused_by, ", "));
+    return text + fmt::format("    > {}\n", core::trim(finding.advice));
+}
+
+}  // namespace
+
+Json to_json(const Report& report) {
+    Json skipped = Json::array();
+    for (const Skipped& rule : report.skipped) skipped.push_back({{"id", rule.id}, {"why", rule.why}});
+    Json findings = Json::array();
+    for (const Finding& finding : report.findings) findings.push_back(finding_json(finding));
+    Json problems = Json::array();
+    for (const core::Error& problem : report.problems) problems.push_back(problem.message());
+    return {{"evaluated", report.evaluated},
+            {"skipped", std::move(skipped)},
+            {"findings", std::move(findings)},
+            {"problems", std::move(problems)},
+            {"start", core::format_time(report.start)},
+            {"end", core::format_time(report.end)},
+            {"start_up_seconds", report.start_up_seconds}};
+}
+
+Json rules_json(std::span<const Rule> rules) {
+    Json out = Json::array();
+    for (const Rule& rule : rules) {
+        Json thresholds = Json::object();
+        for (const Threshold& threshold : rule.thresholds)
+            thresholds[threshold.name] = {
+                {"value", threshold.value}, {"unit", threshold.unit}, {"doc", threshold.doc}};
+        out.push_back({{"id", rule.id},
+                       {"title", rule.title},
+                       {"severity", severity_name(rule.severity)},
+                       {"applies_when", guards_text(rule)},
+                       {"source", rule.source},
+                       {"thresholds", std::move(thresholds)},
+                       {"explains", rule.explains},
+                       {"references", rule.references},
+                       {"advice", rule.advice}});
+    }
+    return out;
+}
+
+std::string report_text(const Report& report) {
+    std::string text;
+    for (const Finding& finding : report.findings) text += finding_text(finding, report) + "\n";
+    if (report.findings.empty()) text = "Nothing was found.\n\n";
+    text += fmt::format("{} rules were asked", report.evaluated.size());
+    if (!report.skipped.empty()) {
+        std::vector<std::string> ids;
+        for (const Skipped& rule : report.skipped) ids.push_back(rule.id);
+        text += fmt::format(", {} were not: {} (--json says why)", ids.size(), core::join(ids, ", "));
+    }
+    return text + ".\n";
+}
+
+bool is_healthy(const Report& report) {
+    return std::ranges::none_of(
+        report.findings, [](const Finding& finding) { return finding.severity >= Severity::kWarning; });
+}
+
+}  // namespace belay::findings

@@ -1,0 +1,23 @@
+// Findings as JSON (the shape of docs/findings.md) and for a terminal.
+#pragma once
+
+#include "findings/finding.h"
+#include "findings/rule.h"
+
+#include <span>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace belay::findings {
+
+nlohmann::ordered_json to_json(const Report& report);
+nlohmann::ordered_json rules_json(std::span<const Rule> rules);
+
+// Most important first, each with evidence and advice; then a line of what was asked and what was not.
+std::string report_text(const Report& report);
+
+// Whether any finding is a warning or worse: then the record is not healthy.
+bool is_healthy(const Report& report);
+
+}  // namespace belay::findings

@@ -1,0 +1,37 @@
+#include "findings/value_text.h"
+
+#include "core/units.h"
+
+#include <cmath>
+
+namespace belay::findings {
+
+namespace {
+
+constexpr double kMostSeconds = 9e9;  // of a Duration in nanoseconds
+
+std::string number_text(double value, std::string_view unit) {
+    if (std::isnan(value)) return "unknown";
+    if (unit == "ratio") return fmt::format("{:.{}f} %", value * 100, std::abs(value) < 0.1 ? 1 : 0);
+    if (unit == "s" && value >= 0 && value < kMostSeconds)
+        return core::format_duration(core::Duration(static_cast<int64_t>(value * 1e9)));
+    if (unit == "B" && value >= 0 && value < 1e18)
+        return core::format_binary(core::ByteSize{static_cast<uint64_t>(value)});
+    if (unit == "B/s") return core::format_bytes_per_second(value);
+    if (unit == "bit/s") return core::format_bits_per_second(value);
+    if (unit == "Hz") return fmt::format("{:.0f} MHz", value / 1e6);
+    std::string number = value == std::round(value) && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value)
+                                                                              : fmt::format("{:.3g}", value);
+    return unit.empty() ? number : fmt::format("{} {}", number, unit);
+}
+
+}  // namespace
+
+std::string value_text(const record::Value& value, std::string_view unit) {
+    if (const auto* text = std::get_if<std::string>(&value)) return *text;
+    if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
+    if (const auto* time = std::get_if<core::Time>(&value)) return core::format_time(*time);
+    return number_text(record::as_double(value), unit);
+}
+
+}  // namespace belay::findings
