@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "score/cpu_score.h"
 #include "score/digest_query.h"
 #include "score/other_models.h"
 
@@ -144,13 +145,19 @@ Result<int> run_score(const core::CommandContext& context, const Options& option
     if (options.by == "step") return score_steps(context, options, archive, ceilings);
     BELAY_TRY(digest, score::read_digest(archive, ceilings));
     if (options.model != "saturation") return score_model(context, options, digest);
-    const score::JobScore job = score::score_job(digest);
+    score::CpuUse cpus;
+    if (digest.empty()) {
+        BELAY_TRY(use, score::read_cpu_use(archive));
+        cpus = std::move(use);
+    }
+    const score::JobScore job = digest.empty() ? score::score_cpus(cpus) : score::score_job(digest);
     if (options.json) {
         context.print_json(to_json(job));
         return 0;
     }
     print_score(context, job);
-    if (!job.gpus.empty()) print_parts(context, options.by == "node" ? job.nodes : job.gpus);
+    const bool by_node = options.by == "node" || job.gpus.empty();
+    print_parts(context, by_node ? job.nodes : job.gpus);
     return 0;
 }
 

@@ -23,6 +23,7 @@ void add_progress_row(record::Batch& rows, const progress::ProgressEvent& event,
     rows.set(column(kProgress, "gradient_norm"), event.gradient_norm);
     rows.set(column(kProgress, "step_seconds"), event.step_seconds);
     rows.set(column(kProgress, "samples_per_second"), event.samples_per_second);
+    rows.set(column(kProgress, "flops_per_second"), event.flops_per_second);
     rows.set(column(kProgress, "tokens_per_second"), event.tokens_per_second);
     rows.set(column(kProgress, "samples"), event.samples);
     rows.set(column(kProgress, "tokens"), event.tokens);

@@ -33,6 +33,7 @@ constexpr Field kTrackedFields[] = {
     {"samples_per_second", &ProgressEvent::samples_per_second},
     {"throughput", &ProgressEvent::samples_per_second},
     {"tokens_per_second", &ProgressEvent::tokens_per_second},
+    {"flops_per_second", &ProgressEvent::flops_per_second},
     {"step", &ProgressEvent::step},
     {"total_steps", &ProgressEvent::total_steps},
     {"epoch", &ProgressEvent::epoch},

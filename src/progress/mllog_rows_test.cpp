@@ -12,18 +12,19 @@ ProgressEvent event_of(std::string_view line) {
 }
 
 TEST(progress, tracked_stats_are_training) {
-    ProgressEvent event =
-        event_of(R"(:::MLLOG {"namespace": "", "time_ms": 1700000000123, "event_type": "POINT_IN_TIME", )"
-                 R"("key": "tracked_stats", )"
-                 R"("value": {"loss": 0.5, "throughput": 120.5, "step": 40, "lr": 0.001, "grad_norm": 2, )"
-                 R"("step_seconds": 0.25, )"
-                 R"("note": "x", "skipped": true}, "metadata": {"file": "a.py", "lineno": 3, )"
-                 R"("epoch_num": 2, "samples_count": 320}})");
+    ProgressEvent event = event_of(
+        R"(:::MLLOG {"namespace": "", "time_ms": 1700000000123, "event_type": "POINT_IN_TIME", )"
+        R"("key": "tracked_stats", )"
+        R"("value": {"loss": 0.5, "throughput": 120.5, "flops_per_second": 2e9, "step": 40, "lr": 0.001, "grad_norm": 2, )"
+        R"("step_seconds": 0.25, )"
+        R"("note": "x", "skipped": true}, "metadata": {"file": "a.py", "lineno": 3, )"
+        R"("epoch_num": 2, "samples_count": 320}})");
     ProgressEvent expected{.source = kFromMllog, .kind = kTrain};
     expected.time = core::time_from_nanoseconds(1700000000123000000);
     expected.key = "tracked_stats";
     expected.loss = 0.5;
     expected.samples_per_second = 120.5;
+    expected.flops_per_second = 2e9;
     expected.step = 40;
     expected.learning_rate = 0.001;
     expected.gradient_norm = 2;

@@ -34,6 +34,7 @@ struct ProgressEvent {
     std::optional<double> gradient_norm;
     std::optional<double> step_seconds;
     std::optional<double> samples_per_second;
+    std::optional<double> flops_per_second;
     std::optional<double> tokens_per_second;
     std::optional<int64_t> samples;
     std::optional<int64_t> tokens;

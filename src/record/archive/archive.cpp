@@ -89,17 +89,26 @@ Result<> Archive::add(const Table& table, const Batch& rows) {
     return database_.append(rows);
 }
 
+// A file that is older than a column of its table has null there.
+Result<> Archive::open_file(const Table& table, const fs::path& file) {
+    const std::string source = fmt::format("read_parquet({})", sql_literal(file.string()));
+    BELAY_TRY(described, database_.query(fmt::format("SELECT * FROM {} LIMIT 0", source)));
+    std::string added;
+    for (const Column& column : table.columns)
+        if (std::ranges::find(described.columns, column.name) == described.columns.end())
+            added += fmt::format(", CAST(NULL AS {}) AS \"{}\"", sql_type(column.type), column.name);
+    const std::string rows = added.empty() ? source : fmt::format("(SELECT *{} FROM {})", added, source);
+    BELAY_CHECK(database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM {}", table.name, rows)));
+    sources_[std::string(table.name)] = {.file = file, .sql = rows};
+    return {};
+}
+
 Result<> Archive::open_tables() {
     for (const Table* table : tables()) {
         fs::path file = tables_path(record_) / fmt::format("{}.parquet", table->name);
         if (std::error_code ignored; fs::exists(file, ignored)) {
-            auto opened =
-                database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM read_parquet({})",
-                                              table->name, sql_literal(file.string())));
-            if (opened) {
-                files_[std::string(table->name)] = file;
-                continue;
-            }
+            auto opened = open_file(*table, file);
+            if (opened) continue;
             // The other tables are still worth reading.
             lost_.push_back({file.filename().string(), 0, 0, "cannot be read: " + opened.error().message()});
             BELAY_CHECK(database_.execute(create_table_sql(*table)));
@@ -135,8 +144,8 @@ Result<> Archive::load_segments() {
 }
 
 Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) {
-    if (auto file = files_.find(request.table->name); file != files_.end())
-        return scan_file(request, file->second, consume);
+    if (auto source = sources_.find(request.table->name); source != sources_.end())
+        return scan_file(request, source->second, consume);
     ScanRequest sorted = request;
     sorted.sort = true;
     for (size_t part = 0; part <= request.splits.size(); ++part)
@@ -146,13 +155,12 @@ Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) 
 }
 
 // Each part has a thread and a database of one thread.
-Result<> Archive::scan_file(const ScanRequest& request, const fs::path& file, const ScanConsumer& consume) {
+Result<> Archive::scan_file(const ScanRequest& request, const Source& source, const ScanConsumer& consume) {
     auto scan_part = [&](size_t part) -> Result<> {
         BELAY_TRY(database, Database::open(1));
-        std::string source = fmt::format("read_parquet({})", sql_literal(file.string()));
-        return core::with_context(database.scan(scan_sql(request, source, part), request,
+        return core::with_context(database.scan(scan_sql(request, source.sql, part), request,
                                                 [&](const ScanRows& rows) { return consume(part, rows); }),
-                                  file.string());
+                                  source.file.string());
     };
     std::vector<Result<>> results(request.splits.size() + 1);
     {

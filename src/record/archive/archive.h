@@ -72,13 +72,17 @@ class Archive {
     static core::Result<Archive> load(const std::filesystem::path& record);
     core::Result<> load_segments();
     core::Result<> open_tables();
-    core::Result<> scan_file(const ScanRequest& request, const std::filesystem::path& file,
-                             const ScanConsumer& consume);
+    struct Source {
+        std::filesystem::path file;
+        std::string sql;  // what to select from
+    };
+    core::Result<> open_file(const Table& table, const std::filesystem::path& file);
+    core::Result<> scan_file(const ScanRequest& request, const Source& source, const ScanConsumer& consume);
 
     std::filesystem::path record_;
     Manifest manifest_;
     Database database_;
-    std::map<std::string, std::filesystem::path, std::less<>> files_;  // of tables that are read in place
+    std::map<std::string, Source, std::less<>> sources_;  // of tables that are read in place
     std::vector<SegmentSummary> segments_;
     std::vector<Lost> lost_;  // found when it was opened: parts of segments, tables
     bool being_written_ = false;

@@ -117,8 +117,9 @@ TEST(record, tables_of_our_own_stand_beside_the_records) {
         rows.set(column(kOurs, "share"), share);
         ASSERT_TRUE(archive->add(kOurs, rows));
     }
-    ASSERT_TRUE(archive->define("CREATE TABLE joined AS SELECT sum(share) AS s, count(load_1m) AS n "
-                                "FROM ours JOIN host USING (node)"));
+    ASSERT_TRUE(
+        archive->define("CREATE TABLE joined AS SELECT sum(share) AS s, count(load_1m) AS n "
+                        "FROM ours JOIN host USING (node)"));
     EXPECT_THAT(archive->query("SELECT s, n FROM joined")->rows[0],
                 testing::ElementsAre(Value(2.25), Value(int64_t{6})));
     Batch host(kHost);

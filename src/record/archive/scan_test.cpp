@@ -99,6 +99,29 @@ TEST(record, scan_ends_with_the_error_of_its_consumer) {
     EXPECT_THAT(done.error().message(), testing::HasSubstr("enough"));
 }
 
+TEST(record, a_file_older_than_a_column_has_null_there) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    ASSERT_TRUE(seal(fixture.path(), kStart));
+    auto file = (tables_path(fixture.path()) / "host.parquet").string();
+    auto database = Database::open().value();
+    ASSERT_TRUE(
+        database.execute(fmt::format("CREATE TABLE h AS SELECT * EXCLUDE (memory_total_bytes) FROM "
+                                     "read_parquet({0}); COPY h TO {0} (FORMAT parquet)",
+                                     sql_literal(file))));
+    auto answer =
+        query(fixture.path(), "SELECT count(*), count(memory_total_bytes), count(load_1m) FROM host");
+    EXPECT_EQ(as_double(answer.rows.at(0)[0]), 3);
+    EXPECT_EQ(as_double(answer.rows.at(0)[1]), 0);
+    EXPECT_EQ(as_double(answer.rows.at(0)[2]), 3);
+    auto archive = Archive::open(fixture.path());
+    ASSERT_TRUE(archive);
+    auto parts = scan_host(*archive, {});
+    ASSERT_EQ(parts[0].size(), 3U);
+    EXPECT_TRUE(std::isnan(parts[0][0].memory));
+    EXPECT_EQ(parts[0][0].load, 0.5);
+}
+
 TEST(record, scan_tells_a_damaged_file) {
     RecordFixture fixture;
     fixture.record("n1", 5000, true, 5000);

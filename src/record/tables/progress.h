@@ -21,6 +21,8 @@ inline constexpr Column kProgressColumns[] = {
     {"step_seconds", ColumnType::kReal, "s", "duration of one step"},
     {"samples_per_second", ColumnType::kReal, "1/s", "throughput of the whole job in samples"},
     {"tokens_per_second", ColumnType::kReal, "1/s", "throughput of the whole job in tokens"},
+    {"flops_per_second", ColumnType::kReal, "FLOP/s",
+     "floating-point operations of the whole job, as the program counts them"},
     {"samples", ColumnType::kInteger, "", "samples consumed so far"},
     {"tokens", ColumnType::kInteger, "", "tokens consumed so far"},
     {"value", ColumnType::kReal, "", "the event's value where it is a number"},

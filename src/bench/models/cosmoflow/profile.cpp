@@ -95,6 +95,23 @@ int64_t parameter_count(const Profile& profile) {
     return count;
 }
 
+double flops_per_sample(const Profile& profile) {
+    double flops = 0;
+    double side = profile.side;
+    for (size_t stage = 1; stage < profile.channels.size(); ++stage) {
+        const double forward =
+            2.0 * 27 * profile.channels[stage - 1] * profile.channels[stage] * side * side * side;
+        flops += forward * (stage == 1 ? 2 : 3);
+        side /= 2;
+    }
+    double width = profile.channels.back() * side * side * side;
+    for (int next : {kHiddenWidths[0], kHiddenWidths[1], static_cast<int>(kParameters)}) {
+        flops += 3 * 2 * width * next;
+        width = next;
+    }
+    return flops;
+}
+
 std::vector<uint32_t> samples_of_place(uint64_t seed, int epoch, int place, int batch, int train_samples) {
     std::vector<uint32_t> order(train_samples / batch);
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i) * batch + place;

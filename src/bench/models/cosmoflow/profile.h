@@ -55,6 +55,11 @@ double learning_rate(const Profile& profile, int global_batch, int epoch);
 // Weights and biases of the network: convolutions of 3x3x3, then dense layers.
 int64_t parameter_count(const Profile& profile);
 
+// Floating-point operations of training on one sample: multiplications and additions of convolutions and
+// dense layers, forward once and backward twice (gradients of inputs and of weights); the first layer's
+// inputs need none.
+double flops_per_sample(const Profile& profile);
+
 // The training samples of one place in the global batch, in the order in which an epoch uses them. Place p
 // always draws from the samples i with i % batch == p, shuffled anew each epoch: so whichever rank holds the
 // place needs only these samples, and the batches are the same for any number of ranks. Samples that do not

@@ -10,6 +10,20 @@ namespace {
 
 using testing::HasSubstr;
 
+// By hand for the mini profile: 4 channels on 32³ cells, then halved by each stage.
+TEST(bench, cosmoflow_counts_multiplications_and_additions) {
+    const Profile mini = *profile_named("mini");
+    double expected = 0;
+    double side = 32;
+    for (size_t stage = 1; stage < mini.channels.size(); ++stage, side /= 2)
+        expected += 2 * 27 * side * side * side * mini.channels[stage - 1] * mini.channels[stage] *
+                    (stage == 1 ? 2 : 3);
+    const double features = mini.channels.back() * side * side * side;
+    expected += 6 * (features * 128 + 128 * 64 + 64 * 4);
+    EXPECT_EQ(flops_per_sample(mini), expected);
+    EXPECT_GT(flops_per_sample(*profile_named("full")), 50 * expected);
+}
+
 TEST(bench, cosmoflow_parameter_counts_are_those_of_the_reference) {
     EXPECT_EQ(parameter_count(*profile_named("full")), 8'907'556);
     EXPECT_EQ(parameter_count(*profile_named("mini")), 147'740);
