@@ -2,105 +2,16 @@
 // speed. A program finds it where it looks for libnvidia-ml.so.1, and takes the same way as with a driver.
 #include "core/file.h"
 #include "gpu/gpm_metrics.h"
-#include "gpu/nvml_abi.h"
-#include "gpu/replay/player.h"
+#include "gpu/replay/playing.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 
 namespace belay::gpu::replay {
 
 using namespace nvml;
 
 namespace {
-
-std::unique_ptr<Player> player;
-
-// Handles are numbers: of a device of the trace from kFirstDevice, of a GPU with slices from kFirstGpu.
-constexpr uintptr_t kFirstDevice = 1;
-constexpr uintptr_t kFirstGpu = 1'000'000;
-
-Handle handle_of(uintptr_t number) {
-    return reinterpret_cast<Handle>(number);
-}
-uintptr_t number_of(Handle handle) {
-    return reinterpret_cast<uintptr_t>(handle);
-}
-
-const std::vector<Device>& devices() {
-    return player->trace().devices;
-}
-
-std::vector<int> gpus() {
-    std::vector<int> indices;
-    for (const Device& device : devices()) indices.push_back(device.index);
-    std::ranges::sort(indices);
-    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
-    return indices;
-}
-
-bool is_gpu_with_slices(Handle handle) {
-    return number_of(handle) >= kFirstGpu;
-}
-int gpu_index(Handle handle) {
-    return static_cast<int>(number_of(handle) - kFirstGpu);
-}
-
-std::optional<size_t> device_of(Handle handle) {
-    uintptr_t number = number_of(handle);
-    if (player == nullptr || number < kFirstDevice || number - kFirstDevice >= devices().size())
-        return std::nullopt;
-    return number - kFirstDevice;
-}
-
-// The devices that stand for a GPU: itself, or its slices.
-std::vector<size_t> devices_of_gpu(int index) {
-    std::vector<size_t> found;
-    for (size_t i = 0; i < devices().size(); ++i)
-        if (devices()[i].index == index) found.push_back(i);
-    return found;
-}
-
-Return value_of(Handle handle, size_t field, double& value) {
-    if (player == nullptr) return kUninitialized;
-    auto device = device_of(handle);
-    if (!device) return is_gpu_with_slices(handle) ? kNotSupported : kInvalidArgument;
-    const Reading* reading = player->at(*device, player->now());
-    if (reading == nullptr) return kNoData;
-    if (reading->lost) return kGpuIsLost;
-    value = (*reading)[field];
-    return std::isnan(value) ? kNotSupported : kSuccess;
-}
-
-template <typename Number>
-Return number_at(Handle handle, size_t field, double unit, Number* target) {
-    double value = 0;
-    Return status = value_of(handle, field, value);
-    if (status == kSuccess) *target = static_cast<Number>(std::llround(value / unit));
-    return status;
-}
-
-// Limits of a device that is lost are not told either.
-template <typename Number>
-Return fact_of(Handle handle, size_t fact, double unit, Number* target) {
-    if (player == nullptr) return kUninitialized;
-    auto device = device_of(handle);
-    if (!device) return is_gpu_with_slices(handle) ? kNotSupported : kInvalidArgument;
-    const Reading* reading = player->at(*device, player->now());
-    if (reading != nullptr && reading->lost) return kGpuIsLost;
-    double value = player->trace().facts_of(*device)[fact];
-    if (std::isnan(value)) return kNotSupported;
-    *target = static_cast<Number>(std::llround(value / unit));
-    return kSuccess;
-}
-
-Return copy_text(const std::string& text, char* target, unsigned size) {
-    if (text.size() + 1 > size) return kInsufficientSize;
-    memcpy(target, text.c_str(), text.size() + 1);
-    return kSuccess;
-}
 
 struct Sample {
     double seconds;
@@ -256,55 +167,6 @@ Return nvmlDeviceGetTotalEnergyConsumption(Handle device, unsigned long long* mi
 
 Return nvmlDeviceGetTemperature(Handle device, TemperatureSensor, unsigned* celsius) {
     return number_at(device, field("temperature_celsius"), 1, celsius);
-}
-
-Return nvmlDeviceGetTemperatureThreshold(Handle device, TemperatureThreshold threshold, unsigned* celsius) {
-    return fact_of(device,
-                   threshold == kThresholdShutdown ? fact("shutdown_celsius") : fact("slowdown_celsius"), 1,
-                   celsius);
-}
-
-Return nvmlDeviceGetApplicationsClock(Handle device, ClockType type, unsigned* clock) {
-    return fact_of(
-        device,
-        type == kClockMemory ? fact("clock_memory_application_hertz") : fact("clock_sm_application_hertz"),
-        1e6, clock);
-}
-
-Return nvmlDeviceGetMaxClockInfo(Handle device, ClockType type, unsigned* clock) {
-    return fact_of(device, type == kClockMemory ? fact("clock_memory_max_hertz") : fact("clock_sm_max_hertz"),
-                   1e6, clock);
-}
-
-Return nvmlDeviceGetMaxPcieLinkGeneration(Handle device, unsigned* generation) {
-    return fact_of(device, fact("pcie_generation_max"), 1, generation);
-}
-
-Return nvmlDeviceGetMaxPcieLinkWidth(Handle device, unsigned* width) {
-    return fact_of(device, fact("pcie_width_max"), 1, width);
-}
-
-// The last links are those that are down; the first has counted all errors.
-Return nvmlDeviceGetNvLinkState(Handle device, unsigned link, unsigned* up) {
-    unsigned links = 0, down = 0;
-    Return status = fact_of(device, fact("nvlinks"), 1, &links);
-    if (status != kSuccess) return status;
-    fact_of(device, fact("nvlinks_down"), 1, &down);
-    *up = link + down < links ? 1 : 0;
-    return link < links ? kSuccess : kInvalidArgument;
-}
-
-Return nvmlDeviceGetNvLinkErrorCounter(Handle device, unsigned link, NvlinkCounter counter,
-                                       unsigned long long* count) {
-    Return status = fact_of(device, fact("nvlink_errors_total"), 1, count);
-    if (link > 0 || counter != kNvlinkReplay) *count = 0;
-    return status;
-}
-
-Return nvmlDeviceGetRetiredPages(Handle device, RetirementCause cause, unsigned* count, unsigned long long*) {
-    Return status = fact_of(device, fact("retired_pages"), 1, count);
-    if (cause != kCauseSingleBit) *count = 0;
-    return status == kSuccess && *count > 0 ? kInsufficientSize : status;
 }
 
 Return nvmlDeviceGetCurrentClocksEventReasons(Handle device, unsigned long long* reasons) {
