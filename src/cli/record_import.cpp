@@ -6,6 +6,7 @@
 #include "record/import/import.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -13,8 +14,6 @@
 namespace belay::cli {
 
 namespace {
-
-constexpr size_t kShownDefects = 20;
 
 struct Options {
     std::string source;
@@ -57,18 +56,41 @@ void print_json(const core::CommandContext& context, const Options& options,
                         {"notes", std::move(notes)}});
 }
 
-void print_text(const core::CommandContext& context, const Options& options, record::Imported imported) {
+// What sentences of the same kind have in common: they differ in ranks, lines and counts.
+std::string without_numbers(std::string_view sentence) {
+    std::string kind;
+    for (char c : sentence)
+        if (c < '0' || c > '9') kind += c;
+    return kind;
+}
+
+void print_defects(const core::CommandContext& context, const std::vector<record::Defect>& defects) {
+    std::map<std::string, size_t> more;  // of each kind, beside the first
+    std::vector<const record::Defect*> firsts;
+    for (const record::Defect& defect : defects) {
+        auto [found, is_first] = more.try_emplace(without_numbers(defect.sentence()), 0);
+        if (is_first)
+            firsts.push_back(&defect);
+        else
+            ++found->second;
+    }
+    std::ranges::stable_partition(firsts, [](const record::Defect* defect) { return defect->is_warning; });
+    for (const record::Defect* first : firsts) {
+        size_t others = more[without_numbers(first->sentence())];
+        context.print("{}: {}{}\n", first->is_warning ? "warning" : "note",
+                      core::printable(first->sentence()),
+                      others > 0 ? fmt::format(" ({} more like this)", others) : "");
+    }
+    if (firsts.size() < defects.size())
+        context.print("all of them are in the record's table event, of kind import\n");
+}
+
+void print_text(const core::CommandContext& context, const Options& options,
+                const record::Imported& imported) {
     context.print("{}: {} samples of {} GPUs on {} nodes\n", options.record, imported.rows, imported.devices,
                   imported.nodes);
     if (imported.aggregates_only) context.print("aggregates only: no score can be computed from them\n");
-    std::ranges::stable_partition(imported.defects, [](const auto& defect) { return defect.is_warning; });
-    for (size_t i = 0; i < std::min(kShownDefects, imported.defects.size()); ++i)
-        context.print("{}: {}\n", imported.defects[i].is_warning ? "warning" : "note",
-                      core::printable(imported.defects[i].sentence()));
-    if (imported.defects.size() > kShownDefects)
-        context.print(
-            "and {} more: belay record query {} \"SELECT message FROM event WHERE kind = 'import'\"\n",
-            imported.defects.size() - kShownDefects, options.record);
+    print_defects(context, imported.defects);
 }
 
 void add_import(core::Application& application, core::CommandPage page, Import import) {
@@ -98,7 +120,7 @@ void add_import(core::Application& application, core::CommandPage page, Import i
         if (options->json)
             print_json(context, *options, imported);
         else
-            print_text(context, *options, std::move(imported));
+            print_text(context, *options, imported);
         return 0;
     });
 }

@@ -2,7 +2,6 @@
 #include "core/text.h"
 #include "record/import/gssr_import.h"
 #include "record/import/gssr_merge.h"
-#include "record/tables/gpu.h"
 
 #include <algorithm>
 #include <cmath>
@@ -198,20 +197,23 @@ Result<Imported> import_gssr_csv(const ImportOptions& options, const GssrLayout&
     uint64_t done = 0;
     EnergyCheck energy;
     std::vector<HeldNode> nodes;
+    // In the order in which the table is sorted, by name.
+    std::ranges::sort(ranks, {}, [](int64_t rank) { return std::to_string(rank); });
     for (int64_t rank : ranks) {
         GssrMerge merge(steps, rank, spacing, options.gpus);
-        while (merge.add_some(builder.rows(kGpu))) {
-            BELAY_CHECK(builder.write_when_full());
+        for (bool more = true; more;) {
+            more = merge.add_some(builder.samples());
+            BELAY_CHECK(builder.write_samples());
+            BELAY_CHECK(builder.cut_samples());
             if (options.progress) options.progress(done + merge.bytes(), total);
         }
-        BELAY_CHECK(builder.write_when_full());
         done += merge.bytes();
         energy.counted_joules += merge.energy().counted_joules;
         energy.power_joules += merge.energy().power_joules;
         std::ranges::move(merge.defects(), std::back_inserter(defects));
         nodes.push_back(std::move(merge.node()));
     }
-    if (builder.gpu_rows() == 0 && builder.rows(kGpu).empty())
+    if (builder.sample_rows() == 0)
         return bad_input("{} has no samples of the GPUs that --gpu names", layout.root.string());
     fill_empty_nodes(nodes, defects);
     if (options.gpus.empty()) judge_allocation(steps, nodes, defects);
@@ -223,7 +225,7 @@ Result<Imported> import_gssr_csv(const ImportOptions& options, const GssrLayout&
     }
     BELAY_CHECK(builder.finish(defects));
     imported.nodes = nodes.size();
-    imported.rows = builder.gpu_rows();
+    imported.rows = builder.sample_rows();
     return imported;
 }
 

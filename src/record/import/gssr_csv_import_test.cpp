@@ -178,6 +178,17 @@ TEST(record_import, times_from_1970_are_taken_as_they_are) {
     EXPECT_EQ(recording.info().coverage, 1.0);
 }
 
+TEST(record_import, times_of_both_kinds_in_one_file_are_not_mixed) {
+    Recording recording;
+    recording.write("step_0/proc_0.meta.txt", kMeta);
+    recording.write("step_0/proc_0.csv", header() + rows(1, 10, 1) + row(1'700'000'000, 0) + rows(11, 20, 1) +
+                                             row(1'700'000'001, 0));
+    Imported done = imported(recording);
+    EXPECT_EQ(done.rows, 20);
+    EXPECT_THAT(told(done), HasSubstr("step_0/proc_0.csv:12: 2 of the lines"));
+    EXPECT_EQ(recording.info().coverage, 1.0);
+}
+
 TEST(record_import, nodes_are_moved_so_that_activity_begins_together) {
     Recording recording;
     recording.write("step_0/proc_0.meta.txt", kMeta);

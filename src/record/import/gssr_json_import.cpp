@@ -1,14 +1,16 @@
-// A recording of gssr 0.3, the Python generation: file after file, in order of their beginnings.
+// A recording of gssr 0.3, the Python generation: file after file, by node and then in order of their
+// beginnings.
 #include "core/file.h"
 #include "record/import/gssr_import.h"
 #include "record/import/gssr_json.h"
 #include "record/import/record_builder.h"
 #include "record/import/seconds.h"
-#include "record/tables/gpu.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 namespace belay::record {
 
@@ -85,15 +87,16 @@ Result<std::vector<Head>> survey(const GssrLayout& layout, Manifest& manifest, s
         std::error_code ignored;
         heads.back().bytes = fs::file_size(path, ignored);
     }
-    std::ranges::stable_sort(heads, {}, &Head::start);
+    // By node, as the table is sorted.
+    std::ranges::stable_sort(heads, {}, [](const Head& head) { return std::tie(head.node, head.start); });
     return heads;
 }
 
 void complete(Manifest& manifest, const std::vector<Head>& heads) {
     manifest.interval = heads.front().spacing;
-    manifest.job.start = heads.front().start;
     manifest.software["gssr"] = "0.3";  // no file says which version wrote it
     for (const Head& head : heads) {
+        manifest.job.start = std::min(manifest.job.start.value_or(head.start), head.start);
         manifest.job.end = std::max(manifest.job.end.value_or(head.end), head.end);
         if (std::ranges::find(manifest.job.nodes, head.node) == manifest.job.nodes.end())
             manifest.job.nodes.push_back(head.node);
@@ -176,14 +179,16 @@ Result<Imported> import_gssr_json(const ImportOptions& options, const GssrLayout
     uint64_t done = 0;
     for (const Head& head : heads) total += head.bytes;
     Samples samples(options.gpus, imported.defects);
+    std::string node;
     for (const Head& head : heads) {
+        if (std::exchange(node, head.node) != head.node) BELAY_CHECK(builder.cut_samples());
         std::string place = place_of(layout, head.path);
         BELAY_TRY(recording, read(head.path, place));
-        samples.add(head, place, recording, builder.rows(kGpu));
-        BELAY_CHECK(builder.write_when_full());
+        samples.add(head, place, recording, builder.samples());
+        BELAY_CHECK(builder.write_samples());
         if (options.progress) options.progress(done += head.bytes, total);
     }
-    if (builder.gpu_rows() == 0 && builder.rows(kGpu).empty())
+    if (builder.sample_rows() == 0)
         return bad_input("{} has no samples of the GPUs that --gpu names", layout.root.string());
     std::vector<HeldNode> nodes = samples.take_nodes();
     for (const HeldNode& node : nodes) {
@@ -192,7 +197,7 @@ Result<Imported> import_gssr_json(const ImportOptions& options, const GssrLayout
     }
     imported.nodes = nodes.size();
     BELAY_CHECK(builder.finish(imported.defects));
-    imported.rows = builder.gpu_rows();
+    imported.rows = builder.sample_rows();
     return imported;
 }
 

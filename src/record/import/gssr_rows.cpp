@@ -60,7 +60,10 @@ std::optional<GssrRow> GssrRows::next() {
         }
         if (core::trim(line->text).empty()) continue;
         std::optional<GssrRow> row = csv_->parse(line->text);
-        if (!row) {
+        // Times of both kinds in one file cannot both be right; those of the first kind are.
+        bool from_1970 = row && row->timestamp >= kFirstEpoch;
+        if (row && !from_1970_) from_1970_ = from_1970;
+        if (!row || from_1970 != *from_1970_) {
             unreadable_.add(line->number);
             continue;
         }
@@ -137,7 +140,9 @@ GssrSurvey survey(const GssrFile& file) {
     if (!reader || !end) return found;
     auto header = reader->next();
     auto csv = header && *header ? GssrCsv::from_header((*header)->text) : std::nullopt;
-    if (auto row = csv ? csv->parse(*end) : std::nullopt) found.last = std::max(found.last, row->timestamp);
+    auto row = csv ? csv->parse(*end) : std::nullopt;
+    if (row && (row->timestamp >= kFirstEpoch) == found.from_1970)
+        found.last = std::max(found.last, row->timestamp);
     return found;
 }
 

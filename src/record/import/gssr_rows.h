@@ -46,7 +46,8 @@ class GssrRows {
     std::string place_;
     std::optional<LineReader> reader_;
     std::optional<GssrCsv> csv_;
-    std::string failure_;  // why nothing can be read, or no more
+    std::string failure_;            // why nothing can be read, or no more
+    std::optional<bool> from_1970_;  // whether times count from there; not known before the first row
     int64_t rows_ = 0;
     int64_t torn_line_ = 0;
     Tally unreadable_;

@@ -5,7 +5,6 @@
 #include "record/tables/allocation.h"
 #include "record/tables/coverage.h"
 #include "record/tables/event.h"
-#include "record/tables/gpu.h"
 #include "record/tables/gpu_device.h"
 
 #include <algorithm>
@@ -22,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Rows of a block: large enough to compress well, small enough to hold 40 columns of them.
+// Rows of a block of the segment.
 constexpr size_t kBlockRows = 16'384;
 
 Result<fs::path> free_place(const fs::path& record) {
@@ -93,26 +92,36 @@ Result<RecordBuilder> RecordBuilder::create(const ImportOptions& options, Manife
                     .flush = manifest.flush,
                     .version = options.version};
     BELAY_TRY(segment, SegmentWriter::create(segments_path(workplace.path()) / "import.seg", session));
+    BELAY_TRY(table, LongTable::create(kGpu, workplace.path() / "parts"));
     return RecordBuilder(std::move(workplace), std::move(place), std::move(manifest), std::move(segment),
-                         options);
+                         std::move(table), options);
 }
 
 Batch& RecordBuilder::rows(const Table& table) {
     return batches_.try_emplace(&table, table).first->second;
 }
 
-Result<> RecordBuilder::write(Batch& batch) {
-    for (size_t first = 0; first < batch.rows(); first += kBlockRows)
-        BELAY_CHECK(segment_->append(batch.slice(first, std::min(kBlockRows, batch.rows() - first))));
-    if (&batch.table() == &kGpu) gpu_rows_ += static_cast<int64_t>(batch.rows());
-    batch.clear();
+Result<> RecordBuilder::write_samples() {
+    BELAY_CHECK(table_.add(samples_));
+    samples_.clear();
     return {};
 }
 
-Result<> RecordBuilder::write_when_full() {
-    for (auto& [table, batch] : batches_)
-        if (batch.rows() >= kBlockRows) BELAY_CHECK(write(batch));
+Result<> RecordBuilder::write_rows() {
+    for (const auto& [table, batch] : batches_)
+        for (size_t first = 0; first < batch.rows(); first += kBlockRows)
+            BELAY_CHECK(segment_->append(batch.slice(first, std::min(kBlockRows, batch.rows() - first))));
+    BELAY_CHECK(segment_->finish(manifest_.job.end.value_or(now_)));
+    segment_.reset();
     return {};
+}
+
+// The record was sealed without a sample.
+Result<> RecordBuilder::replace_samples() {
+    BELAY_CHECK(table_.replace(tables_path(workplace_.path()) / fmt::format("{}.parquet", kGpu.name)));
+    BELAY_TRY(manifest, read_manifest(workplace_.path()));
+    manifest.tables[std::string(kGpu.name)] = {.rows = table_.rows()};
+    return core::replace_file(manifest_path(workplace_.path()), to_json(manifest));
 }
 
 void RecordBuilder::add_allocation(const std::string& node, const std::string& device, const HeldSpan& span) {
@@ -166,10 +175,10 @@ Result<> RecordBuilder::finish(const std::vector<Defect>& defects) {
         events.set(column(kEvent, "severity"), defect.is_warning ? "warning" : "info");
         events.set(column(kEvent, "message"), defect.sentence());
     }
-    for (auto& [table, batch] : batches_) BELAY_CHECK(write(batch));
-    BELAY_CHECK(segment_->finish(manifest_.job.end.value_or(now_)));
-    segment_.reset();
+    BELAY_CHECK(write_samples());
+    BELAY_CHECK(write_rows());
     BELAY_CHECK(seal(workplace_.path(), now_));
+    BELAY_CHECK(replace_samples());
     if (std::rename(workplace_.path().c_str(), place_.c_str()) != 0)
         return core::errno_error(errno, fmt::format("cannot move the record to {}", place_.string()));
     workplace_.keep();

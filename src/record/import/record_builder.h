@@ -4,8 +4,10 @@
 
 #include "record/batch.h"
 #include "record/import/import.h"
+#include "record/import/long_table.h"
 #include "record/manifest.h"
 #include "record/segment.h"
+#include "record/tables/gpu.h"
 
 #include <map>
 #include <optional>
@@ -48,9 +50,15 @@ class RecordBuilder {
     RecordBuilder& operator=(const RecordBuilder&) = delete;
     ~RecordBuilder();
 
-    // Rows to fill. Whoever adds many calls write_when_full() now and then.
+    // Rows of the table `gpu`, to be filled by some thousands and then written. Errors: kSystem.
+    Batch& samples() { return samples_; }
+    core::Result<> write_samples();
+    // See LongTable::cut.
+    core::Result<> cut_samples() { return table_.cut(); }
+    int64_t sample_rows() const { return table_.rows(); }
+
+    // Rows of any other table, of which there are few.
     Batch& rows(const Table& table);
-    core::Result<> write_when_full();
 
     // What the job held: devices, allocations and, where the recording has samples, how many of them were due
     // and came.
@@ -58,8 +66,6 @@ class RecordBuilder {
 
     // Writes the defects as events, seals the record and moves it to its place. Errors: kSystem.
     core::Result<> finish(const std::vector<Defect>& defects);
-
-    int64_t gpu_rows() const { return gpu_rows_; }
 
   private:
     // The directory while it is being made; nothing is left of it if that fails.
@@ -79,14 +85,17 @@ class RecordBuilder {
     };
 
     RecordBuilder(Workplace workplace, std::filesystem::path place, Manifest manifest, SegmentWriter segment,
-                  const ImportOptions& options)
+                  LongTable table, const ImportOptions& options)
         : workplace_(std::move(workplace)),
           place_(std::move(place)),
           manifest_(std::move(manifest)),
           segment_(std::move(segment)),
+          table_(std::move(table)),
+          samples_(kGpu),
           now_(options.now),
           model_(options.model) {}
-    core::Result<> write(Batch& batch);
+    core::Result<> write_rows();
+    core::Result<> replace_samples();
     void add_allocation(const std::string& node, const std::string& device, const HeldSpan& span);
     void add_coverage(const std::string& node, const HeldSpan& span);
 
@@ -94,9 +103,10 @@ class RecordBuilder {
     std::filesystem::path place_;
     Manifest manifest_;
     std::optional<SegmentWriter> segment_;  // until it is finished: it holds a lock on the record
+    LongTable table_;
+    Batch samples_;
     core::Time now_;
     std::string model_;
-    int64_t gpu_rows_ = 0;
     std::map<const Table*, Batch> batches_;
 };
 
