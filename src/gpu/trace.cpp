@@ -22,6 +22,17 @@ std::string one_line(std::string_view text) {
     return core::printable(text);
 }
 
+// A UUID or a profile stands between blanks.
+bool is_plain(char c) {
+    return c > ' ' && c < 0x7F;
+}
+
+std::string one_word(std::string text) {
+    if (text.empty()) return "-";
+    std::ranges::replace_if(text, [](char c) { return !is_plain(c); }, '?');
+    return text;
+}
+
 std::string number_text(double value) {
     return std::isnan(value) ? "-" : fmt::format("{}", value);
 }
@@ -94,17 +105,18 @@ class Parser {
     Result<> parse_device(std::string_view line) {
         if (trace_.devices.size() == kMostDevices) return wrong("more than {} devices", kMostDevices);
         Device device;
-        device.uuid = core::printable(take_word(line));
+        device.uuid = take_word(line);
         auto index = core::parse_number<int>(take_word(line));
         auto weight = core::parse_number<double>(take_word(line));
         std::string_view profile = take_word(line);
         std::string_view counters = take_word(line);
         if (device.uuid.empty() || !index || *index < 0 || !weight || !(*weight > 0 && *weight <= 1) ||
-            profile.empty() || (counters != "gpm" && counters != "-"))
+            !std::ranges::all_of(device.uuid, is_plain) || profile.empty() ||
+            !std::ranges::all_of(profile, is_plain) || (counters != "gpm" && counters != "-"))
             return wrong("a device is: device UUID INDEX WEIGHT PROFILE|- gpm|- NAME");
         device.index = *index;
         device.weight = *weight;
-        if (profile != "-") device.mig_profile = core::printable(profile);
+        if (profile != "-") device.mig_profile = profile;
         device.profiling = counters == "gpm";
         device.name = core::printable(line);
         device.driver = trace_.driver;
@@ -211,9 +223,8 @@ std::string format_trace_head(const Trace& trace) {
     if (!trace.note.empty()) text += fmt::format("note {}\n", one_line(trace.note));
     for (const Device& device : trace.devices)
         text +=
-            fmt::format("device {} {} {} {} {} {}\n", device.uuid.empty() ? "-" : device.uuid, device.index,
-                        device.weight, device.mig_profile.empty() ? "-" : device.mig_profile,
-                        device.profiling ? "gpm" : "-", one_line(device.name));
+            fmt::format("device {} {} {} {} {} {}\n", one_word(device.uuid), device.index, device.weight,
+                        one_word(device.mig_profile), device.profiling ? "gpm" : "-", one_line(device.name));
     for (size_t device = 0; device < trace.facts.size(); ++device) {
         std::string facts;
         for (size_t i = 0; i < kFactCount; ++i)

@@ -91,6 +91,7 @@ TEST(gpu, a_wrong_trace_says_where) {
         {"belay-gpu-trace 1\nfoo\n", "t:2:1: unknown word \"foo\""},
         {"belay-gpu-trace 1\ndevice GPU-1\n", "a device is: device UUID"},
         {"belay-gpu-trace 1\ndevice GPU-1 0 2 - gpm X\n", "a device is"},
+        {"belay-gpu-trace 1\ndevice GPU\t1 0 1 - gpm X\n", "a device is"},
         {"belay-gpu-trace 1\nfields sm\n", "unknown field \"sm\""},
         {"belay-gpu-trace 1\nfields power_watts power_watts\n", "stands twice"},
         {kHead + "row 1 1 0.5\n", "t:5:1: the device is not one of the 1 above"},

@@ -26,6 +26,21 @@ struct Row {
     bool operator==(const Row&) const = default;
 };
 
+// A table of which it was not known for three ticks whether it has rows.
+TEST(observe, a_count_that_comes_late_reaches_back) {
+    auto directory = core::TemporaryDirectory::create("table_writer_test").value();
+    auto path = directory.path() / "a.seg";
+    TableWriter writer(record::SegmentWriter::create(path, {.node = "n1", .start = kStart}).value(), "n1",
+                       seconds(1));
+    writer.count(kHost, kStart + seconds(4), 4, 1);
+    ASSERT_TRUE(writer.finish(kStart + seconds(4)));
+    int64_t start = 0;
+    ASSERT_TRUE(record::read_segment(path, [&](const record::Batch& batch) {
+        if (&batch.table() == &kCoverage) start = batch.values(column(kCoverage, "start")).integers.at(0);
+    }));
+    EXPECT_EQ(core::time_from_nanoseconds(start), kStart);
+}
+
 TEST(observe, counts_follow_the_samples_of_each_flush) {
     auto directory = core::TemporaryDirectory::create("table_writer_test").value();
     auto path = directory.path() / "a.seg";

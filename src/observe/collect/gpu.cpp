@@ -70,15 +70,17 @@ class GpuCollector : public Collector {
     // Once: that the GPUs of a node which has some are not read.
     void tell_of_source() {
         if (told_of_source_) return;
-        std::string why;
-        if (probe_.opening_for() >= kLongOpening)
-            why = fmt::format("the driver has not answered for {:g} s", core::to_seconds(kLongOpening));
-        else if (std::error_code error; probe_.state() == GpuProbe::State::kAbsent &&
-                                        (options_.wanted || std::filesystem::exists(driver_, error)))
-            why = probe_.why();
-        if (why.empty()) return;
+        const bool is_absent = probe_.state() == GpuProbe::State::kAbsent;
+        const bool is_slow = probe_.opening_for() >= kLongOpening;
+        if (!is_absent && !is_slow) return;
         told_of_source_ = true;
-        tell("gpu_unread", "warning", fmt::format("GPUs are not read: {}", why));
+        std::error_code error;
+        if (is_slow)
+            tell("gpu_unread", "warning",
+                 fmt::format("GPUs are not read: the driver has not answered for {:g} s",
+                             core::to_seconds(kLongOpening)));
+        else if (options_.wanted || std::filesystem::exists(driver_, error))
+            tell("gpu_unread", "warning", fmt::format("GPUs are not read: {}", probe_.why()));
     }
 
     void tell_of_devices() {
