@@ -16,6 +16,10 @@ pkg_check_modules(LIBARCHIVE REQUIRED IMPORTED_TARGET libarchive)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(SQUASHFS REQUIRED IMPORTED_TARGET libsquashfs1)
 pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
+find_path(HPDF_INCLUDE_DIR hpdf.h REQUIRED)  # libharu brings no description of itself
+find_library(HPDF_LIBRARY hpdf REQUIRED)
+find_file(DEJAVU_SANS DejaVuSans.ttf PATHS /usr/share/fonts/truetype/dejavu /usr/share/fonts/dejavu REQUIRED)
+find_file(DEJAVU_SANS_BOLD DejaVuSans-Bold.ttf PATHS /usr/share/fonts/truetype/dejavu /usr/share/fonts/dejavu REQUIRED)
 
 find_package(GTest QUIET)
 option(BELAY_TESTS "Build the unit tests" ${GTest_FOUND})

@@ -14,8 +14,10 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kSeverities = {"critical", "warning", "info"};
 
-size_t rank_of(std::string_view severity) {
-    return static_cast<size_t>(std::ranges::find(kSeverities, severity) - kSeverities.begin());
+Tone worst_tone(const std::vector<Finding>& findings) {
+    Tone worst = Tone::kNeutral;
+    for (const Finding& finding : findings) worst = std::max(worst, severity_tone(finding.severity));
+    return worst;
 }
 
 KeyFigure findings_figure(const Findings& found) {
@@ -28,18 +30,16 @@ KeyFigure findings_figure(const Findings& found) {
     return {.label = "Findings",
             .value = fmt::format("{}", found.findings.size()),
             .detail = detail,
-            .tone = found.findings.empty() ? Tone::kGood : severity_tone(found.findings.front().severity),
+            .tone = found.findings.empty() ? Tone::kGood : worst_tone(found.findings),
             .spark = {}};
 }
 
-std::string names(const std::vector<std::string>& all) {
+std::string names(std::vector<std::string> all) {
     constexpr size_t kMostNames = 4;
-    std::vector<std::string> first(
-        all.begin(),
-        all.begin() + std::ssize(all) -
-            std::max<std::ptrdiff_t>(0, std::ssize(all) - static_cast<std::ptrdiff_t>(kMostNames)));
-    std::string text = core::join(first, ", ");
-    return all.size() > kMostNames ? fmt::format("{} and {} more", text, all.size() - kMostNames) : text;
+    if (all.size() <= kMostNames) return core::join(all, ", ");
+    size_t more = all.size() - kMostNames;
+    all.resize(kMostNames);
+    return fmt::format("{} and {} more", core::join(all, ", "), more);
 }
 
 }  // namespace
@@ -60,7 +60,6 @@ std::string finding_place(const Finding& finding) {
 }
 
 void add_findings(ReportModel& model, Findings findings) {
-    std::ranges::stable_sort(findings.findings, {}, [](const Finding& one) { return rank_of(one.severity); });
     auto place = std::min<std::ptrdiff_t>(model.gpu ? 1 : 0, std::ssize(model.figures));
     model.figures.insert(model.figures.begin() + place, findings_figure(findings));
     if (!findings.findings.empty()) {

@@ -5,8 +5,8 @@
 
 namespace belay::report {
 
-// Sets `model.findings` in order of importance, with a key figure and a sentence. Starts and ends are seconds
-// since `model.start`.
+// Sets `model.findings`, which come in order of importance, with a key figure and a sentence. Starts and ends
+// are seconds since `model.start`.
 void add_findings(ReportModel& model, Findings findings);
 
 // "critical" is worse than "warning" is worse than "info".

@@ -269,10 +269,14 @@ std::vector<Chart> gpu_charts(const Digest& digest, double offset) {
                        {.id = "gpu_held",
                         .section = "power",
                         .title = "Clock held down",
-                        .note = "Share of the time, mean of all GPUs",
+                        .note = "How many GPUs were held down, and by what",
                         .top = {},
                         .target = {}},
                        kHeld);
+    held.unit = "GPUs";
+    held.top.reset();
+    for (Series& one : held.series)
+        for (double& value : one.values) value *= static_cast<double>(digest.gpus.size());
     bool ever = std::ranges::any_of(held.series, [](const Series& one) {
         return std::ranges::any_of(one.values, [](double value) { return value > 0; });
     });

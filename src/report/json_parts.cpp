@@ -119,10 +119,12 @@ Json ceiling_json(const CeilingFacts& ceiling) {
 Json finding_json(const Finding& finding) {
     Json evidence = Json::array();
     for (const Evidence& one : finding.evidence)
-        evidence.push_back({{"name", one.name}, {"value", number(one.value)}, {"unit", one.unit}});
+        evidence.push_back(
+            {{"name", one.name}, {"value", number(one.value)}, {"unit", one.unit}, {"text", one.text}});
     return {{"id", finding.id},
             {"severity", finding.severity},
             {"title", finding.title},
+            {"summary", finding.summary},
             {"start", number(finding.start)},
             {"end", number(finding.end)},
             {"nodes", finding.nodes},
@@ -130,7 +132,8 @@ Json finding_json(const Finding& finding) {
             {"confidence", finding.confidence},
             {"evidence", std::move(evidence)},
             {"advice", finding.advice},
-            {"references", finding.references}};
+            {"references", finding.references},
+            {"caused_by", finding.caused_by}};
 }
 
 template <typename T>

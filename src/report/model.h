@@ -274,6 +274,7 @@ struct Evidence {
     std::string name;
     double value = kMissing;
     std::string unit;
+    std::string text;  // instead of a number
 };
 
 // A diagnosis with what it rests on.
@@ -281,6 +282,7 @@ struct Finding {
     std::string id;
     std::string severity;  // "info", "warning" or "critical"
     std::string title;
+    std::string summary;  // one line with the numbers; may be empty
     double start = kMissing;
     double end = kMissing;
     std::vector<std::string> nodes;
@@ -289,6 +291,7 @@ struct Finding {
     std::vector<Evidence> evidence;
     std::string advice;
     std::vector<std::string> references;
+    std::vector<std::string> caused_by;  // ids of findings that explain this one
 };
 
 struct SkippedRule {

@@ -19,9 +19,11 @@ function findingCard(finding, view) {
     element("p", { class: "soft finding-place" },
       timed ? `${formatElapsed(finding.start)} to ${formatElapsed(finding.end)}` : "", places.map((place) => ` · ${place}`),
       finding.confidence ? ` · confidence ${finding.confidence}` : "",
+      finding.caused_by.length > 0 ? ` · a consequence of ${finding.caused_by.join(", ")}` : "",
       timed ? element("button", { type: "button", class: "button small", onclick: show }, "Show in the timelines") : null),
+    finding.summary ? element("p", { class: "advice" }, finding.summary) : null,
     finding.evidence.length > 0 ? element("ul", { class: "evidence" }, finding.evidence.map((one) =>
-      element("li", {}, element("span", { class: "soft" }, one.name), element("b", {}, formatQuantity(one.value, one.unit))))) : null,
+      element("li", {}, element("span", { class: "soft" }, one.name), element("b", {}, one.text || formatQuantity(one.value, one.unit))))) : null,
     finding.advice ? element("p", { class: "advice" }, finding.advice) : null,
     finding.references.length > 0 ? element("p", { class: "references" }, finding.references.join("; ")) : null);
 }

@@ -8,17 +8,17 @@ function balanceBars(gpus) {
   const few = gpus.length <= FEW_GPUS;
   const shown = few ? gpus : [...known].sort((a, b) => b.score - a.score);
   const mean = known.reduce((sum, gpu) => sum + gpu.score, 0) / known.length;
-  const width = few ? 0.72 : 1;
+  const width = few ? 0.72 : 1.02;
   const bars = shown.map((gpu, i) => svgElement("rect", { class: "bar-part", x: i + (1 - width) / 2, width, y: 100 - (gpu.score ?? 0),
     height: gpu.score ?? 0 }, svgElement("title", {}, `${gpu.label}: ${formatScore(gpu.score)}`)));
   const plot = svgElement("svg", { viewBox: `0 0 ${shown.length} 100`, preserveAspectRatio: "none", role: "img",
-    "aria-label": `Scores of ${gpus.length} GPUs, from ${formatScore(Math.min(...known.map((gpu) => gpu.score)))} to ` +
+    "shape-rendering": few ? "auto" : "crispEdges", "aria-label": `Scores of ${gpus.length} GPUs, from ${formatScore(Math.min(...known.map((gpu) => gpu.score)))} to ` +
       `${formatScore(Math.max(...known.map((gpu) => gpu.score)))}` }, ...bars,
     svgElement("line", { class: "mean-line", x1: 0, x2: shown.length, y1: 100 - mean, y2: 100 - mean }));
   return element("figure", { class: "card bars", "data-figure": "balance" }, element("h3", {}, "Load balance"),
     element("p", { class: "chart-note" }, `Score of each GPU${few ? "" : ", highest first"}; the line is their mean, ${formatScore(mean)}`),
     element("div", { class: "framed" }, verticalScale(["100", "50", "0"]), plot,
-      few ? element("div", { class: "bar-names" }, shown.map((gpu) => element("span", {}, gpu.label.split(":").at(-1))))
+      few ? element("div", { class: "bar-names each" }, shown.map((gpu) => element("span", {}, gpu.label.split(":").at(-1))))
         : element("div", { class: "bar-names" }, element("span", {}, shown[0].label), element("span", {}, shown.at(-1).label))));
 }
 
@@ -91,10 +91,10 @@ function gpuTable(gpu) {
 
 // How the numbers were made, so that a reader can judge them.
 const FORMULA = [
-  "r = f / f̂                       clock over the clock of the limits",
-  "u = min(1, activity · r / limit)    tensor, fp64, fp32, fp16; DRAM without r",
-  "s = max(u)                      one window of one GPU, 1 s",
-  "S = 100 · Σ w·s·Δt / Σ w·T      T: allocated time, w: 1, or the part of a GPU under MIG",
+  ["r = f / f̂", "clock over the clock of the limits"],
+  ["u = min(1, activity · r / limit)", "tensor, fp64, fp32, fp16; DRAM without r"],
+  ["s = max(u)", "one window of one GPU, 1 s"],
+  ["S = 100 · Σ w·s·Δt / Σ w·T", "T: allocated time; w: 1, or the part of a GPU under MIG"],
 ];
 const DEFINITIONS = [
   ["Saturation", "The share of the highest limit of the hardware that a window used. The highest, not the sum: pipes share issue slots and overlap."],
@@ -122,7 +122,8 @@ function ceilingTable(ceilings) {
 function makeMethods(gpu) {
   const notes = [`Sampled every ${formatDuration(gpu.interval_seconds)}; ${formatCoverage(gpu.score.coverage)} of the allocated time was observed.`, ...gpu.notes];
   return [element("div", { class: "split methods" },
-    element("div", { class: "card list" }, element("h3", {}, "The score"), element("pre", { class: "formula" }, FORMULA.join("\n")),
+    element("div", { class: "card list" }, element("h3", {}, "The score"), element("div", { class: "formula" },
+      FORMULA.map(([term, meaning]) => [element("code", {}, term), element("span", { class: "soft" }, meaning)]).flat()),
       element("h3", { class: "later" }, "Data"), element("ul", {}, notes.map((note) => element("li", {}, note)))),
     element("div", { class: "card list" }, element("h3", {}, "Definitions"),
       element("dl", {}, DEFINITIONS.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])))),

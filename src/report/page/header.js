@@ -59,7 +59,14 @@ function makeHero(model) {
       element("div", { class: "hero-title" }, element("h1", {}, job.name || "Job"), outcomePill(job)),
       element("p", { class: "where" }, where), element("p", { class: "lede" }, keptTogether(model.summary.join(" ")))),
     factList(jobFacts(model)),
-    element("div", { class: "figures" }, model.figures.map(figureTile)));
+    figureTiles(model.figures));
+}
+
+// In one row, or in two of about the same length.
+function figureTiles(figures) {
+  const tiles = element("div", { class: "figures" }, figures.map(figureTile));
+  tiles.style.setProperty("--tiles", String(figures.length <= 7 ? figures.length : Math.ceil(figures.length / 2)));
+  return tiles;
 }
 
 // "nid001, nid002" or "nid001 … nid999 (999)"

@@ -119,7 +119,7 @@ function makeHeatMap({ grid, names, things }, view) {
     ctx.textAlign = "right";
     const every = Math.max(1, Math.ceil(15 / height()));
     order.forEach((node, row) => {
-      if (row % every !== 0 && row !== line) return;
+      if (row % every !== Math.floor(every / 2) && row !== line) return;
       ctx.fillStyle = theme.colour(row === line ? "ink" : "axis");
       ctx.fillText(names[node], left() - 10, Math.max(7, (row + 0.5) * height()), left() - 14);
     });
@@ -127,7 +127,7 @@ function makeHeatMap({ grid, names, things }, view) {
     ctx.fillStyle = theme.colour("axis");
     const step = TIME_STEPS.find((size) => ((width - left()) * size) / (view.max - view.min) >= 72) ?? TIME_STEPS.at(-1);
     for (let second = Math.ceil(view.min / step) * step; second <= view.max; second += step)
-      ctx.fillText(formatElapsed(second, view.full[1] >= 3600), Math.min(Math.max(xOf(second), left() + 12), width - 16),
+      ctx.fillText(formatElapsed(second, view.full[1] >= 3600), Math.min(Math.max(xOf(second), left() + 12), width - (view.full[1] >= 3600 ? 24 : 16)),
         order.length * height() + HEAT_AXIS / 2 + 2);
   }
 

@@ -42,7 +42,7 @@ function addScore() {
 
 function addFindings() {
   if (model.findings === null) return;
-  addSection("findings", "Findings", "Diagnoses by rules, the most important first; marked on the timelines", makeFindings(model.findings, view));
+  addSection("findings", "Findings", "Diagnoses by rules, the most important first; marked on the timelines", ...makeFindings(model.findings, view));
 }
 
 function addGpus() {
@@ -111,7 +111,7 @@ if (model.events.length > 0)
     ? `The ${model.events.length} most important of ${model.events_total}` : "", eventTable(model, startMilliseconds));
 addSection("coverage", "Coverage", "How complete this record is: samples received of those expected",
   element("div", { class: "split" }, element("div", { class: "card" }, coverageTable(model.coverage)), coverageNotes(model.coverage)));
-if (model.gpu !== null) addSection("methods", "Methods", "How the score was made, and from what", makeMethods(model.gpu));
+if (model.gpu !== null) addSection("methods", "Methods", "How the score was made, and from what", ...makeMethods(model.gpu));
 if (model.facts.length > 0)
   addSection("facts", "Facts", "Where it ran and how it was recorded",
     element("div", { class: "grid facts" }, model.facts.map(factCard)));

@@ -57,10 +57,10 @@ function waterfall(score) {
     left -= width;
     return row(id, title, note, Math.max(0, left), width);
   });
-  return element("figure", { class: "card fall", "aria-label": "Where the allocated time went" },
-    element("h3", {}, "From the allocation to the score"),
-    element("p", { class: "chart-note" }, "Shares of the observed time of all GPUs"),
-    row("all", "Observed", "all of it", 0, 1), rows);
+  return element("figure", { class: "card fall", "aria-label": "Where the observed time went" },
+    element("h3", {}, "From the observed time to the score"),
+    element("p", { class: "chart-note" }, "Mean of all GPUs; each part begins where the one above it ends"),
+    row("all", "Observed", `${formatCoverage(score.coverage)} of the allocated time`, 0, 1), rows);
 }
 
 function companions(score) {

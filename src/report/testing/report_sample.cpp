@@ -2,11 +2,13 @@
 // OUTPUT.html
 #include "core/file.h"
 #include "report/page.h"
+#include "report/pdf/pdf.h"
 #include "report/terminal.h"
 #include "report/testing/synthetic.h"
 #include "report/testing/synthetic_gpu.h"
 
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -29,12 +31,18 @@ ReportModel sample(std::string_view which) {
 
 int main(int argc, char** argv) {
     if (argc != 3) {
-        std::fputs("usage: report_sample training|hostile|bare|large|gpu1|gpu16|gpu1024 OUTPUT.html\n",
-                   stderr);
+        std::fputs(
+            "usage: report_sample training|hostile|bare|large|gpu1|gpu16|gpu1024 OUTPUT.html|OUTPUT.pdf\n",
+            stderr);
         return 2;
     }
     ReportModel model = sample(argv[1]);
-    auto written = belay::core::replace_file(argv[2], render_html(model));
+    std::string_view output = argv[2];
+    auto bytes = output.ends_with("proposal.pdf") ? render_proposal(model)
+                 : output.ends_with(".pdf")       ? render_pdf(model)
+                                                  : belay::core::Result<std::string>(render_html(model));
+    auto written = bytes ? belay::core::replace_file(argv[2], *bytes)
+                         : belay::core::Result<>(std::unexpected(bytes.error()));
     if (!written) {
         std::fputs(written.error().render().c_str(), stderr);
         return written.error().exit_status();

@@ -1,0 +1,270 @@
+#include "report/pdf/canvas.h"
+
+#include "core/file.h"
+#include "core/utf8.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <hpdf.h>
+#include <sys/mman.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+// Fonts are in the program: a machine that writes reports needs none.
+extern "C" const char belay_pdf_font[];           // NOLINT
+extern "C" const char belay_pdf_font_end[];       // NOLINT
+extern "C" const char belay_pdf_bold_font[];      // NOLINT
+extern "C" const char belay_pdf_bold_font_end[];  // NOLINT
+
+namespace belay::report {
+
+namespace {
+
+// DejaVu Sans is wide: this is the width of its condensed variant.
+constexpr double kHorizontalScale = 0.9;
+
+struct Encoded {
+    uint32_t code;
+    char byte;
+};
+// Of Windows-1252, where it is not Latin-1 (Unicode's mapping table CP1252), and likenesses.
+constexpr std::array<Encoded, 14> kEncoded = {{{0x2013, '\x96'},
+                                               {0x2014, '\x97'},
+                                               {0x2018, '\x91'},
+                                               {0x2019, '\x92'},
+                                               {0x201c, '\x93'},
+                                               {0x201d, '\x94'},
+                                               {0x2022, '\x95'},
+                                               {0x2026, '\x85'},
+                                               {0x20ac, '\x80'},
+                                               {0x2212, '-'},
+                                               {0x2192, '>'},
+                                               {0x00a0, ' '},
+                                               {0x202f, ' '},
+                                               {0x2009, ' '}}};
+
+char to_windows_1252(uint32_t code) {
+    if (code >= 0x20 && code < 0x7f) return static_cast<char>(code);
+    for (const Encoded& one : kEncoded)
+        if (one.code == code) return one.byte;
+    return code > 0xa0 && code < 0x100 ? static_cast<char>(code) : '?';
+}
+
+// Of valid UTF-8, which core::printable makes.
+std::string encoded(std::string_view text) {
+    std::string clean = core::printable(text);
+    std::string result;
+    for (size_t i = 0; i < clean.size();) {
+        auto byte = static_cast<unsigned char>(clean[i]);
+        size_t length = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+        uint32_t code = length == 1 ? byte : byte & (0xffU >> (length + 1));
+        for (size_t j = 1; j < length && i + j < clean.size(); ++j)
+            code = code << 6 | (static_cast<unsigned char>(clean[i + j]) & 0x3f);
+        result += to_windows_1252(code);
+        i += length;
+    }
+    return result;
+}
+
+// Errors stay in the document, where `finish` finds them.
+void on_error(HPDF_STATUS, HPDF_STATUS, void*) {}
+
+// libharu reads fonts from files only.
+HPDF_Font load_font(HPDF_Doc document, const char* begin, const char* end) {
+    core::Descriptor file(memfd_create("belay-font", MFD_CLOEXEC));
+    if (!file || !core::write_all(file.get(), {begin, static_cast<size_t>(end - begin)}, "font"))
+        return nullptr;
+    std::string path = fmt::format("/proc/self/fd/{}", file.get());
+    const char* name = HPDF_LoadTTFontFromFile(document, path.c_str(), HPDF_TRUE);
+    return name == nullptr ? nullptr : HPDF_GetFont(document, name, "WinAnsiEncoding");
+}
+
+float real(double value) {
+    return static_cast<float>(value);
+}
+
+}  // namespace
+
+struct Canvas::State {
+    HPDF_Doc document = nullptr;
+    HPDF_Font regular = nullptr;
+    HPDF_Font bold = nullptr;
+    std::vector<HPDF_Page> pages;
+    HPDF_Page page = nullptr;
+
+    State() = default;
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() {
+        if (document != nullptr) HPDF_Free(document);
+    }
+    HPDF_Font font(const TextStyle& style) const { return style.bold ? bold : regular; }
+    void stroke(const Colour& colour, double width) const {
+        HPDF_Page_SetRGBStroke(page, real(colour.red), real(colour.green), real(colour.blue));
+        HPDF_Page_SetLineWidth(page, real(width));
+    }
+    void paint(const Colour& colour) const {
+        HPDF_Page_SetRGBFill(page, real(colour.red), real(colour.green), real(colour.blue));
+    }
+    void path(std::span<const Point> points) const {
+        HPDF_Page_MoveTo(page, real(points[0].x), real(kPageHeight - points[0].y));
+        for (const Point& point : points.subspan(1))
+            HPDF_Page_LineTo(page, real(point.x), real(kPageHeight - point.y));
+    }
+    double width(const std::string& text, const TextStyle& style) const {
+        HPDF_TextWidth width =
+            HPDF_Font_TextWidth(font(style), reinterpret_cast<const HPDF_BYTE*>(text.data()),  // NOLINT
+                                static_cast<HPDF_UINT>(text.size()));
+        return width.width * style.size / 1000 * kHorizontalScale;
+    }
+};
+
+Canvas::Canvas(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Canvas::Canvas(Canvas&&) noexcept = default;
+Canvas::~Canvas() = default;
+
+core::Result<Canvas> Canvas::create(const std::string& title) {
+    auto state = std::make_unique<State>();
+    state->document = HPDF_New(on_error, nullptr);
+    if (state->document == nullptr) return core::system_error("PDF: libharu could not start");
+    HPDF_SetCompressionMode(state->document, HPDF_COMP_ALL);
+    HPDF_SetInfoAttr(state->document, HPDF_INFO_TITLE, encoded(title).c_str());
+    HPDF_SetInfoAttr(state->document, HPDF_INFO_CREATOR, "Belay");
+    state->regular = load_font(state->document, belay_pdf_font, belay_pdf_font_end);
+    state->bold = load_font(state->document, belay_pdf_bold_font, belay_pdf_bold_font_end);
+    if (state->regular == nullptr || state->bold == nullptr)
+        return core::system_error("PDF: the fonts could not be read (libharu error 0x{:x})",
+                                  HPDF_GetError(state->document));
+    return Canvas(std::move(state));
+}
+
+void Canvas::add_page() {
+    HPDF_Page page = HPDF_AddPage(state_->document);
+    HPDF_Page_SetWidth(page, real(kPageWidth));
+    HPDF_Page_SetHeight(page, real(kPageHeight));
+    HPDF_Page_SetLineJoin(page, HPDF_ROUND_JOIN);
+    state_->pages.push_back(page);
+    state_->page = page;
+}
+
+size_t Canvas::pages() const {
+    return state_->pages.size();
+}
+
+void Canvas::to_page(size_t page) {
+    state_->page = state_->pages.at(page);
+}
+
+void Canvas::text(Point at, std::string_view text, const TextStyle& style) {
+    std::string bytes = encoded(text);
+    double width = state_->width(bytes, style);
+    double left = style.align == Align::kLeft    ? at.x
+                  : style.align == Align::kRight ? at.x - width
+                                                 : at.x - width / 2;
+    state_->paint(style.colour);
+    HPDF_Page_BeginText(state_->page);
+    HPDF_Page_SetFontAndSize(state_->page, state_->font(style), real(style.size));
+    HPDF_Page_SetHorizontalScalling(state_->page, real(kHorizontalScale * 100));
+    HPDF_Page_TextOut(state_->page, real(left), real(kPageHeight - at.y), bytes.c_str());
+    HPDF_Page_EndText(state_->page);
+}
+
+double Canvas::text_width(std::string_view text, const TextStyle& style) const {
+    return state_->width(encoded(text), style);
+}
+
+std::string Canvas::fitted(std::string_view text, double width, const TextStyle& style) const {
+    std::string whole(text);
+    if (text_width(whole, style) <= width) return whole;
+    while (!whole.empty() && text_width(whole + "…", style) > width) {
+        while (!whole.empty() && (whole.back() & 0xc0) == 0x80) whole.pop_back();
+        if (!whole.empty()) whole.pop_back();
+    }
+    return whole + "…";
+}
+
+double Canvas::paragraph(Point at, double width, std::string_view text, const TextStyle& style) {
+    constexpr double kLeading = 1.4;
+    std::string current;
+    auto flush = [&] {
+        this->text(at, fitted(current, width, style), style);
+        at.y += style.size * kLeading;
+        current.clear();
+    };
+    while (!text.empty()) {
+        size_t blank = std::min(text.find(' '), text.size());
+        std::string_view word = text.substr(0, blank);
+        text.remove_prefix(std::min(blank + 1, text.size()));
+        std::string longer = current.empty() ? std::string(word) : fmt::format("{} {}", current, word);
+        if (!current.empty() && text_width(longer, style) > width) {
+            flush();
+            longer = word;
+        }
+        current = std::move(longer);
+    }
+    if (!current.empty()) flush();
+    return at.y;
+}
+
+void Canvas::fill(const Box& box, const Colour& colour) {
+    if (!(box.width > 0) || !(box.height > 0)) return;
+    state_->paint(colour);
+    HPDF_Page_Rectangle(state_->page, real(box.x), real(kPageHeight - box.bottom()), real(box.width),
+                        real(box.height));
+    HPDF_Page_Fill(state_->page);
+}
+
+void Canvas::frame(const Box& box, const Colour& colour, double width) {
+    state_->stroke(colour, width);
+    HPDF_Page_Rectangle(state_->page, real(box.x), real(kPageHeight - box.bottom()), real(box.width),
+                        real(box.height));
+    HPDF_Page_Stroke(state_->page);
+}
+
+void Canvas::line(std::span<const Point> points, const Colour& colour, double width, bool dashed) {
+    if (points.size() < 2) return;
+    static constexpr HPDF_UINT16 kDash[] = {3, 2};
+    state_->stroke(colour, width);
+    if (dashed) HPDF_Page_SetDash(state_->page, kDash, 2, 0);
+    state_->path(points);
+    HPDF_Page_Stroke(state_->page);
+    if (dashed) HPDF_Page_SetDash(state_->page, nullptr, 0, 0);
+}
+
+void Canvas::area(std::span<const Point> outline, const Colour& colour) {
+    if (outline.size() < 3) return;
+    state_->paint(colour);
+    state_->path(outline);
+    HPDF_Page_ClosePath(state_->page);
+    HPDF_Page_Fill(state_->page);
+}
+
+void Canvas::circle(Point centre, double radius, const Colour& colour) {
+    state_->paint(colour);
+    HPDF_Page_Circle(state_->page, real(centre.x), real(kPageHeight - centre.y), real(radius));
+    HPDF_Page_Fill(state_->page);
+}
+
+void Canvas::hatch(const Box& box) {
+    constexpr double kStep = 3;
+    for (double shift = kStep; shift < box.width + box.height; shift += kStep) {
+        Point from{box.x + std::min(shift, box.width), box.y + std::max(0.0, shift - box.width)};
+        Point to{box.x + std::max(0.0, shift - box.height), box.y + std::min(shift, box.height)};
+        line(std::array{from, to}, rgb(0xc9d1cc), 0.35);
+    }
+}
+
+core::Result<std::string> Canvas::finish() {
+    if (HPDF_GetError(state_->document) == HPDF_OK) HPDF_SaveToStream(state_->document);
+    if (HPDF_STATUS status = HPDF_GetError(state_->document); status != HPDF_OK)
+        return core::system_error("PDF: libharu error 0x{:x}", status);
+    std::string bytes(HPDF_GetStreamSize(state_->document), '\0');
+    auto size = static_cast<HPDF_UINT32>(bytes.size());
+    HPDF_ReadFromStream(state_->document, reinterpret_cast<HPDF_BYTE*>(bytes.data()), &size);  // NOLINT
+    bytes.resize(size);
+    return bytes;
+}
+
+}  // namespace belay::report

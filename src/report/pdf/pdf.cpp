@@ -1,0 +1,216 @@
+#include "report/pdf/pdf.h"
+
+#include "report/charts.h"
+#include "report/findings.h"
+#include "report/format.h"
+#include "report/gpu_report.h"
+#include "report/pdf/pages.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace belay::report {
+
+namespace {
+
+void title(Pages& pages) {
+    const ReportModel& model = pages.model;
+    const JobFacts& job = model.job;
+    Canvas& canvas = pages.canvas;
+    canvas.text({kMargin, pages.y + 8},
+                canvas.fitted(title_of(model), kTextWidth - 90, {.size = 22, .bold = true}),
+                {.size = 22, .bold = true});
+    Colour tone = job.outcome == "completed" ? kBrand : job.outcome == "failed" ? kBad : kSoft;
+    canvas.text({kPageWidth - kMargin, pages.y + 8}, job.outcome,
+                {.size = 11, .bold = true, .colour = tone, .align = Align::kRight});
+    pages.y += 24;
+    std::string moment = core::format_time(model.start).substr(0, 19) + " UTC";
+    moment[10] = ' ';
+    pages.paragraph(fmt::format("{} · {} · {}", where_of(model), moment, format_duration(model.seconds)),
+                    {.size = 9, .colour = kSoft});
+    if (!job.command.empty())
+        pages.paragraph("$ " + job.command.substr(0, 400), {.size = 8, .colour = kSoft});
+    pages.y += 6;
+    std::string summary;
+    for (const std::string& sentence : model.summary) summary += sentence + " ";
+    pages.paragraph(summary, {.size = 10});
+    if (!model.gpu && !model.score_sentence.empty()) pages.paragraph(model.score_sentence, {.size = 10});
+}
+
+void key_figures(Pages& pages) {
+    const auto& figures = pages.model.figures;
+    pages.grid(figures.size(), 4, 50, [&](size_t i, const Box& box) {
+        pages.canvas.fill(box, kSunk);
+        TextStyle small{.size = 7, .colour = kSoft};
+        pages.canvas.text({box.x + 7, box.y + 11},
+                          pages.canvas.fitted(figures[i].label, box.width - 14, small), small);
+        pages.canvas.text({box.x + 7, box.y + 25}, figures[i].value, {.size = 13, .bold = true});
+        pages.canvas.text({box.x + 7, box.y + 35},
+                          pages.canvas.fitted(figures[i].detail, box.width - 14, small), small);
+    });
+}
+
+void finding(Pages& pages, const Finding& one) {
+    Canvas& canvas = pages.canvas;
+    constexpr double kLeast = 64;
+    pages.need(kLeast);
+    double top = pages.y - 8;
+    Colour colour = one.severity == "critical" ? kBad : one.severity == "warning" ? kWarning : kSoft;
+    TextStyle soft{.size = 8, .colour = kSoft};
+    double x = kMargin + 10;
+    double width = kTextWidth - 10;
+    canvas.text({x, pages.y}, canvas.fitted(one.title, width - 60, {.size = 10, .bold = true}),
+                {.size = 10, .bold = true});
+    canvas.text({kPageWidth - kMargin, pages.y}, one.severity,
+                {.size = 9, .bold = true, .colour = colour, .align = Align::kRight});
+    pages.y = canvas.paragraph({x, pages.y + 12}, width, finding_place(one), soft);
+    if (!one.summary.empty()) pages.y = canvas.paragraph({x, pages.y}, width, one.summary, {.size = 8.5});
+    std::string evidence;
+    for (const Evidence& piece : one.evidence)
+        evidence += fmt::format("{}{} {}", evidence.empty() ? "" : " · ", piece.name,
+                                piece.text.empty() ? format_quantity(piece.value, piece.unit) : piece.text);
+    if (!evidence.empty()) pages.y = canvas.paragraph({x, pages.y}, width, evidence, {.size = 8.5});
+    if (!one.advice.empty()) pages.y = canvas.paragraph({x, pages.y}, width, one.advice, {.size = 8.5});
+    canvas.fill({kMargin, top, 3, pages.y - top - 6}, colour);
+    pages.y += 8;
+}
+
+void findings(Pages& pages) {
+    if (!pages.model.findings) return;
+    const Findings& found = *pages.model.findings;
+    pages.heading("Findings", fmt::format("{} rules evaluated, {} not applicable", found.evaluated.size(),
+                                          found.skipped.size()));
+    if (found.findings.empty()) pages.paragraph("No rule found anything.");
+    for (const Finding& one : found.findings) finding(pages, one);
+}
+
+void breakdown(Pages& pages, const GpuReport& gpu) {
+    pages.heading("Breakdown", "shares of the observed time, mean of all GPUs");
+    pages.facts(companion_facts(gpu.score), 2);
+    std::vector<const Chart*> charts = charts_of(pages.model, "score");
+    Chart mix{.id = "gpu_mix",
+              .section = "score",
+              .title = "Compute, memory and network, weighted alike",
+              .unit = "share",
+              .kind = ChartKind::kStack,
+              .top = 1,
+              .target = {},
+              .seconds = gpu.mix.seconds,
+              .series = {}};
+    auto add = [&](std::string_view label, std::string_view colour, const std::vector<double>& values) {
+        Series series{
+            .label = std::string(label), .node = {}, .colour = std::string(colour), .values = values};
+        for (double& value : series.values) value = is_missing(value) ? 0 : value / 3;
+        mix.series.push_back(std::move(series));
+    };
+    add("compute", "compute", gpu.mix.compute);
+    add("memory", "memory", gpu.mix.memory);
+    add("network", "network", gpu.mix.network);
+    charts.push_back(&mix);
+    pages.charts(charts, 170);
+}
+
+void gpus(Pages& pages, const GpuReport& gpu) {
+    bool few = gpu.gpus.size() <= kMostGpuRows;
+    pages.heading("GPUs over time", few ? "each GPU, what was not measured is grey"
+                                        : "the middle 80 % and the median of all, and GPUs that stand out");
+    if (few) {
+        double height = 30 + std::min(60.0, 620.0 / static_cast<double>(gpu.gpus.size())) *
+                                 static_cast<double>(gpu.gpus.size());
+        pages.need(height);
+        plot_multiples(pages.canvas, {kMargin, pages.y, kTextWidth, height}, gpu, pages.time());
+        pages.y += height;
+    } else {
+        pages.charts(charts_of(pages.model, "gpus"), 150);
+    }
+}
+
+void heat_maps(Pages& pages, const GpuReport& gpu) {
+    // The first of them are the score and the limits; the others stand in the small plots.
+    constexpr size_t kHeatMaps = 6;
+    size_t count = std::min(kHeatMaps, gpu.grid.metrics.size());
+    if (count == 0) return;
+    pages.heading("Heat maps",
+                  fmt::format("{} GPUs from top to bottom, time from left to right; hatched: not measured",
+                              gpu.gpus.size()));
+    double height = std::clamp(30 + 9.0 * static_cast<double>(gpu.gpus.size()), 62.0, 205.0);
+    pages.grid(count, 2, height, [&](size_t i, const Box& box) {
+        plot_heat(pages.canvas, box, gpu.grid, gpu.grid.metrics[i], pages.time());
+    });
+    Box ramp{kPageWidth - kMargin - 150, pages.y, 100, 6};
+    for (int i = 0; i < 50; ++i)
+        pages.canvas.fill({ramp.x + 2 * i, ramp.y, 2.2, ramp.height}, heat_colour(i / 49.0));
+    pages.canvas.text({ramp.x - 4, ramp.y + 6}, "lowest",
+                      {.size = 7, .colour = kSoft, .align = Align::kRight});
+    pages.canvas.text({ramp.right() + 4, ramp.y + 6}, "highest", {.size = 7, .colour = kSoft});
+    pages.y += 16;
+}
+
+void distributions(Pages& pages, const GpuReport& gpu) {
+    pages.heading("Distributions", "share of the time at each level of use; orange: start-up");
+    pages.grid(gpu.histograms.size(), 3, 110,
+               [&](size_t i, const Box& box) { plot_histogram(pages.canvas, box, gpu.histograms[i]); });
+    pages.grid(2, 2, 170, [&](size_t i, const Box& box) {
+        if (i == 0) plot_balance(pages.canvas, box, gpu.gpus);
+        if (i == 1) plot_scatter(pages.canvas, box, gpu);
+    });
+}
+
+void methods(Pages& pages, const GpuReport& gpu) {
+    pages.heading("Methods");
+    pages.paragraph(methods_text(gpu), {.size = 8.5});
+    static constexpr std::array<std::string_view, 6> kDefinitions = {
+        "Idle: 1 − engine. Gap: engine − SM. Unsaturated: SM − s. Saturated: s. Together they make up the "
+        "observed time.",
+        "Steady state: the score from the moment on at which the saturation first stays at half of its 90th "
+        "percentile for 30 s.",
+        "Imbalance: 1 − mean/max of the mean saturation of the GPUs. Burstiness: standard deviation over "
+        "mean of the job's seconds.",
+        "FLOP use: mean over windows of tensor activity × clock over the highest clock. Energy: difference "
+        "of the energy counters.",
+        "Compute against memory: use of the busiest pipe over use of DRAM; small dots are moments, large "
+        "ones means of GPUs.",
+        "Words: high from 60, moderate from 30, low from 10, very low below; for orientation only."};
+    for (std::string_view text : kDefinitions) pages.paragraph(text, {.size = 8.5});
+    for (const CeilingFacts& one : gpu.ceilings)
+        pages.paragraph(fmt::format("{} × {}: {}, version {}, {}; clock {}.", one.gpus, one.name,
+                                    one.calibrated ? "calibrated" : "uncalibrated", one.version, one.source,
+                                    format_quantity(one.clock_hertz, "Hz")),
+                        {.size = 8.5});
+    for (const std::string& note : gpu.notes) pages.paragraph(fmt::format("Note: {}.", note), {.size = 8.5});
+}
+
+}  // namespace
+
+core::Result<std::string> render_pdf(const ReportModel& model) {
+    BELAY_TRY(canvas, Canvas::create(fmt::format("{} · Belay report", title_of(model))));
+    Pages pages(canvas, model);
+    title(pages);
+    if (model.gpu) {
+        pages.y += 8;
+        score_head(pages, model.gpu->score);
+    }
+    key_figures(pages);
+    findings(pages);
+    if (model.gpu) {
+        pages.next();
+        breakdown(pages, *model.gpu);
+        gpus(pages, *model.gpu);
+        heat_maps(pages, *model.gpu);
+        distributions(pages, *model.gpu);
+        if (auto charts = charts_of(model, "power"); !charts.empty()) {
+            pages.heading("Power, clocks and links");
+            pages.charts(charts);
+        }
+    }
+    for (const Section& section : model.sections) {
+        pages.heading(section.title, section.note);
+        pages.charts(charts_of(model, section.id));
+    }
+    if (model.gpu) methods(pages, *model.gpu);
+    pages.feet();
+    return canvas.finish();
+}
+
+}  // namespace belay::report

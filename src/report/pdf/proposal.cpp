@@ -1,0 +1,138 @@
+#include "report/format.h"
+#include "report/gpu_report.h"
+#include "report/pdf/pages.h"
+#include "report/pdf/pdf.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace belay::report {
+
+namespace {
+
+std::vector<Pages::Pair> job_facts(const ReportModel& model) {
+    std::vector<Pages::Pair> facts;
+    auto add = [&](std::string_view name, const std::string& value) {
+        if (!value.empty()) facts.emplace_back(name, value);
+    };
+    add("Job", where_of(model));
+    add("Start", core::format_time(model.start).substr(0, 19) + "Z");
+    add("Duration", format_duration(model.seconds));
+    add("Nodes", fmt::format("{}", model.nodes.size()));
+    if (model.ranks > 0) add("Ranks", fmt::format("{}", model.ranks));
+    if (model.gpu) {
+        add("GPUs", gpu_models(*model.gpu));
+        add("GPU-hours", format_quantity(model.gpu->score.gpu_hours, ""));
+    }
+    double node_hours = static_cast<double>(model.nodes.size()) * model.seconds / 3600;
+    add("Node-hours", format_quantity(node_hours, ""));
+    add("Outcome", model.job.outcome);
+    return facts;
+}
+
+// What one job can say about scaling: how evenly its parts worked and what it got through, per GPU.
+std::vector<Pages::Pair> scaling_facts(const ReportModel& model) {
+    std::vector<Pages::Pair> facts;
+    auto add = [&](std::string_view name, std::string value) { facts.emplace_back(name, std::move(value)); };
+    if (model.training && !is_missing(model.training->throughput_mean)) {
+        const Training& training = *model.training;
+        add("Throughput", format_quantity(training.throughput_mean, training.throughput_unit));
+        size_t parts = model.gpu ? model.gpu->gpus.size() : model.nodes.size();
+        add(model.gpu ? "Throughput per GPU" : "Throughput per node",
+            format_quantity(training.throughput_mean / static_cast<double>(std::max<size_t>(1, parts)),
+                            training.throughput_unit));
+    }
+    if (!model.gpu) return facts;
+    const GpuReport& gpu = *model.gpu;
+    add("Imbalance over GPUs", format_quantity(gpu.score.imbalance, "share"));
+    double lowest = kMissing;
+    double highest = kMissing;
+    for (const GpuFacts& one : gpu.gpus) {
+        if (is_missing(one.score)) continue;
+        lowest = is_missing(lowest) ? one.score : std::min(lowest, one.score);
+        highest = is_missing(highest) ? one.score : std::max(highest, one.score);
+    }
+    add("Score of single GPUs", fmt::format("{} to {}", format_score(lowest), format_score(highest)));
+    double sum = 0;
+    size_t count = 0;
+    for (double value : gpu.mix.network) {
+        if (is_missing(value)) continue;
+        sum += value;
+        ++count;
+    }
+    if (count > 0) add("Busiest link, mean use", format_quantity(sum / static_cast<double>(count), "share"));
+    return facts;
+}
+
+void first_page(Pages& pages) {
+    const ReportModel& model = pages.model;
+    pages.canvas.text({kMargin, pages.y}, "Measured use of resources", {.size = 9, .colour = kSoft});
+    pages.y += 22;
+    pages.canvas.text({kMargin, pages.y},
+                      pages.canvas.fitted(title_of(model), kTextWidth, {.size = 20, .bold = true}),
+                      {.size = 20, .bold = true});
+    pages.y += 12;
+    pages.heading("Job");
+    pages.facts(job_facts(model), 2);
+    if (!model.job.command.empty())
+        pages.paragraph("$ " + model.job.command.substr(0, 300), {.size = 8, .colour = kSoft});
+    if (!model.gpu) {
+        std::string text = model.score_sentence;
+        for (const std::string& sentence : model.summary) text += (text.empty() ? "" : " ") + sentence;
+        pages.heading("Use");
+        pages.paragraph(text);
+        return;
+    }
+    const GpuReport& gpu = *model.gpu;
+    pages.heading("Saturation", "how much of the allocated time reached a limit of the hardware");
+    score_head(pages, gpu.score);
+    pages.charts(charts_of(model, "score"), 190);
+    pages.heading("Beside the score");
+    pages.facts(companion_facts(gpu.score), 2);
+}
+
+void second_page(Pages& pages) {
+    const ReportModel& model = pages.model;
+    pages.next();
+    if (std::vector<Pages::Pair> facts = scaling_facts(model); !facts.empty()) {
+        pages.heading("Scaling", "within this job; compare jobs of several sizes for more");
+        pages.facts(facts, 2);
+    }
+    if (model.gpu) {
+        pages.grid(2, 2, 180, [&](size_t i, const Box& box) {
+            if (i == 0) plot_balance(pages.canvas, box, model.gpu->gpus);
+            if (i == 1 && !model.gpu->histograms.empty())
+                plot_histogram(pages.canvas, box, model.gpu->histograms[0]);
+        });
+    }
+    for (const char* section : {"power", "training", "processor"}) {
+        std::vector<const Chart*> charts = charts_of(model, section);
+        constexpr size_t kMostCharts = 2;
+        if (charts.size() > kMostCharts) charts.resize(kMostCharts);
+        constexpr double kRoomForMethods = 330;
+        if (charts.empty() || pages.y > kPageHeight - kRoomForMethods) continue;
+        pages.heading(std::string_view(section) == "power"      ? "Energy and clocks"
+                      : std::string_view(section) == "training" ? "Training"
+                                                                : "Processors");
+        pages.charts(charts, 120);
+    }
+    pages.heading("How this was measured");
+    if (model.gpu) pages.paragraph(methods_text(*model.gpu), {.size = 8.5});
+    pages.paragraph(fmt::format("{} of the expected samples of the record were received. Written by {}.",
+                                format_coverage(model.coverage.total), model.producer),
+                    {.size = 8.5});
+}
+
+}  // namespace
+
+core::Result<std::string> render_proposal(const ReportModel& model) {
+    BELAY_TRY(canvas, Canvas::create(fmt::format("{} · use of resources", title_of(model))));
+    Pages pages(canvas, model);
+    first_page(pages);
+    second_page(pages);
+    pages.feet();
+    return canvas.finish();
+}
+
+}  // namespace belay::report
