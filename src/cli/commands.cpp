@@ -30,7 +30,7 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_score_compare,
     add_report,
     add_findings,
-    add_findings_list,
+    add_findings_list, add_findings_test,
     add_bench_run,
     add_config,
     add_version,

@@ -21,6 +21,7 @@ void add_env_run(core::Application& application);
 void add_env_validate(core::Application& application);
 void add_findings(core::Application& application);
 void add_findings_list(core::Application& application);
+void add_findings_test(core::Application& application);
 void add_manual(core::Application& application);
 void add_prepare(core::Application& application);
 void add_record_import_gssr(core::Application& application);

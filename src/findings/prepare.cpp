@@ -29,6 +29,7 @@ constexpr SeriesColumn kHostColumns[] = {
      "anonymous and shared memory"},
     {"swap_used_bytes", kMean, "swap_total_bytes - swap_free_bytes", "B", "swap in use"},
     {"major_faults_per_second", kRate, "page_faults_major_total", "1/s", "page faults that needed I/O"},
+    {"oom_kills", kHighest, "oom_kills_total", "", "processes killed for lack of memory since boot"},
     {"compaction_stalls_per_second", kRate, "compaction_stalls_total", "1/s",
      "times a process waited for memory compaction"},
     {"threads_running", kMean, "threads_running", "", "threads runnable on the node"},
@@ -60,6 +61,7 @@ constexpr SeriesColumn kNetworkColumns[] = {
      "coalesce(receive_errors_total, 0) + coalesce(receive_dropped_total, 0) + "
      "coalesce(transmit_errors_total, 0) + coalesce(transmit_dropped_total, 0)",
      "1/s", "packets lost or damaged"},
+    {"carrier_changes", kHighest, "carrier_changes_total", "", "times the link went up or down since boot"},
     {"link_bits_per_second", kHighest, "link_bits_per_second", "bit/s", "speed of the link"},
 };
 constexpr SeriesColumn kDiskColumns[] = {
@@ -256,6 +258,10 @@ Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
         BELAY_CHECK(archive.add(*table, record::Batch(*table)));
     Run run;
     BELAY_CHECK(find_span(archive, run));
+    // Of a moment, the start of its bucket: joins seconds with series.
+    BELAY_CHECK(archive.define(fmt::format(
+        "CREATE MACRO bucket_of(x) AS make_timestamp({0} + ((epoch_us(x) - {0}) // {1})::BIGINT * {1})",
+        core::to_microseconds(run.start), static_cast<int64_t>(run.bucket_seconds * 1e6))));
     for (const SeriesTable& series : kSeries)
         BELAY_CHECK(archive.define(series_sql(series, core::to_microseconds(run.start), run.bucket_seconds)));
     for (const DerivedTable& derived : kDerived)
