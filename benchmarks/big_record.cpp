@@ -109,8 +109,9 @@ std::string select_of(const record::Table& table, const Shape& shape) {
     const std::string nodes = fmt::format("range(0, {}) nodes(n)", shape.nodes);
     const std::string gpus = fmt::format("range(0, {}) gpus(g)", shape.gpus);
     const std::string seconds = fmt::format("range(0, {}) seconds(t)", shape.seconds);
-    const std::string span = fmt::format(
-        "make_timestamp({0}) AS t0, make_timestamp({0} + {1} * 1000000::BIGINT) AS t1", kStart, shape.seconds);
+    const std::string span =
+        fmt::format("make_timestamp({0}) AS t0, make_timestamp({0} + {1} * 1000000::BIGINT) AS t1", kStart,
+                    shape.seconds);
     if (table.name == "gpu")
         return fmt::format("SELECT {} FROM {}, {}, {}",
                            columns_of(table, time + ", " + node + ", " + device, gpu_values()), nodes,

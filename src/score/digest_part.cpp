@@ -92,7 +92,8 @@ GpuDigest describe(const KnownJob& job, const DeviceKey& key, const std::vector<
 }
 
 record::ScanRequest gpu_columns() {
-    record::ScanRequest request{.table = &record::kGpu, .numbers = {}, .texts = {2}, .splits = {}};
+    record::ScanRequest request{
+        .table = &record::kGpu, .numbers = {}, .texts = {}, .hashes = {1, 2}, .splits = {}};
     request.numbers.assign(std::begin(kColumns), std::end(kColumns));
     return request;
 }
@@ -107,7 +108,7 @@ void DigestPart::add(const record::ScanRows& rows) {
     std::array<std::span<const double>, std::size(kColumns)> columns;
     for (size_t i = 0; i < columns.size(); ++i) columns[i] = rows.numbers(i);
     for (size_t row = 0; row < rows.size(); ++row) {
-        Device* device = find(rows.node(row), rows.text(0, row));
+        Device* device = find({rows.hashes(0)[row], rows.hashes(1)[row]});
         if (device == nullptr) continue;
         if (!device->digester.add(rows.time(row), sample_of(columns, row))) disorder_ = true;
     }
@@ -122,28 +123,30 @@ void DigestPart::take(std::vector<GpuDigest>& gpus) {
 }
 
 // The devices of a node take turns: the one after the last is tried first, then the node's first.
-DigestPart::Device* DigestPart::find(std::string_view node, std::string_view uuid) {
-    auto is = [&](size_t i) {
-        return i < devices_.size() && devices_[i]->gpu.device == uuid && devices_[i]->gpu.node == node;
-    };
+DigestPart::Device* DigestPart::find(const DeviceHash& hash) {
+    auto is = [&](size_t i) { return i < devices_.size() && devices_[i]->hash == hash; };
     if (is(last_ + 1)) return devices_[++last_].get();
     if (is(first_of_node_)) return devices_[last_ = first_of_node_].get();
-    DeviceKey key{std::string(node), std::string(uuid)};
-    auto [found, is_new] = by_key_.try_emplace(key, 0);
-    if (is_new) found->second = add_device(key);
+    auto [found, is_new] = by_hash_.try_emplace(hash, kForeign);
+    if (is_new) found->second = add_device(hash);
     if (found->second == kForeign) return nullptr;
     return devices_[last_ = found->second].get();
 }
 
-size_t DigestPart::add_device(const DeviceKey& key) {
-    Held held = held_by_job(job_, key);
-    if (held.empty()) {
-        foreign_.insert(key);
+size_t DigestPart::add_device(const DeviceHash& hash) {
+    auto key = job_.keys.find(hash);
+    if (key == job_.keys.end()) {
+        stranger_ = true;
         return kForeign;
     }
-    if (devices_.empty() || devices_.back()->gpu.node != key.first) first_of_node_ = devices_.size();
-    devices_.push_back(
-        std::make_unique<Device>(describe(job_, key, ceilings_), sums_, frame_, std::move(held)));
+    Held held = held_by_job(job_, key->second);
+    if (held.empty()) {
+        foreign_.insert(key->second);
+        return kForeign;
+    }
+    if (devices_.empty() || devices_.back()->gpu.node != key->second.first) first_of_node_ = devices_.size();
+    devices_.push_back(std::make_unique<Device>(hash, describe(job_, key->second, ceilings_), sums_, frame_,
+                                                std::move(held)));
     return devices_.size() - 1;
 }
 

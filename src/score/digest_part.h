@@ -4,6 +4,7 @@
 #include "record/archive/scan.h"
 #include "score/gpu_digester.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,8 +23,12 @@ struct DeviceFacts {
     double weight = 1;
 };
 
+// DuckDB's hashes of node and UUID: comparing them is cheap, reading two texts for each row is not.
+using DeviceHash = std::pair<uint64_t, uint64_t>;
+
 // What is known before the samples are read.
 struct KnownJob {
+    std::map<DeviceHash, DeviceKey> keys;
     std::map<DeviceKey, DeviceFacts> devices;
     std::map<DeviceKey, Held> held;         // by device
     std::map<std::string, Held> node_held;  // where the allocation names no devices
@@ -49,9 +54,10 @@ class DigestPart {
 
     void add(const record::ScanRows& rows);
     void finish();
-    bool disorder() const {
-        return disorder_;
-    }  // rows were not in order of time: the digest is worth nothing
+    // Rows were not in order of time: the digest is worth nothing.
+    bool disorder() const { return disorder_; }
+    // There are rows of a device that is not among KnownJob::keys: likewise.
+    bool stranger() const { return stranger_; }
     size_t foreign() const { return foreign_.size(); }  // devices that were sampled, but not the job's
     const JobSums& sums() const { return sums_; }
     // After finish(), once.
@@ -59,26 +65,28 @@ class DigestPart {
 
   private:
     struct Device {
-        Device(GpuDigest facts, JobSums& sums, const Frame& frame, Held held)
-            : gpu(std::move(facts)), digester(gpu, sums, frame, std::move(held)) {}
+        Device(const DeviceHash& device, GpuDigest facts, JobSums& sums, const Frame& frame, Held held)
+            : hash(device), gpu(std::move(facts)), digester(gpu, sums, frame, std::move(held)) {}
+        DeviceHash hash;
         GpuDigest gpu;
         GpuDigester digester;
     };
     static constexpr size_t kForeign = static_cast<size_t>(-1);
 
-    Device* find(std::string_view node, std::string_view uuid);
-    size_t add_device(const DeviceKey& key);
+    Device* find(const DeviceHash& hash);
+    size_t add_device(const DeviceHash& hash);
 
     const KnownJob& job_;
     const Frame& frame_;
     const std::vector<DeviceCeilings>& ceilings_;
     JobSums sums_;
     std::vector<std::unique_ptr<Device>> devices_;
-    std::map<DeviceKey, size_t> by_key_;
+    std::map<DeviceHash, size_t> by_hash_;
     std::set<DeviceKey> foreign_;
     size_t last_ = static_cast<size_t>(-1);  // of the row before
     size_t first_of_node_ = 0;
     bool disorder_ = false;
+    bool stranger_ = false;
 };
 
 }  // namespace belay::score

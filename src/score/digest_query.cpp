@@ -3,6 +3,7 @@
 #include "score/digest_part.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <thread>
@@ -93,6 +94,38 @@ std::vector<std::string> splits_of(const std::set<std::string>& nodes) {
     return splits;
 }
 
+// Which devices a table names.
+Result<> read_keys(record::Archive& archive, std::string_view table, KnownJob& job) {
+    BELAY_TRY(rows, archive.query(fmt::format(
+                        "SELECT node, device, printf('%x', hash(node)), printf('%x', hash(device)) "
+                        "FROM (SELECT DISTINCT node, device FROM {}) "
+                        "WHERE node IS NOT NULL AND device IS NOT NULL",
+                        table)));
+    auto hash_in = [](const record::Value& value) {
+        return std::strtoull(record::as_text(value).c_str(), nullptr, 16);
+    };
+    for (const auto& row : rows.rows)
+        job.keys[{hash_in(row[2]), hash_in(row[3])}] = {record::as_text(row[0]), record::as_text(row[1])};
+    return {};
+}
+
+using Parts = std::vector<std::unique_ptr<DigestPart>>;
+
+Result<> scan(record::Archive& archive, const record::ScanRequest& request, const KnownJob& job,
+              const Frame& frame, const std::vector<DeviceCeilings>& ceilings, Parts& parts) {
+    parts.clear();
+    for (size_t i = 0; i <= request.splits.size(); ++i)
+        parts.push_back(std::make_unique<DigestPart>(job, frame, ceilings));
+    return archive.scan(request, [&](size_t part, const record::ScanRows& rows) -> Result<> {
+        parts[part]->add(rows);
+        return {};
+    });
+}
+
+bool any_of(const Parts& parts, bool (DigestPart::*is)() const) {
+    return std::ranges::any_of(parts, [is](const auto& part) { return ((*part).*is)(); });
+}
+
 // From the first moment that a device was held to the last.
 Frame frame_of(const KnownJob& job) {
     core::Time start = job.any ? job.first : core::Time::max();
@@ -128,7 +161,7 @@ void add_silent(const KnownJob& job, const Frame& frame, const std::vector<Devic
 }
 
 Digest put_together(const KnownJob& job, const Frame& frame, const std::vector<DeviceCeilings>& ceilings,
-                    std::vector<std::unique_ptr<DigestPart>>& parts) {
+                    Parts& parts) {
     Digest digest{.start = frame.start,
                   .end = frame.start + frame.bucket * static_cast<int64_t>(frame.buckets),
                   .interval_seconds = job.interval_seconds,
@@ -170,22 +203,21 @@ Result<Digest> read_digest(record::Archive& archive, const std::vector<DeviceCei
     BELAY_CHECK(read_devices(archive, job));
     if (!job.any && job.devices.empty()) return Digest{};
     BELAY_CHECK(read_allocation(archive, step, job));
+    BELAY_CHECK(read_keys(archive, "gpu_device", job));
+    BELAY_CHECK(read_keys(archive, "allocation", job));
     const Frame frame = frame_of(job);
-    bool sort = false;
-    std::vector<std::unique_ptr<DigestPart>> parts;
-    do {
-        record::ScanRequest request = gpu_columns();
-        request.splits = splits_of(job.nodes);
-        request.sort = sort;
-        parts.clear();
-        for (size_t i = 0; i <= request.splits.size(); ++i)
-            parts.push_back(std::make_unique<DigestPart>(job, frame, ceilings));
-        BELAY_CHECK(archive.scan(request, [&](size_t part, const record::ScanRows& rows) -> Result<> {
-            parts[part]->add(rows);
-            return {};
-        }));
-        sort = !sort && std::ranges::any_of(parts, [](const auto& part) { return part->disorder(); });
-    } while (sort);
+    record::ScanRequest request = gpu_columns();
+    request.splits = splits_of(job.nodes);
+    Parts parts;
+    BELAY_CHECK(scan(archive, request, job, frame, ceilings, parts));
+    if (any_of(parts, &DigestPart::stranger)) {
+        BELAY_CHECK(read_keys(archive, "gpu", job));
+        BELAY_CHECK(scan(archive, request, job, frame, ceilings, parts));
+    }
+    if (any_of(parts, &DigestPart::disorder)) {
+        request.sort = true;
+        BELAY_CHECK(scan(archive, request, job, frame, ceilings, parts));
+    }
     return put_together(job, frame, ceilings, parts);
 }
 

@@ -18,7 +18,8 @@ namespace belay::record {
 struct ScanRequest {
     const Table* table = nullptr;
     std::vector<size_t> numbers;      // columns that are read as double
-    std::vector<size_t> texts;        // columns that are read as text
+    std::vector<size_t> texts;        // columns that are read as text, which costs a copy of each
+    std::vector<size_t> hashes;       // columns of which DuckDB's hash is read
     std::vector<std::string> splits;  // n nodes, ascending, make n + 1 parts: part i ends before splits[i]
     bool sort = false;                // a sealed table lies in order, unless somebody else has written it
 };
@@ -28,34 +29,33 @@ class ScanRows {
   public:
     ScanRows(const DuckdbApi* api, duckdb_data_chunk chunk, const ScanRequest& request);
     size_t size() const { return size_; }
-    core::Time time(size_t row) const {
-        return core::time_from_nanoseconds(static_cast<const int64_t*>(time_)[row] * 1000);
-    }
-    std::string_view node(size_t row) const { return text_of(node_, row); }
+    // 1970 for a row that has none, as no recorder writes it.
+    core::Time time(size_t row) const { return core::time_from_nanoseconds(time_[row] * 1000); }
     // Column request.numbers[index]; NaN is null. Whole numbers below 2^53 are exact.
     std::span<const double> numbers(size_t index) const { return {numbers_[index], size_}; }
     // Column request.texts[index]; null and "" are the same.
-    std::string_view text(size_t index, size_t row) const { return text_of(texts_[index], row); }
+    std::string_view text(size_t index, size_t row) const;
+    // Of column request.hashes[index].
+    std::span<const uint64_t> hashes(size_t index) const { return {hashes_[index], size_}; }
 
   private:
     struct Texts {
         duckdb_string_t* values;
         uint64_t* validity;
     };
-    std::string_view text_of(const Texts& texts, size_t row) const;
 
     const DuckdbApi* api_;
     size_t size_;
-    const void* time_;
-    Texts node_;
+    const int64_t* time_;  // µs
     std::vector<const double*> numbers_;
     std::vector<Texts> texts_;
+    std::vector<const uint64_t*> hashes_;
 };
 
 // Called with the chunks of a part in order; parts may come at the same time, each from a thread of its own.
 using ScanConsumer = std::function<core::Result<>(size_t part, const ScanRows& rows)>;
 
-// SELECT time, node, numbers, texts FROM `source` for a part. For the tests.
+// SELECT time, numbers, texts, hashes FROM `source` for a part. For the tests.
 std::string scan_sql(const ScanRequest& request, const std::string& source, size_t part);
 
 }  // namespace belay::record

@@ -27,12 +27,17 @@ struct Seen {
 
 std::vector<std::vector<Seen>> scan_host(Archive& archive, std::vector<std::string> splits) {
     std::vector<std::vector<Seen>> parts(splits.size() + 1);
-    ScanRequest request{
-        .table = &kHost, .numbers = {kLoad, kMemory, kCpus}, .texts = {}, .splits = std::move(splits)};
+    ScanRequest request{.table = &kHost,
+                        .numbers = {kLoad, kMemory, kCpus},
+                        .texts = {1},
+                        .hashes = {1},
+                        .splits = std::move(splits)};
     auto done = archive.scan(request, [&](size_t part, const ScanRows& rows) -> core::Result<> {
         for (size_t i = 0; i < rows.size(); ++i)
-            parts[part].push_back({std::string(rows.node(i)), rows.time(i), rows.numbers(0)[i],
+            parts[part].push_back({std::string(rows.text(0, i)), rows.time(i), rows.numbers(0)[i],
                                    rows.numbers(1)[i], rows.numbers(2)[i]});
+        EXPECT_EQ(rows.hashes(0)[0] == rows.hashes(0)[rows.size() - 1],
+                  rows.text(0, 0) == rows.text(0, rows.size() - 1));
         return {};
     });
     EXPECT_TRUE(done) << done.error().message();
@@ -77,8 +82,11 @@ TEST(record, scan_of_an_empty_table_consumes_nothing) {
     auto archive = Archive::open(fixture.path());
     ASSERT_TRUE(archive);
     bool called = false;
-    ScanRequest request{
-        .table = &kGpu, .numbers = {column(kGpu, "sm_active_ratio")}, .texts = {}, .splits = {}};
+    ScanRequest request{.table = &kGpu,
+                        .numbers = {column(kGpu, "sm_active_ratio")},
+                        .texts = {},
+                        .hashes = {},
+                        .splits = {}};
     EXPECT_TRUE(archive->scan(request, [&](size_t, const ScanRows&) -> core::Result<> {
         called = true;
         return {};
@@ -92,7 +100,7 @@ TEST(record, scan_ends_with_the_error_of_its_consumer) {
     ASSERT_TRUE(seal(fixture.path(), kStart));
     auto archive = Archive::open(fixture.path());
     ASSERT_TRUE(archive);
-    ScanRequest request{.table = &kHost, .numbers = {kLoad}, .texts = {}, .splits = {}};
+    ScanRequest request{.table = &kHost, .numbers = {kLoad}, .texts = {}, .hashes = {}, .splits = {}};
     auto done = archive->scan(
         request, [](size_t, const ScanRows&) -> core::Result<> { return core::bad_input("enough"); });
     ASSERT_FALSE(done);
@@ -134,7 +142,8 @@ TEST(record, scan_tells_a_damaged_file) {
     }
     auto archive = Archive::open(fixture.path());
     ASSERT_TRUE(archive);
-    ScanRequest request{.table = &kHost, .numbers = {kLoad, kMemory}, .texts = {}, .splits = {}};
+    ScanRequest request{
+        .table = &kHost, .numbers = {kLoad, kMemory}, .texts = {}, .hashes = {}, .splits = {}};
     auto done = archive->scan(request, [](size_t, const ScanRows&) -> core::Result<> { return {}; });
     ASSERT_FALSE(done);
     EXPECT_THAT(done.error().message(), testing::HasSubstr("host.parquet"));
