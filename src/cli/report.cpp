@@ -1,8 +1,9 @@
 // belay report: what a job did, as a page and as text.
 #include "cli/commands.h"
+#include "cli/report_model.h"
 #include "core/file.h"
 #include "report/page.h"
-#include "report/query.h"
+#include "report/pdf/pdf.h"
 #include "report/terminal.h"
 
 #include <memory>
@@ -22,8 +23,12 @@ Json number_or_null(double value) {
 }
 
 // The outcome in numbers. Vetting is null if no protocol was run.
-Json summary_json(const report::ReportModel& model, const std::string& page) {
+Json summary_json(const report::ReportModel& model, const std::string& page, const std::string& pdf) {
     const auto training = model.training.value_or(report::Training{});
+    const auto score = model.gpu ? model.gpu->score : report::ScoreFacts{};
+    Json findings = Json::array();
+    if (model.findings)
+        for (const report::Finding& one : model.findings->findings) findings.push_back(one.id);
     return {{"target_reached", training.target_reached ? Json(*training.target_reached) : Json()},
             {"nodes", model.nodes.size()},
             {"ranks", model.ranks > 0 ? Json(model.ranks) : Json()},
@@ -36,7 +41,12 @@ Json summary_json(const report::ReportModel& model, const std::string& page) {
             {"throughput", number_or_null(training.throughput_mean)},
             {"throughput_unit", training.throughput_unit},
             {"coverage", number_or_null(model.coverage.total)},
-            {"report", page.empty() ? Json() : Json(page)}};
+            {"score", number_or_null(score.point)},
+            {"score_low", number_or_null(score.low)},
+            {"score_high", number_or_null(score.high)},
+            {"findings", model.findings ? findings : Json()},
+            {"report", page.empty() ? Json() : Json(page)},
+            {"pdf", pdf.empty() ? Json() : Json(pdf)}};
 }
 
 int terminal_columns() {
@@ -53,33 +63,48 @@ void add_report(core::Application& application) {
         .summary = "show what a job did, as a page and as text",
         .description =
             "Prints a summary of the record: outcome, throughput, use of CPU, memory, network and disks per "
-            "node, "
-            "coverage. With -o it writes the report: one HTML file with everything in it, which opens in any "
-            "browser without a network.",
+            "node, coverage; the saturation score of its GPUs, and what the rules found. With -o it writes "
+            "the "
+            "report: one HTML file with everything in it, which opens in any browser without a network. With "
+            "--pdf it writes it for print; --proposal makes that two pages for a proposal that asks for "
+            "resources.",
         .examples = {{"belay report r", "a summary in the terminal"},
-                     {"belay report r -o report.html", "the page for a browser"}},
+                     {"belay report r -o report.html", "the page for a browser"},
+                     {"belay report r --pdf proposal.pdf --proposal", "two pages for a proposal"}},
     });
     struct Options {
         std::string record;
         std::string page;
+        std::string pdf;
+        bool proposal = false;
         bool json = false;
     };
     auto options = std::make_shared<Options>();
     command.options().add_option("RECORD", options->record, "directory of the record")->required();
     command.options().add_option("-o,--output", options->page, "write the page to FILE")->type_name("FILE");
+    auto* pdf =
+        command.options().add_option("--pdf", options->pdf, "write the report as PDF")->type_name("FILE");
+    command.options()
+        .add_flag("--proposal", options->proposal, "the PDF is two pages for a resource proposal")
+        ->needs(pdf);
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(archive, record::Archive::open(options->record));
-        BELAY_TRY(model, report::build_model(archive));
+        BELAY_TRY(model, whole_report(archive, context));
+        if (!options->pdf.empty()) {
+            BELAY_TRY(bytes, options->proposal ? report::render_proposal(model) : report::render_pdf(model));
+            BELAY_CHECK(core::replace_file(options->pdf, bytes));
+        }
         if (!options->page.empty())
             BELAY_CHECK(core::replace_file(options->page, report::render_html(model)));
         if (options->json)
-            context.print_json(summary_json(model, options->page));
-        else if (options->page.empty())
+            context.print_json(summary_json(model, options->page, options->pdf));
+        else if (options->page.empty() && options->pdf.empty())
             context.print("{}",
                           report::render_terminal(model, isatty(STDOUT_FILENO) != 0, terminal_columns()));
         else
-            context.print("{}\n", options->page);
+            for (const std::string& file : {options->page, options->pdf})
+                if (!file.empty()) context.print("{}\n", file);
         return 0;
     });
 }

@@ -127,7 +127,9 @@ std::string format_score(double score) {
 }
 
 std::string score_range(const ScoreFacts& score) {
+    constexpr double kNoRange = 0.05;  // of what is printed
     if (is_missing(score.point)) return "nothing was observed";
+    if (score.high - score.low < kNoRange) return fmt::format("{} observed", format_coverage(score.coverage));
     return fmt::format("{} to {}, {} observed", format_score(score.low), format_score(score.high),
                        format_coverage(score.coverage));
 }

@@ -1,10 +1,13 @@
 #include "report/terminal.h"
 
 #include "core/utf8.h"
+#include "report/findings.h"
 #include "report/format.h"
+#include "report/gpu_report.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <span>
 
@@ -131,6 +134,63 @@ void write_figures(Writer& out, const ReportModel& model) {
     }
 }
 
+// The score, a bar of where the time went, and what stands beside it.
+void write_score(Writer& out, const GpuReport& gpu) {
+    const ScoreFacts& score = gpu.score;
+    out.heading("Saturation score");
+    out.line(fmt::format("  {}  {}", out.paint(format_score(score.point), "1"),
+                         score.graded ? fmt::format("{}, {}", score_word(score.point), score_range(score))
+                                      : score_range(score)));
+    struct Part {
+        std::string_view name, code;
+        double share;
+    };
+    const Part parts[] = {{"saturated", "32", score.saturated},
+                          {"unsaturated", "36", score.unsaturated},
+                          {"gap", "33", score.gap},
+                          {"idle", "2", score.idle}};
+    for (const Part& part : parts) {
+        if (is_missing(part.share)) continue;
+        constexpr double kBar = 40;
+        std::string bar;
+        for (long cell = std::lround(part.share * kBar); cell > 0; --cell) bar += "█";
+        out.line(fmt::format("  {:<12}{:>6}  {}", part.name, format_quantity(part.share, "share"),
+                             out.paint(bar, part.code)));
+    }
+    std::string beside;
+    auto add = [&](std::string_view name, const std::string& value) {
+        beside += fmt::format("{}{} {}", beside.empty() ? "" : " · ", name, value);
+    };
+    if (!is_missing(score.steady)) add("steady state", format_score(score.steady));
+    if (!score.bound.empty()) add("bound by", score.bound);
+    if (!is_missing(score.imbalance)) add("imbalance", format_quantity(score.imbalance, "share"));
+    if (!is_missing(score.variation)) add("burstiness", format_quantity(score.variation, ""));
+    if (!is_missing(score.energy_wh)) add("energy", format_quantity(score.energy_wh, "Wh"));
+    if (!is_missing(score.score_per_kwh))
+        add("saturated GPU-h per kWh", format_quantity(score.score_per_kwh, ""));
+    add("limits", score.calibrated ? "calibrated" : "uncalibrated");
+    out.wrapped(beside, 2);
+}
+
+void write_findings(Writer& out, const Findings& found) {
+    out.heading("Findings");
+    for (const Finding& one : found.findings) {
+        std::string mark = out.paint(fmt::format("{:<8}", one.severity), severity_tone(one.severity));
+        out.line(fmt::format("  {}  {}", mark, shortened(printable(one.title), out.width() - 12)));
+        out.wrapped(printable(finding_place(one)), 12);
+        if (!one.summary.empty()) out.wrapped(printable(one.summary), 12);
+        std::string evidence;
+        for (const Evidence& piece : one.evidence)
+            evidence +=
+                fmt::format("{}{} {}", evidence.empty() ? "" : ", ", piece.name,
+                            piece.text.empty() ? format_quantity(piece.value, piece.unit) : piece.text);
+        if (!evidence.empty()) out.wrapped(printable(evidence), 12);
+        if (!one.advice.empty()) out.wrapped(printable(one.advice), 12);
+    }
+    out.line(fmt::format("  {} evaluated, {} not applicable{}", format_count(found.evaluated.size(), "rule"),
+                         found.skipped.size(), found.findings.empty() ? "; nothing found" : ""));
+}
+
 // A row per metric and node: the mean, the peak and the course.
 void write_nodes(Writer& out, const ReportModel& model) {
     if (model.grid.metrics.empty()) return;
@@ -194,7 +254,10 @@ void write_events(Writer& out, const ReportModel& model) {
 std::string render_terminal(const ReportModel& model, bool colour, int width) {
     Writer out(colour, static_cast<size_t>(std::max(width, 60)));
     write_header(out, model);
+    if (!model.gpu && !model.score_sentence.empty()) out.wrapped(printable(model.score_sentence), 0);
     write_figures(out, model);
+    if (model.gpu) write_score(out, *model.gpu);
+    if (model.findings) write_findings(out, *model.findings);
     write_nodes(out, model);
     write_events(out, model);
     write_coverage(out, model);

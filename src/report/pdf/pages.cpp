@@ -26,9 +26,13 @@ void Pages::need(double height) {
     if (y + height > kBottom) next();
 }
 
-void Pages::heading(std::string_view title, std::string_view note) {
-    constexpr double kWithSomething = 130;
-    need(kWithSomething);
+double Pages::room() const {
+    return kBottom - y;
+}
+
+void Pages::heading(std::string_view title, std::string_view note, double room) {
+    constexpr double kOwn = 31;
+    need(kOwn + room);
     y += 12;
     TextStyle style{.size = 13, .bold = true, .colour = kBrand};
     canvas.text({kMargin, y}, title, style);

@@ -23,7 +23,9 @@ class Pages {
     void next();
     // Goes to the next page unless this much room is left.
     void need(double height);
-    void heading(std::string_view title, std::string_view note = "");
+    // With at least this much room for what follows, or on the next page.
+    void heading(std::string_view title, std::string_view note = "", double room = 100);
+    double room() const;
     void paragraph(std::string_view text, const TextStyle& style = {});
     using Pair = std::pair<std::string, std::string>;
     // Names and values in as many columns.

@@ -6,7 +6,9 @@
 #include "report/gpu_report.h"
 #include "report/pdf/pages.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -112,18 +114,21 @@ void breakdown(Pages& pages, const GpuReport& gpu) {
 }
 
 void gpus(Pages& pages, const GpuReport& gpu) {
-    bool few = gpu.gpus.size() <= kMostGpuRows;
-    pages.heading("GPUs over time", few ? "each GPU, what was not measured is grey"
-                                        : "the middle 80 % and the median of all, and GPUs that stand out");
-    if (few) {
-        double height = 30 + std::min(60.0, 620.0 / static_cast<double>(gpu.gpus.size())) *
-                                 static_cast<double>(gpu.gpus.size());
-        pages.need(height);
-        plot_multiples(pages.canvas, {kMargin, pages.y, kTextWidth, height}, gpu, pages.time());
-        pages.y += height;
-    } else {
+    if (gpu.gpus.size() > kMostGpuRows) {
+        pages.heading("GPUs over time", "the middle 80 % and the median of all, and GPUs that stand out",
+                      150);
         pages.charts(charts_of(pages.model, "gpus"), 150);
+        return;
     }
+    constexpr double kHead = 60;  // of the section and of the plots
+    constexpr double kLeastRow = 22;
+    constexpr double kMostRow = 60;
+    auto rows = static_cast<double>(gpu.gpus.size());
+    double row = std::clamp((pages.room() - kHead) / rows, kLeastRow, kMostRow);
+    double height = 24 + row * rows;
+    pages.heading("GPUs over time", "each GPU; what was not measured is grey", height);
+    plot_multiples(pages.canvas, {kMargin, pages.y, kTextWidth, height}, gpu, pages.time());
+    pages.y += height;
 }
 
 void heat_maps(Pages& pages, const GpuReport& gpu) {
@@ -131,10 +136,13 @@ void heat_maps(Pages& pages, const GpuReport& gpu) {
     constexpr size_t kHeatMaps = 6;
     size_t count = std::min(kHeatMaps, gpu.grid.metrics.size());
     if (count == 0) return;
-    pages.heading("Heat maps",
-                  fmt::format("{} GPUs from top to bottom, time from left to right; hatched: not measured",
-                              gpu.gpus.size()));
     double height = std::clamp(30 + 9.0 * static_cast<double>(gpu.gpus.size()), 62.0, 205.0);
+    std::string note = "time from left to right, hatched: not measured";
+    if (size_t merged = heat_rows_merged(gpu.gpus.size()); merged > 1)
+        note += fmt::format("; a row is the lowest of {} neighbours", merged);
+    pages.heading("Heat maps",
+                  fmt::format("{} from top to bottom, {}", format_count(gpu.gpus.size(), "GPU"), note),
+                  height * std::ceil(static_cast<double>(count) / 2));
     pages.grid(count, 2, height, [&](size_t i, const Box& box) {
         plot_heat(pages.canvas, box, gpu.grid, gpu.grid.metrics[i], pages.time());
     });
@@ -148,7 +156,7 @@ void heat_maps(Pages& pages, const GpuReport& gpu) {
 }
 
 void distributions(Pages& pages, const GpuReport& gpu) {
-    pages.heading("Distributions", "share of the time at each level of use; orange: start-up");
+    pages.heading("Distributions", "share of the time at each level of use; orange: start-up", 290);
     pages.grid(gpu.histograms.size(), 3, 110,
                [&](size_t i, const Box& box) { plot_histogram(pages.canvas, box, gpu.histograms[i]); });
     pages.grid(2, 2, 170, [&](size_t i, const Box& box) {

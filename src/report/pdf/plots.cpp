@@ -169,10 +169,13 @@ void plot_scatter(Canvas& canvas, const Box& box, const GpuReport& gpu) {
     share_axis(canvas, plot, "memory");
 }
 
+size_t heat_rows_merged(size_t rows) {
+    constexpr size_t kMostRows = 256;
+    return std::max<size_t>(1, (rows + kMostRows - 1) / kMostRows);
+}
+
 void plot_heat(Canvas& canvas, const Box& box, const NodeGrid& grid, const NodeMetric& metric,
                const TimeRange& time) {
-    // More rows than the print has room for make the file large, and nothing more visible.
-    constexpr size_t kMostRows = 256;
     size_t rows = grid.bins == 0 ? 0 : metric.values.size() / grid.bins;
     double top = metric.top.value_or(0);
     for (double value : metric.values)
@@ -182,17 +185,21 @@ void plot_heat(Canvas& canvas, const Box& box, const NodeGrid& grid, const NodeM
                 tiny(Align::kRight));
     Box plot{box.x, box.y + 14, box.width, box.height - 26};
     canvas.hatch(plot);
-    size_t shown = std::min(rows, kMostRows);
+    size_t merged = heat_rows_merged(rows);
+    size_t shown = (rows + merged - 1) / merged;
     double height = plot.height / static_cast<double>(std::max<size_t>(1, shown));
     double second = plot.width / (time.end - time.start);
     for (size_t row = 0; row < shown; ++row) {
         // Runs of cells of one colour are one box: most of a heat map is even.
-        size_t source = row * rows / shown;
         constexpr double kSteps = 24;
         auto level = [&](size_t bin) {
-            double value = metric.values[source * grid.bins + bin];
-            return is_missing(value) ? -1
-                                     : static_cast<int>(std::lround((top > 0 ? value / top : 0) * kSteps));
+            double lowest = 1;
+            for (size_t source = row * merged; source < std::min(rows, (row + 1) * merged); ++source) {
+                double value = metric.values[source * grid.bins + bin];
+                if (is_missing(value)) return -1;
+                lowest = std::min(lowest, top > 0 ? value / top : 0);
+            }
+            return static_cast<int>(std::lround(lowest * kSteps));
         };
         for (size_t bin = 0; bin < grid.bins;) {
             size_t end = bin + 1;

@@ -40,7 +40,9 @@ void plot_histogram(Canvas& canvas, const Box& box, const Histogram& histogram);
 void plot_balance(Canvas& canvas, const Box& box, const std::vector<GpuFacts>& gpus);
 void plot_scatter(Canvas& canvas, const Box& box, const GpuReport& gpu);
 
-// Rows × time of one quantity.
+// Rows × time of one quantity. So many neighbours are one row, of which the lowest value is shown: of many
+// rows a print has no room for each, and what is low must not get lost.
+size_t heat_rows_merged(size_t rows);
 void plot_heat(Canvas& canvas, const Box& box, const NodeGrid& grid, const NodeMetric& metric,
                const TimeRange& time);
 // A row of small plots per GPU, for few of them.

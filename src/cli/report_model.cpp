@@ -1,0 +1,104 @@
+#include "cli/report_model.h"
+
+#include "findings/catalogue.h"
+#include "findings/engine.h"
+#include "findings/value_text.h"
+#include "report/findings.h"
+#include "report/format.h"
+#include "report/gpu_report.h"
+#include "report/query.h"
+#include "score/cpu_score.h"
+#include "score/digest_query.h"
+#include "score/digest_tables.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace belay::cli {
+
+namespace {
+
+using core::Result;
+
+report::Finding to_report(const findings::Finding& found, core::Time start) {
+    report::Finding result{.id = found.id,
+                           .severity = std::string(findings::severity_name(found.severity)),
+                           .title = found.title,
+                           .summary = found.summary,
+                           .start = core::to_seconds(found.start - start),
+                           .end = core::to_seconds(found.end - start),
+                           .nodes = found.nodes,
+                           .devices = found.devices,
+                           .confidence = found.is_sure ? "high" : "low",
+                           .evidence = {},
+                           .advice = found.advice,
+                           .references = found.references,
+                           .caused_by = found.caused_by};
+    for (const findings::Evidence& one : found.evidence)
+        result.evidence.push_back({.name = one.name,
+                                   .value = record::as_double(one.value),
+                                   .unit = one.unit,
+                                   .text = findings::value_text(one.value, one.unit)});
+    return result;
+}
+
+// The built-in rules and the site's. A wrong one is told by `belay findings`, too.
+Result<findings::Report> diagnose(record::Archive& archive, const score::Digest& digest,
+                                  const core::CommandContext& context) {
+    BELAY_TRY(configuration, context.configuration());
+    BELAY_TRY(site, findings::site_files(configuration.text("findings.rules")));
+    std::vector<findings::RuleFile> files = findings::builtin_files();
+    std::ranges::move(site, std::back_inserter(files));
+    BELAY_TRY(rules, findings::load_rules(files));
+    return findings::diagnose(archive, rules, [&digest](record::Archive& into) -> Result<> {
+        for (const record::Batch& batch : score::digest_tables(digest))
+            BELAY_CHECK(into.add(batch.table(), batch));
+        return {};
+    });
+}
+
+// Of a job without GPUs; empty where nothing is known.
+std::string cpu_sentence(const score::JobScore& job) {
+    const score::Score& score = job.score;
+    if (!report::is_missing(score.point))
+        return fmt::format("The saturation score of its CPUs is {} of 100 ({} to {}).",
+                           report::format_score(score.point), report::format_score(score.low),
+                           report::format_score(score.high));
+    if (!(score.high < 100)) return "";
+    return fmt::format(
+        "The saturation score of its CPUs lies between {} and {} of 100: the program did not tell "
+        "its floating-point operations.",
+        report::format_score(score.low), report::format_score(score.high));
+}
+
+void add_score(record::Archive& archive, report::ReportModel& model, const score::Digest& digest) {
+    report::add_gpus(model, digest);
+    if (model.gpu) return;
+    if (auto cpus = score::read_cpu_use(archive); cpus && !cpus->nodes.empty())
+        model.score_sentence = cpu_sentence(score::score_cpus(*cpus));
+}
+
+}  // namespace
+
+Result<report::ReportModel> whole_report(record::Archive& archive, const core::CommandContext& context) {
+    BELAY_TRY(model, report::build_model(archive));
+    auto digest = score::read_digest(archive);
+    if (!digest)
+        model.coverage.lost.push_back(fmt::format("the samples of GPUs: {}", digest.error().message()));
+    const score::Digest known = digest ? std::move(*digest) : score::Digest();
+    add_score(archive, model, known);
+    auto found = diagnose(archive, known, context);
+    if (!found) {
+        fmt::print(stderr, "{}", found.error().render());
+        return model;
+    }
+    for (const core::Error& problem : found->problems) fmt::print(stderr, "{}", problem.render());
+    report::Findings findings{.evaluated = found->evaluated, .skipped = {}, .findings = {}};
+    for (const findings::Skipped& rule : found->skipped) findings.skipped.push_back({rule.id, rule.why});
+    for (const findings::Finding& one : found->findings)
+        findings.findings.push_back(to_report(one, model.start));
+    report::add_findings(model, std::move(findings));
+    return model;
+}
+
+}  // namespace belay::cli
