@@ -57,7 +57,10 @@ void add_record_run(core::Application& application) {
                                .flush = configuration.duration("record.flush"),
                                .progress_patterns = configuration.text_list("record.progress_pattern"),
                                .command = options->command,
-                               .nvml_library = configuration.text("nvml.library")}));
+                               .gpus = {.source = configuration.text("record.gpu_source"),
+                                        .nvml_library = configuration.text("nvml.library"),
+                                        .dcgm_library = configuration.text("dcgm.library"),
+                                        .dcgm_address = configuration.text("dcgm.address")}}));
         return core::end_like(status);
     });
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace belay::gpu {
@@ -35,6 +36,8 @@ class Source {
     virtual ~Source() = default;
     // As they were when the source was opened.
     virtual const std::vector<Device>& devices() const = 0;
+    // As it stands in the record.
+    virtual std::string_view name() const { return "nvml"; }
     // Means are over the time since the device's reading before, so the first has none.
     virtual Reading read(size_t device) = 0;
     // As they are now; nothing of a device that is lost.
@@ -46,5 +49,10 @@ class Source {
 // Loads libnvidia-ml.so.1, or the library that `library` names. Errors: kSystem, with what is missing: the
 // library, the driver, the permission.
 core::Result<std::unique_ptr<Source>> open_nvml(const std::string& library = "libnvidia-ml.so.1");
+
+// A host engine of DCGM that runs already; none is started. It looks at this interval, and keeps what it
+// watches for Belay until the source is closed. Errors: kSystem.
+core::Result<std::unique_ptr<Source>> open_dcgm(const std::string& library, const std::string& address,
+                                                core::Duration interval);
 
 }  // namespace belay::gpu

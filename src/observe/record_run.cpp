@@ -36,6 +36,7 @@ Result<> check_period(std::string_view name, core::Duration period) {
 Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     BELAY_CHECK(check_period("interval", options.interval));
     BELAY_CHECK(check_period("flush period", options.flush));
+    BELAY_CHECK(gpu::check_choice(options.gpus));
     if (options.command.empty())
         return bad_input("no command to run").hint("belay record run -o DIR -- COMMAND");
     BELAY_CHECK(progress::compile_patterns(options.progress_patterns));
@@ -59,7 +60,7 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
                              .progress_patterns = options.progress_patterns,
                              .command_name = fs::path(options.command[0]).filename().string(),
                              .allocation_start = now,
-                             .nvml_library = options.nvml_library};
+                             .gpus = options.gpus};
     return supervise(options.command, std::move(recorder), placement);
 }
 

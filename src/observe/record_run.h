@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/process.h"
 #include "core/time.h"
+#include "gpu/choose.h"
 
 #include <filesystem>
 #include <string>
@@ -18,7 +19,7 @@ struct RecordRunOptions {
     core::Duration flush = std::chrono::seconds(2);     // between writes; 10 ms to 1 h
     std::vector<std::string> progress_patterns;
     std::vector<std::string> command;
-    std::string nvml_library = {};  // as in RecorderOptions
+    gpu::SourceChoice gpus = {};  // as in RecorderOptions
 };
 
 // Errors: kBadInput for a period that a recorder does not take.

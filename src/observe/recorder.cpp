@@ -92,12 +92,16 @@ class Recorder {
                                   std::string_view message) {
             add_event(kind, severity, message, std::nullopt);
         };
-        std::string library = options_.nvml_library;
-        if (library.empty()) library = core::environment_variable("BELAY_NVML_LIBRARY").value_or("");
-        options.gpu.wanted = !library.empty();
-        if (options.gpu.wanted) options.gpu.open = [library] { return gpu::open_nvml(library); };
+        gpu::SourceChoice choice = options_.gpus;
+        if (choice.nvml_library.empty())
+            choice.nvml_library = core::environment_variable("BELAY_NVML_LIBRARY").value_or("");
+        choice.interval = options_.interval;
+        options.gpu.wanted = choice.is_wanted();
+        options.gpu.open = [choice] { return gpu::open_source(choice); };
         options.gpu.deadline = std::min(options.gpu.deadline, options_.interval / 4);
-        options.gpu.on_device = [this](const gpu::Device& device) { add_device(device); };
+        options.gpu.on_device = [this](const gpu::Device& device, std::string_view source) {
+            add_device(device, source);
+        };
         return options;
     }
 
@@ -200,7 +204,7 @@ class Recorder {
         rows.set(column(kEvent, "message"), message);
     }
 
-    void add_device(const gpu::Device& device) {
+    void add_device(const gpu::Device& device, std::string_view source) {
         record::Batch& rows = writer_.rows(kGpuDevice);
         rows.add_row(clock_.now(), placement_.node);
         rows.set(column(kGpuDevice, "device"), device.uuid);
@@ -209,7 +213,7 @@ class Recorder {
         if (!device.mig_profile.empty()) rows.set(column(kGpuDevice, "mig_profile"), device.mig_profile);
         rows.set(column(kGpuDevice, "weight"), device.weight);
         if (!device.driver.empty()) rows.set(column(kGpuDevice, "driver"), device.driver);
-        rows.set(column(kGpuDevice, "source"), "nvml");
+        rows.set(column(kGpuDevice, "source"), source);
         devices_.push_back(device.uuid);
         add_allocation(device.uuid, std::nullopt);
     }

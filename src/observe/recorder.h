@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/time.h"
+#include "gpu/choose.h"
 #include "observe/placement.h"
 #include "observe/recorder_link.h"
 
@@ -22,8 +23,8 @@ struct RecorderOptions {
     std::string command_name;                    // of the task, for its events
     pid_t supervisor = 0;
     core::Time allocation_start;  // t0 of the allocation rows; stays when the recorder is started again
-    // The library in NVML's place. Empty: what BELAY_NVML_LIBRARY names, else the driver's.
-    std::string nvml_library = {};
+    // Where GPUs are read from; a library of NVML that is not named here is what BELAY_NVML_LIBRARY names.
+    gpu::SourceChoice gpus = {};
 };
 
 // Records until the supervisor is gone. Errors: kSystem (a full disk); what was written before is whole.

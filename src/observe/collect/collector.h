@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/process.h"
 #include "core/time.h"
-#include "gpu/source.h"
+#include "gpu/choose.h"
 #include "record/batch.h"
 
 #include <chrono>
@@ -52,12 +52,12 @@ class Collector {
 // Where GPUs are read from, and what is told of them.
 struct GpuOptions {
     // Called in a child process (collect/gpu_probe.h).
-    std::function<core::Result<std::unique_ptr<gpu::Source>>()> open = [] { return gpu::open_nvml(); };
+    std::function<core::Result<std::unique_ptr<gpu::Source>>()> open = [] { return gpu::open_source({}); };
     // Somebody named the source: then that it does not open is told. It is told too where a driver is loaded.
     bool wanted = false;
     core::Environment environment = core::current_environment();  // of the job, which says what it holds
     // Told once of each GPU that the job holds; may be empty.
-    std::function<void(const gpu::Device& device)> on_device = nullptr;
+    std::function<void(const gpu::Device& device, std::string_view source)> on_device = nullptr;
     // Until a tick goes on without an answer; until a child that is silent or ended is replaced.
     core::Duration deadline = std::chrono::milliseconds(250);
     core::Duration retry = std::chrono::seconds(60);

@@ -85,7 +85,8 @@ class GpuCollector : public Collector {
 
     void tell_of_devices() {
         for (const gpu::Device& device : probe_.devices())
-            if (known_.insert(device.uuid).second && options_.on_device) options_.on_device(device);
+            if (known_.insert(device.uuid).second && options_.on_device)
+                options_.on_device(device, probe_.source_name());
     }
 
     static std::string name_of(const gpu::Device& device) {

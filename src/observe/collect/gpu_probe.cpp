@@ -198,7 +198,7 @@ void GpuProbe::answer_requests() {
     if (held.empty())
         return send_message(kRefused + fmt::format("the job holds none of the {} GPUs that the driver shows",
                                                    (*source)->devices().size()));
-    gpu::Trace head;
+    gpu::Trace head{.note = std::string((*source)->name())};
     for (size_t i : held) {
         gpu::Device device = (*source)->devices()[i];
         if (device.uuid.empty()) device.uuid = fmt::format("index:{}", device.index);
@@ -242,6 +242,7 @@ void GpuProbe::take(std::string_view message, bool in_time, core::Time now, std:
     } else if (kind == kOpened) {
         if (auto head = gpu::parse_trace(message, "devices")) {
             devices_ = std::move(head->devices);
+            source_name_ = std::move(head->note);
             state_ = State::kOpen;
             child_is_open_ = true;
         }

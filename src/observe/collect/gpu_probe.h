@@ -64,6 +64,7 @@ class GpuProbe {
     State state() const { return state_; }
     const std::string& why() const { return why_; }
     core::Duration opening_for() const;
+    const std::string& source_name() const { return source_name_; }  // "nvml"
     // That the job holds; a UUID that the driver cannot tell is "index:N".
     const std::vector<gpu::Device>& devices() const { return devices_; }
     // CPU time that the children have spent.
@@ -86,6 +87,7 @@ class GpuProbe {
     State state_ = State::kOpening;
     std::string why_;
     std::vector<gpu::Device> devices_;
+    std::string source_name_;
     pid_t child_ = -1;
     bool child_is_open_ = false;  // it has told its devices
     core::Descriptor socket_;

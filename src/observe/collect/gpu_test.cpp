@@ -52,7 +52,10 @@ class Node {
     explicit Node(FakeSource::Misfortune misfortune = nullptr) {
         options.gpu.environment = {};
         options.gpu.deadline = std::chrono::seconds(20);  // of a machine that is busy; not waited for
-        options.gpu.on_device = [this](const gpu::Device& device) { devices.push_back(device.uuid); };
+        options.gpu.on_device = [this](const gpu::Device& device, std::string_view source) {
+            EXPECT_EQ(source, "nvml");
+            devices.push_back(device.uuid);
+        };
         options.on_event = [this](std::string_view kind, std::string_view severity,
                                   std::string_view message) {
             events.push_back(fmt::format("{} {} {}", kind, severity, message));

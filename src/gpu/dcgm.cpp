@@ -1,0 +1,62 @@
+#include "gpu/dcgm.h"
+
+#include <dlfcn.h>
+#include <initializer_list>
+
+namespace belay::gpu::dcgm {
+
+namespace {
+
+constexpr unsigned kConnectMilliseconds = 2000;
+
+template <typename Function>
+bool find(void* library, Function& target, const char* name) {
+    target = reinterpret_cast<Function>(dlsym(library, name));
+    return target != nullptr;
+}
+
+void* open_first(const std::string& file) {
+    if (!file.empty()) return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    for (const char* name : {"libdcgm.so.4", "libdcgm.so.3"})
+        if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+    return nullptr;
+}
+
+}  // namespace
+
+core::Result<std::unique_ptr<Library>> Library::connect(const std::string& file, const std::string& address) {
+    std::unique_ptr<Library> dcgm(new Library);
+    dcgm->library_ = open_first(file);
+    if (dcgm->library_ == nullptr) return core::system_error("DCGM is not there: {}", dlerror());
+    void* library = dcgm->library_;
+    bool complete = find(library, dcgm->init, "dcgmInit") && find(library, dcgm->shutdown, "dcgmShutdown") &&
+                    find(library, dcgm->connect_v2, "dcgmConnect_v2") &&
+                    find(library, dcgm->disconnect, "dcgmDisconnect") &&
+                    find(library, dcgm->devices, "dcgmGetAllSupportedDevices") &&
+                    find(library, dcgm->field_group_create, "dcgmFieldGroupCreate") &&
+                    find(library, dcgm->watch_fields, "dcgmWatchFields") &&
+                    find(library, dcgm->update_all_fields, "dcgmUpdateAllFields") &&
+                    find(library, dcgm->latest_values, "dcgmGetLatestValuesForFields");
+    if (!complete) return core::system_error("{} is no DCGM that Belay knows", file);
+    if (Return status = dcgm->init(); status != kOk)
+        return core::system_error("DCGM does not start: status {}", static_cast<int>(status));
+    dcgm->started_ = true;
+    ConnectParameters parameters{.version = kConnectVersion,
+                                 .persist_after_disconnect = 0,
+                                 .timeout_milliseconds = kConnectMilliseconds,
+                                 .address_is_unix_socket = address.starts_with('/') ? 1U : 0U};
+    if (Return status = dcgm->connect_v2(address.c_str(), &parameters, &dcgm->handle); status != kOk)
+        return core::system_error("no host engine of DCGM answers at {}: status {}", address,
+                                  static_cast<int>(status))
+            .hint("nv-hostengine is started by the site; Belay starts none");
+    dcgm->connected_ = true;
+    return dcgm;
+}
+
+Library::~Library() {
+    if (connected_) disconnect(handle);
+    if (started_) shutdown();
+    if (library_ != nullptr) dlclose(library_);
+}
+
+}  // namespace belay::gpu::dcgm
