@@ -6,6 +6,9 @@
 #include <map>
 #include <system_error>
 
+// shapes.toml, embedded
+extern "C" const char belay_shapes[], belay_shapes_end[];
+
 namespace belay::findings {
 
 using core::Result;
@@ -25,7 +28,11 @@ class Reader {
   public:
     Reader(std::string_view text, const std::string& file) : keys_(text, file), text_(text), file_(file) {}
 
-    Result<std::vector<Case>> read() {
+    using Shapes = std::map<std::string, std::vector<Fill>, std::less<>>;
+
+    // With the shapes of another text. Errors: kBadInput.
+    Result<std::vector<Case>> read(Shapes shapes) {
+        shapes_ = std::move(shapes);
         BELAY_TRY(table, core::parse_toml(text_, file_));
         for (auto&& [key, value] : table)
             if ((key.str() != "case" && key.str() != "shape") || !value.is_array_of_tables())
@@ -40,6 +47,8 @@ class Reader {
             }
         return cases;
     }
+
+    const Shapes& shapes() const { return shapes_; }
 
   private:
     Result<> read_shape(const toml::table& table) {
@@ -139,6 +148,10 @@ class Reader {
                 out.emplace_back(column.str(), *text);
                 continue;
             }
+            if (auto flag = value.value_exact<bool>()) {
+                out.emplace_back(column.str(), *flag ? "true" : "false");
+                continue;
+            }
             BELAY_TRY(number, keys_.number_of(value, -1e18, 1e18));
             out.emplace_back(column.str(), fmt::format("({})", number));
         }
@@ -148,13 +161,16 @@ class Reader {
     TomlKeys keys_;
     std::string_view text_;
     const std::string& file_;
-    std::map<std::string, std::vector<Fill>, std::less<>> shapes_;
+    Shapes shapes_;
 };
 
 }  // namespace
 
 Result<std::vector<Case>> parse_cases(std::string_view text, const std::string& file) {
-    return Reader(text, file).read();
+    static const std::string kShapes = "belay:shapes.toml";
+    Reader known({belay_shapes, belay_shapes_end}, kShapes);
+    BELAY_CHECK(known.read({}));
+    return Reader(text, file).read(known.shapes());
 }
 
 Result<std::vector<Case>> load_cases(const fs::path& path) {

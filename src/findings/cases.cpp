@@ -21,7 +21,13 @@ constexpr const char* kMacros = R"(
     CREATE MACRO pulse(t, period, width) AS CASE WHEN t % period < width THEN 1 ELSE 0 END)";
 
 std::string fill_sql(const Fill& fill, const Case& spec) {
+    // A case may set the time and the node as well.
+    auto sets = [&](std::string_view name) {
+        return std::ranges::find(fill.set, name, &Expressions::value_type::first) != fill.set.end();
+    };
     std::string columns;
+    if (!sets("time")) columns += fmt::format(", make_timestamp({} + (t * 1e6)::BIGINT) AS time", kStart);
+    if (!sets("node")) columns += ", 'n' || n AS node";
     for (const auto& [column, sql] : fill.set) columns += fmt::format(", ({}) AS \"{}\"", sql, column);
     for (const auto& [column, sql] : fill.rates)
         columns += fmt::format(", sum(({}) * {}) OVER (PARTITION BY n, k ORDER BY t) AS \"{}\"", sql,
@@ -29,13 +35,13 @@ std::string fill_sql(const Fill& fill, const Case& spec) {
     return fmt::format(
         R"(INSERT INTO "{table}" BY NAME
            SELECT * EXCLUDE (t, i, n, k, chosen) FROM (
-             SELECT t, i, n, k, make_timestamp({start} + (t * 1e6)::BIGINT) AS time, 'n' || n AS node {columns},
+             SELECT t, i, n, k {columns},
                     ({where}) AS chosen
              FROM (SELECT {from} + i * {every} AS t, i
                    FROM (SELECT unnest(range(0, (floor(({to} - {from}) / {every}) + 1)::BIGINT)) AS i)),
                   (SELECT unnest(range(0, {nodes})) AS n), (SELECT unnest(range(0, {per_node})) AS k))
            WHERE chosen)",
-        fmt::arg("table", fill.table), fmt::arg("start", kStart), fmt::arg("columns", columns),
+        fmt::arg("table", fill.table), fmt::arg("columns", columns),
         fmt::arg("where", fill.where.empty() ? "true" : fill.where),
         fmt::arg("from", number_literal(fill.from)),
         fmt::arg("to", number_literal(fill.to.value_or(spec.seconds))),

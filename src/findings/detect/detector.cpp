@@ -25,6 +25,7 @@ constexpr DetectorParameter kStall[] = {
     {"io_pressure", "ratio", 0.2, "share of time in which some task waited for I/O"},
     {"reads_factor", "", 2, "reads in a dip over the usual ones"},
     {"least_reads", "B/s", 1e6, "fewer bytes read explain nothing"},
+    {"alone_reads", "B/s", 1e18, "bytes read where more than 0.9 of the time is in dips"},
 };
 constexpr DetectorParameter kLoader[] = {
     {"low", "", 0.3, "a value below it belongs to a dip"},

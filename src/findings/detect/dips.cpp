@@ -10,6 +10,8 @@ namespace belay::findings {
 
 namespace {
 
+constexpr double kNothingElse = 0.9;  // share of the time
+
 double usual_step(std::span<const double> times) {
     std::vector<double> steps;
     for (size_t i = 1; i < times.size(); ++i) steps.push_back(times[i] - times[i - 1]);
@@ -139,9 +141,12 @@ record::QueryResult detect_data_stall(const record::QueryResult& rows, const Par
         if (is_write_burst(dipping)) continue;
         const std::vector<double>& pressure = series["io_pressure"];
         const std::vector<double>& reads = series["reads"];
+        // Where hardly anything but dips is left, there is nothing to compare the reads with.
+        bool is_alone = dipping.share() > kNothingElse;
         double usual_reads = median(dipping.outside("reads"));
-        double many = std::max(std::isnan(usual_reads) ? 0 : parameters["reads_factor"] * usual_reads,
-                               parameters["least_reads"]);
+        double many = is_alone || std::isnan(usual_reads)
+                          ? parameters["alone_reads"]
+                          : std::max(parameters["reads_factor"] * usual_reads, parameters["least_reads"]);
         double overlap = dipping.share_of_dips(
             [&](size_t i) { return at(pressure, i) >= parameters["io_pressure"] || at(reads, i) >= many; });
         if (overlap >= parameters["overlap"]) describe_stall(out, dipping, overlap);
