@@ -1,6 +1,8 @@
 #include "record/import/import.h"
 #include "record/import/import_testing.h"
 
+#include <sys/stat.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -346,6 +348,15 @@ TEST(record_import, what_is_no_recording_is_refused_and_nothing_is_left) {
     EXPECT_THAT(import_gssr(recording.options()).error().message(), HasSubstr("holds no samples"));
     EXPECT_EQ(
         std::distance(fs::directory_iterator(recording.record().parent_path()), fs::directory_iterator()), 1);
+}
+
+TEST(record_import, a_pipe_is_no_recording_and_not_waited_for) {
+    Recording recording;
+    recording.write("x", "");
+    ImportOptions options = recording.options();
+    options.source = recording.source() / "pipe";
+    ASSERT_EQ(mkfifo(options.source.c_str(), 0600), 0);
+    EXPECT_THAT(import_gssr(options).error().message(), HasSubstr("is no recording of gssr"));
 }
 
 TEST(record_import, several_jobs_are_refused_by_name) {

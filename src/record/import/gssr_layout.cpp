@@ -140,7 +140,7 @@ Result<GssrLayout> find_gssr(const fs::path& source) {
     std::error_code ignored;
     if (!fs::exists(source, ignored)) return bad_input("{} does not exist", core::printable(source.string()));
     if (!fs::is_directory(source, ignored)) {
-        if (is_sqlite(source))
+        if (fs::is_regular_file(source, ignored) && is_sqlite(source))
             return bad_input(
                        "{} is an SQLite export of gssr, which has lost all GPUs of each rank but the last",
                        core::printable(source.string()))

@@ -102,7 +102,10 @@ GssrMeta parse_gssr_meta(std::string_view text) {
                   .step_nodes = core::parse_number<int64_t>(pairs["step_nnodes"]),
                   .command = {}};
     // The earliest versions exchanged the two.
-    if (!meta.date && (meta.date = time_of(meta.version))) meta.version = pairs["date"];
+    if (auto date = time_of(meta.version); !meta.date && date) {
+        meta.date = date;
+        meta.version = pairs["date"];
+    }
     // What it writes outside Slurm.
     if (meta.cluster == "nocluster") meta.cluster.clear();
     if (meta.job_name == "nojobname") meta.job_name.clear();

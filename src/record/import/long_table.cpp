@@ -61,6 +61,8 @@ Result<> LongTable::replace(const fs::path& parquet) {
     BELAY_TRY(metadata, database_.query(fmt::format(
                             "SELECT decode(value) FROM parquet_kv_metadata({}) WHERE decode(key) = 'belay'",
                             sql_literal(parquet.string()))));
+    // Several threads would each hold what has to wait for its turn in the order.
+    BELAY_CHECK(database_.execute("SET threads = 1"));
     fs::path whole = directory_ / "whole.parquet";
     BELAY_CHECK(database_.execute(
         fmt::format("COPY (SELECT * FROM read_parquet({})) TO {} (FORMAT parquet, COMPRESSION zstd, "
