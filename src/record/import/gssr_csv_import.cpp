@@ -186,7 +186,10 @@ Result<Imported> import_gssr_csv(const ImportOptions& options, const GssrLayout&
     }
     if (!has_rows)
         return bad_input("{} holds no samples", layout.root.string())
-            .hint("its proc_N.csv are missing or without rows; gssr-record writes them while the job runs");
+            .hint(
+                "its proc_N.csv are missing, without rows, or not of gssr-record; those of jobreport are "
+                "read by: "
+                "belay record import jobreport");
     core::Duration spacing = spacing_of(steps);
     place_in_time(steps, spacing, defects);
     std::vector<int64_t> ranks = ranks_of(steps, defects);
