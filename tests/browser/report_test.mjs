@@ -1,6 +1,7 @@
 // Reports in a real browser:
 //   REPORT_TRAINING=a.html REPORT_HOSTILE=b.html ... node --test report_test.mjs
 import assert from "node:assert/strict";
+import { statSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { TIMEOUT, launch, openReport } from "./browser.mjs";
 
@@ -51,11 +52,13 @@ const ranges = (page) => page.evaluate(() => window.belayReport.charts.map(({ up
   [uplot.scales.x.min, uplot.scales.x.max]));
 
 for (const scheme of ["light", "dark"]) {
-  for (const sample of ["training", "bare", "large"]) {
+  // Canvases beside those of the model's charts: the heat map of the nodes; of GPUs the mix, the heat map and, of few,
+  // the small plots.
+  for (const [sample, more] of [["training", 1], ["bare", 1], ["large", 1], ["gpu1", 4], ["gpu16", 4], ["gpu1024", 3]]) {
     browserTest(`${sample} draws every plot, ${scheme}`, [sample, { scheme }], async (page) => {
       const canvases = await coloursOfCanvases(page);
       const charts = await page.evaluate(() => window.belayReport.model.charts.length);
-      assert.equal(canvases.length, charts + 1, "a canvas per chart and the heat map");
+      assert.equal(canvases.length, charts + more);
       for (const canvas of canvases) {
         assert.ok(canvas.colours > 8, `${canvas.of} has ${canvas.colours} colours`);
         assert.ok(canvas.drawn > 0.01, `${canvas.of} is empty`);
@@ -198,6 +201,76 @@ browserTest("tables of nodes can be sorted", ["large"], async (page) => {
   assert.equal(await firstNode(), "nid001334", "the slow node has the lowest mean of CPU use");
 });
 
+for (const sample of ["gpu1", "gpu16", "gpu1024"])
+  browserTest(`${sample} tells score and findings`, [sample], async (page) => {
+    const { score } = await page.evaluate(() => window.belayReport.model.gpu);
+    assert.equal(await page.locator(".score-value").textContent(), score.score.toFixed(1));
+    assert.ok(score.low <= score.score && score.score <= score.high);
+    const widths = await page.evaluate(() => [...document.querySelectorAll(".fall-part:not(.all)")].map((part) => parseFloat(part.style.width)));
+    assert.ok(Math.abs(widths.reduce((sum, width) => sum + width, 0) - 100) < 0.01, `the parts are ${widths}`);
+    assert.ok(Math.abs(widths.at(-1) - score.score) < 0.1, "the last part is the score");
+    assert.deepEqual(await page.locator(".finding").evaluateAll((cards) => cards.map((card) => card.dataset.finding)),
+      ["gpu_thermal", "data_stall"]);
+    assert.match(await page.locator(".finding").first().textContent(), /critical.*clock1\.31 GHz.*cooling/s);
+    for (const id of ["score", "findings", "gpus", "distribution", "power", "methods"])
+      assert.ok(await page.locator(`#${id}`).isVisible(), id);
+    assert.match(await page.locator("#methods").textContent(), /uncalibrated/);
+    const bars = await page.locator("[data-figure=histogram_saturation] rect").count();
+    assert.equal(bars, 20);
+    assert.ok(statSync(report(sample)).size < 5e6, "the page is small");
+  });
+
+browserTest("a page without GPUs has no section of them", ["training"], async (page) => {
+  for (const id of ["score", "findings", "gpus", "distribution", "power", "methods"])
+    assert.equal(await page.locator(`#${id}`).count(), 0, id);
+});
+
+browserTest("findings are marked in the timelines, and shown on request", ["gpu16"], async (page) => {
+  const alphaAt = () => page.evaluate(() => {
+    const { uplot } = window.belayReport.charts.find(({ id }) => id === "gpu_power");
+    const x = Math.round(uplot.valToPos(1260, "x", true));  // the middle of the stall
+    return [...uplot.ctx.getImageData(x, Math.round(uplot.bbox.top) + 1, 1, 1).data];
+  });
+  const marked = await alphaAt();
+  assert.ok(marked[3] > 0, "a bar at the top of the plot");
+  await page.locator("[data-finding=data_stall] button").click();
+  const [low, high] = (await ranges(page))[0];
+  assert.ok(low > 900 && low < 1080 && high > 1440 && high < 1600, `${low} to ${high}`);
+});
+
+browserTest("weights change the mix and not the score", ["gpu16"], async (page) => {
+  const shown = () => page.evaluate(() => ({ score: document.querySelector(".score-value").textContent,
+    mix: window.belayReport.charts.find(({ id }) => id === "gpu_mix").uplot.data.map((row) => row[300]) }));
+  const before = await shown();
+  await page.locator(".weight.memory input").fill("0");
+  await page.locator(".weight.network input").fill("0");
+  const after = await shown();
+  const compute = await page.evaluate(() => window.belayReport.model.gpu.mix.compute[300]);
+  assert.equal(after.score, before.score);
+  assert.ok(Math.abs(before.mix[1] - compute / 3) < 1e-6);
+  assert.ok(Math.abs(after.mix[1] - compute) < 1e-6, "all the weight is on compute");
+  assert.equal(await page.locator("[data-chart=gpu_mix] .key-value").nth(1).textContent(), "0 %");
+});
+
+browserTest("small plots hold the numbers of the model", ["gpu16"], async (page) => {
+  const { sm, lost, score } = await page.evaluate(() => {
+    const { gpuFigures, model } = window.belayReport;
+    return { sm: gpuFigures.multiples.valueAt("sm", 0, 100), lost: gpuFigures.multiples.valueAt("sm", 8, 599),
+      score: model.gpu.gpus.map((gpu) => gpu.score) };
+  });
+  assert.ok(sm > 0.7 && sm < 0.95, `SM ${sm}`);
+  assert.equal(lost, null, "the lost GPU has no values at the end");
+  assert.ok(Math.min(...score) === score[13], "the idle one");
+});
+
+browserTest("a thousand GPUs are ready at once", ["gpu1024"], async (page) => {
+  assert.equal(await page.locator(".gpus-table tbody tr").count(), 1024);
+  assert.equal(await page.evaluate(() => window.belayReport.gpuFigures.heat.valueAt(512, 149)), "no data");
+  assert.equal(await page.evaluate(() => window.belayReport.gpuFigures.heat.valueAt(1021, 100)), "0.8 %", "one of 255 steps");
+  const outlier = await page.locator("[data-chart=gpu_sm] .key-label").allTextContents();
+  assert.deepEqual(outlier.slice(3), ["nid001256:1", "nid001086:1"]);
+});
+
 browserTest("hostile text is shown and does nothing", ["hostile"], async (page) => {
   for (const selector of ["h1", ".hero dd", ".key", "td"]) await page.locator(selector).first().hover();
   await page.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
@@ -226,7 +299,8 @@ browserTest("the policy runs no script but the page's own", ["training"], async 
 });
 
 for (const width of [1400, 800, 390])
-  browserTest(`nothing sticks out at ${width} px`, ["training", { width }], async (page) => {
+  for (const sample of ["training", "gpu16"])
+  browserTest(`${sample}: nothing sticks out at ${width} px`, [sample, { width }], async (page) => {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `the page is ${wide} px wide`);
     const plots = await page.evaluate(() => [...document.querySelectorAll(".plot")].map((plot) =>

@@ -37,7 +37,7 @@ function scoreCard(score) {
       element("div", {}, element("div", { class: "score-of" }, "of 100"), word)),
     scoreTrack(score),
     element("dl", {},
-      line("Bounds", `${formatScore(score.low)} to ${formatScore(score.high)}, if all that was missed was idle, or saturated`),
+      line("Bounds", score.high - score.low < 0.05 ? "none: all was observed" : `${formatScore(score.low)} to ${formatScore(score.high)}, if all that was missed was idle, or saturated`),
       line("Observed", `${formatCoverage(score.coverage)} of ${threeDigits(score.gpu_hours)} allocated GPU-hours`),
       score.steady_state === null ? [] : line("Steady state",
         `${formatScore(score.steady_state)} without ${formatDuration(score.startup_seconds)} of start-up`),
@@ -76,7 +76,7 @@ function companions(score) {
     : `${threeDigits(score.score_per_kwh)} saturated GPU-h per kWh`);
   add("FLOP use", quantity(score.flop_use, "share"), "tensor × clock of its highest (OFU)");
   add("GPU memory", quantity(score.memory_peak_bytes, "B"), "highest of a GPU");
-  return element("div", { class: "figures companions" }, tiles.map(figureTile));
+  return placed(element("div", { class: "figures companions" }, tiles.map(figureTile)), { "--tiles": String(tiles.length) });
 }
 
 // Compute, memory and network in one plot. The weights are the reader's; the score is made without them.

@@ -115,9 +115,12 @@ void breakdown(Pages& pages, const GpuReport& gpu) {
 
 void gpus(Pages& pages, const GpuReport& gpu) {
     if (gpu.gpus.size() > kMostGpuRows) {
+        std::vector<const Chart*> charts = charts_of(pages.model, "gpus");
+        double rows = std::ceil(static_cast<double>(charts.size()) / 2);
+        double height = std::clamp((pages.room() - 40) / rows, 118.0, 150.0);
         pages.heading("GPUs over time", "the middle 80 % and the median of all, and GPUs that stand out",
-                      150);
-        pages.charts(charts_of(pages.model, "gpus"), 150);
+                      rows * height);
+        pages.charts(charts, height);
         return;
     }
     constexpr double kHead = 60;  // of the section and of the plots

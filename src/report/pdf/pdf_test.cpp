@@ -1,0 +1,105 @@
+#include "report/pdf/pdf.h"
+
+#include "core/file.h"
+#include "core/process.h"
+#include "report/pdf/canvas.h"
+#include "report/testing/synthetic.h"
+#include "report/testing/synthetic_gpu.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kPdfToText = "/usr/bin/pdftotext";
+
+// What a reader of the file can search and copy; pages end with a form feed.
+std::string text_of(const std::string& pdf) {
+    auto directory = core::TemporaryDirectory::create("pdf_test").value();
+    std::filesystem::path file = directory.path() / "r.pdf";
+    EXPECT_TRUE(core::replace_file(file, pdf));
+    auto ended = core::run({.argv = {kPdfToText, "-layout", file.string(), "-"}}, {});
+    EXPECT_TRUE(ended) << ended.error().message();
+    return ended ? ended->out : std::string();
+}
+
+long pages_of(const std::string& text) {
+    return std::ranges::count(text, '\f');
+}
+
+class Pdf : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!std::filesystem::exists(kPdfToText)) GTEST_SKIP() << "poppler-utils is not installed";
+    }
+};
+using report_pdf = Pdf;
+
+TEST_F(report_pdf, holds_score_findings_and_methods) {
+    auto pdf = render_pdf(synthetic_gpu_job(4, 4, 600));
+    ASSERT_TRUE(pdf) << pdf.error().message();
+    std::string text = text_of(*pdf);
+    for (const char* part :
+         {"llm-pretrain", "saturation score of 100", "A GPU ran slower because it was too hot", "Breakdown",
+          "GPUs over time", "nid001004:3", "Heat maps", "Distributions", "Methods", "uncalibrated"})
+        EXPECT_THAT(text, HasSubstr(part));
+}
+
+TEST_F(report_pdf, proposal_has_two_pages) {
+    for (auto [nodes, per_node] : {std::pair{1, 1}, {4, 4}, {64, 4}}) {
+        auto pdf = render_proposal(
+            synthetic_gpu_job(static_cast<size_t>(nodes), static_cast<size_t>(per_node), 600));
+        ASSERT_TRUE(pdf) << pdf.error().message();
+        std::string text = text_of(*pdf);
+        EXPECT_EQ(pages_of(text), 2) << nodes;
+        for (const char* part : {"Node-hours", "Steady state", "Energy of the GPUs", "How this was measured"})
+            EXPECT_THAT(text, HasSubstr(part));
+    }
+}
+
+TEST_F(report_pdf, job_without_gpus_has_its_charts_and_nothing_of_gpus) {
+    auto pdf = render_pdf(assemble(synthetic_training()));
+    ASSERT_TRUE(pdf) << pdf.error().message();
+    std::string text = text_of(*pdf);
+    EXPECT_THAT(text, HasSubstr("Training loss"));
+    EXPECT_THAT(text, HasSubstr("CPU use of the job"));
+    EXPECT_THAT(text, Not(HasSubstr("aturation")));
+    EXPECT_THAT(text, Not(HasSubstr("Methods")));
+}
+
+TEST_F(report_pdf, any_text_can_be_written) {
+    for (const ReportModel& model :
+         {assemble(synthetic_hostile()), assemble(synthetic_bare()), ReportModel()}) {
+        auto pdf = render_pdf(model);
+        ASSERT_TRUE(pdf) << pdf.error().message();
+        EXPECT_GE(pages_of(text_of(*pdf)), 1);
+    }
+}
+
+TEST_F(report_pdf, text_keeps_what_windows_1252_can_write) {
+    auto canvas = Canvas::create("t").value();
+    canvas.add_page();
+    canvas.text({50, 50}, "Zürich – 5 × 3 °C … Ω");
+    EXPECT_THAT(text_of(canvas.finish().value()), HasSubstr("Zürich – 5 × 3 °C … ?"));
+}
+
+TEST(report_canvas, long_text_is_shortened_and_broken) {
+    auto canvas = Canvas::create("t").value();
+    canvas.add_page();
+    TextStyle style;
+    std::string fitted = canvas.fitted("ééééééééééééééééééééééééééééé", 50, style);
+    EXPECT_LE(canvas.text_width(fitted, style), 50);
+    EXPECT_TRUE(fitted.ends_with("é…")) << fitted;
+    double below = canvas.paragraph({50, 50}, 100, "one two three four five six seven eight nine ten", style);
+    EXPECT_GT(below, 50 + 2 * style.size);
+}
+
+}  // namespace
+}  // namespace belay::report
