@@ -124,7 +124,7 @@ Result<int> score_steps(const core::CommandContext& context, const Options& opti
     BELAY_TRY(steps, score::steps_of(archive));
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const std::string& step : steps) {
-        BELAY_TRY(digest, score::read_digest(archive, ceilings, step));
+        BELAY_TRY(digest, score::read_digest(archive, ceilings, step, score::Detail::kScore));
         const score::JobScore job = score::score_job(digest);
         if (options.json) {
             all.push_back({{"step", step}});
@@ -143,8 +143,10 @@ Result<int> run_score(const core::CommandContext& context, const Options& option
     BELAY_TRY(ceilings, known_ceilings(options.ceilings));
     BELAY_TRY(archive, record::Archive::open(options.record));
     if (options.by == "step") return score_steps(context, options, archive, ceilings);
-    BELAY_TRY(digest, score::read_digest(archive, ceilings));
-    if (options.model != "saturation") return score_model(context, options, digest);
+    const bool own = options.model == "saturation";
+    BELAY_TRY(digest, score::read_digest(archive, ceilings, std::nullopt,
+                                         own ? score::Detail::kScore : score::Detail::kFull));
+    if (!own) return score_model(context, options, digest);
     score::CpuUse cpus;
     if (digest.empty()) {
         BELAY_TRY(use, score::read_cpu_use(archive));

@@ -50,6 +50,12 @@ enum class Quantity : uint8_t {
 };
 inline constexpr size_t kQuantities = static_cast<size_t>(Quantity::kCount);
 
+// How much of a digest is made. Reading fewer columns of a large record takes half the time.
+enum class Detail : uint8_t {
+    kScore,  // what a score needs: of the quantities only those up to kSm
+    kFull,
+};
+
 struct QuantityFacts {
     std::string_view name;  // column of the tables made from the digest: "saturated_share", "power_watts" ...
     std::string_view unit;
@@ -74,6 +80,8 @@ struct GpuDigest {
     double memory_total_bytes = 0;  // likewise
     double flop_use = 0;            // OFU, NaN without clock or tensor pipe
     double link_bound_seconds = 0;
+    double clock_unknown_seconds = 0;    // in which the clock counted as that of the ceilings
+    double integer_unknown_seconds = 0;  // in which FP32 may hold integer work
     double pipes_mean =
         0;  // of the sum of the tensor, FP64, FP32 and FP16 pipes as sampled; NaN without them
     // Seconds of windows by their saturation.

@@ -12,7 +12,7 @@ consteval size_t gpu(std::string_view name) {
     return record::column(record::kGpu, name);
 }
 
-// In the order in which sample_of() takes them.
+// In the order in which sample_of() takes them: first what a score needs.
 constexpr size_t kColumns[] = {gpu("engine_active_ratio"),
                                gpu("sm_active_ratio"),
                                gpu("tensor_active_ratio"),
@@ -22,28 +22,31 @@ constexpr size_t kColumns[] = {gpu("engine_active_ratio"),
                                gpu("dram_active_ratio"),
                                gpu("integer_active_ratio"),
                                gpu("clock_sm_hertz"),
-                               gpu("sm_occupancy_ratio"),
-                               gpu("utilization_ratio"),
-                               gpu("power_watts"),
-                               gpu("temperature_celsius"),
-                               gpu("memory_used_bytes"),
-                               gpu("memory_total_bytes"),
                                gpu("energy_joules_total"),
-                               gpu("clock_event_reasons"),
+                               gpu("memory_used_bytes"),
                                gpu("processes"),
+                               gpu("utilization_ratio"),
                                gpu("pcie_sent_bytes_per_second"),
                                gpu("pcie_received_bytes_per_second"),
                                gpu("nvlink_sent_bytes_per_second"),
                                gpu("nvlink_received_bytes_per_second"),
                                gpu("c2c_sent_bytes_per_second"),
-                               gpu("c2c_received_bytes_per_second")};
+                               gpu("c2c_received_bytes_per_second"),
+                               gpu("sm_occupancy_ratio"),
+                               gpu("power_watts"),
+                               gpu("temperature_celsius"),
+                               gpu("memory_total_bytes"),
+                               gpu("clock_event_reasons")};
+constexpr size_t kScoreColumns = 19;
+static_assert(kColumns[kScoreColumns] == gpu("sm_occupancy_ratio"));
 
 double both(double sent, double received) {
     if (std::isnan(sent)) return received;
     return std::isnan(received) ? sent : sent + received;
 }
 
-GpuSample sample_of(const std::array<std::span<const double>, std::size(kColumns)>& columns, size_t row) {
+GpuSample sample_of(const std::array<std::span<const double>, std::size(kColumns)>& columns, size_t row,
+                    Detail detail) {
     GpuSample sample;
     size_t next = 0;
     auto value = [&] { return columns[next++][row]; };
@@ -52,19 +55,20 @@ GpuSample sample_of(const std::array<std::span<const double>, std::size(kColumns
     for (double& active : sample.activity.active) active = value();
     sample.activity.integer = value();
     sample.activity.clock_hertz = value();
-    sample.occupancy = value();
-    sample.utilization = value();
-    sample.power_watts = value();
-    sample.temperature_celsius = value();
-    sample.memory_used_bytes = value();
-    sample.memory_total_bytes = value();
     sample.energy_joules_total = value();
-    sample.clock_event_reasons = value();
+    sample.memory_used_bytes = value();
     sample.processes = value();
+    sample.utilization = value();
     for (double& link : sample.links) {
         const double sent = value();
         link = both(sent, value());
     }
+    if (detail == Detail::kScore) return sample;
+    sample.occupancy = value();
+    sample.power_watts = value();
+    sample.temperature_celsius = value();
+    sample.memory_total_bytes = value();
+    sample.clock_event_reasons = value();
     return sample;
 }
 
@@ -91,10 +95,11 @@ GpuDigest describe(const KnownJob& job, const DeviceKey& key, const std::vector<
     return gpu;
 }
 
-record::ScanRequest gpu_columns() {
+record::ScanRequest gpu_columns(Detail detail) {
     record::ScanRequest request{
         .table = &record::kGpu, .numbers = {}, .texts = {}, .hashes = {1, 2}, .splits = {}};
-    request.numbers.assign(std::begin(kColumns), std::end(kColumns));
+    const size_t count = detail == Detail::kScore ? kScoreColumns : std::size(kColumns);
+    request.numbers.assign(std::begin(kColumns), std::begin(kColumns) + count);
     return request;
 }
 
@@ -106,11 +111,11 @@ DigestPart::DigestPart(const KnownJob& job, const Frame& frame, const std::vecto
 
 void DigestPart::add(const record::ScanRows& rows) {
     std::array<std::span<const double>, std::size(kColumns)> columns;
-    for (size_t i = 0; i < columns.size(); ++i) columns[i] = rows.numbers(i);
+    for (size_t i = 0; i < gpu_columns(job_.detail).numbers.size(); ++i) columns[i] = rows.numbers(i);
     for (size_t row = 0; row < rows.size(); ++row) {
         Device* device = find({rows.hashes(0)[row], rows.hashes(1)[row]});
         if (device == nullptr) continue;
-        if (!device->digester.add(rows.time(row), sample_of(columns, row))) disorder_ = true;
+        if (!device->digester.add(rows.time(row), sample_of(columns, row, job_.detail))) disorder_ = true;
     }
 }
 
@@ -145,8 +150,8 @@ size_t DigestPart::add_device(const DeviceHash& hash) {
         return kForeign;
     }
     if (devices_.empty() || devices_.back()->gpu.node != key->second.first) first_of_node_ = devices_.size();
-    devices_.push_back(std::make_unique<Device>(hash, describe(job_, key->second, ceilings_), sums_, frame_,
-                                                std::move(held)));
+    devices_.push_back(std::make_unique<Device>(hash, describe(job_, key->second, ceilings_), job_.detail,
+                                                sums_, frame_, std::move(held)));
     return devices_.size() - 1;
 }
 

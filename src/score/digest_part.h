@@ -28,6 +28,7 @@ using DeviceHash = std::pair<uint64_t, uint64_t>;
 
 // What is known before the samples are read.
 struct KnownJob {
+    Detail detail = Detail::kFull;
     std::map<DeviceHash, DeviceKey> keys;
     std::map<DeviceKey, DeviceFacts> devices;
     std::map<DeviceKey, Held> held;         // by device
@@ -45,7 +46,7 @@ Held held_by_job(const KnownJob& job, const DeviceKey& key);
 GpuDigest describe(const KnownJob& job, const DeviceKey& key, const std::vector<DeviceCeilings>& ceilings);
 
 // What to ask Archive::scan for.
-record::ScanRequest gpu_columns();
+record::ScanRequest gpu_columns(Detail detail);
 
 class DigestPart {
   public:
@@ -65,8 +66,9 @@ class DigestPart {
 
   private:
     struct Device {
-        Device(const DeviceHash& device, GpuDigest facts, JobSums& sums, const Frame& frame, Held held)
-            : hash(device), gpu(std::move(facts)), digester(gpu, sums, frame, std::move(held)) {}
+        Device(const DeviceHash& device, GpuDigest facts, Detail detail, JobSums& sums, const Frame& frame,
+               Held held)
+            : hash(device), gpu(std::move(facts)), digester(gpu, sums, frame, std::move(held), detail) {}
         DeviceHash hash;
         GpuDigest gpu;
         GpuDigester digester;

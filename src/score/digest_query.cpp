@@ -197,8 +197,8 @@ Result<std::vector<std::string>> steps_of(record::Archive& archive) {
 }
 
 Result<Digest> read_digest(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings,
-                           const std::optional<std::string>& step) {
-    KnownJob job;
+                           const std::optional<std::string>& step, Detail detail) {
+    KnownJob job{.detail = detail};
     BELAY_CHECK(read_range(archive, job));
     BELAY_CHECK(read_devices(archive, job));
     if (!job.any && job.devices.empty()) return Digest{};
@@ -206,7 +206,7 @@ Result<Digest> read_digest(record::Archive& archive, const std::vector<DeviceCei
     BELAY_CHECK(read_keys(archive, "gpu_device", job));
     BELAY_CHECK(read_keys(archive, "allocation", job));
     const Frame frame = frame_of(job);
-    record::ScanRequest request = gpu_columns();
+    record::ScanRequest request = gpu_columns(detail);
     request.splits = splits_of(job.nodes);
     Parts parts;
     BELAY_CHECK(scan(archive, request, job, frame, ceilings, parts));

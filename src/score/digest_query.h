@@ -16,7 +16,8 @@ namespace belay::score {
 // sampled count, for the time that their node was held. Errors: kBadInput for damaged tables; kSystem.
 core::Result<Digest> read_digest(record::Archive& archive,
                                  const std::vector<DeviceCeilings>& ceilings = builtin_ceilings(),
-                                 const std::optional<std::string>& step = std::nullopt);
+                                 const std::optional<std::string>& step = std::nullopt,
+                                 Detail detail = Detail::kFull);
 
 // The steps that the allocation names; "" for a batch script. Errors: kSystem.
 core::Result<std::vector<std::string>> steps_of(record::Archive& archive);

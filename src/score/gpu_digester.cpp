@@ -81,7 +81,7 @@ Held united(Held intervals) {
     return apart;
 }
 
-GpuDigester::GpuDigester(GpuDigest& gpu, JobSums& job, const Frame& frame, Held held)
+GpuDigester::GpuDigester(GpuDigest& gpu, JobSums& job, const Frame& frame, Held held, Detail detail)
     : gpu_(gpu),
       job_(job),
       frame_(frame),
@@ -89,7 +89,9 @@ GpuDigester::GpuDigester(GpuDigest& gpu, JobSums& job, const Frame& frame, Held 
       builder_(frame.interval),
       flop_use_(gpu.ceilings.ceilings.clock_hertz > 0 ? gpu.ceilings.ceilings.clock_hertz : kMissing),
       windows_{.first = 0, .last = kFirstSampled, .sums = {}},
-      samples_{.first = kFirstSampled, .last = kQuantities, .sums = {}} {
+      samples_{.first = kFirstSampled,
+               .last = detail == Detail::kFull ? kQuantities : at(Quantity::kSm) + 1,
+               .sums = {}} {
     for (std::vector<float>& series : gpu_.series)
         series.assign(frame.buckets, std::numeric_limits<float>::quiet_NaN());
     gpu_.energy_joules = kMissing;
@@ -148,6 +150,8 @@ void GpuDigester::add_window(const Window& window, const GpuSample& sample) {
     gpu_.histogram[std::min(bin, kHistogramBins - 1)] += seconds;
     flop_use_.add(seconds, window.activity.active[static_cast<size_t>(Limit::kTensor)],
                   window.activity.clock_hertz);
+    if (score->clock_unknown) gpu_.clock_unknown_seconds += seconds;
+    if (score->integer_unknown) gpu_.integer_unknown_seconds += seconds;
     const auto& active = window.activity.active;
     const double pipes = active[0] + active[1] + active[2] + active[3];
     if (!std::isnan(pipes)) {
@@ -211,19 +215,23 @@ void GpuDigester::add_sample(core::Time time, double seconds, const GpuSample& s
     auto set = [&](Quantity quantity, double value) { values[at(quantity)] = static_cast<float>(value); };
     set(Quantity::kEngine, sample.activity.engine);
     set(Quantity::kSm, sample.activity.sm);
-    set(Quantity::kOccupancy, sample.occupancy);
-    set(Quantity::kTensor, sample.activity.active[static_cast<size_t>(Limit::kTensor)]);
-    set(Quantity::kDram, sample.activity.active[static_cast<size_t>(Limit::kDram)]);
-    set(Quantity::kUtilization, sample.utilization);
-    set(Quantity::kClock, sample.activity.clock_hertz);
-    set(Quantity::kPower, sample.power_watts);
-    set(Quantity::kTemperature, sample.temperature_celsius);
-    set(Quantity::kMemoryUsed, sample.memory_used_bytes);
-    for (size_t i = 0; i < kLinks; ++i) values[at(Quantity::kPcie) + i] = static_cast<float>(sample.links[i]);
-    values[at(Quantity::kPowerCapped)] = has_any(sample.clock_event_reasons, kPowerCap);
-    values[at(Quantity::kThermal)] = has_any(sample.clock_event_reasons, kThermal);
-    values[at(Quantity::kSlowdown)] = has_any(sample.clock_event_reasons, kSlowdown);
+    if (samples_.last == kQuantities) {
+        set(Quantity::kOccupancy, sample.occupancy);
+        set(Quantity::kTensor, sample.activity.active[static_cast<size_t>(Limit::kTensor)]);
+        set(Quantity::kDram, sample.activity.active[static_cast<size_t>(Limit::kDram)]);
+        set(Quantity::kUtilization, sample.utilization);
+        set(Quantity::kClock, sample.activity.clock_hertz);
+        set(Quantity::kPower, sample.power_watts);
+        set(Quantity::kTemperature, sample.temperature_celsius);
+        set(Quantity::kMemoryUsed, sample.memory_used_bytes);
+        for (size_t i = 0; i < kLinks; ++i)
+            values[at(Quantity::kPcie) + i] = static_cast<float>(sample.links[i]);
+        values[at(Quantity::kPowerCapped)] = has_any(sample.clock_event_reasons, kPowerCap);
+        values[at(Quantity::kThermal)] = has_any(sample.clock_event_reasons, kThermal);
+        values[at(Quantity::kSlowdown)] = has_any(sample.clock_event_reasons, kSlowdown);
+    }
     gather(samples_, time, static_cast<float>(seconds), values);
+    if (samples_.last < kQuantities) return;
     add_highest(samples_.bucket, Quantity::kTemperature, sample.temperature_celsius);
     add_highest(samples_.bucket, Quantity::kMemoryUsed, sample.memory_used_bytes);
 }

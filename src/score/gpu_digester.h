@@ -62,7 +62,7 @@ class GpuDigester {
   public:
     // `gpu` has what the device is; the rest of it is filled, by finish() at the latest. Both and `job` must
     // stay where they are. Samples outside `held` are not the job's.
-    GpuDigester(GpuDigest& gpu, JobSums& job, const Frame& frame, Held held);
+    GpuDigester(GpuDigest& gpu, JobSums& job, const Frame& frame, Held held, Detail detail = Detail::kFull);
 
     // False if the sample is older than the one before: then the rows are not in order, and the digest is
     // worth nothing. One of the same time is a duplicate and changes nothing.

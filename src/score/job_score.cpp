@@ -117,9 +117,18 @@ void add_data_notes(const Digest& digest, JobScore& job) {
         job.notes.push_back(
             fmt::format("samples are {:g} s apart: what happened between them widens the bounds",
                         digest.interval_seconds));
-    if (!std::isnan(mean_over(digest, Quantity::kUsedTensor)) &&
-        std::isnan(mean_over(digest, Quantity::kClock)))
+    auto most = [&](double GpuDigest::* seconds) {
+        return std::ranges::any_of(digest.gpus, [seconds](const GpuDigest& gpu) {
+            return gpu.*seconds * gpu.weight > kMostOfTheTime * gpu.totals.observed &&
+                   gpu.totals.observed > 0;
+        });
+    };
+    if (most(&GpuDigest::clock_unknown_seconds))
         job.notes.emplace_back("clocks were not sampled: they count as those of the ceilings");
+    if (most(&GpuDigest::integer_unknown_seconds))
+        job.notes.emplace_back(
+            "the integer pipe was not sampled: what counts as FP32 work may be integer work, as of a kernel "
+            "that spins");
     std::ranges::copy(digest.notes, std::back_inserter(job.notes));
 }
 

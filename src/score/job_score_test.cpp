@@ -113,6 +113,10 @@ TEST(score, notes_tell_what_limits_a_score) {
     EXPECT_THAT(score_job(digest).notes, ::testing::Contains(HasSubstr("not calibrated")));
     digest.gpus[0].ceilings.match.clear();
     EXPECT_THAT(score_job(digest).notes, ::testing::Contains(HasSubstr("no ceilings for")));
+    digest.gpus[0].clock_unknown_seconds = 60;
+    digest.gpus[0].integer_unknown_seconds = 60;
+    EXPECT_THAT(score_job(digest).notes, ::testing::Contains(HasSubstr("clocks were not sampled")));
+    EXPECT_THAT(score_job(digest).notes, ::testing::Contains(HasSubstr("integer pipe was not sampled")));
     digest.gpus[0].totals.allocated = 600;
     EXPECT_THAT(score_job(digest).notes, ::testing::Contains(HasSubstr("too little for a verdict")));
     digest.gpus[0].totals.observed = 0;
