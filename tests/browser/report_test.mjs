@@ -215,6 +215,8 @@ for (const sample of ["gpu1", "gpu16", "gpu1024"])
     for (const id of ["score", "findings", "gpus", "distribution", "power", "methods"])
       assert.ok(await page.locator(`#${id}`).isVisible(), id);
     assert.match(await page.locator("#methods").textContent(), /uncalibrated/);
+    for (const height of await page.locator(".framed > svg").evaluateAll((plots) => plots.map((plot) => plot.clientHeight)))
+      assert.ok(height > 80 && height < 400, `a plot is ${height} px high`);
     const bars = await page.locator("[data-figure=histogram_saturation] rect").count();
     assert.equal(bars, 20);
     assert.ok(statSync(report(sample)).size < 5e6, "the page is small");

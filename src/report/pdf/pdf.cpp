@@ -140,11 +140,11 @@ void heat_maps(Pages& pages, const GpuReport& gpu) {
     size_t count = std::min(kHeatMaps, gpu.grid.metrics.size());
     if (count == 0) return;
     double height = std::clamp(30 + 9.0 * static_cast<double>(gpu.gpus.size()), 62.0, 205.0);
-    std::string note = "time from left to right, hatched: not measured";
+    std::string note = "a row each, hatched where not measured";
     if (size_t merged = heat_rows_merged(gpu.gpus.size()); merged > 1)
-        note += fmt::format("; a row is the lowest of {} neighbours", merged);
-    pages.heading("Heat maps",
-                  fmt::format("{} from top to bottom, {}", format_count(gpu.gpus.size(), "GPU"), note),
+        note =
+            fmt::format("a row is the lowest of {} neighbours, hatched where one was not measured", merged);
+    pages.heading("Heat maps", fmt::format("{}, {}", format_count(gpu.gpus.size(), "GPU"), note),
                   height * std::ceil(static_cast<double>(count) / 2));
     pages.grid(count, 2, height, [&](size_t i, const Box& box) {
         plot_heat(pages.canvas, box, gpu.grid, gpu.grid.metrics[i], pages.time());
