@@ -5,9 +5,9 @@
 #include "findings/catalogue.h"
 #include "findings/engine.h"
 
+#include <benchmark/benchmark.h>
 #include <cstdlib>
 
-#include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 namespace belay::findings {

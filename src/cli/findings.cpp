@@ -4,7 +4,10 @@
 #include "findings/catalogue.h"
 #include "findings/engine.h"
 #include "findings/report_text.h"
+#include "score/digest_query.h"
+#include "score/digest_tables.h"
 
+#include <algorithm>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -25,6 +28,14 @@ Result<findings::RuleSet> site_rules(const core::CommandContext& context, const 
         return core::bad_input("{}: no rules there", given).hint("a file or a directory of *.toml");
     std::ranges::move(site, std::back_inserter(files));
     return findings::load_rules(files);
+}
+
+// The tables of GPUs, from the one place that reads their samples.
+Result<> add_gpus(record::Archive& archive) {
+    BELAY_TRY(digest, score::read_digest(archive));
+    for (const record::Batch& batch : score::digest_tables(digest))
+        BELAY_CHECK(archive.add(batch.table(), batch));
+    return {};
 }
 
 void show_problems(const std::vector<core::Error>& problems) {
@@ -64,7 +75,7 @@ void add_findings(core::Application& application) {
     command.run([options](const core::CommandContext& context) -> Result<int> {
         BELAY_TRY(archive, record::Archive::open(options->record));
         BELAY_TRY(rules, site_rules(context, options->rules));
-        BELAY_TRY(report, findings::diagnose(archive, rules, {}));
+        BELAY_TRY(report, findings::diagnose(archive, rules, add_gpus));
         show_problems(report.problems);
         if (options->json)
             context.print_json(findings::to_json(report));

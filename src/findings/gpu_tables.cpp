@@ -42,7 +42,7 @@ constexpr record::Column kSummaryColumns[] = {
     {"index", kInteger, "", "number by which the driver lists it on the node"},
     {"name", kText, "", "model"},
     {"weight", kReal, "ratio", "share of a whole GPU"},
-    {"allocated_seconds", kReal, "s", "time for which the job held it"},
+    {"allocated_seconds", kReal, "s", "time for which the job held it, by weight"},
     {"observed_seconds", kReal, "s", "time for which there are samples"},
     {"score", kReal, "", "saturation score, 0 to 100"},
     {"saturated_seconds", kReal, "s", "the observed time, in four parts"},
@@ -53,6 +53,7 @@ constexpr record::Column kSummaryColumns[] = {
     {"memory_peak_bytes", kReal, "B", "most device memory in use"},
     {"memory_total_bytes", kReal, "B", "device memory"},
     {"flop_use", kReal, "ratio", "tensor pipe active times clock over highest clock"},
+    {"link_bound_seconds", kReal, "s", "time in which it waited for a link"},
     BELAY_GPU_QUANTITIES,
 };
 

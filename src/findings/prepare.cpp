@@ -131,7 +131,7 @@ constexpr DerivedTable kDerived[] = {
                job.* EXCLUDE (time, node), fabric.* EXCLUDE (time, node), disks.* EXCLUDE (time, node)
         FROM node_series h JOIN node_allotment a USING (node)
         LEFT JOIN job USING (time, node) LEFT JOIN fabric USING (time, node) LEFT JOIN disks USING (time, node))"},
-    {"step_series", "when each rank reached each training step", R"(
+    {"step_series", "when each rank reached each training step; of very many, some of them", R"(
         WITH lines AS (
             SELECT min(time) AS time, node, task, step, max(step_seconds) AS told_seconds, max(loss) AS loss,
                    max(total_steps) AS total_steps
@@ -142,7 +142,9 @@ constexpr DerivedTable kDerived[] = {
             FROM lines WINDOW ranks AS (PARTITION BY node, task ORDER BY time))
         SELECT time, node, task, step, total_steps, gap_seconds, loss,
                coalesce(told_seconds, CASE WHEN steps > 0 THEN gap_seconds / steps END) AS step_seconds
-        FROM gaps)"},
+        FROM gaps
+        WHERE step % (SELECT greatest(1, count(*) // 200000) FROM lines) = 0
+           OR step IN (SELECT max(step) FROM lines GROUP BY node, task))"},
 };
 
 // A number from the first cell; NaN where there is none.
@@ -263,7 +265,8 @@ Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
         "CREATE MACRO bucket_of(x) AS make_timestamp({0} + ((epoch_us(x) - {0}) // {1})::BIGINT * {1})",
         core::to_microseconds(run.start), static_cast<int64_t>(run.bucket_seconds * 1e6))));
     for (const SeriesTable& series : kSeries)
-        BELAY_CHECK(archive.define(series_sql(series, core::to_microseconds(run.start), run.bucket_seconds)));
+        BELAY_CHECK(archive.define(
+            series_sql(series, core::to_microseconds(run.start), run.bucket_seconds, run.interval_seconds)));
     for (const DerivedTable& derived : kDerived)
         BELAY_CHECK(archive.define(fmt::format("CREATE TABLE {} AS {}", derived.name, derived.sql)));
     BELAY_CHECK(find_start_up(archive, run));

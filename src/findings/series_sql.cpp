@@ -4,7 +4,23 @@
 
 namespace belay::findings {
 
-std::string series_sql(const SeriesTable& table, int64_t start_microseconds, double bucket_seconds) {
+namespace {
+
+// A bucket of many samples is told by its last ones: counters exactly, states nearly.
+constexpr double kManySamples = 40;
+constexpr double kEnoughSamples = 10;
+
+std::string late_samples(int64_t start_microseconds, double bucket_seconds, double interval_seconds) {
+    if (bucket_seconds < kManySamples * interval_seconds) return "true";
+    auto width = static_cast<int64_t>(bucket_seconds * 1e6);
+    auto from = static_cast<int64_t>((bucket_seconds - kEnoughSamples * interval_seconds) * 1e6);
+    return fmt::format("(epoch_us(time) - {}) % {} >= {}", start_microseconds, width, from);
+}
+
+}  // namespace
+
+std::string series_sql(const SeriesTable& table, int64_t start_microseconds, double bucket_seconds,
+                       double interval_seconds) {
     std::string aggregates;
     std::string steps;
     std::string outputs;
@@ -19,10 +35,8 @@ std::string series_sql(const SeriesTable& table, int64_t start_microseconds, dou
                 outputs += fmt::format(", {}", column.name);
                 break;
             case SampleKind::kRate:
-                aggregates +=
-                    fmt::format(", max({0}) AS high_{1}, min({0}) AS low_{1}", column.sql, column.name);
-                steps += fmt::format(", high_{0} - coalesce(lag(high_{0}) OVER buckets, low_{0}) AS step_{0}",
-                                     column.name);
+                aggregates += fmt::format(", max({}) AS last_{}", column.sql, column.name);
+                steps += fmt::format(", last_{0} - lag(last_{0}) OVER buckets AS step_{0}", column.name);
                 outputs += fmt::format(
                     ", CASE WHEN seconds > 0 AND step_{0} >= 0 THEN step_{0} / seconds END AS {0}",
                     column.name);
@@ -33,15 +47,16 @@ std::string series_sql(const SeriesTable& table, int64_t start_microseconds, dou
         R"(CREATE TABLE {name} AS
            WITH buckets AS (
              SELECT node{keys}, ((epoch_us(time) - {start}) // {width})::BIGINT AS bucket,
-                    max(time) AS until, min(time) AS since{aggregates}
-             FROM "{source}" WHERE {filter} GROUP BY node{keys}, bucket),
+                    max(time) AS until{aggregates}
+             FROM "{source}" WHERE {filter} AND {late} GROUP BY node{keys}, bucket),
            steps AS (
-             SELECT *, epoch_us(until - coalesce(lag(until) OVER buckets, since)) / 1e6 AS seconds{steps}
+             SELECT *, epoch_us(until - lag(until) OVER buckets) / 1e6 AS seconds{steps}
              FROM buckets WINDOW buckets AS (PARTITION BY node{keys} ORDER BY bucket))
            SELECT make_timestamp({start} + bucket * {width}) AS time, node{keys}, seconds{outputs} FROM steps)",
         fmt::arg("name", table.name), fmt::arg("keys", keys), fmt::arg("start", start_microseconds),
         fmt::arg("width", static_cast<int64_t>(bucket_seconds * 1e6)), fmt::arg("aggregates", aggregates),
         fmt::arg("source", table.source), fmt::arg("filter", table.filter.empty() ? "true" : table.filter),
+        fmt::arg("late", late_samples(start_microseconds, bucket_seconds, interval_seconds)),
         fmt::arg("steps", steps), fmt::arg("outputs", outputs));
 }
 

@@ -31,7 +31,8 @@ struct SeriesTable {
 };
 
 // CREATE TABLE name (time, node, keys, seconds, columns). A counter is read at the end of each bucket, so a
-// bucket costs one aggregate and not one window function per sample.
-std::string series_sql(const SeriesTable& table, int64_t start_microseconds, double bucket_seconds);
+// bucket costs one aggregate and not one window function per sample; of long buckets only the end is read.
+std::string series_sql(const SeriesTable& table, int64_t start_microseconds, double bucket_seconds,
+                       double interval_seconds);
 
 }  // namespace belay::findings

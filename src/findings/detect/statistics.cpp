@@ -27,6 +27,12 @@ double spread_about(std::span<const double> values, double centre) {
     return kNormal * median_of(distances);
 }
 
+double distance_from(std::span<const double> values, double centre) {
+    double sum = 0;
+    for (double value : values) sum += std::abs(value - centre);
+    return sum;
+}
+
 }  // namespace
 
 std::vector<double> without_missing(std::span<const double> values) {
@@ -117,21 +123,28 @@ ChangePoint change_point(std::span<const double> values, size_t least) {
     std::vector<double> known = without_missing(values);
     least = std::max<size_t>(least, 2);
     if (known.size() != values.size() || known.size() < 2 * least) return best;
-    // A scan by medians costs n log n for each split: at most kMostPoints of them are looked at.
+    // The split at which the two medians leave the least (absolute deviations; medians cost n log n for each split,
+    // so at most kMostPoints of them are looked at).
     size_t stride = known.size() / kMostPoints + 1;
+    double least_left = std::numeric_limits<double>::infinity();
     for (size_t split = least; split + least <= known.size(); split += stride) {
         std::span<const double> left = values.first(split);
         std::span<const double> right = values.subspan(split);
         double before = median(left);
         double after = median(right);
-        double weight = static_cast<double>(split) / static_cast<double>(known.size());
-        double within = weight * spread_about(left, before) + (1 - weight) * spread_about(right, after);
-        // Of exactly equal values any difference is a change; it is told in terms of the values then.
-        double unit = std::max(within, 1e-6 * (std::abs(before) + std::abs(after)) / 2);
-        if (unit == 0) continue;
-        double deviations = std::abs(after - before) / unit;
-        if (deviations > best.deviations) best = {split, before, after, deviations};
+        double rest = distance_from(left, before) + distance_from(right, after);
+        if (!(rest < least_left)) continue;
+        least_left = rest;
+        best = {split, before, after, 0};
     }
+    std::span<const double> left = values.first(best.index);
+    std::span<const double> right = values.subspan(best.index);
+    double weight = static_cast<double>(best.index) / static_cast<double>(known.size());
+    double within = weight * spread_about(left, best.before) + (1 - weight) * spread_about(right, best.after);
+    // Of exactly equal values any difference is a change; it is told in terms of the values then.
+    double unit = std::max(within, 1e-6 * (std::abs(best.before) + std::abs(best.after)) / 2);
+    if (best.before == best.after || unit == 0) return {};
+    best.deviations = std::abs(best.after - best.before) / unit;
     return best;
 }
 

@@ -29,8 +29,7 @@ std::vector<double> bin_medians(std::span<const double> times, std::span<const d
 // Share of neighbouring bins that rise, of those where both are known.
 double rising_share(std::span<const double> bins);
 
-// The split before which and from which on the medians differ most in terms of the spread within the parts;
-// `least` values on each side.
+// The split into two parts whose medians leave the least of the values; `least` values on each side.
 struct ChangePoint {
     size_t index = 0;   // first value of the second part; 0: none
     double before = 0;  // medians
