@@ -111,7 +111,9 @@ constexpr const char* kNodes = R"(
            SELECT node, sum(received) / nullif(sum(expected), 0) AS share
            FROM coverage WHERE table_name = 'process' GROUP BY node),
          peak AS (
-           SELECT node, max(value) AS flops FROM vetting WHERE type = 'cpu.gemm' AND value > 0 GROUP BY node)
+           SELECT node, max(value * CASE unit WHEN 'FLOP/s' THEN 1 WHEN 'MFLOP/s' THEN 1e6 WHEN 'GFLOP/s' THEN 1e9
+                                              WHEN 'TFLOP/s' THEN 1e12 END) AS flops
+           FROM vetting WHERE type = 'cpu.gemm' AND value > 0 GROUP BY node)
     SELECT span.node, span.cpus, span.seconds, span.seconds * coalesce(taken.share, 1), busy.busy, peak.flops
     FROM span LEFT JOIN busy ON busy.node = span.node LEFT JOIN taken ON taken.node = span.node
          LEFT JOIN peak ON peak.node = span.node
