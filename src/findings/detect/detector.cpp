@@ -74,6 +74,7 @@ constexpr DetectorParameter kHangParameters[] = {
     {"least_steps", "", 5, "steps before"},
     {"idle_share", "ratio", 0.2, "activity after the last step, of that before"},
     {"flat", "ratio", 0.02, "or its coefficient of variation"},
+    {"nearly_flat", "ratio", 0.1, "which may be this where others are idle"},
     {"silent_share", "ratio", 0.05, "or traffic, of that before"},
     {"least_traffic", "B/s", 1e5, "less traffic before tells nothing"},
 };

@@ -78,11 +78,12 @@ TEST(findings_detect, dips_end_where_a_value_is_missing) {
 TEST(findings_detect, a_stall_needs_both_dips_and_io) {
     for (bool has_io : {true, false})
         for (bool has_dips : {true, false}) {
-            auto found = detect("data_stall", series(200, {"value", "io_pressure"}, [&](int t, size_t column) {
-                                    bool dip = t % 20 < 5;
-                                    if (column == 0) return Value(has_dips && dip ? 0.05 : 0.9);
-                                    return Value(has_io && dip ? 0.8 : 0.01);
-                                }));
+            auto found =
+                detect("data_stall", series(200, {"value", "io_pressure"}, [&](int t, size_t column) {
+                           bool dip = t % 20 < 5;
+                           if (column == 0) return Value(has_dips && dip ? 0.05 : 0.9);
+                           return Value(has_io && dip ? 0.8 : 0.01);
+                       }));
             EXPECT_EQ(found.rows.size(), has_io && has_dips ? 1u : 0u) << has_io << has_dips;
             if (!found.rows.empty()) {
                 EXPECT_NEAR(cell(found, 0, "dip_share"), 0.25, 0.01);
@@ -165,7 +166,8 @@ TEST(findings_detect, the_straggler_is_who_comes_last) {
 TEST(findings_detect, an_episode_is_no_straggler) {
     QueryResult rows = steps(4, 100, 0, 0.02);
     for (auto& row : rows.rows)
-        if (std::get<int64_t>(row[2]) == 1 && std::get<int64_t>(row[3]) <= 70 && std::get<int64_t>(row[3]) > 5)
+        if (std::get<int64_t>(row[2]) == 1 && std::get<int64_t>(row[3]) <= 70 &&
+            std::get<int64_t>(row[3]) > 5)
             row[0] = std::get<core::Time>(row[0]) + std::chrono::milliseconds(300);
     EXPECT_TRUE(detect("straggler", rows).rows.empty());
 }
@@ -187,7 +189,8 @@ TEST(findings_detect, an_outlier_differs_from_peers_and_not_from_itself) {
 }
 
 QueryResult job_that_stops(int stops, int seconds, double after, double every = 1) {
-    QueryResult rows{.columns = {"time", "node", "task", "step", "run_end", "activity", "traffic"}, .rows = {}};
+    QueryResult rows{.columns = {"time", "node", "task", "step", "run_end", "activity", "traffic"},
+                     .rows = {}};
     int step = 0;
     for (double t = 0; t < stops; t += every)
         for (int64_t rank = 0; rank < 2; ++rank)
@@ -206,6 +209,9 @@ TEST(findings_detect, a_hang_is_long_and_still) {
     EXPECT_TRUE(detect("hang", job_that_stops(3400, 3800, 0.02)).rows.empty()) << "nor 400 s in an hour";
     EXPECT_FALSE(detect("hang", job_that_stops(3000, 3800, 0.02)).rows.empty());
     EXPECT_TRUE(detect("hang", job_that_stops(600, 1400, 0.02, 120)).rows.empty()) << "steps of two minutes";
+    QueryResult outside_slurm = job_that_stops(60, 90, 0.02);
+    for (auto& row : outside_slurm.rows) row[2] = Value();
+    EXPECT_EQ(detect("hang", outside_slurm).rows.size(), 1u);
     QueryResult found = detect("hang", job_that_stops(60, 90, 0.02));
     EXPECT_NEAR(cell(found, 0, "quiet_seconds"), 31, 1);
 }

@@ -16,47 +16,91 @@ struct Steps {
     std::vector<double> gaps;  // between steps, of all ranks
 };
 
-// Values of a column before and from a moment on, over all series.
+// Values of a column before a moment and when things had settled after it.
 struct Halves {
     std::vector<double> before;
     std::vector<double> after;
 };
 
-Halves halves(const std::vector<Series>& nodes, std::string_view column, double from, double moment,
-              double settled) {
+struct Moments {
+    double first;    // step
+    double last;     // step
+    double settled;  // somewhat later
+};
+
+Halves halves(const Series& series, std::string_view column, const Moments& moments) {
     Halves out;
-    for (const Series& node : nodes) {
-        const std::vector<double>& values = node[column];
-        for (size_t i = 0; i < values.size(); ++i) {
-            if (node.times[i] >= from && node.times[i] < moment) out.before.push_back(values[i]);
-            if (node.times[i] >= settled) out.after.push_back(values[i]);
-        }
+    const std::vector<double>& values = series[column];
+    for (size_t i = 0; i < values.size(); ++i) {
+        if (series.times[i] >= moments.first && series.times[i] < moments.last) out.before.push_back(values[i]);
+        if (series.times[i] >= moments.settled) out.after.push_back(values[i]);
     }
     return out;
 }
 
-// Nothing goes on any more: idle, or spinning so evenly that it can be no work, or silent on the fabric that
-// was used before. Evaluation, compilation and checkpoints are none of these.
-bool is_still(const Halves& activity, const Halves& traffic, const Parameters& parameters) {
+// A rank, or a GPU, after the last step.
+enum class State { kUnknown, kIdle, kEven, kNearlyEven, kAlive };
+
+State state_of(const Halves& activity, const Parameters& parameters) {
     double before = mean(activity.before);
     double after = mean(activity.after);
-    if (after <= parameters["idle_share"] * before) return true;
-    if (variation(activity.after) <= parameters["flat"] && activity.after.size() >= 10) return true;
-    double traffic_before = mean(traffic.before);
-    return traffic_before > parameters["least_traffic"] &&
-           mean(traffic.after) <= parameters["silent_share"] * traffic_before;
+    if (std::isnan(after)) return State::kUnknown;
+    if (after <= parameters["idle_share"] * before) return State::kIdle;
+    double varies = activity.after.size() >= 10 ? variation(activity.after) : 1;
+    if (varies <= parameters["flat"]) return State::kEven;
+    return varies <= parameters["nearly_flat"] ? State::kNearlyEven : State::kAlive;
+}
+
+// Rows of steps, or those of nodes: outside Slurm a rank has no more of a name than its node.
+record::QueryResult rows_with(const record::QueryResult& rows, bool step) {
+    record::QueryResult out{.columns = rows.columns, .rows = {}};
+    auto column = static_cast<size_t>(std::ranges::find(rows.columns, "step") - rows.columns.begin());
+    for (const auto& row : rows.rows)
+        if (std::isnan(record::as_double(row.at(column))) != step) out.rows.push_back(row);
+    return out;
+}
+
+// Nothing goes on any more: all are idle, or spin so evenly that it can be no work, or some are idle while the
+// others spin; or the fabric that was used before is silent. Evaluation, compilation and checkpoints are none of
+// these.
+bool is_still(const std::vector<Series>& all, const Moments& moments, const Parameters& parameters) {
+    bool some_idle = false;
+    bool all_even = true;
+    bool all_nearly_even = true;
+    bool any_known = false;
+    Halves traffic;
+    for (const Series& series : all) {
+        Halves here = halves(series, "traffic", moments);
+        traffic.before.insert(traffic.before.end(), here.before.begin(), here.before.end());
+        traffic.after.insert(traffic.after.end(), here.after.begin(), here.after.end());
+        State state = state_of(halves(series, "activity", moments), parameters);
+        any_known |= state != State::kUnknown;
+        some_idle |= state == State::kIdle;
+        all_even &= state <= State::kEven;
+        all_nearly_even &= state <= State::kNearlyEven;
+    }
+    if (any_known && (all_even || (some_idle && all_nearly_even))) return true;
+    double before = mean(traffic.before);
+    return before > parameters["least_traffic"] && mean(traffic.after) <= parameters["silent_share"] * before;
+}
+
+// Of all that can tell, before and after.
+Halves activity_of(const std::vector<Series>& all, const Moments& moments) {
+    Halves out;
+    for (const Series& series : all) {
+        Halves here = halves(series, "activity", moments);
+        out.before.insert(out.before.end(), here.before.begin(), here.before.end());
+        out.after.insert(out.after.end(), here.after.begin(), here.after.end());
+    }
+    return out;
 }
 
 }  // namespace
 
 record::QueryResult detect_hang(const record::QueryResult& rows, const Parameters& parameters) {
     Rows out(kHangColumns);
-    std::vector<Series> ranks;
-    std::vector<Series> nodes;
-    for (Series& series : split_series(rows)) {
-        bool has_steps = !without_missing(series["step"]).empty();
-        (has_steps ? ranks : nodes).push_back(std::move(series));
-    }
+    std::vector<Series> ranks = split_series(rows_with(rows, true));
+    std::vector<Series> nodes = split_series(rows_with(rows, false));
     if (ranks.empty()) return out.take();
     Steps steps{.first = ranks[0].times.front(),
                 .last = ranks[0].times.back(),
@@ -78,10 +122,9 @@ record::QueryResult detect_hang(const record::QueryResult& rows, const Parameter
                              2 * *std::ranges::max_element(steps.gaps)});
     double quiet = steps.run_end - steps.last;
     if (!(quiet >= limit)) return out.take();
-    double settled = steps.last + std::min(quiet / 3, std::max(5 * step, 5.0));
-    Halves activity = halves(nodes, "activity", steps.first, steps.last, settled);
-    Halves traffic = halves(nodes, "traffic", steps.first, steps.last, settled);
-    if (!is_still(activity, traffic, parameters)) return out.take();
+    Moments moments{steps.first, steps.last, steps.last + std::min(quiet / 3, std::max(5 * step, 5.0))};
+    if (!is_still(nodes, moments, parameters)) return out.take();
+    Halves activity = activity_of(nodes, moments);
     // The ranks that stopped first: those that the others wait for.
     auto last_step = [](const Series& rank) { return rank["step"].back(); };
     double fewest = last_step(*std::ranges::min_element(ranks, {}, last_step));

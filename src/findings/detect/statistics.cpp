@@ -123,8 +123,8 @@ ChangePoint change_point(std::span<const double> values, size_t least) {
     std::vector<double> known = without_missing(values);
     least = std::max<size_t>(least, 2);
     if (known.size() != values.size() || known.size() < 2 * least) return best;
-    // The split at which the two medians leave the least (absolute deviations; medians cost n log n for each split,
-    // so at most kMostPoints of them are looked at).
+    // The split at which the two medians leave the least (absolute deviations; medians cost n log n for each
+    // split, so at most kMostPoints of them are looked at).
     size_t stride = known.size() / kMostPoints + 1;
     double least_left = std::numeric_limits<double>::infinity();
     for (size_t split = least; split + least <= known.size(); split += stride) {
