@@ -64,6 +64,7 @@ Json to_json(const score::JobScore& job) {
             {"flop_use", number_or_null(job.flop_use)},
             {"memory_peak_bytes", number_or_null(job.memory_peak_bytes)},
             {"ceilings", {{"version", job.ceilings_version}, {"calibrated", job.calibrated}}},
+            {"resource", job.gpus.empty() ? "cpu" : "gpu"},
             {"gpus", list_json(job.gpus)},
             {"nodes", list_json(job.nodes)},
             {"notes", job.notes}};
