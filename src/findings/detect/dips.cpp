@@ -94,6 +94,24 @@ bool is_write_burst(const Dipping& dipping) {
     return inside > (std::isnan(reads) ? 0 : reads) && (std::isnan(outside) || inside > 2 * outside);
 }
 
+// The dips that are such bursts by themselves, of all: a loader's stalls hold a checkpoint now and then.
+double share_of_bursts(const Dipping& dipping) {
+    const std::vector<double>& writes = dipping.series["writes"];
+    const std::vector<double>& reads = dipping.series["reads"];
+    double outside = mean(dipping.outside("writes"));
+    size_t bursts = 0;
+    for (const Dip& dip : dipping.dips) {
+        auto part = [&](const std::vector<double>& all) {
+            size_t end = std::min(dip.last + 1, all.size());
+            return dip.first < end ? mean(std::span(all).subspan(dip.first, end - dip.first)) : std::nan("");
+        };
+        double written = part(writes);
+        double read = part(reads);
+        if (written > 0 && !(written <= 2 * outside) && !(written <= read)) ++bursts;
+    }
+    return static_cast<double>(bursts) / static_cast<double>(dipping.dips.size());
+}
+
 std::vector<double> gaps_between(const std::vector<Dip>& dips) {
     std::vector<double> gaps;
     for (size_t i = 1; i < dips.size(); ++i) gaps.push_back(dips[i].start - dips[i - 1].start);
@@ -173,7 +191,7 @@ record::QueryResult detect_pauses(const record::QueryResult& rows, const Paramet
         // What never comes up again has no pauses.
         if (static_cast<double>(dipping.dips.size()) < parameters["least_pauses"] || dipping.share() > 0.8)
             continue;
-        if (dipping.share() < parameters["cost_share"] || !is_write_burst(dipping) ||
+        if (dipping.share() < parameters["cost_share"] || share_of_bursts(dipping) < parameters["bursts"] ||
             !is_periodic(dipping, parameters["variation"]))
             continue;
         std::vector<double> pauses;
