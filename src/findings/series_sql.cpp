@@ -10,11 +10,18 @@ namespace {
 constexpr double kManySamples = 40;
 constexpr double kEnoughSamples = 10;
 
-std::string late_samples(int64_t start_microseconds, double bucket_seconds, double interval_seconds) {
+// Microseconds from the start to the middle of the interval that ends with the sample: what a counter tells
+// is of the time before it. The first sample belongs to the first bucket.
+std::string moment(int64_t start_microseconds, double interval_seconds) {
+    auto half = static_cast<int64_t>(interval_seconds * 1e6 / 2);
+    return fmt::format("greatest(0, epoch_us(time) - {})", start_microseconds + half);
+}
+
+std::string late_samples(const std::string& moment, double bucket_seconds, double interval_seconds) {
     if (bucket_seconds < kManySamples * interval_seconds) return "true";
     auto width = static_cast<int64_t>(bucket_seconds * 1e6);
     auto from = static_cast<int64_t>((bucket_seconds - kEnoughSamples * interval_seconds) * 1e6);
-    return fmt::format("(epoch_us(time) - {}) % {} >= {}", start_microseconds, width, from);
+    return fmt::format("{} % {} >= {}", moment, width, from);
 }
 
 }  // namespace
@@ -43,10 +50,11 @@ std::string series_sql(const SeriesTable& table, int64_t start_microseconds, dou
         }
     }
     std::string keys = table.keys.empty() ? "" : fmt::format(", {}", table.keys);
+    std::string when = moment(start_microseconds, interval_seconds);
     return fmt::format(
         R"(CREATE TABLE {name} AS
            WITH buckets AS (
-             SELECT node{keys}, ((epoch_us(time) - {start}) // {width})::BIGINT AS bucket,
+             SELECT node{keys}, ({moment} // {width})::BIGINT AS bucket,
                     max(time) AS until{aggregates}
              FROM "{source}" WHERE {filter} AND {late} GROUP BY node{keys}, bucket),
            steps AS (
@@ -54,10 +62,11 @@ std::string series_sql(const SeriesTable& table, int64_t start_microseconds, dou
              FROM buckets WINDOW buckets AS (PARTITION BY node{keys} ORDER BY bucket))
            SELECT make_timestamp({start} + bucket * {width}) AS time, node{keys}, seconds{outputs} FROM steps)",
         fmt::arg("name", table.name), fmt::arg("keys", keys), fmt::arg("start", start_microseconds),
-        fmt::arg("width", static_cast<int64_t>(bucket_seconds * 1e6)), fmt::arg("aggregates", aggregates),
-        fmt::arg("source", table.source), fmt::arg("filter", table.filter.empty() ? "true" : table.filter),
-        fmt::arg("late", late_samples(start_microseconds, bucket_seconds, interval_seconds)),
-        fmt::arg("steps", steps), fmt::arg("outputs", outputs));
+        fmt::arg("moment", when), fmt::arg("width", static_cast<int64_t>(bucket_seconds * 1e6)),
+        fmt::arg("aggregates", aggregates), fmt::arg("source", table.source),
+        fmt::arg("filter", table.filter.empty() ? "true" : table.filter),
+        fmt::arg("late", late_samples(when, bucket_seconds, interval_seconds)), fmt::arg("steps", steps),
+        fmt::arg("outputs", outputs));
 }
 
 }  // namespace belay::findings

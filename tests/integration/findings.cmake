@@ -1,0 +1,10 @@
+# Findings of real programs: each is ill in one way, and that must be named first; the healthy one must not be accused.
+if(TARGET belay_cli AND TARGET belay_nvml_replay)
+  add_executable(sick_program ${CMAKE_CURRENT_LIST_DIR}/sick_program.cpp)
+  target_link_libraries(sick_program PRIVATE belay_progress Threads::Threads)
+  set_target_properties(sick_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+  add_test(NAME integration.findings_on_slurm COMMAND ${CMAKE_CURRENT_LIST_DIR}/findings_on_slurm
+    $<TARGET_FILE:belay> $<TARGET_FILE:sick_program> $<TARGET_FILE:belay_nvml_replay>)
+  set_tests_properties(integration.findings_on_slurm PROPERTIES LABELS integration TIMEOUT 600 RUN_SERIAL ON)
+endif()
