@@ -228,7 +228,7 @@ core::Result<Trace> synthetic_trace(std::string_view name, const SyntheticOption
                 energy[device] += next.reading[field("power_watts")] * options.interval;
                 add_common(next.reading, energy[device]);
             }
-            trace.rows.push_back(std::move(next));
+            trace.rows.push_back(next);
         }
     }
     return trace;

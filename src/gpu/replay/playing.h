@@ -19,7 +19,7 @@ extern std::unique_ptr<Player> player;  // from nvmlInit to nvmlShutdown
 inline constexpr uintptr_t kFirstDevice = 1;
 inline constexpr uintptr_t kFirstGpu = 1'000'000;
 inline nvml::Handle handle_of(uintptr_t number) {
-    return reinterpret_cast<nvml::Handle>(number);
+    return reinterpret_cast<nvml::Handle>(number);  // NOLINT(performance-no-int-to-ptr): never dereferenced
 }
 
 const std::vector<Device>& devices();

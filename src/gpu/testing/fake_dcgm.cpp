@@ -36,7 +36,7 @@ void fake_dcgm_set(int gpu, int field, char type, int64_t integer, double real, 
                    double age) {
     FieldValue value{};
     value.field = static_cast<unsigned short>(field);
-    value.type = static_cast<unsigned short>(type);
+    value.type = static_cast<unsigned char>(type);
     value.timestamp = now() - static_cast<int64_t>(age * 1e6);
     if (type == 'i') value.value.integer = integer;
     if (type == 'd') value.value.real = real;
