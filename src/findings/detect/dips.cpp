@@ -11,6 +11,7 @@ namespace belay::findings {
 namespace {
 
 constexpr double kNothingElse = 0.9;  // share of the time
+constexpr double kMostBursts = 0.5;   // of the dips: with more it is checkpoints
 
 double usual_step(std::span<const double> times) {
     std::vector<double> steps;
@@ -85,16 +86,8 @@ void describe_stall(Rows& out, const Dipping& dipping, double overlap) {
     out.set("busy_share", mean(dipping.in_dips("busy")));
 }
 
-// Writes in dips above those outside: then it is a checkpoint that is waited for, not data.
-bool is_write_burst(const Dipping& dipping) {
-    double inside = mean(dipping.in_dips("writes"));
-    double outside = mean(dipping.outside("writes"));
-    double reads = mean(dipping.in_dips("reads"));
-    if (std::isnan(inside)) return false;
-    return inside > (std::isnan(reads) ? 0 : reads) && (std::isnan(outside) || inside > 2 * outside);
-}
-
-// The dips that are such bursts by themselves, of all: a loader's stalls hold a checkpoint now and then.
+// Share of the dips in which more was written than read, and than usual: then it is a checkpoint that is
+// waited for, and not data. One by one, since the stalls of a loader hold a checkpoint now and then.
 double share_of_bursts(const Dipping& dipping) {
     const std::vector<double>& writes = dipping.series["writes"];
     const std::vector<double>& reads = dipping.series["reads"];
@@ -110,6 +103,16 @@ double share_of_bursts(const Dipping& dipping) {
         if (written > 0 && !(written <= 2 * outside) && !(written <= read)) ++bursts;
     }
     return static_cast<double>(bursts) / static_cast<double>(dipping.dips.size());
+}
+
+// The series up to its last value that is not low: what nothing follows is an end and no pause.
+Series until_last(Series series, double low) {
+    const std::vector<double>& values = series["value"];
+    size_t end = values.size();
+    while (end > 0 && !(values[end - 1] >= low)) --end;
+    series.times.resize(std::min(end, series.times.size()));
+    for (auto& [name, column] : series.columns) column.resize(std::min(end, column.size()));
+    return series;
 }
 
 std::vector<double> gaps_between(const std::vector<Dip>& dips) {
@@ -156,7 +159,7 @@ record::QueryResult detect_data_stall(const record::QueryResult& rows, const Par
     for (const Series& series : split_series(rows)) {
         Dipping dipping(series, parameters["low"], parameters["least_seconds"]);
         if (dipping.dips.empty() || dipping.share() < parameters["dip_share"]) continue;
-        if (is_write_burst(dipping)) continue;
+        if (share_of_bursts(dipping) >= kMostBursts) continue;
         const std::vector<double>& pressure = series["io_pressure"];
         const std::vector<double>& reads = series["reads"];
         // Where hardly anything but dips is left, there is nothing to compare the reads with.
@@ -186,7 +189,8 @@ record::QueryResult detect_loader_stall(const record::QueryResult& rows, const P
 
 record::QueryResult detect_pauses(const record::QueryResult& rows, const Parameters& parameters) {
     Rows out(kPauseColumns);
-    for (const Series& series : split_series(rows)) {
+    for (const Series& whole : split_series(rows)) {
+        const Series series = until_last(whole, parameters["low"]);
         Dipping dipping(series, parameters["low"], parameters["least_seconds"]);
         // What never comes up again has no pauses.
         if (static_cast<double>(dipping.dips.size()) < parameters["least_pauses"] || dipping.share() > 0.8)

@@ -32,7 +32,8 @@ Halves halves(const Series& series, std::string_view column, const Moments& mome
     Halves out;
     const std::vector<double>& values = series[column];
     for (size_t i = 0; i < values.size(); ++i) {
-        if (series.times[i] >= moments.first && series.times[i] < moments.last) out.before.push_back(values[i]);
+        if (series.times[i] >= moments.first && series.times[i] < moments.last)
+            out.before.push_back(values[i]);
         if (series.times[i] >= moments.settled) out.after.push_back(values[i]);
     }
     return out;
@@ -60,9 +61,9 @@ record::QueryResult rows_with(const record::QueryResult& rows, bool step) {
     return out;
 }
 
-// Nothing goes on any more: all are idle, or spin so evenly that it can be no work, or some are idle while the
-// others spin; or the fabric that was used before is silent. Evaluation, compilation and checkpoints are none of
-// these.
+// Nothing goes on any more: all are idle, or spin so evenly that it can be no work, or some are idle while
+// the others spin; or the fabric that was used before is silent. Evaluation, compilation and checkpoints are
+// none of these.
 bool is_still(const std::vector<Series>& all, const Moments& moments, const Parameters& parameters) {
     bool some_idle = false;
     bool all_even = true;

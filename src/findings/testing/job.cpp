@@ -9,7 +9,7 @@ namespace {
 
 struct FaultFacts {
     std::string_view name;
-    bool gpus = true;       // may have, may lack them
+    bool gpus = true;  // may have, may lack them
     bool cpus_only = true;
 };
 constexpr std::array<FaultFacts, static_cast<size_t>(Fault::kCount)> kFaults = {{
@@ -43,7 +43,9 @@ class Random {
     double between(double low, double high) {
         return low + (high - low) * static_cast<double>(engine_()) / static_cast<double>(std::mt19937::max());
     }
-    int among(int low, int high) { return low + static_cast<int>(engine_() % static_cast<uint32_t>(high - low + 1)); }
+    int among(int low, int high) {
+        return low + static_cast<int>(engine_() % static_cast<uint32_t>(high - low + 1));
+    }
 
   private:
     std::mt19937 engine_;
@@ -56,8 +58,10 @@ void draw_fault(Job& job, Random& random) {
     switch (job.fault) {
         case Fault::kSlowStorage:
         case Fault::kSmallFiles:
-            job.load_seconds = job.step_seconds * (job.has_gpus ? random.between(2.5, 6) : random.between(3, 8));
-            if (job.has_gpus) job.step_seconds = random.between(2, 5), job.load_seconds = 3 * job.step_seconds;
+            job.load_seconds =
+                job.step_seconds * (job.has_gpus ? random.between(2.5, 6) : random.between(3, 8));
+            if (job.has_gpus)
+                job.step_seconds = random.between(2, 5), job.load_seconds = 3 * job.step_seconds;
             break;
         case Fault::kSlowDecoding:
             job.step_seconds = random.between(2, 5);
@@ -110,9 +114,10 @@ double slowness(const Job& job, int rank, double now) {
 }
 
 // Adds [from, to) to the seconds that it touches.
-void add(std::vector<Second>& seconds, double Second::*part, double from, double to) {
+void add(std::vector<Second>& seconds, double Second::* part, double from, double to) {
     for (auto second = static_cast<size_t>(std::max(from, 0.0)); second < seconds.size(); ++second) {
-        double share = std::min(to, static_cast<double>(second) + 1) - std::max(from, static_cast<double>(second));
+        double share =
+            std::min(to, static_cast<double>(second) + 1) - std::max(from, static_cast<double>(second));
         if (share <= 0) break;
         seconds[second].*part += share;
     }
@@ -158,11 +163,13 @@ Timeline simulate(const Job& job) {
     out.ranks.assign(static_cast<size_t>(job.ranks()), std::vector<Second>(static_cast<size_t>(job.seconds)));
     double now = job.start_up;
     double next_checkpoint = now + job.checkpoint_every;
-    bool stops = job.fault == Fault::kHang || job.fault == Fault::kDeviceFault || job.fault == Fault::kMemoryRanOut;
+    bool stops =
+        job.fault == Fault::kHang || job.fault == Fault::kDeviceFault || job.fault == Fault::kMemoryRanOut;
     while (now < job.seconds && !(stops && now > job.moment)) {
         std::vector<double> arrivals;
         for (int rank = 0; rank < job.ranks(); ++rank) {
-            double compute = job.step_seconds * (1 + job.jitter * random.between(-1, 1)) * slowness(job, rank, now);
+            double compute =
+                job.step_seconds * (1 + job.jitter * random.between(-1, 1)) * slowness(job, rank, now);
             double loaded = now + std::max(0.0, job.load_seconds * (1 + job.jitter * random.between(-1, 1)) -
                                                     job.step_seconds);
             add(out.ranks[static_cast<size_t>(rank)], &Second::load, now, loaded);

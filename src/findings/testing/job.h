@@ -1,5 +1,5 @@
-// Made-up training jobs, second by second, from how such jobs work: ranks load data, compute, wait for the slowest,
-// exchange, write checkpoints. Knows faults of jobs and nothing of rules.
+// Made-up training jobs, second by second, from how such jobs work: ranks load data, compute, wait for the
+// slowest, exchange, write checkpoints. Knows faults of jobs and nothing of rules.
 #pragma once
 
 #include "core/error.h"
@@ -15,22 +15,22 @@ namespace belay::findings {
 
 enum class Fault : uint8_t {
     kNone,
-    kSlowStorage,     // each batch comes late
-    kSlowDecoding,    // the CPUs that prepare batches are too few; jobs with GPUs
-    kSmallFiles,      // slow storage, in tiny reads
+    kSlowStorage,   // each batch comes late
+    kSlowDecoding,  // the CPUs that prepare batches are too few; jobs with GPUs
+    kSmallFiles,    // slow storage, in tiny reads
     kHostLeak,
     kGpuLeak,
     kHang,
-    kSlowRank,        // one rank computes slowly and the others spin
-    kUnequalWork,     // some ranks have more to compute and the others sleep
-    kHeat,            // of one GPU
-    kPowerLimit,      // of all GPUs
+    kSlowRank,     // one rank computes slowly and the others spin
+    kUnequalWork,  // some ranks have more to compute and the others sleep
+    kHeat,         // of one GPU
+    kPowerLimit,   // of all GPUs
     kPowerBrake,
     kUnusedGpus,
     kUnusedCores,
     kTooManyThreads,
     kSlowCheckpoints,
-    kDeviceFault,     // XID, and the job ends
+    kDeviceFault,  // XID, and the job ends
     kMemoryRanOut,
     kLateStart,
     kLostSamples,
@@ -55,14 +55,14 @@ struct Job {
     double load_seconds = 0;    // for a batch, beside the computing of the one before
     double exchange_seconds = 0.05;
     double jitter = 0.03;
-    bool spins = true;          // while it waits for other ranks
+    bool spins = true;  // while it waits for other ranks
     double checkpoint_every = 0;
     double checkpoint_seconds = 0;
-    int threads = 1;            // of a rank that compute; jobs without GPUs
-    int cpus_per_node = 8;      // that the job may use
-    double strength = 0;        // of the fault, 0 to 1
-    int victim = 0;             // rank
-    int moment = 0;             // second at which it begins
+    int threads = 1;        // of a rank that compute; jobs without GPUs
+    int cpus_per_node = 8;  // that the job may use
+    double strength = 0;    // of the fault, 0 to 1
+    int victim = 0;         // rank
+    int moment = 0;         // second at which it begins
 
     int ranks() const { return nodes * ranks_per_node; }
 };
@@ -71,15 +71,15 @@ Job draw_job(Fault fault, bool has_gpus, uint32_t seed);
 // What one rank did in one second, in shares of it.
 struct Second {
     double compute = 0;
-    double load = 0;        // waiting for data
-    double wait = 0;        // for other ranks
+    double load = 0;  // waiting for data
+    double wait = 0;  // for other ranks
     double exchange = 0;
     double checkpoint = 0;
 };
 struct Timeline {
-    std::vector<std::vector<Second>> ranks;            // by rank and second
-    std::vector<std::vector<double>> arrivals;         // by step and rank, seconds since the start
-    double end = 0;                                    // last moment of work
+    std::vector<std::vector<Second>> ranks;     // by rank and second
+    std::vector<std::vector<double>> arrivals;  // by step and rank, seconds since the start
+    double end = 0;                             // last moment of work
 };
 Timeline simulate(const Job& job);
 

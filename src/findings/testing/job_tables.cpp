@@ -56,8 +56,8 @@ class Writer {
         if (job_.has_gpus) write_gpus();
         write_progress();
         write_events();
-        for (Batch* batch : {&host_, &process_, &network_, &disk_, &allocation_, &coverage_, &event_, &progress_,
-                             &gpus_, &summary_, &whole_})
+        for (Batch* batch : {&host_, &process_, &network_, &disk_, &allocation_, &coverage_, &event_,
+                             &progress_, &gpus_, &summary_, &whole_})
             BELAY_CHECK(archive_.add(batch->table(), *batch));
         return {};
     }
@@ -85,8 +85,8 @@ class Writer {
         double spin = hangs && job_.spins && rank != job_.victim ? 1 : 0;
         double waits = job_.spins ? s.wait : 0.02 * s.wait;
         if (second < job_.start_up) return 0.5 + noise(0.3);
-        double main = s.compute * (job_.has_gpus ? 0.6 : job_.threads) + waits + 0.4 * s.exchange + 0.05 * s.load +
-                      0.1 * s.checkpoint + spin + idle;
+        double main = s.compute * (job_.has_gpus ? 0.6 : job_.threads) + waits + 0.4 * s.exchange +
+                      0.05 * s.load + 0.1 * s.checkpoint + spin + idle;
         double workers = job_.has_gpus && !hangs ? 0.8 + noise(0.1) : 0;
         if (job_.fault == Fault::kSlowDecoding && !hangs)
             workers = static_cast<double>(job_.cpus_per_node) / job_.ranks_per_node - main - 0.05;
@@ -102,7 +102,8 @@ class Writer {
         rows.set(column(record::kAllocation, "cpus"), job_.cpus_per_node);
         rows.set(column(record::kAllocation, "t0"), kStart);
         double read_total = 1e9;
-        std::vector<std::array<double, 4>> totals(static_cast<size_t>(job_.ranks_per_node));  // CPU, delay, reads, writes
+        std::vector<std::array<double, 4>> totals(
+            static_cast<size_t>(job_.ranks_per_node));  // CPU, delay, reads, writes
         Totals sums;
         for (int second = 0; second < job_.seconds; ++second) {
             Load load;
@@ -116,7 +117,8 @@ class Writer {
     }
 
     struct Totals {
-        double cpu = 100, io = 0, io_full = 0, cpu_wait = 0, reads = 0, read_bytes = 0, writes = 0, network = 0;
+        double cpu = 100, io = 0, io_full = 0, cpu_wait = 0, reads = 0, read_bytes = 0, writes = 0,
+               network = 0;
     };
     void add_to(Totals& sums, const Load& load) {
         sums.cpu += load.cpus;
@@ -155,7 +157,9 @@ class Writer {
         set(column(record::kProcess, "start_time"), kStart);
         set(column(record::kProcess, "task"), rank);
         set(column(record::kProcess, "command"), "python3");
-        set(column(record::kProcess, "state"), waits_for_storage && s.load > 0.5 ? "D" : cpus > 0.5 ? "R" : "S");
+        set(column(record::kProcess, "state"), waits_for_storage && s.load > 0.5 ? "D"
+                                               : cpus > 0.5                      ? "R"
+                                                                                 : "S");
         set(column(record::kProcess, "threads"),
             job_.fault == Fault::kTooManyThreads ? job_.threads * 8 : job_.threads);
         set(column(record::kProcess, "cpu_user_seconds_total"), totals[0] * 0.95);
@@ -172,7 +176,8 @@ class Writer {
     double resident(int rank, int second) {
         double base = 2e9 + 3e9 * (1 - std::exp(-second / 20.0)) + noise(1e7);
         bool leaks = job_.fault == Fault::kHostLeak && rank == job_.victim && second > job_.start_up;
-        if (job_.fault == Fault::kMemoryRanOut) return base + 5e10 * std::min(1.0, second / (job_.moment + 1.0) * 0.9);
+        if (job_.fault == Fault::kMemoryRanOut)
+            return base + 5e10 * std::min(1.0, second / (job_.moment + 1.0) * 0.9);
         return base + (leaks ? (4e6 + 2e7 * job_.strength) * (second - job_.start_up) : 0);
     }
 
@@ -243,7 +248,8 @@ class Writer {
             }
     }
 
-    void event(double second, int rank, std::string_view kind, std::string_view severity, const std::string& message) {
+    void event(double second, int rank, std::string_view kind, std::string_view severity,
+               const std::string& message) {
         event_.add_row(at(second), node_name(rank / job_.ranks_per_node));
         event_.set(column(record::kEvent, "task"), rank);
         event_.set(column(record::kEvent, "kind"), kind);
@@ -253,9 +259,12 @@ class Writer {
     void write_events() {
         if (job_.fault == Fault::kDeviceFault)
             event(timeline_.end, job_.victim, "xid", "critical",
-                  fmt::format("XID 79 of {} (number 0 of the node): GPU has fallen off the bus", uuid(job_.victim)));
+                  fmt::format("XID 79 of {} (number 0 of the node): GPU has fallen off the bus",
+                              uuid(job_.victim)));
         bool fails = job_.fault == Fault::kDeviceFault || job_.fault == Fault::kMemoryRanOut;
-        if (fails) event(timeline_.end + 1, job_.victim, "task_end", "critical", "python3 ended with signal 9 (SIGKILL)");
+        if (fails)
+            event(timeline_.end + 1, job_.victim, "task_end", "critical",
+                  "python3 ended with signal 9 (SIGKILL)");
         if (!fails && job_.fault != Fault::kHang)
             for (int rank = 0; rank < job_.ranks(); ++rank)
                 event(job_.seconds, rank, "task_end", "info", "python3 ended with exit status 0");
@@ -316,8 +325,9 @@ class Writer {
         set("observed_share", 1);
     }
     static void add_gpu(Gpu& sum, const Gpu& gpu, double weight) {
-        for (double Gpu::*part : {&Gpu::engine, &Gpu::sm, &Gpu::tensor, &Gpu::saturated, &Gpu::clock, &Gpu::power,
-                                  &Gpu::memory, &Gpu::nvlink, &Gpu::capped, &Gpu::thermal, &Gpu::slow})
+        for (double Gpu::* part :
+             {&Gpu::engine, &Gpu::sm, &Gpu::tensor, &Gpu::saturated, &Gpu::clock, &Gpu::power, &Gpu::memory,
+              &Gpu::nvlink, &Gpu::capped, &Gpu::thermal, &Gpu::slow})
             sum.*part += weight * (gpu.*part);
     }
 
@@ -355,9 +365,10 @@ class Writer {
     const Timeline& timeline_;
     record::Archive& archive_;
     std::mt19937 random_;
-    Batch host_{record::kHost}, process_{record::kProcess}, network_{record::kNetwork}, disk_{record::kFilesystem},
-        allocation_{record::kAllocation}, coverage_{record::kCoverage}, event_{record::kEvent},
-        progress_{record::kProgress}, gpus_{kGpuSeries}, summary_{kGpuSummary}, whole_{kJobSeries};
+    Batch host_{record::kHost}, process_{record::kProcess}, network_{record::kNetwork},
+        disk_{record::kFilesystem}, allocation_{record::kAllocation}, coverage_{record::kCoverage},
+        event_{record::kEvent}, progress_{record::kProgress}, gpus_{kGpuSeries}, summary_{kGpuSummary},
+        whole_{kJobSeries};
 };
 
 }  // namespace

@@ -21,7 +21,9 @@ const std::vector<Truth>& truths() {
         {Fault::kNone, {}, {}},
         {Fault::kSlowStorage, {"data_stall", "data_stall_cpu"}, {"low_gpu_use", "low_cpu_use", "io_stall"}},
         {Fault::kSlowDecoding, {"loader_cpu_bound"}, {"data_stall", "low_gpu_use"}},
-        {Fault::kSmallFiles, {"small_reads"}, {"data_stall", "data_stall_cpu", "low_gpu_use", "low_cpu_use", "io_stall"}},
+        {Fault::kSmallFiles,
+         {"small_reads"},
+         {"data_stall", "data_stall_cpu", "low_gpu_use", "low_cpu_use", "io_stall"}},
         {Fault::kHostLeak, {"host_memory_leak"}, {}},
         {Fault::kGpuLeak, {"gpu_memory_leak"}, {}},
         {Fault::kHang, {"hang"}, {"low_gpu_use", "low_cpu_use", "imbalance_gpu", "imbalance_cpu"}},
@@ -33,9 +35,13 @@ const std::vector<Truth>& truths() {
         {Fault::kUnusedGpus, {"idle_gpu"}, {"low_gpu_use", "imbalance_gpu"}},
         {Fault::kUnusedCores, {"serial"}, {"low_cpu_use"}},
         {Fault::kTooManyThreads, {"oversubscription"}, {}},
-        {Fault::kSlowCheckpoints, {"checkpoint_pause", "checkpoint_pause_cpu"}, {"low_gpu_use", "low_cpu_use", "io_stall"}},
+        {Fault::kSlowCheckpoints,
+         {"checkpoint_pause", "checkpoint_pause_cpu"},
+         {"low_gpu_use", "low_cpu_use", "io_stall"}},
         {Fault::kDeviceFault, {"xid"}, {"task_failed", "low_gpu_use", "hang"}},
-        {Fault::kMemoryRanOut, {"oom"}, {"task_failed", "host_memory_leak", "hang", "low_cpu_use", "low_gpu_use"}},
+        {Fault::kMemoryRanOut,
+         {"oom"},
+         {"task_failed", "host_memory_leak", "hang", "low_cpu_use", "low_gpu_use"}},
         {Fault::kLateStart, {"late_start", "late_first_step"}, {"low_gpu_use", "low_cpu_use"}},
         {Fault::kLostSamples, {"sampling_gap"}, {}},
         {Fault::kDiverged, {"loss_not_finite"}, {}},
@@ -50,7 +56,8 @@ bool is_among(const Ids& ids, std::string_view id) {
 
 void count(const Job& job, const Report& report, Precision& out) {
     const Truth& truth = *std::ranges::find(truths(), job.fault, &Truth::fault);
-    std::string what = fmt::format("{}{}, seed {}", fault_name(job.fault), job.has_gpus ? " with GPUs" : "", job.seed);
+    std::string what =
+        fmt::format("{}{}, seed {}", fault_name(job.fault), job.has_gpus ? " with GPUs" : "", job.seed);
     bool found = false;
     for (const Finding& finding : report.findings) {
         bool is_cause = is_among(truth.causes, finding.id);
