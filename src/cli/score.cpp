@@ -125,6 +125,9 @@ Result<int> score_steps(const core::CommandContext& context, const Options& opti
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const std::string& step : steps) {
         BELAY_TRY(digest, score::read_digest(archive, ceilings, step, score::Detail::kScore));
+        if (digest.empty())
+            return core::bad_input("{} has no GPUs whose steps could be scored apart", options.record)
+                .hint("without --by step, belay score tells what the job did on its CPUs");
         const score::JobScore job = score::score_job(digest);
         if (options.json) {
             all.push_back({{"step", step}});
@@ -142,7 +145,13 @@ Result<int> score_steps(const core::CommandContext& context, const Options& opti
 Result<int> run_score(const core::CommandContext& context, const Options& options) {
     BELAY_TRY(ceilings, known_ceilings(options.ceilings));
     BELAY_TRY(archive, record::Archive::open(options.record));
-    if (options.by == "step") return score_steps(context, options, archive, ceilings);
+    if (options.by == "step") {
+        if (options.model != "saturation")
+            return core::bad_input("--model {}: other models are only computed for the whole job",
+                                   options.model)
+                .hint("leave --by step out");
+        return score_steps(context, options, archive, ceilings);
+    }
     const bool own = options.model == "saturation";
     BELAY_TRY(digest, score::read_digest(archive, ceilings, std::nullopt,
                                          own ? score::Detail::kScore : score::Detail::kFull));

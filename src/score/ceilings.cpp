@@ -65,6 +65,7 @@ class Reader {
             return {};
         }
         if (name == "clock_mhz") return read_number(value, device.ceilings.clock_hertz, kMega);
+        if (name == "clock_max_mhz") return read_number(value, device.clock_max_hertz, kMega);
         if (name == "spread") return read_number(value, device.spread, 1);
         if (name == "peak_dram_gbytes_per_second")
             return read_number(value, device.peak[static_cast<size_t>(Limit::kDram)], kGiga);
@@ -74,7 +75,8 @@ class Reader {
             if (name == kLimitNames[i]) return read_ceiling(value, device.ceilings.active[i]);
         return wrong_key(
             key,
-            "the keys are match, profile, calibrated, date, driver, source, spread, clock_mhz, tensor, "
+            "the keys are match, profile, calibrated, date, driver, source, spread, clock_mhz, "
+            "clock_max_mhz, tensor, "
             "fp64, fp32, fp16, dram, peak_tflops, peak_dram_gbytes_per_second, link_gbytes_per_second");
     }
 

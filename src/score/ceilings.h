@@ -24,6 +24,8 @@ struct DeviceCeilings {
     std::string source;
     double spread = 0;  // of repeated measurements, relative
     Ceilings ceilings;
+    double clock_max_hertz = 0;  // the device's highest; 0: that of the ceilings
+    double highest_clock() const { return clock_max_hertz > 0 ? clock_max_hertz : ceilings.clock_hertz; }
     std::array<double, kLimits> peak{};  // FLOP/s of the pipes, B/s of DRAM; 0 if not known
     std::array<double, kLinks>
         links{};  // B/s, both directions together, as data sheets tell it; 0 if not known

@@ -24,20 +24,25 @@ Moments moments_of(std::span<const Stretch> job) {
     double seconds = 0;
     double sum = 0;
     for (const Stretch& stretch : job) {
+        if (std::isnan(stretch.saturation)) continue;
         seconds += stretch.seconds;
         sum += stretch.seconds * stretch.saturation;
     }
     if (seconds <= 0) return {kNothing, kNothing};
     const double mean = sum / seconds;
     double squares = 0;
-    for (const Stretch& stretch : job) squares += stretch.seconds * std::pow(stretch.saturation - mean, 2);
+    for (const Stretch& stretch : job)
+        if (!std::isnan(stretch.saturation))
+            squares += stretch.seconds * std::pow(stretch.saturation - mean, 2);
     return {mean, std::sqrt(squares / seconds)};
 }
 
 }  // namespace
 
 double quantile(std::span<const Stretch> job, double share) {
-    std::vector<Stretch> sorted(job.begin(), job.end());
+    std::vector<Stretch> sorted;
+    for (const Stretch& stretch : job)
+        if (!std::isnan(stretch.saturation)) sorted.push_back(stretch);
     std::ranges::sort(sorted, {}, &Stretch::saturation);
     double seconds = 0;
     for (const Stretch& stretch : sorted) seconds += stretch.seconds;
@@ -56,6 +61,10 @@ std::optional<double> startup_seconds(std::span<const Stretch> job) {
     double since = 0;  // when it last rose to enough
     bool running = false;
     for (const Stretch& stretch : job) {
+        if (std::isnan(stretch.saturation)) {
+            now += stretch.seconds;
+            continue;
+        }
         if (stretch.saturation < enough)
             running = false;
         else if (!std::exchange(running, true))
@@ -73,6 +82,7 @@ double steady_score(std::span<const Stretch> job, double startup) {
     for (const Stretch& stretch : job) {
         const double counted = std::clamp(now + stretch.seconds - startup, 0.0, stretch.seconds);
         now += stretch.seconds;
+        if (std::isnan(stretch.saturation)) continue;
         seconds += counted;
         sum += counted * stretch.saturation;
     }

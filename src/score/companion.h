@@ -6,7 +6,7 @@
 
 namespace belay::score {
 
-// A stretch of time and the mean saturation of the job in it, 0 to 1.
+// A stretch of time and the mean saturation of the job in it, 0 to 1; NaN where it is not known.
 struct Stretch {
     double seconds = 0;
     double saturation = 0;

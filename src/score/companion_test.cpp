@@ -81,4 +81,14 @@ TEST(score, waiting_for_a_link) {
 }
 
 }  // namespace
+// A gap is time that passed, of which nothing is known.
+TEST(score, companions_pass_over_gaps) {
+    std::vector<Stretch> job = {{100, std::nan("")}, {20, 0.0}, {50, 0.8}, {10, std::nan("")}, {50, 0.8}};
+    ASSERT_TRUE(startup_seconds(job));
+    EXPECT_EQ(*startup_seconds(job), 120);
+    EXPECT_NEAR(steady_score(job, 120), 80, 1e-9);
+    EXPECT_NEAR(burstiness(std::vector<Stretch>{{10, 0.5}, {10, std::nan("")}, {10, 0.5}}).variation, 0,
+                1e-9);
+}
+
 }  // namespace belay::score

@@ -105,7 +105,6 @@ std::vector<double> steady_values(const Digest& digest, const Followed& followed
     auto skip = static_cast<size_t>(startup_seconds(stretches(digest)).value_or(0));
     std::vector<double> values;
     for (const JobWindow& window : digest.job) {
-        if (std::isnan(window.saturated)) continue;
         if (skip > 0) {
             --skip;
             continue;

@@ -105,8 +105,7 @@ record::ScanRequest gpu_columns(Detail detail) {
 
 DigestPart::DigestPart(const KnownJob& job, const Frame& frame, const std::vector<DeviceCeilings>& ceilings)
     : job_(job), frame_(frame), ceilings_(ceilings) {
-    sums_.seconds.resize(
-        static_cast<size_t>((frame.bucket * static_cast<int64_t>(frame.buckets)) / std::chrono::seconds(1)));
+    sums_.seconds.resize(seconds_of(frame));
 }
 
 void DigestPart::add(const record::ScanRows& rows) {

@@ -74,7 +74,9 @@ Result<> read_allocation(record::Archive& archive, const std::optional<std::stri
     for (const auto& row : rows.rows) {
         const std::string node = record::as_text(row[0]);
         const std::string device = record::as_text(row[1]);
-        const std::pair interval{*as_time(row[2]), as_time(row[3]).value_or(job.last)};
+        const auto start = as_time(row[2]);
+        if (!start) continue;  // outside the times that can be told
+        const std::pair interval{*start, as_time(row[3]).value_or(job.last)};
         if (device.empty())
             job.node_held[node].push_back(interval);
         else
@@ -127,7 +129,7 @@ bool any_of(const Parts& parts, bool (DigestPart::*is)() const) {
 }
 
 // From the first moment that a device was held to the last.
-Frame frame_of(const KnownJob& job) {
+std::pair<core::Time, core::Time> span_of(const KnownJob& job) {
     core::Time start = job.any ? job.first : core::Time::max();
     core::Time end = job.any ? job.last : core::Time::min();
     auto extend = [&](const auto& held) {
@@ -139,6 +141,11 @@ Frame frame_of(const KnownJob& job) {
     };
     extend(job.held);
     extend(job.node_held);
+    return {start, end};
+}
+
+Frame frame_of(const KnownJob& job) {
+    auto [start, end] = span_of(job);
     return make_frame(start, end,
                       core::Duration(static_cast<int64_t>(std::max(job.interval_seconds, 1e-3) * 1e9)));
 }
@@ -163,7 +170,7 @@ void add_silent(const KnownJob& job, const Frame& frame, const std::vector<Devic
 Digest put_together(const KnownJob& job, const Frame& frame, const std::vector<DeviceCeilings>& ceilings,
                     Parts& parts) {
     Digest digest{.start = frame.start,
-                  .end = frame.start + frame.bucket * static_cast<int64_t>(frame.buckets),
+                  .end = std::max(frame.start, span_of(job).second),
                   .interval_seconds = job.interval_seconds,
                   .bucket_seconds = core::to_seconds(frame.bucket),
                   .buckets = frame.buckets};
@@ -181,6 +188,11 @@ Digest put_together(const KnownJob& job, const Frame& frame, const std::vector<D
     double weight = 0;
     for (const GpuDigest& gpu : digest.gpus) weight += gpu.weight;
     digest.job = add_up(sums, weight);
+    if (seconds_of(frame) == 0)
+        digest.notes.push_back(
+            fmt::format("the record spans {:.0f} days: it is not followed second by second, so there is no "
+                        "start-up and no burstiness",
+                        core::to_seconds(digest.end - digest.start) / 86400));
     if (foreign > 0)
         digest.notes.push_back(
             fmt::format("{} devices were sampled that the job did not hold; they are left out", foreign));

@@ -64,6 +64,15 @@ class Fixture {
             gpu_.set(column(kGpu, "processes"), 1);
         }
     }
+    // Without counters of pipes.
+    void utilization(const std::string& node, const std::string& uuid, int from, int to, double share) {
+        device(node, uuid, 0);
+        for (int i = from + 1; i <= to; ++i) {
+            gpu_.add_row(kStart + seconds(i), node);
+            gpu_.set(column(kGpu, "device"), uuid);
+            gpu_.set(column(kGpu, "utilization_ratio"), share);
+        }
+    }
     void counted(double interval) {
         coverage_.add_row(kStart, "n1");
         coverage_.set(column(record::kCoverage, "table_name"), "gpu");
@@ -215,6 +224,42 @@ TEST(score, rows_in_any_order_score_the_same) {
     Digest disordered = fixture.digest(false);
     EXPECT_NEAR(score_of(disordered), 62.5, 1e-6);
     EXPECT_EQ(disordered.gpus[0].series[3], sorted.gpus[0].series[3]);
+}
+
+TEST(score, moments_of_idleness_without_counters_are_no_score) {
+    Fixture fixture;
+    fixture.held("n1", "GPU-0", 0, 100);
+    fixture.utilization("n1", "GPU-0", 0, 98, 0.9);
+    fixture.utilization("n1", "GPU-0", 98, 100, 0);
+    JobScore job = score_job(fixture.digest(true));
+    EXPECT_TRUE(std::isnan(job.score.point));
+    EXPECT_TRUE(std::isnan(job.gpus.at(0).score.point));
+    EXPECT_NEAR(job.score.high, 98, 1e-6);
+    EXPECT_THAT(job.notes, testing::Contains(testing::HasSubstr("utilisation alone")));
+}
+
+TEST(score, foreign_files_have_the_declared_types_or_are_refused) {
+    Fixture fixture;
+    fixture.held("n1", "GPU-0", 0, 50);
+    fixture.samples("n1", "GPU-0", 0, 50, 0.5);
+    EXPECT_NEAR(score_of(fixture.digest(true)), 50, 1e-6);
+    auto database = record::Database::open().value();
+    const auto file = record::sql_literal((record::tables_path(fixture.path()) / "gpu.parquet").string());
+    ASSERT_TRUE(database.execute("CREATE TABLE g AS SELECT * FROM read_parquet(" + file + ")"));
+    auto rewrite = [&](const std::string& time) {
+        ASSERT_TRUE(database.execute("COPY (SELECT * REPLACE (" + time + " AS time) FROM g) TO " + file +
+                                     " (FORMAT parquet)"));
+    };
+    rewrite("time::TIMESTAMP_NS");
+    EXPECT_NEAR(score_of(fixture.digest(false)), 50, 1e-6);
+    rewrite("CASE WHEN sm_active_ratio > 2 THEN true END");
+    EXPECT_EQ(score_job(fixture.digest(false)).score.coverage, 0);  // all times are null now
+    rewrite("'yesterday'");
+    auto archive = record::Archive::open(fixture.path());
+    ASSERT_TRUE(archive);
+    auto refused = read_digest(*archive);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("yesterday"));
 }
 
 TEST(score, a_record_without_gpus_has_an_empty_digest) {

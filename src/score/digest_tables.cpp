@@ -107,8 +107,7 @@ Batch summary_rows(const Digest& digest) {
 
 Batch series_rows(const Digest& digest) {
     Batch rows(gpu_series_table());
-    const core::Duration bucket =
-        (digest.end - digest.start) / static_cast<int64_t>(std::max<size_t>(1, digest.buckets));
+    const core::Duration bucket(std::llround(digest.bucket_seconds * 1e9));
     for (const GpuDigest& gpu : digest.gpus)
         for (size_t i = 0; i < digest.buckets; ++i) {
             auto known = [&](const std::vector<float>& series) { return !std::isnan(series[i]); };

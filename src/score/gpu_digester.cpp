@@ -38,6 +38,12 @@ Frame make_frame(core::Time start, core::Time end, core::Duration interval) {
     return frame;
 }
 
+size_t seconds_of(const Frame& frame) {
+    const auto seconds =
+        static_cast<size_t>(frame.bucket * static_cast<int64_t>(frame.buckets) / std::chrono::seconds(1));
+    return seconds <= kMostSeconds ? seconds : 0;
+}
+
 void JobSums::merge(const JobSums& other) {
     seconds.resize(std::max(seconds.size(), other.seconds.size()));
     for (size_t i = 0; i < other.seconds.size(); ++i)
@@ -87,7 +93,7 @@ GpuDigester::GpuDigester(GpuDigest& gpu, JobSums& job, const Frame& frame, Held 
       frame_(frame),
       held_(united(std::move(held))),
       builder_(frame.interval),
-      flop_use_(gpu.ceilings.ceilings.clock_hertz > 0 ? gpu.ceilings.ceilings.clock_hertz : kMissing),
+      flop_use_(gpu.ceilings.highest_clock() > 0 ? gpu.ceilings.highest_clock() : kMissing),
       windows_{.first = 0, .last = kFirstSampled, .sums = {}},
       samples_{.first = kFirstSampled,
                .last = detail == Detail::kFull ? kQuantities : at(Quantity::kSm) + 1,
@@ -115,16 +121,19 @@ bool GpuDigester::add(core::Time time, const GpuSample& sample) {
         length = time - *last_;
     last_ = time;
     if (!is_held(time)) {
-        last_energy_ = sample.energy_joules_total;
+        if (!std::isnan(sample.energy_joules_total)) last_energy_ = sample.energy_joules_total;
         return true;
     }
-    for (const Window& window : builder_.add(time, sample.activity)) add_window(window, sample);
+    // A window that ends before this sample was gathered from those before.
+    for (const Window& window : builder_.add(time, sample.activity))
+        add_window(window, window.end < time ? previous_ : sample);
+    if (frame_.interval < kWindow) previous_ = sample;
     add_sample(time, core::to_seconds(length), sample);
     return true;
 }
 
 void GpuDigester::finish() {
-    for (const Window& window : builder_.finish()) add_window(window, {});
+    for (const Window& window : builder_.finish()) add_window(window, previous_);
     complete(windows_);
     complete(samples_);
     gpu_.flop_use = flop_use_.mean();
@@ -142,8 +151,12 @@ void GpuDigester::add_window(const Window& window, const GpuSample& sample) {
         score.emplace();
         score->shares.idle = 1;
         score->used.fill(kMissing);
+    } else if (score) {
+        gpu_.counted_seconds += seconds;
     }
     if (!score) return;
+    if (std::isnan(window.activity.engine) || std::isnan(window.activity.sm))
+        gpu_.gap_unknown_seconds += seconds;
     gpu_.totals.add(gpu_.weight, seconds, *score);
     const double saturated = score->shares.saturated;
     const auto bin = static_cast<size_t>(saturated * kHistogramBins);
@@ -174,31 +187,36 @@ void GpuDigester::add_window(const Window& window, const GpuSample& sample) {
     add_to_job(window, sample, *score);
 }
 
-// In the second in which the middle of the window lies; a longer window in all that it covers.
+// In each second that the window touches, for the part of it.
 void GpuDigester::add_to_job(const Window& window, const GpuSample& sample, const WindowScore& score) {
-    const auto weight = static_cast<float>(gpu_.weight);
+    double links = 0;
+    for (double link : sample.links) links += std::isnan(link) ? 0 : link;
     const std::array<float, JobSums::kColumns> values = {
-        weight * static_cast<float>(score.shares.saturated),
-        weight * static_cast<float>(window.activity.engine),
-        weight * static_cast<float>(window.activity.sm),
-        weight * static_cast<float>(window.activity.active[static_cast<size_t>(Limit::kTensor)]),
-        weight * static_cast<float>(window.activity.active[static_cast<size_t>(Limit::kDram)]),
+        static_cast<float>(score.shares.saturated),
+        static_cast<float>(window.activity.engine),
+        static_cast<float>(window.activity.sm),
+        static_cast<float>(window.activity.active[static_cast<size_t>(Limit::kTensor)]),
+        static_cast<float>(window.activity.active[static_cast<size_t>(Limit::kDram)]),
         static_cast<float>(sample.power_watts),
-        static_cast<float>((std::isnan(sample.links[0]) ? 0 : sample.links[0]) +
-                           (std::isnan(sample.links[1]) ? 0 : sample.links[1]) +
-                           (std::isnan(sample.links[2]) ? 0 : sample.links[2])),
+        static_cast<float>(links),
         0};
-    const int64_t covered = std::max<int64_t>(1, (window.length + kWindow / 2) / kWindow);
-    for (int64_t i = 0; i < covered; ++i) {
-        const core::Time middle = window.end - window.length * (2 * i + 1) / (2 * covered);
-        const int64_t second = (middle - frame_.start) / std::chrono::seconds(1);
-        if (middle < frame_.start || second >= static_cast<int64_t>(job_.seconds.size())) continue;
-        JobSums::Second& sums = job_.seconds[static_cast<size_t>(second)];
+    const core::Duration second = std::chrono::seconds(1);
+    core::Duration from = std::max(core::Duration::zero(), window.end - window.length - frame_.start);
+    const core::Duration to = window.end - frame_.start;
+    while (from < to) {
+        const auto index = static_cast<size_t>(from / second);
+        const core::Duration next = std::min(to, second * (static_cast<int64_t>(index) + 1));
+        if (index >= job_.seconds.size()) return;
+        const double part = core::to_seconds(next - from);
+        const auto weighted = static_cast<float>(gpu_.weight * part);
+        JobSums::Second& sums = job_.seconds[index];
         for (size_t column = 0; column < JobSums::kColumns; ++column) {
+            const float share = column < JobSums::kMeans ? weighted : static_cast<float>(part);
             const bool known = values[column] == values[column];
-            sums.sums[column] += known ? values[column] : 0;
-            sums.weights[column] += known ? weight : 0;
+            sums.sums[column] += known ? share * values[column] : 0;
+            sums.weights[column] += known ? share : 0;
         }
+        from = next;
     }
 }
 
@@ -207,7 +225,7 @@ void GpuDigester::add_sample(core::Time time, double seconds, const GpuSample& s
         if (std::isnan(gpu_.energy_joules)) gpu_.energy_joules = 0;
         gpu_.energy_joules += sample.energy_joules_total - last_energy_;
     }
-    last_energy_ = sample.energy_joules_total;
+    if (!std::isnan(sample.energy_joules_total)) last_energy_ = sample.energy_joules_total;
     if (!(gpu_.memory_peak_bytes >= sample.memory_used_bytes))
         gpu_.memory_peak_bytes = sample.memory_used_bytes;
     if (!std::isnan(sample.memory_total_bytes)) gpu_.memory_total_bytes = sample.memory_total_bytes;

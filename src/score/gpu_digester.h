@@ -44,6 +44,7 @@ Frame make_frame(core::Time start, core::Time end, core::Duration interval);
 // Sums of the job's windows while devices are added; add_up() makes JobWindows of them.
 struct JobSums {
     static constexpr size_t kColumns = 8;  // those of JobWindow
+    static constexpr size_t kMeans = 5;    // of them, the first are means over devices, the others sums
     struct alignas(32) Second {
         std::array<float, kColumns> sums{};
         std::array<float, kColumns> weights{};
@@ -51,6 +52,10 @@ struct JobSums {
     std::vector<Second> seconds;
     void merge(const JobSums& other);
 };
+// Jobs longer than this, and those whose clocks were wrong, are not followed second by second.
+inline constexpr size_t kMostSeconds = size_t{1} << 21;  // 24 days, 128 MiB
+// How many seconds of a frame are followed; 0 if there are too many.
+size_t seconds_of(const Frame& frame);
 std::vector<JobWindow> add_up(const JobSums& sums, double allocated_weight);
 
 // When a device was the job's: intervals in order, without overlap.
@@ -99,6 +104,7 @@ class GpuDigester {
     Held held_;
     WindowBuilder builder_;
     std::optional<core::Time> last_;
+    GpuSample previous_;  // where several samples make a window
     double last_energy_ = std::numeric_limits<double>::quiet_NaN();
     FlopUse flop_use_;
     double pipes_ = 0;

@@ -137,6 +137,45 @@ TEST(score, digest_adds_energy_over_resets) {
     EXPECT_NEAR(one.finish().energy_joules, 1200, 1e-9);
 }
 
+TEST(score, digest_adds_energy_over_missing_values) {
+    OneGpu one(seconds(3));
+    for (double joules : {1000.0, std::nan(""), 9000.0}) {
+        GpuSample sample = sample_of({.dram = 0.4});
+        sample.energy_joules_total = joules;
+        one.add(seconds(joules == 1000 ? 1 : joules == 9000 ? 3 : 2), sample);
+    }
+    EXPECT_NEAR(one.finish().energy_joules, 8000, 1e-9);
+}
+
+TEST(score, job_sums_bear_jitter_of_the_samples) {
+    OneGpu one(seconds(60));
+    testing::Random random(2);
+    for (int i = 0; i < 60; ++i) {
+        GpuSample sample = sample_of({.dram = 0.4});
+        sample.power_watts = 300;
+        const auto jitter = milliseconds(static_cast<int64_t>(random.between(-5, 5)));
+        one.add(seconds(i) + milliseconds(500) + jitter, sample);
+    }
+    one.finish();
+    auto job = add_up(one.job, 1);
+    for (size_t i = 1; i < 59; ++i) {
+        EXPECT_NEAR(job[i].power_watts, 300, 1e-2) << i;
+        EXPECT_NEAR(job[i].saturated, 0.5, 1e-5) << i;
+    }
+}
+
+TEST(score, digest_of_a_wrong_clock_takes_no_memory) {
+    Frame frame = make_frame(core::time_from_nanoseconds(0), kStart, seconds(1));
+    EXPECT_EQ(seconds_of(frame), 0U);
+    GpuDigest gpu;
+    JobSums job;
+    job.seconds.resize(seconds_of(frame));
+    GpuDigester digester(gpu, job, frame, {{core::time_from_nanoseconds(0), kStart}});
+    EXPECT_TRUE(digester.add(kStart, sample_of({.dram = 0.4})));
+    digester.finish();
+    EXPECT_NEAR(score_of(gpu.totals).coverage, 0, 1e-6);
+}
+
 TEST(score, digest_knows_that_nothing_ran_without_counters) {
     OneGpu one(seconds(30));
     for (int i = 1; i <= 30; ++i) {

@@ -72,14 +72,29 @@ void add_energy(const Digest& digest, JobScore& job) {
     job.saturated_hours_per_kwh = saturated_hours_per_kilowatt_hour(saturated_seconds, joules);
 }
 
+// Where no limit was ever sampled, moments of known idleness say nothing of the busy time between them.
+Score score_of_part(const Totals& totals, double counted_seconds) {
+    constexpr double kAll = 0.999;
+    Score score = score_of(totals);
+    if (counted_seconds <= 0 && score.coverage < kAll) score.point = kMissing;
+    return score;
+}
+
 void add_parts(const Digest& digest, JobScore& job) {
-    std::map<std::string, Totals> nodes;
+    std::map<std::string, std::pair<Totals, double>> nodes;
     for (const GpuDigest& gpu : digest.gpus) {
-        job.gpus.push_back({gpu.node, gpu.device, gpu.name, gpu.index, score_of(gpu.totals)});
-        nodes[gpu.node].merge(gpu.totals);
+        job.gpus.push_back(
+            {gpu.node, gpu.device, gpu.name, gpu.index, score_of_part(gpu.totals, gpu.counted_seconds)});
+        auto& [totals, counted] = nodes[gpu.node];
+        totals.merge(gpu.totals);
+        counted += gpu.counted_seconds;
     }
-    for (const auto& [node, totals] : nodes)
-        job.nodes.push_back({.node = node, .device = {}, .name = {}, .index = 0, .score = score_of(totals)});
+    for (const auto& [node, sums] : nodes)
+        job.nodes.push_back({.node = node,
+                             .device = {},
+                             .name = {},
+                             .index = 0,
+                             .score = score_of_part(sums.first, sums.second)});
 }
 
 void add_ceilings(const Digest& digest, JobScore& job) {
@@ -106,7 +121,7 @@ void add_ceilings(const Digest& digest, JobScore& job) {
 }
 
 void add_data_notes(const Digest& digest, JobScore& job) {
-    if (job.score.coverage <= 0)
+    if (std::ranges::all_of(digest.gpus, [](const GpuDigest& gpu) { return gpu.counted_seconds <= 0; }))
         job.notes.emplace_back(
             "no counters of pipes or DRAM were sampled: utilisation alone says nothing of saturation");
     else if (!job.score.graded())
@@ -123,6 +138,9 @@ void add_data_notes(const Digest& digest, JobScore& job) {
                    gpu.totals.observed > 0;
         });
     };
+    if (most(&GpuDigest::gap_unknown_seconds))
+        job.notes.emplace_back(
+            "engine or multiprocessors were not sampled: idle and gap cannot be told apart");
     if (most(&GpuDigest::clock_unknown_seconds))
         job.notes.emplace_back("clocks were not sampled: they count as those of the ceilings");
     if (most(&GpuDigest::integer_unknown_seconds))
@@ -141,8 +159,7 @@ std::string_view to_text(Bound bound) {
 
 std::vector<Stretch> stretches(const Digest& digest) {
     std::vector<Stretch> job;
-    for (const JobWindow& window : digest.job)
-        if (!std::isnan(window.saturated)) job.push_back({1, window.saturated});
+    for (const JobWindow& window : digest.job) job.push_back({1, window.saturated});
     return job;
 }
 
@@ -152,17 +169,19 @@ JobScore score_job(const Digest& digest) {
     std::vector<double> means;
     double link_bound = 0;
     double seconds = 0;
+    double counted = 0;
     Mean flop_use;
     job.memory_peak_bytes = kMissing;
     for (const GpuDigest& gpu : digest.gpus) {
         totals.merge(gpu.totals);
+        counted += gpu.counted_seconds;
         if (gpu.totals.observed > 0) means.push_back(gpu.totals.shares.saturated / gpu.totals.observed);
         link_bound += gpu.link_bound_seconds * gpu.weight;
         seconds += gpu.totals.observed;
         flop_use.add(gpu.flop_use, gpu.totals.observed);
         if (!(job.memory_peak_bytes >= gpu.memory_peak_bytes)) job.memory_peak_bytes = gpu.memory_peak_bytes;
     }
-    job.score = score_of(totals);
+    job.score = score_of_part(totals, counted);
     const std::vector<Stretch> over_time = stretches(digest);
     job.startup_seconds = startup_seconds(over_time);
     job.steady_state = job.startup_seconds ? steady_score(over_time, *job.startup_seconds) : kMissing;

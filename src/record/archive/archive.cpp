@@ -89,15 +89,29 @@ Result<> Archive::add(const Table& table, const Batch& rows) {
     return database_.append(rows);
 }
 
-// A file that is older than a column of its table has null there.
+// A file that is older than a column of its table has null there; one that somebody else wrote has the types
+// that are declared, or cannot be read.
 Result<> Archive::open_file(const Table& table, const fs::path& file) {
     const std::string source = fmt::format("read_parquet({})", sql_literal(file.string()));
-    BELAY_TRY(described, database_.query(fmt::format("SELECT * FROM {} LIMIT 0", source)));
+    BELAY_TRY(described, database_.query(fmt::format(
+                             "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {})", source)));
+    std::map<std::string, std::string, std::less<>> types;
+    for (const auto& row : described.rows) types[as_text(row[0])] = as_text(row[1]);
     std::string added;
-    for (const Column& column : table.columns)
-        if (std::ranges::find(described.columns, column.name) == described.columns.end())
-            added += fmt::format(", CAST(NULL AS {}) AS \"{}\"", sql_type(column.type), column.name);
-    const std::string rows = added.empty() ? source : fmt::format("(SELECT *{} FROM {})", added, source);
+    std::string cast;
+    for (const Column& column : table.columns) {
+        auto found = types.find(column.name);
+        const std::string_view type = sql_type(column.type);
+        if (found == types.end())
+            added += fmt::format(", CAST(NULL AS {}) AS \"{}\"", type, column.name);
+        else if (found->second != type)
+            cast += fmt::format("{0}CAST(\"{1}\" AS {2}) AS \"{1}\"", cast.empty() ? "" : ", ", column.name,
+                                type);
+    }
+    const std::string replaced = cast.empty() ? "" : fmt::format(" REPLACE ({})", cast);
+    const std::string rows = added.empty() && cast.empty()
+                                 ? source
+                                 : fmt::format("(SELECT *{}{} FROM {})", replaced, added, source);
     BELAY_CHECK(database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM {}", table.name, rows)));
     sources_[std::string(table.name)] = {.file = file, .sql = rows};
     return {};
@@ -157,10 +171,15 @@ Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) 
 // Each part has a thread and a database of one thread.
 Result<> Archive::scan_file(const ScanRequest& request, const Source& source, const ScanConsumer& consume) {
     auto scan_part = [&](size_t part) -> Result<> {
-        BELAY_TRY(database, Database::open(1));
-        return core::with_context(database.scan(scan_sql(request, source.sql, part), request,
-                                                [&](const ScanRows& rows) { return consume(part, rows); }),
-                                  source.file.string());
+        try {
+            BELAY_TRY(database, Database::open(1));
+            return core::with_context(
+                database.scan(scan_sql(request, source.sql, part), request,
+                              [&](const ScanRows& rows) { return consume(part, rows); }),
+                source.file.string());
+        } catch (const std::exception& error) {  // of the consumer: memory
+            return core::system_error("{}: {}", source.file.string(), error.what());
+        }
     };
     std::vector<Result<>> results(request.splits.size() + 1);
     {

@@ -244,7 +244,11 @@ Result<Database> Database::open(int threads) {
         return core::system_error("DuckDB: out of memory");
     api->set_config(config.config, "autoinstall_known_extensions", "false");
     api->set_config(config.config, "autoload_known_extensions", "false");
-    if (threads > 0) api->set_config(config.config, "threads", std::to_string(threads).c_str());
+    if (threads > 0) {
+        api->set_config(config.config, "threads", std::to_string(threads).c_str());
+        api->set_config(config.config, "memory_limit", "512MB");  // there may be one of them for each core
+        api->set_config(config.config, "temp_directory", "");  // nothing is written where the caller stands
+    }
     duckdb_database database = nullptr;
     char* message = nullptr;
     if (api->open_ext(nullptr, &database, config.config, &message) != DuckDBSuccess) {

@@ -30,7 +30,8 @@ std::string as_text(const Value& value);
 // Not thread-safe. No extension is ever fetched or loaded.
 class Database {
   public:
-    // `threads`: 0 for as many as there are cores.
+    // `threads`: 0 for as many as there are cores and most of the memory; otherwise 512 MB, and no temporary
+    // files.
     static core::Result<Database> open(int threads = 0);
     Database(Database&& other) noexcept;
     Database& operator=(Database&&) = delete;

@@ -30,7 +30,8 @@ struct GssrJson {
     size_t samples() const;  // of the GPU that has most
     // Between samples as they were taken: a recorder that sleeps the period between two is slower than it.
     double spacing_seconds() const;
-    // When the sample was taken. Surplus samples were cut off at the beginning, so the end is what is sure.
+    // When the sampling began whose mean the sample is; it ends with time_of(sample + 1). Surplus samples
+    // were cut off at the beginning, so the end is what is sure.
     core::Time time_of(size_t sample) const;
 };
 

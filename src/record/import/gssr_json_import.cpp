@@ -146,7 +146,7 @@ class Samples {
         auto [last, is_first] = last_.try_emplace(device, Time::min());
         int64_t told_before = 0;
         for (size_t i = 0; i < series.size(); ++i) {
-            Time time = recording.time_of(i);
+            Time time = recording.time_of(i + 1);  // a row tells of the time before it
             if (time <= last->second) {
                 ++told_before;
                 continue;
