@@ -1,0 +1,143 @@
+#include "cli/commands.h"
+#include "core/file.h"
+#include "record/manifest.h"
+#include "record/segment.h"
+#include "record/tables/event.h"
+#include "record/tables/host.h"
+
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace belay::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+struct Outcome {
+    int status;
+    std::string out;
+};
+
+Outcome findings(std::vector<std::string> words) {
+    setenv("BELAY_CONFIG_DIR", "/nonexistent", 1);
+    words.insert(words.begin(), "findings");
+    std::FILE* out = std::tmpfile();
+    Outcome outcome{};
+    {
+        core::Application application(application_page(), out, stderr);
+        add_commands(application);
+        outcome.status = application.run(std::move(words));
+    }
+    outcome.out.resize(static_cast<size_t>(std::ftell(out)));
+    std::rewind(out);
+    outcome.out.resize(std::fread(outcome.out.data(), 1, outcome.out.size(), out));
+    std::fclose(out);
+    return outcome;
+}
+
+// A record of a minute on one node, whose task ended as said.
+class Record {
+  public:
+    explicit Record(const char* severity) {
+        core::Time start = core::time_from_nanoseconds(1'780'000'000'000'000'000);
+        EXPECT_TRUE(record::begin_record(path(), {.created = start}));
+        auto writer = record::SegmentWriter::create(
+            record::segments_path(path()) / "n1.seg",
+            {.node = "n1", .start = start, .interval = std::chrono::seconds(1)});
+        record::Batch host(record::kHost);
+        for (int second = 0; second < 60; ++second) {
+            host.add_row(start + std::chrono::seconds(second), "n1");
+            host.set(record::column(record::kHost, "cpu_count"), 4);
+            host.set(record::column(record::kHost, "cpu_user_seconds_total"), 2.0 * second);
+            host.set(record::column(record::kHost, "cpu_system_seconds_total"), 0.0);
+        }
+        record::Batch event(record::kEvent);
+        event.add_row(start + std::chrono::seconds(60), "n1");
+        event.set(record::column(record::kEvent, "kind"), "task_end");
+        event.set(record::column(record::kEvent, "severity"), severity);
+        event.set(record::column(record::kEvent, "message"), "train ended");
+        EXPECT_TRUE(writer->append(host));
+        EXPECT_TRUE(writer->append(event));
+        EXPECT_TRUE(writer->finish(start + std::chrono::seconds(60)));
+    }
+    std::string path() const { return directory_.path() / "r"; }
+    std::string file(const char* name, std::string_view text) const {
+        EXPECT_TRUE(core::replace_file(directory_.path() / name, text));
+        return directory_.path() / name;
+    }
+
+  private:
+    core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
+};
+
+TEST(cli, findings_of_a_sound_record_are_none) {
+    Record record("info");
+    Outcome text = findings({record.path()});
+    EXPECT_EQ(text.status, 0) << text.out;
+    EXPECT_THAT(text.out, HasSubstr("Nothing was found."));
+    json facts = json::parse(findings({record.path(), "--json"}).out);
+    EXPECT_TRUE(facts["findings"].empty());
+    EXPECT_FALSE(facts["evaluated"].empty());
+    for (const json& skipped : facts["skipped"]) EXPECT_FALSE(skipped["why"].get<std::string>().empty());
+}
+
+TEST(cli, findings_that_matter_are_status_1) {
+    Record record("critical");
+    Outcome text = findings({record.path()});
+    EXPECT_EQ(text.status, 1);
+    EXPECT_THAT(text.out,
+                HasSubstr("warning: Tasks ended with an error (task_failed)\n    the first of them: train"));
+    json facts = json::parse(findings({record.path(), "--json"}).out);
+    EXPECT_EQ(facts["findings"][0]["id"], "task_failed");
+    EXPECT_EQ(facts["findings"][0]["nodes"], json::array({"n1"}));
+}
+
+TEST(cli, a_wrong_rule_is_status_2_and_the_others_are_asked) {
+    Record record("critical");
+    std::string rules =
+        record.file("site.toml", "[[rule]]\nid='a'\ntitle='t'\nadvice='a'\nsql='SELECT x FROM host'\n");
+    Outcome outcome = findings({record.path(), "--rules", rules, "--json"});
+    EXPECT_EQ(outcome.status, 2);
+    json facts = json::parse(outcome.out);
+    EXPECT_EQ(facts["findings"][0]["id"], "task_failed");
+    EXPECT_EQ(facts["problems"].size(), 1u);
+    EXPECT_EQ(findings({record.path(), "--rules", rules + ".none"}).status, 2);
+}
+
+TEST(cli, findings_list_shows_guards_and_sources) {
+    json rules = json::parse(findings({"list", "--json"}).out);
+    ASSERT_GE(rules.size(), 18u);
+    for (const json& rule : rules)
+        for (const char* key : {"id", "title", "severity", "applies_when", "source"})
+            EXPECT_FALSE(rule[key].get<std::string>().empty()) << rule["id"] << " " << key;
+}
+
+TEST(cli, findings_test_tries_a_sites_rules) {
+    Record record("info");
+    std::string rules =
+        record.file("site.toml",
+                    "[[rule]]\nid='busy'\ntitle='t'\nadvice='a'\n"
+                    "sql='SELECT node FROM host GROUP BY node HAVING max(cpu_user_seconds_total) > 500'\n");
+    EXPECT_EQ(findings({"test", rules}).status, 2) << "no cases";
+    std::string cases =
+        "[[case]]\nrule='busy'\nname='much'\nfires=true\nseconds=100\n[[case.fill]]\ntable='host'\n"
+        "rates={cpu_user_seconds_total=9}\n";
+    record.file("site.cases.toml", cases);
+    EXPECT_EQ(findings({"test", rules}).status, 0);
+    record.file("site.cases.toml", cases +
+                                       "[[case]]\nrule='busy'\nname='little'\nfires=true\n[[case.fill]]\n"
+                                       "table='host'\nset={cpu_user_seconds_total=1}\n");
+    Outcome outcome = findings({"test", rules, "--json"});
+    EXPECT_EQ(outcome.status, 1);
+    json tested = json::parse(outcome.out);
+    EXPECT_EQ(tested[1]["case"], "little");
+    EXPECT_EQ(tested[1]["ok"], false);
+    EXPECT_EQ(tested[1]["why"], "it does not fire");
+}
+
+}  // namespace
+}  // namespace belay::cli

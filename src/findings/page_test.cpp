@@ -1,0 +1,57 @@
+// The pages of docs/ name every rule, table, column, detector and parameter there is.
+#include "core/file.h"
+#include "findings/catalogue.h"
+#include "findings/detect/detector.h"
+#include "findings/tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::findings {
+namespace {
+
+using testing::HasSubstr;
+
+std::string page(const char* name) {
+    auto text = core::read_file(std::string(BELAY_DOCS_DIRECTORY) + "/" + name);
+    EXPECT_TRUE(text) << text.error().message();
+    return text.value_or("");
+}
+std::string code(std::string_view name) {
+    return fmt::format("`{}`", name);
+}
+
+TEST(findings, the_page_lists_every_rule_with_its_severity) {
+    std::string text = page("findings.md");
+    const RuleSet rules = load_rules(builtin_files()).value();
+    for (const Rule& rule : rules.rules)
+        EXPECT_THAT(text, HasSubstr(fmt::format("| `{}` | {} | {} |", rule.id, severity_name(rule.severity),
+                                                rule.title)));
+}
+
+TEST(findings, the_page_names_every_table_and_column) {
+    std::string text = page("formats/findings-rule.md");
+    auto archive = record::Archive::in_memory().value();
+    ASSERT_TRUE(prepare(archive, {}));
+    for (const PreparedTable& table : prepared_tables()) {
+        EXPECT_THAT(text, HasSubstr(fmt::format("**`{}`**", table.name)));
+        const auto columns = archive.columns_of("SELECT * FROM " + table.name).value();
+        for (const std::string& column : columns) EXPECT_THAT(text, HasSubstr(code(column))) << table.name;
+    }
+    for (const RunName& name : run_names()) EXPECT_THAT(text, HasSubstr(fmt::format("`${}`", name.name)));
+}
+
+TEST(findings, the_page_names_every_detector_with_its_parameters) {
+    std::string text = page("formats/findings-rule.md");
+    for (const Detector& detector : detectors()) {
+        EXPECT_THAT(text, HasSubstr(fmt::format("**`{}`** finds {}", detector.name, detector.doc)));
+        for (const DetectorParameter& parameter : detector.parameters)
+            EXPECT_THAT(text, HasSubstr(fmt::format("| `{}` | {} | {:g} | {} |", parameter.name,
+                                                    parameter.unit, parameter.default_value, parameter.doc)))
+                << detector.name;
+        for (std::string_view column : detector.gives) EXPECT_THAT(text, HasSubstr(code(column)));
+    }
+}
+
+}  // namespace
+}  // namespace belay::findings
