@@ -32,13 +32,6 @@ const std::vector<double>& Series::operator[](std::string_view name) const {
     return found != columns.end() ? found->second : none;
 }
 
-std::string Series::name() const {
-    std::string text = node;
-    if (!device.empty()) text += (text.empty() ? "" : " ") + device;
-    if (task) text += fmt::format("{}rank {}", text.empty() ? "" : " ", *task);
-    return text;
-}
-
 std::vector<Series> split_series(const record::QueryResult& rows) {
     const size_t none = rows.columns.size();
     const size_t time = column_of(rows, "time");
@@ -91,10 +84,6 @@ void Rows::add(const Series& series, double start, double end) {
 
 void Rows::set(std::string_view column, double value) {
     if (!std::isnan(value)) cell(column) = value;
-}
-
-void Rows::set(std::string_view column, std::string text) {
-    cell(column) = std::move(text);
 }
 
 record::Value& Rows::cell(std::string_view column) {

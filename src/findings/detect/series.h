@@ -21,7 +21,6 @@ struct Series {
 
     // NaN throughout for a column that is not there.
     const std::vector<double>& operator[](std::string_view name) const;
-    std::string name() const;  // "nid1 GPU-0 rank 3"
 };
 
 // Rows without a time are left out.
@@ -36,7 +35,6 @@ class Rows {
     explicit Rows(std::span<const std::string_view> more);
     void add(const Series& series, double start, double end);
     void set(std::string_view column, double value);  // of the row added last; NaN is null
-    void set(std::string_view column, std::string text);
     record::QueryResult take() { return std::move(result_); }
 
   private:

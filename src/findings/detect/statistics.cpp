@@ -57,16 +57,6 @@ double median(std::span<const double> values) {
     return median_of(known);
 }
 
-double quantile(std::span<const double> values, double share) {
-    std::vector<double> known = without_missing(values);
-    if (known.empty()) return kMissing;
-    std::ranges::sort(known);
-    double place = std::clamp(share, 0.0, 1.0) * static_cast<double>(known.size() - 1);
-    auto low = static_cast<size_t>(place);
-    size_t high = std::min(low + 1, known.size() - 1);
-    return known[low] + (known[high] - known[low]) * (place - static_cast<double>(low));
-}
-
 double spread(std::span<const double> values) {
     return spread_about(values, median(values));
 }

@@ -11,8 +11,6 @@ std::vector<double> without_missing(std::span<const double> values);
 
 double mean(std::span<const double> values);
 double median(std::span<const double> values);
-// Linear between neighbours; share 0 to 1.
-double quantile(std::span<const double> values, double share);
 // Median absolute deviation times 1.4826, the standard deviation of what is normal (Rousseeuw and Croux
 // 1993).
 double spread(std::span<const double> values);

@@ -24,8 +24,6 @@ TEST(findings_detect, medians_pass_over_what_is_missing) {
     EXPECT_EQ(median(std::vector<double>{3, kMissing, 1, 2}), 2);
     EXPECT_EQ(median(std::vector<double>{4, 1}), 2.5);
     EXPECT_TRUE(std::isnan(median(std::vector<double>{kMissing})));
-    EXPECT_EQ(quantile(std::vector<double>{1, 2, 3, 4, 5}, 0.25), 2);
-    EXPECT_EQ(quantile(std::vector<double>{1, 2}, 0.5), 1.5);
     EXPECT_TRUE(std::isnan(variation(std::vector<double>{1})));
 }
 
