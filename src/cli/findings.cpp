@@ -92,6 +92,7 @@ void add_findings_list(core::Application& application) {
         .summary = "show the rules",
         .description = "The rules that come with Belay and those of the site, with what each needs. --json "
                        "shows the thresholds and what each explains as well.",
+        .examples = {{"belay findings list --json", "thresholds, sources and what each rule explains"}},
     });
     struct Options {
         std::string rules;

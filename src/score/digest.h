@@ -80,10 +80,8 @@ struct GpuDigest {
     double memory_total_bytes = 0;  // likewise
     double flop_use = 0;            // OFU, NaN without clock or tensor pipe
     double link_bound_seconds = 0;
-    double counted_seconds =
-        0;  // in which a limit was sampled; the rest of what was observed is known idleness
-    double gap_unknown_seconds =
-        0;  // in which engine or multiprocessors were not: idle and gap are not told apart
+    double uncounted_seconds = 0;        // observed without a limit: nothing ran, which is known
+    double gap_unknown_seconds = 0;      // without engine or multiprocessors: idle and gap are not told apart
     double clock_unknown_seconds = 0;    // in which the clock counted as that of the ceilings
     double integer_unknown_seconds = 0;  // in which FP32 may hold integer work
     double pipes_mean =

@@ -151,8 +151,7 @@ void GpuDigester::add_window(const Window& window, const GpuSample& sample) {
         score.emplace();
         score->shares.idle = 1;
         score->used.fill(kMissing);
-    } else if (score) {
-        gpu_.counted_seconds += seconds;
+        gpu_.uncounted_seconds += seconds;
     }
     if (!score) return;
     if (std::isnan(window.activity.engine) || std::isnan(window.activity.sm))

@@ -73,21 +73,21 @@ void add_energy(const Digest& digest, JobScore& job) {
 }
 
 // Where no limit was ever sampled, moments of known idleness say nothing of the busy time between them.
-Score score_of_part(const Totals& totals, double counted_seconds) {
+Score score_of_part(const Totals& totals, double uncounted) {
     constexpr double kAll = 0.999;
     Score score = score_of(totals);
-    if (counted_seconds <= 0 && score.coverage < kAll) score.point = kMissing;
+    if (uncounted > 0 && uncounted >= kAll * totals.observed && score.coverage < kAll) score.point = kMissing;
     return score;
 }
 
 void add_parts(const Digest& digest, JobScore& job) {
     std::map<std::string, std::pair<Totals, double>> nodes;
     for (const GpuDigest& gpu : digest.gpus) {
-        job.gpus.push_back(
-            {gpu.node, gpu.device, gpu.name, gpu.index, score_of_part(gpu.totals, gpu.counted_seconds)});
-        auto& [totals, counted] = nodes[gpu.node];
+        job.gpus.push_back({gpu.node, gpu.device, gpu.name, gpu.index,
+                            score_of_part(gpu.totals, gpu.uncounted_seconds * gpu.weight)});
+        auto& [totals, uncounted] = nodes[gpu.node];
         totals.merge(gpu.totals);
-        counted += gpu.counted_seconds;
+        uncounted += gpu.uncounted_seconds * gpu.weight;
     }
     for (const auto& [node, sums] : nodes)
         job.nodes.push_back({.node = node,
@@ -121,7 +121,10 @@ void add_ceilings(const Digest& digest, JobScore& job) {
 }
 
 void add_data_notes(const Digest& digest, JobScore& job) {
-    if (std::ranges::all_of(digest.gpus, [](const GpuDigest& gpu) { return gpu.counted_seconds <= 0; }))
+    const auto nothing_counted = [](const GpuDigest& gpu) {
+        return gpu.uncounted_seconds * gpu.weight >= 0.999 * gpu.totals.observed;
+    };
+    if (std::ranges::all_of(digest.gpus, nothing_counted))
         job.notes.emplace_back(
             "no counters of pipes or DRAM were sampled: utilisation alone says nothing of saturation");
     else if (!job.score.graded())
@@ -169,19 +172,19 @@ JobScore score_job(const Digest& digest) {
     std::vector<double> means;
     double link_bound = 0;
     double seconds = 0;
-    double counted = 0;
+    double uncounted = 0;
     Mean flop_use;
     job.memory_peak_bytes = kMissing;
     for (const GpuDigest& gpu : digest.gpus) {
         totals.merge(gpu.totals);
-        counted += gpu.counted_seconds;
+        uncounted += gpu.uncounted_seconds * gpu.weight;
         if (gpu.totals.observed > 0) means.push_back(gpu.totals.shares.saturated / gpu.totals.observed);
         link_bound += gpu.link_bound_seconds * gpu.weight;
         seconds += gpu.totals.observed;
         flop_use.add(gpu.flop_use, gpu.totals.observed);
         if (!(job.memory_peak_bytes >= gpu.memory_peak_bytes)) job.memory_peak_bytes = gpu.memory_peak_bytes;
     }
-    job.score = score_of_part(totals, counted);
+    job.score = score_of_part(totals, uncounted);
     const std::vector<Stretch> over_time = stretches(digest);
     job.startup_seconds = startup_seconds(over_time);
     job.steady_state = job.startup_seconds ? steady_score(over_time, *job.startup_seconds) : kMissing;

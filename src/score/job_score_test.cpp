@@ -120,7 +120,6 @@ TEST(score, notes_tell_what_limits_a_score) {
     digest.gpus[0].totals.allocated = 600;
     EXPECT_THAT(score_job(digest).notes, ::testing::Contains(HasSubstr("too little for a verdict")));
     digest.gpus[0].totals.observed = 0;
-    digest.gpus[0].counted_seconds = 0;
     EXPECT_THAT(score_job(digest).notes, ::testing::Contains(HasSubstr("utilisation alone")));
 }
 
