@@ -249,7 +249,8 @@ void Canvas::circle(Point centre, double radius, const Colour& colour) {
 
 void Canvas::hatch(const Box& box) {
     constexpr double kStep = 3;
-    for (double shift = kStep; shift < box.width + box.height; shift += kStep) {
+    for (int i = 1; i * kStep < box.width + box.height; ++i) {
+        const double shift = i * kStep;
         Point from{box.x + std::min(shift, box.width), box.y + std::max(0.0, shift - box.width)};
         Point to{box.x + std::max(0.0, shift - box.height), box.y + std::min(shift, box.height)};
         line(std::array{from, to}, rgb(0xc9d1cc), 0.35);

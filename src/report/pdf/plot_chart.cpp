@@ -80,7 +80,9 @@ void draw_axes(Canvas& canvas, const Chart& chart, const Scale& scale) {
     double base =
         chart.unit == "B" ? std::pow(1024, std::floor(std::log2(std::max(1.0, scale.high)) / 10)) : 1;
     double step = nice_step((scale.high - scale.low) / base) * base;
-    for (double value = std::ceil(scale.low / step) * step; value <= scale.high * 1.0001; value += step) {
+    const double first = std::ceil(scale.low / step) * step;
+    for (int i = 0; first + i * step <= scale.high * 1.0001; ++i) {
+        const double value = first + i * step;
         double y = scale.y(value);
         canvas.line(std::array{Point{scale.box.x, y}, Point{scale.box.right(), y}}, kLine, 0.4);
         canvas.text({scale.box.x - 4, y + 2},
