@@ -117,7 +117,7 @@ void JobProcesses::identify(Known& known, bool afresh) {
     pid_t pid = static_cast<pid_t>(known.stat.pid);
     const bool was_ours = known.own_executable;
     if (own_executable_ && (known.renamed || was_ours || afresh))
-        known.own_executable = files_.executable(pid) == own_executable_;
+        known.own_executable = runs_own_executable(known);
     // Its name was read before its executable, and may still have been ours.
     if (own_executable_ && !known.own_executable && (known.renamed || was_ours))
         if (auto now = files_.stat(pid, true); now && now->start_ticks == known.stat.start_ticks)
@@ -126,6 +126,17 @@ void JobProcesses::identify(Known& known, bool afresh) {
     known.task = files_.environment_number(pid, kTaskVariable);
     auto parent = known_.find(static_cast<pid_t>(known.stat.parent_pid));
     if (!known.task && parent != known_.end()) known.task = parent->second.task;
+}
+
+// A process that has ended has no executable any more, reaped or not: it is what it was. One that has ended
+// before it was seen ran what its parent runs if it still has the parent's name.
+bool JobProcesses::runs_own_executable(const Known& known) {
+    if (auto executable = files_.executable(static_cast<pid_t>(known.stat.pid)))
+        return executable == own_executable_;
+    if (!known.renamed) return known.own_executable;
+    auto parent = known_.find(static_cast<pid_t>(known.stat.parent_pid));
+    return parent != known_.end() && parent->second.own_executable &&
+           parent->second.command == known.command;
 }
 
 bool JobProcesses::is_left_out(const Known& known) {

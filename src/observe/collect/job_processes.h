@@ -67,6 +67,7 @@ class JobProcesses {
     void note(const procfs::PidStat& stat);
     void resolve(pid_t pid);
     void identify(Known& known, bool afresh);
+    bool runs_own_executable(const Known& known);
     bool is_left_out(const Known& known);
 
     ProcessFiles files_;

@@ -3,6 +3,8 @@
 #include "core/text.h"
 #include "observe/collect/testing.h"
 
+#include <algorithm>
+#include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +46,8 @@ class FakeProcesses {
         if (process.environment) root_.write(directory + "/environ", *process.environment);
         link_program(std::to_string(pid), process.program);
     }
+    // Ended, and not yet waited for.
+    void become_zombie(int64_t pid) const { root_.remove(fmt::format("proc/{}/exe", pid)); }
     // Still listed, but with nothing to read, also through descriptors that are open: so it looks when one
     // ends between listing and reading.
     void vanish(int64_t pid) const {
@@ -75,6 +79,12 @@ Pids members(JobProcesses& job, int64_t second) {
     Pids pids;
     for (const JobProcess& process : job.members()) pids.push_back(process.stat.pid);
     return pids;
+}
+
+int64_t members_named(JobProcesses& job, std::string_view name) {
+    EXPECT_TRUE(job.look(core::system_clock().now()).has_value());
+    return std::ranges::count_if(job.members(),
+                                 [&](const JobProcess& member) { return member.stat.command == name; });
 }
 
 std::optional<int64_t> task_of(JobProcesses& job, int64_t pid) {
@@ -212,6 +222,20 @@ TEST(observe_collect, our_own_program_is_left_out_until_it_becomes_another) {
     EXPECT_EQ(members(all, 1), (Pids{20, 21}));
 }
 
+TEST(observe_collect, our_own_program_is_left_out_when_it_has_ended_too) {
+    FakeProcesses proc;
+    proc.start(20, {.command = "belay", .program = "belay"});
+    proc.start(21, {.parent = 20, .command = "belay", .program = "belay"});
+    proc.start(22, {.parent = 20, .command = "python"});
+    JobProcesses job = proc.follow({.roots = {20}});
+    EXPECT_EQ(members(job, 1), Pids{22});
+    proc.start(23, {.parent = 20, .command = "belay"});  // forked, and ended before it was seen
+    proc.start(24, {.parent = 20, .command = "true"});
+    for (int64_t pid : {20, 21, 22, 23, 24}) proc.become_zombie(pid);
+    EXPECT_EQ(members(job, 2), (Pids{22, 24}));
+    EXPECT_EQ(members(job, 100), (Pids{22, 24}));  // after a refresh too
+}
+
 // Between fork and exec a supervisor's child has the supervisor's name and program, of which one is read
 // first.
 TEST(observe_collect, no_process_has_our_name_while_it_becomes_another) {
@@ -236,6 +260,25 @@ TEST(observe_collect, no_process_has_our_name_while_it_becomes_another) {
         waitpid(child, nullptr, 0);
     }
     EXPECT_GT(seen, 0);
+}
+
+TEST(observe_collect, no_process_has_our_name_when_it_has_ended) {
+    const std::string comm = core::read_file("/proc/self/comm").value();
+    JobProcesses job("/proc", {.roots = {getpid()}, .exclude = {getpid()}}, 60s);
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    pid_t zombie = fork();
+    if (zombie == 0) _exit(0);
+    siginfo_t info{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(zombie), &info, WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(members_named(job, core::trim(comm)), 0);  // one runs, one has ended
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(members_named(job, core::trim(comm)), 0);  // both have
+    for (pid_t pid : {child, zombie}) waitpid(pid, nullptr, 0);
 }
 
 std::string environment(std::initializer_list<std::string_view> entries) {
