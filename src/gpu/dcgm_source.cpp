@@ -17,9 +17,9 @@ using dcgm::Library;
 
 namespace {
 
-// A host engine that has stopped looking still gives its last values.
-constexpr core::Duration kStale = std::chrono::seconds(10);
-constexpr double kKeepSeconds = 30;
+// A host engine that has stopped looking still gives its last values: those older than this, and than two of
+// its looks, are stale.
+constexpr core::Duration kLeastStale = std::chrono::seconds(10);
 
 std::optional<double> number_of(const FieldValue& value) {
     if (value.status != dcgm::kOk) return std::nullopt;
@@ -38,10 +38,6 @@ std::string text_of(const FieldValue& value) {
     return text.starts_with("<<<") ? "" : text;  // <<<NULL>>>, <<<NOT_SUPPORTED>>> ...
 }
 
-bool is_fresh(const FieldValue& value, core::Time now) {
-    return now - core::time_from_nanoseconds(value.timestamp * 1000) <= kStale;
-}
-
 class DcgmSource : public Source {
   public:
     explicit DcgmSource(std::unique_ptr<Library> library) : dcgm_(std::move(library)) {
@@ -51,6 +47,7 @@ class DcgmSource : public Source {
     }
 
     Result<> open(core::Duration interval) {
+        stale_ = std::max(kLeastStale, 2 * interval);
         std::array<unsigned, dcgm::kMostDevices> ids{};
         int count = 0;
         if (auto status = dcgm_->devices(dcgm_->handle, ids.data(), &count); status != dcgm::kOk)
@@ -78,7 +75,8 @@ class DcgmSource : public Source {
         if (reading.lost || values.empty()) return reading;
         const core::Time now = core::system_clock().now();
         auto value_of = [&](size_t i) {
-            return is_fresh(values[i], now) ? number_of(values[i]) : std::nullopt;
+            const core::Duration age = now - core::time_from_nanoseconds(values[i].timestamp * 1000);
+            return age <= stale_ ? number_of(values[i]) : std::nullopt;
         };
         size_t i = 0;
         for (const DcgmField& field : kDcgmFields)
@@ -105,7 +103,8 @@ class DcgmSource : public Source {
         return dcgm_->field_group_create(dcgm_->handle, static_cast<int>(fields.size()), fields.data(),
                                          name.c_str(), &group) == dcgm::kOk &&
                dcgm_->watch_fields(dcgm_->handle, dcgm::kAllGpus, group,
-                                   interval / std::chrono::microseconds(1), kKeepSeconds, 0) == dcgm::kOk;
+                                   interval / std::chrono::microseconds(1), core::to_seconds(3 * stale_),
+                                   0) == dcgm::kOk;
     }
 
     // Empty if the host engine does not answer.
@@ -155,6 +154,7 @@ class DcgmSource : public Source {
     std::vector<Device> devices_;
     std::vector<Entry> entries_;
     std::vector<Xid> xids_;
+    core::Duration stale_{};
     int groups_ = 0;
 };
 

@@ -49,7 +49,10 @@ class HostEngine {
         function<void(int, int, int)>("fake_dcgm_fail")(gpu, field, status);
     }
     void refuse(int field) const { function<void(int)>("fake_dcgm_refuse")(field); }
-    void open() { source = open_dcgm(BELAY_FAKE_DCGM, "127.0.0.1", std::chrono::milliseconds(500)).value(); }
+    void open(core::Duration interval = std::chrono::milliseconds(500)) {
+        source = open_dcgm(BELAY_FAKE_DCGM, "127.0.0.1", interval).value();
+        EXPECT_EQ(std::chrono::microseconds(function<long long()>("fake_dcgm_interval")()), interval);
+    }
     std::unique_ptr<Source> source;
 
   private:
@@ -121,6 +124,19 @@ TEST(gpu, dcgm_blanks_and_stale_values_are_missing) {
     EXPECT_FALSE(reading.lost);
     for (size_t i = 0; i < kFieldCount; ++i)
         EXPECT_EQ(std::isnan(reading[i]), i != field("fp32_active_ratio")) << kFields[i].name;
+}
+
+// It looks as rarely as the recording does.
+TEST(gpu, dcgm_values_of_a_slow_recording_are_not_stale) {
+    for (const auto interval : {std::chrono::seconds(30), std::chrono::seconds(3600)}) {
+        HostEngine engine;
+        engine.real(0, 155, 400, core::to_seconds(interval));
+        engine.real(0, 1004, 0.5, 2 * core::to_seconds(interval) + 1);
+        engine.open(interval);
+        Reading reading = engine.source->read(0);
+        EXPECT_EQ(reading[field("power_watts")], 400);
+        EXPECT_TRUE(std::isnan(reading[field("tensor_active_ratio")])) << "two looks are missed";
+    }
 }
 
 TEST(gpu, dcgm_without_one_counter_has_the_others) {

@@ -19,7 +19,8 @@ class GpmCounters {
     GpmCounters(const GpmCounters&) = delete;
     GpmCounters& operator=(const GpmCounters&) = delete;
 
-    // Fills in what the device gives; nothing the first time.
+    // Fills in what the device gives: means since the reading before, or since it was opened. Nothing if a
+    // sample at either end failed.
     void read(Reading& reading);
 
   private:

@@ -59,12 +59,18 @@ std::vector<size_t> held_devices(const std::vector<Device>& devices, const core:
         all.push_back(i);
         shown.insert(devices[i].index);
     }
-    if (auto listed = listed_by_slurm(environment)) {
+    const auto list = value_of(environment, "CUDA_VISIBLE_DEVICES");
+    const bool sliced =
+        std::ranges::any_of(devices, [](const Device& one) { return !one.mig_profile.empty(); });
+    // Slurm numbers slices in another way than the driver does, but hands their names to CUDA.
+    if (sliced && list && list->find("MIG-") != std::string_view::npos)
+        return visible_to_cuda(devices, *list);
+    if (auto listed = listed_by_slurm(environment); listed && !sliced) {
         if (shown.size() > listed->size())
             std::erase_if(all, [&](size_t i) { return !listed->contains(devices[i].index); });
         return all;
     }
-    if (auto list = value_of(environment, "CUDA_VISIBLE_DEVICES")) return visible_to_cuda(devices, *list);
+    if (list) return visible_to_cuda(devices, *list);
     return all;
 }
 

@@ -51,5 +51,16 @@ TEST(gpu, slices_are_named_by_their_uuid_or_their_gpu) {
     EXPECT_EQ(held_devices(slices, {{"CUDA_VISIBLE_DEVICES", "0"}}), (Indices{0, 1}));
 }
 
+TEST(gpu, slurm_numbers_slices_in_its_own_way) {
+    std::vector<Device> slices;
+    for (int i = 0; i < 3; ++i)
+        slices.push_back({.uuid = "MIG-" + std::string(1, static_cast<char>('a' + i)),
+                          .index = 0,
+                          .mig_profile = "1g.10gb"});
+    EXPECT_EQ(held_devices(slices, {{"SLURM_STEP_GPUS", "2"}, {"CUDA_VISIBLE_DEVICES", "MIG-c"}}),
+              Indices{2});
+    EXPECT_EQ(held_devices(slices, {{"SLURM_STEP_GPUS", "2"}}), (Indices{0, 1, 2}));
+}
+
 }  // namespace
 }  // namespace belay::gpu

@@ -49,23 +49,11 @@ enum ValueType : int {
     kUnsignedShort = 6
 };
 
-// Bits of nvmlDeviceGetCurrentClocksEventReasons.
-inline constexpr unsigned long long kReasonIdle = 0x1;
-inline constexpr unsigned long long kReasonPowerCap = 0x4;
-inline constexpr unsigned long long kReasonHardwareSlowdown = 0x8;
-inline constexpr unsigned long long kReasonSoftwareThermal = 0x20;
-inline constexpr unsigned long long kReasonHardwareThermal = 0x40;
-inline constexpr unsigned long long kReasonPowerBrake = 0x80;
-
 inline constexpr unsigned long long kEventXid = 0x8;
 
 // Ids of nvmlDeviceGetFieldValues.
 inline constexpr unsigned kFieldMemoryTemperature = 82;
-inline constexpr unsigned kFieldNvlinkDataSent = 138;  // KiB, all links with scope 0xffffffff
-inline constexpr unsigned kFieldNvlinkDataReceived = 139;
-inline constexpr unsigned kFieldPowerInstant = 186;  // mW
 inline constexpr unsigned kFieldRecoveryAction = 230;
-inline constexpr unsigned kAllLinks = 0xffffffff;
 
 struct Utilization {
     unsigned gpu;  // percent of the last sample period in which a kernel ran

@@ -240,21 +240,21 @@ class NvmlSource : public Source {
         for (unsigned slice = 0; slice < most; ++slice) {
             Handle device = nullptr;
             if (nvml_->mig_device(gpu, slice, &device) != kSuccess) continue;
-            add_slice(gpu, device, index);
+            add_slice(gpu, device, index, most);
             any = true;
         }
         return any;
     }
 
-    void add_slice(Handle gpu, Handle slice, int index) {
+    // `most`: slices that a whole GPU makes, 7 of most models, 4 of an A30 (NVIDIA, MIG user guide).
+    void add_slice(Handle gpu, Handle slice, int index, unsigned most) {
         Device device{.uuid = uuid_of(slice), .index = index, .name = name_of(gpu), .driver = driver_};
         DeviceAttributes facts{};
         if (nvml_->attributes != nullptr && nvml_->attributes(slice, &facts) == kSuccess) {
             constexpr double kMibPerGb = 1024;
             device.mig_profile = fmt::format("{}g.{:.0f}gb", facts.gpu_slices,
                                              std::ceil(static_cast<double>(facts.memory_mib) / kMibPerGb));
-            constexpr double kSlices = 7;  // of a whole GPU (NVIDIA, MIG user guide)
-            device.weight = facts.gpu_slices / kSlices;
+            if (facts.gpu_slices <= most) device.weight = static_cast<double>(facts.gpu_slices) / most;
         }
         unsigned instance = 0;
         std::optional<unsigned> known;

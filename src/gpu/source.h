@@ -38,7 +38,7 @@ class Source {
     virtual const std::vector<Device>& devices() const = 0;
     // As it stands in the record.
     virtual std::string_view name() const { return "nvml"; }
-    // Means are over the time since the device's reading before, so the first has none.
+    // Means are over the time since the device's reading before, or since the source was opened.
     virtual Reading read(size_t device) = 0;
     // As they are now; nothing of a device that is lost.
     virtual Facts facts(size_t) { return {}; }

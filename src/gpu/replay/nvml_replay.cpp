@@ -5,6 +5,7 @@
 #include "gpu/replay/playing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 namespace belay::gpu::replay {
@@ -111,7 +112,13 @@ Return nvmlDeviceGetMigMode(Handle handle, unsigned* now, unsigned* pending) {
 }
 
 Return nvmlDeviceGetMaxMigDeviceCount(Handle handle, unsigned* count) {
-    *count = is_gpu_with_slices(handle) ? static_cast<unsigned>(devices_of_gpu(gpu_index(handle)).size()) : 0;
+    *count = 0;
+    if (!is_gpu_with_slices(handle)) return kSuccess;
+    const Device& slice = devices()[devices_of_gpu(gpu_index(handle)).front()];
+    unsigned slices = 0;
+    if (sscanf(slice.mig_profile.c_str(), "%ug", &slices) == 1 && slice.weight > 0)
+        *count = static_cast<unsigned>(std::lround(slices / slice.weight));
+    *count = std::max(*count, static_cast<unsigned>(devices_of_gpu(gpu_index(handle)).size()));
     return kSuccess;
 }
 

@@ -16,6 +16,7 @@ std::map<std::pair<int, int>, FieldValue> values;  // by GPU and field
 std::set<unsigned short> refused;                  // fields that no group may have
 std::map<uintptr_t, std::set<unsigned short>> groups;
 std::set<unsigned short> watched;
+std::set<long long> intervals;  // of the watches, in microseconds
 bool initialised = false, engine_runs = true;
 
 int64_t now() {
@@ -51,7 +52,11 @@ void fake_dcgm_refuse(int field) {
 }
 void fake_dcgm_engine(int runs) {
     engine_runs = runs != 0;
-    values.clear(), refused.clear(), groups.clear(), watched.clear();
+    values.clear(), refused.clear(), groups.clear(), watched.clear(), intervals.clear();
+}
+// The only interval of all watches in microseconds; 0 if there are several, or none.
+long long fake_dcgm_interval() {
+    return intervals.size() == 1 ? *intervals.begin() : 0;
 }
 
 Return dcgmInit() {
@@ -84,11 +89,14 @@ Return dcgmFieldGroupCreate(Handle, int count, unsigned short* fields, const cha
     groups[*group] = {fields, fields + count};
     return kOk;
 }
-Return dcgmWatchFields(Handle, Group gpus, FieldGroup group, long long microseconds, double, int) {
-    if (gpus != kAllGpus || microseconds != 500'000) return kBadParameter;
+Return dcgmWatchFields(Handle, Group gpus, FieldGroup group, long long microseconds, double keep, int) {
+    // What it may drop before the next look is never there.
+    if (gpus != kAllGpus || microseconds <= 0 || keep * 1e6 <= 2 * static_cast<double>(microseconds))
+        return kBadParameter;
     for (unsigned short field : groups[group])
         if (refused.contains(field)) return kNotSupported;
     watched.insert(groups[group].begin(), groups[group].end());
+    intervals.insert(microseconds);
     return kOk;
 }
 Return dcgmUpdateAllFields(Handle, int) {

@@ -1,9 +1,11 @@
 #include "observe/collect/gpu.h"
 
+#include "gpu/precision.h"
 #include "gpu/xid.h"
 #include "observe/collect/gpu_probe.h"
 #include "record/tables/gpu.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <system_error>
@@ -84,28 +86,41 @@ class GpuCollector : public Collector {
     }
 
     void tell_of_devices() {
-        for (const gpu::Device& device : probe_.devices())
-            if (known_.insert(device.uuid).second && options_.on_device)
-                options_.on_device(device, probe_.source_name());
+        for (const gpu::Device& device : probe_.devices()) {
+            if (known_name(device) != device.uuid || !known_.insert(device.uuid).second) continue;
+            names_.try_emplace(device.index, device.uuid);
+            if (options_.on_device) options_.on_device(device, probe_.source_name());
+        }
     }
 
-    static std::string name_of(const gpu::Device& device) {
-        return fmt::format("{} (number {} of the node)", device.uuid, device.index);
+    // A GPU that fell off the bus has no UUID when its reader is started again: it is the one that was known.
+    const std::string& known_name(const gpu::Device& device) const {
+        if (!is_nameless(device)) return device.uuid;
+        auto known = names_.find(device.index);
+        const bool is_gone =
+            known != names_.end() &&
+            std::ranges::find(probe_.devices(), known->second, &gpu::Device::uuid) == probe_.devices().end();
+        return is_gone ? known->second : device.uuid;
+    }
+
+    std::string name_of(const gpu::Device& device) const {
+        return fmt::format("{} (number {} of the node)", known_name(device), device.index);
     }
 
     void add_row(core::Time time, std::string_view node, const GpuReading& reading, Batch& rows) {
         const gpu::Device& device = probe_.devices().at(reading.device);
-        if (reading.reading.lost) {
-            if (lost_.insert(device.uuid).second)
+        const std::string& name = known_name(device);
+        if (reading.reading.lost || name != device.uuid) {
+            if (lost_.insert(name).second)
                 tell("gpu_lost", "critical",
                      fmt::format("{} does not answer any more: nothing is known of it from here on",
                                  name_of(device)));
             return;
         }
         rows.add_row(time, node);
-        rows.set(column(kGpu, "device"), device.uuid);
+        rows.set(column(kGpu, "device"), name);
         for (size_t i = 0; i < gpu::kFieldCount; ++i) {
-            const double value = reading.reading[i];
+            const double value = gpu::kept(gpu::kFields[i], reading.reading[i]);
             if (std::isnan(value)) continue;
             if (gpu::kFields[i].type == gpu::FieldType::kReal)
                 rows.set(kFirstField + i, value);
@@ -132,6 +147,7 @@ class GpuCollector : public Collector {
     GpuProbe probe_;
     bool told_of_source_ = false;
     std::set<std::string, std::less<>> known_, lost_;
+    std::map<int, std::string> names_;  // by index: what a GPU was called first
 };
 
 }  // namespace

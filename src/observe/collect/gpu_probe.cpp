@@ -109,7 +109,15 @@ std::string read_devices(gpu::Source& source, const std::vector<size_t>& held,
     return message + readings + xids;
 }
 
+std::string name_without_uuid(const gpu::Device& device) {
+    return fmt::format("index:{}", device.index);
+}
+
 }  // namespace
+
+bool is_nameless(const gpu::Device& device) {
+    return device.uuid == name_without_uuid(device);
+}
 
 GpuProbe::~GpuProbe() {
     end_child({});
@@ -136,6 +144,8 @@ Result<std::vector<GpuSample>> GpuProbe::sample(core::Time now) {
     // Whoever has been silent before is not waited for.
     receive(is_new ? options_.deadline : Duration::zero(), now, samples);
     if (state_ != State::kOpen) return samples;
+    if (child_ >= 0 && !child_is_open_ && monotonic_now() - child_since_ >= options_.retry)
+        end_child({});  // a later one than the first, which hangs where that one did not
     if (child_ >= 0 && child_is_open_ && !asked_) {
         char go = 1;
         asked_ = monotonic_now();
@@ -176,7 +186,8 @@ Result<> GpuProbe::start() {
         return core::errno_error(reason, "cannot fork");
     }
     child_ = child;
-    if (!opening_since_) opening_since_ = monotonic_now();
+    child_since_ = monotonic_now();
+    if (!opening_since_) opening_since_ = child_since_;
     child_is_open_ = false;
     return {};
 }
@@ -201,7 +212,7 @@ void GpuProbe::answer_requests() {
     gpu::Trace head{.note = std::string((*source)->name())};
     for (size_t i : held) {
         gpu::Device device = (*source)->devices()[i];
-        if (device.uuid.empty()) device.uuid = fmt::format("index:{}", device.index);
+        if (device.uuid.empty()) device.uuid = name_without_uuid(device);
         head.driver = device.driver;
         head.devices.push_back(std::move(device));
     }

@@ -28,6 +28,9 @@ struct GpuReading {
     gpu::Reading reading;
 };
 
+// Whether it has the name "index:N" instead of a UUID, which the driver could not tell.
+bool is_nameless(const gpu::Device& device);
+
 struct GpuXid {
     size_t device;
     int64_t code;
@@ -65,7 +68,7 @@ class GpuProbe {
     const std::string& why() const { return why_; }
     core::Duration opening_for() const;
     const std::string& source_name() const { return source_name_; }  // "nvml"
-    // That the job holds; a UUID that the driver cannot tell is "index:N".
+    // That the job holds; see is_nameless.
     const std::vector<gpu::Device>& devices() const { return devices_; }
     // CPU time that the children have spent.
     double cpu_seconds() const { return ended_cpu_seconds_ + cpu_seconds_; }
@@ -91,10 +94,11 @@ class GpuProbe {
     pid_t child_ = -1;
     bool child_is_open_ = false;  // it has told its devices
     core::Descriptor socket_;
-    std::vector<pid_t> killed_;                    // not reaped yet
-    std::optional<core::Duration> opening_since_;  // monotonic, as the next two
-    std::optional<core::Duration> asked_;          // an answer is outstanding since
-    core::Duration start_at_{};                    // no child before this time
+    std::vector<pid_t> killed_;     // not reaped yet
+    core::Duration child_since_{};  // monotonic, as the next three
+    std::optional<core::Duration> opening_since_;
+    std::optional<core::Duration> asked_;  // an answer is outstanding since
+    core::Duration start_at_{};            // no child before this time
     double cpu_seconds_ = 0;
     double ended_cpu_seconds_ = 0;
 };

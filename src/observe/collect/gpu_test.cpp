@@ -4,6 +4,8 @@
 #include "observe/collect/testing.h"
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <unistd.h>
 
@@ -14,9 +16,11 @@ namespace {
 
 using namespace testing;
 using gpu::field;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // A node with two GPUs; what a test does to it happens in the child, at the reading of this number.
@@ -28,6 +32,7 @@ struct FakeSource : gpu::Source {
             devices_.push_back({.uuid = fmt::format("GPU-{}", i), .index = i, .name = "Fake", .driver = "1"});
     }
     const std::vector<gpu::Device>& devices() const override { return devices_; }
+    void forget_uuid(size_t device) { devices_.at(device).uuid.clear(); }
     gpu::Reading read(size_t device) override {
         gpu::Reading reading;
         reading[field("power_watts")] = 100.5 + static_cast<double>(device);
@@ -203,6 +208,70 @@ TEST(observe_collect, a_driver_that_crashes_is_started_again) {
     while (!rows || rows->rows() == 0) rows = node.tick(4);  // until the dead one is reaped
     EXPECT_EQ(rows->rows(), 2u);
     EXPECT_THAT(node.devices, ElementsAre("GPU-0", "GPU-1")) << "they are no others";
+}
+
+TEST(observe_collect, a_gpu_without_uuid_is_the_one_that_was_there_before) {
+    core::TemporaryDirectory place = core::TemporaryDirectory::create("gpu_test").value();
+    const auto mark = place.path() / "fell_off_the_bus";
+    Node node([mark](size_t, int number, gpu::Reading&) {
+        if (number != 2 || exists(mark)) return;
+        std::ofstream(mark) << "GPU-1";
+        kill(getpid(), SIGKILL);
+    });
+    node.options.gpu.retry = {};
+    const auto open = node.options.gpu.open;
+    node.options.gpu.open = [=] {
+        auto source = open();
+        if (exists(mark)) static_cast<FakeSource&>(**source).forget_uuid(1);
+        return source;
+    };
+    EXPECT_EQ(node.tick(1).value().rows(), 2u);
+    ASSERT_FALSE(node.tick(2));
+    core::Result<record::Batch> rows = node.tick(3);
+    while (!rows || rows->rows() == 0) rows = node.tick(3);  // until the dead one is reaped
+    ASSERT_EQ(rows->rows(), 1u);
+    EXPECT_EQ(text(*rows, 0, "device"), "GPU-0");
+    node.tick(4).value();
+    EXPECT_THAT(node.devices, ElementsAre("GPU-0", "GPU-1")) << "they are no others";
+    EXPECT_THAT(node.events, Contains(StartsWith("gpu_lost critical GPU-1 (number 1 of the node)")).Times(1));
+    EXPECT_THAT(node.events, Not(Contains(HasSubstr("index:1"))));
+}
+
+TEST(observe_collect, a_gpu_without_uuid_has_the_name_of_its_index) {
+    Node node;
+    const auto open = node.options.gpu.open;
+    node.options.gpu.open = [=] {
+        auto source = open();
+        static_cast<FakeSource&>(**source).forget_uuid(1);
+        return source;
+    };
+    auto rows = node.tick(1).value();
+    ASSERT_EQ(rows.rows(), 2u);
+    EXPECT_EQ(text(rows, 1, "device"), "index:1");
+    EXPECT_THAT(node.devices, ElementsAre("GPU-0", "index:1"));
+}
+
+TEST(observe_collect, a_driver_that_hangs_when_it_is_started_again_is_given_up_like_another) {
+    core::TemporaryDirectory place = core::TemporaryDirectory::create("gpu_test").value();
+    Node node([](size_t, int number, gpu::Reading&) {
+        if (number == 2) kill(getpid(), SIGKILL);
+    });
+    node.options.gpu.retry = {};
+    const auto open = node.options.gpu.open;
+    node.options.gpu.open = [&]() -> core::Result<std::unique_ptr<gpu::Source>> {
+        const auto nth = std::distance(std::filesystem::directory_iterator(place.path()), {});
+        std::ofstream(place.path() / std::to_string(nth)) << nth;
+        if (nth == 1) pause();
+        return open();
+    };
+    node.options.gpu.deadline = std::chrono::milliseconds(50);
+    size_t rows_after = 0;
+    for (int second = 1; second <= 1000 && rows_after == 0; ++second) {
+        auto rows = node.tick(second);
+        const auto children = std::distance(std::filesystem::directory_iterator(place.path()), {});
+        if (rows && children > 2) rows_after = rows->rows();
+    }
+    EXPECT_EQ(rows_after, 2U);
 }
 
 }  // namespace
