@@ -1,3 +1,4 @@
+#include "record/import/gssr_meta.h"
 #include "record/import/import.h"
 #include "record/import/import_testing.h"
 
@@ -178,6 +179,19 @@ TEST(record_import, times_from_1970_are_taken_as_they_are) {
     EXPECT_THAT(recording.query("SELECT min(time), max(time) FROM gpu"),
                 ElementsAre("2023-11-14T22:13:21.000000Z 2023-11-14T22:14:20.000000Z"));
     EXPECT_EQ(recording.info().coverage, 1.0);
+}
+
+TEST(record_import, a_file_from_1970_dates_the_others_of_its_step) {
+    Recording recording;
+    recording.write("step_0/proc_0.csv", header() + rows(1'700'000'001, 1'700'000'060, 2));
+    recording.write("step_0/proc_4.csv", header() + rows(1, 60, 2));
+    imported(recording);
+    EXPECT_THAT(recording.query("SELECT min(time), max(time) FROM gpu"),
+                ElementsAre("2023-11-14T22:13:21.000000Z 2023-11-14T22:14:20.000000Z"));
+}
+
+TEST(record_import, a_clock_that_was_never_set_gives_no_date) {
+    EXPECT_FALSE(parse_gssr_meta("{\n\"date\": \"1970-01-01T00:00:00Z\"\n}").date);
 }
 
 TEST(record_import, times_of_both_kinds_in_one_file_are_not_mixed) {

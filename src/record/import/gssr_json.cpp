@@ -1,6 +1,7 @@
 #include "record/import/gssr_json.h"
 
 #include "core/text.h"
+#include "record/import/names.h"
 #include "record/import/seconds.h"
 
 #include <algorithm>
@@ -86,8 +87,8 @@ void read_metadata(const json& metadata, GssrJson& read) {
     read.job_id = integer_at(metadata, "job_id");
     read.step_id = integer_at(metadata, "step_id");
     read.rank = integer_at(metadata, "proc_id");
-    read.label = text_at(metadata, "label");
-    read.host = text_at(metadata, "hostname");
+    read.label = short_name(text_at(metadata, "label"));
+    read.host = short_name(text_at(metadata, "hostname"));
     read.command = text_at(metadata, "cmd");
     read.start = time_at(metadata, "start_time");
     read.end = time_at(metadata, "end_time");

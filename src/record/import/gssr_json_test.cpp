@@ -77,6 +77,16 @@ TEST(record_import, what_python_writes_for_no_number_is_missing) {
     for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(std::isnan(rows[i][kSmActive].average), i != 1) << i;
 }
 
+TEST(record_import, names_in_json_have_an_end) {
+    std::string longest;
+    for (int i = 0; i < 1000; ++i) longest += "ü";
+    auto read = parse_gssr_json(
+        fmt::format(R"({{"metadata": {{"label": "{0}", "hostname": "{0}"}}, "data": {{}}}})", longest), "f");
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->label, longest.substr(0, 254)) << "whole characters";
+    EXPECT_EQ(read->host, read->label);
+}
+
 TEST(record_import, json_that_is_cut_off_or_foreign_is_refused) {
     for (const char* text : {"", "{", "[]", "{}", R"({"data": []})", R"({"metadata": {}})"})
         EXPECT_FALSE(parse_gssr_json(text, "f")) << text;

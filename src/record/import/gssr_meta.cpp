@@ -1,9 +1,12 @@
 #include "record/import/gssr_meta.h"
 
 #include "core/text.h"
+#include "record/import/names.h"
 
 #include <algorithm>
 #include <map>
+
+#include <nlohmann/json.hpp>
 
 namespace belay::record {
 
@@ -45,6 +48,19 @@ std::string plain(std::string_view value) {
     return value == "(null)" ? "" : std::string(value);  // what printf makes of a variable that is not set
 }
 
+// Somebody else's JSON, in one line. The recorder's own is none where an argument has a quote.
+Pairs pairs_of_json(std::string_view text) {
+    Pairs pairs;
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object()) return pairs;
+    for (const auto& [key, value] : json.items())
+        if (value.is_string())
+            pairs.try_emplace(key, value.get<std::string>());
+        else if (value.is_number_integer())
+            pairs.try_emplace(key, value.dump());
+    return pairs;
+}
+
 Pairs pairs_of(std::string_view text) {
     Pairs pairs;
     std::optional<std::string> key;  // of a value that is still open
@@ -64,7 +80,7 @@ Pairs pairs_of(std::string_view text) {
         if (key && !is_open(value)) close();
     }
     close();
-    return pairs;
+    return pairs.empty() ? pairs_of_json(text) : pairs;
 }
 
 // 'a' 'b c' -> a, b c. A quote within an argument cannot be told from one that ends it unless a blank and
@@ -86,25 +102,25 @@ std::vector<std::string> arguments_of(std::string_view text) {
 
 std::optional<core::Time> time_of(const std::string& text) {
     auto time = core::parse_time(text);
-    return time ? std::optional(*time) : std::nullopt;
+    return time && *time > core::Time() ? std::optional(*time) : std::nullopt;  // a clock that was never set
 }
 
 }  // namespace
 
 GssrMeta parse_gssr_meta(std::string_view text) {
     Pairs pairs = pairs_of(text);
-    GssrMeta meta{.version = pairs["gssr-record-version"],
+    GssrMeta meta{.version = short_name(pairs["gssr-record-version"]),
                   .date = time_of(pairs["date"]),
-                  .cluster = pairs["cluster"],
+                  .cluster = short_name(pairs["cluster"]),
                   .job_id = core::parse_number<int64_t>(pairs["jobid"]),
-                  .job_name = pairs["jobname"],
+                  .job_name = short_name(pairs["jobname"]),
                   .gpus = core::parse_number<int64_t>(pairs["ngpus"]),
                   .step_nodes = core::parse_number<int64_t>(pairs["step_nnodes"]),
                   .command = {}};
     // The earliest versions exchanged the two.
     if (auto date = time_of(meta.version); !meta.date && date) {
         meta.date = date;
-        meta.version = pairs["date"];
+        meta.version = short_name(pairs["date"]);
     }
     // What it writes outside Slurm.
     if (meta.cluster == "nocluster") meta.cluster.clear();

@@ -33,10 +33,29 @@ TEST(record_import, quotes_and_backslashes_are_not_escaped) {
     EXPECT_THAT(meta.command, ElementsAre("C:\\tool\\x", "-c", "print(\"hello, world\")", "it's"));
 }
 
+TEST(record_import, names_of_metadata_have_an_end) {
+    const std::string longest(1 << 18, 'x');
+    GssrMeta meta = parse_gssr_meta(
+        fmt::format("{{\n\"jobname\": \"{0}\",\n\"cluster\": \"x{1}\",\n\"gssr-record-version\": \"{0}\"\n}}",
+                    longest, "ü" + longest));
+    EXPECT_EQ(meta.job_name, longest.substr(0, 255));
+    EXPECT_EQ(meta.version.size(), 255U);
+    EXPECT_EQ(meta.cluster.substr(0, 4), "xüx");
+    EXPECT_EQ(meta.cluster.size(), 255U);
+}
+
 TEST(record_import, an_argument_may_have_lines) {
     GssrMeta meta =
         parse_gssr_meta("{\n \"executable\": \"bash\",\n \"arguments\": \"'-c' 'cd x\n run' \"\n}\n");
     EXPECT_THAT(meta.command, ElementsAre("bash", "-c", "cd x\n run"));
+}
+
+TEST(record_import, metadata_in_one_line_is_read) {
+    GssrMeta meta = parse_gssr_meta(
+        R"({"version": "1", "date": "2026-03-01T12:00:00Z", "cluster": "alps", "jobid": 4711})");
+    EXPECT_TRUE(meta.date);
+    EXPECT_EQ(meta.cluster, "alps");
+    EXPECT_EQ(meta.job_id, 4711);
 }
 
 TEST(record_import, the_earliest_versions_exchange_date_and_version_repeat_ngpus_and_have_bare_numbers) {

@@ -125,11 +125,22 @@ Duration spacing_of(const std::vector<PlannedStep>& steps) {
     return std::chrono::milliseconds(most->first);
 }
 
+// When the first file began of those whose times count from 1970.
+Time first_from_1970(const PlannedStep& step, Duration spacing) {
+    std::optional<double> first;
+    for (const PlannedFile& file : step.files)
+        if (file.survey.has_rows && file.survey.from_1970)
+            first = first ? std::min(*first, file.survey.first) : file.survey.first;
+    return first ? Time() + duration_of(*first) - spacing : Time();
+}
+
 void place_in_time(std::vector<PlannedStep>& steps, Duration spacing, std::vector<Defect>& defects) {
     for (size_t i = 0; i < steps.size(); ++i) {
         PlannedStep& step = steps[i];
         bool dated = step.meta && step.meta->date;
-        Time origin = dated ? *step.meta->date : undated_origin(steps, i);
+        Time origin = dated                    ? *step.meta->date
+                      : counts_from_1970(step) ? first_from_1970(step, spacing)
+                                               : undated_origin(steps, i);
         bool has_rows =
             std::ranges::any_of(step.files, [](const PlannedFile& file) { return file.survey.has_rows; });
         if (!dated && has_rows && !counts_from_1970(step))

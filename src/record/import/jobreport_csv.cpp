@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "record/import/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,7 @@ bool set_integer(int64_t& target, std::string_view cell) {
 }
 
 bool set_text(std::string& target, std::string_view cell) {
-    target = cell;
+    target = short_name(cell);
     return true;
 }
 
