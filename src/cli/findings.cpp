@@ -5,6 +5,7 @@
 #include "findings/engine.h"
 #include "findings/report_text.h"
 #include "score/digest_query.h"
+#include "score/digest_store.h"
 #include "score/digest_tables.h"
 
 #include <algorithm>
@@ -30,8 +31,9 @@ Result<findings::RuleSet> site_rules(const core::CommandContext& context, const 
     return findings::load_rules(files);
 }
 
-// The tables of GPUs, from the one place that reads their samples.
+// The tables of GPUs: those that the record keeps, or from the one place that reads the samples.
 Result<> add_gpus(record::Archive& archive) {
+    if (score::attach_digest(archive)) return {};
     BELAY_TRY(digest, score::read_digest(archive));
     for (const record::Batch& batch : score::digest_tables(digest))
         BELAY_CHECK(archive.add(batch.table(), batch));

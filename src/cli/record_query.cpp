@@ -2,10 +2,27 @@
 #include "cli/commands.h"
 #include "cli/record_json.h"
 #include "cli/text_table.h"
+#include "score/digest_store.h"
 
+#include <cctype>
 #include <memory>
+#include <string_view>
 
 namespace belay::cli {
+
+namespace {
+
+// Whether a word stands in it: gpu does not in gpu_summary.
+bool names(std::string_view sql, std::string_view word) {
+    auto is_part = [&](size_t i) {
+        return i < sql.size() && (std::isalnum(static_cast<unsigned char>(sql[i])) != 0 || sql[i] == '_');
+    };
+    for (size_t at = sql.find(word); at != std::string_view::npos; at = sql.find(word, at + 1))
+        if (!(at > 0 && is_part(at - 1)) && !is_part(at + word.size())) return true;
+    return false;
+}
+
+}  // namespace
 
 void add_record_query(core::Application& application) {
     auto command = application.add({
@@ -33,6 +50,10 @@ void add_record_query(core::Application& application) {
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(archive, record::Archive::open(options->record));
+        for (const char* kept : {"gpu_summary", "gpu_series", "job_series"})
+            if (names(options->sql, kept)) score::attach_digest(archive);
+        for (const auto& [table, error] : archive.unreadable())
+            if (names(options->sql, table)) return std::unexpected(error);
         BELAY_TRY(result, archive.query(options->sql));
         if (options->json) {
             context.print_json(to_json(result));

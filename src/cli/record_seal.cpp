@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "core/utf8.h"
 #include "record/archive/archive.h"
+#include "score/digest_store.h"
 
 #include <memory>
 
@@ -18,7 +19,10 @@ void add_record_seal(core::Application& application) {
                        "DuckDB or Spark open without Belay. Run it once, when the job has ended. A record "
                        "that is sealed "
                        "already stays as it is. Segments that could not be read as a whole are kept in "
-                       "RECORD/segments-lost.",
+                       "RECORD/segments-lost.\n\n"
+                       "Of GPUs, the tables gpu_summary, gpu_series (at most 600 buckets for each GPU) and "
+                       "job_series (second by second) are made as well, from which score, findings and "
+                       "report are read; sealing again makes them again if they are missing or old.",
         .examples = {{"belay record seal $SCRATCH/record", "close the record of a job that has ended"}},
     });
     struct Options {
@@ -30,6 +34,9 @@ void add_record_seal(core::Application& application) {
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(sealing, record::seal(options->record, core::system_clock().now()));
+        // Without it everything works, only slower.
+        if (auto digest = score::keep_digest(options->record); !digest)
+            fmt::print(stderr, "{}", digest.error().render());
         if (options->json) {
             nlohmann::json kept = nlohmann::json::array();
             for (const std::filesystem::path& segment : sealing.kept) kept.push_back(segment.string());

@@ -8,7 +8,7 @@
 #include "report/gpu_report.h"
 #include "report/query.h"
 #include "score/cpu_score.h"
-#include "score/digest_query.h"
+#include "score/digest_store.h"
 #include "score/digest_tables.h"
 
 #include <algorithm>
@@ -51,6 +51,7 @@ Result<findings::Report> diagnose(record::Archive& archive, const score::Digest&
     std::ranges::move(site, std::back_inserter(files));
     BELAY_TRY(rules, findings::load_rules(files));
     return findings::diagnose(archive, rules, [&digest](record::Archive& into) -> Result<> {
+        if (score::attach_digest(into)) return {};
         for (const record::Batch& batch : score::digest_tables(digest))
             BELAY_CHECK(into.add(batch.table(), batch));
         return {};
@@ -82,7 +83,7 @@ void add_score(record::Archive& archive, report::ReportModel& model, const score
 
 Result<report::ReportModel> whole_report(record::Archive& archive, const core::CommandContext& context) {
     BELAY_TRY(model, report::build_model(archive));
-    auto digest = score::read_digest(archive);
+    auto digest = score::digest_of(archive);
     if (!digest)
         model.coverage.lost.push_back(fmt::format("the samples of GPUs: {}", digest.error().message()));
     const score::Digest known = digest ? std::move(*digest) : score::Digest();

@@ -7,6 +7,7 @@
 #include "core/utf8.h"
 #include "score/cpu_score.h"
 #include "score/digest_query.h"
+#include "score/digest_store.h"
 #include "score/other_models.h"
 
 #include <memory>
@@ -37,6 +38,9 @@ Result<std::vector<score::DeviceCeilings>> known_ceilings(const std::string& fil
 
 std::string number(double value, int digits = 1) {
     return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, digits);
+}
+std::string energy(double watt_hours) {
+    return watt_hours < 1e4 ? number(watt_hours) + " Wh" : number(watt_hours / 1e3) + " kWh";
 }
 std::string percent(double share) {
     return std::isnan(share) ? "-" : fmt::format("{:.0f} %", 100 * share);
@@ -88,7 +92,7 @@ void print_score(const core::CommandContext& context, const score::JobScore& job
                       number(job.burstiness.variation, 2));
     }
     if (!std::isnan(job.energy_wh))
-        context.print("energy            {} Wh; {} saturated GPU-hours per kWh\n", number(job.energy_wh),
+        context.print("energy            {}; {} saturated GPU-hours per kWh\n", energy(job.energy_wh),
                       number(job.saturated_hours_per_kwh, 2));
     context.print("ceilings          {}{}\n", job.ceilings_version, job.calibrated ? "" : ", uncalibrated");
     for (const std::string& note : job.notes) context.print("note: {}\n", core::printable(note));
@@ -97,11 +101,12 @@ void print_score(const core::CommandContext& context, const score::JobScore& job
 void print_parts(const core::CommandContext& context, const std::vector<score::PartScore>& parts) {
     std::vector<std::vector<std::string>> rows;
     for (const score::PartScore& part : parts) {
+        const score::Shares& shares = part.score.shares;
+        auto share = [&](double value) { return std::isnan(part.score.point) ? "-" : percent(value); };
         rows.push_back({core::printable(part.node), part.device.empty() ? "" : std::to_string(part.index),
                         core::printable(part.name), number(part.score.point), number(part.score.low),
-                        number(part.score.high), percent(part.score.coverage),
-                        percent(part.score.shares.idle), percent(part.score.shares.gap),
-                        percent(part.score.shares.unsaturated), percent(part.score.shares.saturated)});
+                        number(part.score.high), percent(part.score.coverage), share(shares.idle),
+                        share(shares.gap), share(shares.unsaturated), share(shares.saturated)});
     }
     context.print("\n{}", render_table({"node", "gpu", "model", "score", "low", "high", "coverage", "idle",
                                         "gap", "unsaturated", "saturated"},
@@ -153,8 +158,8 @@ Result<int> run_score(const core::CommandContext& context, const Options& option
         return score_steps(context, options, archive, ceilings);
     }
     const bool own = options.model == "saturation";
-    BELAY_TRY(digest, score::read_digest(archive, ceilings, std::nullopt,
-                                         own ? score::Detail::kScore : score::Detail::kFull));
+    BELAY_TRY(digest,
+              score::digest_of(archive, ceilings, own ? score::Detail::kScore : score::Detail::kFull));
     if (!own) return score_model(context, options, digest);
     score::CpuUse cpus;
     if (digest.empty()) {

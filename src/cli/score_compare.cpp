@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "cli/score_json.h"
 #include "cli/text_table.h"
-#include "score/digest_query.h"
+#include "score/digest_store.h"
 
 #include <cmath>
 #include <memory>
@@ -15,7 +15,7 @@ using core::Result;
 
 Result<score::Digest> digest_of(const std::string& record) {
     BELAY_TRY(archive, record::Archive::open(record));
-    BELAY_TRY(digest, score::read_digest(archive));
+    BELAY_TRY(digest, score::digest_of(archive));
     if (digest.empty())
         return core::bad_input("{} has no GPUs to compare", record)
             .hint("only records with rows in the table gpu are compared");

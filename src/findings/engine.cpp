@@ -37,6 +37,13 @@ Result<std::optional<Finding>> ask(record::Archive& archive, const Rule& rule, c
     return make_finding(rule, rows, run);
 }
 
+// A query that can be prepared and fails when it runs need not be wrong: a table may be damaged.
+core::Error told(record::Archive& archive, const Rule& rule, const Run& run, core::Error error) {
+    const bool binds = archive.columns_of(with_values(rule, rule.sql, run)).has_value();
+    const std::string who = binds ? "rule " + rule.id + ", while it read this record" : "rule " + rule.id;
+    return std::move(error).context(who).at(rule.sql_place);
+}
+
 }  // namespace
 
 Result<Report> diagnose(record::Archive& archive, const RuleSet& rules, const PrepareGpus& prepare_gpus) {
@@ -45,12 +52,12 @@ Result<Report> diagnose(record::Archive& archive, const RuleSet& rules, const Pr
                   .start = run.start,
                   .end = run.end,
                   .start_up_seconds = core::to_seconds(run.steady_start - run.start)};
+    for (const auto& [table, error] : archive.unreadable()) report.problems.push_back(error);
     for (const Rule& rule : rules.rules) {
         auto finding = ask(archive, rule, run, report);
         if (!finding) {
             report.skipped.push_back({rule.id, "its SQL failed: " + finding.error().message()});
-            report.problems.push_back(
-                std::move(finding.error()).context("rule " + rule.id).at(rule.sql_place));
+            report.problems.push_back(told(archive, rule, run, std::move(finding.error())));
         } else if (*finding) {
             report.findings.push_back(std::move(**finding));
         }

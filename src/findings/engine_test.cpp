@@ -153,6 +153,21 @@ TEST(findings, rows_become_one_finding_with_its_entities) {
         EXPECT_TRUE(json["findings"][0].contains(key)) << key;
 }
 
+TEST(findings, text_of_a_record_does_not_steer_a_terminal) {
+    RuleSet rules = rules_of(rule_text("r", "summary = '{message}'\n[rule.evidence]\nmessage = {}",
+                                       "SELECT 'n' || chr(27) || '[2J' AS node, 'd' || chr(7) AS device, "
+                                       "chr(27) || ']0;x' || chr(10) AS message"));
+    ASSERT_TRUE(rules.problems.empty()) << rules.problems[0].render();
+    auto archive = run_of(120);
+    Report report = diagnose(archive, rules, {}).value();
+    ASSERT_EQ(report.findings.size(), 1u);
+    std::string text = report_text(report);
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+    EXPECT_EQ(text.find('\a'), std::string::npos);
+    EXPECT_THAT(text, HasSubstr("    ?]0;x?\n"));
+    EXPECT_EQ(to_json(report)["findings"][0]["nodes"][0], "n\x1b[2J") << "JSON escapes by itself";
+}
+
 TEST(findings, a_rule_that_fails_does_not_stop_the_others) {
     RuleSet rules = rules_of(rule_text("fails", "", "SELECT CAST(node AS INTEGER) AS x FROM host") +
                              rule_text("plain", ""));
@@ -162,6 +177,7 @@ TEST(findings, a_rule_that_fails_does_not_stop_the_others) {
     EXPECT_THAT(why_skipped(report, "fails"), HasSubstr("its SQL failed"));
     ASSERT_EQ(report.problems.size(), 1u);
     EXPECT_EQ(report.problems[0].position()->file, "site.toml");
+    EXPECT_THAT(report.problems[0].message(), HasSubstr("rule fails, while it read this record"));
 }
 
 TEST(findings, a_record_of_nothing_has_no_findings) {

@@ -131,11 +131,11 @@ constexpr DerivedTable kDerived[] = {
                job.* EXCLUDE (time, node), fabric.* EXCLUDE (time, node), disks.* EXCLUDE (time, node)
         FROM node_series h JOIN node_allotment a USING (node)
         LEFT JOIN job USING (time, node) LEFT JOIN fabric USING (time, node) LEFT JOIN disks USING (time, node))"},
-    {"step_series", "when each rank reached each training step; of very many, some of them", R"(
+    {"step_series", "when each rank reached each training step in the run; of very many, some of them", R"(
         WITH lines AS (
             SELECT min(time) AS time, node, task, step, max(step_seconds) AS told_seconds, max(loss) AS loss,
                    max(total_steps) AS total_steps
-            FROM progress WHERE kind = 'train' AND step IS NOT NULL GROUP BY node, task, step),
+            FROM progress WHERE kind = 'train' AND step IS NOT NULL AND in_run(time) GROUP BY node, task, step),
         gaps AS (
             SELECT *, epoch_us(time - lag(time) OVER ranks) / 1e6 AS gap_seconds,
                    step - lag(step) OVER ranks AS steps
@@ -147,24 +147,49 @@ constexpr DerivedTable kDerived[] = {
            OR step IN (SELECT max(step) FROM lines GROUP BY node, task))"},
 };
 
+// A record without GPUs has their tables all the same, without rows.
+Result<> add_missing(record::Archive& archive) {
+    BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
+    for (const record::Table* table : {&kGpuSummary, &kGpuSeries, &kJobSeries}) {
+        auto is_it = [&](const auto& row) { return record::as_text(row[0]) == table->name; };
+        if (std::ranges::none_of(names.rows, is_it)) BELAY_CHECK(archive.add(*table, record::Batch(*table)));
+    }
+    return {};
+}
+
+// Of a moment, the start of its bucket, which joins seconds with series; and whether it lies in the run, or
+// at most a bucket outside it, where nothing was sampled yet or any more.
+Result<> define_macros(record::Archive& archive, const Run& run) {
+    const int64_t start = core::to_microseconds(run.start);
+    const auto bucket = static_cast<int64_t>(run.bucket_seconds * 1e6);
+    BELAY_CHECK(archive.define(fmt::format(
+        "CREATE MACRO bucket_of(x) AS make_timestamp({0} + ((epoch_us(x) - {0}) // {1})::BIGINT * {1})",
+        start, bucket)));
+    return archive.define(fmt::format("CREATE MACRO in_run(x) AS epoch_us(x) BETWEEN {} AND {}",
+                                      start - bucket, core::to_microseconds(run.end) + bucket));
+}
+
 // A number from the first cell; NaN where there is none.
 Result<double> number(record::Archive& archive, const std::string& sql) {
     BELAY_TRY(answer, archive.query(sql));
     return answer.rows.empty() ? std::nan("") : record::as_double(answer.rows[0].at(0));
 }
 
-// The span of what was sampled, or where nothing was, of what happened.
+// The span of what was sampled, or where nothing was, of what happened. Lines of a program have times of its
+// own clock, which may count from anywhere.
 Result<> find_span(record::Archive& archive, Run& run) {
     BELAY_TRY(answer, archive.query(R"(
         WITH sampled AS (
             SELECT min(time) AS t0, max(time) AS t1 FROM host UNION ALL
             SELECT min(time), max(time) FROM process UNION ALL
-            SELECT min(time), max(time) FROM progress UNION ALL
             SELECT min(start), max(time) FROM coverage UNION ALL
-            SELECT min(time), max(time) FROM event UNION ALL
             SELECT min(time), max(time) FROM gpu_series UNION ALL
-            SELECT min(time), max(time) FROM job_series)
-        SELECT epoch_us(min(t0)), epoch_us(max(t1)) FROM sampled)"));
+            SELECT min(time), max(time) FROM job_series),
+        told AS (
+            SELECT min(time) AS t0, max(time) AS t1 FROM progress UNION ALL
+            SELECT min(time), max(time) FROM event)
+        SELECT coalesce((SELECT epoch_us(min(t0)) FROM sampled), (SELECT epoch_us(min(t0)) FROM told)),
+               coalesce((SELECT epoch_us(max(t1)) FROM sampled), (SELECT epoch_us(max(t1)) FROM told)))"));
     double start = record::as_double(answer.rows.at(0)[0]);
     double end = record::as_double(answer.rows.at(0)[1]);
     if (std::isnan(start)) return {};
@@ -256,14 +281,10 @@ std::vector<PreparedTable> prepared_tables() {
 
 Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     if (prepare_gpus) BELAY_CHECK(prepare_gpus(archive));
-    for (const record::Table* table : {&kGpuSummary, &kGpuSeries, &kJobSeries})
-        BELAY_CHECK(archive.add(*table, record::Batch(*table)));
+    BELAY_CHECK(add_missing(archive));
     Run run;
     BELAY_CHECK(find_span(archive, run));
-    // Of a moment, the start of its bucket: joins seconds with series.
-    BELAY_CHECK(archive.define(fmt::format(
-        "CREATE MACRO bucket_of(x) AS make_timestamp({0} + ((epoch_us(x) - {0}) // {1})::BIGINT * {1})",
-        core::to_microseconds(run.start), static_cast<int64_t>(run.bucket_seconds * 1e6))));
+    BELAY_CHECK(define_macros(archive, run));
     for (const SeriesTable& series : kSeries)
         BELAY_CHECK(archive.define(
             series_sql(series, core::to_microseconds(run.start), run.bucket_seconds, run.interval_seconds)));

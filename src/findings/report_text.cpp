@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "core/utf8.h"
 #include "findings/value_text.h"
 
 #include <algorithm>
@@ -80,19 +81,21 @@ std::string since(core::Time time, const Report& report) {
     return core::format_duration(std::max(time - report.start, core::Duration(0)));
 }
 
+// What a record or a program said reaches a terminal only as printable().
 std::string finding_text(const Finding& finding, const Report& report) {
     std::string text =
         fmt::format("{}: {} ({})\n", severity_name(finding.severity), finding.title, finding.id);
-    if (!finding.summary.empty()) text += fmt::format("    {}\n", finding.summary);
+    if (!finding.summary.empty()) text += fmt::format("    {}\n", core::printable(finding.summary));
     std::string where = fmt::format("{} to {}", since(finding.start, report), since(finding.end, report));
-    if (!finding.nodes.empty()) where += "; " + names_text(finding.nodes);
-    if (!finding.devices.empty()) where += "; " + names_text(finding.devices);
+    if (!finding.nodes.empty()) where += "; " + core::printable(names_text(finding.nodes));
+    if (!finding.devices.empty()) where += "; " + core::printable(names_text(finding.devices));
     text += fmt::format("    {}; confidence {}{}\n", where, finding.is_sure ? "high" : "low",
                         finding.doubt.empty() ? "" : " (" + finding.doubt + ")");
     std::vector<std::string> pieces;
     for (const Evidence& piece : finding.evidence)
         if (!std::holds_alternative<std::monostate>(piece.value))
-            pieces.push_back(fmt::format("{} {}", piece.name, value_text(piece.value, piece.unit)));
+            pieces.push_back(
+                fmt::format("{} {}", piece.name, core::printable(value_text(piece.value, piece.unit))));
     if (!pieces.empty()) text += fmt::format("    {}\n", core::join(pieces, "; "));
     if (!finding.caused_by.empty())
         text += fmt::format("    a consequence of {}\n", core::join(finding.caused_by, ", "));

@@ -1,4 +1,5 @@
 #include "report/charts.h"
+#include "report/format.h"
 #include "report/gpu_report.h"
 
 #include <algorithm>
@@ -340,11 +341,12 @@ Mix gpu_mix(const Digest& digest, double offset) {
 
 std::vector<Histogram> histograms(const Digest& digest, double startup_seconds) {
     std::vector<Histogram> result;
-    Histogram windows{.id = "saturation",
-                      .label = "Saturation",
-                      .note = "Windows of a second",
-                      .shares = std::vector<double>(score::kHistogramBins, 0),
-                      .startup = {}};
+    Histogram windows{
+        .id = "saturation",
+        .label = "Saturation",
+        .note = fmt::format("Windows of {}", format_duration(window_seconds(digest.interval_seconds))),
+        .shares = std::vector<double>(score::kHistogramBins, 0),
+        .startup = {}};
     double total = 0;
     for (const GpuDigest& gpu : digest.gpus)
         for (size_t bin = 0; bin < score::kHistogramBins; ++bin) {

@@ -1,6 +1,7 @@
 #include "report/gpu_report.h"
 
 #include "report/format.h"
+#include "score/windows.h"
 
 #include <algorithm>
 #include <array>
@@ -118,6 +119,11 @@ std::vector<double> thinned(const std::vector<double>& values, size_t most) {
     return result;
 }
 
+double window_seconds(double interval_seconds) {
+    const double least = core::to_seconds(score::kWindow);
+    return interval_seconds > least ? interval_seconds : least;
+}
+
 std::string_view score_word(double score) {
     return word_of(score).word;
 }
@@ -168,7 +174,7 @@ std::vector<GpuFacts> gpu_facts(const Digest& digest) {
     std::vector<GpuFacts> result;
     result.reserve(digest.gpus.size());
     for (const GpuDigest& gpu : digest.gpus) {
-        score::Score score = score::score_of(gpu.totals);
+        score::Score score = score::score_of_device(gpu);
         result.push_back({.label = gpu_label(gpu),
                           .node = gpu.node,
                           .device = gpu.device,
@@ -229,6 +235,23 @@ void begin_at(ReportModel& model, core::Time start) {
         }
 }
 
+namespace {
+
+// A GPU that is lost leaves no rows that could be missed: of its time less is known than of all samples.
+void tell_of_unobserved_time(ReportModel& model, double observed) {
+    constexpr double kNoticed = 0.005;
+    if (is_missing(model.coverage.total) || !(observed < model.coverage.total - kNoticed)) return;
+    const std::string text = format_coverage(observed);
+    for (KeyFigure& figure : model.figures)
+        if (figure.label == "Coverage") {
+            figure.detail = fmt::format("of the samples; {} of the GPUs' time", text);
+            figure.tone = Tone::kWarning;
+        }
+    model.summary.push_back(fmt::format("Of the time of its GPUs {} was observed.", text));
+}
+
+}  // namespace
+
 void add_gpus(ReportModel& model, const Digest& digest) {
     if (digest.empty()) return;
     use_time_of(model, digest);
@@ -248,6 +271,7 @@ void add_gpus(ReportModel& model, const Digest& digest) {
     model.figures.insert(model.figures.begin(), score_figure(gpu, digest));
     model.summary.insert(model.summary.begin() + std::min<std::ptrdiff_t>(1, std::ssize(model.summary)),
                          score_sentence(gpu));
+    tell_of_unobserved_time(model, job.score.coverage);
     model.gpu = std::move(gpu);
 }
 

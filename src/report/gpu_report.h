@@ -31,6 +31,8 @@ std::string_view score_word(double score);
 std::string format_score(double score);
 // "58.1 to 66.0, 96.0 % observed"
 std::string score_range(const ScoreFacts& score);
+// Of what the score is made of: a second, or the interval between samples where that is longer.
+double window_seconds(double interval_seconds);
 // At most `most` means of equal parts.
 std::vector<double> thinned(const std::vector<double>& values, size_t most);
 

@@ -68,6 +68,33 @@ TEST(report, no_word_below_the_least_coverage) {
     EXPECT_LT(model.gpu->score.low + 40, model.gpu->score.high);
 }
 
+// It was known to be idle for 2 of 100 s, and of the others nothing is known.
+TEST(report, a_gpu_without_counters_has_no_score_of_its_own) {
+    score::Digest digest = synthetic_digest(synthetic_large(1, 100), 2);
+    score::GpuDigest& gpu = digest.gpus[0];
+    gpu.weight = 1;
+    gpu.totals = {};
+    gpu.totals.allocate(1, 100);
+    gpu.totals.add(1, 2, {.shares = {.idle = 1, .gap = 0, .unsaturated = 0, .saturated = 0}, .highest = 0});
+    gpu.uncounted_seconds = 2;
+    std::vector<GpuFacts> facts = gpu_facts(digest);
+    EXPECT_TRUE(is_missing(facts[0].score));
+    EXPECT_DOUBLE_EQ(facts[0].low, 0);
+    EXPECT_DOUBLE_EQ(facts[0].high, 98);
+    EXPECT_FALSE(is_missing(facts[1].score));
+    ReportModel model = assemble(synthetic_large(1, 100));
+    add_gpus(model, digest);
+    EXPECT_TRUE(to_json(model)["gpu"]["gpus"][0]["score"].is_null());
+}
+
+TEST(report, windows_are_as_long_as_the_interval) {
+    score::Digest digest = small_digest();
+    EXPECT_EQ(histograms(digest, kMissing)[0].note, "Windows of 1 s");
+    digest.interval_seconds = 30;
+    EXPECT_EQ(histograms(digest, kMissing)[0].note, "Windows of 30 s");
+    EXPECT_EQ(window_seconds(0.1), 1);
+}
+
 TEST(report, words_of_scores) {
     EXPECT_EQ(score_word(100), "high");
     EXPECT_EQ(score_word(60), "high");

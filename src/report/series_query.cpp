@@ -16,6 +16,8 @@ using core::Result;
 
 namespace {
 
+constexpr double kSamplesAtOnce = 1e6;  // of one table
+
 enum class ColumnKind {
     kGauge,
     kCounter,          // its rate; missing where it went back, which is a reset
@@ -136,7 +138,8 @@ std::string rate_sql(const SourceColumn& column, double longest) {
 // samples -> rates of each counter -> sums per node and moment -> the metrics, each over the span of time it
 // stands for -> the buckets that the span touches -> one row per node and bucket with mean, peak and seconds
 // per metric.
-std::string series_sql(const Source& source, double interval, const Measurements& data) {
+std::string series_sql(const Source& source, double interval, const Measurements& data,
+                       const std::string& nodes) {
     std::string columns;
     std::string rates;
     std::string sums;
@@ -159,7 +162,7 @@ std::string series_sql(const Source& source, double interval, const Measurements
     return fmt::format(
         R"(WITH steps AS (
              SELECT node, time, (epoch_us(time) - lag(epoch_us(time)) OVER samples) / 1e6 AS step {columns}
-             FROM {table} WHERE {filter}
+             FROM {table} WHERE {filter} AND {nodes}
              WINDOW samples AS (PARTITION BY node {comma} {partition} ORDER BY time)),
            rates AS (SELECT node, time {rates} FROM steps),
            moments AS (SELECT node, (epoch_us(time) - {start}) / 1e6 AS until {sums} FROM rates GROUP BY node, time),
@@ -174,21 +177,25 @@ std::string series_sql(const Source& source, double interval, const Measurements
              FROM spans)
            SELECT node, bucket {cells} FROM cells GROUP BY node, bucket)",
         fmt::arg("columns", columns), fmt::arg("table", source.table), fmt::arg("filter", source.filter),
-        fmt::arg("comma", source.partition.empty() ? "" : ","), fmt::arg("partition", source.partition),
-        fmt::arg("rates", rates), fmt::arg("start", core::to_microseconds(data.start)),
-        fmt::arg("sums", sums), fmt::arg("longest", longest), fmt::arg("interval", interval),
-        fmt::arg("derived", source.derived), fmt::arg("metrics", metrics),
-        fmt::arg("width", data.bucket_seconds), fmt::arg("buckets", data.buckets), fmt::arg("cells", cells));
+        fmt::arg("nodes", nodes), fmt::arg("comma", source.partition.empty() ? "" : ","),
+        fmt::arg("partition", source.partition), fmt::arg("rates", rates),
+        fmt::arg("start", core::to_microseconds(data.start)), fmt::arg("sums", sums),
+        fmt::arg("longest", longest), fmt::arg("interval", interval), fmt::arg("derived", source.derived),
+        fmt::arg("metrics", metrics), fmt::arg("width", data.bucket_seconds),
+        fmt::arg("buckets", data.buckets), fmt::arg("cells", cells));
 }
+
+// Means of a metric in the making, by node.
+struct Tally {
+    explicit Tally(size_t nodes) : weighted(nodes, 0), seconds(nodes, 0) {}
+    std::vector<double> weighted;
+    std::vector<double> seconds;
+};
 
 // Takes the three columns of one output.
 void take_values(const record::QueryResult& answer, size_t first_column,
-                 const std::map<std::string, size_t>& node_index, size_t buckets, NodeValues& target) {
-    size_t nodes = node_index.size();
-    target.values.assign(nodes * buckets, kMissing);
-    target.peaks.assign(nodes, kMissing);
-    std::vector<double> weighted(nodes, 0);
-    std::vector<double> weights(nodes, 0);
+                 const std::map<std::string, size_t>& node_index, size_t buckets, NodeValues& target,
+                 Tally& tally) {
     for (const auto& row : answer.rows) {
         double mean = record::as_double(row[first_column]);
         auto found = node_index.find(record::as_text(row[0]));
@@ -199,12 +206,31 @@ void take_values(const record::QueryResult& answer, size_t first_column,
         double seconds = record::as_double(row[first_column + 2]);
         target.values[node * buckets + bucket] = mean;
         if (!(target.peaks[node] > peak)) target.peaks[node] = peak;
-        weighted[node] += mean * seconds;
-        weights[node] += seconds;
+        tally.weighted[node] += mean * seconds;
+        tally.seconds[node] += seconds;
     }
-    for (size_t node = 0; node < nodes; ++node)
-        target.means.push_back(weights[node] > 0 ? weighted[node] / weights[node] : kMissing);
-    if (std::ranges::all_of(weights, [](double weight) { return weight == 0; })) target = {};
+}
+
+void finish(NodeValues& target, const Tally& tally) {
+    for (size_t node = 0; node < tally.seconds.size(); ++node)
+        target.means.push_back(tally.seconds[node] > 0 ? tally.weighted[node] / tally.seconds[node]
+                                                       : kMissing);
+    if (std::ranges::all_of(tally.seconds, [](double seconds) { return seconds == 0; })) target = {};
+}
+
+// Conditions that take some nodes at a time, since all samples of those are held at once: a day of 256 nodes
+// would take 6 GB.
+std::vector<std::string> node_groups(const Measurements& data, double interval) {
+    std::vector<std::string> names;
+    for (const NodeFacts& node : data.nodes) names.push_back(node.name);
+    std::ranges::sort(names);
+    const double samples = static_cast<double>(data.buckets) * data.bucket_seconds / std::max(interval, 1e-3);
+    const auto each = static_cast<size_t>(std::max(1.0, kSamplesAtOnce / std::max(samples, 1.0)));
+    std::vector<std::string> groups;
+    for (size_t first = 0; first < names.size(); first += each)
+        groups.push_back(fmt::format("node BETWEEN {} AND {}", record::sql_literal(names[first]),
+                                     record::sql_literal(names[std::min(first + each, names.size()) - 1])));
+    return groups;
 }
 
 // From CPUs in use to the share of those that the job may use; of all of the node's where that is not known.
@@ -226,10 +252,20 @@ Result<> query_series(record::Archive& archive, double interval_seconds, Measure
     if (data.buckets == 0 || data.nodes.empty()) return {};
     std::map<std::string, size_t> node_index;
     for (size_t i = 0; i < data.nodes.size(); ++i) node_index[data.nodes[i].name] = i;
+    const size_t nodes = data.nodes.size();
     for (const Source& source : kSources) {
-        BELAY_TRY(answer, archive.query(series_sql(source, interval_seconds, data)));
-        for (size_t i = 0; i < source.outputs.size(); ++i)
-            take_values(answer, 2 + 3 * i, node_index, data.buckets, data[source.outputs[i].metric]);
+        std::vector<Tally> tallies(source.outputs.size(), Tally(nodes));
+        for (const Output& output : source.outputs) {
+            data[output.metric].values.assign(nodes * data.buckets, kMissing);
+            data[output.metric].peaks.assign(nodes, kMissing);
+        }
+        for (const std::string& group : node_groups(data, interval_seconds)) {
+            BELAY_TRY(answer, archive.query(series_sql(source, interval_seconds, data, group)));
+            for (size_t i = 0; i < source.outputs.size(); ++i)
+                take_values(answer, 2 + 3 * i, node_index, data.buckets, data[source.outputs[i].metric],
+                            tallies[i]);
+        }
+        for (size_t i = 0; i < source.outputs.size(); ++i) finish(data[source.outputs[i].metric], tallies[i]);
     }
     divide_by_allotted(data, data[Metric::kJobCpu]);
     return {};

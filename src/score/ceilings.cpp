@@ -65,7 +65,7 @@ class Reader {
             return {};
         }
         if (name == "clock_mhz") return read_number(value, device.ceilings.clock_hertz, kMega);
-        if (name == "clock_max_mhz") return read_number(value, device.clock_max_hertz, kMega);
+        if (name == "clock_max_mhz") return read_number(value, device.ceilings.clock_max_hertz, kMega);
         if (name == "spread") return read_number(value, device.spread, 1);
         if (name == "peak_dram_gbytes_per_second")
             return read_number(value, device.peak[static_cast<size_t>(Limit::kDram)], kGiga);
@@ -161,7 +161,12 @@ DeviceCeilings find_ceilings(const std::vector<DeviceCeilings>& known, std::stri
         if (device.find(candidate.match) != std::string_view::npos && candidate.profile == profile &&
             (found == nullptr || candidate.match.size() >= found->match.size()))
             found = &candidate;
-    return found != nullptr ? *found : DeviceCeilings{};
+    if (found != nullptr) return *found;
+    if (profile.empty()) return {};
+    // Counters of a slice are relative to it, so those of the whole GPU are near.
+    DeviceCeilings whole = find_ceilings(known, device);
+    whole.calibrated = false;
+    return whole;
 }
 
 }  // namespace belay::score

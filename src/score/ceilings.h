@@ -24,8 +24,6 @@ struct DeviceCeilings {
     std::string source;
     double spread = 0;  // of repeated measurements, relative
     Ceilings ceilings;
-    double clock_max_hertz = 0;  // the device's highest; 0: that of the ceilings
-    double highest_clock() const { return clock_max_hertz > 0 ? clock_max_hertz : ceilings.clock_hertz; }
     std::array<double, kLimits> peak{};  // FLOP/s of the pipes, B/s of DRAM; 0 if not known
     std::array<double, kLinks>
         links{};  // B/s, both directions together, as data sheets tell it; 0 if not known
@@ -37,8 +35,9 @@ core::Result<std::vector<DeviceCeilings>> parse_ceilings(std::string_view text, 
 // Those that come with Belay.
 const std::vector<DeviceCeilings>& builtin_ceilings();
 
-// The longest match; of equal ones the last, so that a site's, which are read after ours, win. For a device
-// that nobody knows, an uncalibrated entry with ceilings of 1 and an empty `match`.
+// The longest match; of equal ones the last, so that a site's, which are read after ours, win. For a profile
+// of MIG without an entry those of the whole GPU, uncalibrated. For a device that nobody knows, an
+// uncalibrated entry with ceilings of 1 and an empty `match`.
 DeviceCeilings find_ceilings(const std::vector<DeviceCeilings>& known, std::string_view device,
                              std::string_view profile = "");
 

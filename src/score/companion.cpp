@@ -104,16 +104,6 @@ Burstiness burstiness(std::span<const Stretch> job) {
             (moments.deviation - moments.mean) / (moments.deviation + moments.mean)};
 }
 
-void FlopUse::add(double seconds, double tensor_active, double clock_hertz) {
-    if (std::isnan(tensor_active) || std::isnan(clock_hertz)) return;
-    sum_ += seconds * tensor_active * clock_hertz / highest_;
-    seconds_ += seconds;
-}
-
-double FlopUse::mean() const {
-    return seconds_ > 0 ? sum_ / seconds_ : kNothing;
-}
-
 double saturated_hours_per_kilowatt_hour(double saturated_gpu_seconds, double joules) {
     if (!(joules > 0)) return kNothing;
     return saturated_gpu_seconds / 3600 / (watt_hours(joules * 1000) / 1000);

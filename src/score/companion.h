@@ -31,19 +31,11 @@ Burstiness burstiness(std::span<const Stretch> job);
 // The smallest value at which `share` of the time is at or below it; NaN for no time.
 double quantile(std::span<const Stretch> job, double share);
 
-// Tensor pipe × clock over the highest clock, averaged over windows (arXiv 2605.20799, "OFU"); each product
-// is made in its window, since the clock follows the load.
-class FlopUse {
-  public:
-    explicit FlopUse(double highest_clock_hertz) : highest_(highest_clock_hertz) {}
-    void add(double seconds, double tensor_active, double clock_hertz);
-    double mean() const;  // NaN if nothing was added
-
-  private:
-    double highest_;
-    double sum_ = 0;
-    double seconds_ = 0;
-};
+// Tensor pipe × clock over the highest clock, of a window (arXiv 2605.20799, "OFU"). A device's is the mean
+// of its windows' products, since the clock follows the load.
+inline double flop_use(double tensor_active, double clock_hertz, double highest_clock_hertz) {
+    return tensor_active * clock_hertz / highest_clock_hertz;
+}
 
 // From a difference of an energy counter.
 inline double watt_hours(double millijoules) {

@@ -1,5 +1,7 @@
 #include "score/companion.h"
 
+#include "score/window_block.h"
+
 #include <array>
 #include <cmath>
 #include <vector>
@@ -49,12 +51,11 @@ TEST(score, example_18_energy) {
 }
 
 TEST(score, example_19_flop_use_is_multiplied_in_each_window) {
-    FlopUse use(1980e6);
-    EXPECT_TRUE(std::isnan(use.mean()));
-    use.add(1, 0.6, 1980e6);
-    use.add(1, 0.3, 990e6);
-    use.add(1, 0.9, std::nan(""));
-    EXPECT_NEAR(use.mean(), 0.375, 1e-12);
+    const BlockColumn seconds = {1, 1, 1};
+    const BlockColumn uses = {flop_use(0.6, 1980e6, 1980e6), flop_use(0.3, 990e6, 1980e6),
+                              flop_use(0.9, std::nan(""), 1980e6)};
+    EXPECT_TRUE(std::isnan(WeightedSum().mean()));
+    EXPECT_NEAR(add_known(uses, seconds, 3).mean(), 0.375, 1e-12);
 }
 
 TEST(score, example_20_burstiness) {

@@ -88,8 +88,10 @@ Result<> read_allocation(record::Archive& archive, const std::optional<std::stri
 }
 
 // Nodes at which parts begin, so that each has about as many nodes as the others.
-std::vector<std::string> splits_of(const std::set<std::string>& nodes) {
-    const size_t parts = std::min({kMostParts, nodes.size(), size_t{std::thread::hardware_concurrency()}});
+std::vector<std::string> splits_of(const std::set<std::string>& nodes, const Frame& frame) {
+    const size_t of_sums = std::max<size_t>(1, kMostSeconds / std::max<size_t>(1, seconds_of(frame)));
+    const size_t parts =
+        std::min({kMostParts, of_sums, nodes.size(), size_t{std::thread::hardware_concurrency()}});
     std::vector<std::string> sorted(nodes.begin(), nodes.end());
     std::vector<std::string> splits;
     for (size_t i = 1; i < parts; ++i) splits.push_back(sorted[i * sorted.size() / parts]);
@@ -128,10 +130,11 @@ bool any_of(const Parts& parts, bool (DigestPart::*is)() const) {
     return std::ranges::any_of(parts, [is](const auto& part) { return ((*part).*is)(); });
 }
 
-// From the first moment that a device was held to the last.
+// From the first moment that a device was held to the last; of samples where nobody says who held what.
 std::pair<core::Time, core::Time> span_of(const KnownJob& job) {
-    core::Time start = job.any ? job.first : core::Time::max();
-    core::Time end = job.any ? job.last : core::Time::min();
+    if (job.held.empty() && job.node_held.empty()) return {job.first, job.last};
+    core::Time start = core::Time::max();
+    core::Time end = core::Time::min();
     auto extend = [&](const auto& held) {
         for (const auto& [key, intervals] : held)
             for (const auto& [from, to] : intervals) {
@@ -210,6 +213,8 @@ Result<std::vector<std::string>> steps_of(record::Archive& archive) {
 
 Result<Digest> read_digest(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings,
                            const std::optional<std::string>& step, Detail detail) {
+    if (auto damaged = archive.unreadable().find("gpu"); damaged != archive.unreadable().end())
+        return std::unexpected(damaged->second);
     KnownJob job{.detail = detail};
     BELAY_CHECK(read_range(archive, job));
     BELAY_CHECK(read_devices(archive, job));
@@ -219,7 +224,7 @@ Result<Digest> read_digest(record::Archive& archive, const std::vector<DeviceCei
     BELAY_CHECK(read_keys(archive, "allocation", job));
     const Frame frame = frame_of(job);
     record::ScanRequest request = gpu_columns(detail);
-    request.splits = splits_of(job.nodes);
+    request.splits = splits_of(job.nodes, frame);
     Parts parts;
     BELAY_CHECK(scan(archive, request, job, frame, ceilings, parts));
     if (any_of(parts, &DigestPart::stranger)) {

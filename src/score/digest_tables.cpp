@@ -1,6 +1,6 @@
 #include "score/digest_tables.h"
 
-#include "score/total.h"
+#include "score/job_score.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +42,21 @@ constexpr Column kSummary[] = {
     {"memory_total_bytes", ColumnType::kReal, "B", "memory of the device"},
     {"flop_use", ColumnType::kReal, "ratio", "tensor pipe, times clock over the highest clock"},
     {"link_bound_seconds", ColumnType::kReal, "s", "time in which it waited for a link"},
+    {"mig_profile", ColumnType::kText, "", "of a slice under MIG"},
+    {"slack_seconds", ColumnType::kReal, "s", "by which saturated_seconds may be too low"},
+    {"uncounted_seconds", ColumnType::kReal, "s", "observed without counters: nothing ran"},
+    {"gap_unknown_seconds", ColumnType::kReal, "s", "in which idle and gap are not told apart"},
+    {"clock_unknown_seconds", ColumnType::kReal, "s", "in which the clock counted as that of the ceilings"},
+    {"integer_unknown_seconds", ColumnType::kReal, "s", "in which FP32 may hold integer work"},
+    {"pipes_mean", ColumnType::kReal, "ratio", "sum of the pipes as sampled, mean"},
 };
+
+// Of the time by saturation, in steps of 5 %.
+constexpr std::array<std::string_view, kHistogramBins> kBins = {
+    "seconds_at_00", "seconds_at_05", "seconds_at_10", "seconds_at_15", "seconds_at_20",
+    "seconds_at_25", "seconds_at_30", "seconds_at_35", "seconds_at_40", "seconds_at_45",
+    "seconds_at_50", "seconds_at_55", "seconds_at_60", "seconds_at_65", "seconds_at_70",
+    "seconds_at_75", "seconds_at_80", "seconds_at_85", "seconds_at_90", "seconds_at_95"};
 
 constexpr Column kJob[] = {
     {"observed_share", ColumnType::kReal, "ratio", "share of the devices that were sampled"},
@@ -58,6 +72,8 @@ constexpr Column kJob[] = {
 std::vector<Column> summary_columns() {
     std::vector<Column> columns = {kWhen, kNode, kDevice};
     columns.insert(columns.end(), std::begin(kSummary), std::end(kSummary));
+    for (std::string_view bin : kBins)
+        columns.push_back({bin, ColumnType::kReal, "s", "time with a saturation from here on, in percent"});
     add_quantities(columns);
     return columns;
 }
@@ -83,14 +99,15 @@ Batch summary_rows(const Digest& digest) {
         auto set = [&](const auto& value) { rows.set(column++, value); };
         set(gpu.device);
         set(gpu.index);
-        if (gpu.name.empty())
+        auto set_text = [&](const std::string& text) {
+            if (!text.empty()) rows.set(column, text);
             ++column;
-        else
-            set(gpu.name);
+        };
+        set_text(gpu.name);
         set(gpu.weight);
         set(gpu.totals.allocated);
         set(gpu.totals.observed);
-        set(score_of(gpu.totals).point);
+        set(score_of_device(gpu).point);
         set(gpu.totals.shares.idle);
         set(gpu.totals.shares.gap);
         set(gpu.totals.shares.unsaturated);
@@ -100,6 +117,14 @@ Batch summary_rows(const Digest& digest) {
         set(gpu.memory_total_bytes);
         set(gpu.flop_use);
         set(gpu.link_bound_seconds);
+        set_text(gpu.mig_profile);
+        set(gpu.totals.slack);
+        set(gpu.uncounted_seconds);
+        set(gpu.gap_unknown_seconds);
+        set(gpu.clock_unknown_seconds);
+        set(gpu.integer_unknown_seconds);
+        set(gpu.pipes_mean);
+        for (double seconds : gpu.histogram) set(seconds);
         for (double mean : gpu.means) set(mean);
     }
     return rows;
@@ -116,7 +141,7 @@ Batch series_rows(const Digest& digest) {
             rows.set(2, gpu.device);
             rows.set(3, digest.bucket_seconds);
             for (size_t quantity = 0; quantity < kQuantities; ++quantity)
-                rows.set(4 + quantity, static_cast<double>(gpu.series[quantity][i]));
+                rows.set(kFirstQuantity + quantity, static_cast<double>(gpu.series[quantity][i]));
         }
     return rows;
 }
@@ -127,15 +152,17 @@ Batch job_rows(const Digest& digest) {
         const JobWindow& window = digest.job[i];
         if (!(window.observed > 0)) continue;
         rows.add_row(digest.start + std::chrono::seconds(i), "");
-        size_t column = 2;
-        for (float value : {window.observed, window.saturated, window.engine, window.sm, window.tensor,
-                            window.dram, window.power_watts, window.link_bytes_per_second})
-            rows.set(column++, static_cast<double>(value));
+        size_t column = kFirstJobColumn;
+        for (auto field : kJobFields) rows.set(column++, static_cast<double>(window.*field));
     }
     return rows;
 }
 
 }  // namespace
+
+std::string_view histogram_column(size_t bin) {
+    return kBins.at(bin);
+}
 
 const Table& gpu_summary_table() {
     static const std::vector<Column> columns = summary_columns();

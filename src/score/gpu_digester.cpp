@@ -13,15 +13,63 @@ constexpr int64_t kPowerCap = 0x4;
 constexpr int64_t kThermal = 0x20 | 0x40;
 constexpr int64_t kSlowdown = 0x8 | 0x80;
 
-constexpr size_t at(Quantity quantity) {
-    return static_cast<size_t>(quantity);
+template <typename Enum>
+constexpr size_t at(Enum place) {
+    return static_cast<size_t>(place);
 }
 // Quantities up to here come from windows, the others from samples as they are.
-constexpr size_t kFirstSampled = at(Quantity::kEngine);
+constexpr Quantity kFirstSampled = Quantity::kEngine;
 
-float has_any(double reasons, int64_t bits) {
-    if (std::isnan(reasons)) return static_cast<float>(kMissing);
-    return (static_cast<int64_t>(reasons) & bits) != 0 ? 1.0F : 0.0F;
+double has_any(double reasons, int64_t bits) {
+    if (std::isnan(reasons)) return kMissing;
+    return (static_cast<int64_t>(reasons) & bits) != 0 ? 1 : 0;
+}
+
+// Of a bucket the highest is told, not the mean.
+bool is_highest(Quantity quantity) {
+    return quantity == Quantity::kTemperature || quantity == Quantity::kMemoryUsed;
+}
+
+double highest_of(const BlockColumn& values, size_t rows) {
+    double highest = kMissing;
+    for (size_t row = 0; row < rows; ++row) highest = highest >= values[row] ? highest : values[row];
+    return highest;
+}
+
+const BlockColumn kNeverSampled = [] {
+    BlockColumn column;
+    column.fill(kMissing);
+    return column;
+}();
+
+// For how many seconds of those that have a score a value was not sampled.
+double unknown_in(const BlockColumn& values, const BlockColumn& seconds, size_t rows,
+                  const ScoreBlock& scores) {
+    double unknown = 0;
+    for (size_t row = 0; row < rows; ++row) {
+        const bool is = std::isnan(values[row]) && !std::isnan(scores.saturated[row]);
+        unknown += is ? seconds[row] : 0;
+    }
+    return unknown;
+}
+
+// A driver's utilisation looks back a second at most (nvml.h, nvmlUtilization_t).
+bool nothing_runs(const GpuSample& sample, Averaging averaging) {
+    return sample.processes == 0 || (averaging == Averaging::kFine && sample.utilization == 0);
+}
+
+// Without counters of the pipes it is still known that nothing runs where no process or no kernel is. Returns
+// for how many seconds that was so.
+double fill_known_idleness(const BlockColumn& nothing_runs, const BlockColumn& seconds, size_t rows,
+                           ScoreBlock& scores) {
+    double idle = 0;
+    for (size_t row = 0; row < rows; ++row) {
+        if (!std::isnan(scores.saturated[row]) || nothing_runs[row] == 0) continue;
+        scores.idle[row] = 1;
+        scores.gap[row] = scores.unsaturated[row] = scores.saturated[row] = scores.highest[row] = 0;
+        idle += seconds[row];
+    }
+    return idle;
 }
 
 }  // namespace
@@ -42,6 +90,15 @@ size_t seconds_of(const Frame& frame) {
     const auto seconds =
         static_cast<size_t>(frame.bucket * static_cast<int64_t>(frame.buckets) / std::chrono::seconds(1));
     return seconds <= kMostSeconds ? seconds : 0;
+}
+
+void JobSums::Second::add(const std::array<float, kColumns>& values, double weight, double part) {
+    for (size_t column = 0; column < kColumns; ++column) {
+        const auto share = static_cast<float>(column < kMeans ? weight * part : part);
+        const bool known = values[column] == values[column];
+        sums[column] += known ? share * values[column] : 0;
+        weights[column] += known ? share : 0;
+    }
 }
 
 void JobSums::merge(const JobSums& other) {
@@ -92,12 +149,13 @@ GpuDigester::GpuDigester(GpuDigest& gpu, JobSums& job, const Frame& frame, Held 
       job_(job),
       frame_(frame),
       held_(united(std::move(held))),
-      builder_(frame.interval),
-      flop_use_(gpu.ceilings.highest_clock() > 0 ? gpu.ceilings.highest_clock() : kMissing),
-      windows_{.first = 0, .last = kFirstSampled, .sums = {}},
-      samples_{.first = kFirstSampled,
-               .last = detail == Detail::kFull ? kQuantities : at(Quantity::kSm) + 1,
-               .sums = {}} {
+      longest_sample_(std::chrono::duration_cast<core::Duration>(frame.interval * kLongestSample)),
+      builder_(frame.interval) {
+    windows_.first = Quantity::kIdle;
+    windows_.end = samples_.first = kFirstSampled;
+    samples_.end = detail == Detail::kFull ? Quantity::kCount : Quantity::kOccupancy;
+    for (Block* block : {static_cast<Block*>(&windows_), static_cast<Block*>(&samples_)})
+        block->until = frame.buckets > 1 ? frame.start + frame.bucket : core::Time::max();
     for (std::vector<float>& series : gpu_.series)
         series.assign(frame.buckets, std::numeric_limits<float>::quiet_NaN());
     gpu_.energy_joules = kMissing;
@@ -117,109 +175,50 @@ bool GpuDigester::is_held(core::Time time) const {
 bool GpuDigester::add(core::Time time, const GpuSample& sample) {
     if (last_ && time <= *last_) return time == *last_;
     core::Duration length = frame_.interval;
-    if (last_ && core::to_seconds(time - *last_) < kLongestSample * core::to_seconds(frame_.interval))
-        length = time - *last_;
+    if (last_ && time - *last_ < longest_sample_) length = time - *last_;
     last_ = time;
     if (!is_held(time)) {
         if (!std::isnan(sample.energy_joules_total)) last_energy_ = sample.energy_joules_total;
         return true;
     }
-    // A window that ends before this sample was gathered from those before.
-    for (const Window& window : builder_.add(time, sample.activity))
-        add_window(window, window.end < time ? previous_ : sample);
+    bool is_gathered = true;
+    for (const Window& window : builder_.add(time, sample.activity)) {
+        if (window.end < time) {  // gathered from those before
+            add_window(window, previous_, std::exchange(idle_so_far_, true));
+        } else {
+            is_gathered = false;
+            add_window(window, sample, nothing_runs(sample, window.averaging));
+        }
+    }
+    if (is_gathered) idle_so_far_ = idle_so_far_ && nothing_runs(sample, Averaging::kFine);
     if (frame_.interval < kWindow) previous_ = sample;
+    add_counters(sample);
     add_sample(time, core::to_seconds(length), sample);
     return true;
 }
 
 void GpuDigester::finish() {
-    for (const Window& window : builder_.finish()) add_window(window, previous_);
+    for (const Window& window : builder_.finish()) add_window(window, previous_, idle_so_far_);
     complete(windows_);
     complete(samples_);
     gpu_.flop_use = flop_use_.mean();
-    gpu_.pipes_mean = pipes_seconds_ > 0 ? pipes_ / pipes_seconds_ : kMissing;
-    for (size_t i = 0; i < kQuantities; ++i)
-        if (seconds_[i] > 0) gpu_.means[i] = sums_[i] / seconds_[i];
+    gpu_.pipes_mean = pipes_.mean();
+    for (size_t i = 0; i < kQuantities; ++i) gpu_.means[i] = of_all_[i].mean();
 }
 
-void GpuDigester::add_window(const Window& window, const GpuSample& sample) {
-    const double seconds = core::to_seconds(window.length);
-    std::optional<WindowScore> score =
-        score_window(window.activity, gpu_.ceilings.ceilings, window.averaging);
-    // Without counters of the pipes it is still known that nothing runs where no process or no kernel is.
-    if (!score && (sample.processes == 0 || sample.utilization == 0)) {
-        score.emplace();
-        score->shares.idle = 1;
-        score->used.fill(kMissing);
-        gpu_.uncounted_seconds += seconds;
-    }
-    if (!score) return;
-    if (std::isnan(window.activity.engine) || std::isnan(window.activity.sm))
-        gpu_.gap_unknown_seconds += seconds;
-    gpu_.totals.add(gpu_.weight, seconds, *score);
-    const double saturated = score->shares.saturated;
-    const auto bin = static_cast<size_t>(saturated * kHistogramBins);
-    gpu_.histogram[std::min(bin, kHistogramBins - 1)] += seconds;
-    flop_use_.add(seconds, window.activity.active[static_cast<size_t>(Limit::kTensor)],
-                  window.activity.clock_hertz);
-    if (score->clock_unknown) gpu_.clock_unknown_seconds += seconds;
-    if (score->integer_unknown) gpu_.integer_unknown_seconds += seconds;
-    const auto& active = window.activity.active;
-    const double pipes = active[0] + active[1] + active[2] + active[3];
-    if (!std::isnan(pipes)) {
-        pipes_ += pipes * seconds;
-        pipes_seconds_ += seconds;
-    }
-    double link_use = 0;
-    for (size_t i = 0; i < kLinks; ++i)
-        if (gpu_.ceilings.links[i] > 0 && sample.links[i] > link_use * gpu_.ceilings.links[i])
-            link_use = sample.links[i] / gpu_.ceilings.links[i];
-    if (is_link_bound(saturated, link_use)) gpu_.link_bound_seconds += seconds;
-    std::array<float, kWide> values;
-    values[at(Quantity::kIdle)] = static_cast<float>(score->shares.idle);
-    values[at(Quantity::kGap)] = static_cast<float>(score->shares.gap);
-    values[at(Quantity::kUnsaturated)] = static_cast<float>(score->shares.unsaturated);
-    values[at(Quantity::kSaturated)] = static_cast<float>(saturated);
-    for (size_t i = 0; i < kLimits; ++i)
-        values[at(Quantity::kUsedTensor) + i] = static_cast<float>(score->used[i]);
-    gather(windows_, window.end, static_cast<float>(seconds), values);
-    add_to_job(window, sample, *score);
+void GpuDigester::add_window(const Window& window, const GpuSample& sample, bool idle) {
+    make_room(windows_, window.end);
+    const size_t row = windows_.rows++;
+    windows_.ends[row] = window.end;
+    windows_.lengths[row] = window.length;
+    windows_.seconds[row] = core::to_seconds(window.length);
+    windows_.activity.set(row, window.activity, window.averaging);
+    for (size_t i = 0; i < kLinks; ++i) windows_.links[i][row] = sample.links[i];
+    windows_.power_watts[row] = sample.power_watts;
+    windows_.nothing_runs[row] = idle ? 1 : 0;
 }
 
-// In each second that the window touches, for the part of it.
-void GpuDigester::add_to_job(const Window& window, const GpuSample& sample, const WindowScore& score) {
-    double links = 0;
-    for (double link : sample.links) links += std::isnan(link) ? 0 : link;
-    const std::array<float, JobSums::kColumns> values = {
-        static_cast<float>(score.shares.saturated),
-        static_cast<float>(window.activity.engine),
-        static_cast<float>(window.activity.sm),
-        static_cast<float>(window.activity.active[static_cast<size_t>(Limit::kTensor)]),
-        static_cast<float>(window.activity.active[static_cast<size_t>(Limit::kDram)]),
-        static_cast<float>(sample.power_watts),
-        static_cast<float>(links),
-        0};
-    const core::Duration second = std::chrono::seconds(1);
-    core::Duration from = std::max(core::Duration::zero(), window.end - window.length - frame_.start);
-    const core::Duration to = window.end - frame_.start;
-    while (from < to) {
-        const auto index = static_cast<size_t>(from / second);
-        const core::Duration next = std::min(to, second * (static_cast<int64_t>(index) + 1));
-        if (index >= job_.seconds.size()) return;
-        const double part = core::to_seconds(next - from);
-        const auto weighted = static_cast<float>(gpu_.weight * part);
-        JobSums::Second& sums = job_.seconds[index];
-        for (size_t column = 0; column < JobSums::kColumns; ++column) {
-            const float share = column < JobSums::kMeans ? weighted : static_cast<float>(part);
-            const bool known = values[column] == values[column];
-            sums.sums[column] += known ? share * values[column] : 0;
-            sums.weights[column] += known ? share : 0;
-        }
-        from = next;
-    }
-}
-
-void GpuDigester::add_sample(core::Time time, double seconds, const GpuSample& sample) {
+void GpuDigester::add_counters(const GpuSample& sample) {
     if (sample.energy_joules_total >= last_energy_) {  // a counter that went back was reset
         if (std::isnan(gpu_.energy_joules)) gpu_.energy_joules = 0;
         gpu_.energy_joules += sample.energy_joules_total - last_energy_;
@@ -228,70 +227,170 @@ void GpuDigester::add_sample(core::Time time, double seconds, const GpuSample& s
     if (!(gpu_.memory_peak_bytes >= sample.memory_used_bytes))
         gpu_.memory_peak_bytes = sample.memory_used_bytes;
     if (!std::isnan(sample.memory_total_bytes)) gpu_.memory_total_bytes = sample.memory_total_bytes;
-    std::array<float, kWide> values;
-    auto set = [&](Quantity quantity, double value) { values[at(quantity)] = static_cast<float>(value); };
+}
+
+void GpuDigester::add_sample(core::Time time, double seconds, const GpuSample& sample) {
+    make_room(samples_, time);
+    const size_t row = samples_.rows++;
+    samples_.seconds[row] = seconds;
+    auto set = [&](Quantity quantity, double value) { samples_.values[at(quantity)][row] = value; };
     set(Quantity::kEngine, sample.activity.engine);
     set(Quantity::kSm, sample.activity.sm);
-    if (samples_.last == kQuantities) {
-        set(Quantity::kOccupancy, sample.occupancy);
-        set(Quantity::kTensor, sample.activity.active[static_cast<size_t>(Limit::kTensor)]);
-        set(Quantity::kDram, sample.activity.active[static_cast<size_t>(Limit::kDram)]);
-        set(Quantity::kUtilization, sample.utilization);
-        set(Quantity::kClock, sample.activity.clock_hertz);
-        set(Quantity::kPower, sample.power_watts);
-        set(Quantity::kTemperature, sample.temperature_celsius);
-        set(Quantity::kMemoryUsed, sample.memory_used_bytes);
+    if (samples_.end != Quantity::kCount) return;
+    set(Quantity::kOccupancy, sample.occupancy);
+    set(Quantity::kTensor, sample.activity.active[at(Limit::kTensor)]);
+    set(Quantity::kDram, sample.activity.active[at(Limit::kDram)]);
+    set(Quantity::kUtilization, sample.utilization);
+    set(Quantity::kClock, sample.activity.clock_hertz);
+    set(Quantity::kPower, sample.power_watts);
+    set(Quantity::kTemperature, sample.temperature_celsius);
+    set(Quantity::kMemoryUsed, sample.memory_used_bytes);
+    for (size_t i = 0; i < kLinks; ++i) samples_.values[at(Quantity::kPcie) + i][row] = sample.links[i];
+    set(Quantity::kPowerCapped, has_any(sample.clock_event_reasons, kPowerCap));
+    set(Quantity::kThermal, has_any(sample.clock_event_reasons, kThermal));
+    set(Quantity::kSlowdown, has_any(sample.clock_event_reasons, kSlowdown));
+}
+
+template <typename Rows>
+void GpuDigester::make_room(Rows& rows, core::Time time) {
+    if (time > rows.until) {
+        complete(rows);
+        rows.bucket = std::min(static_cast<size_t>((time - frame_.start - core::Duration(1)) / frame_.bucket),
+                               frame_.buckets - 1);
+        rows.until = rows.bucket + 1 < frame_.buckets
+                         ? frame_.start + frame_.bucket * (static_cast<int64_t>(rows.bucket) + 1)
+                         : core::Time::max();
+    } else if (rows.rows == kBlockRows) {
+        add_up(rows);
+    }
+}
+
+// A bucket, with all that lies in it.
+template <typename Rows>
+void GpuDigester::complete(Rows& rows) {
+    if (rows.rows > 0) add_up(rows);
+    for (size_t i = at(rows.first); i < at(rows.end); ++i) {
+        if (of_bucket_[i].weight <= 0) continue;
+        of_all_[i] += of_bucket_[i];
+        if (!is_highest(static_cast<Quantity>(i)))
+            gpu_.series[i][rows.bucket] = static_cast<float>(of_bucket_[i].mean());
+        of_bucket_[i] = {};
+    }
+}
+
+void GpuDigester::add_quantity(Quantity quantity, const BlockColumn& values, const Block& rows) {
+    of_bucket_[at(quantity)] += add_known(values, rows.seconds, rows.rows);
+}
+
+void GpuDigester::add_up(SampleRows& rows) {
+    for (size_t i = at(rows.first); i < at(rows.end); ++i) {
+        const auto quantity = static_cast<Quantity>(i);
+        add_quantity(quantity, rows.values[i], rows);
+        if (!is_highest(quantity)) continue;
+        float& highest = gpu_.series[i][rows.bucket];
+        const auto value = static_cast<float>(highest_of(rows.values[i], rows.rows));
+        if (!(highest >= value)) highest = value;
+    }
+    rows.rows = 0;
+}
+
+void GpuDigester::add_up(WindowRows& rows) {
+    ScoreBlock scores;
+    score_windows(rows.activity, rows.rows, gpu_.ceilings.ceilings, scores);
+    const bool clock_counts = gpu_.ceilings.ceilings.clock_hertz > 0;
+    gpu_.clock_unknown_seconds +=
+        unknown_in(clock_counts ? rows.activity.clock_hertz : kNeverSampled, rows.seconds, rows.rows, scores);
+    gpu_.integer_unknown_seconds += unknown_in(rows.activity.integer, rows.seconds, rows.rows, scores);
+    gpu_.uncounted_seconds += fill_known_idleness(rows.nothing_runs, rows.seconds, rows.rows, scores);
+    for (size_t row = 0; row < rows.rows; ++row)  // what has no score is not observed
+        rows.seconds[row] = std::isnan(scores.saturated[row]) ? 0 : rows.seconds[row];
+    add_scores(rows, scores);
+    add_companions(rows);
+    add_links(rows, scores);
+    add_to_job(rows, scores);
+    rows.rows = 0;
+}
+
+void GpuDigester::add_scores(const WindowRows& rows, const ScoreBlock& scores) {
+    add_quantity(Quantity::kIdle, scores.idle, rows);
+    add_quantity(Quantity::kGap, scores.gap, rows);
+    add_quantity(Quantity::kUnsaturated, scores.unsaturated, rows);
+    add_quantity(Quantity::kSaturated, scores.saturated, rows);
+    for (size_t i = 0; i < kLimits; ++i)
+        add_quantity(static_cast<Quantity>(at(Quantity::kUsedTensor) + i), scores.used[i], rows);
+    for (size_t row = 0; row < rows.rows; ++row) {
+        if (rows.seconds[row] <= 0) continue;
+        const auto bin = static_cast<size_t>(scores.saturated[row] * kHistogramBins);
+        gpu_.histogram[std::min(bin, kHistogramBins - 1)] += rows.seconds[row];
+    }
+    const WeightedSum saturated = add_known(scores.saturated, rows.seconds, rows.rows);
+    if (saturated.weight <= 0) return;
+    auto mean = [&](const BlockColumn& values) { return add_known(values, rows.seconds, rows.rows).mean(); };
+    gpu_.totals.add(gpu_.weight, saturated.weight,
+                    {.shares = {.idle = mean(scores.idle),
+                                .gap = mean(scores.gap),
+                                .unsaturated = mean(scores.unsaturated),
+                                .saturated = saturated.mean()},
+                     .highest = mean(scores.highest)});
+}
+
+void GpuDigester::add_companions(const WindowRows& rows) {
+    const ActivityBlock& activity = rows.activity;
+    const std::array<BlockColumn, kLimits>& active = activity.active;
+    auto sum_of = [&](auto value) {
+        BlockColumn values;
+        for (size_t row = 0; row < rows.rows; ++row) values[row] = value(row);
+        return add_known(values, rows.seconds, rows.rows);
+    };
+    const double observed = add_known(rows.seconds, rows.seconds, rows.rows).weight;
+    gpu_.gap_unknown_seconds +=
+        observed - sum_of([&](size_t row) { return activity.engine[row] + activity.sm[row]; }).weight;
+    pipes_ +=
+        sum_of([&](size_t row) { return active[0][row] + active[1][row] + active[2][row] + active[3][row]; });
+    const double highest_clock = gpu_.ceilings.ceilings.highest_clock();
+    if (highest_clock > 0)
+        flop_use_ += sum_of([&](size_t row) {
+            return flop_use(active[at(Limit::kTensor)][row], activity.clock_hertz[row], highest_clock);
+        });
+}
+
+// For how long the device waited for a link.
+void GpuDigester::add_links(const WindowRows& rows, const ScoreBlock& scores) {
+    for (size_t row = 0; row < rows.rows; ++row) {
+        double use = 0;
         for (size_t i = 0; i < kLinks; ++i)
-            values[at(Quantity::kPcie) + i] = static_cast<float>(sample.links[i]);
-        values[at(Quantity::kPowerCapped)] = has_any(sample.clock_event_reasons, kPowerCap);
-        values[at(Quantity::kThermal)] = has_any(sample.clock_event_reasons, kThermal);
-        values[at(Quantity::kSlowdown)] = has_any(sample.clock_event_reasons, kSlowdown);
-    }
-    gather(samples_, time, static_cast<float>(seconds), values);
-    if (samples_.last < kQuantities) return;
-    add_highest(samples_.bucket, Quantity::kTemperature, sample.temperature_celsius);
-    add_highest(samples_.bucket, Quantity::kMemoryUsed, sample.memory_used_bytes);
-}
-
-void GpuDigester::add_highest(size_t bucket, Quantity quantity, double value) {
-    float& highest = gpu_.series[at(quantity)][bucket];
-    if (!(highest >= value)) highest = static_cast<float>(value);
-}
-
-size_t GpuDigester::bucket_of(core::Time end) const {
-    if (end <= frame_.start) return 0;
-    const auto bucket = static_cast<size_t>((end - frame_.start - core::Duration(1)) / frame_.bucket);
-    return std::min(bucket, frame_.buckets - 1);
-}
-
-void GpuDigester::gather(Gathering& gathering, core::Time end, float seconds,
-                         const std::array<float, kWide>& values) {
-    const size_t bucket = bucket_of(end);
-    if (bucket != gathering.bucket) {
-        complete(gathering);
-        gathering.bucket = bucket;
-    }
-    gathering.any = true;
-    Bucket& sums = gathering.sums;
-    for (size_t i = gathering.first; i < gathering.last; ++i) {
-        const bool known = values[i] == values[i];
-        sums.sums[i] += known ? seconds * values[i] : 0;
-        sums.seconds[i] += known ? seconds : 0;
+            if (gpu_.ceilings.links[i] > 0) use = std::max(use, rows.links[i][row] / gpu_.ceilings.links[i]);
+        if (is_link_bound(scores.saturated[row], use)) gpu_.link_bound_seconds += rows.seconds[row];
     }
 }
 
-void GpuDigester::complete(Gathering& gathering) {
-    if (!gathering.any) return;
-    for (size_t i = gathering.first; i < gathering.last; ++i) {
-        const float seconds = gathering.sums.seconds[i];
-        if (seconds <= 0) continue;
-        sums_[i] += gathering.sums.sums[i];
-        seconds_[i] += seconds;
-        if (i != at(Quantity::kTemperature) && i != at(Quantity::kMemoryUsed))
-            gpu_.series[i][gathering.bucket] = gathering.sums.sums[i] / seconds;
+// In each second that a window touches, for the part of it.
+void GpuDigester::add_to_job(const WindowRows& rows, const ScoreBlock& scores) {
+    const core::Duration second = std::chrono::seconds(1);
+    for (size_t row = 0; row < rows.rows; ++row) {
+        if (rows.seconds[row] <= 0) continue;
+        double links = kMissing;
+        for (const BlockColumn& link : rows.links)
+            if (!std::isnan(link[row])) links = link[row] + (std::isnan(links) ? 0 : links);
+        const std::array<float, JobSums::kColumns> values = {
+            static_cast<float>(scores.saturated[row]),
+            static_cast<float>(rows.activity.engine[row]),
+            static_cast<float>(rows.activity.sm[row]),
+            static_cast<float>(rows.activity.active[at(Limit::kTensor)][row]),
+            static_cast<float>(rows.activity.active[at(Limit::kDram)][row]),
+            static_cast<float>(rows.power_watts[row]),
+            static_cast<float>(links),
+            0};
+        const core::Duration to = rows.ends[row] - frame_.start;
+        core::Duration from = std::max(core::Duration::zero(), to - rows.lengths[row]);
+        while (from < to) {
+            const auto index = static_cast<size_t>(from / second);
+            const core::Duration next = std::min(to, second * (static_cast<int64_t>(index) + 1));
+            if (index >= job_.seconds.size()) return;
+            job_.seconds[index].add(values, gpu_.weight, core::to_seconds(next - from));
+            from = next;
+        }
     }
-    gathering.sums = {};
-    gathering.any = false;
 }
 
 }  // namespace belay::score

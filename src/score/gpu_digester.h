@@ -2,6 +2,7 @@
 #pragma once
 
 #include "score/digest.h"
+#include "score/window_block.h"
 #include "score/windows.h"
 
 #include <cmath>
@@ -48,12 +49,14 @@ struct JobSums {
     struct alignas(32) Second {
         std::array<float, kColumns> sums{};
         std::array<float, kColumns> weights{};
+        // For a part of it, in seconds.
+        void add(const std::array<float, kColumns>& values, double weight, double part);
     };
     std::vector<Second> seconds;
     void merge(const JobSums& other);
 };
 // Jobs longer than this, and those whose clocks were wrong, are not followed second by second.
-inline constexpr size_t kMostSeconds = size_t{1} << 21;  // 24 days, 128 MiB
+inline constexpr size_t kMostSeconds = size_t{1} << 21;  // 24 days, 128 MiB; of all parts together, too
 // How many seconds of a frame are followed; 0 if there are too many.
 size_t seconds_of(const Frame& frame);
 std::vector<JobWindow> add_up(const JobSums& sums, double allocated_weight);
@@ -75,44 +78,60 @@ class GpuDigester {
     void finish();
 
   private:
-    static constexpr size_t kWide = 32;  // floats that are added at once
-    struct alignas(32) Bucket {
-        std::array<float, kWide> sums{};
-        std::array<float, kWide> seconds{};
-    };
-    // A bucket in the making, of quantities [first, last).
-    struct Gathering {
-        size_t first;
-        size_t last;
+    // Rows of one bucket of time, of which sums are made together.
+    struct Block {
+        Quantity first;  // of which quantities
+        Quantity end;
+        size_t rows = 0;
         size_t bucket = 0;
-        bool any = false;
-        Bucket sums;
+        core::Time until;  // the bucket's end
+        BlockColumn seconds;
+    };
+    struct WindowRows : Block {
+        std::array<core::Time, kBlockRows> ends;
+        std::array<core::Duration, kBlockRows> lengths;
+        ActivityBlock activity;
+        std::array<BlockColumn, kLinks> links;
+        BlockColumn power_watts;
+        BlockColumn nothing_runs;  // 1 where no process or no kernel is there, else 0
+    };
+    struct SampleRows : Block {
+        std::array<BlockColumn, kQuantities> values;
     };
 
     bool is_held(core::Time time) const;
-    void add_window(const Window& window, const GpuSample& sample);
+    void add_window(const Window& window, const GpuSample& sample, bool idle);
     void add_sample(core::Time time, double seconds, const GpuSample& sample);
-    void add_to_job(const Window& window, const GpuSample& sample, const WindowScore& score);
-    void add_highest(size_t bucket, Quantity quantity, double value);
-    void gather(Gathering& gathering, core::Time end, float seconds, const std::array<float, kWide>& values);
-    void complete(Gathering& gathering);
-    size_t bucket_of(core::Time end) const;
+    void add_counters(const GpuSample& sample);
+    // Makes the block one of the bucket in which `time` lies, with a row to spare.
+    template <typename Rows>
+    void make_room(Rows& rows, core::Time time);
+    template <typename Rows>
+    void complete(Rows& rows);
+    void add_up(WindowRows& rows);
+    void add_up(SampleRows& rows);
+    void add_scores(const WindowRows& rows, const ScoreBlock& scores);
+    void add_companions(const WindowRows& rows);
+    void add_links(const WindowRows& rows, const ScoreBlock& scores);
+    void add_to_job(const WindowRows& rows, const ScoreBlock& scores);
+    void add_quantity(Quantity quantity, const BlockColumn& values, const Block& rows);
 
     GpuDigest& gpu_;
     JobSums& job_;
     Frame frame_;
     Held held_;
+    core::Duration longest_sample_;
     WindowBuilder builder_;
     std::optional<core::Time> last_;
-    GpuSample previous_;  // where several samples make a window
+    GpuSample previous_;       // where several samples make a window
+    bool idle_so_far_ = true;  // in all samples of the window in the making
     double last_energy_ = std::numeric_limits<double>::quiet_NaN();
-    FlopUse flop_use_;
-    double pipes_ = 0;
-    double pipes_seconds_ = 0;
-    Gathering windows_;
-    Gathering samples_;
-    std::array<double, kQuantities> sums_{};
-    std::array<double, kQuantities> seconds_{};
+    WeightedSum flop_use_;
+    WeightedSum pipes_;
+    WindowRows windows_;
+    SampleRows samples_;
+    std::array<WeightedSum, kQuantities> of_bucket_{};  // those in the making
+    std::array<WeightedSum, kQuantities> of_all_{};
 };
 
 }  // namespace belay::score

@@ -223,4 +223,37 @@ TEST(score, digest_does_not_depend_on_sampling_finer_than_a_window) {
     }
 }
 
+TEST(score, a_window_is_idle_if_all_of_it_was) {
+    OneGpu one(seconds(40), milliseconds(250));
+    for (int i = 1; i <= 160; ++i) {
+        GpuSample sample;                                   // no counters of pipes
+        sample.utilization = i > 80 || i % 4 == 0 ? 0 : 1;  // each second ends idle; the last 20 s are
+        one.add(milliseconds(250 * i), sample);
+    }
+    EXPECT_NEAR(one.finish().uncounted_seconds, 20, 1e-9);
+}
+
+TEST(score, a_moment_of_no_utilisation_is_no_idle_minute) {
+    OneGpu one(seconds(600), seconds(60));
+    for (int i = 1; i <= 10; ++i) {
+        GpuSample sample;
+        sample.utilization = 0;
+        if (i > 5) sample.processes = 0;
+        one.add(seconds(60 * i), sample);
+    }
+    EXPECT_NEAR(one.finish().uncounted_seconds, 300, 1e-9);
+}
+
+TEST(score, without_counters_of_links_the_job_has_none) {
+    OneGpu one(seconds(2));
+    GpuSample sample = sample_of({.dram = 0.4});
+    one.add(seconds(1), sample);
+    sample.links[static_cast<size_t>(Link::kPcie)] = 5e9;
+    one.add(seconds(2), sample);
+    one.finish();
+    const std::vector<JobWindow> job = add_up(one.job, 1);
+    EXPECT_TRUE(std::isnan(job[0].link_bytes_per_second));
+    EXPECT_EQ(job[1].link_bytes_per_second, 5e9F);
+}
+
 }  // namespace belay::score

@@ -72,7 +72,6 @@ void add_energy(const Digest& digest, JobScore& job) {
     job.saturated_hours_per_kwh = saturated_hours_per_kilowatt_hour(saturated_seconds, joules);
 }
 
-// Where no limit was ever sampled, moments of known idleness say nothing of the busy time between them.
 Score score_of_part(const Totals& totals, double uncounted) {
     constexpr double kAll = 0.999;
     Score score = score_of(totals);
@@ -83,8 +82,8 @@ Score score_of_part(const Totals& totals, double uncounted) {
 void add_parts(const Digest& digest, JobScore& job) {
     std::map<std::string, std::pair<Totals, double>> nodes;
     for (const GpuDigest& gpu : digest.gpus) {
-        job.gpus.push_back({gpu.node, gpu.device, gpu.name, gpu.index,
-                            score_of_part(gpu.totals, gpu.uncounted_seconds * gpu.weight)});
+        const std::string slice = gpu.mig_profile.empty() ? "" : " " + gpu.mig_profile;
+        job.gpus.push_back({gpu.node, gpu.device, gpu.name + slice, gpu.index, score_of_device(gpu)});
         auto& [totals, uncounted] = nodes[gpu.node];
         totals.merge(gpu.totals);
         uncounted += gpu.uncounted_seconds * gpu.weight;
@@ -127,9 +126,9 @@ void add_data_notes(const Digest& digest, JobScore& job) {
     if (std::ranges::all_of(digest.gpus, nothing_counted))
         job.notes.emplace_back(
             "no counters of pipes or DRAM were sampled: utilisation alone says nothing of saturation");
-    else if (!job.score.graded())
+    if (!job.score.graded())
         job.notes.push_back(
-            fmt::format("{:.0f} % of the allocated time was sampled: too little for a verdict",
+            fmt::format("the saturation of {:.0f} % of the allocated time is known: too little for a verdict",
                         100 * job.score.coverage));
     if (digest.interval_seconds > 1.5)
         job.notes.push_back(
@@ -154,6 +153,10 @@ void add_data_notes(const Digest& digest, JobScore& job) {
 }
 
 }  // namespace
+
+Score score_of_device(const GpuDigest& gpu) {
+    return score_of_part(gpu.totals, gpu.uncounted_seconds * gpu.weight);
+}
 
 std::string_view to_text(Bound bound) {
     constexpr std::string_view kNames[] = {"none", "compute", "memory", "link"};

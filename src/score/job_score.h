@@ -19,7 +19,7 @@ std::string_view to_text(Bound bound);
 struct PartScore {
     std::string node;
     std::string device;  // empty for a node
-    std::string name;    // model of the GPU
+    std::string name;    // model of the GPU, with the profile of a slice
     int64_t index = 0;
     Score score;
 };
@@ -44,6 +44,10 @@ struct JobScore {
     std::vector<PartScore> nodes;
     std::vector<std::string> notes;  // what a reader has to know of the numbers
 };
+
+// Without a point where no limit was ever sampled: moments of known idleness say nothing of the busy time
+// between them.
+Score score_of_device(const GpuDigest& gpu);
 
 // Pure.
 JobScore score_job(const Digest& digest);

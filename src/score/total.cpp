@@ -23,11 +23,6 @@ void Totals::add(double weight, double seconds, const WindowScore& window) {
     add_shares(shares, window.shares, time);
 }
 
-void Totals::add_idle(double weight, double seconds) {
-    observed += weight * seconds;
-    shares.idle += weight * seconds;
-}
-
 void Totals::merge(const Totals& other) {
     allocated += other.allocated;
     observed += other.observed;

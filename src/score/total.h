@@ -18,8 +18,6 @@ struct Totals {
     // A device that was held for `seconds`.
     void allocate(double weight, double seconds) { allocated += weight * seconds; }
     void add(double weight, double seconds, const WindowScore& window);
-    // Nothing ran on it, which is known (no process, a node proven down): an observed zero.
-    void add_idle(double weight, double seconds);
     void merge(const Totals& other);
 };
 

@@ -22,7 +22,7 @@ TEST(score, example_9_a_device_more_that_idles) {
     }
     EXPECT_NEAR(score_of(totals).point, 50, 1e-9);
     totals.allocate(1, 100);
-    totals.add_idle(1, 100);
+    totals.add(1, 100, saturated(0));
     EXPECT_NEAR(score_of(totals).point, 40, 1e-9);
     EXPECT_NEAR(score_of(totals).shares.idle, (4 * 0.5 + 1) / 5, 1e-9);
 }
@@ -64,7 +64,7 @@ TEST(score, example_16_a_late_node_counts) {
         totals.allocate(1, 100);
         bool late = device >= 4;
         totals.add(1, late ? 75 : 100, saturated(0.8));
-        if (late) totals.add_idle(1, 25);
+        if (late) totals.add(1, 25, saturated(0));
     }
     EXPECT_NEAR(score_of(totals).point, 70, 1e-9);
 }

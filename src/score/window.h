@@ -29,7 +29,9 @@ struct Activity {
 // What real kernels reach on a model of GPU; see ceilings.h.
 struct Ceilings {
     std::array<double, kLimits> active = {1, 1, 1, 1, 1};
-    double clock_hertz = 0;  // at which they were measured; 0 if that is not known
+    double clock_hertz = 0;      // at which they were measured; 0 if that is not known
+    double clock_max_hertz = 0;  // the device's highest; 0: that of the ceilings
+    double highest_clock() const { return clock_max_hertz > 0 ? clock_max_hertz : clock_hertz; }
 };
 
 // Of a time, what became of it; the four make up 1.

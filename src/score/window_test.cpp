@@ -1,6 +1,7 @@
 #include "score/window.h"
 
 #include "score/score_testing.h"
+#include "score/window_block.h"
 
 #include <cmath>
 
@@ -129,6 +130,65 @@ TEST(score, values_out_of_range_stay_in_range) {
         ASSERT_TRUE(score);
         EXPECT_GE(score->shares.saturated, 0);
         EXPECT_LE(score->shares.saturated, 1);
+    }
+}
+
+TEST(score, windows_together_are_scored_as_alone) {
+    Random random(9);
+    ActivityBlock block;
+    std::array<Activity, kBlockRows> alone;
+    std::array<Averaging, kBlockRows> averaging{};
+    for (size_t row = 0; row < kBlockRows; ++row) {
+        alone[row] = random.activity();
+        if (random.chance(0.2)) alone[row].active.fill(std::nan(""));
+        for (double* value : {&alone[row].active[0], &alone[row].active[4], &alone[row].integer,
+                              &alone[row].engine, &alone[row].sm, &alone[row].clock_hertz})
+            if (random.chance(0.3)) *value = std::nan("");
+        averaging[row] = random.chance(0.5) ? Averaging::kCoarse : Averaging::kFine;
+        block.set(row, alone[row], averaging[row]);
+    }
+    ScoreBlock together;
+    score_windows(block, kBlockRows, example_ceilings(), together);
+    for (size_t row = 0; row < kBlockRows; ++row) {
+        auto score = score_window(alone[row], example_ceilings(), averaging[row]);
+        ASSERT_EQ(score.has_value(), !std::isnan(together.saturated[row]));
+        if (!score) continue;
+        EXPECT_EQ(score->shares.saturated, together.saturated[row]);
+        EXPECT_EQ(score->shares.idle, together.idle[row]);
+        EXPECT_EQ(score->highest, together.highest[row]);
+    }
+}
+
+TEST(score, the_upper_bound_of_a_coarse_window_holds_for_any_clock) {
+    Ceilings ceilings = example_ceilings();
+    ceilings.clock_max_hertz = 1980e6;
+    // 5 s of work at the highest clock, then 5 s of nothing, in which the clock is read.
+    const Activity given = activity({.tensor = 0.45, .clock_hertz = 345e6});
+    const auto score = score_window(given, ceilings, Averaging::kCoarse);
+    EXPECT_NEAR(score->highest, 0.45 * 1980 / 1755 / 0.9, 1e-9);
+    // Integer work of one half need not have been beside FP32's of the other.
+    const Activity mixed = activity({.fp32 = 0.475, .integer = 0.475});
+    EXPECT_NEAR(score_window(mixed, example_ceilings(), Averaging::kCoarse)->highest, 0.5, 1e-9);
+    EXPECT_EQ(score_window(mixed, example_ceilings())->highest, 0);
+}
+
+TEST(score, sums_are_of_what_is_known) {
+    BlockColumn values;
+    BlockColumn weights;
+    Random random(10);
+    for (size_t rows = 0; rows <= kBlockRows; ++rows) {
+        double sum = 0;
+        double weight = 0;
+        for (size_t row = 0; row < rows; ++row) {
+            values[row] = random.chance(0.3) ? std::nan("") : random.ratio();
+            weights[row] = random.ratio();
+            if (std::isnan(values[row])) continue;
+            sum += weights[row] * values[row];
+            weight += weights[row];
+        }
+        const WeightedSum known = add_known(values, weights, rows);
+        EXPECT_NEAR(known.sum, sum, 1e-12);
+        EXPECT_NEAR(known.weight, weight, 1e-12);
     }
 }
 

@@ -7,8 +7,9 @@ namespace belay::score {
 
 namespace {
 
-constexpr double kLongestSample = 1.5;  // in intervals
-constexpr double kAboutAWindow = 0.9;   // in windows: then a sample is one
+constexpr double kLongestSample = 1.5;                      // in intervals
+constexpr core::Duration kAboutAWindow = kWindow * 9 / 10;  // then a sample is one
+constexpr core::Duration kLongestWindow = kWindow * 3 / 2;  // that is a fine one
 
 double seconds_of(core::Duration duration) {
     return std::chrono::duration<double>(duration).count();
@@ -40,7 +41,8 @@ void clear(Activity& activity) {
 
 }  // namespace
 
-WindowBuilder::WindowBuilder(core::Duration interval) : interval_(interval) {
+WindowBuilder::WindowBuilder(core::Duration interval)
+    : interval_(interval), longest_sample_(times(interval, kLongestSample)) {
     clear(sums_);
     clear(seconds_);
 }
@@ -49,11 +51,11 @@ std::span<const Window> WindowBuilder::add(core::Time time, const Activity& acti
     count_ = 0;
     if (last_ && time <= *last_) return {};
     core::Duration length = interval_;
-    if (last_ && time - *last_ < times(interval_, kLongestSample)) length = time - *last_;
+    if (last_ && time - *last_ < longest_sample_) length = time - *last_;
     last_ = time;
-    if (length >= times(kWindow, kAboutAWindow)) {
+    if (length >= kAboutAWindow) {
         complete_gathered();
-        bool coarse = length > times(kWindow, kLongestSample);
+        bool coarse = length > kLongestWindow;
         complete({time, length, activity, coarse ? Averaging::kCoarse : Averaging::kFine});
     } else {
         if (cell_of(time) != cell_) complete_gathered();

@@ -39,6 +39,7 @@ class WindowBuilder {
     void complete_gathered();
 
     core::Duration interval_;
+    core::Duration longest_sample_;
     std::optional<core::Time> last_;
     int64_t cell_ = 0;                // of the grid of windows, in which samples are gathered
     core::Time end_;                  // of the last that was gathered

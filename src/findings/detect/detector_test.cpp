@@ -91,6 +91,30 @@ TEST(findings_detect, a_stall_needs_both_dips_and_io) {
         }
 }
 
+// I/O pressure in every dip, of which one in `known_of` samples is known.
+double overlap_where_known(int known_of) {
+    auto found =
+        detect("data_stall", series(400, {"value", "io_pressure", "reads"}, [&](int t, size_t column) {
+                   bool dip = t % 20 < 6;
+                   if (column == 0) return Value(dip ? 0.05 : 0.9);
+                   if (column == 2) return Value(100.0);
+                   return t % 6 % known_of != 0 ? Value() : Value(dip ? 0.8 : 0.01);
+               }));
+    return found.rows.empty() ? std::nan("") : cell(found, 0, "overlap_share");
+}
+
+TEST(findings_detect, what_is_not_known_of_a_dip_is_no_answer) {
+    EXPECT_EQ(overlap_where_known(1), 1);
+    EXPECT_EQ(overlap_where_known(2), 1) << "half of it is unknown, the other half waited";
+    EXPECT_TRUE(std::isnan(overlap_where_known(6))) << "a sixth says nothing of the rest";
+    auto without_pressure = detect("data_stall", series(400, {"value", "reads"}, [](int t, size_t column) {
+                                       bool dip = t % 20 < 6;
+                                       if (column == 0) return Value(dip ? 0.05 : 0.9);
+                                       return Value(t % 20 == 0 ? 1e9 : 1e3);
+                                   }));
+    EXPECT_TRUE(without_pressure.rows.empty()) << "few reads are an answer where nothing else was measured";
+}
+
 TEST(findings_detect, pauses_tell_period_length_and_cost) {
     auto found = detect("pauses", series(300, {"value", "writes"}, [](int t, size_t column) {
                             bool pause = t % 50 >= 44;
@@ -125,6 +149,19 @@ TEST(findings_detect, a_leak_is_told_from_a_plateau) {
         EXPECT_TRUE(memory([&](int t) { return base * (1 - std::exp(-t / 8.0)); }).rows.empty()) << round;
         EXPECT_TRUE(memory([&](int t) { return base * 0.01 * (t % 30); }).rows.empty()) << round;
     }
+}
+
+TEST(findings_detect, what_others_use_counts_for_the_time_left) {
+    auto left = [](bool is_shared) {
+        auto found = detect("leak", series(120, {"value", "limit", "used"}, [&](int t, size_t column) {
+                                if (column == 0) return Value(1e9 + 1e7 * t);
+                                if (column == 1) return Value(64e9);
+                                return is_shared ? Value(40e9 + 1e7 * t) : Value();
+                            }));
+        return cell(found, 0, "left_seconds");
+    };
+    EXPECT_NEAR(left(false), (64e9 - 2.2e9) / 1e7, 20);
+    EXPECT_NEAR(left(true), (64e9 - 41.2e9) / 1e7, 20);
 }
 
 TEST(findings_detect, growth_does_not_depend_on_where_it_began) {
@@ -186,6 +223,22 @@ TEST(findings_detect, an_outlier_differs_from_peers_and_not_from_itself) {
     EXPECT_TRUE(detect("outlier", peers({1.9, 1.2})).rows.empty()) << "two cannot say which";
     EXPECT_TRUE(detect("outlier", peers({1, 2, 3, 4, 5, 6})).rows.empty()) << "all differ";
     EXPECT_TRUE(detect("outlier", peers({2, 2, 2, 2})).rows.empty());
+}
+
+TEST(findings_detect, peers_are_those_of_the_same_class) {
+    QueryResult rows{.columns = {"node", "device", "value", "class"}, .rows = {}};
+    auto add = [&](const char* device, double value, const char* model) {
+        rows.rows.push_back({std::string("n"), std::string(device), value, std::string(model)});
+    };
+    for (double value : {1.9, 1.91, 1.89, 1.9, 1.9}) add("fast", value, "A");
+    for (double value : {1.4, 1.41, 1.39}) add("slow", value, "B");
+    EXPECT_TRUE(detect("outlier", rows).rows.empty());
+    add("odd", 1.2, "B");
+    add("alone", 0.5, "C");
+    QueryResult found = detect("outlier", rows);
+    ASSERT_EQ(found.rows.size(), 1u);
+    EXPECT_EQ(record::as_text(found.rows[0][3]), "odd");
+    EXPECT_EQ(cell(found, 0, "peers"), 3);
 }
 
 QueryResult job_that_stops(int stops, int seconds, double after, double every = 1) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace belay::findings {
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr double kNothingElse = 0.9;  // share of the time
 constexpr double kMostBursts = 0.5;   // of the dips: with more it is checkpoints
+constexpr double kLeastKnown = 0.5;   // of the time in dips: with less there is no telling
 
 double usual_step(std::span<const double> times) {
     std::vector<double> steps;
@@ -31,6 +33,26 @@ std::vector<double> lengths(std::span<const double> times) {
 
 double at(const std::vector<double>& values, size_t i) {
     return i < values.size() ? values[i] : std::nan("");
+}
+
+// Whether the values of a series reach `least`: nothing where one is missing.
+struct Reaching {
+    const std::vector<double>& values;
+    double least;
+    bool is_measured = !without_missing(values).empty();  // at any time
+
+    std::optional<bool> operator()(size_t i) const {
+        const double value = at(values, i);
+        return std::isnan(value) ? std::nullopt : std::optional(value >= least);
+    }
+};
+// What was never measured does not make the other unknown.
+std::optional<bool> either(const Reaching& a, const Reaching& b, size_t i) {
+    const std::optional<bool> one = a(i);
+    const std::optional<bool> other = b(i);
+    if (one.value_or(false) || other.value_or(false)) return true;
+    if ((a.is_measured && !one) || (b.is_measured && !other)) return std::nullopt;
+    return one ? one : other;
 }
 
 // One series with its dips, and how long both are.
@@ -55,13 +77,18 @@ struct Dipping {
     }
     double share() const { return known_seconds > 0 ? dip_seconds / known_seconds : 0; }
 
-    // Of the time in dips, the share in which `holds(i)`; of the time with an answer.
-    template <typename Holds>
-    double share_of_dips(Holds holds) const {
+    // Of the time in dips with an answer, the share in which answer(i) is yes; NaN where most has none.
+    template <typename Answer>
+    double share_of_dips(Answer answer) const {
         double held = 0;
-        for (size_t i = 0; i < values.size(); ++i)
-            if (is_dip[i] != 0 && holds(i)) held += seconds[i];
-        return dip_seconds > 0 ? held / dip_seconds : 0;
+        double known = 0;
+        for (size_t i = 0; i < values.size(); ++i) {
+            if (is_dip[i] == 0) continue;
+            const std::optional<bool> is_so = answer(i);
+            if (is_so) known += seconds[i];
+            if (is_so.value_or(false)) held += seconds[i];
+        }
+        return known > 0 && known >= kLeastKnown * dip_seconds ? held / known : std::nan("");
     }
     std::vector<double> in_dips(std::string_view column) const { return select(column, true); }
     std::vector<double> outside(std::string_view column) const { return select(column, false); }
@@ -168,8 +195,9 @@ record::QueryResult detect_data_stall(const record::QueryResult& rows, const Par
         double many = is_alone || std::isnan(usual_reads)
                           ? parameters["alone_reads"]
                           : std::max(parameters["reads_factor"] * usual_reads, parameters["least_reads"]);
-        double overlap = dipping.share_of_dips(
-            [&](size_t i) { return at(pressure, i) >= parameters["io_pressure"] || at(reads, i) >= many; });
+        const Reaching waits{pressure, parameters["io_pressure"]};
+        const Reaching read{reads, many};
+        double overlap = dipping.share_of_dips([&](size_t i) { return either(waits, read, i); });
         if (overlap >= parameters["overlap"]) describe_stall(out, dipping, overlap);
     }
     return out.take();
@@ -180,8 +208,7 @@ record::QueryResult detect_loader_stall(const record::QueryResult& rows, const P
     for (const Series& series : split_series(rows)) {
         Dipping dipping(series, parameters["low"], parameters["least_seconds"]);
         if (dipping.dips.empty() || dipping.share() < parameters["dip_share"]) continue;
-        const std::vector<double>& busy = series["busy"];
-        double overlap = dipping.share_of_dips([&](size_t i) { return at(busy, i) >= parameters["busy"]; });
+        double overlap = dipping.share_of_dips(Reaching{series["busy"], parameters["busy"]});
         if (overlap >= parameters["overlap"]) describe_stall(out, dipping, overlap);
     }
     return out.take();

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <set>
 
 namespace belay::findings {
@@ -71,41 +73,71 @@ bool lasts(const std::vector<Step>& steps, size_t ranks, const Blame& suspect, c
     return true;
 }
 
+size_t column_of(const record::QueryResult& rows, std::string_view name) {
+    return static_cast<size_t>(std::ranges::find(rows.columns, name) - rows.columns.begin());
+}
+
+// Empty where there is no such column.
+std::string text_of(const record::QueryResult& rows, const std::vector<record::Value>& row,
+                    std::string_view name) {
+    const size_t at = column_of(rows, name);
+    return at < row.size() ? record::as_text(row[at]) : std::string();
+}
+
+struct Member {
+    const std::vector<record::Value>* row = nullptr;
+    double value = 0;
+};
+
+struct Outlier {
+    const Member* member = nullptr;
+    double difference = 0;  // to the side that counts
+    double usual = 0;       // median of its peers
+    double unit = 0;        // their spread
+    size_t peers = 0;
+};
+
+// Those of one class that differ from the others of it.
+void find_outliers(const std::vector<Member>& members, const Parameters& parameters,
+                   std::vector<Outlier>& found) {
+    std::vector<double> values;
+    for (const Member& member : members) values.push_back(member.value);
+    const double usual = median(values);
+    const size_t known = without_missing(values).size();
+    if (known == 0 || static_cast<double>(known) < parameters["least_peers"]) return;
+    // Peers that are all the same have no spread: what differs by the least share that counts is far off
+    // then.
+    const double unit = std::max(spread(values), std::abs(usual) * parameters["difference_share"] /
+                                                     std::max(parameters["deviations"], 1.0));
+    for (const Member& member : members) {
+        double difference = (member.value - usual) * (parameters["side"] < 0 ? -1 : 1);
+        if (parameters["side"] == 0) difference = std::abs(difference);
+        if (difference >= parameters["difference_share"] * std::abs(usual) &&
+            difference >= parameters["deviations"] * unit && difference > 0)
+            found.push_back({&member, difference, usual, unit, known - 1});
+    }
+}
+
 }  // namespace
 
 record::QueryResult detect_outlier(const record::QueryResult& rows, const Parameters& parameters) {
     Rows out(kOutlierColumns);
-    auto column = static_cast<size_t>(std::ranges::find(rows.columns, "value") - rows.columns.begin());
-    auto text = [&](const std::vector<record::Value>& row, std::string_view name) {
-        auto at = static_cast<size_t>(std::ranges::find(rows.columns, name) - rows.columns.begin());
-        return at < row.size() ? record::as_text(row[at]) : std::string();
-    };
-    std::vector<double> values;
-    for (const auto& row : rows.rows) values.push_back(record::as_double(row.at(column)));
-    double usual = median(values);
-    size_t peers = without_missing(values).size();
-    if (static_cast<double>(peers) < parameters["least_peers"]) return out.take();
-    // Peers that are all the same have no spread: what differs by the least share that counts is far off
-    // then.
-    double unit = std::max(spread(values), std::abs(usual) * parameters["difference_share"] /
-                                               std::max(parameters["deviations"], 1.0));
-    std::vector<std::pair<double, size_t>> found;
-    for (size_t i = 0; i < values.size(); ++i) {
-        double difference = (values[i] - usual) * (parameters["side"] < 0 ? -1 : 1);
-        if (parameters["side"] == 0) difference = std::abs(difference);
-        if (difference >= parameters["difference_share"] * std::abs(usual) &&
-            difference >= parameters["deviations"] * unit && difference > 0)
-            found.emplace_back(-difference, i);
-    }
-    std::ranges::sort(found);
-    for (auto [worst, i] : found) {
-        Series entity{text(rows.rows[i], "node"), text(rows.rows[i], "device"), {}, {}, {}};
+    std::map<std::string, std::vector<Member>> classes;
+    const size_t column = column_of(rows, "value");
+    for (const auto& row : rows.rows)
+        classes[text_of(rows, row, "class")].push_back({&row, record::as_double(row.at(column))});
+    std::vector<Outlier> found;
+    for (const auto& [name, members] : classes) find_outliers(members, parameters, found);
+    std::ranges::stable_sort(found, std::greater(), &Outlier::difference);
+    for (const Outlier& outlier : found) {
+        const Member& member = *outlier.member;
+        Series entity{text_of(rows, *member.row, "node"), text_of(rows, *member.row, "device"), {}, {}, {}};
         out.add(entity, 0, 0);
-        out.set("value", values[i]);
-        out.set("peers_value", usual);
-        out.set("difference_share", (values[i] - usual) / std::abs(usual));
-        out.set("deviations", std::abs(values[i] - usual) / unit);
-        out.set("peers", static_cast<double>(peers - 1));
+        out.set("value", member.value);
+        out.set("peers_value", outlier.usual);
+        out.set("difference_share", (member.value - outlier.usual) / std::abs(outlier.usual));
+        out.set("deviations", std::abs(member.value - outlier.usual) / outlier.unit);
+        out.set("peers", static_cast<double>(outlier.peers));
     }
     record::QueryResult result = out.take();
     for (auto& row : result.rows) row[0] = row[1] = record::Value();  // the whole run

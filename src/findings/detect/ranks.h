@@ -16,7 +16,7 @@ inline constexpr std::string_view kHangColumns[] = {"quiet_seconds", "limit_seco
                                                     "last_step",     "activity_before", "activity_after",
                                                     "ranks"};
 
-// Rows: value, one row per node, device or task.
+// Rows: value, one row per node, device or task; where there is class, peers are those of the same.
 record::QueryResult detect_outlier(const record::QueryResult& rows, const Parameters& parameters);
 
 // Rows: time, task, step: when each rank reached each step. In a synchronous collective the victims spin and

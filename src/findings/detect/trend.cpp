@@ -28,6 +28,14 @@ bool is_leak(const Growth& growth, double seconds, double limit, const Parameter
     return (much_of_limit || much_of_own) && seconds > 0;
 }
 
+// Where a series ends: the median of its last part; NaN where nothing is known of it.
+double level_at_end(std::span<const double> times, std::span<const double> values) {
+    const size_t count = std::min(times.size(), values.size());
+    const std::vector<double> known =
+        without_missing(bin_medians(times.first(count), values.first(count), kLeastBins));
+    return known.empty() ? std::nan("") : known.back();
+}
+
 }  // namespace
 
 Growth growth_of(std::span<const double> times, std::span<const double> values) {
@@ -61,7 +69,10 @@ record::QueryResult detect_leak(const record::QueryResult& rows, const Parameter
         out.set("last_bytes", growth.last);
         out.set("rising_share", growth.rising);
         out.set("limit_bytes", limit);
-        out.set("left_seconds", (limit - growth.last) / growth.slope);
+        // Others may use what the limit is of as well.
+        const double used = level_at_end(series.times, series["used"]);
+        out.set("left_seconds",
+                std::max(0.0, limit - (std::isnan(used) ? growth.last : used)) / growth.slope);
     }
     return out.take();
 }

@@ -22,7 +22,8 @@ struct Growth {
 // Over at least 10 bins, and of 5 minutes where the series is long enough.
 Growth growth_of(std::span<const double> times, std::span<const double> values);
 
-// Rows: time, value (B), limit (B; null where there is none).
+// Rows: time, value (B), limit (B; null where there is none) and used (B of the limit, by anybody; without it
+// only what grows uses it).
 record::QueryResult detect_leak(const record::QueryResult& rows, const Parameters& parameters);
 // Rows: time, value.
 record::QueryResult detect_change(const record::QueryResult& rows, const Parameters& parameters);

@@ -1,6 +1,7 @@
 #include "record/archive/archive.h"
 
 #include "record/archive/coverage.h"
+#include "record/archive/parquet_file.h"
 #include "record/archive/segments.h"
 #include "record/liveness.h"
 
@@ -17,6 +18,11 @@ namespace {
 std::optional<core::Time> as_time(const Value& value) {
     const auto* time = std::get_if<core::Time>(&value);
     return time != nullptr ? std::optional(*time) : std::nullopt;
+}
+
+// The file that stands for a table whose samples were thrown away (score/digest_tables.h); "" for none.
+std::string_view digest_of(const Table& table) {
+    return table.name == "gpu" ? "gpu_summary.parquet" : std::string_view();
 }
 
 // A recorder that was killed writes its opening row of an interval but not the closing one; of both, the
@@ -117,14 +123,49 @@ Result<> Archive::open_file(const Table& table, const fs::path& file) {
     return {};
 }
 
+Result<> Archive::keep(const Table& table, std::string_view facts) {
+    BELAY_CHECK(write_parquet(database_, table, table_path(table), facts));
+    return core::sync_directory(tables_path(record_));
+}
+
+std::optional<std::string> Archive::kept_facts(const Table& table) {
+    std::error_code ignored;
+    if (!manifest_.sealed || !fs::exists(table_path(table), ignored)) return std::nullopt;
+    auto facts = parquet_facts(database_, table_path(table));
+    return facts ? std::optional(std::move(*facts)) : std::nullopt;
+}
+
+Result<> Archive::attach(const Table& table) {
+    if (sources_.contains(table.name)) return {};
+    return open_file(table, table_path(table));
+}
+
+Result<> Archive::detach(const Table& table) {
+    sources_.erase(std::string(table.name));
+    return database_.execute(fmt::format("DROP VIEW IF EXISTS \"{}\"", table.name));
+}
+
+fs::path Archive::table_path(const Table& table) const {
+    return tables_path(record_) / fmt::format("{}.parquet", table.name);
+}
+
 Result<> Archive::open_tables() {
     for (const Table* table : tables()) {
-        fs::path file = tables_path(record_) / fmt::format("{}.parquet", table->name);
+        fs::path file = table_path(*table);
         if (std::error_code ignored; fs::exists(file, ignored)) {
             auto opened = open_file(*table, file);
             if (opened) continue;
             // The other tables are still worth reading.
             lost_.push_back({file.filename().string(), 0, 0, "cannot be read: " + opened.error().message()});
+            unreadable_.try_emplace(
+                std::string(table->name),
+                core::bad_input("{} cannot be read: {}", file.string(), opened.error().message())
+                    .hint("copy the record again: what the file held counts as missing")
+                    .error());
+            BELAY_CHECK(database_.execute(create_table_sql(*table)));
+        } else if (std::error_code none;
+                   !digest_of(*table).empty() && fs::exists(tables_path(record_) / digest_of(*table), none)) {
+            lost_.push_back({file.filename().string(), 0, 0, "is not there; its digest is"});
             BELAY_CHECK(database_.execute(create_table_sql(*table)));
         } else if (manifest_.tables.contains(std::string(table->name))) {
             return core::bad_input("{} is incomplete: {} is missing", record_.string(), file.string())

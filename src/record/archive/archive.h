@@ -62,6 +62,17 @@ class Archive {
     // Our own CREATE TABLE ... AS, CREATE VIEW, CREATE MACRO, INSERT; never SQL that a person wrote. Errors:
     // kSystem.
     core::Result<> define(const std::string& sql) { return database_.execute(sql); }
+    // Tables that are made from the record's own and lie beside them, in a sealed record. keep() writes what
+    // add() put into one, with facts in words of the caller's; kept_facts() gives those back, nothing where
+    // no such table can be read; attach() makes it one for query() and scan(), until
+    // detach(). Errors: kSystem.
+    core::Result<> keep(const Table& table, std::string_view facts);
+    std::optional<std::string> kept_facts(const Table& table);
+    core::Result<> attach(const Table& table);
+    core::Result<> detach(const Table& table);
+    // Tables of a sealed record that cannot be read, and why. They count as empty, so whoever needs one has
+    // to ask.
+    const std::map<std::string, core::Error, std::less<>>& unreadable() const { return unreadable_; }
     core::Result<RecordInfo> info();
     const Manifest& manifest() const { return manifest_; }
 
@@ -76,6 +87,7 @@ class Archive {
         std::filesystem::path file;
         std::string sql;  // what to select from
     };
+    std::filesystem::path table_path(const Table& table) const;
     core::Result<> open_file(const Table& table, const std::filesystem::path& file);
     core::Result<> scan_file(const ScanRequest& request, const Source& source, const ScanConsumer& consume);
 
@@ -85,6 +97,7 @@ class Archive {
     std::map<std::string, Source, std::less<>> sources_;  // of tables that are read in place
     std::vector<SegmentSummary> segments_;
     std::vector<Lost> lost_;  // found when it was opened: parts of segments, tables
+    std::map<std::string, core::Error, std::less<>> unreadable_;
     bool being_written_ = false;
 };
 

@@ -1,13 +1,9 @@
 #include "core/file.h"
 #include "record/archive/archive.h"
+#include "record/archive/parquet_file.h"
 #include "record/archive/segments.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <nlohmann/json.hpp>
 
 namespace belay::record {
 
@@ -15,36 +11,6 @@ using core::Result;
 namespace fs = std::filesystem;
 
 namespace {
-
-// Parquet files carry the schema with units and meanings, so that they explain themselves without Belay.
-std::string table_metadata(const Table& table) {
-    nlohmann::ordered_json columns = nlohmann::ordered_json::object();
-    for (const Column& column : table.columns)
-        columns[std::string(column.name)] = {{"unit", std::string(column.unit)},
-                                             {"doc", std::string(column.doc)}};
-    nlohmann::ordered_json json = {
-        {"table", std::string(table.name)}, {"doc", std::string(table.doc)}, {"columns", columns}};
-    return json.dump();
-}
-
-Result<> sync_file(const fs::path& path) {
-    BELAY_TRY(fd, core::open_file(path, O_RDONLY));
-    if (fsync(fd.get()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", path.string()));
-    return {};
-}
-
-Result<> write_parquet(Database& database, const Table& table, const fs::path& file) {
-    fs::path temporary = file;
-    temporary += ".tmp";
-    BELAY_CHECK(database.execute(fmt::format(
-        "COPY (SELECT * FROM \"{}\" ORDER BY node, time) TO {} (FORMAT parquet, COMPRESSION zstd, "
-        "KV_METADATA {{belay: {}}})",
-        table.name, sql_literal(temporary.string()), sql_literal(table_metadata(table)))));
-    BELAY_CHECK(sync_file(temporary));
-    if (rename(temporary.c_str(), file.c_str()) != 0)
-        return core::errno_error(errno, fmt::format("cannot rename {}", temporary.string()));
-    return {};
-}
 
 // The latest time in any table that Belay timed (not `progress`, whose time the program states): when the job
 // was last seen.

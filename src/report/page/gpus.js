@@ -93,7 +93,7 @@ function gpuTable(gpu) {
 const FORMULA = [
   ["r = f / f̂", "clock over the clock of the limits"],
   ["u = min(1, activity · r / limit)", "tensor, fp64, fp32, fp16; DRAM without r"],
-  ["s = max(u)", "one window of one GPU, 1 s"],
+  ["s = max(u)", "one window of one GPU: 1 s, or the sampling interval where that is longer"],
   ["S = 100 · Σ w·s·Δt / Σ w·T", "T: allocated time; w: 1, or the part of a GPU under MIG"],
 ];
 const DEFINITIONS = [

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <hpdf.h>
+#include <numeric>
 #include <sys/mman.h>
 #include <utility>
 
@@ -176,13 +177,17 @@ double Canvas::text_width(std::string_view text, const TextStyle& style) const {
 }
 
 std::string Canvas::fitted(std::string_view text, double width, const TextStyle& style) const {
-    std::string whole(text);
-    if (text_width(whole, style) <= width) return whole;
-    while (!whole.empty() && text_width(whole + "…", style) > width) {
-        while (!whole.empty() && (whole.back() & 0xc0) == 0x80) whole.pop_back();
-        if (!whole.empty()) whole.pop_back();
+    // No page is as wide, even in small letters.
+    constexpr size_t kMostBytes = 4096;
+    const std::string_view head = core::utf8_prefix(text, kMostBytes);
+    if (head.size() == text.size() && text_width(text, style) <= width) return std::string(text);
+    auto shortened = [&](size_t bytes) { return std::string(core::utf8_prefix(head, bytes)) + "…"; };
+    size_t fits = 0;
+    for (size_t too_long = head.size() + 1; fits + 1 < too_long;) {
+        const size_t middle = std::midpoint(fits, too_long);
+        (text_width(shortened(middle), style) <= width ? fits : too_long) = middle;
     }
-    return whole + "…";
+    return shortened(fits);
 }
 
 double Canvas::paragraph(Point at, double width, std::string_view text, const TextStyle& style) {

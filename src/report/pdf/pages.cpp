@@ -179,12 +179,12 @@ std::string methods_text(const GpuReport& gpu) {
         "The saturation score is the mean over all GPUs and the whole allocated time of the share of the "
         "highest hardware limit that "
         "was used: tensor, FP64, FP32 and FP16 pipes, corrected for the clock, and DRAM bandwidth, per GPU "
-        "and window of 1 s, "
+        "and window of {}, "
         "from counters sampled every {}. Time that was not observed counts as idle in the lower and as "
         "saturated in the upper "
         "bound. Limits: {} ({}). The score says how near a job came to its hardware; it does not rank "
         "algorithms.",
-        format_duration(gpu.interval_seconds),
+        format_duration(window_seconds(gpu.interval_seconds)), format_duration(gpu.interval_seconds),
         gpu.score.calibrated ? "calibrated" : "uncalibrated, from data sheets", gpu.score.ceilings);
 }
 

@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "core/process.h"
 #include "report/pdf/canvas.h"
+#include "report/pdf/pages.h"
 #include "report/testing/synthetic.h"
 #include "report/testing/synthetic_gpu.h"
 
@@ -90,6 +91,16 @@ TEST_F(report_pdf, text_keeps_what_windows_1252_can_write) {
     EXPECT_THAT(text_of(canvas.finish().value()), HasSubstr("Zürich – 5 × 3 °C … ?"));
 }
 
+TEST(report_canvas, methods_tell_the_windows_of_the_recording) {
+    GpuReport gpu;
+    gpu.interval_seconds = 10;
+    EXPECT_THAT(methods_text(gpu),
+                HasSubstr("per GPU and window of 10 s, from counters sampled every 10 s."));
+    gpu.interval_seconds = 0.5;
+    EXPECT_THAT(methods_text(gpu),
+                HasSubstr("per GPU and window of 1 s, from counters sampled every 0.5 s."));
+}
+
 TEST(report_canvas, long_text_is_shortened_and_broken) {
     auto canvas = Canvas::create("t").value();
     canvas.add_page();
@@ -97,6 +108,12 @@ TEST(report_canvas, long_text_is_shortened_and_broken) {
     std::string fitted = canvas.fitted("ééééééééééééééééééééééééééééé", 50, style);
     EXPECT_LE(canvas.text_width(fitted, style), 50);
     EXPECT_TRUE(fitted.ends_with("é…")) << fitted;
+    EXPECT_EQ(canvas.fitted("short", 50, style), "short");
+    EXPECT_EQ(canvas.fitted("short", 0, style), "…");
+    EXPECT_EQ(canvas.fitted(std::string(size_t{1} << 20, 'x'), 50, style),
+              canvas.fitted(std::string(100, 'x'), 50, style));
+    std::string wider = fitted.substr(0, fitted.size() - std::string_view("…").size()) + "é…";
+    EXPECT_GT(canvas.text_width(wider, style), 50) << "no shorter than it has to be";
     double below = canvas.paragraph({50, 50}, 100, "one two three four five six seven eight nine ten", style);
     EXPECT_GT(below, 50 + 2 * style.size);
 }

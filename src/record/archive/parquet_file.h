@@ -1,0 +1,20 @@
+// Parquet files of a record's tables.
+#pragma once
+
+#include "record/archive/database.h"
+#include "record/schema.h"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace belay::record {
+
+// All rows of a table of the database, by node and time; the file is there as a whole or not at all. It
+// carries the table's documentation and `facts`, which parquet_facts() gives back. Errors: kSystem.
+core::Result<> write_parquet(Database& database, const Table& table, const std::filesystem::path& file,
+                             std::string_view facts = "");
+// "" if it has none. Errors: kBadInput if it is no Parquet file.
+core::Result<std::string> parquet_facts(Database& database, const std::filesystem::path& file);
+
+}  // namespace belay::record

@@ -1,0 +1,194 @@
+#include "score/digest_store.h"
+
+#include "score/digest_facts.h"
+#include "score/digest_query.h"
+#include "score/digest_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace belay::score {
+
+using core::Result;
+
+namespace {
+
+// The one that is written last stands for all.
+const std::array<const record::Table*, 3>& kept_tables() {
+    static const std::array tables = {&gpu_series_table(), &job_series_table(), &gpu_summary_table()};
+    return tables;
+}
+
+void detach(record::Archive& archive) {
+    for (const record::Table* table : kept_tables())
+        if (auto gone = archive.detach(*table); !gone) return;  // then SQL tells of them what is wrong
+}
+
+// The frame of a kept digest that holds; its tables are attached then. What cannot be read is not there: the
+// samples are.
+std::optional<Digest> attach(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings) {
+    const auto facts = archive.kept_facts(gpu_summary_table());
+    if (!facts) return std::nullopt;
+    std::optional<Digest> frame = digest_frame(*facts, archive.manifest(), ceilings);
+    if (!frame) return std::nullopt;
+    for (const record::Table* table : kept_tables()) {
+        if (archive.kept_facts(*table) == facts && archive.attach(*table)) continue;  // of one writing
+        detach(archive);
+        return std::nullopt;
+    }
+    return frame;
+}
+
+using DeviceIndex = std::map<std::pair<std::string, std::string>, size_t, std::less<>>;
+
+// Places of columns in the answer to SELECT *.
+class Columns {
+  public:
+    explicit Columns(const std::vector<std::string>& names) {
+        for (size_t i = 0; i < names.size(); ++i) places_[names[i]] = i;
+    }
+    const record::Value& of(const std::vector<record::Value>& row, std::string_view name) const {
+        static const record::Value kNone;
+        auto place = places_.find(name);
+        return place != places_.end() ? row[place->second] : kNone;
+    }
+    double number(const std::vector<record::Value>& row, std::string_view name) const {
+        return record::as_double(of(row, name));
+    }
+    std::string text(const std::vector<record::Value>& row, std::string_view name) const {
+        return record::as_text(of(row, name));
+    }
+
+  private:
+    std::map<std::string, size_t, std::less<>> places_;
+};
+
+Result<> load_summary(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings, Digest& digest) {
+    BELAY_TRY(answer, archive.query("SELECT * FROM gpu_summary ORDER BY node, index, device"));
+    const Columns columns(answer.columns);
+    for (const auto& row : answer.rows) {
+        auto number = [&](std::string_view name) { return columns.number(row, name); };
+        GpuDigest gpu{.node = columns.text(row, "node"),
+                      .device = columns.text(row, "device"),
+                      .index = number("index") >= 0 ? static_cast<int64_t>(number("index")) : 0,
+                      .name = columns.text(row, "name"),
+                      .mig_profile = columns.text(row, "mig_profile"),
+                      .weight = number("weight")};
+        gpu.ceilings = find_ceilings(ceilings, gpu.name, gpu.mig_profile);
+        gpu.totals = {.allocated = number("allocated_seconds"),
+                      .observed = number("observed_seconds"),
+                      .slack = number("slack_seconds"),
+                      .shares = {.idle = number("idle_seconds"),
+                                 .gap = number("gap_seconds"),
+                                 .unsaturated = number("unsaturated_seconds"),
+                                 .saturated = number("saturated_seconds")}};
+        gpu.energy_joules = number("energy_joules");
+        gpu.memory_peak_bytes = number("memory_peak_bytes");
+        gpu.memory_total_bytes = number("memory_total_bytes");
+        gpu.flop_use = number("flop_use");
+        gpu.link_bound_seconds = number("link_bound_seconds");
+        gpu.uncounted_seconds = number("uncounted_seconds");
+        gpu.gap_unknown_seconds = number("gap_unknown_seconds");
+        gpu.clock_unknown_seconds = number("clock_unknown_seconds");
+        gpu.integer_unknown_seconds = number("integer_unknown_seconds");
+        gpu.pipes_mean = number("pipes_mean");
+        for (size_t bin = 0; bin < kHistogramBins; ++bin) gpu.histogram[bin] = number(histogram_column(bin));
+        for (size_t i = 0; i < kQuantities; ++i) gpu.means[i] = number(facts(static_cast<Quantity>(i)).name);
+        digest.gpus.push_back(std::move(gpu));
+    }
+    return {};
+}
+
+Result<> load_series(record::Archive& archive, Digest& digest) {
+    DeviceIndex devices;
+    for (GpuDigest& gpu : digest.gpus) {
+        devices[{gpu.node, gpu.device}] = static_cast<size_t>(&gpu - digest.gpus.data());
+        for (std::vector<float>& series : gpu.series)
+            series.assign(digest.buckets, std::numeric_limits<float>::quiet_NaN());
+    }
+    record::ScanRequest request{
+        .table = &gpu_series_table(), .numbers = {}, .texts = {1, 2}, .hashes = {}, .splits = {}};
+    for (size_t i = 0; i < kQuantities; ++i) request.numbers.push_back(kFirstQuantity + i);
+    return archive.scan(request, [&](size_t, const record::ScanRows& rows) -> Result<> {
+        for (size_t row = 0; row < rows.size(); ++row) {
+            auto device =
+                devices.find(std::pair(std::string(rows.text(0, row)), std::string(rows.text(1, row))));
+            const double bucket =
+                std::round(core::to_seconds(rows.time(row) - digest.start) / digest.bucket_seconds);
+            if (device == devices.end() || !(bucket >= 0) || bucket >= static_cast<double>(digest.buckets))
+                continue;
+            GpuDigest& gpu = digest.gpus[device->second];
+            for (size_t i = 0; i < kQuantities; ++i)
+                gpu.series[i][static_cast<size_t>(bucket)] = static_cast<float>(rows.numbers(i)[row]);
+        }
+        return {};
+    });
+}
+
+Result<> load_job(record::Archive& archive, Digest& digest) {
+    record::ScanRequest request{
+        .table = &job_series_table(), .numbers = {}, .texts = {}, .hashes = {}, .splits = {}};
+    for (size_t i = 0; i < kJobFields.size(); ++i) request.numbers.push_back(kFirstJobColumn + i);
+    return archive.scan(request, [&](size_t, const record::ScanRows& rows) -> Result<> {
+        for (size_t row = 0; row < rows.size(); ++row) {
+            const double second = std::round(core::to_seconds(rows.time(row) - digest.start));
+            if (!(second >= 0) || second >= static_cast<double>(digest.job.size())) continue;
+            JobWindow& window = digest.job[static_cast<size_t>(second)];
+            for (size_t i = 0; i < kJobFields.size(); ++i)
+                window.*kJobFields[i] = static_cast<float>(rows.numbers(i)[row]);
+        }
+        return {};
+    });
+}
+
+Result<Digest> load(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings, Detail detail,
+                    Digest digest) {
+    BELAY_CHECK(load_summary(archive, ceilings, digest));
+    BELAY_CHECK(load_job(archive, digest));
+    if (detail == Detail::kFull) BELAY_CHECK(load_series(archive, digest));
+    return digest;
+}
+
+// All that is in the tables can be read.
+bool is_whole(record::Archive& archive) {
+    return std::ranges::all_of(kept_tables(), [&](const record::Table* table) {
+        return archive.query(fmt::format("SELECT max(COLUMNS(*)) FROM \"{}\"", table->name)).has_value();
+    });
+}
+
+}  // namespace
+
+Result<bool> keep_digest(const std::filesystem::path& record) {
+    BELAY_TRY(archive, record::Archive::open(record));
+    if (!archive.manifest().sealed)
+        return core::bad_input("{} is not sealed", record.string())
+            .hint("seal it first: belay record seal RECORD");
+    BELAY_TRY(claim, record::claim_record(record));
+    if (attach_digest(archive)) return false;
+    BELAY_TRY(digest, read_digest(archive));
+    if (digest.empty()) return false;
+    for (const record::Batch& rows : digest_tables(digest)) BELAY_CHECK(archive.add(rows.table(), rows));
+    const std::string facts = digest_facts(digest, archive.manifest());
+    for (const record::Table* table : kept_tables()) BELAY_CHECK(archive.keep(*table, facts));
+    return true;
+}
+
+bool attach_digest(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings) {
+    if (!attach(archive, ceilings)) return false;
+    if (is_whole(archive)) return true;
+    detach(archive);
+    return false;
+}
+
+Result<Digest> digest_of(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings,
+                         Detail detail) {
+    if (auto frame = attach(archive, ceilings)) {
+        auto digest = load(archive, ceilings, detail, std::move(*frame));
+        if (digest) return digest;
+        detach(archive);
+    }
+    return read_digest(archive, ceilings, std::nullopt, detail);
+}
+
+}  // namespace belay::score

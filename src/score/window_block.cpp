@@ -1,0 +1,133 @@
+#include "score/window_block.h"
+
+#include <limits>
+
+namespace belay::score {
+
+namespace {
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+constexpr size_t kLanes = 4;  // sums that are made side by side
+
+// Written so that a NaN stays one and no branch is made of noise.
+double at_least(double low, double value) {
+    return low > value ? low : value;
+}
+double at_most(double high, double value) {
+    return high < value ? high : value;
+}
+double in_range(double ratio) {
+    return at_most(1, at_least(0, ratio));
+}
+double or_zero(double value) {
+    return value == value ? value : 0;
+}
+
+// The counter of fp32 counts fused multiply-adds and integer instructions alike (NVIDIA, DCGM feature
+// overview).
+double without_integer(double fp32_active, double integer_active) {
+    return at_least(0, in_range(fp32_active) - in_range(or_zero(integer_active)));
+}
+
+// 1 where the clock, or that of the ceilings, is not known.
+void clock_ratios(const BlockColumn& clock_hertz, size_t rows, double ceiling_hertz, BlockColumn& ratios) {
+    const double inverse = ceiling_hertz > 0 ? 1 / ceiling_hertz : kMissing;
+    for (size_t row = 0; row < rows; ++row) {
+        const double ratio = clock_hertz[row] * inverse;
+        ratios[row] = ratio == ratio ? ratio : 1;
+    }
+}
+
+// Of a ceiling, the share that was reached. DRAM has a clock of its own; everything else slows down with that
+// of the multiprocessors.
+void use_limit(Limit limit, const ActivityBlock& activity, const BlockColumn& clock, size_t rows,
+               const Ceilings& ceilings, BlockColumn& used) {
+    const BlockColumn& active = activity.active[static_cast<size_t>(limit)];
+    const double inverse = 1 / ceilings.active[static_cast<size_t>(limit)];
+    if (limit == Limit::kDram)
+        for (size_t row = 0; row < rows; ++row) used[row] = in_range(in_range(active[row]) * inverse);
+    else if (limit == Limit::kFp32)
+        for (size_t row = 0; row < rows; ++row)
+            used[row] = in_range(without_integer(active[row], activity.integer[row]) * clock[row] * inverse);
+    else
+        for (size_t row = 0; row < rows; ++row)
+            used[row] = in_range(in_range(active[row]) * clock[row] * inverse);
+}
+
+// The mean of the highest is at least the highest of the means, and at most their sum. The clock was read at
+// the end of the window, and may have been the highest while it worked; integer work may have been at another
+// time than FP32's.
+double highest_of_coarse(const ActivityBlock& activity, size_t row, double clock, const Ceilings& ceilings) {
+    const double fastest =
+        ceilings.clock_hertz > 0 ? at_least(ceilings.highest_clock() / ceilings.clock_hertz, clock) : 1;
+    double sum = 0;
+    for (size_t i = 0; i < kLimits; ++i) {
+        const double ratio = static_cast<Limit>(i) == Limit::kDram ? 1 : fastest;
+        sum += or_zero(in_range(in_range(activity.active[i][row]) * ratio / ceilings.active[i]));
+    }
+    return at_most(1, sum);
+}
+
+}  // namespace
+
+void ActivityBlock::set(size_t row, const Activity& from, Averaging averaging) {
+    for (size_t i = 0; i < kLimits; ++i) active[i][row] = from.active[i];
+    integer[row] = from.integer;
+    engine[row] = from.engine;
+    sm[row] = from.sm;
+    clock_hertz[row] = from.clock_hertz;
+    coarse[row] = averaging == Averaging::kCoarse ? 1 : 0;
+}
+
+void score_windows(const ActivityBlock& activity, size_t rows, const Ceilings& ceilings, ScoreBlock& scores) {
+    BlockColumn clock;
+    clock_ratios(activity.clock_hertz, rows, ceilings.clock_hertz, clock);
+    for (size_t i = 0; i < kLimits; ++i)
+        use_limit(static_cast<Limit>(i), activity, clock, rows, ceilings, scores.used[i]);
+    for (size_t row = 0; row < rows; ++row) {
+        double saturated = -1;
+        for (size_t i = 0; i < kLimits; ++i) {
+            const double used = scores.used[i][row];
+            saturated = used > saturated ? used : saturated;
+        }
+        saturated = saturated < 0 ? kMissing : saturated;
+        const double sm = at_least(in_range(activity.sm[row]), saturated);
+        const double engine = at_least(in_range(activity.engine[row]), sm);
+        scores.idle[row] = 1 - engine;
+        scores.gap[row] = engine - sm;
+        scores.unsaturated[row] = sm - saturated;
+        scores.saturated[row] = saturated;
+        scores.highest[row] = saturated;
+    }
+    for (size_t row = 0; row < rows; ++row)
+        if (activity.coarse[row] > 0 && scores.saturated[row] == scores.saturated[row])
+            scores.highest[row] = highest_of_coarse(activity, row, clock[row], ceilings);
+}
+
+WeightedSum& WeightedSum::operator+=(const WeightedSum& other) {
+    sum += other.sum;
+    weight += other.weight;
+    return *this;
+}
+
+double WeightedSum::mean() const {
+    return weight > 0 ? sum / weight : kMissing;
+}
+
+WeightedSum add_known(const BlockColumn& values, const BlockColumn& weights, size_t rows) {
+    std::array<double, kLanes> sums{};
+    std::array<double, kLanes> known{};
+    auto add = [&](size_t lane, size_t row) {
+        const double value = values[row];
+        const double weight = value == value ? weights[row] : 0;
+        sums[lane] += value == value ? weight * value : 0;
+        known[lane] += weight;
+    };
+    size_t row = 0;
+    for (; row + kLanes <= rows; row += kLanes)
+        for (size_t lane = 0; lane < kLanes; ++lane) add(lane, row + lane);
+    for (; row < rows; ++row) add(0, row);
+    return {(sums[0] + sums[1]) + (sums[2] + sums[3]), (known[0] + known[1]) + (known[2] + known[3])};
+}
+
+}  // namespace belay::score
