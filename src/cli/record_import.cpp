@@ -4,6 +4,7 @@
 #include "core/progress_display.h"
 #include "core/utf8.h"
 #include "record/import/import.h"
+#include "score/digest_store.h"
 
 #include <algorithm>
 #include <map>
@@ -117,6 +118,9 @@ void add_import(core::Application& application, core::CommandPage page, Import i
     command.json(options->json);
     command.run([options, import](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(imported, import_with_progress(import, *options));
+        // Without it everything works, only slower.
+        if (auto digest = score::keep_digest(options->record); !digest)
+            fmt::print(stderr, "{}", digest.error().render());
         if (options->json)
             print_json(context, *options, imported);
         else

@@ -29,6 +29,7 @@ using enum record::ColumnType;
     {"pcie_bytes_per_second", kReal, "B/s", "over PCIe, both directions"},                                \
     {"nvlink_bytes_per_second", kReal, "B/s", "over NVLink, both directions"},                            \
     {"c2c_bytes_per_second", kReal, "B/s", "over the link to the CPU, both directions"},                  \
+    {"link_share", kReal, "ratio", "use of the busiest link, of its bandwidth"},                          \
     {"power_capped_share", kReal, "ratio", "time in which the power limit held the clock down"},          \
     {"thermal_share", kReal, "ratio", "time in which heat held the clock down"},                          \
     {"slowdown_share", kReal, "ratio", "time in which the hardware's slowdown or power brake was on"}

@@ -24,6 +24,7 @@ core::Result<std::unique_ptr<Library>> Library::load(const std::string& file) {
     void* library = nvml->library_;
     find(library, nvml->init, {"nvmlInit_v2"});
     find(library, nvml->shutdown, {"nvmlShutdown"});
+    find(library, nvml->error_text, {"nvmlErrorString"});
     find(library, nvml->driver_version, {"nvmlSystemGetDriverVersion"});
     find(library, nvml->device_count, {"nvmlDeviceGetCount_v2"});
     find(library, nvml->device_by_index, {"nvmlDeviceGetHandleByIndex_v2"});
@@ -74,7 +75,9 @@ core::Result<std::unique_ptr<Library>> Library::load(const std::string& file) {
                    "{} is no NVML that Belay knows: it lacks nvmlInit_v2 or what lists devices", file)
             .hint("drivers from 450 on have it");
     if (Return status = nvml->init(); status != kSuccess)
-        return core::system_error("NVML does not start: {}", describe(status));
+        return core::system_error(
+            "NVML does not start: {}{}", describe(status),
+            nvml->error_text != nullptr ? fmt::format(" ({})", nvml->error_text(status)) : "");
     nvml->started_ = true;
     return nvml;
 }

@@ -19,6 +19,7 @@ struct Library {
     // Null where the library has none of the kind.
     Return (*init)() = nullptr;
     Return (*shutdown)() = nullptr;
+    const char* (*error_text)(Return) = nullptr;
     Return (*driver_version)(char*, unsigned) = nullptr;
     Return (*device_count)(unsigned*) = nullptr;
     Return (*device_by_index)(unsigned, Handle*) = nullptr;

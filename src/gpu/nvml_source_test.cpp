@@ -130,6 +130,7 @@ TEST(gpu, without_nvml_it_says_what_is_missing) {
     auto no_trace = open_nvml(BELAY_NVML_REPLAY);
     ASSERT_FALSE(no_trace);
     EXPECT_THAT(no_trace.error().message(), HasSubstr("the driver is not loaded"));
+    EXPECT_THAT(no_trace.error().message(), HasSubstr("BELAY_GPU_TRACE"));
 }
 
 }  // namespace

@@ -229,17 +229,16 @@ std::vector<double> grid_values(const Digest& digest, Quantity quantity, size_t 
     return values;
 }
 
-// Of the busiest link: of its bandwidth, or in B/s.
-double link_use(const GpuDigest& gpu, size_t bucket, bool of_peak) {
+// Of the busiest link, in B/s.
+double link_traffic(const GpuDigest& gpu, size_t bucket) {
     static constexpr std::array<Quantity, score::kLinks> kLinks = {Quantity::kPcie, Quantity::kNvlink,
                                                                    Quantity::kC2c};
     double most = kMissing;
-    for (size_t link = 0; link < kLinks.size(); ++link) {
-        double value = value_at(gpu, kLinks[link], bucket);
-        double peak = of_peak ? gpu.ceilings.links[link] : 1;
-        if (!is_missing(value) && peak > 0 && !(most >= value / peak)) most = value / peak;
+    for (Quantity link : kLinks) {
+        double value = value_at(gpu, link, bucket);
+        if (!is_missing(value) && !(most >= value)) most = value;
     }
-    return of_peak ? (most > 1 ? 1.0 : most) : most;
+    return most;
 }
 
 }  // namespace
@@ -326,8 +325,7 @@ Mix gpu_mix(const Digest& digest, double offset) {
     bool peaks_known = std::ranges::all_of(digest.gpus, [](const GpuDigest& gpu) {
         return std::ranges::any_of(gpu.ceilings.links, [](double peak) { return peak > 0; });
     });
-    mix.network = weighted_mean(
-        digest, [=](const GpuDigest& gpu, size_t bucket) { return link_use(gpu, bucket, peaks_known); });
+    mix.network = peaks_known ? weighted_mean(digest, Quantity::kLink) : weighted_mean(digest, link_traffic);
     mix.network_note = "Network: the busiest link of its bandwidth";
     if (peaks_known) return mix;
     double highest = 0;

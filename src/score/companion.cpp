@@ -109,4 +109,13 @@ double saturated_hours_per_kilowatt_hour(double saturated_gpu_seconds, double jo
     return saturated_gpu_seconds / 3600 / (watt_hours(joules * 1000) / 1000);
 }
 
+double link_use(std::span<const double> traffic, std::span<const double> bandwidth) {
+    double highest = kNothing;
+    for (size_t i = 0; i < traffic.size(); ++i) {
+        const double use = bandwidth[i] > 0 ? std::min(traffic[i] / bandwidth[i], 1.0) : kNothing;
+        if (!(highest >= use) && !std::isnan(use)) highest = use;
+    }
+    return highest;
+}
+
 }  // namespace belay::score

@@ -44,6 +44,10 @@ inline double watt_hours(double millijoules) {
 // Saturated GPU-hours per kilowatt-hour; NaN without energy.
 double saturated_hours_per_kilowatt_hour(double saturated_gpu_seconds, double joules);
 
+// Use of the busiest link: traffic over its bandwidth (ceilings.h), both B/s in both directions, at most 1.
+// NaN where no link with a known bandwidth was sampled.
+double link_use(std::span<const double> traffic, std::span<const double> bandwidth);
+
 // Waits for other devices: far below the limits of its own while a link is at half of its bandwidth or more.
 inline constexpr double kLinkBoundSaturation = 0.3;
 inline constexpr double kLinkBoundUse = 0.5;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -73,6 +74,15 @@ TEST(score, quantiles_weigh_time) {
     EXPECT_EQ(quantile(job, 0.9), 0.5);
     EXPECT_EQ(quantile(job, 0.91), 0.9);
     EXPECT_TRUE(std::isnan(quantile({}, 0.5)));
+}
+
+TEST(score, the_busiest_link_counts_by_its_own_bandwidth) {
+    constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<double> bandwidth = {100, 900, 0};
+    EXPECT_DOUBLE_EQ(link_use(std::vector<double>{60, 450, 9000}, bandwidth), 0.6);
+    EXPECT_DOUBLE_EQ(link_use(std::vector<double>{kMissing, 450, 1}, bandwidth), 0.5);
+    EXPECT_DOUBLE_EQ(link_use(std::vector<double>{200, kMissing, 1}, bandwidth), 1);
+    EXPECT_TRUE(std::isnan(link_use(std::vector<double>{kMissing, kMissing, 9000}, bandwidth)));
 }
 
 TEST(score, waiting_for_a_link) {

@@ -27,6 +27,7 @@ constexpr std::array<QuantityFacts, kQuantities> kFacts = {{
     {"pcie_bytes_per_second", "B/s", "over PCIe, both directions"},
     {"nvlink_bytes_per_second", "B/s", "over NVLink, both directions"},
     {"c2c_bytes_per_second", "B/s", "over the link to the CPU, both directions"},
+    {"link_share", "ratio", "use of the busiest link, of its bandwidth"},
     {"power_capped_share", "ratio", "time in which the power limit held the clock down"},
     {"thermal_share", "ratio", "time in which heat held the clock down"},
     {"slowdown_share", "ratio", "time in which the hardware's slowdown or power brake was on"},

@@ -43,6 +43,7 @@ enum class Quantity : uint8_t {
     kPcie,         // B/s, both directions
     kNvlink,
     kC2c,
+    kLink,         // use of the busiest link, of its bandwidth (ceilings.h)
     kPowerCapped,  // share of the time in which the clock was held down: by the power limit,
     kThermal,      // by heat,
     kSlowdown,     // by the hardware (brake, slowdown)

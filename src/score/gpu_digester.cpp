@@ -246,6 +246,7 @@ void GpuDigester::add_sample(core::Time time, double seconds, const GpuSample& s
     set(Quantity::kTemperature, sample.temperature_celsius);
     set(Quantity::kMemoryUsed, sample.memory_used_bytes);
     for (size_t i = 0; i < kLinks; ++i) samples_.values[at(Quantity::kPcie) + i][row] = sample.links[i];
+    set(Quantity::kLink, link_use(sample.links, gpu_.ceilings.links));
     set(Quantity::kPowerCapped, has_any(sample.clock_event_reasons, kPowerCap));
     set(Quantity::kThermal, has_any(sample.clock_event_reasons, kThermal));
     set(Quantity::kSlowdown, has_any(sample.clock_event_reasons, kSlowdown));
@@ -357,10 +358,10 @@ void GpuDigester::add_companions(const WindowRows& rows) {
 // For how long the device waited for a link.
 void GpuDigester::add_links(const WindowRows& rows, const ScoreBlock& scores) {
     for (size_t row = 0; row < rows.rows; ++row) {
-        double use = 0;
-        for (size_t i = 0; i < kLinks; ++i)
-            if (gpu_.ceilings.links[i] > 0) use = std::max(use, rows.links[i][row] / gpu_.ceilings.links[i]);
-        if (is_link_bound(scores.saturated[row], use)) gpu_.link_bound_seconds += rows.seconds[row];
+        std::array<double, kLinks> links;
+        for (size_t i = 0; i < kLinks; ++i) links[i] = rows.links[i][row];
+        if (is_link_bound(scores.saturated[row], link_use(links, gpu_.ceilings.links)))
+            gpu_.link_bound_seconds += rows.seconds[row];
     }
 }
 

@@ -198,7 +198,11 @@ TEST(score, digest_knows_time_that_waited_for_a_link) {
         sample.links[static_cast<size_t>(Link::kNvlink)] = i <= 20 ? 600e9 : 10e9;
         one.add(seconds(i), sample);
     }
-    EXPECT_NEAR(one.finish().link_bound_seconds, 10, 1e-9);
+    const GpuDigest& digest = one.finish();
+    EXPECT_NEAR(digest.link_bound_seconds, 10, 1e-9);
+    const double bandwidth = digest.ceilings.links[static_cast<size_t>(Link::kNvlink)];
+    EXPECT_NEAR(digest.series[at(Quantity::kLink)].front(), 600e9 / bandwidth, 1e-6);
+    EXPECT_NEAR(digest.means[at(Quantity::kLink)], (20 * 600e9 + 10 * 10e9) / 30 / bandwidth, 1e-6);
 }
 
 TEST(score, digest_does_not_depend_on_sampling_finer_than_a_window) {

@@ -318,6 +318,7 @@ class Writer {
         set("temperature_celsius", gpu.thermal > 0 ? 91 : 63);
         set("memory_used_bytes", gpu.memory);
         set("nvlink_bytes_per_second", gpu.nvlink);
+        set("link_share", gpu.nvlink / 9e11);  // of an H100
         set("power_capped_share", gpu.capped);
         set("thermal_share", gpu.thermal);
         set("slowdown_share", gpu.slow);

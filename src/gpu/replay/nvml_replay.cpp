@@ -19,6 +19,14 @@ struct Sample {
     size_t device;
 };
 
+std::string why_not_started;
+
+std::string in_one_line(const belay::core::Error& error) {
+    if (!error.position()) return error.message();
+    const auto& position = *error.position();
+    return fmt::format("{}:{}:{}: {}", position.file, position.line, position.column, error.message());
+}
+
 Sample* sample_of(GpmSample sample) {
     return reinterpret_cast<Sample*>(sample);
 }
@@ -60,12 +68,15 @@ Return nvmlInit_v2() {
         path == nullptr ? belay::core::Result<std::string>(std::string()) : belay::core::read_file(path);
     auto trace = text ? parse_trace(*text, path == nullptr ? "BELAY_GPU_TRACE" : path)
                       : belay::core::Result<Trace>(std::unexpected(text.error()));
-    if (!trace) {
-        fprintf(stderr, "%s", trace.error().render("belay gpu replay").c_str());
-        return kDriverNotLoaded;
-    }
+    why_not_started = trace ? "" : in_one_line(trace.error());
+    if (!trace) return kDriverNotLoaded;
     player = std::make_unique<Player>(std::move(*trace), speed == nullptr ? 1 : std::max(0.0, atof(speed)));
     return kSuccess;
+}
+
+// The trace's own words, since whoever plays one can mend it.
+const char* nvmlErrorString(Return) {
+    return why_not_started.c_str();
 }
 
 Return nvmlShutdown() {

@@ -135,8 +135,7 @@ bool JobProcesses::runs_own_executable(const Known& known) {
         return executable == own_executable_;
     if (!known.renamed) return known.own_executable;
     auto parent = known_.find(static_cast<pid_t>(known.stat.parent_pid));
-    return parent != known_.end() && parent->second.own_executable &&
-           parent->second.command == known.command;
+    return parent != known_.end() && parent->second.own_executable && parent->second.command == known.command;
 }
 
 bool JobProcesses::is_left_out(const Known& known) {

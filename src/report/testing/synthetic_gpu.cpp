@@ -88,6 +88,7 @@ Values values_at(const Moment& m) {
     set(Quantity::kTemperature, 33 + 29 * load + (hot ? 26 : 0) + 2 * noise(7, m.gpu));
     set(Quantity::kMemoryUsed, m.progress < kStartup / 2 ? 6e8 : 61.5e9 + 1e9 * noise(8, m.gpu));
     set(Quantity::kPcie, 2.1e9 * load + 1e7);
+    set(Quantity::kLink, 0.13 * load);
     set(Quantity::kNvlink, 118e9 * load * (0.85 + 0.3 * m.random(9)));
     set(Quantity::kPowerCapped, 0);
     set(Quantity::kThermal, hot ? 0.9 : 0);
