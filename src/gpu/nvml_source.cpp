@@ -1,5 +1,6 @@
 // Readings from NVML. What a device or its driver does not have is missing, each field by itself.
 #include "gpu/gpm.h"
+#include "gpu/mig.h"
 #include "gpu/nvml.h"
 #include "gpu/nvml_facts.h"
 #include "gpu/source.h"
@@ -246,15 +247,12 @@ class NvmlSource : public Source {
         return any;
     }
 
-    // `most`: slices that a whole GPU makes, 7 of most models, 4 of an A30 (NVIDIA, MIG user guide).
     void add_slice(Handle gpu, Handle slice, int index, unsigned most) {
         Device device{.uuid = uuid_of(slice), .index = index, .name = name_of(gpu), .driver = driver_};
-        DeviceAttributes facts{};
-        if (nvml_->attributes != nullptr && nvml_->attributes(slice, &facts) == kSuccess) {
-            constexpr double kMibPerGb = 1024;
-            device.mig_profile = fmt::format("{}g.{:.0f}gb", facts.gpu_slices,
-                                             std::ceil(static_cast<double>(facts.memory_mib) / kMibPerGb));
-            if (facts.gpu_slices <= most) device.weight = static_cast<double>(facts.gpu_slices) / most;
+        DeviceAttributes attributes{};
+        if (nvml_->attributes != nullptr && nvml_->attributes(slice, &attributes) == kSuccess) {
+            device.mig_profile = mig_profile(name_of(slice), attributes);
+            device.weight = mig_weight(attributes, most);
         }
         unsigned instance = 0;
         std::optional<unsigned> known;

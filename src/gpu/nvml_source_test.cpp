@@ -1,5 +1,6 @@
 // NVML as a program meets it: a library found by dlopen, here one that plays a trace.
 #include "core/file.h"
+#include "gpu/mig.h"
 #include "gpu/source.h"
 #include "gpu/synthetic.h"
 
@@ -17,8 +18,8 @@ using ::testing::HasSubstr;
 class Replay {
   public:
     Replay(std::string_view kind, const SyntheticOptions& options)
-        : directory_(core::TemporaryDirectory::create("gpu_test").value()) {
-        auto trace = synthetic_trace(kind, options).value();
+        : Replay(synthetic_trace(kind, options).value()) {}
+    explicit Replay(const Trace& trace) : directory_(core::TemporaryDirectory::create("gpu_test").value()) {
         auto path = directory_.path() / "trace";
         EXPECT_TRUE(core::replace_file(path, format_trace(trace)));
         setenv("BELAY_GPU_TRACE", path.c_str(), 1);
@@ -102,6 +103,41 @@ TEST(gpu, slices_are_devices) {
     replay.read(10, 1);
     EXPECT_GT(replay.read(12, 0)[field("tensor_active_ratio")], 0.4);
     EXPECT_EQ(replay.read(12, 1)[field("tensor_active_ratio")], 0);
+}
+
+// As an H200 is cut: 1g.18gb has 16 GiB, and two compute instances share one GPU instance.
+TEST(gpu, slices_are_called_what_the_driver_calls_them) {
+    Trace trace{.driver = "560.1"};
+    for (auto [profile, slices] : {std::pair("1g.18gb", 1), std::pair("1c.2g.35gb", 1),
+                                   std::pair("1c.2g.35gb", 1), std::pair("3g.71gb", 3)})
+        trace.devices.push_back({.uuid = fmt::format("MIG-{}", trace.devices.size()),
+                                 .name = "NVIDIA H200",
+                                 .mig_profile = profile,
+                                 .weight = slices / 7.0});
+    TraceRow row;
+    row.reading[field("memory_total_bytes")] = 16.0 * 1024 * 1024 * 1024;
+    trace.rows.push_back(row);
+    Replay replay(trace);
+    const std::vector<Device>& devices = replay.source->devices();
+    ASSERT_EQ(devices.size(), trace.devices.size());
+    for (size_t i = 0; i < devices.size(); ++i) {
+        EXPECT_EQ(devices[i].name, "NVIDIA H200");
+        EXPECT_EQ(devices[i].mig_profile, trace.devices[i].mig_profile);
+        EXPECT_EQ(devices[i].weight, trace.devices[i].weight) << devices[i].mig_profile;
+    }
+}
+
+TEST(gpu, slices_without_a_profile_in_their_name_get_one_from_their_size) {
+    nvml::DeviceAttributes whole{.gpu_slices = 3, .compute_slices = 3, .memory_mib = 40192};
+    EXPECT_EQ(mig_profile("NVIDIA H100 MIG 3g.40gb", whole), "3g.40gb");
+    EXPECT_EQ(mig_profile("NVIDIA H100 MIG 1g.10gb+me", whole), "1g.10gb+me");
+    for (const char* name : {"", "NVIDIA H100", "NVIDIA H100 MIG "})
+        EXPECT_EQ(mig_profile(name, whole), "3g.40gb") << name;
+    nvml::DeviceAttributes part{.gpu_slices = 3, .compute_slices = 1, .memory_mib = 40192};
+    EXPECT_EQ(mig_profile("", part), "1c.3g.40gb");
+    EXPECT_EQ(mig_weight(part, 7), 1.0 / 7);
+    EXPECT_EQ(mig_weight(whole, 4), 3.0 / 4);
+    EXPECT_EQ(mig_weight({}, 7), 1) << "the driver does not tell";
 }
 
 TEST(gpu, a_device_that_is_lost_does_not_hide_the_others) {

@@ -18,7 +18,7 @@ struct Device {
     std::string uuid;
     int index = 0;            // of the driver; not the number in /dev/nvidiaN
     std::string name;         // "NVIDIA H100 80GB HBM3"
-    std::string mig_profile;  // "1g.10gb"; empty for a whole GPU
+    std::string mig_profile;  // as the driver calls it, "1g.18gb"; empty for a whole GPU
     double weight = 1;        // share of the whole GPU's multiprocessors
     std::string driver;
     bool profiling = false;  // has the counters of pipes and DRAM (GPM)

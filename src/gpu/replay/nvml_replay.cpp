@@ -19,6 +19,21 @@ struct Sample {
     size_t device;
 };
 
+// 3g.40gb, or 1c.3g.40gb where several compute instances share its slices.
+struct Profile {
+    unsigned compute_slices, gpu_slices, gigabytes;
+};
+
+std::optional<Profile> parse_profile(const std::string& text) {
+    Profile profile{};
+    if (sscanf(text.c_str(), "%uc.%ug.%ugb", &profile.compute_slices, &profile.gpu_slices,
+               &profile.gigabytes) == 3)
+        return profile;
+    if (sscanf(text.c_str(), "%ug.%ugb", &profile.gpu_slices, &profile.gigabytes) != 2) return std::nullopt;
+    profile.compute_slices = profile.gpu_slices;
+    return profile;
+}
+
 std::string why_not_started;
 
 std::string in_one_line(const belay::core::Error& error) {
@@ -106,10 +121,15 @@ Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* device) {
     return kSuccess;
 }
 
+// Of a slice it ends in its profile, "NVIDIA H200 MIG 1g.18gb".
 Return nvmlDeviceGetName(Handle handle, char* name, unsigned size) {
     auto device = is_gpu_with_slices(handle) ? std::optional(devices_of_gpu(gpu_index(handle)).at(0))
                                              : device_of(handle);
-    return device ? copy_text(devices()[*device].name, name, size) : kInvalidArgument;
+    if (!device) return kInvalidArgument;
+    const Device& known = devices()[*device];
+    const bool is_slice = !is_gpu_with_slices(handle) && !known.mig_profile.empty();
+    return copy_text(is_slice ? fmt::format("{} MIG {}", known.name, known.mig_profile) : known.name, name,
+                     size);
 }
 
 Return nvmlDeviceGetUUID(Handle handle, char* uuid, unsigned size) {
@@ -126,9 +146,9 @@ Return nvmlDeviceGetMaxMigDeviceCount(Handle handle, unsigned* count) {
     *count = 0;
     if (!is_gpu_with_slices(handle)) return kSuccess;
     const Device& slice = devices()[devices_of_gpu(gpu_index(handle)).front()];
-    unsigned slices = 0;
-    if (sscanf(slice.mig_profile.c_str(), "%ug", &slices) == 1 && slice.weight > 0)
-        *count = static_cast<unsigned>(std::lround(slices / slice.weight));
+    auto profile = parse_profile(slice.mig_profile);
+    if (profile && slice.weight > 0)
+        *count = static_cast<unsigned>(std::lround(profile->compute_slices / slice.weight));
     *count = std::max(*count, static_cast<unsigned>(devices_of_gpu(gpu_index(handle)).size()));
     return kSuccess;
 }
@@ -148,13 +168,21 @@ Return nvmlDeviceGetGpuInstanceId(Handle slice, unsigned* id) {
     return kSuccess;
 }
 
+// The memory is what programs have of it: an H200 gives a 1g.18gb about 16 GiB.
 Return nvmlDeviceGetAttributes_v2(Handle slice, DeviceAttributes* attributes) {
     auto device = device_of(slice);
-    unsigned slices = 0;
-    unsigned gigabytes = 0;
-    if (!device || sscanf(devices()[*device].mig_profile.c_str(), "%ug.%ugb", &slices, &gigabytes) != 2)
-        return kNotSupported;
-    *attributes = {.gpu_slices = slices, .compute_slices = slices, .memory_mib = gigabytes * 1024ULL};
+    auto profile = device ? parse_profile(devices()[*device].mig_profile) : std::nullopt;
+    if (!profile) return kNotSupported;
+    double bytes = profile->gigabytes * 1e9;
+    for (const TraceRow& row : player->trace().rows)
+        if (double total = row.reading[field("memory_total_bytes")];
+            row.device == *device && !std::isnan(total)) {
+            bytes = total;
+            break;
+        }
+    *attributes = {.gpu_slices = profile->gpu_slices,
+                   .compute_slices = profile->compute_slices,
+                   .memory_mib = static_cast<unsigned long long>(bytes / kMib)};
     return kSuccess;
 }
 
