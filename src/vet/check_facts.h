@@ -85,16 +85,8 @@ struct Xid {
 // stands.
 std::optional<Xid> parse_xid(std::string_view message);
 
-struct XidClass {
-    int code;
-    std::string_view name;
-    std::string_view class_name;
-};
-// The shipped table (xid.tsv, from NVIDIA's catalogue); codes that it does not know are "other".
-const std::vector<XidClass>& xid_table();
-XidClass class_of_xid(int code);
-// Whether the message counts against the node: its class is one of `classes`, XID 45 never does, XID 154 as
-// it asks.
+// Whether the message counts against the node: its class (gpu/xid.h) is one of `classes`, XID 45 never does,
+// XID 154 as it asks.
 bool xid_is_grave(const Xid& xid, const TextList& classes);
 Outcome judge_xids(const std::vector<KernelMessage>& messages, const TextList& classes);
 

@@ -1,6 +1,7 @@
 // host.kmsg and gpu.xid
 #include "core/file.h"
 #include "core/text.h"
+#include "gpu/xid.h"
 #include "vet/check_facts.h"
 #include "vet/checks.h"
 
@@ -13,9 +14,6 @@
 #include <unistd.h>
 
 #include <re2/re2.h>
-
-// xid.tsv, embedded
-extern "C" const char belay_xid_table[], belay_xid_table_end[];
 
 namespace belay::vet {
 
@@ -167,30 +165,10 @@ std::optional<Xid> parse_xid(std::string_view message) {
     return std::nullopt;
 }
 
-const std::vector<XidClass>& xid_table() {
-    static const std::vector<XidClass> kTable = [] {
-        std::vector<XidClass> table;
-        for (std::string_view line : core::split({belay_xid_table, belay_xid_table_end}, '\n')) {
-            auto columns = core::split(line, '\t');
-            if (columns.size() < 3) continue;
-            if (auto code = core::parse_number<int>(columns[0]))
-                table.push_back({*code, columns[1], columns[2]});
-        }
-        return table;
-    }();
-    return kTable;
-}
-
-XidClass class_of_xid(int code) {
-    for (const XidClass& row : xid_table())
-        if (row.code == code) return row;
-    return {code, "unknown", "other"};
-}
-
 bool xid_is_grave(const Xid& xid, const TextList& classes) {
     if (xid.code == 45) return false;  // follows other XIDs, and every killed job (health reference, 11)
     if (xid.code == 154 && xid.recovery) return *xid.recovery != 0;
-    std::string_view class_name = class_of_xid(xid.code).class_name;
+    std::string_view class_name = gpu::xid_meaning(xid.code).class_name;
     return std::find(classes.begin(), classes.end(), class_name) != classes.end();
 }
 
@@ -212,7 +190,7 @@ Outcome judge_xids(const std::vector<KernelMessage>& messages, const TextList& c
             seen == 0 ? "no XID in the kernel log" : fmt::format("{} XIDs, none of them grave", seen);
         return out;
     }
-    XidClass found = class_of_xid(first->code);
+    const gpu::XidMeaning found = gpu::xid_meaning(first->code);
     out.device = first->device;
     out.reason = fmt::format("{} grave XIDs, first: XID {} ({}, class {}): {}", grave, first->code,
                              found.name, found.class_name, shown(first->text));

@@ -1,7 +1,7 @@
 #include "vet/parameter.h"
 
 #include "core/text.h"
-#include "vet/check_facts.h"
+#include "gpu/xid.h"
 
 #include <algorithm>
 #include <array>
@@ -141,7 +141,7 @@ Parsed parse_xid_classes(const YamlNode& node) {
     Parsed list = parse_text_list(node);
     if (!list) return list;
     std::vector<std::string_view> known;
-    for (const XidClass& row : xid_table())
+    for (const gpu::XidMeaning& row : gpu::xid_table())
         if (std::find(known.begin(), known.end(), row.class_name) == known.end())
             known.push_back(row.class_name);
     for (const std::string& text : std::get<TextList>(*list->value)) {

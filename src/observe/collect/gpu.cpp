@@ -134,10 +134,10 @@ class GpuCollector : public Collector {
         std::map<std::pair<size_t, int64_t>, int> counts;
         for (const GpuXid& xid : sample.xids) ++counts[{xid.device, xid.code}];
         for (const auto& [xid, count] : counts) {
-            gpu::XidMeaning meaning = gpu::xid_meaning(xid.second);
-            tell("xid", meaning.severity,
+            const gpu::XidMeaning meaning = gpu::xid_meaning(xid.second);
+            tell("xid", gpu::xid_severity(meaning),
                  fmt::format("XID {} of {}: {}{}", xid.second, name_of(probe_.devices().at(xid.first)),
-                             meaning.text, count > 1 ? fmt::format(", {} times", count) : ""));
+                             gpu::xid_text(meaning), count > 1 ? fmt::format(", {} times", count) : ""));
         }
     }
 

@@ -120,10 +120,10 @@ TEST(observe_collect, xids_become_events) {
     node.tick(2).value();
     EXPECT_THAT(
         node.events,
-        ElementsAre("xid info XID 45 of GPU-0 (number 0 of the node): channels ended after the program "
-                    "or after an earlier error",
-                    "xid critical XID 79 of GPU-1 (number 1 of the node): the GPU has fallen off the "
-                    "bus, 2 times"));
+        ElementsAre("xid info XID 45 of GPU-0 (number 0 of the node): channel teardown after application "
+                    "exit or earlier error; every killed job leaves one",
+                    "xid critical XID 79 of GPU-1 (number 1 of the node): GPU unreachable on PCIe (fallen "
+                    "off bus); the node needs a reboot, 2 times"));
 }
 
 TEST(observe_collect, a_lost_gpu_is_told_once_and_hides_no_other) {
