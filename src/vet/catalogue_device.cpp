@@ -17,7 +17,8 @@ constexpr Parameter kAllocation[] = {
 constexpr Parameter kCuda[] = {
     {"bytes", Kind::kSize, "bytes", "64MiB", false, "that each device computes on"}};
 constexpr Parameter kRate[] = {{"rate", Kind::kBandwidth, "bytes/s", "", false, "of every port"}};
-constexpr Parameter kLoopback[] = {{"min", Kind::kBandwidth, "bytes/s", "187GB/s", false, "bandwidth"}};
+constexpr Parameter kLoopback[] = {
+    {"min", Kind::kBandwidth, "bytes/s", "183Gbit/s", false, "bandwidth; 187 Gbit/s less 2 %"}};
 constexpr Parameter kFlaps[] = {{"delta", Kind::kInteger, "", "2", false, "changes of the link"}};
 constexpr Parameter kUnits[] = {
     {"units", Kind::kTextList, "", "", true, "systemd units that must be active"}};
