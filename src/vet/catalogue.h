@@ -50,7 +50,8 @@ struct Parameter {
     std::string_view default_text;  // as written in YAML; empty: none
     bool required;
     std::string_view meaning;
-    std::optional<Range> range = {};  // of numbers, durations and sizes; what is outside is a mistake
+    std::optional<Range> range = {};        // of numbers, durations and sizes; what is outside is a mistake
+    std::string_view no_default_with = {};  // where this other parameter is given, the default is not taken
 };
 
 enum class Scope { kNode, kStep };                 // measured on each node alone, or by all together

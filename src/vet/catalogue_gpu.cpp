@@ -19,7 +19,8 @@ constexpr Parameter kTemperature[] = {{"max", Kind::kNumber, "degrees C", "", fa
 constexpr Parameter kMargin[] = {
     {"min", Kind::kNumber, "degrees C", "0", false, "distance from slowing down that must be exceeded"}};
 constexpr Parameter kMemory[] = {
-    {"max_fraction", Kind::kShare, "ratio", "0.2", false, "share that may be in use", kShare},
+    {"max_fraction", Kind::kShare, "ratio", "0.2", false,
+     "share that may be in use; without a default where max_mib is given", kShare, "max_mib"},
     {"max_mib", Kind::kInteger, "MiB", "", false, "MiB that may be in use", kCount}};
 constexpr Parameter kProcesses[] = {
     {"retries", Kind::kInteger, "", "3", false, "looks before it fails", Range{1, 1000}},

@@ -21,6 +21,8 @@ struct Finding {
     double value = gpu::kMissing;
     double limit = gpu::kMissing;
     std::string text = {};
+    std::string_view unit = {};    // where it is not that of the check
+    double order = gpu::kMissing;  // by which findings of several units are compared, instead of the value
 };
 
 Finding untold(std::string_view what) {
@@ -50,7 +52,10 @@ enum class Bad { kHigh, kLow };
 
 bool is_worse(const Finding& a, const Finding& b, Bad bad) {
     if (a.status != b.status) return a.status > b.status;
-    return bad == Bad::kHigh ? a.value > b.value : a.value < b.value;
+    auto order = [](const Finding& finding) {
+        return std::isnan(finding.order) ? finding.value : finding.order;
+    };
+    return bad == Bad::kHigh ? order(a) > order(b) : order(a) < order(b);
 }
 
 std::optional<double> told(double value) {
@@ -73,7 +78,7 @@ Outcome judge_each(GpuStates gpus, std::string unit, Bad bad,
     }
     Outcome out{.status = worst.status,
                 .value = told(worst.value),
-                .unit = std::move(unit),
+                .unit = worst.unit.empty() ? std::move(unit) : std::string(worst.unit),
                 .limit = told(worst.limit),
                 .reason = fmt::format("{}: {}", who->device.uuid, worst.text)};
     if (worst.status != Status::kPass) out.device = who->device.uuid;
@@ -149,21 +154,21 @@ Outcome judge_gpu_margin(GpuStates gpus, double min) {
 }
 
 Outcome judge_gpu_memory(GpuStates gpus, std::optional<double> max_share, std::optional<int64_t> max_mib) {
-    Outcome out = judge_each(gpus, max_share ? "ratio" : "MiB", Bad::kHigh, [&](const GpuState& gpu) {
-        double used = gpu.reading[field("memory_used_bytes")];
-        double share = used / gpu.reading[field("memory_total_bytes")];
-        if (std::isnan(share)) return untold("how much memory is in use");
-        std::string text = fmt::format("{:.0f} MiB in use, {:.1f} %", used / kMib, share * 100);
-        Finding of_share = at_most(share, max_share.value_or(HUGE_VAL), text);
-        if (!max_mib) return of_share;
-        Finding of_mib = at_most(used / kMib, static_cast<double>(*max_mib),
-                                 fmt::format("{}, {} MiB allowed", text, *max_mib));
-        if (!max_share) return of_mib;
-        // The unit of the result is that of the share.
-        of_mib.value = share;
-        of_mib.limit = *max_share;
-        return worse(std::move(of_share), std::move(of_mib));
-    });
+    Outcome out =
+        judge_each(gpus, max_mib && !max_share ? "MiB" : "ratio", Bad::kHigh, [&](const GpuState& gpu) {
+            double used = gpu.reading[field("memory_used_bytes")];
+            double share = used / gpu.reading[field("memory_total_bytes")];
+            if (std::isnan(share)) return untold("how much memory is in use");
+            std::string text = fmt::format("{:.0f} MiB in use, {:.1f} %", used / kMib, share * 100);
+            Finding of_share = at_most(share, max_share.value_or(HUGE_VAL), text);
+            of_share.order = share;
+            if (!max_mib) return of_share;
+            Finding of_mib = at_most(used / kMib, static_cast<double>(*max_mib),
+                                     fmt::format("{}, {} MiB allowed", text, *max_mib));
+            of_mib.unit = "MiB";
+            of_mib.order = share;
+            return max_share ? worse(std::move(of_share), std::move(of_mib)) : of_mib;
+        });
     return max_share || max_mib ? out : without_limit(std::move(out), "max_fraction or max_mib");
 }
 

@@ -133,7 +133,7 @@ TEST(vet, the_sick_gpu_is_named_with_its_value) {
              gpu.reading[field("memory_used_bytes")] = 3 << 20;
              gpu.reading[field("memory_total_bytes")] = 60 << 20;
          },
-         0.05, 0.1, "3 MiB in use, 5.0 %, 1 MiB allowed"},
+         3, 1, "3 MiB in use, 5.0 %, 1 MiB allowed"},
         {"processes", [](GpuState& gpu) { gpu.reading[field("processes")] = 2; }, 2, 0, "2 processes"},
         {"clocks", [](GpuState& gpu) { gpu.facts[fact("clock_sm_application_hertz")] = 1200e6; }, 1200, 1980,
          "cores 1200 MHz"},
@@ -180,6 +180,25 @@ TEST(vet, the_worst_of_several_sick_gpus_is_named) {
     Outcome out = judged("temperature", gpus);
     EXPECT_EQ(out.device, "GPU-2");
     EXPECT_THAT(out.reason, HasSubstr("(and 1 more)"));
+}
+
+TEST(vet, memory_is_judged_in_the_unit_of_the_limit_that_it_exceeds) {
+    auto gpus = four();  // 1 of 10 MiB
+    EXPECT_EQ(judge_gpu_memory(gpus, {}, 1).unit, "MiB");
+    EXPECT_EQ(judge_gpu_memory(gpus, {}, 1).value, 1);
+    EXPECT_EQ(judge_gpu_memory(gpus, 0.1, 1).unit, "ratio");
+    gpus[1].reading[field("memory_used_bytes")] = 3 << 20;
+    EXPECT_EQ(judge_gpu_memory(gpus, 0.2, 9).unit, "ratio");
+    Outcome out = judge_gpu_memory(gpus, 0.9, 2);
+    EXPECT_EQ(out.status, Status::kFail);
+    EXPECT_EQ(out.unit, "MiB");
+    EXPECT_EQ(out.value, 3);
+    EXPECT_EQ(out.limit, 2);
+    gpus[2].reading[field("memory_used_bytes")] = 4 << 20;
+    gpus[2].reading[field("memory_total_bytes")] = 100 << 20;
+    out = judge_gpu_memory(gpus, 0.2, 2);
+    EXPECT_EQ(out.device, "GPU-1") << "the fuller one, though 0.3 is less than 4 MiB";
+    EXPECT_EQ(out.value, 0.3);
 }
 
 TEST(vet, errors_of_links_convict_nobody) {
@@ -311,6 +330,17 @@ TEST(vet, checks_find_what_is_wrong_with_a_node) {
         EXPECT_EQ(result.status, Status::kFail) << kind << check << ": " << result.reason;
         EXPECT_THAT(result.device, HasSubstr("GPU-0000")) << check;
     }
+}
+
+// In `training` 61 of 80 GiB are in use.
+TEST(vet, a_limit_in_mib_stands_alone) {
+    TracedNode node("training");
+    EXPECT_EQ(TracedNode::run("type: gpu.mem_used, max_mib: 70000").status, Status::kPass);
+    EXPECT_EQ(TracedNode::run("type: gpu.mem_used, max_mib: 60000").status, Status::kFail);
+    EXPECT_EQ(TracedNode::run("type: gpu.mem_used, max_mib: 60000").unit, "MiB");
+    EXPECT_EQ(TracedNode::run("type: gpu.mem_used, max_mib: 70000, max_fraction: 0.2").status, Status::kFail)
+        << "both hold where both are given";
+    EXPECT_EQ(TracedNode::run("type: gpu.mem_used, max_mib: null").limit, 0.2);
 }
 
 TEST(vet, no_process_is_ended) {

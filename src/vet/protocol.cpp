@@ -244,12 +244,18 @@ class Reader {
         return {};
     }
 
+    static bool has_default(const Parameter& parameter, const YamlNode& item) {
+        const YamlEntry* other =
+            parameter.no_default_with.empty() ? nullptr : item.find(parameter.no_default_with);
+        return !parameter.default_text.empty() && (other == nullptr || other->value.type == YamlType::kNull);
+    }
+
     Result<> read_parameters(const YamlNode& item, Check& check) {
         for (const Parameter& parameter : check.type->parameters) {
             const YamlEntry* entry = item.find(parameter.name);
             if (entry == nullptr && parameter.required)
                 return fail(item, "{} needs {}: {}", check.type->type, parameter.name, parameter.meaning);
-            if (entry == nullptr && parameter.default_text.empty()) continue;
+            if (entry == nullptr && !has_default(parameter, item)) continue;
             YamlNode value;
             if (entry != nullptr) {
                 value = entry->value;

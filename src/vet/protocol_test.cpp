@@ -315,6 +315,9 @@ TEST(vet, catalogue_rows_are_whole) {
         for (const Parameter& parameter : row.parameters) {
             EXPECT_FALSE(parameter.meaning.empty()) << row.type;
             EXPECT_FALSE(parameter.required && !parameter.default_text.empty()) << row.type;
+            EXPECT_TRUE(parameter.no_default_with.empty() ||
+                        std::ranges::count(row.parameters, parameter.no_default_with, &Parameter::name) == 1)
+                << row.type;
             if (!parameter.required) continue;
             bool list = parameter.kind == Kind::kTextList || parameter.kind == Kind::kPatternList;
             bool number = parameter.kind == Kind::kInteger || parameter.kind == Kind::kNumber;
@@ -328,6 +331,10 @@ TEST(vet, catalogue_rows_are_whole) {
         auto protocol = parse_protocol(text + "}\n", "p");
         EXPECT_TRUE(protocol) << row.type << ": " << protocol.error().render();
     }
+    // 187 Gbit/s less 2 % (vetting reference, 2), not bytes.
+    EXPECT_EQ(
+        accepted(with_check("{type: cxi.loopback}")).checks[0].get<core::Bandwidth>("min")->bits_per_second,
+        183'000'000'000U);
     EXPECT_EQ(find_check_type("gpu_eval.GPUEval"), find_check_type("vetnode.evaluations.gpu_eval.GPUEval"));
     EXPECT_EQ(find_check_type("free"), nullptr);
 }
