@@ -76,7 +76,7 @@ constexpr SeriesColumn kDiskColumns[] = {
 constexpr SeriesTable kSeries[] = {
     {"node_series", "CPU, memory and pressure of a node", "host", "", "", kHostColumns},
     {"process_series", "a process of the job", "process", "", "task, pid, start_time, command",
-     kProcessColumns},
+     kProcessColumns, "start_time"},
     {"network_series", "a network interface; lo is the node itself", "network", "", "device",
      kNetworkColumns},
     {"disk_series", "a block device", "filesystem",
@@ -138,12 +138,12 @@ constexpr DerivedTable kDerived[] = {
             FROM progress WHERE kind = 'train' AND step IS NOT NULL AND in_run(time) GROUP BY node, task, step),
         gaps AS (
             SELECT *, epoch_us(time - lag(time) OVER ranks) / 1e6 AS gap_seconds,
-                   step - lag(step) OVER ranks AS steps
+                   step - lag(step) OVER ranks AS steps, dense_rank() OVER (ORDER BY step) - 1 AS nth
             FROM lines WINDOW ranks AS (PARTITION BY node, task ORDER BY time))
         SELECT time, node, task, step, total_steps, gap_seconds, loss,
                coalesce(told_seconds, CASE WHEN steps > 0 THEN gap_seconds / steps END) AS step_seconds
         FROM gaps
-        WHERE step % (SELECT greatest(1, count(*) // 200000) FROM lines) = 0
+        WHERE nth % (SELECT greatest(1, count(*) // 200000) FROM lines) = 0
            OR step IN (SELECT max(step) FROM lines GROUP BY node, task))"},
 };
 
@@ -285,9 +285,13 @@ Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     Run run;
     BELAY_CHECK(find_span(archive, run));
     BELAY_CHECK(define_macros(archive, run));
-    for (const SeriesTable& series : kSeries)
-        BELAY_CHECK(archive.define(
-            series_sql(series, core::to_microseconds(run.start), run.bucket_seconds, run.interval_seconds)));
+    for (const SeriesTable& series : kSeries) {
+        BELAY_TRY(rows, number(archive, fmt::format("SELECT count(*) FROM \"{}\"", series.source)));
+        BELAY_CHECK(archive.define(series_sql(series, {.start_microseconds = core::to_microseconds(run.start),
+                                                       .interval_seconds = run.interval_seconds,
+                                                       .bucket_seconds = run.bucket_seconds,
+                                                       .rows = rows})));
+    }
     for (const DerivedTable& derived : kDerived)
         BELAY_CHECK(archive.define(fmt::format("CREATE TABLE {} AS {}", derived.name, derived.sql)));
     BELAY_CHECK(find_start_up(archive, run));

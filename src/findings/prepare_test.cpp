@@ -66,5 +66,42 @@ TEST(findings, the_time_until_a_node_is_full_counts_all_its_ranks) {
     EXPECT_EQ(evidence("task"), 2);
 }
 
+// A shell that starts one program after the other, each of which takes one CPU for 100 s.
+TEST(findings, what_short_processes_did_adds_up) {
+    auto archive = job("'host', 'allotment'", R"toml(
+        [[case.fill]]
+        table = 'process'
+        from = 1
+        set = { pid = "100 + (t - 1)::BIGINT // 100", task = 0, command = "'step'", start_time = "make_timestamp(1767225600000000 + ((t - 1)::BIGINT // 100) * 100000000)", cpu_user_seconds_total = "(t - 1) % 100 + 1", cpu_system_seconds_total = 0 }
+        [[case.fill]]
+        table = 'process'
+        set = { pid = 99, task = 0, command = "'sh'", cpu_user_seconds_total = 0, cpu_system_seconds_total = 0 })toml",
+                       43200);
+    findings::Run run = prepare(archive, {}).value();
+    EXPECT_EQ(run.bucket_seconds, 72);
+    auto used = archive.query(
+        "SELECT median(cpus) FROM (SELECT time, sum(cpus_used) AS "
+        "cpus FROM process_series WHERE time < (SELECT max(time) FROM process_series) "
+        "GROUP BY time)");
+    ASSERT_TRUE(used) << used.error().message();
+    EXPECT_NEAR(record::as_double(used->rows.at(0)[0]), 1, 0.03);
+}
+
+// 440,000 lines of steps 1, 11, 21 ...: of these some are taken, whatever their numbers.
+TEST(findings, of_very_many_steps_some_are_taken_evenly) {
+    auto archive = job("'host'", R"toml(
+        [[case.fill]]
+        table = 'progress'
+        per_node = 10
+        set = { task = "k", source = "'pattern'", kind = "'train'", step = "i * 10 + 1" })toml",
+                       44000);
+    findings::Run run = prepare(archive, {}).value();
+    EXPECT_NEAR(core::to_seconds(run.steady_start - run.start), 0, 2);
+    EXPECT_GT(run.rows.at("step_series"), 200'000);
+    EXPECT_LT(run.rows.at("step_series"), 250'000);
+    auto length = archive.query("SELECT median(step_seconds) FROM step_series");
+    EXPECT_NEAR(record::as_double(length.value().rows.at(0)[0]), 0.1, 1e-6) << "of a step, not of ten";
+}
+
 }  // namespace
 }  // namespace belay::findings

@@ -58,19 +58,23 @@ std::optional<double> startup_seconds(std::span<const Stretch> job) {
     const double enough = kRunningShare * quantile(job, kHighQuantile);
     if (!(enough > 0)) return std::nullopt;
     double now = 0;
-    double since = 0;  // when it last rose to enough
+    double since = 0;     // when it last rose to enough
+    double observed = 0;  // since then
     bool running = false;
     for (const Stretch& stretch : job) {
         if (std::isnan(stretch.saturation)) {
             now += stretch.seconds;
             continue;
         }
-        if (stretch.saturation < enough)
+        if (stretch.saturation < enough) {
             running = false;
-        else if (!std::exchange(running, true))
+        } else if (!std::exchange(running, true)) {
             since = now;
+            observed = 0;
+        }
         now += stretch.seconds;
-        if (running && now - since >= kRunningSeconds) return since;
+        observed += stretch.seconds;
+        if (running && observed >= kRunningSeconds) return since;
     }
     return std::nullopt;
 }
@@ -83,8 +87,8 @@ double steady_score(std::span<const Stretch> job, double startup) {
         const double counted = std::clamp(now + stretch.seconds - startup, 0.0, stretch.seconds);
         now += stretch.seconds;
         if (std::isnan(stretch.saturation)) continue;
-        seconds += counted;
-        sum += counted * stretch.saturation;
+        seconds += counted * stretch.observed;
+        sum += counted * stretch.observed * stretch.saturation;
     }
     return seconds > 0 ? 100 * sum / seconds : kNothing;
 }

@@ -6,17 +6,18 @@
 
 namespace belay::score {
 
-// A stretch of time and the mean saturation of the job in it, 0 to 1; NaN where it is not known.
+// A stretch of time and the mean saturation of the devices observed in it, 0 to 1; NaN where it is not known.
 struct Stretch {
     double seconds = 0;
     double saturation = 0;
+    double observed = 1;  // share of the devices, by weight
 };
 
 // Seconds from the beginning until training ran: until the saturation first stays at half of its 90th
 // percentile or more for 30 s. Nothing if it never does.
 std::optional<double> startup_seconds(std::span<const Stretch> job);
 
-// The score, 0 to 100, without the first `startup` seconds; NaN if nothing is left.
+// The score of the observed time, 0 to 100, without the first `startup` seconds; NaN if nothing is left.
 double steady_score(std::span<const Stretch> job, double startup);
 
 // 1 − mean/max of the devices' mean saturations: 0 if all are alike. 0 if all are 0, NaN for none.

@@ -76,6 +76,18 @@ TEST(score, quantiles_weigh_time) {
     EXPECT_TRUE(std::isnan(quantile({}, 0.5)));
 }
 
+TEST(score, seconds_count_by_what_was_observed_in_them) {
+    // One GPU at .8 for 200 s, another observed in the last 100 s only, at .2.
+    const std::vector<Stretch> job = {{100, 0.8, 0.5}, {100, 0.5, 1}};
+    EXPECT_NEAR(steady_score(job, 0), 60, 1e-9);
+}
+
+TEST(score, a_start_up_does_not_end_with_what_was_not_seen) {
+    std::vector<Stretch> job = {{100, 0.1}, {1, 0.8}, {40, std::nan("")}, {100, 0.1}};
+    job = job + seconds_of(100, 0.8);
+    EXPECT_EQ(startup_seconds(job), 241);
+}
+
 TEST(score, the_busiest_link_counts_by_its_own_bandwidth) {
     constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
     const std::vector<double> bandwidth = {100, 900, 0};

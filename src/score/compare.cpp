@@ -90,6 +90,7 @@ struct Followed {
     std::string_view name;
     float JobWindow::* value;
     double factor;
+    bool is_sum = false;  // over the devices that were observed
 };
 constexpr Followed kFollowed[] = {
     {"steady_state", &JobWindow::saturated, 100},
@@ -97,8 +98,8 @@ constexpr Followed kFollowed[] = {
     {"sm_share", &JobWindow::sm, 1},
     {"tensor_share", &JobWindow::tensor, 1},
     {"dram_share", &JobWindow::dram, 1},
-    {"power_watts", &JobWindow::power_watts, 1},
-    {"link_bytes_per_second", &JobWindow::link_bytes_per_second, 1},
+    {"power_watts", &JobWindow::power_watts, 1, true},
+    {"link_bytes_per_second", &JobWindow::link_bytes_per_second, 1, true},
 };
 
 std::vector<double> steady_values(const Digest& digest, const Followed& followed) {
@@ -109,7 +110,9 @@ std::vector<double> steady_values(const Digest& digest, const Followed& followed
             --skip;
             continue;
         }
-        const double value = window.*followed.value;
+        // What was not observed counts as what was.
+        const double share = followed.is_sum && window.observed > 0 ? window.observed : 1;
+        const double value = window.*followed.value / share;
         if (!std::isnan(value)) values.push_back(followed.factor * value);
     }
     return values;

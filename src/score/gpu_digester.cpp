@@ -53,9 +53,10 @@ double unknown_in(const BlockColumn& values, const BlockColumn& seconds, size_t 
     return unknown;
 }
 
-// A driver's utilisation looks back a second at most (nvml.h, nvmlUtilization_t).
+// A driver's utilisation looks back a second at most (nvml.h, nvmlUtilization_t), its list of processes not
+// at all.
 bool nothing_runs(const GpuSample& sample, Averaging averaging) {
-    return sample.processes == 0 || (averaging == Averaging::kFine && sample.utilization == 0);
+    return averaging == Averaging::kFine && (sample.processes == 0 || sample.utilization == 0);
 }
 
 // Without counters of the pipes it is still known that nothing runs where no process or no kernel is. Returns
@@ -191,7 +192,7 @@ bool GpuDigester::add(core::Time time, const GpuSample& sample) {
         }
     }
     if (is_gathered) idle_so_far_ = idle_so_far_ && nothing_runs(sample, Averaging::kFine);
-    if (frame_.interval < kWindow) previous_ = sample;
+    if (is_gathered) previous_ = sample;
     add_counters(sample);
     add_sample(time, core::to_seconds(length), sample);
     return true;

@@ -237,7 +237,7 @@ TEST(score, a_window_is_idle_if_all_of_it_was) {
     EXPECT_NEAR(one.finish().uncounted_seconds, 20, 1e-9);
 }
 
-TEST(score, a_moment_of_no_utilisation_is_no_idle_minute) {
+TEST(score, a_moment_without_use_is_no_idle_minute) {
     OneGpu one(seconds(600), seconds(60));
     for (int i = 1; i <= 10; ++i) {
         GpuSample sample;
@@ -245,7 +245,23 @@ TEST(score, a_moment_of_no_utilisation_is_no_idle_minute) {
         if (i > 5) sample.processes = 0;
         one.add(seconds(60 * i), sample);
     }
-    EXPECT_NEAR(one.finish().uncounted_seconds, 300, 1e-9);
+    EXPECT_EQ(one.finish().uncounted_seconds, 0);
+}
+
+TEST(score, samples_that_come_early_keep_power_and_links) {
+    OneGpu one(seconds(10));
+    for (int i = 1; i <= 10; ++i) {
+        GpuSample sample = sample_of({.dram = 0.4});
+        sample.power_watts = 500;
+        sample.links[static_cast<size_t>(Link::kNvlink)] = 1e9;
+        one.add(milliseconds(1000 * i - (i % 2 == 0 ? 150 : 0)), sample);
+    }
+    one.finish();
+    for (const JobWindow& second : add_up(one.job, 1)) {
+        if (second.observed < 0.5) continue;
+        EXPECT_NEAR(second.power_watts, 500 * second.observed, 0.01);
+        EXPECT_NEAR(second.link_bytes_per_second, 1e9 * second.observed, 1000);
+    }
 }
 
 TEST(score, without_counters_of_links_the_job_has_none) {

@@ -61,14 +61,20 @@ Bound bound_of(const Digest& digest, double link_bound_share) {
 void add_energy(const Digest& digest, JobScore& job) {
     double joules = 0;
     double saturated_seconds = 0;  // of the devices with a counter
-    bool any = false;
+    size_t unknown = 0;
     for (const GpuDigest& gpu : digest.gpus) {
-        if (std::isnan(gpu.energy_joules)) continue;
-        any = true;
+        if (std::isnan(gpu.energy_joules)) {
+            ++unknown;
+            continue;
+        }
         joules += gpu.energy_joules;
         saturated_seconds += gpu.totals.shares.saturated;
     }
-    job.energy_wh = any ? watt_hours(joules * 1000) : kMissing;
+    job.energy_wh = unknown == 0 ? watt_hours(joules * 1000) : kMissing;
+    if (unknown > 0 && unknown < digest.gpus.size())
+        job.notes.push_back(
+            fmt::format("of {} of the {} GPUs no energy was sampled: that of the job is not known", unknown,
+                        digest.gpus.size()));
     job.saturated_hours_per_kwh = saturated_hours_per_kilowatt_hour(saturated_seconds, joules);
 }
 
@@ -165,7 +171,7 @@ std::string_view to_text(Bound bound) {
 
 std::vector<Stretch> stretches(const Digest& digest) {
     std::vector<Stretch> job;
-    for (const JobWindow& window : digest.job) job.push_back({1, window.saturated});
+    for (const JobWindow& window : digest.job) job.push_back({1, window.saturated, window.observed});
     return job;
 }
 

@@ -34,8 +34,8 @@ struct JobScore {
     double link_bound_share = 0;  // of the observed time
     double imbalance = 0;
     Burstiness burstiness;
-    double energy_wh = 0;                // NaN without a counter
-    double saturated_hours_per_kwh = 0;  // likewise
+    double energy_wh = 0;                // NaN if a device has no counter
+    double saturated_hours_per_kwh = 0;  // of the devices with a counter
     double flop_use = 0;                 // OFU
     double memory_peak_bytes = 0;
     bool calibrated = false;       // all ceilings were measured

@@ -140,6 +140,21 @@ TEST(score, comparison_tells_noise_from_change) {
     EXPECT_NEAR(change_of(better, "score").before, 50, 1);
 }
 
+TEST(score, a_gpu_that_was_not_sampled_is_no_saving) {
+    const Digest all = digest_of(4, 600, [](size_t, int) { return testing::Given{.dram = 0.4}; });
+    Digest some = all;
+    some.gpus[3].energy_joules = std::numeric_limits<double>::quiet_NaN();
+    for (JobWindow& second : some.job) {
+        second.observed = 0.75F;
+        second.power_watts *= 0.75F;
+    }
+    const auto changes = compare(all, some);
+    EXPECT_FALSE(change_of(changes, "power_watts").significant);
+    EXPECT_NEAR(change_of(changes, "power_watts").after, 2000, 1e-3);
+    EXPECT_TRUE(std::isnan(change_of(changes, "energy_wh").after)) << "less than all is not the job's";
+    EXPECT_THAT(score_job(some).notes, ::testing::Contains(HasSubstr("of 1 of the 4 GPUs no energy")));
+}
+
 TEST(score, comparison_is_rarely_wrong_about_equal_jobs) {
     testing::Random random(11);
     int wrong = 0;

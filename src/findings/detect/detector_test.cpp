@@ -129,6 +129,30 @@ TEST(findings_detect, pauses_tell_period_length_and_cost) {
     EXPECT_NEAR(cell(found, 0, "written_bytes"), 6e9, 1e6);
 }
 
+// Half of the checkpoints are too quick to show. Comparing the series with itself at every lag would take
+// hours.
+TEST(findings_detect, pauses_of_two_days_may_be_missed) {
+    std::mt19937 random(9);
+    std::set<int> missed;
+    for (int i = 0; i < 172'800 / 300; ++i)
+        if (random() % 3 == 0) missed.insert(i);
+    auto found = detect("pauses", series(172'800, {"value", "writes"}, [&](int t, size_t column) {
+                            bool pause = t % 300 >= 270 && !missed.contains(t / 300);
+                            if (column == 0) return Value(pause ? 0.0 : 0.9);
+                            return Value(pause ? 1e9 : 1e3);
+                        }));
+    ASSERT_EQ(found.rows.size(), 1u);
+    EXPECT_EQ(cell(found, 0, "pause_seconds"), 30);
+    EXPECT_TRUE(detect("pauses", series(172'800, {"value", "writes"},
+                                        [&](int t, size_t column) {
+                                            bool pause = (t * 2654435761U >> 20) % 40 == 0;
+                                            return column == 0 ? Value(pause ? 0.0 : 0.9)
+                                                               : Value(pause ? 1e9 : 1e3);
+                                        }))
+                    .rows.empty())
+        << "these come at any time";
+}
+
 // Whatever its start and its noise: memory that rises on and on is a leak, memory that stays is none.
 TEST(findings_detect, a_leak_is_told_from_a_plateau) {
     std::mt19937 random(5);
@@ -164,6 +188,14 @@ TEST(findings_detect, what_others_use_counts_for_the_time_left) {
     EXPECT_NEAR(left(true), (64e9 - 41.2e9) / 1e7, 20);
 }
 
+TEST(findings_detect, without_a_limit_nobody_knows_when_it_is_full) {
+    auto found = detect("leak", series(120, {"value", "limit"}, [&](int t, size_t column) {
+                            return column == 0 ? Value(1e9 + 1e7 * t) : Value();
+                        }));
+    ASSERT_EQ(found.rows.size(), 1u);
+    EXPECT_TRUE(std::isnan(cell(found, 0, "left_seconds")));
+}
+
 TEST(findings_detect, growth_does_not_depend_on_where_it_began) {
     for (double base : {0.0, 1e9, 1e11}) {
         std::vector<double> times;
@@ -196,6 +228,12 @@ TEST(findings_detect, the_straggler_is_who_comes_last) {
     EXPECT_NEAR(cell(found, 0, "lag_seconds"), 0.3, 0.02);
     EXPECT_TRUE(detect("straggler", steps(4, 100, 0, 0.02)).rows.empty());
     EXPECT_TRUE(detect("straggler", steps(4, 100, 0.01, 0.001)).rows.empty()) << "a hundredth of a step";
+    EXPECT_NEAR(cell(found, 0, "lag_share"), 0.3, 0.02);
+    QueryResult every_tenth = steps(4, 1000, 0.3, 0.02);
+    std::erase_if(every_tenth.rows, [](const auto& row) {
+        return record::as_double(row[3]) / 10 != std::floor(record::as_double(row[3]) / 10);
+    });
+    EXPECT_NEAR(cell(detect("straggler", every_tenth), 0, "lag_share"), 0.3, 0.02) << "of a step, not of ten";
     EXPECT_TRUE(detect("straggler", steps(1, 100, 0.3, 0.02)).rows.empty());
     EXPECT_TRUE(detect("straggler", steps(4, 8, 0.3, 0.02)).rows.empty()) << "too few steps";
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kNothingElse = 0.9;  // share of the time
 constexpr double kMostBursts = 0.5;   // of the dips: with more it is checkpoints
+constexpr size_t kMostLags = 50;      // each costs a few passes over the series
 constexpr double kLeastKnown = 0.5;   // of the time in dips: with less there is no telling
 
 double usual_step(std::span<const double> times) {
@@ -148,12 +149,24 @@ std::vector<double> gaps_between(const std::vector<Dip>& dips) {
     return gaps;
 }
 
+// Samples from one dip to the next, each once; of very many some.
+std::vector<size_t> distances_between(const std::vector<Dip>& dips) {
+    std::vector<size_t> all;
+    for (size_t i = 1; i < dips.size(); ++i) all.push_back(dips[i].first - dips[i - 1].first);
+    std::ranges::sort(all);
+    const auto [repeated, end] = std::ranges::unique(all);
+    all.erase(repeated, end);
+    std::vector<size_t> some;
+    for (size_t i = 0; i < all.size(); i += 1 + all.size() / kMostLags) some.push_back(all[i]);
+    return some;
+}
+
 // Whether the dips come at regular times: the gaps vary little, or, where a dip was missed, the dips are like
-// themselves a period later.
+// themselves a period later, which is how far some of them are apart.
 bool is_periodic(const Dipping& dipping, double most_variation) {
     if (variation(gaps_between(dipping.dips)) <= most_variation) return true;
     std::vector<double> marks(dipping.is_dip.begin(), dipping.is_dip.end());
-    size_t period = strongest_period(marks);
+    size_t period = strongest_period(marks, distances_between(dipping.dips));
     return period > 0 && autocorrelation(marks, period) >= 0.6;
 }
 

@@ -13,7 +13,8 @@ struct Steps {
     double first = 0;
     double last = 0;
     double run_end = 0;
-    std::vector<double> gaps;  // between steps, of all ranks
+    std::vector<double> gaps;     // between lines, of all ranks
+    std::vector<double> lengths;  // of steps: not every one has a line
 };
 
 // Values of a column before a moment and when things had settled after it.
@@ -106,15 +107,20 @@ record::QueryResult detect_hang(const record::QueryResult& rows, const Parameter
     Steps steps{.first = ranks[0].times.front(),
                 .last = ranks[0].times.back(),
                 .run_end = median(ranks[0]["run_end"]),
-                .gaps = {}};
+                .gaps = {},
+                .lengths = {}};
     for (const Series& rank : ranks) {
         steps.first = std::min(steps.first, rank.times.front());
         steps.last = std::max(steps.last, rank.times.back());
-        for (size_t i = 1; i < rank.times.size(); ++i)
+        const std::vector<double>& numbers = rank["step"];
+        for (size_t i = 1; i < rank.times.size(); ++i) {
             steps.gaps.push_back(rank.times[i] - rank.times[i - 1]);
+            const double count = numbers[i] - numbers[i - 1];
+            if (count > 0) steps.lengths.push_back(steps.gaps.back() / count);
+        }
     }
     if (static_cast<double>(steps.gaps.size()) < parameters["least_steps"]) return out.take();
-    double step = median(steps.gaps);
+    double step = median(steps.lengths.empty() ? steps.gaps : steps.lengths);
     double run = steps.run_end - steps.first;
     double limit = std::max({parameters["steps"] * step,
                              std::min(parameters["most_seconds"], parameters["run_share"] * run),

@@ -20,6 +20,7 @@ struct Arrival {
 
 // Of one step: who came last, and how long after the median of the others.
 struct Step {
+    double number = 0;
     double time = 0;
     size_t last = 0;
     double lag = 0;
@@ -40,7 +41,7 @@ std::vector<Step> steps_of(const std::vector<Series>& ranks) {
         std::ranges::sort(all, {}, &Arrival::time);
         std::vector<double> others;
         for (size_t i = 0; i + 1 < all.size(); ++i) others.push_back(all[i].time);
-        out.push_back({all.back().time, all.back().rank, all.back().time - median(others)});
+        out.push_back({step, all.back().time, all.back().rank, all.back().time - median(others)});
     }
     return out;
 }
@@ -152,7 +153,8 @@ record::QueryResult detect_straggler(const record::QueryResult& rows, const Para
     if (static_cast<double>(steps.size()) < std::max(parameters["least_steps"], 2 * parameters["rounds"]))
         return out.take();
     std::vector<double> lengths;
-    for (size_t i = 1; i < steps.size(); ++i) lengths.push_back(steps[i].time - steps[i - 1].time);
+    for (size_t i = 1; i < steps.size(); ++i)  // not every step has a line
+        lengths.push_back((steps[i].time - steps[i - 1].time) / (steps[i].number - steps[i - 1].number));
     Blame suspect = blame(steps, ranks.size());
     double lag_share = suspect.lag / median(lengths);
     if (suspect.share < parameters["last_share"] || !(lag_share >= parameters["lag_share"]) ||

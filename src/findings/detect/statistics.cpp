@@ -152,10 +152,11 @@ double autocorrelation(std::span<const double> values, size_t lag) {
     return std::clamp(shifted / own * scale, -1.0, 1.0);
 }
 
-size_t strongest_period(std::span<const double> values) {
+size_t strongest_period(std::span<const double> values, std::span<const size_t> lags) {
     size_t best = 0;
     double highest = 0;
-    for (size_t lag = 2; lag <= values.size() / 3; ++lag) {
+    for (size_t lag : lags) {
+        if (lag < 2 || lag > values.size() / 3) continue;
         double here = autocorrelation(values, lag);
         if (!(here > highest)) continue;
         if (here > autocorrelation(values, lag - 1) && here >= autocorrelation(values, lag + 1)) {

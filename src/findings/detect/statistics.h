@@ -38,7 +38,8 @@ ChangePoint change_point(std::span<const double> values, size_t least);
 
 // Correlation of the series with itself `lag` later, -1 to 1; missing values count as the mean.
 double autocorrelation(std::span<const double> values, size_t lag);
-// The lag from 2 to a third of the length with the highest autocorrelation that is a peak; 0 if none.
-size_t strongest_period(std::span<const double> values);
+// Of these lags, from 2 to a third of the length, the one with the highest autocorrelation that is a peak; 0
+// if none is.
+size_t strongest_period(std::span<const double> values, std::span<const size_t> lags);
 
 }  // namespace belay::findings

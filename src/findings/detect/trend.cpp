@@ -71,8 +71,9 @@ record::QueryResult detect_leak(const record::QueryResult& rows, const Parameter
         out.set("limit_bytes", limit);
         // Others may use what the limit is of as well.
         const double used = level_at_end(series.times, series["used"]);
-        out.set("left_seconds",
-                std::max(0.0, limit - (std::isnan(used) ? growth.last : used)) / growth.slope);
+        if (limit > 0)
+            out.set("left_seconds",
+                    std::max(0.0, limit - (std::isnan(used) ? growth.last : used)) / growth.slope);
     }
     return out.take();
 }
