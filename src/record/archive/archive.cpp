@@ -98,7 +98,7 @@ Result<> Archive::add(const Table& table, const Batch& rows) {
 // A file that is older than a column of its table has null there; one that somebody else wrote has the types
 // that are declared, or cannot be read.
 Result<> Archive::open_file(const Table& table, const fs::path& file) {
-    const std::string source = fmt::format("read_parquet({})", sql_literal(file.string()));
+    const std::string source = fmt::format("read_parquet({})", sql_file(file));
     BELAY_TRY(described, database_.query(fmt::format(
                              "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {})", source)));
     std::map<std::string, std::string, std::less<>> types;

@@ -52,6 +52,26 @@ TEST(record, a_killed_recorder_lowers_the_coverage) {
     EXPECT_FALSE(facts.tables["event"].coverage.has_value());
 }
 
+TEST(record, names_of_directories_are_no_patterns) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    ASSERT_TRUE(seal(fixture.path(), kStart));
+    RecordFixture other;
+    other.record("n2", 5, true, 5);
+    ASSERT_TRUE(seal(other.path(), kStart));
+    const fs::path directory = fixture.path().parent_path();
+    fs::copy(fixture.path(), directory / "run1", fs::copy_options::recursive);
+    for (const char* name : {"run[1]", "run?", "run*", "[[]", "it's [a-z]*"}) {
+        fs::copy(other.path(), directory / name, fs::copy_options::recursive);
+        EXPECT_EQ(
+            as_double(query(directory / name, "SELECT count(*) FROM host WHERE node = 'n2'").rows[0][0]), 5)
+            << name;
+        EXPECT_EQ(info(directory / name).tables["host"].rows, 5) << name;
+        EXPECT_TRUE(info(directory / name).lost.empty()) << name;
+    }
+    EXPECT_EQ(as_double(query(directory / "run1", "SELECT count(*) FROM host").rows[0][0]), 3);
+}
+
 TEST(record, a_recorder_that_was_started_again_covers_from_there) {
     RecordFixture fixture;
     fixture.record("n1", 10, false, 10);

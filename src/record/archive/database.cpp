@@ -339,11 +339,12 @@ Result<> Database::append(const Batch& batch) {
     return {};
 }
 
+// The pattern of a name is compared with what is allowed, and then the name that it stands for.
 Result<> Database::confine(const std::string& directory) {
     return execute(
-        fmt::format("SET allowed_directories = [{}]; SET enable_external_access = false; "
+        fmt::format("SET allowed_directories = [{}, {}]; SET enable_external_access = false; "
                     "SET lock_configuration = true",
-                    sql_literal(directory)));
+                    sql_literal(directory), sql_file(directory)));
 }
 
 Result<> Database::confine() {
@@ -354,6 +355,15 @@ std::string sql_literal(std::string_view text) {
     std::string out = "'";
     for (char c : text) out += c == '\'' ? "''" : std::string(1, c);
     return out + "'";
+}
+
+std::string sql_file(const std::filesystem::path& file) {
+    std::string pattern;
+    for (char c : file.string()) {
+        const bool is_special = c == '[' || c == '*' || c == '?';
+        pattern += is_special ? fmt::format("[{}]", c) : std::string(1, c);
+    }
+    return sql_literal(pattern);
 }
 
 }  // namespace belay::record

@@ -7,6 +7,7 @@
 #include "record/archive/scan.h"
 #include "record/batch.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <variant>
@@ -76,5 +77,9 @@ class Database {
 
 // 'text' as an SQL literal, quotes doubled.
 std::string sql_literal(std::string_view text);
+
+// The literal of a file that read_parquet and its like are to read. They take [, * and ? for patterns, which
+// a directory may have in its name; COPY ... TO takes names as they are.
+std::string sql_file(const std::filesystem::path& file);
 
 }  // namespace belay::record

@@ -36,25 +36,35 @@ Result<> sync_file(const fs::path& path) {
 }  // namespace
 
 Result<> write_parquet(Database& database, const Table& table, const fs::path& file, std::string_view facts) {
+    return write_rows(database, fmt::format("SELECT * FROM \"{}\" ORDER BY node, time", table.name), file,
+                      {{"belay", table_metadata(table)}, {"belay_facts", std::string(facts)}});
+}
+
+Result<> write_rows(Database& database, std::string_view select, const fs::path& file,
+                    const std::map<std::string, std::string>& metadata) {
     fs::path temporary = file;
     temporary += ".tmp";
-    BELAY_CHECK(database.execute(fmt::format(
-        "COPY (SELECT * FROM \"{}\" ORDER BY node, time) TO {} (FORMAT parquet, COMPRESSION zstd, "
-        "KV_METADATA {{belay: {}, belay_facts: {}}})",
-        table.name, sql_literal(temporary.string()), sql_literal(table_metadata(table)),
-        sql_literal(facts))));
+    std::string pairs;
+    for (const auto& [key, value] : metadata)
+        pairs += fmt::format("{}{}: {}", pairs.empty() ? "" : ", ", key, sql_literal(value));
+    BELAY_CHECK(
+        database.execute(fmt::format("COPY ({}) TO {} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{}}})",
+                                     select, sql_literal(temporary.string()), pairs)));
     BELAY_CHECK(sync_file(temporary));
     if (rename(temporary.c_str(), file.c_str()) != 0)
         return core::errno_error(errno, fmt::format("cannot rename {}", temporary.string()));
     return {};
 }
 
+Result<std::string> parquet_metadata(Database& database, const fs::path& file, std::string_view key) {
+    BELAY_TRY(values, database.query(fmt::format("SELECT decode(value) FROM parquet_kv_metadata({}) "
+                                                 "WHERE decode(key) = {}",
+                                                 sql_file(file), sql_literal(key))));
+    return values.rows.empty() ? std::string() : as_text(values.rows[0][0]);
+}
+
 Result<std::string> parquet_facts(Database& database, const fs::path& file) {
-    BELAY_TRY(facts,
-              database.query(fmt::format(
-                  "SELECT decode(value) FROM parquet_kv_metadata({}) WHERE decode(key) = 'belay_facts'",
-                  sql_literal(file.string()))));
-    return facts.rows.empty() ? std::string() : as_text(facts.rows[0][0]);
+    return parquet_metadata(database, file, "belay_facts");
 }
 
 }  // namespace belay::record

@@ -5,6 +5,7 @@
 #include "record/schema.h"
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,12 @@ namespace belay::record {
 // carries the table's documentation and `facts`, which parquet_facts() gives back. Errors: kSystem.
 core::Result<> write_parquet(Database& database, const Table& table, const std::filesystem::path& file,
                              std::string_view facts = "");
-// "" if it has none. Errors: kBadInput if it is no Parquet file.
+// What a SELECT gives, with `metadata`, likewise. Errors: kSystem.
+core::Result<> write_rows(Database& database, std::string_view select, const std::filesystem::path& file,
+                          const std::map<std::string, std::string>& metadata);
+// A value of the file's metadata; "" if it has none. Errors: kBadInput if it is no Parquet file.
+core::Result<std::string> parquet_metadata(Database& database, const std::filesystem::path& file,
+                                           std::string_view key);
 core::Result<std::string> parquet_facts(Database& database, const std::filesystem::path& file);
 
 }  // namespace belay::record

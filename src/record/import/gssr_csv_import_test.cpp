@@ -53,6 +53,15 @@ TEST(record_import, a_healthy_recording_becomes_a_sealed_record) {
     EXPECT_FALSE(fs::exists(segments_path(recording.record())));
 }
 
+TEST(record_import, the_record_may_have_any_name) {
+    Recording recording;
+    write_healthy(recording);
+    ImportOptions options = recording.options();
+    options.record = recording.record().parent_path() / "r[1]*";
+    EXPECT_EQ(imported(options).rows, 480);
+    EXPECT_EQ(Archive::open(options.record)->info()->tables["gpu"].rows, 480);
+}
+
 TEST(record_import, values_are_in_the_units_of_the_record) {
     Recording recording;
     write_healthy(recording);

@@ -1,11 +1,7 @@
 #include "record/import/long_table.h"
 
 #include "core/file.h"
-
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
-#include <unistd.h>
+#include "record/archive/parquet_file.h"
 
 namespace belay::record {
 
@@ -16,14 +12,8 @@ namespace {
 
 std::string list_of(const std::vector<fs::path>& files) {
     std::string list;
-    for (const fs::path& file : files) list += (list.empty() ? "" : ", ") + sql_literal(file.string());
+    for (const fs::path& file : files) list += (list.empty() ? "" : ", ") + sql_file(file);
     return "[" + list + "]";
-}
-
-Result<> sync_file(const fs::path& path) {
-    BELAY_TRY(fd, core::open_file(path, O_RDONLY));
-    if (fsync(fd.get()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", path.string()));
-    return {};
 }
 
 }  // namespace
@@ -58,20 +48,11 @@ Result<> LongTable::write_part() {
 
 Result<> LongTable::replace(const fs::path& parquet) {
     if (held_ > 0 || parts_.empty()) BELAY_CHECK(write_part());
-    BELAY_TRY(metadata, database_.query(fmt::format(
-                            "SELECT decode(value) FROM parquet_kv_metadata({}) WHERE decode(key) = 'belay'",
-                            sql_literal(parquet.string()))));
+    BELAY_TRY(documentation, parquet_metadata(database_, parquet, "belay"));
     // Several threads would each hold what has to wait for its turn in the order.
     BELAY_CHECK(database_.execute("SET threads = 1"));
-    fs::path whole = directory_ / "whole.parquet";
-    BELAY_CHECK(database_.execute(
-        fmt::format("COPY (SELECT * FROM read_parquet({})) TO {} (FORMAT parquet, COMPRESSION zstd, "
-                    "KV_METADATA {{belay: {}}})",
-                    list_of(parts_), sql_literal(whole.string()),
-                    sql_literal(metadata.rows.empty() ? "" : as_text(metadata.rows[0][0])))));
-    BELAY_CHECK(sync_file(whole));
-    if (std::rename(whole.c_str(), parquet.c_str()) != 0)
-        return core::errno_error(errno, fmt::format("cannot rename {}", whole.string()));
+    BELAY_CHECK(write_rows(database_, fmt::format("SELECT * FROM read_parquet({})", list_of(parts_)), parquet,
+                           {{"belay", documentation}}));
     std::error_code ignored;
     fs::remove_all(directory_, ignored);
     return core::sync_directory(parquet.parent_path());
