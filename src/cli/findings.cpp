@@ -75,7 +75,7 @@ void add_findings(core::Application& application) {
         ->type_name("PATH");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> Result<int> {
-        BELAY_TRY(archive, record::Archive::open(options->record));
+        BELAY_TRY(archive, score::open_record(options->record));
         BELAY_TRY(rules, site_rules(context, options->rules));
         BELAY_TRY(report, findings::diagnose(archive, rules, add_gpus));
         show_problems(report.problems);

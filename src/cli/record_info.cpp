@@ -4,6 +4,7 @@
 #include "cli/text_table.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "score/digest_store.h"
 
 #include <memory>
 
@@ -66,7 +67,7 @@ void add_record_info(core::Application& application) {
     command.options().add_option("RECORD", options->record, "directory of the record")->required();
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_TRY(archive, record::Archive::open(options->record));
+        BELAY_TRY(archive, score::open_record(options->record));
         BELAY_TRY(info, archive.info());
         if (options->json)
             context.print_json(to_json(info));

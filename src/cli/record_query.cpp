@@ -1,10 +1,11 @@
 // belay record query: SQL over a record.
 #include "cli/commands.h"
 #include "cli/record_json.h"
+#include "cli/sql_words.h"
 #include "cli/text_table.h"
+#include "record/tables/gpu.h"
 #include "score/digest_store.h"
 
-#include <cctype>
 #include <memory>
 #include <string_view>
 
@@ -12,14 +13,29 @@ namespace belay::cli {
 
 namespace {
 
-// Whether a word stands in it: gpu does not in gpu_summary.
-bool names(std::string_view sql, std::string_view word) {
-    auto is_part = [&](size_t i) {
-        return i < sql.size() && (std::isalnum(static_cast<unsigned char>(sql[i])) != 0 || sql[i] == '_');
-    };
-    for (size_t at = sql.find(word); at != std::string_view::npos; at = sql.find(word, at + 1))
-        if (!(at > 0 && is_part(at - 1)) && !is_part(at + word.size())) return true;
-    return false;
+using core::Result;
+
+// The first table of the digest that the SQL names; "" for none.
+std::string_view named_digest_table(std::string_view sql) {
+    for (const record::Table* table : score::kept_tables())
+        if (has_word(sql, table->name)) return table->name;
+    return {};
+}
+
+// What cannot be read must not answer as if it were empty, and what is there but holds no more must not be
+// told to be nowhere.
+Result<record::QueryResult> ask(const std::string& record, const std::string& sql) {
+    BELAY_TRY(archive, score::open_record(record));
+    for (const auto& [table, error] : archive.unreadable())
+        if (has_word(sql, table)) return std::unexpected(error);
+    const std::string_view digest_table = named_digest_table(sql);
+    const bool is_missing = !digest_table.empty() && !score::attach_digest(archive);
+    auto result = archive.query(sql);
+    if (result || !is_missing || !has_word(result.error().message(), digest_table)) return result;
+    return core::bad_input("{} has no table {} that holds", record, digest_table)
+        .hint(archive.is_thrown_away(record::kGpu.name)
+                  ? "the samples to make it again were thrown away; what reads Parquet reads it as it is"
+                  : "belay record seal makes it of the samples of GPUs, where there are any");
 }
 
 }  // namespace
@@ -48,13 +64,8 @@ void add_record_query(core::Application& application) {
     command.options().add_option("RECORD", options->record, "directory of the record")->required();
     command.options().add_option("SQL", options->sql, "the query")->required();
     command.json(options->json);
-    command.run([options](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_TRY(archive, record::Archive::open(options->record));
-        for (const char* kept : {"gpu_summary", "gpu_series", "job_series"})
-            if (names(options->sql, kept)) score::attach_digest(archive);
-        for (const auto& [table, error] : archive.unreadable())
-            if (names(options->sql, table)) return std::unexpected(error);
-        BELAY_TRY(result, archive.query(options->sql));
+    command.run([options](const core::CommandContext& context) -> Result<int> {
+        BELAY_TRY(result, ask(options->record, options->sql));
         if (options->json) {
             context.print_json(to_json(result));
             return 0;

@@ -33,7 +33,7 @@ void add_record_seal(core::Application& application) {
     command.options().add_option("RECORD", options->record, "directory of the record")->required();
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_TRY(sealing, record::seal(options->record, core::system_clock().now()));
+        BELAY_TRY(sealing, record::seal(options->record, core::system_clock().now(), score::stand_ins()));
         // Without it everything works, only slower.
         if (auto digest = score::keep_digest(options->record); !digest)
             fmt::print(stderr, "{}", digest.error().render());

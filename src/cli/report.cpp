@@ -5,6 +5,7 @@
 #include "report/page.h"
 #include "report/pdf/pdf.h"
 #include "report/terminal.h"
+#include "score/digest_store.h"
 
 #include <memory>
 #include <sys/ioctl.h>
@@ -89,7 +90,7 @@ void add_report(core::Application& application) {
         ->needs(pdf);
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_TRY(archive, record::Archive::open(options->record));
+        BELAY_TRY(archive, score::open_record(options->record));
         BELAY_TRY(model, whole_report(archive, context));
         if (!options->pdf.empty()) {
             BELAY_TRY(bytes, options->proposal ? report::render_proposal(model) : report::render_pdf(model));

@@ -149,7 +149,7 @@ Result<int> score_steps(const core::CommandContext& context, const Options& opti
 
 Result<int> run_score(const core::CommandContext& context, const Options& options) {
     BELAY_TRY(ceilings, known_ceilings(options.ceilings));
-    BELAY_TRY(archive, record::Archive::open(options.record));
+    BELAY_TRY(archive, score::open_record(options.record));
     if (options.by == "step") {
         if (options.model != "saturation")
             return core::bad_input("--model {}: other models are only computed for the whole job",

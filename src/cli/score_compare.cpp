@@ -14,7 +14,7 @@ namespace {
 using core::Result;
 
 Result<score::Digest> digest_of(const std::string& record) {
-    BELAY_TRY(archive, record::Archive::open(record));
+    BELAY_TRY(archive, score::open_record(record));
     BELAY_TRY(digest, score::digest_of(archive));
     if (digest.empty())
         return core::bad_input("{} has no GPUs to compare", record)

@@ -1,10 +1,12 @@
 #include "score/digest_store.h"
 
+#include "record/tables/gpu.h"
 #include "score/digest_facts.h"
 #include "score/digest_query.h"
 #include "score/digest_tables.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -13,12 +15,6 @@ namespace belay::score {
 using core::Result;
 
 namespace {
-
-// The one that is written last stands for all.
-const std::array<const record::Table*, 3>& kept_tables() {
-    static const std::array tables = {&gpu_series_table(), &job_series_table(), &gpu_summary_table()};
-    return tables;
-}
 
 void detach(record::Archive& archive) {
     for (const record::Table* table : kept_tables())
@@ -159,8 +155,23 @@ bool is_whole(record::Archive& archive) {
 
 }  // namespace
 
+std::span<const record::Table* const> kept_tables() {
+    static const std::array tables = {&gpu_series_table(), &job_series_table(), &gpu_summary_table()};
+    return tables;
+}
+
+std::span<const record::StandIn> stand_ins() {
+    static const std::array stand_ins = {
+        record::StandIn{.table = record::kGpu.name, .kept = gpu_summary_table().name}};
+    return stand_ins;
+}
+
+Result<record::Archive> open_record(const std::filesystem::path& record) {
+    return record::Archive::open(record, stand_ins());
+}
+
 Result<bool> keep_digest(const std::filesystem::path& record) {
-    BELAY_TRY(archive, record::Archive::open(record));
+    BELAY_TRY(archive, open_record(record));
     if (!archive.manifest().sealed)
         return core::bad_input("{} is not sealed", record.string())
             .hint("seal it first: belay record seal RECORD");

@@ -7,9 +7,18 @@
 #include "score/digest.h"
 
 #include <filesystem>
+#include <span>
 #include <vector>
 
 namespace belay::score {
+
+// The tables that a record keeps of its digest (digest_tables.h), in the order in which they are written: the
+// last stands for all.
+std::span<const record::Table* const> kept_tables();
+// For which tables of a record they stand where those were thrown away.
+std::span<const record::StandIn> stand_ins();
+// Archive::open for whoever can do with the digest.
+core::Result<record::Archive> open_record(const std::filesystem::path& record);
 
 // Makes and writes the digest of a sealed record with our own ceilings, unless it is there already; nothing
 // for a record without GPUs. Returns whether it was written. Errors: kBadInput if it is not sealed or

@@ -13,6 +13,7 @@ namespace belay::score {
 namespace {
 
 using std::chrono::seconds;
+using testing::kStart;
 using testing::RecordOfGpus;
 
 // Two nodes of two GPUs; one is never sampled.
@@ -32,14 +33,14 @@ void fill(RecordOfGpus& record) {
 
 Digest kept(const RecordOfGpus& record, Detail detail = Detail::kFull,
             const std::vector<DeviceCeilings>& ceilings = builtin_ceilings()) {
-    auto archive = record::Archive::open(record.path());
+    auto archive = open_record(record.path());
     auto digest = digest_of(archive.value(), ceilings, detail);
     EXPECT_TRUE(digest) << digest.error().message();
     return digest.value_or(Digest{});
 }
 
 bool is_kept(const RecordOfGpus& record, const std::vector<DeviceCeilings>& ceilings = builtin_ceilings()) {
-    auto archive = record::Archive::open(record.path());
+    auto archive = open_record(record.path());
     return attach_digest(archive.value(), ceilings);
 }
 
@@ -114,7 +115,68 @@ TEST(score, a_kept_digest_serves_when_the_samples_are_gone) {
     std::filesystem::remove(record.path() / "tables/gpu.parquet");
     EXPECT_EQ(score_job(kept(record)).score.point, score);
     std::filesystem::remove(record.path() / "tables/gpu_summary.parquet");
-    EXPECT_FALSE(record::Archive::open(record.path())) << "now something is missing";
+    EXPECT_FALSE(open_record(record.path())) << "now something is missing";
+}
+
+TEST(score, samples_that_were_thrown_away_are_not_taken_for_none) {
+    RecordOfGpus record;
+    fill(record);
+    ASSERT_TRUE(keep_digest(record.path()));
+    std::filesystem::remove(record.path() / "tables/gpu.parquet");
+    EXPECT_FALSE(record::Archive::open(record.path())) << "by who knows of no digest";
+    EXPECT_TRUE(record::seal(record.path(), kStart, stand_ins())->sealed_before);
+    EXPECT_FALSE(keep_digest(record.path()).value()) << "it holds";
+
+    auto archive = open_record(record.path());
+    ASSERT_TRUE(archive);
+    EXPECT_TRUE(archive->is_thrown_away("gpu"));
+    EXPECT_TRUE(archive->unreadable().contains("gpu"));
+    EXPECT_EQ(archive->unreadable().size(), 1U);
+    EXPECT_EQ(archive->info()->lost.size(), 1U);
+    EXPECT_FALSE(read_digest(*archive, builtin_ceilings(), "0")) << "of a step nothing is kept";
+
+    std::vector<DeviceCeilings> others = builtin_ceilings();
+    others.push_back(find_ceilings(others, "Synthetic GPU 80GB"));
+    others.back().match = "Synthetic GPU 80GB";
+    others.back().ceilings.active[static_cast<size_t>(Limit::kDram)] *= 2;
+    auto refused = digest_of(*archive, others);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_NE(refused.error().message().find("thrown away"), std::string::npos);
+}
+
+TEST(score, a_digest_that_holds_no_more_is_not_written_over_without_its_samples) {
+    RecordOfGpus record;
+    fill(record);
+    ASSERT_TRUE(keep_digest(record.path()));
+    auto manifest = record::read_manifest(record.path()).value();
+    manifest.sealed = *manifest.sealed + seconds(1);
+    ASSERT_TRUE(core::replace_file(record::manifest_path(record.path()), record::to_json(manifest)));
+    std::filesystem::remove(record.path() / "tables/gpu.parquet");
+    auto kept_files = [&] {
+        std::vector<std::string> bytes;
+        for (const record::Table* table : kept_tables())
+            bytes.push_back(
+                core::read_file(record.path() / "tables" / fmt::format("{}.parquet", table->name)).value());
+        return bytes;
+    };
+    const std::vector<std::string> before = kept_files();
+    auto refused = keep_digest(record.path());
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find("thrown away"), std::string::npos);
+    EXPECT_EQ(kept_files(), before) << "it is all that there is of the samples";
+}
+
+TEST(score, a_digest_is_kept_in_a_directory_of_any_name) {
+    RecordOfGpus record;
+    fill(record);
+    const auto other = record.path().parent_path() / "run[1]*";
+    std::filesystem::copy(record.path(), other, std::filesystem::copy_options::recursive);
+    EXPECT_TRUE(keep_digest(other).value());
+    auto archive = open_record(other);
+    ASSERT_TRUE(archive);
+    EXPECT_TRUE(attach_digest(*archive));
+    EXPECT_TRUE(archive->query("SELECT count(*) FROM gpu_series"));
 }
 
 TEST(score, damage_in_a_kept_digest_costs_only_time) {

@@ -20,11 +20,6 @@ std::optional<core::Time> as_time(const Value& value) {
     return time != nullptr ? std::optional(*time) : std::nullopt;
 }
 
-// The file that stands for a table whose samples were thrown away (score/digest_tables.h); "" for none.
-std::string_view digest_of(const Table& table) {
-    return table.name == "gpu" ? "gpu_summary.parquet" : std::string_view();
-}
-
 // A recorder that was killed writes its opening row of an interval but not the closing one; of both, the
 // closing one is kept.
 constexpr const char* kKeepClosedAllocations = R"(
@@ -56,14 +51,14 @@ std::vector<Lost> missing_parts(const SegmentSummary& segment, bool being_writte
 
 }  // namespace
 
-Result<Archive> Archive::load(const fs::path& record) {
+Result<Archive> Archive::load(const fs::path& record, std::span<const StandIn> stand_ins) {
     for (;;) {
         BELAY_TRY(manifest, read_manifest(record));
         BELAY_TRY(database, Database::open());
         std::error_code ignored;
         Archive archive(fs::absolute(record, ignored), std::move(manifest), std::move(database));
         if (archive.manifest_.sealed) {
-            BELAY_CHECK(archive.open_tables());
+            BELAY_CHECK(archive.open_tables(stand_ins));
             return archive;
         }
         Result<> loaded = archive.load_segments();
@@ -75,8 +70,8 @@ Result<Archive> Archive::load(const fs::path& record) {
     }
 }
 
-Result<Archive> Archive::open(const fs::path& record) {
-    BELAY_TRY(archive, load(record));
+Result<Archive> Archive::open(const fs::path& record, std::span<const StandIn> stand_ins) {
+    BELAY_TRY(archive, load(record, stand_ins));
     BELAY_CHECK(archive.database_.confine(tables_path(archive.record_).string() + "/"));
     return archive;
 }
@@ -124,20 +119,20 @@ Result<> Archive::open_file(const Table& table, const fs::path& file) {
 }
 
 Result<> Archive::keep(const Table& table, std::string_view facts) {
-    BELAY_CHECK(write_parquet(database_, table, table_path(table), facts));
+    BELAY_CHECK(write_parquet(database_, table, table_path(table.name), facts));
     return core::sync_directory(tables_path(record_));
 }
 
 std::optional<std::string> Archive::kept_facts(const Table& table) {
     std::error_code ignored;
-    if (!manifest_.sealed || !fs::exists(table_path(table), ignored)) return std::nullopt;
-    auto facts = parquet_facts(database_, table_path(table));
+    if (!manifest_.sealed || !fs::exists(table_path(table.name), ignored)) return std::nullopt;
+    auto facts = parquet_facts(database_, table_path(table.name));
     return facts ? std::optional(std::move(*facts)) : std::nullopt;
 }
 
 Result<> Archive::attach(const Table& table) {
     if (sources_.contains(table.name)) return {};
-    return open_file(table, table_path(table));
+    return open_file(table, table_path(table.name));
 }
 
 Result<> Archive::detach(const Table& table) {
@@ -145,36 +140,44 @@ Result<> Archive::detach(const Table& table) {
     return database_.execute(fmt::format("DROP VIEW IF EXISTS \"{}\"", table.name));
 }
 
-fs::path Archive::table_path(const Table& table) const {
-    return tables_path(record_) / fmt::format("{}.parquet", table.name);
+fs::path Archive::table_path(std::string_view table) const {
+    return tables_path(record_) / fmt::format("{}.parquet", table);
 }
 
-Result<> Archive::open_tables() {
-    for (const Table* table : tables()) {
-        fs::path file = table_path(*table);
-        if (std::error_code ignored; fs::exists(file, ignored)) {
-            auto opened = open_file(*table, file);
-            if (opened) continue;
-            // The other tables are still worth reading.
-            lost_.push_back({file.filename().string(), 0, 0, "cannot be read: " + opened.error().message()});
-            unreadable_.try_emplace(
-                std::string(table->name),
-                core::bad_input("{} cannot be read: {}", file.string(), opened.error().message())
-                    .hint("copy the record again: what the file held counts as missing")
-                    .error());
-            BELAY_CHECK(database_.execute(create_table_sql(*table)));
-        } else if (std::error_code none;
-                   !digest_of(*table).empty() && fs::exists(tables_path(record_) / digest_of(*table), none)) {
-            lost_.push_back({file.filename().string(), 0, 0, "is not there; its digest is"});
-            BELAY_CHECK(database_.execute(create_table_sql(*table)));
-        } else if (manifest_.tables.contains(std::string(table->name))) {
-            return core::bad_input("{} is incomplete: {} is missing", record_.string(), file.string())
-                .hint("copy the record again, with its tables directory");
-        } else {
-            BELAY_CHECK(database_.execute(create_table_sql(*table)));  // the record is older than the table
-        }
-    }
+Result<> Archive::open_tables(std::span<const StandIn> stand_ins) {
+    for (const Table* table : tables()) BELAY_CHECK(open_table(*table, stand_ins));
     return {};
+}
+
+Result<> Archive::open_table(const Table& table, std::span<const StandIn> stand_ins) {
+    const fs::path file = table_path(table.name);
+    std::error_code ignored;
+    auto stand_in = std::ranges::find_if(stand_ins, [&](const StandIn& one) {
+        return one.table == table.name && fs::exists(table_path(one.kept), ignored);
+    });
+    if (fs::exists(file, ignored)) {
+        auto opened = open_file(table, file);
+        if (opened) return {};
+        // The other tables are still worth reading.
+        lost_.push_back({file.filename().string(), 0, 0, "cannot be read: " + opened.error().message()});
+        unreadable_.try_emplace(
+            std::string(table.name),
+            core::bad_input("{} cannot be read: {}", file.string(), opened.error().message())
+                .hint("copy the record again: what the file held counts as missing")
+                .error());
+    } else if (stand_in != stand_ins.end()) {
+        lost_.push_back({file.filename().string(), 0, 0, "is not there; its digest is"});
+        thrown_away_.emplace(table.name);
+        unreadable_.try_emplace(
+            std::string(table.name),
+            core::bad_input("{} is not there: its samples were thrown away", file.string())
+                .hint(fmt::format("{}.parquet beside it tells what was made of them", stand_in->kept))
+                .error());
+    } else if (manifest_.tables.contains(std::string(table.name))) {
+        return core::bad_input("{} is incomplete: {} is missing", record_.string(), file.string())
+            .hint("copy the record again, with its tables directory");
+    }  // else the record is older than the table
+    return database_.execute(create_table_sql(table));
 }
 
 Result<> Archive::load_segments() {

@@ -7,10 +7,19 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace belay::record {
+
+// A table whose rows may be thrown away where a sealed record keeps another that was made from them.
+struct StandIn {
+    std::string_view table;
+    std::string_view kept;
+};
 
 struct TableInfo {
     int64_t rows = 0;
@@ -38,9 +47,10 @@ struct Sealing {
 class Archive {
   public:
     // Reads a sealed record's Parquet files in place, or loads the segments of one that is not, also if it is
-    // sealed meanwhile. SQL sees nothing outside the record. Errors: kBadInput if `record` is no record;
-    // kSystem.
-    static core::Result<Archive> open(const std::filesystem::path& record);
+    // sealed meanwhile. SQL sees nothing outside the record. A table that is not there is an error, unless
+    // another stands in for it. Errors: kBadInput if `record` is no record; kSystem.
+    static core::Result<Archive> open(const std::filesystem::path& record,
+                                      std::span<const StandIn> stand_ins = {});
 
     // All tables of the schema, empty, and nothing on disk: what add() puts into them.
     static core::Result<Archive> in_memory();
@@ -73,21 +83,26 @@ class Archive {
     // Tables of a sealed record that cannot be read, and why. They count as empty, so whoever needs one has
     // to ask.
     const std::map<std::string, core::Error, std::less<>>& unreadable() const { return unreadable_; }
+    // Those of them that were thrown away, and have another that stands in.
+    bool is_thrown_away(std::string_view table) const { return thrown_away_.contains(table); }
     core::Result<RecordInfo> info();
     const Manifest& manifest() const { return manifest_; }
 
   private:
-    friend core::Result<Sealing> seal(const std::filesystem::path& record, core::Time now);
+    friend core::Result<Sealing> seal(const std::filesystem::path& record, core::Time now,
+                                      std::span<const StandIn> stand_ins);
     Archive(std::filesystem::path record, Manifest manifest, Database database)
         : record_(std::move(record)), manifest_(std::move(manifest)), database_(std::move(database)) {}
-    static core::Result<Archive> load(const std::filesystem::path& record);
+    static core::Result<Archive> load(const std::filesystem::path& record,
+                                      std::span<const StandIn> stand_ins);
     core::Result<> load_segments();
-    core::Result<> open_tables();
+    core::Result<> open_tables(std::span<const StandIn> stand_ins);
+    core::Result<> open_table(const Table& table, std::span<const StandIn> stand_ins);
     struct Source {
         std::filesystem::path file;
         std::string sql;  // what to select from
     };
-    std::filesystem::path table_path(const Table& table) const;
+    std::filesystem::path table_path(std::string_view table) const;
     core::Result<> open_file(const Table& table, const std::filesystem::path& file);
     core::Result<> scan_file(const ScanRequest& request, const Source& source, const ScanConsumer& consume);
 
@@ -98,12 +113,14 @@ class Archive {
     std::vector<SegmentSummary> segments_;
     std::vector<Lost> lost_;  // found when it was opened: parts of segments, tables
     std::map<std::string, core::Error, std::less<>> unreadable_;
+    std::set<std::string, std::less<>> thrown_away_;
     bool being_written_ = false;
 };
 
 // Turns the segments into one Parquet file per table and removes those that could be read as a whole. At any
 // moment a crash leaves either the segments or the whole sealed record. Errors: kBadInput if a recorder still
 // writes to it (see liveness.h), another process seals it, or a newer Belay wrote a segment; kSystem.
-core::Result<Sealing> seal(const std::filesystem::path& record, core::Time now);
+core::Result<Sealing> seal(const std::filesystem::path& record, core::Time now,
+                           std::span<const StandIn> stand_ins = {});
 
 }  // namespace belay::record

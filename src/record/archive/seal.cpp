@@ -39,10 +39,10 @@ Result<> check_sealable(const fs::path& record, const std::vector<SegmentSummary
 
 }  // namespace
 
-Result<Sealing> seal(const fs::path& record, core::Time now) {
+Result<Sealing> seal(const fs::path& record, core::Time now, std::span<const StandIn> stand_ins) {
     BELAY_CHECK(read_manifest(record));  // what is no record is told as everywhere
     BELAY_TRY(claim, claim_record(record));
-    BELAY_TRY(archive, Archive::load(record));
+    BELAY_TRY(archive, Archive::load(record, stand_ins));
     if (archive.manifest_.sealed)  // segments are left over if that process was killed at its very end
         return Sealing{.sealed_before = true, .kept = retire_segments(record, archive.manifest_)};
     BELAY_CHECK(check_sealable(record, archive.segments_, archive.being_written_));

@@ -1,0 +1,108 @@
+#include "cli/commands.h"
+#include "core/file.h"
+#include "score/digest_store.h"
+#include "score/digest_testing.h"
+
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::cli {
+namespace {
+
+using score::testing::RecordOfGpus;
+using testing::HasSubstr;
+
+std::string text_of(std::FILE* file) {
+    std::string text(static_cast<size_t>(std::ftell(file)), '\0');
+    std::rewind(file);
+    text.resize(std::fread(text.data(), 1, text.size(), file));
+    std::fclose(file);
+    return text;
+}
+
+struct Outcome {
+    int status;
+    std::string out, err;
+};
+
+Outcome belay(std::vector<std::string> words) {
+    setenv("BELAY_CONFIG_DIR", "/nonexistent", 1);
+    std::FILE* out = std::tmpfile();
+    std::FILE* err = std::tmpfile();
+    int status = 0;
+    {
+        core::Application application(application_page(), out, err);
+        add_commands(application);
+        status = application.run(std::move(words));
+    }
+    return {status, text_of(out), text_of(err)};
+}
+
+void fill(RecordOfGpus& record) {
+    record.held("n1", "GPU-0", 0, 100);
+    record.samples("n1", "GPU-0", 0, 100, 0.5);
+    record.counted(1);
+    record.seal();
+    EXPECT_TRUE(score::keep_digest(record.path()).value());
+}
+
+TEST(cli, record_query_reads_the_digest_however_it_is_written) {
+    RecordOfGpus record;
+    fill(record);
+    for (const char* sql :
+         {"SELECT observed_seconds AS n FROM gpu_summary", "SELECT observed_seconds AS n FROM GPU_SUMMARY",
+          "SELECT count(*) AS n FROM Job_Series"})
+        EXPECT_THAT(belay({"record", "query", record.path(), sql}).out, HasSubstr("100")) << sql;
+}
+
+TEST(cli, record_query_answers_nothing_of_what_cannot_be_read) {
+    RecordOfGpus record;
+    fill(record);
+    const auto host = record.path() / "tables/host.parquet";
+    std::filesystem::resize_file(host, std::filesystem::file_size(host) / 2);
+    for (const char* sql : {"SELECT count(*) FROM host", "SELECT count(*) FROM HOST", "FROM \"Host\""}) {
+        const Outcome refused = belay({"record", "query", record.path(), sql});
+        EXPECT_EQ(refused.status, 2) << sql;
+        EXPECT_THAT(refused.err, HasSubstr("host.parquet cannot be read")) << sql;
+    }
+    EXPECT_EQ(belay({"record", "query", record.path(), "SELECT count(*) FROM gpu"}).status, 0);
+}
+
+TEST(cli, without_samples_there_is_what_the_digest_tells) {
+    RecordOfGpus record;
+    fill(record);
+    std::filesystem::remove(record.path() / "tables/gpu.parquet");
+    const std::string path = record.path();
+    const Outcome refused = belay({"record", "query", path, "SELECT count(*) FROM GPU"});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.err, HasSubstr("gpu.parquet is not there: its samples were thrown away"));
+    EXPECT_EQ(belay({"record", "query", path, "FROM gpu_summary"}).status, 0);
+    EXPECT_THAT(belay({"score", path}).out, HasSubstr("50.0"));
+    const Outcome found = belay({"findings", path});
+    EXPECT_NE(found.status, 2) << found.err;
+    EXPECT_EQ(found.err, "");
+    EXPECT_THAT(belay({"record", "info", path}).out,
+                HasSubstr("lost: gpu.parquet: is not there; its digest is"));
+    EXPECT_EQ(belay({"record", "seal", path}).err, "");
+    EXPECT_EQ(belay({"score", "--by", "step", path}).status, 2);
+
+    auto manifest = record::read_manifest(path).value();
+    manifest.sealed = *manifest.sealed + std::chrono::seconds(1);  // then the digest is of another sealing
+    ASSERT_TRUE(core::replace_file(record::manifest_path(path), record::to_json(manifest)));
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"score", path},
+                                                  {"findings", path},
+                                                  {"record", "query", path, "FROM gpu"}}) {
+        const Outcome outcome = belay(words);
+        EXPECT_EQ(outcome.status, 2) << words[0];
+        EXPECT_THAT(outcome.err, HasSubstr("thrown away")) << words[0];
+    }
+    const Outcome query = belay({"record", "query", path, "FROM gpu_summary"});
+    EXPECT_EQ(query.status, 2);
+    EXPECT_THAT(query.err, HasSubstr("has no table gpu_summary that holds"));
+    EXPECT_THAT(query.err, HasSubstr("thrown away"));
+}
+
+}  // namespace
+}  // namespace belay::cli
