@@ -3,7 +3,10 @@
 #include "core/file.h"
 #include "record/archive/testing.h"
 #include "record/tables/allocation.h"
+#include "record/tables/coverage.h"
 #include "record/tables/event.h"
+#include "record/tables/gpu.h"
+#include "record/tables/gpu_device.h"
 
 #include <fstream>
 
@@ -50,6 +53,41 @@ TEST(record, a_killed_recorder_lowers_the_coverage) {
     // The other periodic tables of the killed recorder got nothing; those of n1 were never counted here.
     EXPECT_EQ(facts.tables["process"].coverage, 0.0);
     EXPECT_FALSE(facts.tables["event"].coverage.has_value());
+}
+
+TEST(record, gpus_are_due_only_where_a_recorder_knew_of_one) {
+    RecordFixture fixture;
+    for (const char* node : {"n1", "n2", "n3", "n4"}) fixture.record(node, 50, false, 0);
+    {
+        auto writer = SegmentWriter::create(segments_path(fixture.path()) / "gpus.seg",
+                                            {.node = "n2", .periodic = false, .start = kStart});
+        Batch device(kGpuDevice);
+        device.add_row(kStart, "n2");
+        Batch sample(kGpu);
+        sample.add_row(kStart + seconds(1), "n3");
+        Batch count(kCoverage);
+        count.add_row(kStart + seconds(10), "n4");
+        count.set(column(kCoverage, "table_name"), "gpu");
+        count.set(column(kCoverage, "expected"), 10);
+        count.set(column(kCoverage, "received"), 0);
+        for (const Batch* rows : {&device, &sample, &count}) ASSERT_TRUE(writer->append(*rows));
+        ASSERT_TRUE(writer->finish(kStart + seconds(10)));
+    }
+    QueryResult due = query(fixture.path(),
+                            "SELECT node, sum(expected) FROM coverage WHERE table_name = 'gpu' GROUP BY node "
+                            "ORDER BY node");
+    ASSERT_EQ(due.rows.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(as_text(due.rows[i][0]), fmt::format("n{}", i + 2));
+        EXPECT_EQ(as_double(due.rows[i][1]), 50);
+    }
+    EXPECT_EQ(info(fixture.path()).tables["host"].coverage, 1.0);
+}
+
+TEST(record, a_killed_recorder_without_gpus_misses_none) {
+    RecordFixture fixture;
+    fixture.record("n1", 50, false, 0);
+    EXPECT_FALSE(info(fixture.path()).tables["gpu"].coverage.has_value());
 }
 
 TEST(record, names_of_directories_are_no_patterns) {

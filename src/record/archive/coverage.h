@@ -20,9 +20,9 @@ struct Coverage {
 core::Result<Coverage> read_coverage(Database& database);
 
 // A recorder counts its samples as it goes; one that was killed leaves the time from then on uncounted. For
-// each segment without an end this adds rows to `coverage` from its last count to the next start of a
-// recorder on the node or, if there was none, to the latest time in the record. A damaged segment is counted
-// anew, by the rows that are left of it.
+// each segment without an end, and each table that is due on its node, this adds rows to `coverage` from its
+// last count to the next start of a recorder on the node or, if there was none, to the latest time in the
+// record. A damaged segment is counted anew, by the rows that are left of it.
 core::Result<> count_what_was_never_taken(Database& database, const std::vector<SegmentSummary>& segments);
 
 }  // namespace belay::record
