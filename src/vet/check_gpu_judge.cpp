@@ -234,8 +234,12 @@ Outcome judge_gpu_remap(GpuStates gpus, std::optional<int64_t> pending, std::opt
 }
 
 Outcome judge_gpu_recovery(GpuStates gpus) {
-    constexpr std::string_view kActions[] = {"nothing", "a reset", "a reboot", "to be drained",
-                                             "to be drained and reset"};
+    constexpr std::string_view kActions[] = {"nothing",
+                                             "a reset",
+                                             "a reboot",
+                                             "to be drained",
+                                             "to be drained and reset",
+                                             "its IMEX domain to be recovered"};
     return judge_each(gpus, "", Bad::kHigh, [&](const GpuState& gpu) {
         double action = gpu.facts[fact("recovery_action")];
         if (std::isnan(action)) return untold("what it needs to recover");

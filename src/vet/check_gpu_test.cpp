@@ -147,6 +147,7 @@ TEST(vet, the_sick_gpu_is_named_with_its_value) {
         {"remap", [](GpuState& gpu) { gpu.reading[field("remap_failed")] = 1; }, 1, 0, "not be remapped"},
         {"remap", [](GpuState& gpu) { gpu.facts[fact("retired_pages")] = 11; }, 11, 10, "retired pages"},
         {"recovery", [](GpuState& gpu) { gpu.facts[fact("recovery_action")] = 2; }, 2, 0, "a reboot"},
+        {"recovery", [](GpuState& gpu) { gpu.facts[fact("recovery_action")] = 5; }, 5, 0, "IMEX"},
         {"recovery", [](GpuState& gpu) { gpu.facts[fact("recovery_action")] = 9; }, 9, 0,
          "something unknown"},
         {"links",
