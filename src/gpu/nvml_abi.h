@@ -1,6 +1,7 @@
 // The part of NVML's binary interface that Belay calls: declarations of our own, so that neither the vendor's
 // header nor its library is needed to build. Values and layouts are those of NVML's public header (API
-// version 11 to 13); where that header is installed, a test compares them.
+// version 11 to 13); where that header is installed, a test compares them
+// (testing/nvml_header_test.cpp).
 #pragma once
 
 namespace belay::gpu::nvml {
@@ -141,7 +142,7 @@ struct GpmSupport {
 inline constexpr unsigned kMemoryVersion = sizeof(MemoryV2) | (2U << 24);
 inline constexpr unsigned kMarginVersion = sizeof(MarginTemperature) | (1U << 24);
 inline constexpr unsigned kGpmVersion = 1;
-inline constexpr unsigned kMostNvlinks = 18;
+inline constexpr unsigned kMostNvlinks = 36;  // 18 in versions before 13.3
 
 inline constexpr unsigned kNameBytes = 96;
 inline constexpr unsigned kUuidBytes = 96;
