@@ -147,8 +147,8 @@ void judge_samples(const std::vector<HeldNode>& nodes, core::Duration spacing, s
         if (received < due && received > 0)
             defects.push_back(
                 {.node = node.name,
-                 .text = fmt::format("{}: {} of {} samples are missing; gssr-record leaves out a row "
-                                     "of which it could not read one field",
+                 .text = fmt::format("{}: {} of {} samples are missing: GPUs have no row where others "
+                                     "have, as when gssr-record cannot read a field, or none has for longer",
                                      node.name, due - received, due)});
     }
 }

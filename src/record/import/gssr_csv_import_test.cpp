@@ -151,14 +151,6 @@ TEST(record_import, a_rate_above_2_gigabytes_per_second_is_missing_and_not_0) {
                 ElementsAre("11000", "null", "null", "0"));
 }
 
-TEST(record_import, a_row_that_was_dropped_is_missing) {
-    Recording recording;
-    recording.write("step_0/proc_0.meta.txt", kMeta);
-    recording.write("step_0/proc_0.csv", header() + rows(1, 40, 1) + rows(51, 100, 1));
-    EXPECT_THAT(told(imported(recording)), HasSubstr("10 of 100 samples are missing"));
-    EXPECT_EQ(recording.info().coverage, 0.9);
-}
-
 TEST(record_import, a_torn_last_line_is_left_out) {
     Recording recording;
     recording.write("step_0/proc_0.meta.txt", kMeta);
@@ -236,26 +228,6 @@ TEST(record_import, a_late_start_of_work_is_no_difference_of_clocks) {
     EXPECT_THAT(told(imported(recording)), HasSubstr("begins 1m25s after that of proc_0: too far apart"));
     EXPECT_THAT(recording.query("SELECT DISTINCT max(time) FROM gpu GROUP BY node"),
                 ElementsAre("2026-03-01T12:02:00.000000Z"));
-}
-
-TEST(record_import, steps_that_overlap_count_each_second_once) {
-    Recording recording;
-    recording.write("step_0/proc_0.meta.txt", kMeta);
-    recording.write("step_0/proc_0.csv", header() + rows(1, 60, 2));
-    std::string later = kMeta;
-    later.replace(later.find("13:00:00"), 8, "13:00:30");
-    recording.write("step_1/proc_0.meta.txt", later);
-    recording.write("step_1/proc_0.csv", header() + rows(1, 60, 2));
-    Imported done = imported(recording);
-    EXPECT_EQ(done.rows, 180);  // 90 s of two GPUs
-    EXPECT_THAT(told(done), HasSubstr("rows are of times that were recorded already"));
-    EXPECT_THAT(
-        recording.query("SELECT count(*), count(DISTINCT time), max(energy_joules_total) FROM gpu GROUP BY "
-                        "device LIMIT 1"),
-        ElementsAre("90 90 36000"));
-    EXPECT_EQ(recording.info().coverage, 1.0);
-    EXPECT_THAT(recording.query("SELECT t0, t1, step_id FROM allocation WHERE device = 'proc_0:gpu1'"),
-                ElementsAre("2026-03-01T12:00:00.000000Z 2026-03-01T12:01:30.000000Z null"));
 }
 
 TEST(record_import, a_pause_between_steps_is_in_no_allocation) {

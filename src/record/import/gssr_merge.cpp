@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace belay::record {
 
@@ -13,6 +14,8 @@ using core::Time;
 namespace {
 
 constexpr size_t kSome = 4096;
+// A recorder that is late by less than a second may skip one; what is longer than this is a gap.
+constexpr Duration kLongestSkip = std::chrono::seconds(2);
 
 Time time_of(const PlannedFile& file, const GssrRow& row) {
     return file.origin + duration_of(row.timestamp);
@@ -34,15 +37,17 @@ GssrMerge::GssrMerge(const std::vector<PlannedStep>& steps, int64_t rank, Durati
             node_.name = node_of(file.file);
             spans.push_back({.start = file.start, .end = file.end, .step = step.name()});
             next_.emplace(file.start, sources_.size());
-            sources_.push_back({.step = &step, .file = &file});
+            sources_.push_back({.step = &step, .file = &file, .latest = file.start, .before = file.start});
         }
     }
     node_.spans = merge_spans(std::move(spans));
 }
 
 bool GssrMerge::add_some(Batch& rows) {
-    for (size_t taken = 0; taken < kSome && !next_.empty();) {
+    std::optional<Time> last;  // rows of one time stay together
+    for (size_t taken = 0; !next_.empty() && (taken < kSome || next_.top().first == last);) {
         auto [time, which] = next_.top();
+        last = time;
         next_.pop();
         Source& source = sources_[which];
         if (source.rows) {
@@ -78,10 +83,33 @@ void GssrMerge::close(Source& source) {
              .text = fmt::format("{} rows are of times that were recorded already, as steps that "
                                  "overlap do: left out",
                                  source.told_before)});
+    if (source.skips > 0)
+        defects_.push_back(
+            {.is_warning = false,
+             .node = node_.name,
+             .place = place_of(*source.step, *source.file),
+             .text = fmt::format("in {} places no GPU has a row for a second or two, as gssr-record sleeps "
+                                 "before it reads: the next row tells of them too, and its energy is shared",
+                                 source.skips)});
     source.rows.reset();
 }
 
+Duration GssrMerge::length_of(const Source& source, Time time) const {
+    const Duration length = time - source.before;
+    const bool is_known = time == source.latest && length > Duration() && length <= spacing_ + kLongestSkip;
+    return is_known ? length : spacing_;
+}
+
+// A score takes a sample for half a spacing more than one, and not for longer.
+bool GssrMerge::is_skip(Duration length) const {
+    return 2 * length >= 3 * spacing_;
+}
+
 void GssrMerge::take(Source& source, Time time, Batch& rows) {
+    if (time > source.latest) {
+        source.before = std::exchange(source.latest, time);
+        if (is_skip(length_of(source, time))) ++source.skips;
+    }
     const GssrRow& row = source.row;
     if (!wanted_.empty() && std::ranges::find(wanted_, row.gpu) == wanted_.end()) return;
     auto [found, is_new] = gpus_.try_emplace(row.gpu);
@@ -95,24 +123,38 @@ void GssrMerge::take(Source& source, Time time, Batch& rows) {
         ++source.told_before;
         return;
     }
-    double joules = energy_total(gpu, row, time);
+    const Duration length = length_of(source, time);
+    check_energy(row, length);
+    // Another step may have told of the beginning.
+    const Time begin = gpu.last ? std::max(time - length, *gpu.last) : time - length;
+    const double millijoules = row[GssrField::kEnergy].average;
+    const double before = std::isnan(gpu.millijoules) ? 0 : gpu.millijoules;
+    auto add = [&](Time at) {
+        const double share = core::to_seconds(at - begin) / core::to_seconds(length);
+        // What was used in windows that were not recorded is in no total.
+        if (!std::isnan(millijoules)) gpu.millijoules = before + millijoules * share;
+        count(gpu, spans, at);
+        add_gpu_row(rows, at, node_.name, gpu.device, row,
+                    std::isnan(millijoules) ? kMissing : gpu.millijoules / 1000);
+    };
+    if (is_skip(length))
+        for (auto back = length / spacing_; back >= 1; --back)
+            if (const Time at = time - back * spacing_; at > begin) add(at);
+    add(time);
+}
+
+void GssrMerge::count(Gpu& gpu, std::vector<HeldSpan>& spans, Time time) {
     gpu.last = time;
     while (gpu.span + 1 < spans.size() && time > spans[gpu.span].end) ++gpu.span;
     ++spans[gpu.span].received;
-    add_gpu_row(rows, time, node_.name, gpu.device, row, joules);
 }
 
-// What was used in windows that were not recorded is in no total.
-double GssrMerge::energy_total(Gpu& gpu, const GssrRow& row, Time time) {
-    double millijoules = row[GssrField::kEnergy].average;
-    if (std::isnan(millijoules)) return kMissing;
-    gpu.millijoules = std::isnan(gpu.millijoules) ? millijoules : gpu.millijoules + millijoules;
-    Duration length = gpu.last && time - *gpu.last < 2 * spacing_ ? time - *gpu.last : spacing_;
-    if (double watts = row[GssrField::kPower].average; !std::isnan(watts)) {
-        energy_.counted_joules += millijoules / 1000;
-        energy_.power_joules += watts * core::to_seconds(length);
-    }
-    return gpu.millijoules / 1000;
+void GssrMerge::check_energy(const GssrRow& row, Duration length) {
+    const double millijoules = row[GssrField::kEnergy].average;
+    const double watts = row[GssrField::kPower].average;
+    if (std::isnan(millijoules) || std::isnan(watts)) return;
+    energy_.counted_joules += millijoules / 1000;
+    energy_.power_joules += watts * core::to_seconds(length);
 }
 
 }  // namespace belay::record

@@ -1,5 +1,8 @@
 // All rows that a recording of gssr-record has of one node, in order of time and each once, whichever steps
 // they come from. Holds one row per open file, so a node of any length can be read.
+//
+// gssr-record sleeps a second, then reads, then writes the second that it is: now and then it skips one, and
+// the next row tells of both (docs/decisions/0007). It is then given to each of them.
 #pragma once
 
 #include "record/import/gssr_plan.h"
@@ -42,6 +45,9 @@ class GssrMerge {
         const PlannedFile* file;
         std::optional<GssrRows> rows = {};
         GssrRow row = {};         // to be taken next
+        core::Time latest = {};   // of the rows that were had, of any GPU
+        core::Time before = {};   // of those before `latest`
+        int64_t skips = 0;        // rows that tell of a time before theirs too
         int64_t told_before = 0;  // rows of a time that was had already
         uint64_t bytes = 0;       // counted in bytes_
     };
@@ -56,7 +62,11 @@ class GssrMerge {
     void advance(size_t which);
     void close(Source& source);
     void take(Source& source, core::Time time, Batch& rows);
-    double energy_total(Gpu& gpu, const GssrRow& row, core::Time time);
+    // Of which time before it a row tells.
+    core::Duration length_of(const Source& source, core::Time time) const;
+    bool is_skip(core::Duration length) const;
+    void count(Gpu& gpu, std::vector<HeldSpan>& spans, core::Time time);
+    void check_energy(const GssrRow& row, core::Duration length);
 
     HeldNode node_;
     core::Duration spacing_;
