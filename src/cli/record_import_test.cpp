@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 #include "record/import/import_testing.h"
+#include "score/digest_store.h"
+#include "score/job_score.h"
 
 #include <cstdlib>
 
@@ -71,6 +73,31 @@ TEST(cli, record_import_of_gssr_in_both_forms) {
     EXPECT_EQ(value["aggregates_only"], false);
     EXPECT_EQ(value["warnings"].size(), 2U);  // the torn line, and that another node left no file
     EXPECT_THAT(recording.query("SELECT DISTINCT name FROM gpu_device"), testing::ElementsAre("NVIDIA H100"));
+}
+
+// A minute of a GPU in use, as gssr 0.3 records it in JSON.
+std::string python_recording(int step, double start, double spacing) {
+    std::string values;
+    const int samples = static_cast<int>(60 / spacing);
+    for (int i = 0; i < samples; ++i) values += i == 0 ? "0.5" : ", 0.5";
+    return fmt::format(
+        R"({{"metadata": {{"job_id": 1, "step_id": {}, "hostname": "n1", "proc_id": 0, "start_time": {}, "end_time": {},
+            "sampling_time": {}}}, "data": {{"0": {{"sm_active": [{}], "dram_active": [{}]}}}}}})",
+        step, start, start + 60, 1000 * spacing, values, values);
+}
+
+TEST(cli, steps_that_were_sampled_differently_are_scored_as_a_whole) {
+    Recording recording;
+    recording.write("a/a_proc_0.json", python_recording(0, 1'700'000'000, 0.5));
+    recording.write("b/b_proc_0.json", python_recording(1, 1'700'000'060, 0.5));
+    recording.write("c/c_proc_0.json", python_recording(2, 1'700'000'120, 1));
+    Outcome outcome = import("gssr", recording, {"--model", "NVIDIA H100 80GB HBM3"});
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    auto archive = score::open_record(recording.record());
+    ASSERT_TRUE(archive) << archive.error().message();
+    auto digest = score::digest_of(*archive);
+    ASSERT_TRUE(digest);
+    EXPECT_NEAR(score::score_job(*digest).score.coverage, 1, 1e-9);
 }
 
 TEST(cli, record_import_of_a_report_says_that_there_is_no_score) {

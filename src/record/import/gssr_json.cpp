@@ -96,12 +96,20 @@ void read_metadata(const json& metadata, GssrJson& read) {
     if (period > 0 && period < kLongestPeriod) read.period_seconds = period;
 }
 
+size_t samples_in(const json& tags) {
+    size_t samples = 0;
+    for (const GssrFieldFacts& facts : kGssrFieldFacts) {
+        auto series = facts.tag.empty() ? tags.end() : tags.find(facts.tag);
+        if (series != tags.end() && series->is_array()) samples = std::max(samples, series->size());
+    }
+    return samples;
+}
+
 std::vector<GssrRow> read_series(const json& tags, int64_t gpu) {
-    std::vector<GssrRow> rows;
+    std::vector<GssrRow> rows(samples_in(tags), GssrRow{.gpu = gpu});
     for (const GssrFieldFacts& facts : kGssrFieldFacts) {
         auto series = facts.tag.empty() ? tags.end() : tags.find(facts.tag);
         if (series == tags.end() || !series->is_array()) continue;
-        if (rows.size() < series->size()) rows.resize(series->size(), GssrRow{.gpu = gpu});
         for (size_t i = 0; i < series->size(); ++i) rows[i][facts.field].average = number_of((*series)[i]);
     }
     for (GssrRow& row : rows) drop_impossible(row);
@@ -136,11 +144,18 @@ Result<GssrJson> parse_gssr_json(std::string_view text, const std::string& file)
     if (data == document.end() || !data->is_object()) return bad_input("{} has no \"data\"", file);
     GssrJson read;
     if (auto metadata = document.find("metadata"); metadata != document.end()) read_metadata(*metadata, read);
+    std::map<int64_t, const json*> gpus;
+    size_t samples = 0;
     for (const auto& [key, tags] : data->items()) {
         auto gpu = core::parse_number<int64_t>(key);
         if (!gpu || *gpu < 0 || *gpu >= kMostGpus || !tags.is_object()) continue;
-        read.gpus[*gpu] = read_series(tags, *gpu);
+        gpus[*gpu] = &tags;
+        samples += samples_in(tags);
     }
+    if (samples > kMostGssrSamples)
+        return bad_input("{} holds {} samples of GPUs, and at most {} are read of one file", file, samples,
+                         kMostGssrSamples);
+    for (const auto& [gpu, tags] : gpus) read.gpus[gpu] = read_series(*tags, gpu);
     return read;
 }
 

@@ -14,6 +14,11 @@
 
 namespace belay::record {
 
+// What is read of one file, which is held as a whole: six days of one GPU, or a day of six, at two samples a
+// second.
+inline constexpr size_t kLargestGssrJson = size_t{128} << 20;
+inline constexpr size_t kMostGssrSamples = size_t{1} << 20;  // of all its GPUs
+
 struct GssrJson {
     std::optional<int64_t> job_id;
     std::optional<int64_t> step_id;
@@ -35,8 +40,8 @@ struct GssrJson {
     core::Time time_of(size_t sample) const;
 };
 
-// What is missing or of another type in the metadata is left out. Errors: kBadInput if it is no JSON, or has
-// no "data".
+// What is missing or of another type in the metadata is left out. Errors: kBadInput if it is no JSON, has
+// no "data", or more than kMostGssrSamples.
 core::Result<GssrJson> parse_gssr_json(std::string_view text, const std::string& file);
 
 }  // namespace belay::record

@@ -37,7 +37,7 @@ std::string place_of(const GssrLayout& layout, const fs::path& path) {
 }
 
 Result<GssrJson> read(const fs::path& path, const std::string& place) {
-    BELAY_TRY(text, core::read_file(path));
+    BELAY_TRY(text, core::read_file(path, kLargestGssrJson));
     return parse_gssr_json(text, place);
 }
 
@@ -92,8 +92,19 @@ Result<std::vector<Head>> survey(const GssrLayout& layout, Manifest& manifest, s
     return heads;
 }
 
-void complete(Manifest& manifest, const std::vector<Head>& heads) {
-    manifest.interval = heads.front().spacing;
+// A score takes samples for one spacing of all, up to a half more: with the longest none is taken for less
+// than it is.
+void complete(Manifest& manifest, const std::vector<Head>& heads, std::vector<Defect>& defects) {
+    const auto [shortest, longest] = std::ranges::minmax(heads, {}, &Head::spacing);
+    manifest.interval = longest.spacing;
+    if (2 * longest.spacing >= 3 * shortest.spacing)
+        defects.push_back(
+            {.is_warning = false,
+             .text =
+                 fmt::format("samples are {:g} s apart in some files and {:g} s in others: the longer is the "
+                             "record's interval, so that a score overlooks gaps that are shorter; each file "
+                             "by itself can be imported, too",
+                             core::to_seconds(shortest.spacing), core::to_seconds(longest.spacing))});
     manifest.software["gssr"] = "0.3";  // no file says which version wrote it
     for (const Head& head : heads) {
         manifest.job.start = std::min(manifest.job.start.value_or(head.start), head.start);
@@ -115,7 +126,7 @@ class Samples {
         node.spans.push_back({.start = head.start, .end = head.end, .step = head.step});
         for (const auto& [gpu, series] : recording.gpus) {
             if (!wanted_.empty() && std::ranges::find(wanted_, gpu) == wanted_.end()) continue;
-            HeldSpan span{.start = head.start, .end = head.end, .step = head.step};
+            HeldSpan span{.start = head.start, .end = head.end, .step = head.step, .spacing = head.spacing};
             int64_t told_before = add_series(recording, gpu, series, head.node, span, rows);
             node.gpus[gpu].push_back(span);
             if (told_before > 0)
@@ -171,9 +182,10 @@ Result<Imported> import_gssr_json(const ImportOptions& options, const GssrLayout
     Manifest manifest;
     BELAY_TRY(heads, survey(layout, manifest, imported.defects));
     if (heads.empty())
-        return bad_input("{} holds no samples", layout.root.string())
+        return bad_input("{} holds no samples{}", layout.root.string(),
+                         imported.defects.empty() ? "" : ": " + imported.defects.front().sentence())
             .hint("none of its *_proc_N.json can be read; gssr writes them when the job ends");
-    complete(manifest, heads);
+    complete(manifest, heads, imported.defects);
     BELAY_TRY(builder, RecordBuilder::create(options, std::move(manifest)));
     uint64_t total = 0;
     uint64_t done = 0;

@@ -94,6 +94,48 @@ TEST(record_import, json_that_is_cut_off_or_foreign_is_refused) {
         parse_gssr_json(R"({"metadata": 3, "data": {"x": 1, "-1": {}, "9999": {}}})", "f")->gpus.empty());
 }
 
+TEST(record_import, json_has_an_end) {
+    std::string zeros = "0";
+    while (zeros.size() < kMostGssrSamples) zeros += ",0";
+    auto refused = parse_gssr_json(
+        fmt::format(R"({{"data": {{"0": {{"sm_active": [{0}]}}, "1": {{"fb_used": [{0}]}}}}}})", zeros),
+        "step/f.json");
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("step/f.json holds 1048578 samples of GPUs, and at most "
+                                                     "1048576 are read"));
+
+    Recording recording;
+    recording.write(name_of(0), recording_of(0, 0, 0, kBegin, 10));
+    recording.write(name_of(1), "{}");
+    std::filesystem::resize_file(recording.source() / name_of(1), kLargestGssrJson + 1);
+    auto done = import_gssr(recording.options());
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_EQ(done->rows, 10);
+    EXPECT_THAT(told(*done), HasSubstr("proc_1.json is larger than 134217728 bytes: left out"));
+    Recording only;
+    only.write(name_of(1), "{}");
+    std::filesystem::resize_file(only.source() / name_of(1), kLargestGssrJson + 1);
+    EXPECT_THAT(import_gssr(only.options()).error().message(), HasSubstr("is larger than 134217728 bytes"));
+}
+
+TEST(record_import, steps_of_other_spacings_miss_nothing) {
+    Recording recording;
+    recording.write(name_of(0), recording_of(0, 0, 0, kBegin, 120));
+    std::string slow = recording_of(2, 0, 1, kBegin + 60, 60);  // of the same node, with other names of files
+    slow.replace(slow.find("\"sampling_time\": 500"), 20, "\"sampling_time\": 1000");
+    const std::string end = fmt::format("\"end_time\": {}", kBegin + 90);
+    ASSERT_NE(slow.find(end), std::string::npos);
+    slow.replace(slow.find(end), end.size(), fmt::format("\"end_time\": {}", kBegin + 120));
+    slow.replace(slow.find("nid1"), 4, "nid0");
+    recording.write("run_job_4711_step_1/run_job_4711_step_1_proc_2.json", slow);
+    auto done = import_gssr(recording.options());
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_EQ(done->rows, 180);
+    EXPECT_THAT(told(*done), HasSubstr("samples are 0.5 s apart in some files and 1 s in others"));
+    EXPECT_EQ(recording.info().coverage, 1.0);
+    EXPECT_EQ(recording.info().manifest.interval, std::chrono::seconds(1));
+}
+
 TEST(record_import, the_python_generation_becomes_a_record) {
     Recording recording;
     for (int rank = 0; rank < 4; ++rank)

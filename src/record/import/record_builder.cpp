@@ -59,13 +59,15 @@ std::vector<HeldSpan> merge_spans(std::vector<HeldSpan> spans) {
         last.end = std::max(last.end, span.end);
         if (last.step != span.step) last.step.clear();
         last.received += span.received;
+        last.spacing = std::max(last.spacing, span.spacing);
     }
     return merged;
 }
 
 int64_t samples_due(const HeldSpan& span, core::Duration interval) {
-    if (interval.count() <= 0 || span.end <= span.start) return 0;
-    return std::llround(core::to_seconds(span.end - span.start) / core::to_seconds(interval));
+    const core::Duration spacing = span.spacing.count() > 0 ? span.spacing : interval;
+    if (spacing.count() <= 0 || span.end <= span.start) return 0;
+    return std::llround(core::to_seconds(span.end - span.start) / core::to_seconds(spacing));
 }
 
 RecordBuilder::Workplace::~Workplace() {

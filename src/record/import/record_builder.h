@@ -21,11 +21,12 @@ namespace belay::record {
 struct HeldSpan {
     core::Time start;  // excluded by samples, whose time is the end of their window
     core::Time end;
-    std::string step;      // empty if several steps make it up
-    int64_t received = 0;  // samples of the GPU
+    std::string step;             // empty if several steps make it up
+    int64_t received = 0;         // samples of the GPU
+    core::Duration spacing = {};  // of samples, where it is not that of the record
 };
 
-// Disjoint and in order; spans that meet or overlap are one.
+// Disjoint and in order; spans that meet or overlap are one, with the longest of their spacings.
 std::vector<HeldSpan> merge_spans(std::vector<HeldSpan> spans);
 
 struct HeldNode {
@@ -34,7 +35,7 @@ struct HeldNode {
     std::map<int64_t, std::vector<HeldSpan>> gpus;
 };
 
-// Samples that should have come in the span, by the clock.
+// Samples that should have come in the span, by the clock. `interval` is that of the record.
 int64_t samples_due(const HeldSpan& span, core::Duration interval);
 
 // There are no UUIDs in recordings.
