@@ -91,9 +91,9 @@ TEST(cli, without_samples_there_is_what_the_digest_tells) {
     auto manifest = record::read_manifest(path).value();
     manifest.sealed = *manifest.sealed + std::chrono::seconds(1);  // then the digest is of another sealing
     ASSERT_TRUE(core::replace_file(record::manifest_path(path), record::to_json(manifest)));
-    for (const std::vector<std::string>& words : {std::vector<std::string>{"score", path},
-                                                  {"findings", path},
-                                                  {"record", "query", path, "FROM gpu"}}) {
+    EXPECT_EQ(belay({"findings", path}).status, 2);
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"score", path}, {"record", "query", path, "FROM gpu"}}) {
         const Outcome outcome = belay(words);
         EXPECT_EQ(outcome.status, 2) << words[0];
         EXPECT_THAT(outcome.err, HasSubstr("thrown away")) << words[0];
