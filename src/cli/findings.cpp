@@ -1,5 +1,6 @@
 // belay findings: what went wrong in a job, and the rules that say so.
 #include "cli/commands.h"
+#include "cli/diagnosis.h"
 #include "cli/text_table.h"
 #include "findings/catalogue.h"
 #include "findings/engine.h"
@@ -18,27 +19,6 @@ namespace belay::cli {
 namespace {
 
 using core::Result;
-
-// The built-in rules, then those of the setting or of --rules.
-Result<findings::RuleSet> site_rules(const core::CommandContext& context, const std::string& given) {
-    BELAY_TRY(configuration, context.configuration());
-    std::vector<findings::RuleFile> files = findings::builtin_files();
-    const std::string& path = given.empty() ? configuration.text("findings.rules") : given;
-    BELAY_TRY(site, findings::site_files(path));
-    if (site.empty() && !given.empty())
-        return core::bad_input("{}: no rules there", given).hint("a file or a directory of *.toml");
-    std::ranges::move(site, std::back_inserter(files));
-    return findings::load_rules(files);
-}
-
-// The tables of GPUs: those that the record keeps, or from the one place that reads the samples.
-Result<> add_gpus(record::Archive& archive) {
-    if (score::attach_digest(archive)) return {};
-    BELAY_TRY(digest, score::read_digest(archive));
-    for (const record::Batch& batch : score::digest_tables(digest))
-        BELAY_CHECK(archive.add(batch.table(), batch));
-    return {};
-}
 
 void show_problems(const std::vector<core::Error>& problems) {
     for (const core::Error& problem : problems) fmt::print(stderr, "{}", problem.render());
@@ -77,7 +57,7 @@ void add_findings(core::Application& application) {
     command.run([options](const core::CommandContext& context) -> Result<int> {
         BELAY_TRY(archive, score::open_record(options->record));
         BELAY_TRY(rules, site_rules(context, options->rules));
-        BELAY_TRY(report, findings::diagnose(archive, rules, add_gpus));
+        BELAY_TRY(report, diagnose_record(archive, rules, nullptr));
         show_problems(report.problems);
         if (options->json)
             context.print_json(findings::to_json(report));

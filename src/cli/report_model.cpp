@@ -1,5 +1,6 @@
 #include "cli/report_model.h"
 
+#include "cli/diagnosis.h"
 #include "findings/catalogue.h"
 #include "findings/engine.h"
 #include "findings/value_text.h"
@@ -42,22 +43,6 @@ report::Finding to_report(const findings::Finding& found, core::Time start) {
     return result;
 }
 
-// The built-in rules and the site's. A wrong one is told by `belay findings`, too.
-Result<findings::Report> diagnose(record::Archive& archive, const score::Digest& digest,
-                                  const core::CommandContext& context) {
-    BELAY_TRY(configuration, context.configuration());
-    BELAY_TRY(site, findings::site_files(configuration.text("findings.rules")));
-    std::vector<findings::RuleFile> files = findings::builtin_files();
-    std::ranges::move(site, std::back_inserter(files));
-    BELAY_TRY(rules, findings::load_rules(files));
-    return findings::diagnose(archive, rules, [&digest](record::Archive& into) -> Result<> {
-        if (score::attach_digest(into)) return {};
-        for (const record::Batch& batch : score::digest_tables(digest))
-            BELAY_CHECK(into.add(batch.table(), batch));
-        return {};
-    });
-}
-
 // Of a job without GPUs; empty where nothing is known.
 std::string cpu_sentence(const score::JobScore& job) {
     const score::Score& score = job.score;
@@ -88,7 +73,8 @@ Result<report::ReportModel> whole_report(record::Archive& archive, const core::C
         model.coverage.lost.push_back(fmt::format("the samples of GPUs: {}", digest.error().message()));
     const score::Digest known = digest ? std::move(*digest) : score::Digest();
     add_score(archive, model, known);
-    auto found = diagnose(archive, known, context);
+    auto rules = site_rules(context);
+    auto found = rules ? diagnose_record(archive, *rules, &known) : std::unexpected(std::move(rules.error()));
     if (!found) {
         fmt::print(stderr, "{}", found.error().render());
         return model;

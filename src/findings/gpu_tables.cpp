@@ -58,6 +58,7 @@ constexpr record::Column kSummaryColumns[] = {
     {"memory_total_bytes", kReal, "B", "memory of the device"},
     {"flop_use", kReal, "ratio", "tensor pipe, times clock over the highest clock"},
     {"link_bound_seconds", kReal, "s", "time in which it waited for a link"},
+    {"copy_driven_seconds", kReal, "s", "time in which copies used the memory more than kernels did"},
     {"mig_profile", kText, "", "of a slice under MIG"},
     {"slack_seconds", kReal, "s", "by which saturated_seconds may be too low"},
     {"uncounted_seconds", kReal, "s", "observed without counters: nothing ran"},

@@ -327,6 +327,7 @@ Mix gpu_mix(const Digest& digest, double offset) {
     });
     mix.network = peaks_known ? weighted_mean(digest, Quantity::kLink) : weighted_mean(digest, link_traffic);
     mix.network_note = "Network: the busiest link of its bandwidth";
+    mix.network_is_share = peaks_known;
     if (peaks_known) return mix;
     double highest = 0;
     for (double value : mix.network)

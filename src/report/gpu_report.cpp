@@ -82,7 +82,13 @@ KeyFigure score_figure(const GpuReport& gpu, const Digest& digest) {
 std::string score_sentence(const GpuReport& gpu) {
     const ScoreFacts& score = gpu.score;
     std::string gpus = format_count(gpu.gpus.size(), "GPU");
-    if (is_missing(score.point)) return fmt::format("Nothing was observed of its {}.", gpus);
+    if (is_missing(score.point) && !score.sampled)
+        return fmt::format("Nothing was observed of its {}.", gpus);
+    if (is_missing(score.point))
+        return fmt::format(
+            "How near its {} came to a limit of the hardware is not known: no counters of pipes or "
+            "device memory were sampled.",
+            gpus);
     std::string text = fmt::format("Its {} reached a limit of the hardware in {} of the time", gpus,
                                    format_quantity(score.point / 100, "share"));
     if (!is_missing(score.steady) && score.startup_seconds >= 1)
@@ -124,6 +130,10 @@ double window_seconds(double interval_seconds) {
     return interval_seconds > least ? interval_seconds : least;
 }
 
+std::string_view why_no_score(const ScoreFacts& score) {
+    return score.sampled ? "no counters of pipes or memory" : "nothing was observed";
+}
+
 std::string_view score_word(double score) {
     return word_of(score).word;
 }
@@ -134,7 +144,7 @@ std::string format_score(double score) {
 
 std::string score_range(const ScoreFacts& score) {
     constexpr double kNoRange = 0.05;  // of what is printed
-    if (is_missing(score.point)) return "nothing was observed";
+    if (is_missing(score.point)) return std::string(why_no_score(score));
     if (score.high - score.low < kNoRange) return fmt::format("{} observed", format_coverage(score.coverage));
     return fmt::format("{} to {}, {} observed", format_score(score.low), format_score(score.high),
                        format_coverage(score.coverage));
@@ -143,12 +153,17 @@ std::string score_range(const ScoreFacts& score) {
 ScoreFacts score_facts(const Digest& digest, const score::JobScore& job) {
     const score::Score& score = job.score;
     double allocated = 0;
-    for (const GpuDigest& gpu : digest.gpus) allocated += gpu.totals.allocated;
+    bool sampled = false;
+    for (const GpuDigest& gpu : digest.gpus) {
+        allocated += gpu.totals.allocated;
+        sampled |= std::ranges::any_of(gpu.means, [](double mean) { return !is_missing(mean); });
+    }
     return {.point = score.point,
             .low = score.low,
             .high = score.high,
             .coverage = score.coverage,
             .graded = score.graded() && !is_missing(score.point),
+            .sampled = sampled,
             .idle = score.shares.idle,
             .gap = score.shares.gap,
             .unsaturated = score.shares.unsaturated,

@@ -28,6 +28,8 @@ void begin_at(ReportModel& model, core::Time start);
 
 // A word for a score, for orientation only: "high", "moderate", "low", "very low".
 std::string_view score_word(double score);
+// In its place where there is none.
+std::string_view why_no_score(const ScoreFacts& score);
 std::string format_score(double score);
 // "58.1 to 66.0, 96.0 % observed"
 std::string score_range(const ScoreFacts& score);

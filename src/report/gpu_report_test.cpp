@@ -221,6 +221,7 @@ TEST(report, a_score_without_bounds_says_what_was_observed) {
         score_range({.point = 40, .low = 38, .high = 43, .coverage = 0.95, .bound = {}, .ceilings = {}}),
         "38.0 to 43.0, 95.0 % observed");
     EXPECT_EQ(score_range({.bound = {}, .ceilings = {}}), "nothing was observed");
+    EXPECT_EQ(score_range({.sampled = true, .bound = {}, .ceilings = {}}), "no counters of pipes or memory");
 }
 
 TEST(report, thinning_leaves_out_what_is_missing) {

@@ -188,6 +188,7 @@ struct ScoreFacts {
     double high = kMissing;
     double coverage = kMissing;  // of the allocated time
     bool graded = false;         // coverage is high enough for a verdict
+    bool sampled = false;        // anything, be it no more than utilisation
     double idle = kMissing;
     double gap = kMissing;
     double unsaturated = kMissing;
@@ -247,6 +248,7 @@ struct Mix {
     std::vector<double> memory;
     std::vector<double> network;
     std::string network_note;
+    bool network_is_share = false;  // of the links' bandwidth; else of its own highest value
 };
 
 struct CeilingFacts {

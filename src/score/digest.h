@@ -81,6 +81,7 @@ struct GpuDigest {
     double memory_total_bytes = 0;  // likewise
     double flop_use = 0;            // OFU, NaN without clock or tensor pipe
     double link_bound_seconds = 0;
+    double copy_driven_seconds = 0;      // device memory was used more than multiprocessors account for
     double uncounted_seconds = 0;        // observed without a limit: nothing ran, which is known
     double gap_unknown_seconds = 0;      // without engine or multiprocessors: idle and gap are not told apart
     double clock_unknown_seconds = 0;    // in which the clock counted as that of the ceilings

@@ -15,7 +15,8 @@ using core::Result;
 
 namespace {
 
-constexpr size_t kMostParts = 8;  // each has a DuckDB of its own
+constexpr size_t kMostParts = 8;          // each has a DuckDB of its own
+constexpr size_t kMostDevices = 100'000;  // each takes 85 KB
 
 std::optional<core::Time> as_time(const record::Value& value) {
     const auto* time = std::get_if<core::Time>(&value);
@@ -66,22 +67,21 @@ Result<> read_devices(record::Archive& archive, KnownJob& job) {
 }
 
 Result<> read_allocation(record::Archive& archive, const std::optional<std::string>& step, KnownJob& job) {
-    BELAY_TRY(rows,
-              archive.query(fmt::format(
-                  "SELECT node, device, t0, t1 FROM allocation WHERE node IS NOT NULL AND t0 IS NOT NULL{}",
-                  step ? " AND coalesce(step_id, '') = " + record::sql_literal(*step) : "")));
-    std::set<std::string> named;  // nodes whose devices are
+    BELAY_TRY(rows, archive.query("SELECT node, device, t0, t1, coalesce(step_id, '') FROM allocation "
+                                  "WHERE node IS NOT NULL AND t0 IS NOT NULL"));
+    std::set<std::string> named;  // nodes whose devices are, by any step: one that names none holds none
     for (const auto& row : rows.rows) {
         const std::string node = record::as_text(row[0]);
         const std::string device = record::as_text(row[1]);
         const auto start = as_time(row[2]);
         if (!start) continue;  // outside the times that can be told
         const std::pair interval{*start, as_time(row[3]).value_or(job.last)};
+        if (!device.empty()) named.insert(node);
+        if (step && record::as_text(row[4]) != *step) continue;
         if (device.empty())
             job.node_held[node].push_back(interval);
         else
             job.held[{node, device}].push_back(interval);
-        if (!device.empty()) named.insert(node);
     }
     std::erase_if(job.node_held, [&](const auto& entry) { return named.contains(entry.first); });
     return {};
@@ -110,6 +110,9 @@ Result<> read_keys(record::Archive& archive, std::string_view table, KnownJob& j
     };
     for (const auto& row : rows.rows)
         job.keys[{hash_in(row[2]), hash_in(row[3])}] = {record::as_text(row[0]), record::as_text(row[1])};
+    if (job.keys.size() > kMostDevices)
+        return core::bad_input("the table {} names more than {} devices", table, kMostDevices)
+            .hint("no job holds as many: a name that changes from sample to sample is taken for a device");
     return {};
 }
 
@@ -220,6 +223,7 @@ Result<Digest> read_digest(record::Archive& archive, const std::vector<DeviceCei
     BELAY_CHECK(read_devices(archive, job));
     if (!job.any && job.devices.empty()) return Digest{};
     BELAY_CHECK(read_allocation(archive, step, job));
+    if (step && job.held.empty() && job.node_held.empty()) return Digest{};  // it held none
     BELAY_CHECK(read_keys(archive, "gpu_device", job));
     BELAY_CHECK(read_keys(archive, "allocation", job));
     const Frame frame = frame_of(job);

@@ -111,6 +111,16 @@ TEST(score, steps_are_scored_by_what_each_held) {
     EXPECT_THAT(steps_of(*archive).value(), ::testing::ElementsAre("0", "1"));
 }
 
+TEST(score, a_step_without_gpus_holds_none_of_those_beside_it) {
+    RecordOfGpus record;
+    record.held("n1", "", 0, 100, "0");
+    record.held("n1", "", 0, 100, "1");
+    record.held("n1", "GPU-a", 0, 100, "1");
+    record.samples("n1", "GPU-a", 0, 100, 0.5);
+    EXPECT_TRUE(record.digest(false, "0").empty());
+    EXPECT_NEAR(score_job(record.digest(false, "1")).score.point, 50, 1e-6);
+}
+
 TEST(score, rows_in_any_order_score_the_same) {
     RecordOfGpus fixture;
     fixture.samples("n1", "GPU-0", 50, 100, 1);

@@ -84,6 +84,7 @@ Result<> load_summary(record::Archive& archive, const std::vector<DeviceCeilings
         gpu.memory_total_bytes = number("memory_total_bytes");
         gpu.flop_use = number("flop_use");
         gpu.link_bound_seconds = number("link_bound_seconds");
+        gpu.copy_driven_seconds = number("copy_driven_seconds");
         gpu.uncounted_seconds = number("uncounted_seconds");
         gpu.gap_unknown_seconds = number("gap_unknown_seconds");
         gpu.clock_unknown_seconds = number("clock_unknown_seconds");

@@ -42,6 +42,8 @@ constexpr Column kSummary[] = {
     {"memory_total_bytes", ColumnType::kReal, "B", "memory of the device"},
     {"flop_use", ColumnType::kReal, "ratio", "tensor pipe, times clock over the highest clock"},
     {"link_bound_seconds", ColumnType::kReal, "s", "time in which it waited for a link"},
+    {"copy_driven_seconds", ColumnType::kReal, "s",
+     "time in which copies used the memory more than kernels did"},
     {"mig_profile", ColumnType::kText, "", "of a slice under MIG"},
     {"slack_seconds", ColumnType::kReal, "s", "by which saturated_seconds may be too low"},
     {"uncounted_seconds", ColumnType::kReal, "s", "observed without counters: nothing ran"},
@@ -117,6 +119,7 @@ Batch summary_rows(const Digest& digest) {
         set(gpu.memory_total_bytes);
         set(gpu.flop_use);
         set(gpu.link_bound_seconds);
+        set(gpu.copy_driven_seconds);
         set_text(gpu.mig_profile);
         set(gpu.totals.slack);
         set(gpu.uncounted_seconds);

@@ -356,13 +356,15 @@ void GpuDigester::add_companions(const WindowRows& rows) {
         });
 }
 
-// For how long the device waited for a link.
+// For how long the device waited for a link, and for how long copies used its memory.
 void GpuDigester::add_links(const WindowRows& rows, const ScoreBlock& scores) {
     for (size_t row = 0; row < rows.rows; ++row) {
         std::array<double, kLinks> links;
         for (size_t i = 0; i < kLinks; ++i) links[i] = rows.links[i][row];
         if (is_link_bound(scores.saturated[row], link_use(links, gpu_.ceilings.links)))
             gpu_.link_bound_seconds += rows.seconds[row];
+        if (is_copy_driven(scores.used[at(Limit::kDram)][row], scores.saturated[row], rows.activity.sm[row]))
+            gpu_.copy_driven_seconds += rows.seconds[row];
     }
 }
 

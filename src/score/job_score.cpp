@@ -146,6 +146,11 @@ void add_data_notes(const Digest& digest, JobScore& job) {
                    gpu.totals.observed > 0;
         });
     };
+    if (most(&GpuDigest::copy_driven_seconds))
+        job.notes.emplace_back(
+            "copy-driven: most of the time device memory was used by copies more than by kernels, since its "
+            "use "
+            "was above the activity of the multiprocessors");
     if (most(&GpuDigest::gap_unknown_seconds))
         job.notes.emplace_back(
             "engine or multiprocessors were not sampled: idle and gap cannot be told apart");

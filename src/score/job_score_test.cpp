@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const core::Time kStart = core::time_from_nanoseconds(1'700'000'000'000'000'000);
 
@@ -86,6 +87,16 @@ TEST(score, a_job_of_copies_is_memory_bound_and_one_that_spins_by_nothing) {
         score_job(digest_of(1, 60, [](size_t, int) { return testing::Given{.sm = 0, .engine = 0}; }));
     EXPECT_EQ(idle.score.point, 0);
     EXPECT_NEAR(idle.score.shares.idle, 1, 1e-9);
+}
+
+TEST(score, copies_are_told_from_kernels) {
+    auto notes = [](double sm) {
+        return score_job(
+                   digest_of(1, 60, [sm](size_t, int) { return testing::Given{.dram = 0.4, .sm = sm}; }))
+            .notes;
+    };
+    EXPECT_THAT(notes(0.2), ::testing::Contains(HasSubstr("copy-driven")));
+    EXPECT_THAT(notes(0.6), Not(::testing::Contains(HasSubstr("copy-driven"))));
 }
 
 TEST(score, start_up_counts_but_not_in_the_steady_state) {

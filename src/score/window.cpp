@@ -35,7 +35,7 @@ std::optional<WindowScore> score_window(const Activity& activity, const Ceilings
     for (size_t i = 0; i < kLimits; ++i) score.used[i] = scores.used[i][0];
     for (size_t i = kLimits; i-- > 0;)  // the first of equals
         if (score.used[i] == saturated) score.limit = static_cast<Limit>(i);
-    score.copy_driven = score.limit == Limit::kDram && saturated > activity.sm;
+    score.copy_driven = is_copy_driven(score.used[static_cast<size_t>(Limit::kDram)], saturated, activity.sm);
     return score;
 }
 

@@ -57,6 +57,11 @@ enum class Averaging : uint8_t {
     kCoarse,  // it is, and what happened in it may have been uneven
 };
 
+// DRAM is the limit, and was used more than the multiprocessors were active: copy engines moved the data.
+inline bool is_copy_driven(double used_dram, double saturated, double sm) {
+    return used_dram == saturated && saturated > sm;
+}
+
 // Nothing if no limit was sampled. Disorder of the counters (a multiprocessor busier than its engine) and
 // values outside 0 to 1 are borne: they come from counters that are read one after the other.
 std::optional<WindowScore> score_window(const Activity& activity, const Ceilings& ceilings,

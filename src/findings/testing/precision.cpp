@@ -44,7 +44,7 @@ const std::vector<Truth>& truths() {
         {Fault::kMemoryRanOut,
          {"oom"},
          {"task_failed", "host_memory_leak", "hang", "low_cpu_use", "low_gpu_use"}},
-        {Fault::kLateStart, {"late_start", "late_first_step"}, {"low_gpu_use", "low_cpu_use"}},
+        {Fault::kLateStart, {"late_start", "late_first_step"}, {}},
         {Fault::kLostSamples, {"sampling_gap"}, {}},
         {Fault::kDiverged, {"loss_not_finite"}, {}},
         {Fault::kSlowerFromThen, {"slowdown"}, {}},

@@ -88,10 +88,12 @@ function makeMix(mix, view, events, findings) {
     note: `Weighted use, mean of all GPUs. ${mix.network_note}. Weights are yours to set; the score does not change.`,
     unit: "share", kind: "stack", top: 1, target: null, seconds: mix.seconds,
     series: MIX.map(([id, label]) => ({ label, node: "", colour: id, dashed: false, below: false, values: mix[id] })) };
+  const isKnown = (i) => MIX.some(([id]) => mix[id][i] !== null);
   const weigh = () => {
     const sum = weights.reduce((total, weight) => total + weight, 0) || 1;
     MIX.forEach(([id], i) => {
-      chart.series[i].values = mix[id].map((value) => (value === null ? 0 : (value * weights[i]) / sum));
+      // One that is not known counts as 0 beside one that is.
+      chart.series[i].values = mix[id].map((value, at) => (isKnown(at) ? ((value ?? 0) * weights[i]) / sum : null));
     });
   };
   weigh();

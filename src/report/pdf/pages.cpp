@@ -121,7 +121,7 @@ void score_head(Pages& pages, const ScoreFacts& score) {
     canvas.text({kMargin, y + 28}, number, large);
     double x = kMargin + canvas.text_width(number, large) + 12;
     canvas.text({x, y + 12}, "saturation score of 100", {.size = 9, .colour = kSoft});
-    std::string word = is_missing(score.point) ? std::string("nothing was observed")
+    std::string word = is_missing(score.point) ? std::string(why_no_score(score))
                        : score.graded          ? std::string(score_word(score.point))
                                       : std::string("no grade: less than 80 % of the time was observed");
     canvas.text({x, y + 26}, word, {.size = 12, .bold = true});

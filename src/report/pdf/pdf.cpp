@@ -91,24 +91,31 @@ void breakdown(Pages& pages, const GpuReport& gpu) {
     pages.heading("Breakdown", "shares of the observed time, mean of all GPUs");
     pages.facts(companion_facts(gpu.score), 2);
     std::vector<const Chart*> charts = charts_of(pages.model, "score");
+    const Mix& all = gpu.mix;
     Chart mix{.id = "gpu_mix",
               .section = "score",
-              .title = "Compute, memory and network, weighted alike",
+              .title = all.network_is_share
+                           ? "Compute, memory and network, weighted alike"
+                           : "Compute, memory, and network relative to its highest, weighted alike",
               .unit = "share",
               .kind = ChartKind::kStack,
               .top = 1,
               .target = {},
               .seconds = gpu.mix.seconds,
               .series = {}};
+    auto known = [&](size_t i) {
+        return !is_missing(all.compute[i]) || !is_missing(all.memory[i]) || !is_missing(all.network[i]);
+    };
     auto add = [&](std::string_view label, std::string_view colour, const std::vector<double>& values) {
         Series series{
             .label = std::string(label), .node = {}, .colour = std::string(colour), .values = values};
-        for (double& value : series.values) value = is_missing(value) ? 0 : value / 3;
+        for (size_t i = 0; i < values.size(); ++i)  // one that is not known counts as 0 beside one that is
+            series.values[i] = known(i) ? (is_missing(values[i]) ? 0 : values[i] / 3) : kMissing;
         mix.series.push_back(std::move(series));
     };
-    add("compute", "compute", gpu.mix.compute);
-    add("memory", "memory", gpu.mix.memory);
-    add("network", "network", gpu.mix.network);
+    add("compute", "compute", all.compute);
+    add("memory", "memory", all.memory);
+    add("network", "network", all.network);
     charts.push_back(&mix);
     pages.charts(charts, 170);
 }

@@ -61,7 +61,8 @@ std::vector<Pages::Pair> scaling_facts(const ReportModel& model) {
         sum += value;
         ++count;
     }
-    if (count > 0) add("Busiest link, mean use", format_quantity(sum / static_cast<double>(count), "share"));
+    if (count > 0 && gpu.mix.network_is_share)
+        add("Busiest link, mean use", format_quantity(sum / static_cast<double>(count), "share"));
     return facts;
 }
 

@@ -1,0 +1,49 @@
+#include "cli/diagnosis.h"
+
+#include "findings/catalogue.h"
+#include "score/digest_query.h"
+#include "score/digest_store.h"
+#include "score/digest_tables.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+namespace belay::cli {
+
+using core::Result;
+
+Result<findings::RuleSet> site_rules(const core::CommandContext& context, const std::string& given) {
+    BELAY_TRY(configuration, context.configuration());
+    std::vector<findings::RuleFile> files = findings::builtin_files();
+    const std::string& path = given.empty() ? configuration.text("findings.rules") : given;
+    BELAY_TRY(site, findings::site_files(path));
+    if (site.empty() && !given.empty())
+        return core::bad_input("{}: no rules there", given).hint("a file or a directory of *.toml");
+    std::ranges::move(site, std::back_inserter(files));
+    return findings::load_rules(files);
+}
+
+Result<findings::Report> diagnose_record(record::Archive& archive, const findings::RuleSet& rules,
+                                         const score::Digest* digest) {
+    std::optional<core::Error> unread;
+    auto add_gpus = [&](record::Archive& into) -> Result<> {
+        if (score::attach_digest(into)) return {};
+        score::Digest own;
+        if (digest == nullptr) {
+            if (auto read = score::read_digest(into))
+                own = std::move(*read);
+            else
+                unread = std::move(read.error());
+        }
+        for (const record::Batch& batch : score::digest_tables(digest != nullptr ? *digest : own))
+            BELAY_CHECK(into.add(batch.table(), batch));
+        return {};
+    };
+    BELAY_TRY(report, findings::diagnose(archive, rules, add_gpus));
+    auto is_it = [&](const core::Error& problem) { return problem.message() == unread->message(); };
+    if (unread && std::ranges::none_of(report.problems, is_it)) report.problems.push_back(std::move(*unread));
+    return report;
+}
+
+}  // namespace belay::cli

@@ -1,0 +1,23 @@
+// Findings on a record, for every command that shows them.
+#pragma once
+
+#include "core/command.h"
+#include "findings/engine.h"
+#include "record/archive/archive.h"
+#include "score/digest.h"
+
+#include <string>
+
+namespace belay::cli {
+
+// The built-in rules, then those of the setting findings.rules, or of the file or directory `given`. A wrong
+// rule is among the problems of the set. Errors: kBadInput if `given` holds no rules.
+core::Result<findings::RuleSet> site_rules(const core::CommandContext& context,
+                                           const std::string& given = "");
+
+// Asks them. `digest` is that of the GPUs where the caller has read it, else null. GPUs that cannot be read
+// are a problem of the report, and the other rules are asked all the same. Errors: as findings::diagnose().
+core::Result<findings::Report> diagnose_record(record::Archive& archive, const findings::RuleSet& rules,
+                                               const score::Digest* digest);
+
+}  // namespace belay::cli
