@@ -30,6 +30,7 @@ core::Result<std::unique_ptr<Library>> Library::load(const std::string& file) {
     find(library, nvml->device_by_index, {"nvmlDeviceGetHandleByIndex_v2"});
     find(library, nvml->device_name, {"nvmlDeviceGetName"});
     find(library, nvml->device_uuid, {"nvmlDeviceGetUUID"});
+    find(library, nvml->pci_info, {"nvmlDeviceGetPciInfo_v3"});
     find(library, nvml->memory, {"nvmlDeviceGetMemoryInfo_v2"});
     find(library, nvml->utilization, {"nvmlDeviceGetUtilizationRates"});
     find(library, nvml->clock, {"nvmlDeviceGetClockInfo"});

@@ -25,6 +25,7 @@ struct Library {
     Return (*device_by_index)(unsigned, Handle*) = nullptr;
     Return (*device_name)(Handle, char*, unsigned) = nullptr;
     Return (*device_uuid)(Handle, char*, unsigned) = nullptr;
+    Return (*pci_info)(Handle, PciInfo*) = nullptr;
     Return (*memory)(Handle, MemoryV2*) = nullptr;
     Return (*utilization)(Handle, Utilization*) = nullptr;
     Return (*clock)(Handle, ClockType, unsigned*) = nullptr;

@@ -71,6 +71,12 @@ struct MarginTemperature {
     int celsius;  // until the clocks are lowered
 };
 
+struct PciInfo {
+    char legacy_address[16];
+    unsigned domain, bus, device, id, subsystem;
+    char address[32];
+};
+
 struct DeviceAttributes {  // of a MIG device
     unsigned multiprocessors, copy_engines, decoders, encoders, jpeg_engines, ofa_engines;
     unsigned gpu_slices, compute_slices;

@@ -213,6 +213,12 @@ class NvmlSource : public Source {
             [&](char* text, unsigned size) { return nvml_->device_name(device, text, size); });
     }
 
+    std::string pci_address_of(Handle device) const {
+        PciInfo pci{};
+        if (nvml_->pci_info == nullptr || nvml_->pci_info(device, &pci) != kSuccess) return "";
+        return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
+    }
+
     void add_lost(int index) {
         devices_.push_back({.index = index, .driver = driver_});
         entries_.push_back({nullptr, nullptr});
@@ -224,7 +230,8 @@ class NvmlSource : public Source {
                             .index = index,
                             .name = name_of(device),
                             .driver = driver_,
-                            .profiling = counters != nullptr});
+                            .profiling = counters != nullptr,
+                            .pci_address = pci_address_of(device)});
         entries_.push_back({device, std::move(counters)});
     }
 
@@ -249,6 +256,7 @@ class NvmlSource : public Source {
 
     void add_slice(Handle gpu, Handle slice, int index, unsigned most) {
         Device device{.uuid = uuid_of(slice), .index = index, .name = name_of(gpu), .driver = driver_};
+        device.pci_address = pci_address_of(gpu);
         DeviceAttributes attributes{};
         if (nvml_->attributes != nullptr && nvml_->attributes(slice, &attributes) == kSuccess) {
             device.mig_profile = mig_profile(name_of(slice), attributes);

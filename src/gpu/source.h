@@ -21,7 +21,8 @@ struct Device {
     std::string mig_profile;  // as the driver calls it, "1g.18gb"; empty for a whole GPU
     double weight = 1;        // share of the whole GPU's multiprocessors
     std::string driver;
-    bool profiling = false;  // has the counters of pipes and DRAM (GPM)
+    bool profiling = false;   // has the counters of pipes and DRAM (GPM)
+    std::string pci_address;  // of the whole GPU, "0000:81:00.0"; empty if the driver does not tell
 };
 
 struct Xid {

@@ -1,6 +1,7 @@
 // The GPU checks that need no more than NVML.
 #include "gpu/held.h"
 #include "vet/checks.h"
+#include "vet/gpu_bus.h"
 #include "vet/gpu_facts.h"
 
 #include <algorithm>
@@ -37,6 +38,10 @@ class Gpus {
         return states;
     }
 
+    std::vector<std::string> missing(const NodeView& node) const {
+        return missing_gpus(source_->devices(), held_.size(), core::current_environment(), node);
+    }
+
   private:
     explicit Gpus(std::unique_ptr<gpu::Source> source) : source_(std::move(source)) {}
     std::unique_ptr<gpu::Source> source_;
@@ -54,8 +59,9 @@ Outcome with_gpus(const NodeView& node, Judge judge) {
 }  // namespace
 
 Outcome measure_gpu_count(const Check& check, const NodeView& node) {
-    return with_gpus(
-        node, [&](Gpus& gpus) { return judge_gpu_count(gpus.look(), check.get<int64_t>("expected")); });
+    return with_gpus(node, [&](Gpus& gpus) {
+        return judge_gpu_count(gpus.look(), check.get<int64_t>("expected"), gpus.missing(node));
+    });
 }
 
 Outcome measure_gpu_temperature(const Check& check, const NodeView& node) {

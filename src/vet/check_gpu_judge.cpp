@@ -1,4 +1,5 @@
 // How GPUs are judged.
+#include "core/text.h"
 #include "vet/checks.h"
 #include "vet/gpu_facts.h"
 
@@ -112,7 +113,8 @@ Outcome judge_hot(GpuStates gpus, double max, bool max_is_too_much) {
 
 }  // namespace
 
-Outcome judge_gpu_count(GpuStates gpus, std::optional<int64_t> expected) {
+Outcome judge_gpu_count(GpuStates gpus, std::optional<int64_t> expected,
+                        const std::vector<std::string>& missing) {
     std::set<int> whole_gpus;
     for (const GpuState& gpu : gpus) {
         if (gpu.reading.lost)
@@ -122,6 +124,14 @@ Outcome judge_gpu_count(GpuStates gpus, std::optional<int64_t> expected) {
         whole_gpus.insert(gpu.device.index);
     }
     const auto count = static_cast<double>(whole_gpus.size());
+    if (!missing.empty())
+        return {.status = Status::kFail,
+                .value = count,
+                .unit = "GPUs",
+                .limit = count + static_cast<double>(missing.size()),
+                .reason = fmt::format("{:.0f} GPUs, but the driver does not show {} on the PCI bus: {}",
+                                      count, missing.size(), core::join(missing, ", ")),
+                .device = missing.front()};
     Outcome out = expected ? pass_or_fail(count == static_cast<double>(*expected)) : unsupported_outcome("");
     out.value = count;
     out.unit = "GPUs";

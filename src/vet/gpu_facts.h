@@ -20,8 +20,9 @@ struct GpuState {
 };
 using GpuStates = std::span<const GpuState>;
 
-// Whole GPUs, also under MIG.
-Outcome judge_gpu_count(GpuStates gpus, std::optional<int64_t> expected);
+// Whole GPUs, also under MIG. `missing` ones (gpu_bus.h) fail without an expected number too.
+Outcome judge_gpu_count(GpuStates gpus, std::optional<int64_t> expected,
+                        const std::vector<std::string>& missing = {});
 Outcome judge_gpu_temperature(GpuStates gpus, std::optional<double> max);
 // As above, but `max` itself is too much (vetnode's GPUEval).
 Outcome judge_gpu_below(GpuStates gpus, double max);

@@ -1,0 +1,95 @@
+#include "vet/gpu_bus.h"
+
+#include "core/file.h"
+#include "core/text.h"
+#include "vet/check_facts.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unistd.h>
+
+namespace belay::vet {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string trimmed_file(const fs::path& path) {
+    auto text = core::read_file(path, 4096);
+    return text ? std::string(core::trim(*text)) : "";
+}
+
+bool is_drivers_gpu(const fs::path& device) {
+    constexpr std::string_view kNvidia = "0x10de", kScreenCard = "0x0300", kCompute = "0x0302";
+    if (trimmed_file(device / "vendor") != kNvidia) return false;
+    const std::string device_class = trimmed_file(device / "class");
+    std::error_code error;
+    if (fs::exists(fs::symlink_status(device / "physfn", error))) return false;
+    const fs::path driver = fs::read_symlink(device / "driver", error).filename();
+    if (device_class.starts_with(kScreenCard)) return driver == "nvidia";
+    return device_class.starts_with(kCompute) && (driver == "nvidia" || driver.empty());
+}
+
+// GPUs that Slurm has given to the job or step; nothing without its list.
+std::optional<size_t> given_by_slurm(const core::Environment& environment) {
+    for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"})
+        if (auto list = environment.find(name); list != environment.end() && !list->second.empty())
+            return core::split(list->second, ',').size();
+    return std::nullopt;
+}
+
+// cgroups deny the files of GPUs that are other jobs'; access() asks them as open() does.
+bool may_open_all(const NodeView& node) {
+    std::error_code error;
+    for (fs::directory_iterator entry(node.path("/dev"), error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string name = entry->path().filename();
+        if (name.starts_with("nvidia") && core::parse_number<int>(std::string_view(name).substr(6)) &&
+            access(entry->path().c_str(), R_OK | W_OK) != 0)
+            return false;
+    }
+    return !error;
+}
+
+// What is mounted last on /dev is what is seen there.
+bool is_nodes_own_dev(const NodeView& node) {
+    auto text = core::read_file(node.path("/proc/self/mountinfo"), size_t{16} << 20);
+    std::string type;
+    for (const MountFacts& mount : parse_mountinfo(text.value_or("")))
+        if (mount.path == "/dev") type = mount.filesystem;
+    return type == "devtmpfs";
+}
+
+}  // namespace
+
+std::vector<std::string> gpus_on_bus(const NodeView& node) {
+    std::vector<std::string> addresses;
+    std::error_code error;
+    for (fs::directory_iterator entry(node.path("/sys/bus/pci/devices"), error), end; !error && entry != end;
+         entry.increment(error))
+        if (is_drivers_gpu(entry->path())) addresses.push_back(entry->path().filename());
+    std::ranges::sort(addresses);
+    return addresses;
+}
+
+std::vector<std::string> missing_gpus(const std::vector<gpu::Device>& shown, size_t held,
+                                      const core::Environment& environment, const NodeView& node) {
+    std::set<std::string, std::less<>> known;
+    for (const gpu::Device& device : shown) {
+        if (device.pci_address.empty()) return {};
+        known.insert(device.pci_address);
+    }
+    std::vector<std::string> missing = gpus_on_bus(node);
+    const size_t on_bus = missing.size();
+    std::erase_if(missing, [&](const std::string& address) { return known.contains(address); });
+    // Slurm counts slices of MIG among GPUs.
+    const bool is_sliced =
+        std::ranges::any_of(shown, [](const auto& one) { return !one.mig_profile.empty(); });
+    const auto given = given_by_slurm(environment);
+    const bool is_part = held < shown.size() || (given && (*given < on_bus || is_sliced));
+    if (missing.empty() || is_part || !may_open_all(node) || !is_nodes_own_dev(node)) return {};
+    return missing;
+}
+
+}  // namespace belay::vet
