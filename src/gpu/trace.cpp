@@ -159,6 +159,7 @@ class Parser {
                 return wrong("field {} stands twice", name);
             columns_.push_back(column);
         }
+        if (columns_.empty()) return wrong("names no field");
         return {};
     }
 
@@ -180,6 +181,9 @@ class Parser {
     }
 
     Result<> parse_row(std::string_view line) {
+        // A row of few bytes takes as much memory as one of all fields.
+        if (columns_.empty()) return wrong("a row stands before the line of fields");
+        if (trace_.rows.size() >= kMostTraceRows) return wrong("there are more than {} rows", kMostTraceRows);
         BELAY_TRY(place, parse_place(line));
         if (!trace_.rows.empty() && place.first < trace_.rows.back().seconds)
             return wrong("the time goes backwards");

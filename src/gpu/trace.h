@@ -35,6 +35,7 @@ struct Trace {
 };
 
 inline constexpr size_t kLargestTrace = size_t{64} << 20;  // bytes of text
+inline constexpr size_t kMostTraceRows = 1'000'000;        // a day of 11 GPUs at one row a second
 
 // Errors: kBadInput with file and line; a last line without its end is left out, as a recorder that was
 // killed leaves one.

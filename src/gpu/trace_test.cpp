@@ -94,6 +94,10 @@ TEST(gpu, a_wrong_trace_says_where) {
         {"belay-gpu-trace 1\ndevice GPU\t1 0 1 - gpm X\n", "a device is"},
         {"belay-gpu-trace 1\nfields sm\n", "unknown field \"sm\""},
         {"belay-gpu-trace 1\nfields power_watts power_watts\n", "stands twice"},
+        {"belay-gpu-trace 1\ndevice GPU-1 0 1 - gpm X\nrow 0 0\n",
+         "t:3:1: a row stands before the line of fields"},
+        {"belay-gpu-trace 1\ndevice GPU-1 0 1 - gpm X\nrow 0 0 lost\n", "t:3:1: a row stands before"},
+        {"belay-gpu-trace 1\nfields\n", "names no field"},
         {kHead + "row 1 1 0.5\n", "t:5:1: the device is not one of the 1 above"},
         {kHead + "row -1 0 0.5\n", "no number of seconds"},
         {kHead + "row 2 0 0.5 1\nrow 1 0 0.5 1\n", "t:6:1: the time goes backwards"},
@@ -113,6 +117,15 @@ TEST(gpu, a_wrong_trace_says_where) {
         EXPECT_EQ(trace.error().kind(), core::ErrorKind::kBadInput);
         EXPECT_THAT(trace.error().render(), HasSubstr(c.message));
     }
+}
+
+TEST(gpu, a_trace_has_a_bounded_number_of_rows) {
+    std::string text = "belay-gpu-trace 1\ndevice GPU-1 0 1 - gpm X\nfields power_watts\n";
+    for (size_t i = 0; i < kMostTraceRows; ++i) text += "row 0 0 -\n";
+    EXPECT_EQ(parse_trace(text, "t").value().rows.size(), kMostTraceRows);
+    auto more = parse_trace(text + "row 0 0 -\n", "t");
+    ASSERT_FALSE(more);
+    EXPECT_THAT(more.error().render(), HasSubstr("t:1000004:1: there are more than 1000000 rows"));
 }
 
 }  // namespace
