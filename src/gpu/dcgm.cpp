@@ -1,7 +1,9 @@
 #include "gpu/dcgm.h"
 
+#include "core/text.h"
+
 #include <dlfcn.h>
-#include <initializer_list>
+#include <vector>
 
 namespace belay::gpu::dcgm {
 
@@ -15,19 +17,23 @@ bool find(void* library, Function& target, const char* name) {
     return target != nullptr;
 }
 
-void* open_first(const std::string& file) {
-    if (!file.empty()) return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    for (const char* name : {"libdcgm.so.4", "libdcgm.so.3"})
-        if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-    return nullptr;
-}
+constexpr std::string_view kHint = "the setting dcgm.library names the library, of DCGM 3 or 4";
 
 }  // namespace
 
-core::Result<std::unique_ptr<Library>> Library::connect(const std::string& file, const std::string& address) {
+core::Result<std::unique_ptr<Library>> Library::connect(std::span<const std::string> files,
+                                                        const std::string& address) {
     std::unique_ptr<Library> dcgm(new Library);
-    dcgm->library_ = open_first(file);
-    if (dcgm->library_ == nullptr) return core::system_error("DCGM is not there: {}", dlerror());
+    std::vector<std::string> reasons;  // each begins with the name of the file
+    std::string file;
+    for (const std::string& name : files) {
+        file = name;
+        dcgm->library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (dcgm->library_ != nullptr) break;
+        reasons.emplace_back(dlerror());
+    }
+    if (dcgm->library_ == nullptr)
+        return core::system_error("DCGM is not there: {}", core::join(reasons, "; ")).hint(kHint);
     void* library = dcgm->library_;
     bool complete = find(library, dcgm->init, "dcgmInit") && find(library, dcgm->shutdown, "dcgmShutdown") &&
                     find(library, dcgm->connect_v2, "dcgmConnect_v2") &&
@@ -37,7 +43,7 @@ core::Result<std::unique_ptr<Library>> Library::connect(const std::string& file,
                     find(library, dcgm->watch_fields, "dcgmWatchFields") &&
                     find(library, dcgm->update_all_fields, "dcgmUpdateAllFields") &&
                     find(library, dcgm->latest_values, "dcgmGetLatestValuesForFields");
-    if (!complete) return core::system_error("{} is no DCGM that Belay knows", file);
+    if (!complete) return core::system_error("{} is no DCGM that Belay knows", file).hint(kHint);
     if (Return status = dcgm->init(); status != kOk)
         return core::system_error("DCGM does not start: status {}", static_cast<int>(status));
     dcgm->started_ = true;

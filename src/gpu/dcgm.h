@@ -5,13 +5,15 @@
 #include "gpu/dcgm_abi.h"
 
 #include <memory>
+#include <span>
 #include <string>
 
 namespace belay::gpu::dcgm {
 
 struct Library {
-    // Errors: kSystem if the library is not there, or no host engine answers at the address.
-    static core::Result<std::unique_ptr<Library>> connect(const std::string& file,
+    // The first of the files that is there. Errors: kSystem if none is, or no host engine answers at the
+    // address.
+    static core::Result<std::unique_ptr<Library>> connect(std::span<const std::string> files,
                                                           const std::string& address);
     ~Library();
     Library(const Library&) = delete;

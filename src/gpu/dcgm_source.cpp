@@ -162,7 +162,9 @@ class DcgmSource : public Source {
 
 Result<std::unique_ptr<Source>> open_dcgm(const std::string& library, const std::string& address,
                                           core::Duration interval) {
-    BELAY_TRY(dcgm, Library::connect(library, address));
+    const auto files = library.empty() ? std::vector<std::string>{"libdcgm.so.4", "libdcgm.so.3"}
+                                       : std::vector<std::string>{library};
+    BELAY_TRY(dcgm, Library::connect(files, address));
     auto source = std::make_unique<DcgmSource>(std::move(dcgm));
     BELAY_CHECK(source->open(interval));
     return std::unique_ptr<Source>(std::move(source));

@@ -1,7 +1,7 @@
 // DCGM as a program meets it: a library found by dlopen, here one whose values the test sets.
 #include "core/file.h"
 #include "gpu/choose.h"
-#include "gpu/dcgm_abi.h"
+#include "gpu/dcgm.h"
 #include "gpu/synthetic.h"
 
 #include <cstdlib>
@@ -13,6 +13,7 @@
 namespace belay::gpu {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -182,6 +183,16 @@ TEST(gpu, without_dcgm_it_says_what_is_missing) {
     };
     EXPECT_THAT(open("libno-such-dcgm.so", "127.0.0.1"), HasSubstr("DCGM is not there"));
     EXPECT_THAT(open("libc.so.6", "127.0.0.1"), HasSubstr("no DCGM that Belay knows"));
+    auto connect = [](std::vector<std::string> files) {
+        auto dcgm = dcgm::Library::connect(files, "127.0.0.1");
+        return dcgm ? "connected" : dcgm.error().render();
+    };
+    EXPECT_THAT(connect({"libno-such.so.4", "libno-such.so.3"}),
+                AllOf(HasSubstr("DCGM is not there: libno-such.so.4: "), HasSubstr("; libno-such.so.3: "),
+                      HasSubstr("dcgm.library")));
+    EXPECT_THAT(connect({"libno-such.so.4", "libc.so.6"}),
+                AllOf(HasSubstr("libc.so.6 is no DCGM that Belay knows"), HasSubstr("dcgm.library")))
+        << "the one that was found";
     HostEngine none(false);
     EXPECT_THAT(open(BELAY_FAKE_DCGM, "127.0.0.1"), HasSubstr("no host engine of DCGM answers at 127.0.0.1"));
 }
