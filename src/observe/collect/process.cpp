@@ -5,6 +5,7 @@
 #include "observe/collect/procfs/pid_io.h"
 #include "observe/collect/procfs/scan.h"
 #include "observe/collect/procfs/schedstat.h"
+#include "observe/collect/procfs/statm.h"
 #include "observe/collect/units.h"
 #include "record/tables/process.h"
 
@@ -65,6 +66,9 @@ class ProcessCollector : public Collector {
         rows.set(column(kProcess, "cpu_system_seconds_total"),
                  seconds_of(stat.system_ticks, ticks_per_second_));
         rows.set(column(kProcess, "resident_bytes"), procfs::scaled(stat.resident_pages, page_bytes_));
+        std::optional<int64_t> anonymous =
+            procfs::parse_anonymous_pages(processes_.files().read(pid, PidFile::kStatm, true));
+        rows.set(column(kProcess, "anonymous_bytes"), procfs::scaled(anonymous, page_bytes_));
         rows.set(column(kProcess, "virtual_bytes"), stat.virtual_bytes);
         rows.set(column(kProcess, "page_faults_major_total"), stat.page_faults_major);
         std::optional<int64_t> run_delay =

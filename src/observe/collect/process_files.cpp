@@ -16,14 +16,15 @@ namespace belay::observe::collect {
 namespace {
 
 constexpr size_t kLongestNumber = 20;
-constexpr std::string_view kNames[] = {"stat", "schedstat", "io"};  // by PidFile
-constexpr rlim_t kMostKept = 1024;                                  // processes
+constexpr std::string_view kNames[] = {"stat", "schedstat", "io", "statm"};  // by PidFile
+static_assert(std::size(kNames) == kPidFiles);
+constexpr rlim_t kMostKept = 1024;  // processes
 
-// Half of the files that this process may open, three for each process.
+// Half of the files that this process may open.
 size_t processes_to_keep() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-    return static_cast<size_t>(std::min(limit.rlim_cur / 6, kMostKept));
+    return static_cast<size_t>(std::min(limit.rlim_cur / (2 * kPidFiles), kMostKept));
 }
 
 // "123/io", with a NUL behind it.

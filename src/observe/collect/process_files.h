@@ -18,7 +18,8 @@
 
 namespace belay::observe::collect {
 
-enum class PidFile { kStat, kSchedstat, kIo };
+enum class PidFile { kStat, kSchedstat, kIo, kStatm };
+inline constexpr size_t kPidFiles = 4;
 
 class ProcessFiles {
   public:
@@ -46,7 +47,7 @@ class ProcessFiles {
     std::optional<int64_t> environment_number(pid_t pid, std::string_view variable) const;
 
   private:
-    using Kept = std::array<core::Descriptor, 3>;  // by PidFile
+    using Kept = std::array<core::Descriptor, kPidFiles>;  // by PidFile
 
     core::Result<> open();
     Kept* kept_of(pid_t pid);

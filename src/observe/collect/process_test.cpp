@@ -23,6 +23,7 @@ TEST(observe_collect, process_row_has_the_units_of_the_record) {
     FakeRoot root;
     root.write("proc/4242/stat", kStat);
     root.write("proc/4242/schedstat", "928858 2500000000 7\n");
+    root.write("proc/4242/statm", "765 414 300 1 0 90 0\n");
     root.write("proc/4242/io",
                "rchar: 7289\nwchar: 313\nsyscr: 14\nsyscw: 2\nread_bytes: 4096\nwrite_bytes: 8192\n");
     root.write("proc/4242/environ", std::string_view("SLURM_PROCID=6\0", 15));
@@ -44,6 +45,7 @@ TEST(observe_collect, process_row_has_the_units_of_the_record) {
     EXPECT_EQ(real(rows, 0, "cpu_system_seconds_total"), 3.0 / static_cast<double>(ticks));
     EXPECT_EQ(real(rows, 0, "run_delay_seconds_total"), 2.5);
     EXPECT_EQ(integer(rows, 0, "resident_bytes"), 414 * sysconf(_SC_PAGESIZE));
+    EXPECT_EQ(integer(rows, 0, "anonymous_bytes"), 114 * sysconf(_SC_PAGESIZE));
     EXPECT_EQ(integer(rows, 0, "virtual_bytes"), 3133440);
     EXPECT_EQ(integer(rows, 0, "page_faults_major_total"), 5);
     EXPECT_EQ(integer(rows, 0, "read_bytes_total"), 4096);
@@ -60,7 +62,7 @@ TEST(observe_collect, what_may_not_be_read_of_a_process_is_null) {
     std::unique_ptr<Collector> process = make_process_collector(options);
     record::Batch rows = sampled(*process, at_second(1));
     ASSERT_EQ(rows.rows(), 1u);
-    for (std::string_view name : {"task", "run_delay_seconds_total", "read_bytes_total",
+    for (std::string_view name : {"task", "anonymous_bytes", "run_delay_seconds_total", "read_bytes_total",
                                   "written_bytes_total", "read_characters_total", "written_characters_total"})
         EXPECT_TRUE(is_null(rows, 0, name)) << name;
 }

@@ -20,6 +20,8 @@ inline constexpr Column kProcessColumns[] = {
     {"run_delay_seconds_total", ColumnType::kReal, "s",
      "time in which its main thread was runnable but waited for a CPU"},
     {"resident_bytes", ColumnType::kInteger, "B", "memory in RAM, shared pages included"},
+    {"anonymous_bytes", ColumnType::kInteger, "B",
+     "memory in RAM that is no page of a file and no shared memory"},
     {"virtual_bytes", ColumnType::kInteger, "B", "address space"},
     {"page_faults_major_total", ColumnType::kInteger, "", "page faults that needed I/O"},
     {"read_bytes_total", ColumnType::kInteger, "B", "bytes fetched from storage"},

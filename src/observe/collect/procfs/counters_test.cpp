@@ -6,6 +6,7 @@
 #include "observe/collect/procfs/scan.h"
 #include "observe/collect/procfs/schedstat.h"
 #include "observe/collect/procfs/stat.h"
+#include "observe/collect/procfs/statm.h"
 #include "observe/collect/procfs/vmstat.h"
 
 #include <initializer_list>
@@ -150,6 +151,14 @@ TEST(observe_procfs, loadavg_is_read) {
     EXPECT_EQ(parse_loadavg("10.23 9.44 5.87 11/138 25163\n"), 10.23);
     for (std::string_view text : {"", "10.23 9.44", "nan 1 1\n", "inf 1 1\n", "-1 0 0\n", "x\n", "\n"})
         EXPECT_FALSE(parse_loadavg(text).has_value()) << text;
+}
+
+TEST(observe_procfs, anonymous_pages_are_those_that_are_not_shared) {
+    EXPECT_EQ(parse_anonymous_pages("765 414 300 1 0 90 0\n"), 114);
+    EXPECT_FALSE(parse_anonymous_pages("765 414 300 1 0 90 0").has_value()) << "cut";
+    EXPECT_FALSE(parse_anonymous_pages("765 414\n").has_value());
+    EXPECT_FALSE(parse_anonymous_pages("765 300 414 1 0 90 0\n").has_value());
+    EXPECT_FALSE(parse_anonymous_pages("").has_value());
 }
 
 TEST(observe_procfs, run_delay_is_read) {
