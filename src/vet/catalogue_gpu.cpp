@@ -30,7 +30,8 @@ constexpr Parameter kClocks[] = {
     {"sm", Kind::kInteger, "MHz", "", false, "application clock of the cores, at least", kCount},
     {"mem", Kind::kInteger, "MHz", "", false, "application clock of the memory, at least", kCount}};
 constexpr Parameter kSlowdown[] = {
-    {"rate", Kind::kNumber, "1/min", "0.6", false, "slowdowns per minute that are allowed", kCount},
+    {"rate", Kind::kNumber, "1/min", "", false,
+     "slowdowns per minute that are allowed, over a window in which one keeps to it; none without", kCount},
     {"window", Kind::kDuration, "s", "1s", false,
      "how long they are looked for; a longer one needs a longer timeout of the check", Range{0.1, 3600}}};
 constexpr Parameter kEcc[] = {

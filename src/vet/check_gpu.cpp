@@ -112,7 +112,7 @@ Outcome measure_gpu_slowdown(const Check& check, const NodeView& node) {
             std::this_thread::sleep_for(std::min<Clock::duration>(kBetweenLooks, end - Clock::now()));
             looks.push_back(gpus.look());
         }
-        return judge_gpu_slowdowns(looks, core::to_seconds(window), check.get<double>("rate").value_or(0));
+        return judge_gpu_slowdowns(looks, core::to_seconds(window), check.get<double>("rate"));
     });
 }
 

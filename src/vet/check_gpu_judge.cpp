@@ -318,11 +318,15 @@ int count_slowdowns(std::span<const double> clock_event_reasons) {
 }
 
 Outcome judge_gpu_slowdowns(std::span<const std::vector<GpuState>> looks, double window_seconds,
-                            double rate) {
+                            std::optional<double> rate) {
     if (looks.empty()) return unsupported_outcome("the driver shows no GPU");
     const std::vector<GpuState>& last = looks.back();
     constexpr double kMinute = 60;
-    return judge_each(last, "1/min", Bad::kHigh, [&](const GpuState& gpu) {
+    if (rate && *rate > 0 && window_seconds * *rate < kMinute)
+        return error_outcome(fmt::format(
+            "{:g} s cannot tell {:g} slowdowns per minute, as one of them is more: give a window of {:g} s",
+            window_seconds, *rate, std::ceil(kMinute / *rate)));
+    return judge_each(last, rate ? "1/min" : "slowdowns", Bad::kHigh, [&](const GpuState& gpu) {
         const auto index = static_cast<size_t>(&gpu - last.data());
         std::vector<double> reasons;
         for (const std::vector<GpuState>& look : looks)
@@ -331,7 +335,7 @@ Outcome judge_gpu_slowdowns(std::span<const std::vector<GpuState>> looks, double
         const double slowdowns = count_slowdowns(reasons);
         std::string now = slowdown_reasons(reasons.back());
         Finding finding =
-            at_most(slowdowns * kMinute / window_seconds, rate,
+            at_most(rate ? slowdowns * kMinute / window_seconds : slowdowns, rate.value_or(0),
                     fmt::format("slowed down {:.0f} times in {:g} s", slowdowns, window_seconds));
         if (now.empty()) return finding;
         finding.status = Status::kFail;

@@ -249,6 +249,16 @@ TEST(vet, slowdowns_are_counted_per_minute) {
     EXPECT_EQ(out.status, Status::kFail);
     EXPECT_EQ(out.value, 2);
     EXPECT_EQ(out.device, "GPU-2");
+    EXPECT_EQ(out.unit, "1/min");
+    out = judge_gpu_slowdowns(looks, 1, {});
+    EXPECT_EQ(out.status, Status::kFail) << "without a rate none is allowed";
+    EXPECT_EQ(out.value, 2);
+    EXPECT_EQ(out.limit, 0);
+    EXPECT_EQ(out.unit, "slowdowns");
+    EXPECT_EQ(judge_gpu_slowdowns(looks, 100, 0.6).status, Status::kFail);
+    out = judge_gpu_slowdowns(looks, 99, 0.6);
+    EXPECT_EQ(out.status, Status::kError) << "one slowdown would be above the rate";
+    EXPECT_THAT(out.reason, HasSubstr("give a window of 100 s"));
     looks.push_back(slow);
     EXPECT_THAT(judge_gpu_slowdowns(looks, 60, 5).reason, HasSubstr("is slow now: heat (driver)"));
     EXPECT_EQ(judge_gpu_slowdowns(looks, 60, 5).status, Status::kFail);
@@ -342,6 +352,14 @@ TEST(vet, a_limit_in_mib_stands_alone) {
     EXPECT_EQ(TracedNode::run("type: gpu.mem_used, max_mib: 70000, max_fraction: 0.2").status, Status::kFail)
         << "both hold where both are given";
     EXPECT_EQ(TracedNode::run("type: gpu.mem_used, max_mib: null").limit, 0.2);
+}
+
+TEST(vet, slowdowns_are_told_in_the_time_there_is) {
+    TracedNode node("throttling");
+    CheckResult result = TracedNode::run("type: gpu.slowdown, window: 200ms");
+    EXPECT_EQ(result.unit, "slowdowns");
+    EXPECT_EQ(result.value, 1);
+    EXPECT_EQ(TracedNode::run("type: gpu.slowdown, window: 200ms, rate: 0.6").status, Status::kError);
 }
 
 TEST(vet, no_process_is_ended) {

@@ -44,7 +44,9 @@ Outcome judge_gpu_pcie(GpuStates gpus);
 std::string slowdown_reasons(double clock_event_reasons);
 // Times that the clocks were lowered in a series of looks; the first counts if they were already.
 int count_slowdowns(std::span<const double> clock_event_reasons);
-// `looks` are the same GPUs one time after the other. Fails above `rate`, and for who is slow at the end.
-Outcome judge_gpu_slowdowns(std::span<const std::vector<GpuState>> looks, double window_seconds, double rate);
+// `looks` are the same GPUs one time after the other. Fails for a slowdown or, with one, above `rate`, and
+// for who is slow at the end. A window too short for the rate is an error (docs/decisions/0008).
+Outcome judge_gpu_slowdowns(std::span<const std::vector<GpuState>> looks, double window_seconds,
+                            std::optional<double> rate);
 
 }  // namespace belay::vet
