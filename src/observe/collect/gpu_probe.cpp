@@ -11,7 +11,6 @@
 #include <ctime>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace belay::observe::collect {
@@ -21,7 +20,6 @@ using core::Result;
 
 namespace {
 
-constexpr auto kPatienceAtEnd = std::chrono::milliseconds(100);
 constexpr size_t kLargestMessage = size_t{192} << 10;  // 256 devices, and 1,000 XIDs
 
 // What a message of the child begins with.
@@ -36,10 +34,6 @@ struct SampleHead {
     double cpu_seconds;
 };
 static_assert(std::is_trivially_copyable_v<GpuXid> && std::is_trivially_copyable_v<GpuReading>);
-
-Duration monotonic_now() {
-    return std::chrono::steady_clock::now().time_since_epoch();
-}
 
 double own_cpu_seconds() {
     timespec spent{};
@@ -121,11 +115,10 @@ bool is_nameless(const gpu::Device& device) {
 
 GpuProbe::~GpuProbe() {
     end_child({});
-    Duration end = monotonic_now() + kPatienceAtEnd;
-    for (reap(); !killed_.empty() && monotonic_now() < end; reap()) {
-        timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
-        nanosleep(&pause, nullptr);
-    }
+    wait_for_killed([this] {
+        reap();
+        return killed_.empty();
+    });
 }
 
 Duration GpuProbe::opening_for() const {
@@ -166,40 +159,21 @@ core::Error GpuProbe::silence() const {
 }
 
 Result<> GpuProbe::start() {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return core::errno_error(errno, "cannot make a socket");
-    socket_ = core::Descriptor(ends[0]);
-    core::Descriptor child_end(ends[1]);
-    auto bytes = static_cast<int>(kLargestMessage);
-    setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t parent = getpid();
-    pid_t child = fork();
-    if (child == 0) serve(child_end.get(), parent);
-    int reason = errno;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (child < 0) {
-        socket_.reset();
-        return core::errno_error(reason, "cannot fork");
-    }
-    child_ = child;
+    BELAY_TRY(helper, start_helper("belay-gpu", [this] { serve(); }, static_cast<int>(kLargestMessage)));
+    socket_ = std::move(helper.socket);
+    child_ = helper.pid;
     child_since_ = monotonic_now();
     if (!opening_since_) opening_since_ = child_since_;
     child_is_open_ = false;
     return {};
 }
 
-void GpuProbe::serve(int socket, pid_t parent) {
-    become_helper("belay-gpu", socket, parent);
+void GpuProbe::serve() {
     try {
         answer_requests();
     } catch (const std::exception&) {  // the stack is the parent's
         _exit(1);
     }
-    _exit(0);
 }
 
 void GpuProbe::answer_requests() {
@@ -286,7 +260,7 @@ void GpuProbe::end_child(Duration pause) {
 }
 
 void GpuProbe::reap() {
-    std::erase_if(killed_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+    std::erase_if(killed_, has_ended);
 }
 
 }  // namespace belay::observe::collect

@@ -76,7 +76,7 @@ class GpuProbe {
 
   private:
     core::Result<> start();
-    [[noreturn]] void serve(int socket, pid_t parent);
+    void serve();
     void answer_requests();
     // Takes messages until there is nothing to wait for, or `limit` is over.
     void receive(core::Duration limit, core::Time now, std::vector<GpuSample>& samples);

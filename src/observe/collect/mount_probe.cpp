@@ -6,26 +6,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <new>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 
 namespace belay::observe::collect {
 
 namespace {
-
-constexpr auto kPatienceAtEnd = std::chrono::milliseconds(100);
-
-// Both sides read the same clock.
-core::Duration monotonic_now() {
-    return std::chrono::steady_clock::now().time_since_epoch();
-}
 
 int64_t own_cpu_nanoseconds() {
     timespec spent{};
@@ -67,11 +58,10 @@ MountProbe::MountProbe(Statvfs statvfs, core::Duration deadline)
 
 MountProbe::~MountProbe() {
     replace(nullptr);
-    core::Duration end = monotonic_now() + kPatienceAtEnd;
-    for (reap(); !stuck_.empty() && monotonic_now() < end; reap()) {
-        timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
-        nanosleep(&pause, nullptr);
-    }
+    wait_for_killed([this] {
+        reap();
+        return stuck_.empty();
+    });
 }
 
 std::vector<MountProbe::Answer> MountProbe::ask(std::span<const std::string> paths) {
@@ -114,36 +104,20 @@ core::Result<> MountProbe::start(std::span<const std::string> paths) {
     shared_->mapped_bytes = bytes;
     paths_.assign(paths.begin(), paths.end());
 
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return core::errno_error(errno, "cannot make a socket");
-    socket_ = core::Descriptor(ends[0]);
-    core::Descriptor child_end(ends[1]);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t parent = getpid();
-    pid_t child = fork();
-    if (child == 0) serve(child_end.get(), parent);
-    int reason = errno;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (child < 0) {
-        socket_.reset();
-        return core::errno_error(reason, "cannot fork");
-    }
-    child_ = child;
+    BELAY_TRY(helper, start_helper("belay-statvfs", [this] { serve(); }));
+    socket_ = std::move(helper.socket);
+    child_ = helper.pid;
     return {};
 }
 
 // The child. It was forked from a process that may have threads: only async-signal-safe calls.
-void MountProbe::serve(int socket, pid_t parent) {
-    become_helper("belay-statvfs", socket, parent);
+void MountProbe::serve() {
     if (chdir("/") != 0) _exit(1);
     while (true) {
         char byte = 0;
         ssize_t got = recv(kHelperSocket, &byte, 1, 0);
         if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) _exit(0);
+        if (got <= 0) return;
         for (size_t i = 0; i < paths_.size(); ++i) {
             Slot& slot = shared_->slot(i);
             slot.started_nanoseconds = monotonic_now().count();
@@ -151,7 +125,7 @@ void MountProbe::serve(int socket, pid_t parent) {
             slot.done = true;
         }
         shared_->cpu_nanoseconds = own_cpu_nanoseconds();
-        if (send(kHelperSocket, &byte, 1, MSG_NOSIGNAL) != 1) _exit(0);
+        if (send(kHelperSocket, &byte, 1, MSG_NOSIGNAL) != 1) return;
     }
 }
 
@@ -199,7 +173,7 @@ void MountProbe::replace(const std::string* silent_path) {
 }
 
 void MountProbe::reap() {
-    std::erase_if(stuck_, [](const Stuck& stuck) { return waitpid(stuck.pid, nullptr, WNOHANG) != 0; });
+    std::erase_if(stuck_, [](const Stuck& stuck) { return has_ended(stuck.pid); });
 }
 
 }  // namespace belay::observe::collect

@@ -71,7 +71,7 @@ class MountProbe {
     };
 
     core::Result<> start(std::span<const std::string> paths);
-    [[noreturn]] void serve(int socket, pid_t parent);
+    void serve();
     bool wait_for_answers(core::Duration until);
     std::vector<Answer> take_answers(size_t count, bool complete);
     void replace(const std::string* silent_path);
