@@ -81,6 +81,32 @@ const std::map<std::string, std::string>& host_values() {
     return values;
 }
 
+// Of a rank; its loaders are left out.
+const std::map<std::string, std::string>& process_values() {
+    static const std::map<std::string, std::string> values = {
+        {"pid", "1000 + g"},
+        {"parent_pid", "999"},
+        {"start_time", fmt::format("make_timestamp({})", kStart)},
+        {"task", "n * 4 + g"},
+        {"command", "'python3'"},
+        {"state", "CASE WHEN random() < 0.9 THEN 'R' ELSE 'S' END"},
+        {"threads", "80"},
+        {"processor", "floor(72 * random())::BIGINT"},
+        {"cpu_user_seconds_total", "4.0 * t + floor(100 * random()) / 100"},
+        {"cpu_system_seconds_total", "0.4 * t + floor(100 * random()) / 100"},
+        {"run_delay_seconds_total", "0.001 * t"},
+        {"resident_bytes", "(20000000 + floor(100000 * random())::BIGINT) * 1024"},
+        {"anonymous_bytes", "(15000000 + floor(100000 * random())::BIGINT) * 1024"},
+        {"virtual_bytes", "900000000000"},
+        {"page_faults_major_total", "0"},
+        {"read_bytes_total", "(t * 20000 + floor(20000 * random())::BIGINT) * 4096"},
+        {"written_bytes_total", "t // 600 * 4000000000"},
+        {"read_characters_total", "(t * 30000 + floor(20000 * random())::BIGINT) * 4096"},
+        {"written_characters_total", "t // 600 * 4000000000"},
+    };
+    return values;
+}
+
 std::string columns_of(const record::Table& table, const std::string& first,
                        const std::map<std::string, std::string>& values) {
     std::string sql = first;
@@ -119,6 +145,9 @@ std::string select_of(const record::Table& table, const Shape& shape) {
     if (table.name == "host")
         return fmt::format("SELECT {} FROM {}, {}", columns_of(table, time + ", " + node, host_values()),
                            nodes, seconds);
+    if (table.name == "process")
+        return fmt::format("SELECT {} FROM {}, {}, {}",
+                           columns_of(table, time + ", " + node, process_values()), nodes, seconds, gpus);
     if (table.name == "gpu_device")
         return fmt::format(
             "SELECT make_timestamp({}) AS time, {}, {}, g AS index, 'NVIDIA H100 80GB HBM3' AS name, "
@@ -134,7 +163,7 @@ std::string select_of(const record::Table& table, const Shape& shape) {
             "SELECT make_timestamp({0} + {1} * 1000000::BIGINT) AS time, {2}, name AS table_name, "
             "make_timestamp({0}) "
             "AS start, 1.0 AS interval_seconds, {1} AS expected, {1} AS received FROM {3}, (VALUES ('gpu'), "
-            "('host')) names(name)",
+            "('host'), ('process')) names(name)",
             kStart, shape.seconds, node, nodes);
     return {};
 }

@@ -66,7 +66,7 @@ std::optional<Digest> digest_frame(std::string_view facts, const record::Manifes
                       .notes = json.at("notes").get<std::vector<std::string>>()};
         const auto seconds = json.at("seconds").get<size_t>();
         if (digest.buckets == 0 || digest.buckets > kMostBuckets || seconds > kMostSeconds ||
-            !(digest.bucket_seconds > 0))
+            !(digest.bucket_seconds > 0) || !(digest.interval_seconds > 0))
             return std::nullopt;
         constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
         digest.job.assign(seconds, {0, kMissing, kMissing, kMissing, kMissing, kMissing, kMissing, kMissing});

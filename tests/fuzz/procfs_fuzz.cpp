@@ -9,6 +9,7 @@
 #include "observe/collect/procfs/pressure.h"
 #include "observe/collect/procfs/schedstat.h"
 #include "observe/collect/procfs/stat.h"
+#include "observe/collect/procfs/statm.h"
 #include "observe/collect/procfs/vmstat.h"
 
 #include <cstdint>
@@ -44,6 +45,9 @@ void fuzz_loadavg(std::string_view text) {
 void fuzz_schedstat(std::string_view text) {
     require_count(parse_run_delay(text));
 }
+void fuzz_statm(std::string_view text) {
+    require_count(parse_anonymous_pages(text));
+}
 void fuzz_pid_io(std::string_view text) {
     require_count(parse_pid_io(text).read_bytes);
 }
@@ -73,7 +77,7 @@ void fuzz_pid_stat(std::string_view text) {
 
 constexpr void (*kParsers[])(std::string_view) = {
     fuzz_stat,      fuzz_meminfo,   fuzz_vmstat,   fuzz_pressure,  fuzz_loadavg, fuzz_net_dev,
-    fuzz_diskstats, fuzz_mountinfo, fuzz_pid_stat, fuzz_schedstat, fuzz_pid_io};
+    fuzz_diskstats, fuzz_mountinfo, fuzz_pid_stat, fuzz_schedstat, fuzz_pid_io,  fuzz_statm};
 
 }  // namespace
 
