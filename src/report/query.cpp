@@ -95,9 +95,9 @@ Result<> find_gaps(record::Archive& archive, double interval, Measurements& data
                                    SELECT node, epoch_us(min(t0)) AS due_from, epoch_us(max(t1)) AS due_to
                                    FROM allocation GROUP BY node),
                                  moments AS (
-                                   SELECT DISTINCT node, epoch_us(time) AS moment FROM {table}
-                                   UNION SELECT node, due_from FROM due WHERE due_from IS NOT NULL
-                                   UNION SELECT node, coalesce(due_to, {end}) FROM due)
+                                   SELECT node, epoch_us(time) AS moment FROM {table}
+                                   UNION ALL SELECT node, due_from FROM due WHERE due_from IS NOT NULL
+                                   UNION ALL SELECT node, coalesce(due_to, {end}) FROM due)
                                  SELECT node, lag(moment) OVER (PARTITION BY node ORDER BY moment) AS before,
                                         moment - before AS length FROM moments
                                  QUALIFY length > {longest} ORDER BY length DESC)",

@@ -17,6 +17,7 @@ using core::Result;
 namespace {
 
 constexpr double kSamplesAtOnce = 1e6;  // of one table
+constexpr double kEnoughSamples = 10;   // for each bucket, of a table with very many
 
 enum class ColumnKind {
     kGauge,
@@ -135,16 +136,29 @@ std::string rate_sql(const SourceColumn& column, double longest) {
                        fmt::format(fmt::runtime(change), column.name));
 }
 
+// Of every how many samples one is read.
+int64_t thinning(double interval, const Measurements& data) {
+    if (!(interval > 0)) return 1;
+    return std::max<int64_t>(1, static_cast<int64_t>(data.bucket_seconds / interval / kEnoughSamples));
+}
+
+std::string thinned(int64_t every, double interval) {
+    if (every == 1) return "true";
+    return fmt::format("epoch_us(time) // {} % {} = 0", static_cast<int64_t>(interval * 1e6), every);
+}
+
 // samples -> rates of each counter -> sums per node and moment -> the metrics, each over the span of time it
 // stands for -> the buckets that the span touches -> one row per node and bucket with mean, peak and seconds
 // per metric.
 std::string series_sql(const Source& source, double interval, const Measurements& data,
-                       const std::string& nodes) {
+                       const std::string& nodes, int64_t every) {
     std::string columns;
     std::string rates;
     std::string sums;
     std::string metrics;
     std::string cells;
+    const std::string some = thinned(every, interval);
+    interval *= static_cast<double>(every);
     double longest = kLongestStep * interval;
     for (const SourceColumn& column : source.columns) {
         columns +=
@@ -162,7 +176,7 @@ std::string series_sql(const Source& source, double interval, const Measurements
     return fmt::format(
         R"(WITH steps AS (
              SELECT node, time, (epoch_us(time) - lag(epoch_us(time)) OVER samples) / 1e6 AS step {columns}
-             FROM {table} WHERE {filter} AND {nodes}
+             FROM {table} WHERE {filter} AND {nodes} AND {some}
              WINDOW samples AS (PARTITION BY node {comma} {partition} ORDER BY time)),
            rates AS (SELECT node, time {rates} FROM steps),
            moments AS (SELECT node, (epoch_us(time) - {start}) / 1e6 AS until {sums} FROM rates GROUP BY node, time),
@@ -177,12 +191,12 @@ std::string series_sql(const Source& source, double interval, const Measurements
              FROM spans)
            SELECT node, bucket {cells} FROM cells GROUP BY node, bucket)",
         fmt::arg("columns", columns), fmt::arg("table", source.table), fmt::arg("filter", source.filter),
-        fmt::arg("nodes", nodes), fmt::arg("comma", source.partition.empty() ? "" : ","),
-        fmt::arg("partition", source.partition), fmt::arg("rates", rates),
-        fmt::arg("start", core::to_microseconds(data.start)), fmt::arg("sums", sums),
-        fmt::arg("longest", longest), fmt::arg("interval", interval), fmt::arg("derived", source.derived),
-        fmt::arg("metrics", metrics), fmt::arg("width", data.bucket_seconds),
-        fmt::arg("buckets", data.buckets), fmt::arg("cells", cells));
+        fmt::arg("nodes", nodes), fmt::arg("some", some),
+        fmt::arg("comma", source.partition.empty() ? "" : ","), fmt::arg("partition", source.partition),
+        fmt::arg("rates", rates), fmt::arg("start", core::to_microseconds(data.start)),
+        fmt::arg("sums", sums), fmt::arg("longest", longest), fmt::arg("interval", interval),
+        fmt::arg("derived", source.derived), fmt::arg("metrics", metrics),
+        fmt::arg("width", data.bucket_seconds), fmt::arg("buckets", data.buckets), fmt::arg("cells", cells));
 }
 
 // Means of a metric in the making, by node.
@@ -248,7 +262,8 @@ void divide_by_allotted(const Measurements& data, NodeValues& job_cpu) {
 
 }  // namespace
 
-Result<> query_series(record::Archive& archive, double interval_seconds, Measurements& data) {
+Result<> query_series(record::Archive& archive, double interval_seconds, Measurements& data,
+                      double many_rows) {
     if (data.buckets == 0 || data.nodes.empty()) return {};
     std::map<std::string, size_t> node_index;
     for (size_t i = 0; i < data.nodes.size(); ++i) node_index[data.nodes[i].name] = i;
@@ -259,8 +274,11 @@ Result<> query_series(record::Archive& archive, double interval_seconds, Measure
             data[output.metric].values.assign(nodes * data.buckets, kMissing);
             data[output.metric].peaks.assign(nodes, kMissing);
         }
-        for (const std::string& group : node_groups(data, interval_seconds)) {
-            BELAY_TRY(answer, archive.query(series_sql(source, interval_seconds, data, group)));
+        BELAY_TRY(count, archive.query(fmt::format("SELECT count(*) FROM {}", source.table)));
+        const bool is_large = record::as_double(count.rows.at(0)[0]) > many_rows;
+        const int64_t every = is_large ? thinning(interval_seconds, data) : 1;
+        for (const std::string& group : node_groups(data, interval_seconds * static_cast<double>(every))) {
+            BELAY_TRY(answer, archive.query(series_sql(source, interval_seconds, data, group, every)));
             for (size_t i = 0; i < source.outputs.size(); ++i)
                 take_values(answer, 2 + 3 * i, node_index, data.buckets, data[source.outputs[i].metric],
                             tallies[i]);
