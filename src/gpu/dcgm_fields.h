@@ -38,6 +38,8 @@ inline constexpr DcgmField kDcgmFields[] = {
     {155, field("power_watts"), 1},
     {156, field("energy_joules_total"), 1e-3},
     {112, field("clock_event_reasons"), 1},
+    {240, field("power_violation_seconds_total"), 1e-9},
+    {241, field("thermal_violation_seconds_total"), 1e-9},
     {310, field("ecc_corrected_total"), 1},
     {311, field("ecc_uncorrected_total"), 1},
     {396, field("remap_pending"), 1},

@@ -95,6 +95,7 @@ TEST(gpu, dcgm_values_get_their_units) {
     engine.whole(1, 393, 2);
     engine.whole(1, 394, 1);
     engine.whole(1, 112, 4);
+    engine.whole(1, 240, 1'500'000'000);
     engine.open();
     Reading reading = engine.source->read(1);
     EXPECT_EQ(reading[field("tensor_active_ratio")], 0.75);
@@ -106,6 +107,7 @@ TEST(gpu, dcgm_values_get_their_units) {
     EXPECT_EQ(reading[field("power_watts")], 399.5);
     EXPECT_EQ(reading[field("remapped_rows_total")], 3);
     EXPECT_EQ(reading[field("clock_event_reasons")], 4);
+    EXPECT_EQ(reading[field("power_violation_seconds_total")], 1.5);
     EXPECT_TRUE(std::isnan(reading[field("sm_active_ratio")])) << "missing is not 0";
 }
 

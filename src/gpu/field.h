@@ -60,6 +60,17 @@ inline constexpr Field kFields[] = {
     {"pcie_generation", FieldType::kInteger, "", "of the link now; lower while idle"},
     {"pcie_width", FieldType::kInteger, "", "lanes of the link now"},
     {"processes", FieldType::kInteger, "", "processes with a compute context"},
+    {"tensor_half_active_ratio", FieldType::kReal, "ratio",
+     "tensor pipe active in half precision (HMMA), mean"},
+    {"tensor_integer_active_ratio", FieldType::kReal, "ratio", "tensor pipe active on integers (IMMA), mean"},
+    {"tensor_double_active_ratio", FieldType::kReal, "ratio",
+     "tensor pipe active in double precision (DFMA), mean"},
+    {"power_violation_seconds_total", FieldType::kReal, "s",
+     "time in which the power limit lowered the clocks, since the driver was loaded"},
+    {"thermal_violation_seconds_total", FieldType::kReal, "s",
+     "time in which heat lowered the clocks, since the driver was loaded"},
+    {"nvlink_errors_total", FieldType::kInteger, "",
+     "replays, recoveries and checksum errors of all NVLinks"},
 };
 inline constexpr size_t kFieldCount = std::size(kFields);
 

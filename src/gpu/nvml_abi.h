@@ -53,6 +53,9 @@ enum ValueType : int {
 inline constexpr unsigned long long kEventXid = 0x8;
 
 // Ids of nvmlDeviceGetFieldValues.
+inline constexpr unsigned kFieldNvlinkCrcFlit = 38, kFieldNvlinkCrcData = 45;  // of all links
+inline constexpr unsigned kFieldNvlinkReplay = 52, kFieldNvlinkRecovery = 59;
+inline constexpr unsigned kFieldPowerViolation = 74, kFieldThermalViolation = 75;  // ns
 inline constexpr unsigned kFieldMemoryTemperature = 82;
 inline constexpr unsigned kFieldRecoveryAction = 230;
 

@@ -106,6 +106,38 @@ constexpr Row kRows[] = {
      }},
 };
 
+// Values that only nvmlDeviceGetFieldValues gives; several of one field add up.
+struct FieldRow {
+    unsigned id;
+    size_t field;
+    double unit;
+};
+
+constexpr double kNano = 1e-9;
+constexpr FieldRow kFieldValues[] = {
+    {kFieldMemoryTemperature, field("memory_temperature_celsius"), 1},
+    {kFieldPowerViolation, field("power_violation_seconds_total"), kNano},
+    {kFieldThermalViolation, field("thermal_violation_seconds_total"), kNano},
+    {kFieldNvlinkCrcFlit, field("nvlink_errors_total"), 1},
+    {kFieldNvlinkCrcData, field("nvlink_errors_total"), 1},
+    {kFieldNvlinkReplay, field("nvlink_errors_total"), 1},
+    {kFieldNvlinkRecovery, field("nvlink_errors_total"), 1},
+};
+
+double value_of(const FieldValue& value) {
+    if (value.status != kSuccess) return kMissing;
+    switch (value.type) {
+        case kUnsignedInt:
+            return value.value.unsigned_int;
+        case kUnsignedLong:
+            return static_cast<double>(value.value.unsigned_long);
+        case kUnsignedLongLong:
+            return static_cast<double>(value.value.unsigned_long_long);
+        default:
+            return kMissing;
+    }
+}
+
 // NVML writes no more than it is told, but not always the zero at the end.
 template <size_t kBytes, typename Function>
 std::string text_of(Function function) {
@@ -304,12 +336,19 @@ class NvmlSource : public Source {
         reading[field("remap_failed")] = failed;
     }
 
+    // All in one call; errors of NVLinks are a sum of what is known.
     void read_field_values(Handle device, Reading& reading) const {
-        if (nvml_->field_values == nullptr) return;
-        FieldValue memory_temperature{.field = kFieldMemoryTemperature};
-        if (nvml_->field_values(device, 1, &memory_temperature) != kSuccess) return;
-        if (memory_temperature.status == kSuccess && memory_temperature.type == kUnsignedInt)
-            reading[field("memory_temperature_celsius")] = memory_temperature.value.unsigned_int;
+        constexpr size_t kCount = std::size(kFieldValues);
+        std::array<FieldValue, kCount> values{};
+        for (size_t i = 0; i < kCount; ++i) values[i].field = kFieldValues[i].id;
+        if (nvml_->field_values == nullptr ||
+            nvml_->field_values(device, static_cast<int>(kCount), values.data()) != kSuccess)
+            return;
+        for (size_t i = 0; i < kCount; ++i) {
+            const double value = value_of(values[i]) * kFieldValues[i].unit;
+            double& sum = reading[kFieldValues[i].field];
+            if (!std::isnan(value)) sum = std::isnan(sum) ? value : sum + value;
+        }
     }
 
     std::unique_ptr<Library> nvml_;

@@ -68,6 +68,32 @@ TEST(gpu, nvml_tells_of_devices_and_their_readings) {
     EXPECT_TRUE(std::isnan(reading[field("c2c_sent_bytes_per_second")])) << "missing is not 0";
 }
 
+TEST(gpu, nvml_tells_what_lowered_the_clocks_and_what_links_and_tensor_pipes_did) {
+    Trace trace{.devices = {{.uuid = "GPU-0", .name = "NVIDIA H100", .profiling = true}}};
+    for (double seconds : {0.0, 1.0, 2.0}) {
+        TraceRow row{.seconds = seconds, .reading = {}};
+        row.reading[field("power_violation_seconds_total")] = 12.25 + seconds;
+        row.reading[field("thermal_violation_seconds_total")] = 0.5;
+        row.reading[field("nvlink_errors_total")] = 7;
+        row.reading[field("tensor_half_active_ratio")] = 0.5;
+        row.reading[field("tensor_integer_active_ratio")] = 0.25;
+        row.reading[field("tensor_double_active_ratio")] = 0;
+        trace.rows.push_back(row);
+    }
+    Replay replay(trace);
+    replay.read(1);
+    Reading reading = replay.read(2);
+    EXPECT_DOUBLE_EQ(reading[field("power_violation_seconds_total")], 14.25);
+    EXPECT_DOUBLE_EQ(reading[field("thermal_violation_seconds_total")], 0.5);
+    EXPECT_EQ(reading[field("nvlink_errors_total")], 7);
+    EXPECT_DOUBLE_EQ(reading[field("tensor_half_active_ratio")], 0.5);
+    EXPECT_DOUBLE_EQ(reading[field("tensor_integer_active_ratio")], 0.25);
+    EXPECT_EQ(reading[field("tensor_double_active_ratio")], 0);
+    Replay other("gemm", {.seconds = 10});
+    EXPECT_TRUE(std::isnan(other.read(2)[field("power_violation_seconds_total")]));
+    EXPECT_TRUE(std::isnan(other.read(2)[field("nvlink_errors_total")])) << "missing is not 0";
+}
+
 TEST(gpu, nvml_tells_the_limits_of_a_device) {
     Replay replay("lost", {.seconds = 30, .gpus = 2});
     replay.read(1);

@@ -264,6 +264,21 @@ Return nvmlDeviceGetFieldValues(Handle device, int count, FieldValue* values) {
         if (value.field == kFieldMemoryTemperature)
             value.status =
                 number_at(device, field("memory_temperature_celsius"), 1, &value.value.unsigned_int);
+        if (value.field == kFieldPowerViolation || value.field == kFieldThermalViolation) {
+            value.type = kUnsignedLongLong;
+            value.status =
+                number_at(device,
+                          value.field == kFieldPowerViolation ? field("power_violation_seconds_total")
+                                                              : field("thermal_violation_seconds_total"),
+                          1e-9, &value.value.unsigned_long_long);
+        }
+        // The first kind has counted all errors; the driver tells nothing of one of the others.
+        if (value.field == kFieldNvlinkReplay || value.field == kFieldNvlinkRecovery) {
+            value.type = kUnsignedLongLong;
+            value.status =
+                number_at(device, field("nvlink_errors_total"), 1, &value.value.unsigned_long_long);
+            if (value.field == kFieldNvlinkRecovery) value.value.unsigned_long_long = 0;
+        }
         if (value.field == kFieldRecoveryAction)
             value.status = fact_of(device, fact("recovery_action"), 1, &value.value.unsigned_int);
     }

@@ -126,6 +126,12 @@ SAME(kUnsignedLongLong, NVML_VALUE_TYPE_UNSIGNED_LONG_LONG);
 SAME(kSignedLongLong, NVML_VALUE_TYPE_SIGNED_LONG_LONG);
 SAME(kEventXid, nvmlEventTypeXidCriticalError);
 SAME(kFieldMemoryTemperature, NVML_FI_DEV_MEMORY_TEMP);
+SAME(kFieldPowerViolation, NVML_FI_DEV_PERF_POLICY_POWER);
+SAME(kFieldThermalViolation, NVML_FI_DEV_PERF_POLICY_THERMAL);
+SAME(kFieldNvlinkCrcFlit, NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL);
+SAME(kFieldNvlinkCrcData, NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL);
+SAME(kFieldNvlinkReplay, NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL);
+SAME(kFieldNvlinkRecovery, NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL);
 SAME(kMemoryVersion, nvmlMemory_v2);
 SAME(kGpmVersion, NVML_GPM_METRICS_GET_VERSION);
 SAME(kGpmVersion, NVML_GPM_SUPPORT_VERSION);
@@ -204,6 +210,9 @@ TEST(gpu, metrics_of_gpm_have_the_ids_of_the_installed_header) {
         {field("sm_occupancy_ratio"), NVML_GPM_METRIC_SM_OCCUPANCY},
         {field("integer_active_ratio"), NVML_GPM_METRIC_INTEGER_UTIL},
         {field("tensor_active_ratio"), NVML_GPM_METRIC_ANY_TENSOR_UTIL},
+        {field("tensor_double_active_ratio"), NVML_GPM_METRIC_DFMA_TENSOR_UTIL},
+        {field("tensor_half_active_ratio"), NVML_GPM_METRIC_HMMA_TENSOR_UTIL},
+        {field("tensor_integer_active_ratio"), NVML_GPM_METRIC_IMMA_TENSOR_UTIL},
         {field("dram_active_ratio"), NVML_GPM_METRIC_DRAM_BW_UTIL},
         {field("fp64_active_ratio"), NVML_GPM_METRIC_FP64_UTIL},
         {field("fp32_active_ratio"), NVML_GPM_METRIC_FP32_UTIL},

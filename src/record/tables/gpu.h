@@ -48,6 +48,18 @@ inline constexpr Column kGpuColumns[] = {
     {"pcie_generation", ColumnType::kInteger, "", "of the link now; lower while idle"},
     {"pcie_width", ColumnType::kInteger, "", "lanes of the link now"},
     {"processes", ColumnType::kInteger, "", "processes with a compute context"},
+    {"tensor_half_active_ratio", ColumnType::kReal, "ratio",
+     "tensor pipe active in half precision (HMMA), mean"},
+    {"tensor_integer_active_ratio", ColumnType::kReal, "ratio",
+     "tensor pipe active on integers (IMMA), mean"},
+    {"tensor_double_active_ratio", ColumnType::kReal, "ratio",
+     "tensor pipe active in double precision (DFMA), mean"},
+    {"power_violation_seconds_total", ColumnType::kReal, "s",
+     "time in which the power limit lowered the clocks, since the driver was loaded"},
+    {"thermal_violation_seconds_total", ColumnType::kReal, "s",
+     "time in which heat lowered the clocks, since the driver was loaded"},
+    {"nvlink_errors_total", ColumnType::kInteger, "",
+     "replays, recoveries and checksum errors of all NVLinks"},
 };
 
 inline constexpr Table kGpu{"gpu", Cadence::kPeriodic,
