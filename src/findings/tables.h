@@ -16,13 +16,8 @@ namespace belay::findings {
 
 inline constexpr double kMostBuckets = 600;  // rows of a series
 
-// A row per GPU; a row per GPU and bucket; a row per second of the job. The columns from idle_share on are
-// those of the digest's quantities.
-extern const record::Table kGpuSummary;
-extern const record::Table kGpuSeries;
-extern const record::Table kJobSeries;
-
-// Fills the three tables of GPUs by Archive::add(); does nothing for a record without GPUs.
+// Fills the three tables of GPUs (record/tables/gpu_digest.h) by Archive::add(); does nothing for a record
+// without GPUs.
 using PrepareGpus = std::function<core::Result<>(record::Archive&)>;
 
 // Makes all prepared tables of the archive and says what the run was like. Errors: kSystem, and those of

@@ -49,6 +49,7 @@ enum class Quantity : uint8_t {
     kSlowdown,     // by the hardware (brake, slowdown)
     kCount,
 };
+// Their names, units and meanings: record/tables/gpu_digest.h.
 inline constexpr size_t kQuantities = static_cast<size_t>(Quantity::kCount);
 
 // How much of a digest is made. Reading fewer columns of a large record takes half the time.
@@ -56,13 +57,6 @@ enum class Detail : uint8_t {
     kScore,  // what a score needs: of the quantities only those up to kSm
     kFull,
 };
-
-struct QuantityFacts {
-    std::string_view name;  // column of the tables made from the digest: "saturated_share", "power_watts" ...
-    std::string_view unit;
-    std::string_view doc;
-};
-const QuantityFacts& facts(Quantity quantity);
 
 inline constexpr size_t kHistogramBins = 20;  // of 0.05 each
 

@@ -24,7 +24,7 @@ void detach(record::Archive& archive) {
 // The frame of a kept digest that holds; its tables are attached then. What cannot be read is not there: the
 // samples are.
 std::optional<Digest> attach(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings) {
-    const auto facts = archive.kept_facts(gpu_summary_table());
+    const auto facts = archive.kept_facts(record::kGpuSummary);
     if (!facts) return std::nullopt;
     std::optional<Digest> frame = digest_frame(*facts, archive.manifest(), ceilings);
     if (!frame) return std::nullopt;
@@ -90,8 +90,9 @@ Result<> load_summary(record::Archive& archive, const std::vector<DeviceCeilings
         gpu.clock_unknown_seconds = number("clock_unknown_seconds");
         gpu.integer_unknown_seconds = number("integer_unknown_seconds");
         gpu.pipes_mean = number("pipes_mean");
-        for (size_t bin = 0; bin < kHistogramBins; ++bin) gpu.histogram[bin] = number(histogram_column(bin));
-        for (size_t i = 0; i < kQuantities; ++i) gpu.means[i] = number(facts(static_cast<Quantity>(i)).name);
+        for (size_t bin = 0; bin < kHistogramBins; ++bin)
+            gpu.histogram[bin] = number(record::kSaturationBins[bin].name);
+        for (size_t i = 0; i < kQuantities; ++i) gpu.means[i] = number(record::kGpuQuantities[i].name);
         digest.gpus.push_back(std::move(gpu));
     }
     return {};
@@ -105,7 +106,7 @@ Result<> load_series(record::Archive& archive, Digest& digest) {
             series.assign(digest.buckets, std::numeric_limits<float>::quiet_NaN());
     }
     record::ScanRequest request{
-        .table = &gpu_series_table(), .numbers = {}, .texts = {1, 2}, .hashes = {}, .splits = {}};
+        .table = &record::kGpuSeries, .numbers = {}, .texts = {1, 2}, .hashes = {}, .splits = {}};
     for (size_t i = 0; i < kQuantities; ++i) request.numbers.push_back(kFirstQuantity + i);
     return archive.scan(request, [&](size_t, const record::ScanRows& rows) -> Result<> {
         for (size_t row = 0; row < rows.size(); ++row) {
@@ -125,7 +126,7 @@ Result<> load_series(record::Archive& archive, Digest& digest) {
 
 Result<> load_job(record::Archive& archive, Digest& digest) {
     record::ScanRequest request{
-        .table = &job_series_table(), .numbers = {}, .texts = {}, .hashes = {}, .splits = {}};
+        .table = &record::kJobSeries, .numbers = {}, .texts = {}, .hashes = {}, .splits = {}};
     for (size_t i = 0; i < kJobFields.size(); ++i) request.numbers.push_back(kFirstJobColumn + i);
     return archive.scan(request, [&](size_t, const record::ScanRows& rows) -> Result<> {
         for (size_t row = 0; row < rows.size(); ++row) {
@@ -157,13 +158,13 @@ bool is_whole(record::Archive& archive) {
 }  // namespace
 
 std::span<const record::Table* const> kept_tables() {
-    static const std::array tables = {&gpu_series_table(), &job_series_table(), &gpu_summary_table()};
+    static const std::array tables = {&record::kGpuSeries, &record::kJobSeries, &record::kGpuSummary};
     return tables;
 }
 
 std::span<const record::StandIn> stand_ins() {
     static const std::array stand_ins = {
-        record::StandIn{.table = record::kGpu.name, .kept = gpu_summary_table().name}};
+        record::StandIn{.table = record::kGpu.name, .kept = record::kGpuSummary.name}};
     return stand_ins;
 }
 

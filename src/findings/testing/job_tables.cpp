@@ -5,6 +5,7 @@
 #include "record/tables/coverage.h"
 #include "record/tables/event.h"
 #include "record/tables/filesystem.h"
+#include "record/tables/gpu_digest.h"
 #include "record/tables/host.h"
 #include "record/tables/network.h"
 #include "record/tables/process.h"
@@ -368,8 +369,8 @@ class Writer {
     std::mt19937 random_;
     Batch host_{record::kHost}, process_{record::kProcess}, network_{record::kNetwork},
         disk_{record::kFilesystem}, allocation_{record::kAllocation}, coverage_{record::kCoverage},
-        event_{record::kEvent}, progress_{record::kProgress}, gpus_{kGpuSeries}, summary_{kGpuSummary},
-        whole_{kJobSeries};
+        event_{record::kEvent}, progress_{record::kProgress}, gpus_{record::kGpuSeries},
+        summary_{record::kGpuSummary}, whole_{record::kJobSeries};
 };
 
 }  // namespace
