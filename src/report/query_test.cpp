@@ -1,6 +1,5 @@
 #include "report/query.h"
 
-#include "report/series_query.h"
 #include "report/testing/record_builder.h"
 
 #include <algorithm>
@@ -259,21 +258,6 @@ TEST(report, long_records_are_thinned) {
     EXPECT_LE(data.progress.size(), kMostPoints);
     EXPECT_GE(data.progress.size(), kMostPoints / 2);
     EXPECT_TRUE(std::ranges::is_sorted(data.progress, {}, &ProgressPoint::seconds));
-}
-
-TEST(report, of_very_many_samples_some_tell_the_same) {
-    RecordBuilder record(manifest_of({"n1"}));
-    for (int i = 0; i <= 5000; ++i) add_host(record, "n1", i + 0.01 * (i % 7));
-    auto archive = record::Archive::open(record.write());
-    ASSERT_TRUE(archive);
-    auto data = measure(*archive);
-    ASSERT_TRUE(data);
-    data->buckets = 100;
-    data->bucket_seconds = 50;
-    ASSERT_TRUE(query_series(*archive, 1, *data, 1000));
-    EXPECT_EQ(missing_in((*data)[Metric::kCpuUser], 0, 100), 0U);
-    for (double value : (*data)[Metric::kCpuUser].values) EXPECT_NEAR(value, 0.5, 0.01);
-    EXPECT_NEAR((*data)[Metric::kCpuUser].means.at(0), 0.5, 0.001);
 }
 
 TEST(report, progress_is_told_by_one_rank) {
