@@ -7,11 +7,13 @@
 #include "core/time.h"
 
 #include <functional>
+#include <string_view>
 #include <sys/types.h>
 
 namespace belay::observe::collect {
 
 inline constexpr int kHelperSocket = 3;
+inline constexpr std::string_view kHelperName = "belay-";  // with which names of helpers begin
 
 // Parent and child read the same clock.
 core::Duration monotonic_now();

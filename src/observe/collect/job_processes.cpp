@@ -1,5 +1,7 @@
 #include "observe/collect/job_processes.h"
 
+#include "observe/collect/helper_process.h"
+
 #include <algorithm>
 #include <cerrno>
 
@@ -129,13 +131,14 @@ void JobProcesses::identify(Known& known, bool afresh) {
 }
 
 // A process that has ended has no executable any more, reaped or not: it is what it was. One that has ended
-// before it was seen ran what its parent runs if it still has the parent's name.
+// before it was seen ran what its parent runs if it has the parent's name still, or that of a helper.
 bool JobProcesses::runs_own_executable(const Known& known) {
     if (auto executable = files_.executable(static_cast<pid_t>(known.stat.pid)))
         return executable == own_executable_;
     if (!known.renamed) return known.own_executable;
     auto parent = known_.find(static_cast<pid_t>(known.stat.parent_pid));
-    return parent != known_.end() && parent->second.own_executable && parent->second.command == known.command;
+    return parent != known_.end() && parent->second.own_executable &&
+           (known.command == parent->second.command || known.command.starts_with(kHelperName));
 }
 
 bool JobProcesses::is_left_out(const Known& known) {

@@ -231,7 +231,8 @@ TEST(observe_collect, our_own_program_is_left_out_when_it_has_ended_too) {
     EXPECT_EQ(members(job, 1), Pids{22});
     proc.start(23, {.parent = 20, .command = "belay"});  // forked, and ended before it was seen
     proc.start(24, {.parent = 20, .command = "true"});
-    for (int64_t pid : {20, 21, 22, 23, 24}) proc.become_zombie(pid);
+    proc.start(25, {.parent = 20, .command = "belay-gpu"});  // a helper that found no GPUs
+    for (int64_t pid : {20, 21, 22, 23, 24, 25}) proc.become_zombie(pid);
     EXPECT_EQ(members(job, 2), (Pids{22, 24}));
     EXPECT_EQ(members(job, 100), (Pids{22, 24}));  // after a refresh too
 }
