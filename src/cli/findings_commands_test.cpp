@@ -22,9 +22,8 @@ struct Outcome {
     std::string out;
 };
 
-Outcome findings(std::vector<std::string> words) {
+Outcome belay(std::vector<std::string> words) {
     setenv("BELAY_CONFIG_DIR", "/nonexistent", 1);
-    words.insert(words.begin(), "findings");
     std::FILE* out = std::tmpfile();
     Outcome outcome{};
     {
@@ -37,6 +36,11 @@ Outcome findings(std::vector<std::string> words) {
     outcome.out.resize(std::fread(outcome.out.data(), 1, outcome.out.size(), out));
     std::fclose(out);
     return outcome;
+}
+
+Outcome findings(std::vector<std::string> words) {
+    words.insert(words.begin(), "findings");
+    return belay(std::move(words));
 }
 
 // A record of a minute on one node, whose task ended as said.
@@ -137,6 +141,19 @@ TEST(cli, findings_test_tries_a_sites_rules) {
     EXPECT_EQ(tested[1]["case"], "little");
     EXPECT_EQ(tested[1]["ok"], false);
     EXPECT_EQ(tested[1]["why"], "it does not fire");
+}
+
+TEST(cli, a_report_takes_the_place_of_no_part_of_its_record) {
+    Record record("info");
+    const std::string manifest = core::read_file(record.path() + "/record.json").value();
+    for (const char* part : {"/record.json", "/tables/host.parquet", "/segments/n1.seg", "/../r/record.json"})
+        EXPECT_EQ(belay({"report", record.path(), "-o", record.path() + part}).status, 2) << part;
+    EXPECT_EQ(core::read_file(record.path() + "/record.json").value(), manifest);
+    const std::string page = record.path() + "/../page";
+    EXPECT_EQ(belay({"report", record.path(), "-o", page, "--pdf", record.path() + "/../r/../page"}).status,
+              2);
+    EXPECT_EQ(belay({"report", record.path(), "-o", page}).status, 0);
+    EXPECT_EQ(belay({"report", record.path(), "-o", record.path() + "/report.html"}).status, 0);
 }
 
 }  // namespace

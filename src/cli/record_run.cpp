@@ -33,7 +33,9 @@ void add_record_run(core::Application& application) {
              {"belay record run -o r --progress-pattern 'step (?P<step>\\d+) loss (?P<loss>\\S+)' -- ./train",
               "read the program's own progress lines"}},
         .exit_statuses = {{0, "CMD ended well; otherwise its own exit status, 128 + N if signal N ended it"},
-                          {2, "the command line or DIR is wrong; CMD was not started"},
+                          {2,
+                           "the command line is wrong, or DIR is another's; CMD was not started. Where DIR "
+                           "cannot be made, CMD runs unrecorded, which is said on standard error"},
                           {3, "CMD could not be started"}},
     });
     struct Options {

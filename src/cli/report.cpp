@@ -7,6 +7,7 @@
 #include "report/terminal.h"
 #include "score/digest_store.h"
 
+#include <filesystem>
 #include <memory>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -50,6 +51,26 @@ Json summary_json(const report::ReportModel& model, const std::string& page, con
             {"pdf", pdf.empty() ? Json() : Json(pdf)}};
 }
 
+// A report must not take the place of the other, or of what it is made from.
+core::Result<> check_outputs(const std::string& record, const std::string& page, const std::string& pdf) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    const fs::path own = fs::weakly_canonical(record, ignored);
+    for (const std::string& file : {page, pdf}) {
+        if (file.empty()) continue;
+        const fs::path place = fs::weakly_canonical(file, ignored);
+        const fs::path inside = place.lexically_relative(own);
+        const bool is_part = inside == "record.json" || *inside.begin() == "tables" ||
+                             inside.begin()->native().starts_with("segments");
+        if (is_part) return core::bad_input("{} is a part of the record", file).hint("choose another name");
+    }
+    if (!page.empty() && !pdf.empty() &&
+        fs::weakly_canonical(page, ignored) == fs::weakly_canonical(pdf, ignored))
+        return core::bad_input("page and PDF cannot both be {}", page)
+            .hint("choose another name for one of them");
+    return {};
+}
+
 int terminal_columns() {
     winsize size{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
@@ -90,6 +111,7 @@ void add_report(core::Application& application) {
         ->needs(pdf);
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
+        BELAY_CHECK(check_outputs(options->record, options->page, options->pdf));
         BELAY_TRY(archive, score::open_record(options->record));
         BELAY_TRY(model, whole_report(archive, context));
         if (!options->pdf.empty()) {

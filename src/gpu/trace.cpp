@@ -201,6 +201,8 @@ class Parser {
             if (!value || !std::isfinite(*value))
                 return wrong("{}: \"{}\" is no number; missing is \"-\"", kFields[column].name,
                              core::printable(word));
+            if (*value < 0 && kFields[column].unit != "°C")
+                return wrong("{}: {} is less than 0", kFields[column].name, core::printable(word));
             row.reading[column] = *value;
         }
         if (!line.empty()) return wrong("the row has more values than there are fields");

@@ -103,6 +103,7 @@ TEST(gpu, a_wrong_trace_says_where) {
         {kHead + "row 2 0 0.5 1\nrow 1 0 0.5 1\n", "t:6:1: the time goes backwards"},
         {kHead + "row 1 0 x 1\n", "sm_active_ratio: \"x\" is no number; missing is \"-\""},
         {kHead + "row 1 0 nan 1\n", "is no number"},
+        {kHead + "row 1 0 -0.5 1\n", "sm_active_ratio: -0.5 is less than 0"},
         {kHead + "row 1 0 1\n", "fewer values than there are fields"},
         {kHead + "row 1 0 1 2 3\n", "more values than there are fields"},
         {kHead + "facts 0 nvlink 1\n", "unknown fact \"nvlink\""},

@@ -248,7 +248,10 @@ Result<RecordInfo> Archive::info() {
         facts.start = as_time(row[1]);
         facts.end = as_time(row[2]);
     }
-    BELAY_TRY(coverage, read_coverage(database_));
+    std::set<std::string, std::less<>> lost;
+    for (const auto& [table, error] : unreadable_)
+        if (!is_thrown_away(table)) lost.insert(table);
+    BELAY_TRY(coverage, read_coverage(database_, lost));
     info.coverage = coverage.total;
     for (const auto& [table, share] : coverage.tables)
         if (info.tables.contains(table)) info.tables[table].coverage = share;
