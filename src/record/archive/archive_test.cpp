@@ -42,6 +42,19 @@ TEST(record, same_answers_before_and_after_sealing) {
     EXPECT_EQ(info(fixture.path()).coverage, 1.0);
 }
 
+TEST(record, a_table_that_cannot_be_read_covers_nothing) {
+    RecordFixture fixture;
+    fixture.record("n1", 100, true, 100);
+    ASSERT_TRUE(seal(fixture.path(), kStart));
+    const RecordInfo whole = info(fixture.path());
+    ASSERT_EQ(whole.tables.at("host").coverage, 1.0);
+    std::filesystem::resize_file(tables_path(fixture.path()) / "host.parquet", 100);
+    const RecordInfo facts = info(fixture.path());
+    EXPECT_EQ(facts.tables.at("host").coverage, 0.0);
+    EXPECT_LT(facts.coverage, whole.coverage);
+    EXPECT_FALSE(facts.lost.empty());
+}
+
 TEST(record, a_killed_recorder_lowers_the_coverage) {
     RecordFixture fixture;
     fixture.record("n1", 100, true, 100);
