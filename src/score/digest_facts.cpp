@@ -12,6 +12,7 @@ namespace belay::score {
 
 namespace {
 
+constexpr double kLongestBucket = 1e9;  // seconds: 64 bits hold its nanoseconds
 // Raised when the same samples would make another digest.
 constexpr int kModel = 2;
 
@@ -58,6 +59,8 @@ std::optional<Digest> digest_frame(std::string_view facts, const record::Manifes
             const auto profile = device.at("mig_profile").get<std::string>();
             if (device.at("values") != text_of(find_ceilings(ceilings, name, profile))) return std::nullopt;
         }
+        for (const char* key : {"start", "end", "buckets", "seconds"})
+            if (!json.at(key).is_number_integer()) return std::nullopt;
         Digest digest{.start = core::time_from_nanoseconds(json.at("start").get<int64_t>()),
                       .end = core::time_from_nanoseconds(json.at("end").get<int64_t>()),
                       .interval_seconds = json.at("interval_seconds").get<double>(),
@@ -66,7 +69,8 @@ std::optional<Digest> digest_frame(std::string_view facts, const record::Manifes
                       .notes = json.at("notes").get<std::vector<std::string>>()};
         const auto seconds = json.at("seconds").get<size_t>();
         if (digest.buckets == 0 || digest.buckets > kMostBuckets || seconds > kMostSeconds ||
-            !(digest.bucket_seconds > 0) || !(digest.interval_seconds > 0))
+            !(digest.bucket_seconds > 0 && digest.bucket_seconds < kLongestBucket) ||
+            !(digest.interval_seconds > 0))
             return std::nullopt;
         constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
         digest.job.assign(seconds, {0, kMissing, kMissing, kMissing, kMissing, kMissing, kMissing, kMissing});
