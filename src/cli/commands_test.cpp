@@ -1,6 +1,5 @@
-#include "cli/commands.h"
-
 #include "cli/build_facts.h"
+#include "cli/testing.h"
 #include "core/file.h"
 #include "core/manual.h"
 #include "core/process.h"
@@ -14,37 +13,12 @@
 namespace belay::cli {
 namespace {
 
+using cli::testing::belay;
+using cli::testing::Outcome;
 using nlohmann::json;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Not;
-
-struct Outcome {
-    int status;
-    std::string out, err;
-};
-
-std::string text_of(std::FILE* file) {
-    std::string text(static_cast<size_t>(std::ftell(file)), '\0');
-    std::rewind(file);
-    text.resize(std::fread(text.data(), 1, text.size(), file));
-    std::fclose(file);
-    return text;
-}
-
-// A command line of the whole program, with no configuration of this machine.
-Outcome belay(std::vector<std::string> words, const std::string& configuration = "/nonexistent") {
-    setenv("BELAY_CONFIG_DIR", configuration.c_str(), 1);
-    std::FILE* out = std::tmpfile();
-    std::FILE* err = std::tmpfile();
-    int status = 0;
-    {
-        core::Application application(application_page(), out, err);
-        add_commands(application);
-        status = application.run(std::move(words));
-    }
-    return {status, text_of(out), text_of(err)};
-}
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 core::CommandModel model() {
     core::Application application(application_page());
@@ -93,8 +67,8 @@ TEST(cli, version_in_both_forms) {
     EXPECT_EQ(value["version"], kVersion);
     EXPECT_EQ(value["commit"], kCommit);
     EXPECT_EQ(value["compiler"], kCompiler);
-    EXPECT_THAT(std::string(kVersion), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
-    EXPECT_THAT(std::string(kCommit), testing::AnyOf("unknown", testing::MatchesRegex("[0-9a-f]{40}")));
+    EXPECT_THAT(std::string(kVersion), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+    EXPECT_THAT(std::string(kCommit), ::testing::AnyOf("unknown", ::testing::MatchesRegex("[0-9a-f]{40}")));
     EXPECT_THAT(belay({"version"}).out, HasSubstr(std::string(kCommit)));
 }
 

@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/testing.h"
 #include "core/file.h"
 #include "record/manifest.h"
 #include "record/segment.h"
@@ -14,29 +14,10 @@
 namespace belay::cli {
 namespace {
 
+using cli::testing::belay;
+using cli::testing::Outcome;
 using nlohmann::json;
-using testing::HasSubstr;
-
-struct Outcome {
-    int status;
-    std::string out;
-};
-
-Outcome belay(std::vector<std::string> words) {
-    setenv("BELAY_CONFIG_DIR", "/nonexistent", 1);
-    std::FILE* out = std::tmpfile();
-    Outcome outcome{};
-    {
-        core::Application application(application_page(), out, stderr);
-        add_commands(application);
-        outcome.status = application.run(std::move(words));
-    }
-    outcome.out.resize(static_cast<size_t>(std::ftell(out)));
-    std::rewind(out);
-    outcome.out.resize(std::fread(outcome.out.data(), 1, outcome.out.size(), out));
-    std::fclose(out);
-    return outcome;
-}
+using ::testing::HasSubstr;
 
 Outcome findings(std::vector<std::string> words) {
     words.insert(words.begin(), "findings");
@@ -154,6 +135,7 @@ TEST(cli, a_report_takes_the_place_of_no_part_of_its_record) {
               2);
     EXPECT_EQ(belay({"report", record.path(), "-o", page}).status, 0);
     EXPECT_EQ(belay({"report", record.path(), "-o", record.path() + "/report.html"}).status, 0);
+    EXPECT_EQ(belay({"report", record.path(), "-o", page + "/below_a_file"}).status, 3);
 }
 
 }  // namespace

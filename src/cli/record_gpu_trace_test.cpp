@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/testing.h"
 #include "core/file.h"
 #include "gpu/trace.h"
 
@@ -11,34 +11,14 @@
 namespace belay::cli {
 namespace {
 
+using cli::testing::belay;
+using cli::testing::Outcome;
 using nlohmann::json;
-using testing::HasSubstr;
-
-struct Outcome {
-    int status;
-    std::string out, err;
-};
-
-std::string text_of(std::FILE* file) {
-    std::string text(static_cast<size_t>(std::ftell(file)), '\0');
-    std::rewind(file);
-    text.resize(std::fread(text.data(), 1, text.size(), file));
-    std::fclose(file);
-    return text;
-}
+using ::testing::HasSubstr;
 
 Outcome gpu_trace(std::vector<std::string> words) {
-    setenv("BELAY_CONFIG_DIR", "/nonexistent", 1);
     words.insert(words.begin(), {"record", "gpu-trace"});
-    std::FILE* out = std::tmpfile();
-    std::FILE* err = std::tmpfile();
-    int status = 0;
-    {
-        core::Application application(application_page(), out, err);
-        add_commands(application);
-        status = application.run(std::move(words));
-    }
-    return {status, text_of(out), text_of(err)};
+    return belay(std::move(words));
 }
 
 class Workspace {

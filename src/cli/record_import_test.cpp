@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/testing.h"
 #include "record/import/import_testing.h"
 #include "score/digest_store.h"
 #include "score/job_score.h"
@@ -12,40 +12,20 @@
 namespace belay::cli {
 namespace {
 
+using cli::testing::belay;
+using cli::testing::Outcome;
 using nlohmann::json;
 using record::import_testing::header;
 using record::import_testing::kMeta;
 using record::import_testing::Recording;
 using record::import_testing::rows;
-using testing::HasSubstr;
-
-struct Outcome {
-    int status;
-    std::string out, err;
-};
-
-std::string text_of(std::FILE* file) {
-    std::string text(static_cast<size_t>(std::ftell(file)), '\0');
-    std::rewind(file);
-    text.resize(std::fread(text.data(), 1, text.size(), file));
-    std::fclose(file);
-    return text;
-}
+using ::testing::HasSubstr;
 
 // belay record import TOOL SRC -o DIR MORE...
 Outcome import(const std::string& tool, const Recording& recording, std::vector<std::string> more = {}) {
-    setenv("BELAY_CONFIG_DIR", "/nonexistent", 1);
     more.insert(more.begin(),
                 {"record", "import", tool, recording.source().string(), "-o", recording.record().string()});
-    std::FILE* out = std::tmpfile();
-    std::FILE* err = std::tmpfile();
-    int status = 0;
-    {
-        core::Application application(application_page(), out, err);
-        add_commands(application);
-        status = application.run(std::move(more));
-    }
-    return {status, text_of(out), text_of(err)};
+    return belay(std::move(more));
 }
 
 TEST(cli, record_import_of_gssr_in_both_forms) {
@@ -72,7 +52,8 @@ TEST(cli, record_import_of_gssr_in_both_forms) {
     EXPECT_EQ(value["devices"], 1);
     EXPECT_EQ(value["aggregates_only"], false);
     EXPECT_EQ(value["warnings"].size(), 2U);  // the torn line, and that another node left no file
-    EXPECT_THAT(recording.query("SELECT DISTINCT name FROM gpu_device"), testing::ElementsAre("NVIDIA H100"));
+    EXPECT_THAT(recording.query("SELECT DISTINCT name FROM gpu_device"),
+                ::testing::ElementsAre("NVIDIA H100"));
 }
 
 // A minute of a GPU in use, as gssr 0.3 records it in JSON.

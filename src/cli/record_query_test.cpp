@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/testing.h"
 #include "core/file.h"
 #include "score/digest_store.h"
 #include "score/digest_testing.h"
@@ -11,34 +11,10 @@
 namespace belay::cli {
 namespace {
 
+using cli::testing::belay;
+using cli::testing::Outcome;
 using score::testing::RecordOfGpus;
-using testing::HasSubstr;
-
-std::string text_of(std::FILE* file) {
-    std::string text(static_cast<size_t>(std::ftell(file)), '\0');
-    std::rewind(file);
-    text.resize(std::fread(text.data(), 1, text.size(), file));
-    std::fclose(file);
-    return text;
-}
-
-struct Outcome {
-    int status;
-    std::string out, err;
-};
-
-Outcome belay(std::vector<std::string> words) {
-    setenv("BELAY_CONFIG_DIR", "/nonexistent", 1);
-    std::FILE* out = std::tmpfile();
-    std::FILE* err = std::tmpfile();
-    int status = 0;
-    {
-        core::Application application(application_page(), out, err);
-        add_commands(application);
-        status = application.run(std::move(words));
-    }
-    return {status, text_of(out), text_of(err)};
-}
+using ::testing::HasSubstr;
 
 void fill(RecordOfGpus& record) {
     record.held("n1", "GPU-0", 0, 100);

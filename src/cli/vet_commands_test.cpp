@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/testing.h"
 #include "core/file.h"
 
 #include <cstdlib>
@@ -10,37 +10,17 @@
 namespace belay::cli {
 namespace {
 
+using cli::testing::belay;
+using cli::testing::Outcome;
 using nlohmann::json;
-using testing::HasSubstr;
-
-struct Outcome {
-    int status;
-    std::string out, err;
-};
-
-std::string text_of(std::FILE* file) {
-    std::string text(static_cast<size_t>(std::ftell(file)), '\0');
-    std::rewind(file);
-    text.resize(std::fread(text.data(), 1, text.size(), file));
-    std::fclose(file);
-    return text;
-}
+using ::testing::HasSubstr;
 
 // `belay vet …`, outside a job.
 Outcome vet(std::vector<std::string> words) {
-    setenv("BELAY_CONFIG_DIR", "/nonexistent", 1);
     unsetenv("SLURM_JOB_ID");
     unsetenv("SLURM_JOBID");
     words.insert(words.begin(), "vet");
-    std::FILE* out = std::tmpfile();
-    std::FILE* err = std::tmpfile();
-    int status = 0;
-    {
-        core::Application application(application_page(), out, err);
-        add_commands(application);
-        status = application.run(std::move(words));
-    }
-    return {status, text_of(out), text_of(err)};
+    return belay(std::move(words));
 }
 
 class Protocol {
