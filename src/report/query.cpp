@@ -122,17 +122,11 @@ Result<> find_gaps(record::Archive& archive, double interval, Measurements& data
 Result<> find_coverage(record::Archive& archive, Measurements& data) {
     BELAY_TRY(answer, archive.query("SELECT node, table_name, sum(expected), sum(received) FROM coverage "
                                     "WHERE expected > 0 GROUP BY ALL ORDER BY ALL"));
-    auto is_lost = [&](const std::string& table) {
-        return archive.unreadable().contains(table) && !archive.is_thrown_away(table);
-    };
-    for (const auto& row : answer.rows) {
-        std::string table = as_text(row[1]);
-        const auto received = is_lost(table) ? 0 : static_cast<int64_t>(as_double(row[3]));
+    for (const auto& row : answer.rows)
         data.coverage.push_back({.node = as_text(row[0]),
-                                 .table = std::move(table),
+                                 .table = as_text(row[1]),
                                  .expected = static_cast<int64_t>(as_double(row[2])),
-                                 .received = received});
-    }
+                                 .received = static_cast<int64_t>(as_double(row[3]))});
     return {};
 }
 

@@ -4,6 +4,7 @@
 #include "record/archive/parquet_file.h"
 #include "record/archive/segments.h"
 #include "record/liveness.h"
+#include "record/tables/coverage.h"
 
 #include <algorithm>
 #include <thread>
@@ -146,7 +147,21 @@ fs::path Archive::table_path(std::string_view table) const {
 
 Result<> Archive::open_tables(std::span<const StandIn> stand_ins) {
     for (const Table* table : tables()) BELAY_CHECK(open_table(*table, stand_ins));
-    return {};
+    return uncover_unreadable();
+}
+
+// What cannot be read covers nothing, whoever asks.
+Result<> Archive::uncover_unreadable() {
+    std::string names;
+    for (const auto& [table, error] : unreadable_)
+        if (!is_thrown_away(table)) names += (names.empty() ? "" : ", ") + sql_literal(table);
+    auto coverage = sources_.find(kCoverage.name);
+    if (names.empty() || coverage == sources_.end()) return {};
+    return database_.execute(
+        fmt::format("CREATE OR REPLACE VIEW \"{}\" AS SELECT * REPLACE (CASE WHEN table_name IN ({}) THEN 0 "
+                    "ELSE received "
+                    "END AS received) FROM {}",
+                    kCoverage.name, names, coverage->second.sql));
 }
 
 Result<> Archive::open_table(const Table& table, std::span<const StandIn> stand_ins) {
@@ -248,10 +263,7 @@ Result<RecordInfo> Archive::info() {
         facts.start = as_time(row[1]);
         facts.end = as_time(row[2]);
     }
-    std::set<std::string, std::less<>> lost;
-    for (const auto& [table, error] : unreadable_)
-        if (!is_thrown_away(table)) lost.insert(table);
-    BELAY_TRY(coverage, read_coverage(database_, lost));
+    BELAY_TRY(coverage, read_coverage(database_));
     info.coverage = coverage.total;
     for (const auto& [table, share] : coverage.tables)
         if (info.tables.contains(table)) info.tables[table].coverage = share;

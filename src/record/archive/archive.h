@@ -103,6 +103,7 @@ class Archive {
         std::string sql;  // what to select from
     };
     std::filesystem::path table_path(std::string_view table) const;
+    core::Result<> uncover_unreadable();
     core::Result<> open_file(const Table& table, const std::filesystem::path& file);
     core::Result<> scan_file(const ScanRequest& request, const Source& source, const ScanConsumer& consume);
 

@@ -52,6 +52,9 @@ TEST(record, a_table_that_cannot_be_read_covers_nothing) {
     const RecordInfo facts = info(fixture.path());
     EXPECT_EQ(facts.tables.at("host").coverage, 0.0);
     EXPECT_LT(facts.coverage, whole.coverage);
+    const QueryResult rows =
+        query(fixture.path(), "SELECT sum(received) FROM coverage WHERE table_name = 'host'");
+    EXPECT_EQ(as_double(rows.rows.at(0)[0]), 0) << "whoever asks";
     EXPECT_FALSE(facts.lost.empty());
 }
 

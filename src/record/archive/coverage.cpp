@@ -65,7 +65,7 @@ Result<> forget_counts(Database& database, const Session& session, core::Time un
 
 }  // namespace
 
-Result<Coverage> read_coverage(Database& database, const std::set<std::string, std::less<>>& lost) {
+Result<Coverage> read_coverage(Database& database) {
     BELAY_TRY(
         answer,
         database.query("SELECT table_name, sum(expected), sum(received) FROM coverage GROUP BY table_name"));
@@ -74,7 +74,7 @@ Result<Coverage> read_coverage(Database& database, const std::set<std::string, s
     double received_total = 0;
     for (const auto& row : answer.rows) {
         double expected = as_double(row[1]);
-        double received = lost.contains(as_text(row[0])) ? 0 : as_double(row[2]);
+        double received = as_double(row[2]);
         if (!(expected > 0)) continue;
         coverage.tables[as_text(row[0])] = received / expected;
         expected_total += expected;

@@ -6,7 +6,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,8 +16,8 @@ struct Coverage {
     std::map<std::string, double> tables;  // per table, 0..1
 };
 
-// From the `coverage` table of the database. Of the tables `lost` nothing is there.
-core::Result<Coverage> read_coverage(Database& database, const std::set<std::string, std::less<>>& lost = {});
+// From the `coverage` table of the database.
+core::Result<Coverage> read_coverage(Database& database);
 
 // A recorder counts its samples as it goes; one that was killed leaves the time from then on uncounted. For
 // each segment without an end, and each table that is due on its node, this adds rows to `coverage` from its
