@@ -27,10 +27,15 @@ std::optional<std::set<int>> parse_indices(std::string_view list) {
     return indices;
 }
 
-std::optional<std::set<int>> listed_by_slurm(const core::Environment& environment) {
+std::optional<std::string_view> list_of_slurm(const core::Environment& environment) {
     for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"})
-        if (auto list = value_of(environment, name); list && !list->empty()) return parse_indices(*list);
+        if (auto list = value_of(environment, name); list && !list->empty()) return list;
     return std::nullopt;
+}
+
+std::optional<std::set<int>> listed_by_slurm(const core::Environment& environment) {
+    auto list = list_of_slurm(environment);
+    return list ? parse_indices(*list) : std::nullopt;
 }
 
 bool is_named(const Device& device, std::string_view word) {
@@ -51,6 +56,11 @@ std::vector<size_t> visible_to_cuda(const std::vector<Device>& devices, std::str
 }
 
 }  // namespace
+
+std::optional<size_t> gpus_given_by_slurm(const core::Environment& environment) {
+    auto list = list_of_slurm(environment);
+    return list ? std::optional(core::split(*list, ',').size()) : std::nullopt;
+}
 
 std::vector<size_t> held_devices(const std::vector<Device>& devices, const core::Environment& environment) {
     std::vector<size_t> all;

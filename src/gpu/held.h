@@ -5,6 +5,7 @@
 #include "gpu/source.h"
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace belay::gpu {
@@ -18,5 +19,9 @@ namespace belay::gpu {
 // beginnings of UUIDs, and the first entry that fits nothing ends it. With neither, all are held. Slices of
 // MIG, which Slurm numbers in its own way, count by the names in CUDA_VISIBLE_DEVICES; without names all.
 std::vector<size_t> held_devices(const std::vector<Device>& devices, const core::Environment& environment);
+
+// How many GPUs, or slices of them, Slurm has given to the step or job on this node; nothing without its
+// list.
+std::optional<size_t> gpus_given_by_slurm(const core::Environment& environment);
 
 }  // namespace belay::gpu

@@ -2,10 +2,10 @@
 
 #include "core/file.h"
 #include "core/text.h"
+#include "gpu/held.h"
 #include "vet/check_facts.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <unistd.h>
 
@@ -29,14 +29,6 @@ bool is_drivers_gpu(const fs::path& device) {
     const fs::path driver = fs::read_symlink(device / "driver", error).filename();
     if (device_class.starts_with(kScreenCard)) return driver == "nvidia";
     return device_class.starts_with(kCompute) && (driver == "nvidia" || driver.empty());
-}
-
-// GPUs that Slurm has given to the job or step; nothing without its list.
-std::optional<size_t> given_by_slurm(const core::Environment& environment) {
-    for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"})
-        if (auto list = environment.find(name); list != environment.end() && !list->second.empty())
-            return core::split(list->second, ',').size();
-    return std::nullopt;
 }
 
 // cgroups deny the files of GPUs that are other jobs'; access() asks them as open() does.
@@ -86,7 +78,7 @@ std::vector<std::string> missing_gpus(const std::vector<gpu::Device>& shown, siz
     // Slurm counts slices of MIG among GPUs.
     const bool is_sliced =
         std::ranges::any_of(shown, [](const auto& one) { return !one.mig_profile.empty(); });
-    const auto given = given_by_slurm(environment);
+    const auto given = gpu::gpus_given_by_slurm(environment);
     const bool is_part = held < shown.size() || (given && (*given < on_bus || is_sliced));
     if (missing.empty() || is_part || !may_open_all(node) || !is_nodes_own_dev(node)) return {};
     return missing;
