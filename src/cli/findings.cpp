@@ -2,12 +2,9 @@
 #include "cli/commands.h"
 #include "cli/diagnosis.h"
 #include "cli/text_table.h"
-#include "findings/catalogue.h"
 #include "findings/engine.h"
 #include "findings/report_text.h"
-#include "score/digest_query.h"
 #include "score/digest_store.h"
-#include "score/digest_tables.h"
 
 #include <algorithm>
 #include <memory>

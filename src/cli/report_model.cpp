@@ -1,7 +1,6 @@
 #include "cli/report_model.h"
 
 #include "cli/diagnosis.h"
-#include "findings/catalogue.h"
 #include "findings/engine.h"
 #include "findings/value_text.h"
 #include "report/findings.h"
@@ -10,7 +9,6 @@
 #include "report/query.h"
 #include "score/cpu_score.h"
 #include "score/digest_store.h"
-#include "score/digest_tables.h"
 
 #include <algorithm>
 #include <iterator>
