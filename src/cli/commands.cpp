@@ -1,7 +1,7 @@
 #include "cli/commands.h"
 
 #include "cli/build_facts.h"
-#include "launch/settings.h"
+#include "step/settings.h"
 
 namespace belay::cli {
 
@@ -58,7 +58,7 @@ core::ApplicationPage application_page() {
 }
 
 void add_commands(core::Application& application) {
-    application.add_settings(launch::settings());
+    application.add_settings(step::settings());
     application.add_group(
         {.name = "record",
          .summary = "make, close and read job records",

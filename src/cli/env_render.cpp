@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "env/edf_writer.h"
 #include "env/json.h"
-#include "launch/environment.h"
+#include "step/environment.h"
 
 #include <cstdio>
 #include <memory>
@@ -19,7 +19,7 @@ struct Options {
 
 core::Result<int> render(const Options& options, const core::CommandContext& context) {
     BELAY_TRY(configuration, context.configuration());
-    BELAY_TRY(host, launch::environment_host(configuration));
+    BELAY_TRY(host, step::environment_host(configuration));
     env::Problems problems;
     env::Environment environment = env::load_environment(options.name, host, problems);
     auto variables = env::expand_variables(environment, {}, host.variables, problems);

@@ -1,7 +1,7 @@
 // belay env run: a command in an environment, without Slurm.
 #include "cli/commands.h"
 #include "env/container/container.h"
-#include "launch/image_import.h"
+#include "step/image_import.h"
 
 #include <cstdio>
 #include <memory>
@@ -30,15 +30,15 @@ core::Result<> split_name(Options& options) {
 core::Result<int> run(const Options& options, const core::CommandContext& context) {
     BELAY_TRY(configuration, context.configuration());
     env::Problems warnings;
-    BELAY_TRY(plan, launch::plan_environment(options.name, configuration, launch::import_from_registry(),
-                                             warnings));
+    BELAY_TRY(plan,
+              step::plan_environment(options.name, configuration, step::import_from_registry(), warnings));
     fmt::print(stderr, "{}", env::render(warnings));
-    core::Environment variables = launch::task_variables(plan, core::current_environment());
+    core::Environment variables = step::task_variables(plan, core::current_environment());
     if (plan.container) {
         BELAY_TRY(container, env::Container::start(*plan.container, variables, getpid(), STDERR_FILENO));
         BELAY_CHECK(container.join(plan.container->workdir));
-        launch::add_entry_variables(plan, container.entry_variables());
-        variables = launch::task_variables(plan, core::current_environment());
+        step::add_entry_variables(plan, container.entry_variables());
+        variables = step::task_variables(plan, core::current_environment());
     }
     return std::unexpected(env::execute(options.command, variables));
 }

@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "core/utf8.h"
 #include "env/json.h"
-#include "launch/environment.h"
+#include "step/environment.h"
 
 #include <cstdio>
 #include <memory>
@@ -19,7 +19,7 @@ struct Options {
 
 core::Result<int> validate(const Options& options, const core::CommandContext& context) {
     BELAY_TRY(configuration, context.configuration());
-    BELAY_TRY(host, launch::environment_host(configuration));
+    BELAY_TRY(host, step::environment_host(configuration));
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     bool all_ok = true;
     for (const std::string& file : options.files) {

@@ -1,7 +1,8 @@
 // belay _prepare: what belay-step prepare does, where an image must be got first.
+#include "step/prepare.h"
+
 #include "cli/commands.h"
-#include "launch/image_import.h"
-#include "launch/step_prepare.h"
+#include "step/image_import.h"
 
 #include <cstdio>
 #include <memory>
@@ -17,7 +18,7 @@ void add_prepare(core::Application& application) {
     auto words = std::make_shared<std::vector<std::string>>();
     command.passthrough("OPTION", *words, "what srun was given");
     command.run([words](const core::CommandContext&) -> core::Result<int> {
-        auto plan = launch::plan_for_plugin(*words, launch::import_from_registry());
+        auto plan = step::plan_for_plugin(*words, step::import_from_registry());
         if (plan) {
             fmt::print("{}", *plan);
             return 0;

@@ -42,11 +42,11 @@ Result<> send_packet(int link, char verdict, const std::vector<int>& descriptors
 
 }  // namespace
 
-std::string instructions(const launch::StepPlan& plan, const std::string& root_address) {
+std::string instructions(const step::StepPlan& plan, const std::string& root_address) {
     std::string text;
     if (plan.environment) {
         // Not as changes of this process's: each task has some of its own.
-        env::VariableChanges changes = launch::variable_changes(*plan.environment);
+        env::VariableChanges changes = step::variable_changes(*plan.environment);
         for (const std::string& name : changes.unset) add(text, kUnsetVariable, name);
         for (const auto& [name, value] : changes.set) add(text, kSetVariable, name + "=" + value);
         // Inside a container often neither scontrol nor the cluster's names are there to ask.
@@ -58,7 +58,7 @@ std::string instructions(const launch::StepPlan& plan, const std::string& root_a
 }
 
 Result<> answer_go(int link, unsigned tasks, const std::string& instructions,
-                   const launch::PreparedNode& node) {
+                   const step::PreparedNode& node) {
     if (instructions.size() > kLongestInstructions)
         return core::system_error("the variables of the environment are longer than {} MiB",
                                   kLongestInstructions >> 20);

@@ -3,12 +3,12 @@
 #include "core/config.h"
 #include "core/text.h"
 #include "core/units.h"
-#include "launch/settings.h"
-#include "launch/step_node.h"
-#include "launch/step_prepare.h"
 #include "observe/supervisor.h"
 #include "spank/answer.h"
 #include "spank/wire.h"
+#include "step/node.h"
+#include "step/prepare.h"
+#include "step/settings.h"
 
 #include <algorithm>
 #include <csignal>
@@ -25,7 +25,7 @@ using core::Result;
 namespace {
 
 // What imports images needs many more libraries; they would be loaded for every step.
-launch::Importer importer_of(const std::vector<std::string>& words) {
+step::Importer importer_of(const std::vector<std::string>& words) {
     return [&words](const image::Store&, const image::Reference&) -> Result<image::Image> {
         std::string program = std::filesystem::read_symlink("/proc/self/exe").replace_filename("belay");
         std::vector<char*> argv = {program.data(), const_cast<char*>("_prepare"), const_cast<char*>("--")};
@@ -63,13 +63,13 @@ int show(const core::Error& error) {
 }
 
 // From the environment, which it leaves as the tasks shall see it.
-Result<launch::StepPlan> take_plan() {
+Result<step::StepPlan> take_plan() {
     std::string text = core::environment_variable(kPlanVariable).value_or("");
     unsetenv(kPlanVariable);
     size_t blank = text.find(' ');
     if (blank == std::string::npos)
         return core::bad_input("{} is not set: belay-step is started by Belay's Slurm plugin", kPlanVariable);
-    return launch::decode_step_plan(std::string_view(text).substr(blank + 1));
+    return step::decode_step_plan(std::string_view(text).substr(blank + 1));
 }
 
 template <typename Number>
@@ -94,15 +94,15 @@ Result<bool> prepare_and_answer(int link, unsigned tasks, pid_t watched, int not
                                 std::vector<std::string> command) {
     BELAY_TRY(plan, take_plan());
     BELAY_TRY(step, this_step());
-    launch::NodeContext context{.step = std::move(step),
-                                .variables = core::current_environment(),
-                                .command = std::move(command),
-                                .watched = watched,
-                                .notices = notices};
-    BELAY_TRY(prepared, launch::prepare_node(plan, context));
+    step::NodeContext context{.step = std::move(step),
+                              .variables = core::current_environment(),
+                              .command = std::move(command),
+                              .watched = watched,
+                              .notices = notices};
+    BELAY_TRY(prepared, step::prepare_node(plan, context));
     if (!prepared) return false;
     if (prepared->container)
-        launch::add_entry_variables(*plan.environment, prepared->container->entry_variables());
+        step::add_entry_variables(*plan.environment, prepared->container->entry_variables());
     BELAY_CHECK(answer_go(link, tasks, instructions(plan, prepared->root_address), *prepared));
     return true;
 }
@@ -121,7 +121,7 @@ Result<core::ExitStatus> run_supervisor(const std::vector<std::string>& words) {
     BELAY_TRY(plan, take_plan());
     if (!plan.recording) return core::bad_input("belay-step supervise: the step is not recorded");
     BELAY_TRY(step, this_step());
-    BELAY_TRY(path, launch::record_path(*plan.recording, step));
+    BELAY_TRY(path, step::record_path(*plan.recording, step));
     BELAY_TRY(placement, observe::find_placement());
     auto command = command_after(words, 4);
     observe::RecorderOptions options{
@@ -145,7 +145,7 @@ void show_hidden_variables() {
 }
 
 int prepare(const std::vector<std::string>& words) {
-    auto plan = launch::plan_for_plugin(words, importer_of(words));
+    auto plan = step::plan_for_plugin(words, importer_of(words));
     if (!plan) return show(plan.error());
     fmt::print("{}", *plan);
     return std::fflush(stdout) == 0 ? 0 : 1;

@@ -1,0 +1,145 @@
+#include "step/agreement.h"
+
+#include "core/text.h"
+#include "core/units.h"
+#include "core/utf8.h"
+#include "slurm/hostlist.h"
+#include "transfer/rendezvous.h"
+
+#include <algorithm>
+#include <map>
+
+namespace belay::step {
+
+using core::Result;
+
+namespace {
+
+enum : uint8_t { kReady = transfer::kFirstFreeType, kFailed, kStart, kRefuse };
+
+constexpr core::Duration kTellTime = std::chrono::seconds(5);
+
+// What other nodes sent goes to a terminal.
+std::string printable_lines(std::string_view text) {
+    std::string lines;
+    for (std::string_view line : core::split(text, '\n'))
+        lines += (lines.empty() ? "" : "\n") + core::printable(line);
+    return lines;
+}
+
+class Meeting {
+  public:
+    Meeting(const StepMembers& members, transfer::Root root, bool silence_counts)
+        : members_(members), root_(std::move(root)), silence_counts_(silence_counts) {}
+
+    Result<bool> run(const std::optional<core::Error>& failure, core::Duration timeout,
+                     std::vector<std::string>& causes) {
+        reports_[0] = failure ? text_of(*failure) : "";
+        auto handler = [&](uint32_t rank, const transfer::Message& message) {
+            if (message.type == kReady) reports_[rank] = "";
+            if (message.type == kFailed) reports_[rank] = message.body.empty() ? "failed" : message.body;
+        };
+        auto all_reported = [&] { return reports_.size() == members_.nodes.size(); };
+        BELAY_CHECK(root_.serve(transfer::deadline_in(timeout), all_reported, handler));
+        auto failures = find_failures(timeout);
+        causes = causes_of(failures);
+        for (uint32_t rank = 1; rank < members_.nodes.size(); ++rank)
+            root_.send(rank, {.type = failures.empty() ? kStart : kRefuse});
+        // They hang up when they have it: to end before could lose it.
+        auto all_gone = [&] {
+            for (uint32_t rank = 1; rank < members_.nodes.size(); ++rank)
+                if (root_.connected(rank)) return false;
+            return true;
+        };
+        BELAY_CHECK(root_.serve(transfer::deadline_in(kTellTime), all_gone, handler));
+        return failures.empty();
+    }
+
+  private:
+    std::vector<std::pair<std::string, std::string>> find_failures(core::Duration timeout) const {
+        std::vector<std::pair<std::string, std::string>> failures;
+        for (uint32_t rank = 0; rank < members_.nodes.size(); ++rank) {
+            auto report = reports_.find(rank);
+            if (report == reports_.end() && !silence_counts_) continue;
+            if (report == reports_.end())
+                failures.emplace_back(members_.nodes[rank],
+                                      fmt::format("not heard of within {}", core::format_duration(timeout)));
+            else if (!report->second.empty())
+                failures.emplace_back(members_.nodes[rank], report->second);
+            else if (rank > 0 && !root_.connected(rank))
+                failures.emplace_back(members_.nodes[rank],
+                                      "was ready, but then ended or could not be reached");
+        }
+        return failures;
+    }
+
+    const StepMembers& members_;
+    transfer::Root root_;
+    bool silence_counts_;                      // whether a node that says nothing has failed
+    std::map<uint32_t, std::string> reports_;  // by rank; empty: ready
+};
+
+Result<bool> report_to_root(const StepMembers& members, const std::optional<core::Error>& failure,
+                            const std::vector<uint16_t>& ports, core::Duration timeout) {
+    transfer::Deadline deadline = transfer::deadline_in(timeout);
+    BELAY_TRY(channel, transfer::join(members.root_address, ports, members.secret, members.rank, deadline));
+    transfer::Message message{.type = failure ? kFailed : kReady};
+    if (failure) message.body = text_of(*failure);
+    BELAY_CHECK(channel.send(message, deadline));
+    BELAY_TRY(answer, channel.receive(deadline));
+    return answer.type == kStart;
+}
+
+}  // namespace
+
+std::string text_of(const core::Error& error) {
+    std::string text = error.message();
+    if (!error.hint_text().empty()) text += "\nhint: " + error.hint_text();
+    return text;
+}
+
+std::vector<std::string> causes_of(const std::vector<std::pair<std::string, std::string>>& failures) {
+    std::map<std::string, std::vector<std::string>> nodes_of;
+    std::vector<std::string> order;
+    for (const auto& [node, why] : failures) {
+        if (!nodes_of.contains(why)) order.push_back(why);
+        nodes_of[why].push_back(node);
+    }
+    std::vector<std::string> lines;
+    for (const std::string& why : order) {
+        auto nodes = slurm::compress(nodes_of[why]);
+        lines.push_back(fmt::format("{}: {}", nodes ? *nodes : nodes_of[why][0], printable_lines(why)));
+    }
+    return lines;
+}
+
+namespace {
+
+Result<bool> meet(const StepMembers& members, const std::optional<core::Error>& failure,
+                  core::Duration timeout, bool silence_counts, std::vector<std::string>& causes) {
+    causes.clear();
+    if (members.nodes.size() <= 1) {
+        if (failure)
+            causes = causes_of({{members.nodes.empty() ? "this node" : members.nodes[0], text_of(*failure)}});
+        return !failure;
+    }
+    std::vector<uint16_t> ports = transfer::rendezvous_ports(members.name);
+    if (members.rank != 0) return report_to_root(members, failure, ports, timeout);
+    BELAY_TRY(root, transfer::Root::open(ports, members.secret, static_cast<uint32_t>(members.nodes.size())));
+    return Meeting(members, std::move(root), silence_counts).run(failure, timeout, causes);
+}
+
+}  // namespace
+
+Result<bool> agree(const StepMembers& members, const std::optional<core::Error>& failure,
+                   core::Duration timeout, std::vector<std::string>& causes) {
+    return meet(members, failure, timeout, true, causes);
+}
+
+Result<> fail_together(const StepMembers& members, const core::Error& failure, core::Duration timeout,
+                       std::vector<std::string>& causes) {
+    BELAY_CHECK(meet(members, failure, timeout, false, causes));
+    return {};
+}
+
+}  // namespace belay::step

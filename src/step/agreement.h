@@ -1,0 +1,39 @@
+// The nodes of a step tell each other whether they are ready: either all start their tasks or none does.
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace belay::step {
+
+struct StepMembers {
+    uint32_t rank = 0;               // of this node in the step
+    std::vector<std::string> nodes;  // by rank
+    std::string root_address;        // of nodes[0]
+    std::string name;                // of this meeting: gives the ports
+    std::string secret;
+};
+
+// `failure` is why this node is not ready. True if all are. On the first node the reasons put into
+// `causes`, one for each, with the nodes that it holds for. Errors: kSystem if the nodes cannot talk.
+core::Result<bool> agree(const StepMembers& members, const std::optional<core::Error>& failure,
+                         core::Duration timeout, std::vector<std::string>& causes);
+
+// For steps whose nodes need not agree: those that have failed meet for a moment, so that a cause that
+// several see is told once. Errors: kSystem if this one did not meet the first node; then it must tell its
+// cause itself.
+core::Result<> fail_together(const StepMembers& members, const core::Error& failure, core::Duration timeout,
+                             std::vector<std::string>& causes);
+
+// What nodes said, as lines: "n[1-2]: WHY", with the hint below if there is one.
+std::vector<std::string> causes_of(const std::vector<std::pair<std::string, std::string>>& failures);
+
+// An error in one text, and the first line that people see of it.
+std::string text_of(const core::Error& error);
+
+}  // namespace belay::step

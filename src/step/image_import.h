@@ -1,0 +1,11 @@
+// Getting an image from its registry, apart from environment.h because it needs a dozen libraries more.
+#pragma once
+
+#include "step/environment.h"
+
+namespace belay::step {
+
+// With the logins of this user's files; says on stderr what it gets.
+Importer import_from_registry();
+
+}  // namespace belay::step

@@ -1,0 +1,179 @@
+#include "step/node.h"
+
+#include "core/tell.h"
+#include "observe/record_begin.h"
+#include "step/agreement.h"
+#include "step/prepare.h"
+#include "step/record.h"
+#include "step/vetting_rows.h"
+#include "vet/step_context.h"
+#include "vet/verdict_text.h"
+
+#include <cstdio>
+
+namespace belay::step {
+
+using core::Error;
+using core::Result;
+
+namespace {
+
+constexpr core::Duration kTellingTime =
+    std::chrono::seconds(3);  // for nodes that fail at about the same time
+
+StepMembers meeting_of(const vet::StepContext& step) {
+    return {.rank = step.rank,
+            .nodes = step.nodes,
+            .root_address = step.root_address,
+            .name = step.name + "ready",
+            .secret = step.secret};
+}
+
+void say(std::string_view line) {
+    core::tell_text(line);
+}
+
+class Node {
+  public:
+    Node(const StepPlan& plan, const NodeContext& context, vet::StepContext members)
+        : plan_(plan), context_(context), members_(std::move(members)) {}
+
+    Result<std::optional<PreparedNode>> run() {
+        std::optional<vet::Verdicts> verdicts;
+        if (plan_.vetting) {
+            auto found = vet_nodes();
+            if (!found && is_said_elsewhere()) return std::optional<PreparedNode>();
+            if (!found) return std::unexpected(std::move(found.error()));
+            verdicts = std::move(*found);
+        }
+        std::optional<Error> failure;
+        if (plan_.recording) failure = error_of(begin_recording(verdicts));
+        if (verdicts && !verdicts->passed)
+            return std::optional<PreparedNode>();  // the first node has said why
+        PreparedNode node;
+        if (plan_.environment && plan_.environment->container && !failure) {
+            auto container = env::Container::start(*plan_.environment->container,
+                                                   task_variables(*plan_.environment, context_.variables),
+                                                   context_.watched, context_.notices);
+            failure = error_of(container);
+            if (container) node.container = std::move(*container);
+        }
+        if (node.container) node.root_address = root_address();
+        if (!needs_agreement(plan_)) {
+            if (failure) return std::unexpected(std::move(*failure));
+            return std::optional(std::move(node));
+        }
+        BELAY_TRY(ready, all_are_ready(failure));
+        if (!ready) return std::optional<PreparedNode>();
+        return std::optional(std::move(node));
+    }
+
+  private:
+    template <typename T>
+    static std::optional<Error> error_of(const Result<T>& result) {
+        return result ? std::nullopt : std::optional(result.error());
+    }
+
+    Result<vet::Verdicts> vet_nodes() {
+        BELAY_TRY(protocol, vet::parse_protocol(plan_.vetting->text, plan_.vetting->file));
+        vet::StepContext context = members_;
+        context.timeout = plan_.vetting->timeout;
+        context.announce = [](const vet::Verdicts& verdicts) {
+            for (const std::string& line : vet::warnings(verdicts))
+                say("vetting " + verdicts.protocol + ": " + line);
+            if (verdicts.passed) return;
+            say("vetting " + vet::summary(verdicts));
+            for (const std::string& line : vet::refusals(verdicts)) say(line);
+        };
+        return vet::run_in_step(protocol, context);
+    }
+
+    // The first node never needs to reach itself; its tasks may.
+    std::string root_address() const {
+        if (members_.nodes.size() == 1) return "127.0.0.1";
+        if (!members_.root_address.empty()) return members_.root_address;
+        return vet::system_address()(members_.nodes[0]).value_or("");
+    }
+
+    // A disk that fails is no reason to stop a job; a directory that holds something else is a mistake.
+    Result<> begin_recording(const std::optional<vet::Verdicts>& verdicts) {
+        auto begun = begin_in_time([&] { return write_beginning(verdicts); });
+        if (begun || begun.error().kind() == core::ErrorKind::kBadInput) return begun;
+        say(fmt::format("{}: recording may be incomplete: {}; the job goes on", this_node(),
+                        begun.error().message()));
+        return {};
+    }
+
+    Result<> write_beginning(const std::optional<vet::Verdicts>& verdicts) const {
+        BELAY_TRY(placement, observe::find_placement());
+        core::Time now = core::system_clock().now();
+        BELAY_TRY(path, record_path(*plan_.recording, context_.step));
+        BELAY_CHECK(observe::begin_record({.record = path,
+                                           .command = context_.command,
+                                           .interval = plan_.recording->interval,
+                                           .flush = plan_.recording->flush,
+                                           .environment = plan_.environment ? plan_.environment->locked : "",
+                                           .vetting = verdicts ? vetting_summary(*verdicts) : ""},
+                                          placement, now));
+        if (verdicts) BELAY_CHECK(write_vetting_rows(path, *verdicts, placement, now));
+        return {};
+    }
+
+    std::string this_node() const {
+        auto found = context_.variables.find("SLURMD_NODENAME");
+        return found == context_.variables.end() ? "this node" : found->second;
+    }
+
+    // That the first node cannot be met is said by the second, not by thousands.
+    bool is_said_elsewhere() const { return members_.rank > 1; }
+
+    Result<bool> all_are_ready(const std::optional<Error>& failure) {
+        std::vector<std::string> causes;
+        auto ready = agree(meeting_of(members_), failure, longest_agreement(plan_), causes);
+        if (!ready && is_said_elsewhere()) return false;
+        for (const std::string& cause : causes) say(cause);
+        return ready;
+    }
+
+    const StepPlan& plan_;
+    const NodeContext& context_;
+    vet::StepContext members_;
+};
+
+}  // namespace
+
+Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts& step) {
+    std::string pattern = plan.directory;
+    // A requeued job is another run: its record must not meet that of the first.
+    if (step.restart > 0 && pattern.find("%r") == std::string::npos) pattern += "-r%r";
+    return expand_record_path(pattern, std::to_string(step.job_id),
+                              step.step_id ? std::to_string(*step.step_id) : "",
+                              std::to_string(step.restart));
+}
+
+Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const NodeContext& context) {
+    auto lookup = [&](std::string_view name) -> std::optional<std::string> {
+        auto found = context.variables.find(std::string(name));
+        if (found == context.variables.end()) return std::nullopt;
+        return found->second;
+    };
+    auto find_members = [&]() -> Result<vet::StepContext> {
+        BELAY_TRY(members, vet::step_context(lookup, vet::system_address()));
+        if (!members) return core::system_error("this is not the first task of a node in a step of Slurm");
+        members->secret = plan.secret;
+        return std::move(*members);
+    };
+    if (needs_agreement(plan)) {
+        BELAY_TRY(members, find_members());
+        return Node(plan, context, std::move(members)).run();
+    }
+    auto node = Node(plan, context, {}).run();
+    if (node) return node;
+    auto members = find_members();
+    std::vector<std::string> causes;
+    if (!members || !fail_together(meeting_of(*members), node.error(), kTellingTime, causes)) return node;
+    for (const std::string& cause : causes) say(cause);
+    return std::optional<PreparedNode>();
+}
+
+}  // namespace belay::step

@@ -1,0 +1,33 @@
+// On each node of a step, once, as the user: vets it with the others, makes its container, begins the record.
+#pragma once
+
+#include "env/container/container.h"
+#include "slurm/job.h"
+#include "step/plan.h"
+
+#include <sys/types.h>
+
+namespace belay::step {
+
+struct PreparedNode {
+    std::optional<env::Container> container;
+    std::string
+        root_address;  // of the step's first node, as this one reaches it; empty where nothing tells it
+};
+
+struct NodeContext {
+    slurm::JobFacts step;
+    core::Environment variables;       // of the first task
+    std::vector<std::string> command;  // that the tasks will run
+    pid_t watched = 0;                 // the container lives as long as this process
+    int notices = -1;                  // for lines of the container's holder
+};
+
+// Nothing if a node was found unfit or could not be prepared, here or elsewhere: then no task of the step may
+// run, and one node has said why on stderr. Errors: kSystem, kBadInput where that could not be.
+core::Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const NodeContext& context);
+
+// Where the step is recorded. Errors: kBadInput for a pattern that cannot be expanded.
+core::Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts& step);
+
+}  // namespace belay::step

@@ -1,0 +1,113 @@
+#include "step/plan.h"
+
+#include "core/json.h"
+#include "env/container/container.h"
+#include "env/container/plan_json.h"
+#include "vet/step.h"
+
+#include <nlohmann/json.hpp>
+
+namespace belay::step {
+
+using Json = nlohmann::ordered_json;
+using core::Result;
+
+namespace {
+
+Json to_json(const EnvironmentPlan& plan) {
+    return {{"name", plan.name},
+            {"container", plan.container ? env::to_json(*plan.container) : Json()},
+            {"variables", env::to_json(plan.variables)},
+            {"locked", plan.locked}};
+}
+
+Json to_json(const VettingPlan& plan) {
+    return {{"file", plan.file}, {"text", plan.text}, {"timeout_ns", plan.timeout.count()}};
+}
+
+Json to_json(const RecordingPlan& plan) {
+    return {{"directory", plan.directory},
+            {"interval_ns", plan.interval.count()},
+            {"flush_ns", plan.flush.count()},
+            {"progress_patterns", plan.progress_patterns}};
+}
+
+template <typename Part>
+Json to_json(const std::optional<Part>& part) {
+    return part ? to_json(*part) : Json();
+}
+
+// For starting programs on a busy node, and for nodes that begin at different times.
+constexpr core::Duration kSlack = std::chrono::seconds(30);
+
+// These throw where a field is missing or has another type; decode_step_plan catches.
+Result<EnvironmentPlan> environment_from(const Json& json) {
+    EnvironmentPlan plan{
+        .name = json.at("name"), .container = {}, .variables = {}, .locked = json.at("locked")};
+    BELAY_TRY(variables, env::variable_plan_from_json(json.at("variables")));
+    plan.variables = std::move(variables);
+    if (json.at("container").is_null()) return plan;
+    BELAY_TRY(container, env::container_plan_from_json(json.at("container")));
+    plan.container = std::move(container);
+    return plan;
+}
+
+VettingPlan vetting_from(const Json& json) {
+    return {json.at("file"), json.at("text"),
+            core::Duration(core::integer_from<int64_t>(json.at("timeout_ns")))};
+}
+
+RecordingPlan recording_from(const Json& json) {
+    return {json.at("directory"), core::Duration(core::integer_from<int64_t>(json.at("interval_ns"))),
+            core::Duration(core::integer_from<int64_t>(json.at("flush_ns"))), json.at("progress_patterns")};
+}
+
+}  // namespace
+
+std::string encode(const StepPlan& plan) {
+    Json json = {{"secret", plan.secret},
+                 {"environment", to_json(plan.environment)},
+                 {"vetting", to_json(plan.vetting)},
+                 {"recording", to_json(plan.recording)}};
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<StepPlan> decode_step_plan(std::string_view text) {
+    try {
+        Json json = Json::parse(text);
+        StepPlan plan{.secret = json.at("secret"), .environment = {}, .vetting = {}, .recording = {}};
+        if (const Json& part = json.at("environment"); !part.is_null()) {
+            BELAY_TRY(environment, environment_from(part));
+            plan.environment = std::move(environment);
+        }
+        if (const Json& part = json.at("vetting"); !part.is_null()) plan.vetting = vetting_from(part);
+        if (const Json& part = json.at("recording"); !part.is_null()) plan.recording = recording_from(part);
+        return plan;
+    } catch (const Json::exception& exception) {
+        return core::bad_input("the plan of the step cannot be read: {}", exception.what())
+            .hint("is belay-step of the same version on all nodes?");
+    }
+}
+
+bool needs_agreement(const StepPlan& plan) {
+    return plan.environment || plan.vetting;
+}
+
+core::Duration longest_agreement(const StepPlan& plan) {
+    bool contained = plan.environment && plan.environment->container;
+    return kSlack + (contained ? env::longest_start(*plan.environment->container) : core::Duration::zero());
+}
+
+Result<core::Duration> longest_preparation(const StepPlan& plan) {
+    core::Duration sum = kSlack;
+    if (plan.vetting) {
+        BELAY_TRY(protocol, vet::parse_protocol(plan.vetting->text, plan.vetting->file));
+        sum += vet::longest_vetting_time(protocol, plan.vetting->timeout);
+    }
+    if (plan.environment && plan.environment->container)
+        sum += env::longest_start(*plan.environment->container);
+    if (needs_agreement(plan)) sum += longest_agreement(plan);
+    return sum;
+}
+
+}  // namespace belay::step

@@ -1,0 +1,151 @@
+#include "step/prepare.h"
+
+#include "core/file.h"
+#include "core/text.h"
+#include "observe/record_run.h"
+#include "progress/pattern.h"
+#include "step/settings.h"
+#include "vet/protocol.h"
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <sys/random.h>
+
+namespace belay::step {
+
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+Result<std::string> make_secret() {
+    std::array<unsigned char, 32> bytes;
+    if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+        return core::errno_error(errno, "cannot get random bytes");
+    return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+Result<VettingPlan> plan_vetting(const std::string& file, const core::Configuration& configuration,
+                                 std::string& warnings) {
+    constexpr size_t kLongest = size_t{64} << 10;  // the plan of a step has no room for more
+    auto text = core::read_file(file, kLongest);
+    if (!text && text.error().kind() == core::ErrorKind::kBadInput)
+        return std::unexpected(std::move(text.error()).hint("a protocol for srun has at most 64 KiB"));
+    if (!text) return std::unexpected(std::move(text.error()));
+    BELAY_TRY(protocol, vet::parse_protocol(*text, file));
+    for (const core::Error& warning : protocol.warnings)
+        warnings += fmt::format("belay: warning: {}\n", warning.message());
+    return VettingPlan{file, std::move(*text),
+                       protocol.timeout.value_or(configuration.duration("vet.timeout"))};
+}
+
+Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interval,
+                                     const core::Configuration& configuration) {
+    const std::string& directory = configuration.text("record.directory");
+    // Which step it is, only the nodes know; that the pattern can be expanded is seen here.
+    BELAY_CHECK(expand_record_path(directory, "0", "0", "0"));
+    auto patterns = configuration.text_list("record.progress_pattern");
+    BELAY_CHECK(progress::compile_patterns(patterns));
+    core::Duration period = interval.value_or(configuration.duration("record.interval"));
+    core::Duration flush = configuration.duration("record.flush");
+    BELAY_CHECK(observe::check_period("interval", period));
+    BELAY_CHECK(observe::check_period("flush period", flush));
+    return RecordingPlan{.directory = (fs::current_path() / directory).lexically_normal().string(),
+                         .interval = period,
+                         .flush = flush,
+                         .progress_patterns = std::move(patterns)};
+}
+
+}  // namespace
+
+Result<StepPlan> prepare_step(const StepOptions& options, const core::Configuration& configuration,
+                              const Importer& import, std::string& warnings) {
+    StepPlan plan;
+    BELAY_TRY(secret, make_secret());
+    plan.secret = std::move(secret);
+    if (options.vetting) {
+        BELAY_TRY(vetting, plan_vetting(*options.vetting, configuration, warnings));
+        plan.vetting = std::move(vetting);
+    }
+    if (options.recording) {
+        BELAY_TRY(recording, plan_recording(options.interval, configuration));
+        plan.recording = std::move(recording);
+    }
+    if (options.environment) {
+        env::Problems odd;
+        BELAY_TRY(environment, plan_environment(*options.environment, configuration, import, odd));
+        plan.environment = std::move(environment);
+        warnings += env::render(odd);
+    }
+    return plan;
+}
+
+Result<StepOptions> read_step_options(const std::vector<std::string>& words) {
+    StepOptions options;
+    for (const std::string& word : words) {
+        size_t equals = word.find('=');
+        std::string name = word.substr(0, equals);
+        std::optional<std::string> value;
+        if (equals != std::string::npos) value = word.substr(equals + 1);
+        if (name == "--environment") {
+            options.environment = value.value_or("");
+        } else if (name == "--vet") {
+            options.vetting = value.value_or("");
+        } else if (name == "--record") {
+            options.recording = true;
+            if (!value) continue;
+            BELAY_TRY(interval, core::with_context(core::parse_duration(*value), "--record"));
+            options.interval = interval;
+        } else {
+            return core::bad_input("a step has no option {}", word);
+        }
+    }
+    return options;
+}
+
+Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const Importer& import) {
+    BELAY_TRY(options, read_step_options(words));
+    BELAY_TRY(configuration, core::load_configuration(settings(), core::default_sources()));
+    std::string warnings;
+    BELAY_TRY(plan, prepare_step(options, configuration, import, warnings));
+    fmt::print(stderr, "{}", warnings);
+    BELAY_TRY(longest, longest_preparation(plan));
+    // JSON has no bytes that are not text: they would arrive as others.
+    if (auto arrives = decode_step_plan(encode(plan)); !arrives || *arrives != plan)
+        return core::bad_input("a path, a variable or a mount of the step is not UTF-8")
+            .hint("look at the directory you are in, and at what the environment takes from your variables");
+    return fmt::format("{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(), encode(plan));
+}
+
+Result<std::string> expand_record_path(std::string_view pattern, std::string_view job, std::string_view step,
+                                       std::string_view restart) {
+    std::string path;
+    for (size_t i = 0; i < pattern.size(); ++i) {
+        if (pattern[i] != '%') {
+            path += pattern[i];
+            continue;
+        }
+        switch (++i < pattern.size() ? pattern[i] : '\0') {
+            case 'j':
+                path += job;
+                break;
+            case 's':
+                path += step;
+                break;
+            case 'r':
+                path += restart;
+                break;
+            case '%':
+                path += '%';
+                break;
+            default:
+                return core::bad_input("record.directory: \"{}\": % must be followed by j, s, r or %",
+                                       pattern)
+                    .hint("%j is the job, %s the step, %r how often the job was requeued");
+        }
+    }
+    return path;
+}
+
+}  // namespace belay::step

@@ -1,0 +1,256 @@
+#include "core/file.h"
+#include "env/container/container.h"
+#include "step/agreement.h"
+#include "step/node.h"
+#include "step/plan.h"
+#include "step/prepare.h"
+#include "step/record.h"
+#include "step/settings.h"
+#include "transfer/rendezvous.h"
+
+#include <thread>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace belay::step {
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+StepPlan full_plan() {
+    StepPlan plan;
+    plan.secret = "00ff";
+    plan.environment =
+        EnvironmentPlan{.name = "demo",
+                        .container = env::ContainerPlan{.image_file = "/i.sqsh",
+                                                        .overlay_size = core::ByteSize{1 << 30},
+                                                        .binds = {{"/a", "/b", {"rbind"}, false, false}},
+                                                        .workdir = "/w"},
+                        .variables = {{{"A", "1"}}, {"B"}, {{"PATH", "/bin"}}},
+                        .locked = "{}"};
+    plan.vetting = VettingPlan{"p.yaml", "name: p\nchecks:\n  - type: mem.free\n    min: 1GiB\n",
+                               std::chrono::seconds(30)};
+    plan.recording =
+        RecordingPlan{"/r-%j", std::chrono::milliseconds(200), std::chrono::seconds(2), {"x=(?P<loss>.*)"}};
+    return plan;
+}
+
+// Two nodes of a step in two threads, over loopback.
+struct Answers {
+    core::Result<bool> root = false;
+    core::Result<bool> other = false;
+    std::vector<std::string> causes;
+};
+
+Answers meet(const std::optional<core::Error>& root_failure, const std::optional<core::Error>& other_failure,
+             const std::string& name, core::Duration timeout = std::chrono::seconds(20),
+             bool other_comes = true) {
+    StepMembers members{.rank = 0,
+                        .nodes = {"n1", "n2"},
+                        .root_address = "127.0.0.1",
+                        .name = name + std::to_string(getpid()),
+                        .secret = "secret"};
+    Answers answers;
+    std::thread other([&] {
+        if (!other_comes) return;
+        StepMembers second = members;
+        second.rank = 1;
+        std::vector<std::string> none;
+        answers.other = agree(second, other_failure, timeout, none);
+        EXPECT_TRUE(none.empty());
+    });
+    answers.root = agree(members, root_failure, timeout, answers.causes);
+    other.join();
+    return answers;
+}
+
+}  // namespace
+
+TEST(step, step_plans_survive_their_journey) {
+    StepPlan plan = full_plan();
+    auto read = decode_step_plan(encode(plan));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, plan);
+    auto empty = decode_step_plan(encode(StepPlan{}));
+    ASSERT_TRUE(empty);
+    EXPECT_EQ(*empty, StepPlan{});
+}
+
+TEST(step, a_step_plan_that_lacks_something_is_refused) {
+    Json whole = Json::parse(encode(full_plan()));
+    for (const auto& [name, value] : whole.items()) {
+        Json without = whole;
+        without.erase(name);
+        EXPECT_FALSE(decode_step_plan(without.dump())) << name;
+        Json wrong = whole;
+        wrong[name] = 7;
+        EXPECT_FALSE(decode_step_plan(wrong.dump())) << name;
+    }
+    for (const char* text : {"", "{", "null", "[]", "\"x\"", "{\"secret\": 1e999}"})
+        EXPECT_FALSE(decode_step_plan(text)) << text;
+}
+
+TEST(step, tasks_wait_longer_than_every_part_may_take) {
+    StepPlan plan = full_plan();
+    auto all = longest_preparation(plan);
+    plan.vetting.reset();
+    auto without = longest_preparation(plan);
+    ASSERT_TRUE(all && without);
+    EXPECT_GE(*all - *without, std::chrono::seconds(30));
+    EXPECT_GE(*without, env::longest_start(*plan.environment->container) + longest_agreement(plan));
+    plan.environment.reset();
+    EXPECT_LE(*longest_preparation(plan),
+              std::chrono::seconds(30));  // only recorded: nobody waits for others
+    EXPECT_FALSE(needs_agreement(plan));
+    plan = full_plan();
+    plan.vetting->text = "checks: [";
+    EXPECT_FALSE(longest_preparation(plan));
+}
+
+TEST(step, record_paths_name_job_step_and_restart) {
+    EXPECT_EQ(expand_record_path("r-%j.%s.%r%%", "12", "3", "0").value(), "r-12.3.0%");
+    EXPECT_EQ(expand_record_path("plain", "12", "3", "0").value(), "plain");
+    for (const char* wrong : {"r-%", "r-%x", "%%%"}) {
+        auto path = expand_record_path(wrong, "1", "2", "3");
+        ASSERT_FALSE(path) << wrong;
+        EXPECT_THAT(path.error().message(), HasSubstr(wrong));
+    }
+}
+
+TEST(step, a_requeued_job_gets_a_record_of_its_own) {
+    slurm::JobFacts step;
+    step.job_id = 12;
+    step.step_id = 0;
+    RecordingPlan plan{.directory = "/r-%j.%s", .progress_patterns = {}};
+    EXPECT_EQ(record_path(plan, step).value(), "/r-12.0");
+    step.restart = 2;
+    EXPECT_EQ(record_path(plan, step).value(), "/r-12.0-r2");
+    plan.directory = "/r-%j-%r";
+    EXPECT_EQ(record_path(plan, step).value(), "/r-12-2");
+}
+
+TEST(step, periods_no_recorder_takes_are_refused) {
+    auto configuration = core::load_configuration(settings(), {});
+    ASSERT_TRUE(configuration) << configuration.error().message();
+    for (auto wrong : {core::Duration::zero(), core::Duration(1), core::Duration(std::chrono::hours(2))}) {
+        std::string warnings;
+        StepOptions options{.environment = {}, .vetting = {}, .recording = true, .interval = wrong};
+        auto plan = prepare_step(options, *configuration, {}, warnings);
+        ASSERT_FALSE(plan);
+        EXPECT_THAT(plan.error().message(), HasSubstr("between 10 ms and 1 h"));
+    }
+}
+
+TEST(step, values_of_variables_stay_out_of_records) {
+    auto directory = core::TemporaryDirectory::create();
+    ASSERT_TRUE(directory);
+    std::string file = (directory->path() / "e.toml").string();
+    ASSERT_TRUE(core::replace_file(file, "image = \"\"\n[env]\nTOKEN = \"canary\"\n"));
+    auto configuration = core::load_configuration(settings(), {});
+    ASSERT_TRUE(configuration);
+    env::Problems warnings;
+    auto plan = plan_environment(file, *configuration, {}, warnings);
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_EQ(plan->variables.environment.at("TOKEN"), "canary");
+    EXPECT_THAT(plan->locked, HasSubstr("TOKEN"));
+    EXPECT_THAT(plan->locked, ::testing::Not(HasSubstr("canary")));
+}
+
+TEST(step, one_line_for_each_cause) {
+    EXPECT_THAT(causes_of({{"n1", "disk full\nhint: x"}, {"n3", "no image"}, {"n2", "disk full\nhint: x"}}),
+                ElementsAre("n[1-2]: disk full\nhint: x", "n3: no image"));
+    EXPECT_THAT(causes_of({{"n1", "red \x1b[31m"}}), ElementsAre("n1: red ?[31m"));
+    EXPECT_TRUE(causes_of({}).empty());
+}
+
+TEST(step, a_record_begins_in_time_or_not_at_all) {
+    EXPECT_TRUE(begin_in_time([] { return core::Result<>(); }));
+    auto refused = begin_in_time(
+        []() -> core::Result<> { return core::bad_input("r holds\nsomething else").hint("choose another"); });
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_EQ(refused.error().message(), "r holds\nsomething else");
+    EXPECT_EQ(refused.error().hint_text(), "choose another");
+    auto failed = begin_in_time([]() -> core::Result<> { return core::system_error("disk full"); });
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().kind(), core::ErrorKind::kSystem);
+    EXPECT_EQ(failed.error().message(), "disk full");
+    EXPECT_EQ(failed.error().hint_text(), "");
+    auto hung = begin_in_time(
+        []() -> core::Result<> {
+            for (;;) pause();
+        },
+        std::chrono::milliseconds(50));
+    ASSERT_FALSE(hung);
+    EXPECT_EQ(hung.error().kind(), core::ErrorKind::kSystem);
+    EXPECT_THAT(hung.error().message(), HasSubstr("did not answer within 50"));
+    auto crashed = begin_in_time([]() -> core::Result<> { _exit(7); });
+    ASSERT_FALSE(crashed);
+    EXPECT_EQ(crashed.error().kind(), core::ErrorKind::kSystem);
+}
+
+TEST(step, all_start_or_none_does) {
+    auto both = meet(std::nullopt, std::nullopt, "both");
+    EXPECT_TRUE(both.root.value() && both.other.value());
+    EXPECT_TRUE(both.causes.empty());
+
+    core::Error failure = core::system_error("no image").hint("pull it").error();
+    auto other = meet(std::nullopt, failure, "other");
+    EXPECT_FALSE(other.root.value() || other.other.value());
+    EXPECT_THAT(other.causes, ElementsAre("n2: no image\nhint: pull it"));
+
+    auto same = meet(failure, failure, "same");
+    EXPECT_FALSE(same.root.value() || same.other.value());
+    EXPECT_THAT(same.causes, ElementsAre("n[1-2]: no image\nhint: pull it"));
+}
+
+TEST(step, a_node_that_stays_silent_is_named) {
+    auto answers = meet(std::nullopt, std::nullopt, "silent", std::chrono::milliseconds(300), false);
+    EXPECT_FALSE(answers.root.value());
+    ASSERT_EQ(answers.causes.size(), 1U);
+    EXPECT_THAT(answers.causes[0], HasSubstr("n2: not heard of within 300 ms"));
+}
+
+TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
+    StepMembers members{.rank = 0,
+                        .nodes = {"n1", "n2", "n3"},
+                        .root_address = "127.0.0.1",
+                        .name = "left" + std::to_string(getpid()),
+                        .secret = "secret"};
+    core::Result<bool> last = true;
+    std::thread others([&] {
+        auto deadline = transfer::deadline_in(std::chrono::seconds(20));
+        {
+            auto second =
+                transfer::join("127.0.0.1", transfer::rendezvous_ports(members.name), "secret", 1, deadline);
+            ASSERT_TRUE(second);
+            ASSERT_TRUE(second->send({.type = transfer::kFirstFreeType}, deadline)) << "it is ready";
+        }
+        StepMembers third = members;
+        third.rank = 2;
+        std::vector<std::string> none;
+        last = agree(third, std::nullopt, std::chrono::seconds(20), none);
+    });
+    std::vector<std::string> causes;
+    auto root = agree(members, std::nullopt, std::chrono::seconds(20), causes);
+    others.join();
+    EXPECT_FALSE(root.value());
+    EXPECT_FALSE(last.value());
+    EXPECT_THAT(causes, ElementsAre(HasSubstr("n2: was ready, but then ended")));
+}
+
+TEST(step, a_node_alone_asks_nobody) {
+    std::vector<std::string> causes;
+    EXPECT_TRUE(agree({.nodes = {"n1"}}, std::nullopt, std::chrono::seconds(1), causes).value());
+    EXPECT_FALSE(
+        agree({.nodes = {"n1"}}, core::system_error("x").error(), std::chrono::seconds(1), causes).value());
+    EXPECT_THAT(causes, ElementsAre("n1: x"));
+}
+
+}  // namespace belay::step
