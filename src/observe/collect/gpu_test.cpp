@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <thread>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -52,6 +53,10 @@ struct FakeSource : gpu::Source {
     Misfortune misfortune_;
 };
 
+bool has_rows(const core::Result<record::Batch>& rows) {
+    return rows && rows->rows() > 0;
+}
+
 class Node {
   public:
     explicit Node(FakeSource::Misfortune misfortune = nullptr) {
@@ -75,6 +80,18 @@ class Node {
         record::Batch rows(collector->table());
         BELAY_CHECK(collector->collect({at_second(second), "n1"}, rows));
         return rows;
+    }
+    // Ticks until one is as wanted, with a pause between them in which processes end and start. Gives up,
+    // with an error, after a time that no machine needs.
+    core::Result<record::Batch> tick_until(
+        int64_t second, const std::function<bool(const core::Result<record::Batch>&)>& is_wanted) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        for (;;) {
+            core::Result<record::Batch> rows = tick(second);
+            if (is_wanted(rows)) return rows;
+            if (std::chrono::steady_clock::now() > end) return core::system_error("not as wanted for 60 s");
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
     }
     void load_driver() const { root_.write("proc/driver/nvidia/version", "NVRM version\n"); }
 
@@ -174,8 +191,7 @@ TEST(observe_collect, a_driver_that_hangs_is_not_waited_for_twice) {
         if (number == 2) pause();
     });
     node.options.gpu.deadline = std::chrono::milliseconds(50);
-    core::Result<record::Batch> rows = node.tick(1);
-    while (!rows || rows->rows() == 0) rows = node.tick(1);  // it opens, and answers once
+    ASSERT_TRUE(node.tick_until(1, has_rows));  // it opens, and answers once
     auto silent = node.tick(2);
     ASSERT_FALSE(silent);
     EXPECT_THAT(silent.error().message(), HasSubstr("did not answer within 0.05 s"));
@@ -204,8 +220,8 @@ TEST(observe_collect, a_driver_that_crashes_is_started_again) {
     auto crashed = node.tick(3);
     ASSERT_FALSE(crashed);
     EXPECT_THAT(crashed.error().message(), HasSubstr("the process that read the GPUs has ended"));
-    core::Result<record::Batch> rows = node.tick(4);
-    while (!rows || rows->rows() == 0) rows = node.tick(4);  // until the dead one is reaped
+    core::Result<record::Batch> rows = node.tick_until(4, has_rows);  // when the dead one is reaped
+    ASSERT_TRUE(rows);
     EXPECT_EQ(rows->rows(), 2u);
     EXPECT_THAT(node.devices, ElementsAre("GPU-0", "GPU-1")) << "they are no others";
 }
@@ -227,8 +243,8 @@ TEST(observe_collect, a_gpu_without_uuid_is_the_one_that_was_there_before) {
     };
     EXPECT_EQ(node.tick(1).value().rows(), 2u);
     ASSERT_FALSE(node.tick(2));
-    core::Result<record::Batch> rows = node.tick(3);
-    while (!rows || rows->rows() == 0) rows = node.tick(3);  // until the dead one is reaped
+    core::Result<record::Batch> rows = node.tick_until(3, has_rows);  // when the dead one is reaped
+    ASSERT_TRUE(rows);
     ASSERT_EQ(rows->rows(), 1u);
     EXPECT_EQ(text(*rows, 0, "device"), "GPU-0");
     node.tick(4).value();
@@ -265,13 +281,12 @@ TEST(observe_collect, a_driver_that_hangs_when_it_is_started_again_is_given_up_l
         return open();
     };
     node.options.gpu.deadline = std::chrono::milliseconds(50);
-    size_t rows_after = 0;
-    for (int second = 1; second <= 1000 && rows_after == 0; ++second) {
-        auto rows = node.tick(second);
-        const auto children = std::distance(std::filesystem::directory_iterator(place.path()), {});
-        if (rows && children > 2) rows_after = rows->rows();
-    }
-    EXPECT_EQ(rows_after, 2U);
+    const auto children = [&] {
+        return std::distance(std::filesystem::directory_iterator(place.path()), {});
+    };
+    auto rows = node.tick_until(1, [&](const auto& tick) { return has_rows(tick) && children() > 2; });
+    ASSERT_TRUE(rows) << "the third process was never asked";
+    EXPECT_EQ(rows->rows(), 2U);
 }
 
 }  // namespace
