@@ -14,6 +14,9 @@ namespace belay::vet {
 
 namespace {
 
+using core::YamlEntry;
+using core::YamlNode;
+using core::YamlType;
 using Parsed = std::expected<ParsedParameter, Problem>;
 
 std::unexpected<Problem> wrong(std::string message, std::string hint = {}) {

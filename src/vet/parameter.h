@@ -1,8 +1,8 @@
 // One parameter of a check, from YAML to its value.
 #pragma once
 
+#include "core/yaml.h"
 #include "vet/protocol.h"
-#include "vet/yaml.h"
 
 #include <functional>
 
@@ -20,6 +20,7 @@ struct ParsedParameter {
 };
 
 // What `parameter` becomes. The problem says what was wanted and what stands there.
-std::expected<ParsedParameter, Problem> parse_parameter(const Parameter& parameter, const YamlNode& node);
+std::expected<ParsedParameter, Problem> parse_parameter(const Parameter& parameter,
+                                                        const core::YamlNode& node);
 
 }  // namespace belay::vet

@@ -2,8 +2,8 @@
 
 #include "core/file.h"
 #include "core/text.h"
+#include "core/yaml.h"
 #include "vet/parameter.h"
-#include "vet/yaml.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,11 @@ namespace belay::vet {
 namespace {
 
 using core::bad_input;
+using core::parse_yaml;
 using core::Result;
+using core::YamlEntry;
+using core::YamlNode;
+using core::YamlType;
 using Words = std::vector<std::string_view>;
 
 // Keys that every entry of `checks` and every entry of `evals` may have.
@@ -44,7 +48,7 @@ class Reader {
     }
     template <typename Place>
     core::SourcePosition position(const Place& place) const {
-        return yaml_position(text_, protocol_.file, place.line, place.column);
+        return core::yaml_position(text_, protocol_.file, place.line, place.column);
     }
     template <typename Place>
     void warn(const Place& place, std::string message) {
@@ -290,7 +294,7 @@ Result<Protocol> parse_protocol(std::string_view text, const std::string& file) 
 }
 
 Result<Protocol> load_protocol(const std::string& path) {
-    auto text = core::read_file(path, kMaxYamlBytes + 1);
+    auto text = core::read_file(path, core::kMaxYamlBytes + 1);
     if (!text)
         return bad_input("{}", text.error().message())
             .hint("a protocol is a YAML file; `belay vet list` shows what it may check");

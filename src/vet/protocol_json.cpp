@@ -1,7 +1,7 @@
 #include "vet/protocol_json.h"
 
 #include "core/text.h"
-#include "vet/yaml.h"
+#include "core/yaml.h"
 
 #include <cmath>
 
@@ -11,6 +11,7 @@ namespace belay::vet {
 
 namespace {
 
+using core::YamlType;
 using Json = nlohmann::json;
 
 Json text_or_null(std::string_view text) {
@@ -19,7 +20,7 @@ Json text_or_null(std::string_view text) {
 
 Json default_of(const Parameter& parameter) {
     if (parameter.default_text.empty()) return nullptr;
-    auto node = parse_yaml(parameter.default_text, "default");
+    auto node = core::parse_yaml(parameter.default_text, "default");
     if (!node) return parameter.default_text;
     switch (node->type) {
         case YamlType::kBoolean:
@@ -30,7 +31,7 @@ Json default_of(const Parameter& parameter) {
             return core::parse_number<double>(node->text).value_or(0);
         case YamlType::kList: {
             Json list = Json::array();
-            for (const YamlNode& item : node->items) list.push_back(item.text);
+            for (const core::YamlNode& item : node->items) list.push_back(item.text);
             return list;
         }
         case YamlType::kMap:

@@ -1,4 +1,4 @@
-#include "vet/yaml.h"
+#include "core/yaml.h"
 
 #include "core/text.h"
 #include "core/utf8.h"
@@ -10,12 +10,9 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
-namespace belay::vet {
+namespace belay::core {
 
 namespace {
-
-using core::bad_input;
-using core::Result;
 
 constexpr std::array<std::string_view, 5> kNulls{"", "~", "null", "Null", "NULL"};
 constexpr std::array<std::string_view, 18> kBooleans{"true", "True", "TRUE", "false", "False", "FALSE",
@@ -33,8 +30,8 @@ YamlType type_of_plain(std::string_view text) {
     std::string_view digits = text;
     if (digits.starts_with('+') || digits.starts_with('-')) digits.remove_prefix(1);
     if (digits.empty() || digits[0] < '0' || digits[0] > '9') return YamlType::kText;
-    if (core::parse_number<uint64_t>(digits)) return YamlType::kInteger;
-    return core::parse_number<double>(digits) ? YamlType::kNumber : YamlType::kText;
+    if (parse_number<uint64_t>(digits)) return YamlType::kInteger;
+    return parse_number<double>(digits) ? YamlType::kNumber : YamlType::kText;
 }
 
 struct Place {
@@ -76,7 +73,7 @@ class Converter {
     }
 
     template <typename... Args>
-    core::Failure fail(Place place, fmt::format_string<Args...> format, Args&&... args) const {
+    Failure fail(Place place, fmt::format_string<Args...> format, Args&&... args) const {
         return bad_input(format, std::forward<Args>(args)...)
             .at(yaml_position(text_, file_, place.line, place.column));
     }
@@ -153,11 +150,10 @@ class Bounds : public YAML::EventHandler {
 
 // Where the text stops being what we read: bytes that are not UTF-8, or a NUL.
 std::optional<Place> first_foreign_byte(std::string_view text) {
-    if (text.find('\0') == std::string_view::npos && core::to_valid_utf8(text) == text) return std::nullopt;
+    if (text.find('\0') == std::string_view::npos && to_valid_utf8(text) == text) return std::nullopt;
     int line = 1;
-    for (std::string_view part : core::split(text, '\n')) {
-        if (part.find('\0') != std::string_view::npos || core::to_valid_utf8(part) != part)
-            return Place{line, 1};
+    for (std::string_view part : split(text, '\n')) {
+        if (part.find('\0') != std::string_view::npos || to_valid_utf8(part) != part) return Place{line, 1};
         ++line;
     }
     return Place{};
@@ -182,7 +178,7 @@ std::string describe(const YamlNode& node) {
         case YamlType::kNumber:
             return fmt::format("the number {}", node.text);
         case YamlType::kText:
-            return fmt::format("the text \"{}\"", core::utf8_prefix(node.text, 60));
+            return fmt::format("the text \"{}\"", utf8_prefix(node.text, 60));
         case YamlType::kList:
             return "a list";
         case YamlType::kMap:
@@ -191,8 +187,8 @@ std::string describe(const YamlNode& node) {
     return "";
 }
 
-core::SourcePosition yaml_position(std::string_view text, const std::string& file, int line, int column) {
-    core::SourcePosition out{file, line, column, {}};
+SourcePosition yaml_position(std::string_view text, const std::string& file, int line, int column) {
+    SourcePosition out{file, line, column, {}};
     for (int i = 1; i < line; ++i) {
         size_t newline = text.find('\n');
         if (newline == std::string_view::npos) return out;
@@ -223,4 +219,4 @@ Result<YamlNode> parse_yaml(std::string_view text, const std::string& file) {
     }
 }
 
-}  // namespace belay::vet
+}  // namespace belay::core

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace belay::vet {
+namespace belay::core {
 
 enum class YamlType { kNull, kBoolean, kInteger, kNumber, kText, kList, kMap };
 
@@ -44,8 +44,8 @@ inline constexpr size_t kMaxYamlNodes = 20'000;
 
 // The only document of `text`; `file` is only a name here. Plain scalars are typed as YAML 1.1 does ("yes" is
 // a boolean), quoted ones are texts. Errors: kBadInput with the position.
-core::Result<YamlNode> parse_yaml(std::string_view text, const std::string& file);
+Result<YamlNode> parse_yaml(std::string_view text, const std::string& file);
 
-core::SourcePosition yaml_position(std::string_view text, const std::string& file, int line, int column);
+SourcePosition yaml_position(std::string_view text, const std::string& file, int line, int column);
 
-}  // namespace belay::vet
+}  // namespace belay::core
