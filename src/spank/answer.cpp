@@ -1,7 +1,7 @@
 #include "spank/answer.h"
 
 #include "core/file.h"
-#include "spank/wire.h"
+#include "spank/plain/wire.h"
 
 #include <cerrno>
 #include <cstring>
@@ -15,8 +15,8 @@ using core::Result;
 
 namespace {
 
-void add(std::string& text, Instruction instruction, std::string_view argument) {
-    text += static_cast<char>(instruction);
+void add(std::string& text, InstructionKind kind, std::string_view argument) {
+    text += static_cast<char>(kind);
     text += argument.substr(0, argument.find('\0'));
     text += '\0';
 }

@@ -5,7 +5,7 @@
 #include "core/units.h"
 #include "observe/supervisor.h"
 #include "spank/answer.h"
-#include "spank/wire.h"
+#include "spank/plain/wire.h"
 #include "step/node.h"
 #include "step/prepare.h"
 #include "step/settings.h"

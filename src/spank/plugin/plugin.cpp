@@ -2,15 +2,17 @@
 //
 // It does nothing at all for steps that use none of its options. What fails is kept until the tasks start,
 // since Slurm lets a step run whose plugin failed earlier; then no task runs.
-#include "spank/plugin.h"
+#include "spank/plugin/plugin.h"
 
 extern "C" {
 #include <slurm/spank.h>
 }
 
 #include "env/container/notice.h"
-#include "spank/task.h"
-#include "spank/wire.h"
+#include "spank/plain/output.h"
+#include "spank/plain/plan.h"
+#include "spank/plain/wire.h"
+#include "spank/plugin/task.h"
 
 #include <cerrno>
 #include <csignal>
@@ -196,8 +198,7 @@ void take_plan(spank_t spank) {
 void look_for_orphaned_plan(spank_t spank) {
     char start[16] = "";
     (void)spank_getenv(spank, kPlanVariable, start, sizeof start);  // cut off
-    size_t digits = strspn(start, "0123456789");
-    if (digits > 0 && strncmp(start + digits, " {", 2) == 0)
+    if (begins_like_plan(start))
         BELAY_FAIL(
             "this node does not know the options that srun was given: is plugstack.conf the same here?");
 }

@@ -35,7 +35,7 @@ enum Verdict : char {
 // slurmstepd must not read what is for the tasks.
 
 // An instruction file holds strings, each ended by NUL; the first byte says which.
-enum Instruction : char {
+enum InstructionKind : char {
     kSetVariable = 's',    // NAME=VALUE
     kOfferVariable = 'o',  // NAME=VALUE, unless the task has one of that name
     kUnsetVariable = 'u',  // NAME

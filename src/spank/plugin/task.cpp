@@ -1,11 +1,14 @@
-#include "spank/task.h"
+#include "spank/plugin/task.h"
 
 extern "C" {
 #include <slurm/spank.h>
 }
 
-#include "spank/plugin.h"
-#include "spank/wire.h"
+#include "spank/plain/instruction.h"
+#include "spank/plain/plan.h"
+#include "spank/plain/wire.h"
+#include "spank/plain/words.h"
+#include "spank/plugin/plugin.h"
 
 #include <cerrno>
 #include <csignal>
@@ -44,30 +47,16 @@ void end_with(int parent) {
     if (getppid() != parent) _exit(1);  // it ended before the prctl
 }
 
-// belay-step VERB NUMBERS… and the job's command line.
-const char** make_arguments(const TaskContext& context, const char* verb, char (*numbers)[16], size_t count) {
-    size_t words = 0;
-    while (context.command != nullptr && context.command[words] != nullptr) ++words;
-    const char** arguments = static_cast<const char**>(calloc(words + count + 3, sizeof(char*)));
+char** arguments_of(const TaskContext& context, const char* verb, const int* numbers, size_t count) {
+    char** arguments = program_arguments(verb, numbers, count, context.command);
     if (arguments == nullptr) refuse("no memory");
-    arguments[0] = "belay-step";
-    arguments[1] = verb;
-    for (size_t i = 0; i < count; ++i) arguments[2 + i] = numbers[i];
-    for (size_t i = 0; i < words; ++i) arguments[2 + count + i] = context.command[i];
     return arguments;
-}
-
-void write_numbers(char (*texts)[16], const int* numbers, size_t count) {
-    for (size_t i = 0; i < count; ++i) snprintf(texts[i], sizeof texts[i], "%d", numbers[i]);
 }
 
 // belay-step is no child of the task, whose program may wait for all its children.
 void start_node(const TaskContext& context, char** environment) {
-    char texts[4][16];
-    const int numbers[4] = {context.link[1], static_cast<int>(context.tasks), context.parent,
-                            context.notices};
-    write_numbers(texts, numbers, 4);
-    const char** arguments = make_arguments(context, "node", texts, 4);
+    const int numbers[] = {context.link[1], static_cast<int>(context.tasks), context.parent, context.notices};
+    char** arguments = arguments_of(context, "node", numbers, 4);
     pid_t child = fork();
     if (child < 0) refuse("cannot fork", errno);
     if (child == 0) {
@@ -76,7 +65,7 @@ void start_node(const TaskContext& context, char** environment) {
         close(context.link[0]);
         fcntl(context.link[1], F_SETFD, 0);
         fcntl(context.notices, F_SETFD, 0);
-        execve(context.program, const_cast<char**>(arguments), environment);
+        execve(context.program, arguments, environment);
         fprintf(stderr, "belay: %s: %s: %s\n", node_name(), context.program, strerror(errno));
         _exit(1);
     }
@@ -98,10 +87,7 @@ int64_t now_milliseconds() {
 }
 
 void wait_for_answer(const TaskContext& context) {
-    // The plan begins with how long it may take; what comes after is none of our business.
-    long seconds = strtol(context.plan, nullptr, 10);
-    if (seconds < 0 || seconds > kMostSeconds) seconds = kMostSeconds;
-    int64_t give_up = now_milliseconds() + int64_t{seconds} * 1000;
+    int64_t give_up = now_milliseconds() + int64_t{plan_seconds(context.plan)} * 1000;
     for (;;) {
         pollfd waiting{.fd = context.link[0], .events = POLLIN, .revents = 0};
         int64_t left = give_up - now_milliseconds();
@@ -153,16 +139,40 @@ char* read_instructions(int file, size_t& length) {
     return text;
 }
 
-// `entry` follows its instruction's letter.
-void set_variable(const TaskContext& context, char* entry) {
-    char* equals = strchr(entry, '=');
-    if (equals == nullptr) refuse("a variable without a value");
-    *equals = '\0';
-    int overwrite = entry[-1] == kSetVariable ? 1 : 0;
-    spank_err_t error = spank_setenv(context.spank, entry, equals + 1, overwrite);
+void set_variable(const TaskContext& context, const Instruction& wanted) {
+    int overwrite = wanted.kind == kSetVariable ? 1 : 0;
+    spank_err_t error = spank_setenv(context.spank, wanted.name, wanted.value, overwrite);
     if (error == ESPANK_SUCCESS || (overwrite == 0 && error == ESPANK_ENV_EXISTS)) return;
-    fprintf(stderr, "belay: %s: cannot set the variable %s\n", node_name(), entry);
+    fprintf(stderr, "belay: %s: cannot set the variable %s\n", node_name(), wanted.name);
     _exit(1);
+}
+
+// What the instructions say beyond variables, which are set at once.
+struct Orders {
+    const char* workdir;  // in the container; nothing without one
+    bool recorded;
+};
+
+Orders obey(const TaskContext& context, char* text, const char* end) {
+    Orders orders{nullptr, false};
+    while (text < end) {
+        Instruction instruction{};
+        if (const char* mistake = take_instruction(text, end, instruction)) refuse(mistake);
+        switch (instruction.kind) {
+            case kUnsetVariable:
+                spank_unsetenv(context.spank, instruction.name);
+                break;
+            case kJoinContainer:
+                orders.workdir = instruction.directory;
+                break;
+            case kSupervise:
+                orders.recorded = true;
+                break;
+            default:
+                set_variable(context, instruction);
+        }
+    }
+    return orders;
 }
 
 void join(const Answer& answer, const char* workdir) {
@@ -186,12 +196,10 @@ int supervise(const TaskContext& context, char** environment) {
     pid_t task = fork();
     if (task < 0) refuse("cannot fork", errno);
     if (task > 0) {
-        char texts[4][16];
-        const int numbers[4] = {static_cast<int>(task), out[0], err[0], control[0]};
-        write_numbers(texts, numbers, 4);
+        const int numbers[] = {static_cast<int>(task), out[0], err[0], control[0]};
         for (int i = 1; i < 4; ++i) fcntl(numbers[i], F_SETFD, 0);
-        const char** arguments = make_arguments(context, "supervise", texts, 4);
-        execve(context.program, const_cast<char**>(arguments), environment);
+        char** arguments = arguments_of(context, "supervise", numbers, 4);
+        execve(context.program, arguments, environment);
         kill(task, SIGKILL);
         refuse("cannot start the supervisor", errno);
     }
@@ -235,31 +243,10 @@ void start_task(const TaskContext& context) {
     Answer answer = receive_answer(context);
     size_t length = 0;
     char* instructions = read_instructions(answer.descriptors[0], length);
-    const char* workdir = nullptr;
-    bool recorded = false;
-    for (char *text = instructions, *next; text < instructions + length; text = next) {
-        next = text + strlen(text) + 1;
-        switch (text[0]) {
-            case kSetVariable:
-            case kOfferVariable:
-                set_variable(context, text + 1);
-                break;
-            case kUnsetVariable:
-                spank_unsetenv(context.spank, text + 1);
-                break;
-            case kJoinContainer:
-                workdir = text + 1;
-                break;
-            case kSupervise:
-                recorded = true;
-                break;
-            default:
-                refuse("an instruction that the plugin does not know: is belay-step of another version?");
-        }
-    }
-    int parent = recorded ? getpid() : context.parent;
-    int control = recorded ? supervise(context, environment) : -1;
-    if (workdir != nullptr) join(answer, workdir);
+    Orders orders = obey(context, instructions, instructions + length);
+    int parent = orders.recorded ? getpid() : context.parent;
+    int control = orders.recorded ? supervise(context, environment) : -1;
+    if (orders.workdir != nullptr) join(answer, orders.workdir);
     end_with(parent);  // setns(2) may have cleared it
     if (control >= 0) report_system(control);
     free(instructions);
