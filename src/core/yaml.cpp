@@ -58,18 +58,10 @@ class Converter {
         return out;
     }
 
-    // The library counts lines and columns from 0, columns in characters.
-    Place place_of(const YAML::Mark& mark) const {
+    // The library counts lines and bytes from 0.
+    static Place place_of(const YAML::Mark& mark) {
         if (mark.is_null()) return {};
-        Place place{mark.line + 1, 1};
-        std::string line = yaml_position(text_, file_, place.line, 1).line_text;
-        size_t byte = 0;
-        for (int character = 0; character < mark.column && byte < line.size(); ++character) {
-            ++byte;
-            while (byte < line.size() && (static_cast<unsigned char>(line[byte]) & 0xC0) == 0x80) ++byte;
-        }
-        place.column = static_cast<int>(byte) + 1;
-        return place;
+        return {mark.line + 1, mark.column + 1};
     }
 
     template <typename... Args>
@@ -188,7 +180,7 @@ std::string describe(const YamlNode& node) {
 }
 
 SourcePosition yaml_position(std::string_view text, const std::string& file, int line, int column) {
-    SourcePosition out{file, line, column, {}};
+    SourcePosition out{file, line, 1, {}};
     for (int i = 1; i < line; ++i) {
         size_t newline = text.find('\n');
         if (newline == std::string_view::npos) return out;
@@ -197,6 +189,7 @@ SourcePosition yaml_position(std::string_view text, const std::string& file, int
     std::string_view here = text.substr(0, text.find('\n'));
     if (here.ends_with('\r')) here.remove_suffix(1);
     out.line_text = here;
+    out.column = std::min(column, static_cast<int>(here.size()) + 1);
     return out;
 }
 

@@ -46,6 +46,7 @@ inline constexpr size_t kMaxYamlNodes = 20'000;
 // a boolean), quoted ones are texts. Errors: kBadInput with the position.
 Result<YamlNode> parse_yaml(std::string_view text, const std::string& file);
 
+// Where a node or key of that text stands, for Error::at(); never behind the end of its line.
 SourcePosition yaml_position(std::string_view text, const std::string& file, int line, int column);
 
 }  // namespace belay::core

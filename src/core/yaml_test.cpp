@@ -58,6 +58,11 @@ TEST(core, yaml_scalars_have_the_types_of_yaml_1_1) {
     }
 }
 
+TEST(core, yaml_places_count_bytes) {
+    EXPECT_THAT(refused("a: {\"Größe\": 1, b: 2, b: 3}\n"),
+                HasSubstr("f.yaml:1:25: the key \"b\" stands twice"));
+}
+
 TEST(core, yaml_without_a_document_is_nothing) {
     for (std::string_view text : {"", "\n", "# only this\n"}) {
         auto root = parse_yaml(text, "f.yaml");

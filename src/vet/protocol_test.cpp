@@ -182,7 +182,7 @@ TEST(vet, protocol_that_is_not_yaml_is_refused) {
 // Column numbers count bytes, and the caret stands below the place.
 TEST(vet, protocol_places_after_letters_of_more_bytes) {
     EXPECT_THAT(refused("name: p\nchecks: [{name: \"Größe\", type: mem.fre}]\n"),
-                HasSubstr("p.yaml:2:36: unknown check type"));
+                HasSubstr("p.yaml:2:34: unknown check type"));
 }
 
 TEST(vet, protocol_of_vetnode) {
