@@ -3,6 +3,7 @@
 #include "core/utf8.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 
 namespace belay::core {
@@ -20,6 +21,72 @@ Error Error::hint(std::string_view text) && {
 Error Error::at(SourcePosition position) && {
     position_ = std::move(position);
     return std::move(*this);
+}
+
+Error Error::because(Cause cause) && {
+    cause_ = cause;
+    return std::move(*this);
+}
+
+Error Error::because_of_errno(int errno_value) && {
+    errno_value_ = errno_value;
+    cause_ = cause_of_errno(errno_value);
+    return std::move(*this);
+}
+
+std::string_view cause_name(Cause cause) {
+    switch (cause) {
+        case Cause::kOther:
+            return "other";
+        case Cause::kNotFound:
+            return "not found";
+        case Cause::kDenied:
+            return "denied";
+        case Cause::kNoSpace:
+            return "no space";
+        case Cause::kTimedOut:
+            return "timed out";
+        case Cause::kUnreachable:
+            return "unreachable";
+        case Cause::kCancelled:
+            return "cancelled";
+        case Cause::kEnded:
+            return "ended";
+    }
+    return "other";
+}
+
+Cause cause_of_errno(int errno_value) {
+    struct Row {
+        int errno_value;
+        Cause cause;
+    };
+    static constexpr Row kRows[] = {
+        {ENOENT, Cause::kNotFound},
+        {ENOTDIR, Cause::kNotFound},
+        {ENODEV, Cause::kNotFound},
+        {ENXIO, Cause::kNotFound},
+        {ESRCH, Cause::kNotFound},
+        {EACCES, Cause::kDenied},
+        {EPERM, Cause::kDenied},
+        {EROFS, Cause::kDenied},
+        {ENOSPC, Cause::kNoSpace},
+        {EDQUOT, Cause::kNoSpace},
+        {ETIMEDOUT, Cause::kTimedOut},
+        {ECONNREFUSED, Cause::kUnreachable},
+        {ECONNRESET, Cause::kUnreachable},
+        {EHOSTUNREACH, Cause::kUnreachable},
+        {EHOSTDOWN, Cause::kUnreachable},
+        {ENETUNREACH, Cause::kUnreachable},
+        {ENETDOWN, Cause::kUnreachable},
+        {ENOTCONN, Cause::kUnreachable},
+        {EPIPE, Cause::kEnded},
+        {ECHILD, Cause::kEnded},
+        {ECANCELED, Cause::kCancelled},
+    };
+    for (const Row& row : kRows)
+        if (row.errno_value == errno_value) return row.cause;
+    return Cause::kOther;
 }
 
 namespace {
@@ -48,7 +115,15 @@ std::string Error::render(std::string_view program) const {
 }
 
 Failure errno_error(int errno_value, std::string_view what) {
-    return system_error("{}: {}", what, std::generic_category().message(errno_value));
+    return system_error("{}: {}", what, std::generic_category().message(errno_value))
+        .because_of_errno(errno_value);
+}
+
+Failure errno_error(const std::error_code& code, std::string_view what) {
+    // On Linux both categories count in errno.
+    bool is_errno = code.category() == std::generic_category() || code.category() == std::system_category();
+    if (is_errno) return errno_error(code.value(), what);
+    return system_error("{}: {}", what, code.message());
 }
 
 }  // namespace belay::core

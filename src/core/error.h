@@ -6,14 +6,20 @@
 //       ...
 //   }
 //
+// An error has a kind (whose fault it is, and so the exit status), a cause (what programs decide by), a
+// message and a hint (for people) and, for a text, the place. It travels whole between processes and nodes:
+// core/error_codec.h.
+//
 // A message is one line "WHAT: WHY". Whoever passes an error up may add what was being done with
 // `.context(...)`.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +33,26 @@ enum class ErrorKind {
     kSystem = 3,        // the machine or another program failed
     kStoppedEarly = 4,  // a command ended before the end because the outcome was certain
 };
+
+// Why something failed, for programs to decide by: what to try again, which hint to give. A message is for
+// people only; nothing may be decided by its text (the test architecture.decisions looks for that).
+enum class Cause : uint8_t {
+    kOther = 0,
+    kNotFound,     // a file, program, host or record is not there
+    kDenied,       // permissions, or a policy
+    kNoSpace,      // a file system or a quota is full
+    kTimedOut,     // no answer within the time that was allowed
+    kUnreachable,  // another machine or server cannot be talked to
+    kCancelled,    // somebody asked for the end
+    kEnded,        // another process ended without an answer
+};
+
+inline constexpr Cause kLastCause = Cause::kEnded;
+
+// "timed out": for messages and JSON.
+std::string_view cause_name(Cause cause);
+// What an errno means here; kOther where it says nothing of the above.
+Cause cause_of_errno(int errno_value);
 
 // A place in a text that a person wrote. Lines and columns count from 1; columns count bytes.
 struct SourcePosition {
@@ -45,9 +71,14 @@ class Error {
     // What to do about it, shown on a line of its own.
     Error hint(std::string_view text) &&;
     Error at(SourcePosition position) &&;
+    Error because(Cause cause) &&;
+    // The cause that the number stands for; the message stays as it is.
+    Error because_of_errno(int errno_value) &&;
 
     ErrorKind kind() const { return kind_; }
     int exit_status() const { return static_cast<int>(kind_); }
+    Cause cause() const { return cause_; }
+    int errno_value() const { return errno_value_; }  // 0 where no system call failed
     const std::string& message() const { return message_; }
     const std::string& hint_text() const { return hint_; }
     const std::optional<SourcePosition>& position() const { return position_; }
@@ -61,6 +92,8 @@ class Error {
 
   private:
     ErrorKind kind_;
+    Cause cause_ = Cause::kOther;
+    int errno_value_ = 0;
     std::string message_;
     std::string hint_;
     std::optional<SourcePosition> position_;
@@ -75,6 +108,10 @@ class Failure {
     explicit Failure(Error error) : error_(std::move(error)) {}
     Failure hint(std::string_view text) && { return Failure(std::move(error_).hint(text)); }
     Failure at(SourcePosition position) && { return Failure(std::move(error_).at(std::move(position))); }
+    Failure because(Cause cause) && { return Failure(std::move(error_).because(cause)); }
+    Failure because_of_errno(int errno_value) && {
+        return Failure(std::move(error_).because_of_errno(errno_value));
+    }
     template <typename T>
     operator std::expected<T, Error>() && {  // NOLINT(google-explicit-constructor): that is its purpose
         return std::unexpected(std::move(error_));
@@ -97,8 +134,10 @@ template <typename... Args>
 Failure system_error(fmt::format_string<Args...> format, Args&&... args) {
     return Failure(Error(ErrorKind::kSystem, fmt::format(format, std::forward<Args>(args)...)));
 }
-// A failed system call: "WHAT: strerror(errno_value)".
+// A failed system call: "WHAT: strerror(errno_value)", with its cause.
 Failure errno_error(int errno_value, std::string_view what);
+// The same for what the standard library tells (std::filesystem).
+Failure errno_error(const std::error_code& code, std::string_view what);
 
 // Adds context to the error of a result, if it has one.
 template <typename T>

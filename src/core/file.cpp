@@ -1,5 +1,7 @@
 #include "core/file.h"
 
+#include "core/activity.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -56,6 +58,7 @@ void Descriptor::reset() {
 }
 
 Result<Descriptor> open_file(const fs::path& path, int flags, unsigned mode) {
+    note_activity("open", path.native());
     int fd = open(path.c_str(), flags | O_CLOEXEC, mode);
     if (fd < 0) return errno_error(errno, fmt::format("cannot open {}", path.string()));
     return Descriptor(fd);

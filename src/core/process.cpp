@@ -1,15 +1,13 @@
 #include "core/process.h"
 
+#include "core/fork_child.h"
 #include "core/text.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
+#include <mutex>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,104 +20,8 @@ namespace {
 
 constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
-// Called directly: glibc 2.36 declares these without extern "C", older ones do not have them.
-int pidfd_open(pid_t pid) {
-    return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-}
 int pidfd_send_signal(int pidfd, int signal) {
     return static_cast<int>(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
-}
-
-// What the child was doing when it failed, sent to the parent through the status pipe.
-enum class Step : int { kGroup, kDescriptors, kDirectory, kExec };
-struct ChildFailure {
-    Step step;
-    int errno_value;
-};
-
-// Everything the child needs, prepared before fork: between fork and exec nothing may allocate or lock,
-// because another thread of the parent may have held the lock.
-struct ChildPlan {
-    const char* program;
-    char* const* argv;
-    char* const* environment;
-    const char* directory;  // null: stay
-    std::array<int, 3> standard;
-    std::span<const int> keep;
-    bool new_process_group;
-    bool new_session;
-    int parent_death_signal;
-    pid_t parent;
-    int status_fd;
-};
-
-[[noreturn]] void fail_child(const ChildPlan& plan, Step step) {
-    ChildFailure failure{step, errno};
-    [[maybe_unused]] ssize_t written = write(plan.status_fd, &failure, sizeof failure);
-    _exit(127);
-}
-
-// Handlers of the parent must not run in the child; the mask is emptied only after they are gone.
-void reset_signals() {
-    for (int signal = 1; signal < NSIG; ++signal) {
-        struct sigaction action{};
-        if (sigaction(signal, nullptr, &action) != 0) continue;
-        bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
-        if (!handled && signal != SIGPIPE) continue;
-        action = {};
-        action.sa_handler = SIG_DFL;
-        sigaction(signal, &action, nullptr);
-    }
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-// Puts the sources on 0, 1, 2. Sources among 0..2 are moved away first, so that swapped ones do not overwrite
-// each other.
-bool place_standard_descriptors(std::array<int, 3> sources) {
-    for (int target = 0; target < 3; ++target) {
-        int& source = sources[static_cast<size_t>(target)];
-        if (source < 0 || source > 2 || source == target) continue;
-        source = fcntl(source, F_DUPFD_CLOEXEC, 3);
-        if (source < 0) return false;
-    }
-    for (int target = 0; target < 3; ++target) {
-        int source = sources[static_cast<size_t>(target)];
-        if (source < 0) continue;
-        if (source == target ? fcntl(target, F_SETFD, 0) != 0 : dup2(source, target) < 0) return false;
-    }
-    return true;
-}
-
-[[noreturn]] void run_child(const ChildPlan& plan) {
-    reset_signals();
-    if (plan.new_session ? setsid() < 0 : plan.new_process_group && setpgid(0, 0) != 0)
-        fail_child(plan, Step::kGroup);
-    if (plan.parent_death_signal != 0) {
-        prctl(PR_SET_PDEATHSIG, plan.parent_death_signal);
-        if (getppid() != plan.parent) _exit(127);  // the parent ended before the prctl
-    }
-    if (!place_standard_descriptors(plan.standard)) fail_child(plan, Step::kDescriptors);
-    for (int fd : plan.keep)
-        if (fcntl(fd, F_SETFD, 0) != 0) fail_child(plan, Step::kDescriptors);
-    if (plan.directory != nullptr && chdir(plan.directory) != 0) fail_child(plan, Step::kDirectory);
-    execve(plan.program, plan.argv, plan.environment);
-    fail_child(plan, Step::kExec);
-}
-
-// A pipe whose ends are above 2 even where the parent runs with its standard descriptors closed.
-Result<std::pair<Descriptor, Descriptor>> status_pipe() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, "cannot create a pipe");
-    Descriptor reader(ends[0]), writer(ends[1]);
-    for (Descriptor* end : {&reader, &writer}) {
-        if (end->get() > 2) continue;
-        Descriptor moved(fcntl(end->get(), F_DUPFD_CLOEXEC, 3));
-        if (!moved) return errno_error(errno, "cannot duplicate a descriptor");
-        *end = std::move(moved);
-    }
-    return std::pair(std::move(reader), std::move(writer));
 }
 
 std::vector<std::string> child_environment(const Command& command) {
@@ -150,19 +52,47 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return out;
 }
 
-Failure explain(const ChildFailure& failure, const Command& command, const std::string& program) {
-    int reason = failure.errno_value;
-    switch (failure.step) {
-        case Step::kGroup:
-            return errno_error(reason, fmt::format("cannot start {}: process group", program));
-        case Step::kDescriptors:
-            return errno_error(reason, fmt::format("cannot start {}: descriptors", program));
-        case Step::kDirectory:
-            return errno_error(
-                reason, fmt::format("cannot start {} in {}", program, command.working_directory.string()));
-        case Step::kExec:
-            break;
+// Where the child looks for the program, in this order.
+std::vector<std::string> candidates_of(std::string_view name, const std::string& path) {
+    if (name.find('/') != std::string_view::npos) return {std::string(name)};
+    std::vector<std::string> candidates;
+    for (std::string_view directory : split(path, ':')) {
+        std::error_code ignored;  // as seen from here: the child may start elsewhere
+        candidates.push_back(fs::absolute(fs::path(directory.empty() ? "." : directory) / name, ignored));
     }
+    return candidates;
+}
+
+// In the child. As a shell does, it goes on where a program is not there or is not for executing.
+[[noreturn]] void become_program(const ChildPlan& plan, const std::vector<char*>& candidates,
+                                 char* const* argv, char* const* environment) {
+    int reason = ENOENT;
+    for (char* candidate : candidates) {
+        if (candidate == nullptr) break;
+        execve(candidate, argv, environment);
+        if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) fail_child(plan, ChildStep::kExec, errno);
+        reason = candidates.size() == 2 ? errno : reason;  // one, and the end
+    }
+    fail_child(plan, ChildStep::kExec, reason);
+}
+
+Failure not_in_path(std::string_view name, const std::string& path) {
+    return system_error("{}: not found in PATH", name)
+        .hint("install it, or give its path; PATH is " + path)
+        .because(Cause::kNotFound);
+}
+
+Failure explain(const ChildFailure& failure, const Command& command, const std::string& path) {
+    const int reason = failure.errno_value;
+    std::string program = command.argv[0];
+    if (failure.step == ChildStep::kDirectory)
+        return errno_error(reason,
+                           fmt::format("cannot start {} in {}", program, command.working_directory.string()));
+    if (failure.step != ChildStep::kExec)
+        return errno_error(reason, fmt::format("cannot start {}: {}", program, step_name(failure.step)));
+    auto found = find_program(program, path);
+    if (!found) return Failure(std::move(found.error()));
+    program = *found;
     Failure error = errno_error(reason, fmt::format("cannot start {}", program));
     std::error_code ignored;
     if (reason == ENOENT && fs::exists(program, ignored))
@@ -172,19 +102,21 @@ Failure explain(const ChildFailure& failure, const Command& command, const std::
     return error;
 }
 
-// Reads the child's report: nothing if exec succeeded, which closes the pipe.
-std::optional<ChildFailure> read_failure(int fd) {
-    ChildFailure failure{};
-    ssize_t n;
-    do n = read(fd, &failure, sizeof failure);
-    while (n < 0 && errno == EINTR);
-    if (n == static_cast<ssize_t>(sizeof failure)) return failure;
-    return std::nullopt;
+// Those that did not end when they were killed. Function-local, so that there is no order of initialisation
+// to mind.
+struct Abandoned {
+    std::mutex mutex;
+    std::vector<Descriptor> pidfds;
+};
+Abandoned& abandoned() {
+    static Abandoned all;
+    return all;
 }
 
-void reap(pid_t pid) {
-    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
+bool reap_if_ended(const Descriptor& pidfd) {
+    siginfo_t info{};
+    if (waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &info, WEXITED | WNOHANG) != 0) return errno != EINTR;
+    return info.si_pid != 0;
 }
 
 }  // namespace
@@ -221,60 +153,63 @@ Result<fs::path> find_program(std::string_view name, std::optional<std::string> 
         if (!name.empty() && access(candidate.c_str(), X_OK) == 0 && fs::is_regular_file(candidate, ignored))
             return fs::absolute(candidate, ignored);
     }
-    return system_error("{}: not found in PATH", name).hint("install it, or give its path; PATH is " + *path);
+    return not_in_path(name, *path);
 }
 
-Result<Process> spawn(const Command& command) {
-    if (command.argv.empty()) return system_error("cannot start a command without a name");
+size_t reap_abandoned() {
+    Abandoned& all = abandoned();
+    std::lock_guard lock(all.mutex);
+    std::erase_if(all.pidfds, reap_if_ended);
+    return all.pidfds.size();
+}
+
+Result<Process> spawn(const Command& command, const Deadline& deadline) {
+    if (command.argv.empty() || command.argv[0].empty())
+        return system_error("cannot start a command without a name");
+    reap_abandoned();
     std::vector<std::string> environment = child_environment(command);
-    BELAY_TRY(program_path, find_program(command.argv[0], path_of(environment)));
-    std::string program = program_path.string();
-    BELAY_TRY(status, status_pipe());
-    auto& [reader, writer] = status;
-    std::vector<char*> argv = pointers(command.argv);
-    std::vector<char*> envp = pointers(environment);
-    ChildPlan plan{
-        .program = program.c_str(),
-        .argv = argv.data(),
-        .environment = envp.data(),
-        .directory = command.working_directory.empty() ? nullptr : command.working_directory.c_str(),
-        .standard = {command.stdin_fd, command.stdout_fd, command.stderr_fd},
-        .keep = command.keep_descriptors,
-        .new_process_group = command.new_process_group,
-        .new_session = command.new_session,
-        .parent_death_signal = command.parent_death_signal,
-        .parent = getpid(),
-        .status_fd = writer.get(),
-    };
-
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t pid = fork();
-    if (pid == 0) run_child(plan);
-    int fork_error = errno;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (pid < 0) return errno_error(fork_error, fmt::format("cannot start {}", program));
-
-    writer.reset();
-    Descriptor pidfd(pidfd_open(pid));  // the child is not reaped yet, so the id is its own
-    int pidfd_error = errno;
-    if (auto failure = read_failure(reader.get())) {
-        reap(pid);
-        return explain(*failure, command, program);
+    const std::string path = *path_of(environment);
+    const std::vector<std::string> candidates = candidates_of(command.argv[0], path);
+    BELAY_TRY(status, make_status_channel());
+    const std::vector<char*> programs = pointers(candidates);
+    const std::vector<char*> argv = pointers(command.argv);
+    const std::vector<char*> envp = pointers(environment);
+    const ForkOptions options{.keep = command.keep_descriptors,
+                              .close_others = false,
+                              .new_process_group = command.new_process_group,
+                              .new_session = command.new_session,
+                              .death_signal = command.parent_death_signal};
+    ChildPlan plan = plan_child(options, status);
+    plan.streams = {command.stdin_fd, command.stdout_fd, command.stderr_fd};
+    if (!command.working_directory.empty()) plan.directory = command.working_directory.c_str();
+    const pid_t pid = fork_blocked();
+    if (pid == 0) {
+        become_child(plan);
+        become_program(plan, programs, argv.data(), envp.data());
     }
+    if (pid < 0) return errno_error(errno, fmt::format("cannot start {}: fork", command.argv[0]));
+
+    status.child.reset();
+    Descriptor pidfd(open_pidfd(pid));  // the child is not reaped yet, so the id is its own
+    const int pidfd_error = errno;
     if (!pidfd) {
         ::kill(pid, SIGKILL);
-        reap(pid);
-        return errno_error(pidfd_error, fmt::format("cannot watch {}: pidfd_open", program));
+        while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+        }
+        return errno_error(pidfd_error, fmt::format("cannot watch {}: pidfd_open", command.argv[0]));
     }
-    fcntl(pidfd.get(), F_SETFD, FD_CLOEXEC);
-    return Process(pid, std::move(pidfd), command.new_process_group || command.new_session);
+    Process process(pid, std::move(pidfd), command.new_process_group || command.new_session);
+    auto failure = read_child_failure(status.parent.get(), deadline);
+    if (failure && !*failure) return process;
+    auto ended = process.end();
+    if (failure) return explain(**failure, command, path);
+    return std::unexpected(
+        std::move(failure.error()).context(fmt::format("cannot start {}", command.argv[0])));
 }
 
 Result<Process> adopt_child(pid_t pid) {
-    Descriptor pidfd(pidfd_open(pid));
-    if (!pidfd) return errno_error(errno, fmt::format("cannot watch process {}", pid));
+    Descriptor pidfd(open_pidfd(pid));
+    if (!pidfd) return errno_error(errno, fmt::format("cannot watch process {}: pidfd_open", pid));
     return Process(pid, std::move(pidfd), false);
 }
 
@@ -299,8 +234,12 @@ Process::~Process() {
 }
 
 void Process::destroy() {
-    if (!pidfd_ || status_) return;
-    if (kill_group(SIGKILL)) (void)wait();
+    if (pidfd_ && !status_) (void)end();
+}
+
+void Process::abandon() {
+    std::lock_guard lock(abandoned().mutex);
+    abandoned().pidfds.push_back(std::move(pidfd_));
 }
 
 Result<ExitStatus> Process::wait() {
@@ -316,9 +255,9 @@ Result<ExitStatus> Process::wait() {
 
 Result<std::optional<ExitStatus>> Process::wait_for(Duration timeout) {
     if (status_) return status_;
-    Duration end = system_clock().monotonic() + std::max(timeout, Duration::zero());
+    const Deadline deadline = Deadline::after(timeout);
     for (;;) {
-        Duration left = std::max(end - system_clock().monotonic(), Duration::zero());
+        const Duration left = deadline.left();
         timespec wait_time{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
         pollfd entry{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
         int ready = ppoll(&entry, 1, &wait_time, nullptr);
@@ -347,8 +286,19 @@ Result<ExitStatus> Process::stop(Duration grace) {
     BELAY_CHECK(kill_group(SIGTERM));
     BELAY_TRY(status, wait_for(grace));
     if (status) return *status;
+    return end();
+}
+
+Result<ExitStatus> Process::end() {
+    if (status_) return *status_;
     BELAY_CHECK(kill_group(SIGKILL));
-    return wait();
+    BELAY_TRY(status, wait_for(kKillPatience));
+    if (status) return *status;
+    abandon();
+    return system_error("process {} was killed and does not end: it waits in the kernel, and was left behind",
+                        pid_)
+        .because(Cause::kTimedOut)
+        .hint("it ends when the file server or the device that it waits for answers, or is unmounted");
 }
 
 }  // namespace belay::core

@@ -10,12 +10,14 @@
 // The program must not ignore SIGCHLD: the kernel would then reap children before they are asked for.
 #pragma once
 
+#include "core/deadline.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/time.h"
 
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -25,6 +27,8 @@
 #include <vector>
 
 namespace belay::core {
+
+struct ForkOptions;  // core/fork.h
 
 using Environment = std::map<std::string, std::string>;
 
@@ -63,9 +67,17 @@ struct ExitStatus {
     bool operator==(const ExitStatus&) const = default;
 };
 
+// How long a process that got SIGKILL is waited for. One that waits in the kernel, for a file server that
+// does not answer, outlives the signal: it is left behind then, and whoever waited is told so.
+inline constexpr Duration kKillPatience = std::chrono::milliseconds(500);
+
+// Reaps those left behind that have ended since; returns how many have not. Every start of a process calls
+// it.
+size_t reap_abandoned();
+
 // Owns a child. The destructor of one that still runs kills it (its whole group, if it leads one) with
-// SIGKILL and reaps it, so that no child is left behind by an early return; detach() is for one that shall
-// live on.
+// SIGKILL and reaps it, so that no child is left behind by an early return, but waits no longer than
+// kKillPatience; detach() is for one that lives on.
 class Process {
   public:
     Process(Process&& other) noexcept;
@@ -89,18 +101,24 @@ class Process {
     // end (pidfd() tells of the end without reaping), afterwards it does nothing. Without a group of its own
     // as kill().
     Result<> kill_group(int signal);
-    // SIGTERM, and SIGKILL if it has not ended after `grace`; to the group where there is one.
+    // SIGTERM, and SIGKILL if it has not ended after `grace`; to the group where there is one. Errors: as
+    // end().
     Result<ExitStatus> stop(Duration grace);
+    // SIGKILL, to the group where there is one, and its end. Errors: kSystem, kTimedOut if it has not ended
+    // after kKillPatience; it is left behind then, and this object is as after detach().
+    Result<ExitStatus> end();
 
     // Lets the process live on, unwatched. It becomes a zombie at its end until this process ends.
     void detach() { pidfd_.reset(); }
 
   private:
-    friend Result<Process> spawn(const Command& command);
+    friend Result<Process> spawn(const Command& command, const Deadline& deadline);
+    friend Result<Process> fork_process(const ForkOptions& options, const std::function<int()>& body);
     friend Result<Process> adopt_child(pid_t pid);
     Process(pid_t pid, Descriptor pidfd, bool leads_group)
         : pid_(pid), pidfd_(std::move(pidfd)), leads_group_(leads_group) {}
     void destroy();
+    void abandon();
 
     pid_t pid_ = -1;
     Descriptor pidfd_;
@@ -111,14 +129,15 @@ class Process {
 // Starts a process and returns once it has become the new program. The child gets an empty signal mask and
 // the default action of SIGPIPE; other ignored signals stay ignored (nohup). Errors: kSystem, with the
 // program or directory that could not be used; a program that is not there is reported here, not by an exit
-// status.
-Result<Process> spawn(const Command& command);
+// status; kTimedOut if it has not become the program until the deadline (its file may be on a server that
+// does not answer).
+Result<Process> spawn(const Command& command, const Deadline& deadline = Deadline::never());
 
 // Owns a child that this process has got otherwise: forked before it became this program. Errors: kSystem.
 Result<Process> adopt_child(pid_t pid);
 
 struct RunOptions {
-    std::optional<Duration> timeout = {};    // from the start; then SIGKILL and an error
+    std::optional<Duration> timeout = {};    // from the start; then SIGKILL and an error (kTimedOut)
     size_t output_limit = size_t{64} << 20;  // bytes, of stdout and stderr each; then SIGKILL and an error
     std::string input = {};                  // what the program reads on stdin
 };

@@ -65,20 +65,15 @@ std::string shown(const Command& command) {
     return text;
 }
 
-// Reads both streams until the process has ended; true if it did before `end`.
-Result<bool> read_until_exit(Process& process, std::array<Capture, 2>& captures, std::optional<Duration> end,
+// Reads both streams until the process has ended; true if it did before the deadline.
+Result<bool> read_until_exit(Process& process, std::array<Capture, 2>& captures, const Deadline& deadline,
                              size_t limit) {
     for (;;) {
         std::array<pollfd, 3> entries{pollfd{process.pidfd(), POLLIN, 0},
                                       pollfd{captures[0].reader.get(), POLLIN, 0},
                                       pollfd{captures[1].reader.get(), POLLIN, 0}};
-        timespec wait_time{};
-        if (end) {
-            Duration left = *end - system_clock().monotonic();
-            if (left <= Duration::zero()) return false;
-            wait_time = {.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
-        }
-        int ready = ppoll(entries.data(), entries.size(), end ? &wait_time : nullptr, nullptr);
+        if (deadline.is_over()) return false;
+        int ready = poll(entries.data(), entries.size(), deadline.poll_milliseconds());
         if (ready < 0 && errno != EINTR) return errno_error(errno, "cannot wait for output");
         if (ready <= 0) continue;
         for (Capture& capture : captures) {
@@ -114,19 +109,22 @@ Result<Output> run(Command command, const RunOptions& options) {
     BELAY_TRY(err_pipe, make_pipe());
     command.stdout_fd = out_pipe.second.get();
     command.stderr_fd = err_pipe.second.get();
-    std::optional<Duration> end;
-    if (options.timeout) end = system_clock().monotonic() + *options.timeout;
-    BELAY_TRY(process, spawn(command));
+    const Deadline deadline = options.timeout ? Deadline::after(*options.timeout) : Deadline::never();
+    BELAY_TRY(process, spawn(command, deadline));
     out_pipe.second.reset();
     err_pipe.second.reset();
 
     std::array<Capture, 2> captures{Capture{std::move(out_pipe.first), {}},
                                     Capture{std::move(err_pipe.first), {}}};
     // An early return kills the process: its destructor does.
-    Result<bool> ended = read_until_exit(process, captures, end, options.output_limit);
+    Result<bool> ended = read_until_exit(process, captures, deadline, options.output_limit);
     if (!ended) return std::unexpected(std::move(ended.error()).context(shown(command)));
-    if (!*ended)
-        return system_error("{}: no end within {:g} s, killed", shown(command), to_seconds(*options.timeout));
+    if (!*ended) {
+        auto killed = process.end();
+        return system_error("{}: no end within {:g} s; {}", shown(command), to_seconds(*options.timeout),
+                            killed ? "killed" : killed.error().message())
+            .because(Cause::kTimedOut);
+    }
     BELAY_TRY(status, process.wait());
     return Output{status, std::move(captures[0].text), std::move(captures[1].text)};
 }

@@ -1,0 +1,300 @@
+#include "core/fork.h"
+
+#include "core/deadline.h"
+#include "core/fork_child.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace belay::core {
+
+namespace {
+
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+constexpr int kUncaughtException = 125;
+constexpr rlim_t kMostClosedSingly = 1 << 16;
+
+bool stays_default(int signal) {
+    return signal == SIGCHLD || std::ranges::find(kFaults, signal) != std::end(kFaults);
+}
+
+// The mask is emptied only after the handlers of the parent are gone.
+void set_signals(ChildSignals signals) {
+    for (int signal = 1; signal < NSIG; ++signal) {
+        struct sigaction action{};
+        if (sigaction(signal, nullptr, &action) != 0) continue;
+        const bool ignored = action.sa_handler == SIG_IGN;
+        action = {};
+        action.sa_handler = SIG_DFL;
+        if (signals == ChildSignals::kDeafHelper && !stays_default(signal)) action.sa_handler = SIG_IGN;
+        if (signals == ChildSignals::kProgram && ignored && signal != SIGPIPE) continue;
+        sigaction(signal, &action, nullptr);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// Puts the sources on 0, 1, 2. Sources among 0..2 are moved away first, so that swapped ones do not overwrite
+// each other.
+bool place_streams(std::array<int, 3> sources) {
+    for (int target = 0; target < 3; ++target) {
+        int& source = sources[static_cast<size_t>(target)];
+        if (source < 0 || source > 2 || source == target) continue;
+        source = fcntl(source, F_DUPFD_CLOEXEC, 3);
+        if (source < 0) return false;
+    }
+    for (int target = 0; target < 3; ++target) {
+        int source = sources[static_cast<size_t>(target)];
+        if (source < 0) continue;
+        if (source == target ? fcntl(target, F_SETFD, 0) != 0 : dup2(source, target) < 0) return false;
+    }
+    return true;
+}
+
+bool place_null_streams() {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0) return false;
+    bool placed = place_streams({null, null, null});
+    if (null > STDERR_FILENO) close(null);
+    return placed;
+}
+
+void close_between(int first, int last) {  // both included; -1: to the end
+    if (last >= 0 && first > last) return;
+    if (close_range(static_cast<unsigned>(first), static_cast<unsigned>(last), 0) == 0) return;
+    rlimit limit{};  // Linux before 5.9
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t end = std::min(last < 0 ? limit.rlim_cur : static_cast<rlim_t>(last) + 1, kMostClosedSingly);
+    for (rlim_t fd = static_cast<rlim_t>(first); fd < end; ++fd) close(static_cast<int>(fd));
+}
+
+void close_all_but(const std::vector<int>& kept_in_order) {
+    int next = STDERR_FILENO + 1;
+    for (int fd : kept_in_order) {
+        if (fd < next) continue;
+        close_between(next, fd - 1);
+        next = fd + 1;
+    }
+    close_between(next, -1);
+}
+
+// What the body must not do: leave by an exception, whose handlers are the parent's.
+[[noreturn]] void run_body(const std::function<int()>& body) {
+    int status = kUncaughtException;
+    try {
+        status = body();
+    } catch (const std::exception&) {
+        status = kUncaughtException;
+    }
+    _exit(status);
+}
+
+Failure cannot_start(const ForkOptions& options, std::string_view what, int errno_value) {
+    const std::string name = options.name.empty() ? "a process" : "the process " + options.name;
+    return errno_error(errno_value, fmt::format("cannot start {}: {}", name, what));
+}
+
+void reap_failed(pid_t pid) {
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+}  // namespace
+
+std::string_view step_name(ChildStep step) {
+    switch (step) {
+        case ChildStep::kFork:
+            return "fork";
+        case ChildStep::kGroup:
+            return "process group";
+        case ChildStep::kStreams:
+            return "standard streams";
+        case ChildStep::kDescriptors:
+            return "descriptors";
+        case ChildStep::kDirectory:
+            return "working directory";
+        case ChildStep::kExec:
+            break;
+    }
+    return "program";
+}
+
+// Called directly: glibc 2.36 declares it without extern "C", older ones do not have it.
+int open_pidfd(pid_t pid) {
+    int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+    if (pidfd >= 0) fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+    return pidfd;
+}
+
+Result<StatusChannel> make_status_channel() {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return errno_error(errno, "cannot make a socket pair");
+    StatusChannel channel{Descriptor(ends[0]), Descriptor(ends[1])};
+    for (Descriptor* end : {&channel.parent, &channel.child}) {
+        if (end->get() > STDERR_FILENO) continue;
+        Descriptor moved(fcntl(end->get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+        if (!moved) return errno_error(errno, "cannot duplicate a descriptor");
+        *end = std::move(moved);
+    }
+    return channel;
+}
+
+ChildPlan plan_child(const ForkOptions& options, const StatusChannel& status) {
+    ChildPlan plan{
+        .options = &options, .kept = options.keep, .parent = getpid(), .status = status.child.get()};
+    plan.kept.push_back(plan.status);
+    std::ranges::sort(plan.kept);
+    return plan;
+}
+
+pid_t fork_blocked() {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    if (pid == 0) return 0;
+    int reason = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = reason;
+    return pid;
+}
+
+void fail_child(const ChildPlan& plan, ChildStep step, int errno_value) {
+    ChildFailure failure{step, errno_value};
+    [[maybe_unused]] ssize_t written = send(plan.status, &failure, sizeof failure, MSG_NOSIGNAL);
+    _exit(127);
+}
+
+void become_child(const ChildPlan& plan) {
+    const ForkOptions& options = *plan.options;
+    set_signals(options.signals);
+    if (options.new_session ? setsid() < 0 : options.new_process_group && setpgid(0, 0) != 0)
+        fail_child(plan, ChildStep::kGroup, errno);
+    if (options.death_signal != 0) {
+        prctl(PR_SET_PDEATHSIG, options.death_signal);
+        if (getppid() != plan.parent) _exit(127);  // the parent ended before the prctl
+    }
+    if (!options.name.empty()) prctl(PR_SET_NAME, options.name.c_str());
+    if (options.null_streams ? !place_null_streams() : !place_streams(plan.streams))
+        fail_child(plan, ChildStep::kStreams, errno);
+    if (options.close_others) close_all_but(plan.kept);
+    for (int fd : options.keep)
+        if (fcntl(fd, F_SETFD, 0) != 0) fail_child(plan, ChildStep::kDescriptors, errno);
+    if (plan.directory != nullptr && chdir(plan.directory) != 0)
+        fail_child(plan, ChildStep::kDirectory, errno);
+}
+
+Result<std::optional<ChildFailure>> read_child_failure(int status, const Deadline& deadline) {
+    for (;;) {
+        pollfd entry{.fd = status, .events = POLLIN, .revents = 0};
+        int ready = poll(&entry, 1, deadline.poll_milliseconds());
+        if (ready < 0 && errno != EINTR) return errno_error(errno, "cannot wait for a new process");
+        if (ready < 0) continue;
+        if (ready == 0) {
+            if (!deadline.is_over()) continue;
+            return system_error("it did not get to its work in time").because(Cause::kTimedOut);
+        }
+        ChildFailure failure{};
+        ssize_t size = recv(status, &failure, sizeof failure, MSG_DONTWAIT);
+        if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (size == static_cast<ssize_t>(sizeof failure)) return std::optional(failure);
+        return std::optional<ChildFailure>();
+    }
+}
+
+Result<Process> fork_process(const ForkOptions& options, const std::function<int()>& body) {
+    reap_abandoned();
+    BELAY_TRY(status, make_status_channel());
+    const ChildPlan plan = plan_child(options, status);
+    const pid_t pid = fork_blocked();
+    if (pid == 0) {
+        become_child(plan);
+        close(plan.status);
+        run_body(body);
+    }
+    if (pid < 0) return cannot_start(options, "fork", errno);
+    status.child.reset();
+    Descriptor pidfd(open_pidfd(pid));  // the child is not reaped yet, so the id is its own
+    const int pidfd_error = errno;
+    // Set-up asks no file system but that of /dev/null.
+    auto failure = read_child_failure(status.parent.get(), Deadline::never());
+    if (pidfd && failure && !*failure)
+        return Process(pid, std::move(pidfd), options.new_process_group || options.new_session);
+    ::kill(pid, SIGKILL);
+    reap_failed(pid);
+    if (!failure) return std::unexpected(std::move(failure.error()));
+    if (*failure) return cannot_start(options, step_name((*failure)->step), (*failure)->errno_value);
+    return cannot_start(options, "pidfd_open", pidfd_error);
+}
+
+Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::function<int()>& body) {
+    BELAY_TRY(status, make_status_channel());
+    BELAY_TRY(introduction, make_status_channel());
+    ForkOptions first_options = options;
+    first_options.death_signal = 0;
+    ChildPlan plan = plan_child(first_options, status);
+    const pid_t first = fork_blocked();
+    if (first == 0) {
+        // The grandchild waits until it is known by pidfd: until then its id could become a stranger's.
+        const pid_t second = fork();
+        if (second != 0) {
+            const int reason = errno;
+            if (second < 0) fail_child(plan, ChildStep::kFork, reason);
+            _exit(send(introduction.child.get(), &second, sizeof second, MSG_NOSIGNAL) < 0 ? 1 : 0);
+        }
+        introduction.parent.reset();
+        char known = 0;
+        if (recv(introduction.child.get(), &known, 1, 0) != 1) _exit(127);
+        introduction.child.reset();
+        become_child(plan);
+        close(plan.status);
+        run_body(body);
+    }
+    if (first < 0) return cannot_start(options, "fork", errno);
+    reap_failed(first);  // it does nothing but fork
+    status.child.reset();
+    pid_t pid = -1;
+    Descriptor pidfd;
+    int reason = ECHILD;
+    if (recv(introduction.parent.get(), &pid, sizeof pid, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof pid)) {
+        pidfd = Descriptor(open_pidfd(pid));
+        reason = errno;
+    }
+    if (pidfd && send(introduction.parent.get(), "k", 1, MSG_NOSIGNAL) != 1) pidfd.reset();
+    introduction.parent.reset();
+    introduction.child.reset();
+    BELAY_TRY(failure, read_child_failure(status.parent.get(), Deadline::never()));
+    if (failure) return cannot_start(options, step_name(failure->step), failure->errno_value);
+    if (!pidfd) return cannot_start(options, "pidfd_open", reason);
+    return DetachedProcess(pid, std::move(pidfd));
+}
+
+bool DetachedProcess::has_ended_within(Duration time) const {
+    const Deadline deadline = Deadline::after(time);
+    for (;;) {
+        pollfd entry{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
+        int ready = poll(&entry, 1, deadline.poll_milliseconds());
+        if (ready > 0) return true;
+        if (ready == 0 && deadline.is_over()) return false;
+        if (ready < 0 && errno != EINTR) return false;
+    }
+}
+
+bool DetachedProcess::kill() {
+    syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+    return has_ended_within(kKillPatience);
+}
+
+}  // namespace belay::core

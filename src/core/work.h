@@ -1,0 +1,78 @@
+// A function in a process of its own, whose answer is waited for until a deadline and no longer: what may
+// hang (a file server that does not answer, a name service) or crash ends there and not here. Its result, or
+// its whole error, comes back.
+//
+//   BELAY_TRY(work, Work::start({.what = "reading the configuration"}, [&] { return read_all(directories);
+//   })); BELAY_TRY(text, work.finish(Deadline::after(10s)));
+//   // belay: reading the configuration: no answer within 10.0 s (at: open /home/ada/.config/belay/a.toml)
+//
+// The rule about threads is that of core/fork.h: the function allocates, so start it where this process has
+// no other thread, or where those are known to hold no lock that it needs. The child has /dev/null for
+// standard streams and no descriptor but `keep`, so that one that is left behind holds nothing of a job.
+#pragma once
+
+#include "core/activity.h"
+#include "core/deadline.h"
+#include "core/process.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace belay::core {
+
+struct WorkOptions {
+    std::string what;                 // for messages: "reading the configuration"
+    std::string name = "belay-work";  // of the process
+    std::vector<int> keep = {};       // descriptors that the function uses
+    size_t limit = size_t{16} << 20;  // bytes of the answer
+};
+
+class Work {
+  public:
+    using Function = std::function<Result<std::string>()>;
+
+    // Errors: kSystem where no process can be started.
+    static Result<Work> start(WorkOptions options, const Function& function);
+    Work(Work&&) noexcept = default;
+    Work& operator=(Work&&) = delete;
+
+    // Can be read when poll_result() has something to do; -1 once that has said true.
+    int descriptor() const { return pipe_.get(); }
+    // Takes what is there; true once the answer is complete or the process has ended without one.
+    bool poll_result();
+    // The answer, after poll_result() said so. Errors: the function's own; kSystem, kEnded, with how the
+    // process ended.
+    Result<std::string> result();
+    // Waits for it. Errors: as result(); kSystem, kTimedOut at the deadline, with what did not answer: the
+    // process is killed then, and left behind if it does not end.
+    Result<std::string> finish(const Deadline& deadline);
+    // Kills it; the error that finish() gives at a deadline that was `allowed` long.
+    Error give_up(Duration allowed);
+
+    pid_t pid() const { return process_.pid(); }
+    // What it does right now, as far as it says (activity.h).
+    std::string activity() const { return activity_.text(); }
+
+  private:
+    Work(WorkOptions options, Process process, Descriptor pipe, Activity activity)
+        : options_(std::move(options)),
+          process_(std::move(process)),
+          pipe_(std::move(pipe)),
+          activity_(std::move(activity)) {}
+    std::optional<std::string_view> answer() const;
+
+    WorkOptions options_;
+    Process process_;
+    Descriptor pipe_;
+    Activity activity_;
+    std::string received_;
+    bool ended_ = false;
+};
+
+// Start and finish in one.
+Result<std::string> run_within(Duration allowed, WorkOptions options, const Work::Function& function);
+// The same for a function without a value.
+Result<> check_within(Duration allowed, WorkOptions options, const std::function<Result<>()>& function);
+
+}  // namespace belay::core
