@@ -2,10 +2,11 @@
 
 #include "core/utf8.h"
 #include "observe/collect/mount_probe.h"
-#include "observe/collect/procfs/diskstats.h"
-#include "observe/collect/procfs/mountinfo.h"
 #include "observe/collect/source_file.h"
 #include "observe/collect/units.h"
+#include "observe/collect/watched_mounts.h"
+#include "procfs/diskstats.h"
+#include "procfs/mountinfo.h"
 #include "record/tables/filesystem.h"
 
 #include <algorithm>

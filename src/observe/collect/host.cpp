@@ -1,12 +1,12 @@
 #include "observe/collect/host.h"
 
-#include "observe/collect/procfs/loadavg.h"
-#include "observe/collect/procfs/meminfo.h"
-#include "observe/collect/procfs/pressure.h"
-#include "observe/collect/procfs/stat.h"
-#include "observe/collect/procfs/vmstat.h"
 #include "observe/collect/source_file.h"
 #include "observe/collect/units.h"
+#include "procfs/loadavg.h"
+#include "procfs/meminfo.h"
+#include "procfs/pressure.h"
+#include "procfs/stat.h"
+#include "procfs/vmstat.h"
 #include "record/tables/host.h"
 
 #include <unistd.h>

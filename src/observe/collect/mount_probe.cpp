@@ -1,7 +1,7 @@
 #include "observe/collect/mount_probe.h"
 
 #include "observe/collect/helper_process.h"
-#include "observe/collect/procfs/pid_stat.h"
+#include "procfs/pid_stat.h"
 
 #include <algorithm>
 #include <atomic>

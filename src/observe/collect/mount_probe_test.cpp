@@ -2,7 +2,7 @@
 
 #include "core/file.h"
 #include "core/text.h"
-#include "observe/collect/procfs/pid_stat.h"
+#include "procfs/pid_stat.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,9 +1,9 @@
 #include "observe/collect/network.h"
 
 #include "core/utf8.h"
-#include "observe/collect/procfs/net_dev.h"
-#include "observe/collect/procfs/scan.h"
 #include "observe/collect/source_file.h"
+#include "procfs/net_dev.h"
+#include "procfs/scan.h"
 #include "record/tables/network.h"
 
 #include <array>

@@ -2,11 +2,11 @@
 
 #include "core/utf8.h"
 #include "observe/collect/job_processes.h"
-#include "observe/collect/procfs/pid_io.h"
-#include "observe/collect/procfs/scan.h"
-#include "observe/collect/procfs/schedstat.h"
-#include "observe/collect/procfs/statm.h"
 #include "observe/collect/units.h"
+#include "procfs/pid_io.h"
+#include "procfs/scan.h"
+#include "procfs/schedstat.h"
+#include "procfs/statm.h"
 #include "record/tables/process.h"
 
 #include <ctime>

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
-#include "observe/collect/procfs/pid_stat.h"
+#include "procfs/pid_stat.h"
 
 #include <array>
 #include <dirent.h>

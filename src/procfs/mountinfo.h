@@ -1,0 +1,26 @@
+// /proc/PID/mountinfo: what is mounted where. See proc_pid_mountinfo(5).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::procfs {
+
+// Texts are as the kernel knows them, with the octal escapes of the file undone; any bytes but NUL may be in
+// them.
+struct Mount {
+    std::string device;  // "254:0": one file system, however often it is mounted
+    std::string mount_point;
+    std::string type;
+    std::string source;
+    bool read_only = false;  // here, or the file system as a whole
+};
+
+// All mounts, in the kernel's order. Lines that are no mounts are passed over.
+std::vector<Mount> parse_mountinfo(std::string_view text);
+
+// Undoes \040, \011, \012, \043 and \134; a backslash before anything but three octal digits stays.
+std::string unescape_octal(std::string_view text);
+
+}  // namespace belay::procfs
