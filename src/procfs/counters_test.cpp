@@ -2,11 +2,13 @@
 #include "procfs/loadavg.h"
 #include "procfs/meminfo.h"
 #include "procfs/pid_io.h"
+#include "procfs/pid_status.h"
 #include "procfs/pressure.h"
 #include "procfs/scan.h"
 #include "procfs/schedstat.h"
 #include "procfs/stat.h"
 #include "procfs/statm.h"
+#include "procfs/uptime.h"
 #include "procfs/vmstat.h"
 
 #include <initializer_list>
@@ -180,6 +182,22 @@ TEST(procfs, io_of_a_process_is_read) {
     expect_cuts_lose_but_never_lie<PidIo>(
         text, parse_pid_io,
         {&PidIo::read_characters, &PidIo::written_characters, &PidIo::read_bytes, &PidIo::written_bytes});
+}
+
+TEST(procfs, uptime_is_read) {
+    EXPECT_EQ(parse_uptime("500.25 900.00\n"), 500.25);
+    for (std::string_view text : {"", "500.25", "-1 0\n", "x\n"})
+        EXPECT_FALSE(parse_uptime(text).has_value()) << text;
+}
+
+TEST(procfs, context_switches_of_a_process_are_read) {
+    constexpr std::string_view text =
+        "Name:\tcp\nState:\tD (disk sleep)\nvoluntary_ctxt_switches:\t88\nnonvoluntary_ctxt_switches:\t2\n";
+    PidStatus status = parse_pid_status(text);
+    EXPECT_EQ(status.voluntary_switches, 88);
+    EXPECT_EQ(status.involuntary_switches, 2);
+    expect_cuts_lose_but_never_lie<PidStatus>(
+        text, parse_pid_status, {&PidStatus::voluntary_switches, &PidStatus::involuntary_switches});
 }
 
 }  // namespace

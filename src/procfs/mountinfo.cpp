@@ -2,6 +2,7 @@
 
 #include "procfs/scan.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace belay::procfs {
@@ -62,6 +63,13 @@ std::vector<Mount> parse_mountinfo(std::string_view text) {
         if (!mount.type.empty() && mount.mount_point.starts_with('/')) mounts.push_back(std::move(mount));
     }
     return mounts;
+}
+
+const Mount* mounted_on(std::span<const Mount> mounts, std::string_view path) {
+    while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+    auto found = std::find_if(mounts.rbegin(), mounts.rend(),
+                              [&](const Mount& mount) { return mount.mount_point == path; });
+    return found == mounts.rend() ? nullptr : &*found;
 }
 
 }  // namespace belay::procfs

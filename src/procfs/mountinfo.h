@@ -1,6 +1,7 @@
 // /proc/PID/mountinfo: what is mounted where. See proc_pid_mountinfo(5).
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,10 @@ struct Mount {
 
 // All mounts, in the kernel's order. Lines that are no mounts are passed over.
 std::vector<Mount> parse_mountinfo(std::string_view text);
+
+// What is seen at a path, which must be a mount point itself: the last mount there hides the earlier ones.
+// Null if nothing is mounted on it.
+const Mount* mounted_on(std::span<const Mount> mounts, std::string_view path);
 
 // Undoes \040, \011, \012, \043 and \134; a backslash before anything but three octal digits stays.
 std::string unescape_octal(std::string_view text);

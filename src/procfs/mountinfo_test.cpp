@@ -38,5 +38,17 @@ TEST(procfs, lines_that_are_no_mounts_are_passed_over) {
             .empty());
 }
 
+TEST(procfs, the_last_mount_at_a_place_is_seen_there) {
+    auto mounts = parse_mountinfo(
+        "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:5 / /dev rw - tmpfs a rw\n"
+        "3 1 0:6 / /dev rw - devtmpfs b rw\n4 1 0:7 / /dev/shm rw - tmpfs c rw\n");
+    ASSERT_NE(mounted_on(mounts, "/dev"), nullptr);
+    EXPECT_EQ(mounted_on(mounts, "/dev")->type, "devtmpfs");
+    EXPECT_EQ(mounted_on(mounts, "/dev/"), mounted_on(mounts, "/dev"));
+    EXPECT_EQ(mounted_on(mounts, "/"), &mounts[0]);
+    EXPECT_EQ(mounted_on(mounts, "/dev/sh"), nullptr);
+    EXPECT_EQ(mounted_on({}, "/"), nullptr);
+}
+
 }  // namespace
 }  // namespace belay::procfs

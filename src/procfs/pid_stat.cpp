@@ -5,6 +5,12 @@
 
 namespace belay::procfs {
 
+namespace {
+
+constexpr int64_t kKernelThread = 0x00200000;  // PF_KTHREAD of include/linux/sched.h
+
+}  // namespace
+
 std::optional<PidStat> parse_pid_stat(std::string_view text) {
     if (!text.ends_with('\n')) return std::nullopt;
     text.remove_suffix(1);
@@ -19,7 +25,10 @@ std::optional<PidStat> parse_pid_stat(std::string_view text) {
     Words words(text.substr(close + 2));
     std::string_view state = words.next();
     std::optional<int64_t> parent = count(words.next());
-    words.skip(7);  // pgrp, session, tty_nr, tpgid, flags, minflt, cminflt
+    words.skip(4);  // pgrp, session, tty_nr, tpgid
+    if (std::optional<int64_t> flags = count(words.next()))
+        stat.kernel_thread = (*flags & kKernelThread) != 0;
+    words.skip(2);  // minflt, cminflt
     stat.page_faults_major = count(words.next());
     words.skip(1);  // cmajflt
     stat.user_ticks = count(words.next());

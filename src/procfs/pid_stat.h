@@ -16,6 +16,7 @@ struct PidStat {
     char state = '?';
     std::string_view command;
     int64_t start_ticks = 0;
+    std::optional<bool> kernel_thread;
     std::optional<int64_t> page_faults_major, user_ticks, system_ticks, threads, virtual_bytes,
         resident_pages, processor;
 };

@@ -67,5 +67,13 @@ TEST(procfs, stat_without_what_names_the_process_is_nothing) {
     EXPECT_FALSE(old->processor.has_value());
 }
 
+TEST(procfs, kernel_threads_are_known_by_their_flags) {
+    EXPECT_EQ(parse_pid_stat(line("python3")).value().kernel_thread, false);
+    auto kernel = parse_pid_stat("9 (jbd2) D 2 0 0 0 -1 2129984 7 8 9 10 11 12 13 14 15 16 17 18 10000 20\n");
+    ASSERT_TRUE(kernel.has_value());
+    EXPECT_EQ(kernel->kernel_thread, true);
+    EXPECT_EQ(kernel->start_ticks, 10000);
+}
+
 }  // namespace
 }  // namespace belay::procfs

@@ -2,6 +2,8 @@
 
 #include "core/text.h"
 
+#include <cmath>
+
 namespace belay::procfs {
 
 namespace {
@@ -38,6 +40,12 @@ void Words::skip(int words) {
 std::optional<int64_t> count(std::string_view word) {
     std::optional<int64_t> value = core::parse_number<int64_t>(word);
     if (value && (*value < 0 || word.front() == '-')) return std::nullopt;
+    return value;
+}
+
+std::optional<double> decimal(std::string_view word) {
+    std::optional<double> value = core::parse_number<double>(word);
+    if (value && (!std::isfinite(*value) || *value < 0)) return std::nullopt;
     return value;
 }
 

@@ -42,6 +42,9 @@ class Words {
 // record holds.
 std::optional<int64_t> count(std::string_view word);
 
+// A finite decimal number of 0 or more.
+std::optional<double> decimal(std::string_view word);
+
 // value × factor; nothing without a value or beyond 63 bits.
 std::optional<int64_t> scaled(std::optional<int64_t> value, int64_t factor);
 

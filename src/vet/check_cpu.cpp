@@ -4,6 +4,7 @@
 #include "kernels/gemm.h"
 #include "kernels/parallel.h"
 #include "kernels/stream.h"
+#include "procfs/cpu.h"
 #include "vet/check_facts.h"
 #include "vet/checks.h"
 
@@ -15,7 +16,6 @@ namespace belay::vet {
 
 namespace {
 
-constexpr int kMaxCpu = 1 << 20;
 constexpr size_t kSmallFile = size_t{64} << 10;
 constexpr int kMaxCaches = 16;  // of one CPU
 // STREAM's rule for the size of each array, against all last caches used in the run
@@ -25,7 +25,7 @@ constexpr uint64_t kLeastArray = uint64_t{64} << 20;
 
 std::optional<std::vector<int>> online_cpus(const NodeView& node) {
     auto text = core::read_file(node.path("/sys/devices/system/cpu/online"), kSmallFile);
-    return text ? parse_cpu_list(core::trim(*text)) : std::nullopt;
+    return text ? procfs::parse_cpu_list(*text) : std::nullopt;
 }
 
 std::optional<std::string> cpufreq_file(const NodeView& node, int cpu, std::string_view name) {
@@ -62,14 +62,6 @@ int repeats_of(const Check& check) {
     return static_cast<int>(check.get<int64_t>("repeats").value_or(5));
 }
 
-// "32768K", as /sys writes the size of a cache.
-std::optional<uint64_t> parse_cache_size(std::string_view text) {
-    uint64_t unit = text.ends_with('K') ? uint64_t{1} << 10 : text.ends_with('M') ? uint64_t{1} << 20 : 1;
-    if (unit > 1) text.remove_suffix(1);
-    auto number = core::parse_number<uint64_t>(text);
-    return number && *number < uint64_t{1} << 40 ? std::optional(*number * unit) : std::nullopt;
-}
-
 struct Cache {
     int level = 0;
     uint64_t bytes = 0;
@@ -83,12 +75,13 @@ std::optional<Cache> last_cache(const NodeView& node, int cpu) {
         auto read = [&](std::string_view name) {
             auto path = fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/{}", cpu, index, name);
             auto text = core::read_file(node.path(path), kSmallFile);
-            return text ? std::string(core::trim(*text)) : std::string();
+            return text.value_or("");
         };
-        auto level = core::parse_number<int>(read("level"));
-        auto bytes = parse_cache_size(read("size"));
-        if (!level || !bytes || read("type") == "Instruction") continue;
-        if (!last || *level > last->level) last = Cache{*level, *bytes, read("shared_cpu_list")};
+        auto level = core::parse_number<int>(core::trim(read("level")));
+        auto bytes = procfs::parse_cache_size(read("size"));
+        if (!level || !bytes || read("type") == "Instruction\n") continue;
+        if (!last || *level > last->level)
+            last = Cache{*level, static_cast<uint64_t>(*bytes), read("shared_cpu_list")};
     }
     return last;
 }
@@ -105,28 +98,15 @@ std::string size_problem(uint64_t bytes, std::optional<uint64_t> caches, const N
             core::to_text(core::ByteSize{bytes}), core::to_text(core::ByteSize{kArraysPerCache * *caches}),
             kArraysPerCache, core::format_binary({*caches}));
     auto text = core::read_file(node.path("/proc/meminfo"), size_t{1} << 20);
-    auto memory = text ? parse_meminfo(*text) : std::nullopt;
-    if (memory && kArrays * bytes > memory->available_bytes)
+    auto available = procfs::parse_meminfo(text.value_or("")).available;
+    if (available && kArrays * bytes > static_cast<uint64_t>(*available))
         return fmt::format("three arrays of {} are more than the {} of memory that are available",
-                           core::format_binary({bytes}), core::format_binary({memory->available_bytes}));
+                           core::format_binary({bytes}),
+                           core::format_binary({static_cast<uint64_t>(*available)}));
     return {};
 }
 
 }  // namespace
-
-std::optional<std::vector<int>> parse_cpu_list(std::string_view text) {
-    std::vector<int> cpus;
-    if (text.empty()) return cpus;
-    for (std::string_view range : core::split(text, ',')) {
-        auto ends = core::split(range, '-');
-        auto first = core::parse_number<int>(ends[0]), last = core::parse_number<int>(ends.back());
-        if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first || *last >= kMaxCpu)
-            return std::nullopt;
-        for (int cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
-        if (cpus.size() > size_t{kMaxCpu}) return std::nullopt;
-    }
-    return cpus;
-}
 
 Outcome judge_cpu_count(int64_t online, std::optional<int64_t> expected, std::optional<int64_t> min) {
     if (!expected && !min) return unsupported_outcome("no number is set: give expected or min");
@@ -149,17 +129,6 @@ Outcome judge_frequency(const std::vector<std::pair<int, double>>& megahertz, do
     out.device = fmt::format("cpu{}", slowest->first);
     out.reason = fmt::format("the slowest CPU runs at {:.0f} MHz, {:.0f} MHz wanted", slowest->second, min);
     return out;
-}
-
-std::vector<std::pair<int, double>> parse_cpuinfo_clocks(std::string_view text) {
-    std::vector<std::pair<int, double>> clocks;
-    for (std::string_view line : core::split(text, '\n')) {
-        size_t colon = line.find(':');
-        if (colon == std::string_view::npos || core::trim(line.substr(0, colon)) != "cpu MHz") continue;
-        if (auto value = core::parse_number<double>(core::trim(line.substr(colon + 1))))
-            clocks.emplace_back(static_cast<int>(clocks.size()), *value);
-    }
-    return clocks;
 }
 
 std::optional<uint64_t> last_cache_bytes(const NodeView& node, std::span<const int> cpus) {
@@ -192,7 +161,7 @@ Outcome measure_cpu_frequency(const Check& check, const NodeView& node) {
                 clocks.emplace_back(cpu, *kilohertz / 1000);
     if (clocks.empty())
         if (auto text = core::read_file(node.path("/proc/cpuinfo"), size_t{64} << 20))
-            clocks = parse_cpuinfo_clocks(*text);
+            clocks = procfs::parse_cpuinfo_clocks(*text);
     if (clocks.empty())
         return unsupported_outcome("neither cpufreq nor /proc/cpuinfo tells the clock of this node's CPUs");
     auto min = check.get<double>("min");

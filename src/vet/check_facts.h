@@ -1,36 +1,27 @@
 // What checks read, as values, and the pure functions that judge them.
 #pragma once
 
+#include "procfs/meminfo.h"
+#include "procfs/mountinfo.h"
+#include "procfs/pid_stat.h"
 #include "vet/catalogue.h"
 #include "vet/protocol.h"
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace belay::vet {
 
-struct MemoryFacts {
-    uint64_t total_bytes = 0;
-    uint64_t available_bytes = 0;  // MemAvailable: what can be had without swapping
-};
-// /proc/meminfo; nothing if a fact is not there.
-std::optional<MemoryFacts> parse_meminfo(std::string_view text);
 // Without a minimum: unsupported.
-Outcome judge_memory(const MemoryFacts& facts, std::optional<uint64_t> min, std::optional<double> min_share);
+Outcome judge_memory(const procfs::Meminfo& memory, std::optional<uint64_t> min,
+                     std::optional<double> min_share);
 
-struct MountFacts {
-    std::string path;
-    std::string filesystem;
-    bool writable = false;
-};
-// /proc/self/mountinfo, in the order of mounting; lines that are none are left out.
-std::vector<MountFacts> parse_mountinfo(std::string_view text);
-// The last mount on exactly `path` counts: it hides the earlier ones.
-Outcome judge_mount(const std::vector<MountFacts>& mounts, std::string_view path,
+Outcome judge_mount(std::span<const procfs::Mount> mounts, std::string_view path,
                     const std::optional<std::string>& filesystem, bool writable);
 
 struct UsageFacts {
@@ -46,14 +37,9 @@ struct UsageLimits {
 // Unsupported without a limit, and for a file system that has no blocks to count.
 Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits);
 
-// "0-3,8,10-11", as /sys lists CPUs; nothing if it is not such a list.
-std::optional<std::vector<int>> parse_cpu_list(std::string_view text);
 Outcome judge_cpu_count(int64_t online, std::optional<int64_t> expected, std::optional<int64_t> min);
 // Clocks in MHz by CPU.
 Outcome judge_frequency(const std::vector<std::pair<int, double>>& megahertz, double min);
-// The "cpu MHz" lines of /proc/cpuinfo; none on architectures that do not tell.
-std::vector<std::pair<int, double>> parse_cpuinfo_clocks(std::string_view text);
-
 // The bytes of the last caches that these CPUs have, each cache counted once; nothing where /sys tells of
 // none.
 std::optional<uint64_t> last_cache_bytes(const NodeView& node, std::span<const int> cpus);
@@ -91,18 +77,16 @@ bool xid_is_grave(const Xid& xid, const TextList& classes);
 Outcome judge_xids(const std::vector<KernelMessage>& messages, const TextList& classes);
 
 struct ProcessFacts {
-    int pid = 0;
+    int64_t pid = 0;
     std::string command;
     char state = '?';
     double age_seconds = 0;
     bool kernel_thread = false;
-    uint64_t started = 0;   // in ticks since the node booted: with the pid it tells processes apart
+    int64_t started = 0;    // in ticks since the node booted: with the pid it tells processes apart
     uint64_t switches = 0;  // how often it left a CPU, where the kernel tells
 };
-// /proc/PID/stat; `uptime` of the node and clock ticks in seconds. Nothing if it is no such line.
-std::optional<ProcessFacts> parse_process_stat(std::string_view text, double uptime, double tick);
-// The sum of a process's context switches in /proc/PID/status; 0 where it does not say.
-uint64_t parse_context_switches(std::string_view text);
+// `uptime` of the node and clock ticks in seconds.
+ProcessFacts process_facts(const procfs::PidStat& stat, double uptime, double tick);
 // Those of the earlier look that are still there and have not run since: the same process, state and number
 // of context switches (by which the kernel itself finds hung tasks, kernel/hung_task.c).
 std::vector<ProcessFacts> still_the_same(const std::vector<ProcessFacts>& before,

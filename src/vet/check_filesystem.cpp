@@ -1,7 +1,6 @@
 // fs.mount, fs.usage, fs.write. They run in a child that can be killed, as every check does: a file server
 // that does not answer must not hold vetting up.
 #include "core/file.h"
-#include "core/text.h"
 #include "vet/check_facts.h"
 #include "vet/checks.h"
 
@@ -21,61 +20,18 @@ std::string error_text(int number) {
     return std::generic_category().message(number);
 }
 
-// The kernel writes blanks, tabs, line feeds and backslashes of a path as \040, \011, \012, \134.
-std::string unescape(std::string_view text) {
-    std::string out;
-    for (size_t i = 0; i < text.size(); ++i) {
-        auto digit = [&](size_t at) {
-            return at < text.size() && text[at] >= '0' && text[at] <= '7' ? text[at] - '0' : -1;
-        };
-        if (text[i] == '\\' && digit(i + 1) >= 0 && digit(i + 2) >= 0 && digit(i + 3) >= 0) {
-            out += static_cast<char>(digit(i + 1) * 64 + digit(i + 2) * 8 + digit(i + 3));
-            i += 3;
-        } else {
-            out += text[i];
-        }
-    }
-    return out;
-}
-
-bool read_only(std::string_view options) {
-    auto words = core::split(options, ',');
-    return std::find(words.begin(), words.end(), "ro") != words.end();
-}
-
-// A mount point is listed without a slash at its end.
-std::string_view without_slash(std::string_view path) {
-    while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-    return path;
-}
-
 }  // namespace
 
-std::vector<MountFacts> parse_mountinfo(std::string_view text) {
-    std::vector<MountFacts> mounts;
-    for (std::string_view line : core::split(text, '\n')) {
-        // 36 35 98:0 /root /mnt rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-        auto words = core::split_words(line);
-        auto dash = std::find(words.begin(), words.end(), "-");
-        if (dash - words.begin() < 6 || words.end() - dash < 4) continue;
-        mounts.push_back(
-            {unescape(words[4]), std::string(dash[1]), !read_only(words[5]) && !read_only(dash[3])});
-    }
-    return mounts;
-}
-
-Outcome judge_mount(const std::vector<MountFacts>& mounts, std::string_view path,
+Outcome judge_mount(std::span<const procfs::Mount> mounts, std::string_view path,
                     const std::optional<std::string>& filesystem, bool writable) {
-    const MountFacts* found = nullptr;
-    for (const MountFacts& mount : mounts)
-        if (mount.path == without_slash(path)) found = &mount;
+    const procfs::Mount* found = procfs::mounted_on(mounts, path);
     if (found == nullptr) return pass_or_fail(false, fmt::format("nothing is mounted on {}", path));
-    if (filesystem && found->filesystem != *filesystem)
+    if (filesystem && found->type != *filesystem)
         return pass_or_fail(false,
-                            fmt::format("{} is mounted on {}, not {}", found->filesystem, path, *filesystem));
-    if (writable && !found->writable)
+                            fmt::format("{} is mounted on {}, not {}", found->type, path, *filesystem));
+    if (writable && found->read_only)
         return pass_or_fail(false, fmt::format("{} is mounted read-only", path));
-    return pass_or_fail(true, fmt::format("{} is mounted on {}", found->filesystem, path));
+    return pass_or_fail(true, fmt::format("{} is mounted on {}", found->type, path));
 }
 
 Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits) {
@@ -122,7 +78,7 @@ Outcome measure_mount(const Check& check, const NodeView& node) {
     auto text = core::read_file(node.path("/proc/self/mountinfo"), size_t{16} << 20);
     if (!text) return error_outcome(text.error().message());
     std::string path = *check.get<std::string>("path");
-    Outcome out = judge_mount(parse_mountinfo(*text), path, check.get<std::string>("filesystem"),
+    Outcome out = judge_mount(procfs::parse_mountinfo(*text), path, check.get<std::string>("filesystem"),
                               check.get<bool>("writable").value_or(false));
     if (out.status != Status::kPass) return out;
     // The table lists also mounts whose server is gone: such a one fails here, or never answers and is killed

@@ -2,6 +2,8 @@
 #include "core/file.h"
 #include "core/process.h"
 #include "core/text.h"
+#include "procfs/pid_status.h"
+#include "procfs/uptime.h"
 #include "transfer/socket.h"
 #include "vet/check_facts.h"
 #include "vet/checks.h"
@@ -14,39 +16,17 @@ namespace belay::vet {
 
 namespace {
 
-constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of include/linux/sched.h
 constexpr int kLooks = 5;
 
 }  // namespace
 
-std::optional<ProcessFacts> parse_process_stat(std::string_view text, double uptime, double tick) {
-    // 12 (name, which may hold anything) S 1 …; the start time is field 22
-    size_t open = text.find(" ("), close = text.rfind(") ");
-    if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-        return std::nullopt;
-    auto pid = core::parse_number<int>(text.substr(0, open));
-    auto fields = core::split_words(text.substr(close + 2));
-    if (!pid || fields.size() < 20 || fields[0].size() != 1) return std::nullopt;
-    auto start = core::parse_number<uint64_t>(fields[19]);
-    if (!start) return std::nullopt;
-    auto flags = core::parse_number<uint64_t>(fields[6]);
-    return ProcessFacts{.pid = *pid,
-                        .command = std::string(text.substr(open + 2, close - open - 2)),
-                        .state = fields[0][0],
-                        .age_seconds = uptime - static_cast<double>(*start) * tick,
-                        .kernel_thread = flags && (*flags & kKernelThread) != 0,
-                        .started = *start};
-}
-
-uint64_t parse_context_switches(std::string_view text) {
-    uint64_t sum = 0;
-    for (std::string_view line : core::split(text, '\n')) {
-        auto words = core::split_words(line);
-        if (words.size() == 2 &&
-            (words[0] == "voluntary_ctxt_switches:" || words[0] == "nonvoluntary_ctxt_switches:"))
-            sum += core::parse_number<uint64_t>(words[1]).value_or(0);
-    }
-    return sum;
+ProcessFacts process_facts(const procfs::PidStat& stat, double uptime, double tick) {
+    return {.pid = stat.pid,
+            .command = std::string(stat.command),
+            .state = stat.state,
+            .age_seconds = uptime - static_cast<double>(stat.start_ticks) * tick,
+            .kernel_thread = stat.kernel_thread.value_or(false),
+            .started = stat.start_ticks};
 }
 
 std::vector<ProcessFacts> suspects(const std::vector<ProcessFacts>& processes, char state,
@@ -100,10 +80,16 @@ Outcome judge_variables(const Variables& expected, const Variables& found) {
 
 namespace {
 
+// How often the process left a CPU; 0 where the kernel does not tell.
+uint64_t switches_in(std::string_view text) {
+    procfs::PidStatus status = procfs::parse_pid_status(text);
+    return static_cast<uint64_t>(status.voluntary_switches.value_or(0)) +
+           static_cast<uint64_t>(status.involuntary_switches.value_or(0));
+}
+
 core::Result<std::vector<ProcessFacts>> look(const NodeView& node, char state, double age_seconds) {
     BELAY_TRY(uptime_text, core::read_file(node.path("/proc/uptime"), 4096));
-    auto words = core::split_words(uptime_text);
-    auto uptime = words.empty() ? std::nullopt : core::parse_number<double>(words[0]);
+    auto uptime = procfs::parse_uptime(uptime_text);
     if (!uptime) return core::system_error("/proc/uptime cannot be understood");
     double tick = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
     std::vector<ProcessFacts> processes;
@@ -113,13 +99,14 @@ core::Result<std::vector<ProcessFacts>> look(const NodeView& node, char state, d
         if (!core::parse_number<int>(it->path().filename().string())) continue;
         auto text = core::read_file(it->path() / "stat", 4096);  // it may have ended meanwhile
         if (!text) continue;
-        if (auto facts = parse_process_stat(*text, *uptime, tick)) processes.push_back(std::move(*facts));
+        if (auto stat = procfs::parse_pid_stat(*text))
+            processes.push_back(process_facts(*stat, *uptime, tick));
     }
     if (error) return core::system_error("/proc: {}", error.message());
     processes = suspects(processes, state, age_seconds);
     for (ProcessFacts& process : processes)
         if (auto text = core::read_file(node.path(fmt::format("/proc/{}/status", process.pid)), 64 << 10))
-            process.switches = parse_context_switches(*text);
+            process.switches = switches_in(*text);
     return processes;
 }
 

@@ -3,7 +3,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "gpu/held.h"
-#include "vet/check_facts.h"
+#include "procfs/mountinfo.h"
 
 #include <algorithm>
 #include <set>
@@ -44,13 +44,11 @@ bool may_open_all(const NodeView& node) {
     return !error;
 }
 
-// What is mounted last on /dev is what is seen there.
 bool is_nodes_own_dev(const NodeView& node) {
     auto text = core::read_file(node.path("/proc/self/mountinfo"), size_t{16} << 20);
-    std::string type;
-    for (const MountFacts& mount : parse_mountinfo(text.value_or("")))
-        if (mount.path == "/dev") type = mount.filesystem;
-    return type == "devtmpfs";
+    auto mounts = procfs::parse_mountinfo(text.value_or(""));
+    const procfs::Mount* mount = procfs::mounted_on(mounts, "/dev");
+    return mount != nullptr && mount->type == "devtmpfs";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "many_parsers.h"
+#include "procfs/cpu.h"
 #include "procfs/diskstats.h"
 #include "procfs/loadavg.h"
 #include "procfs/meminfo.h"
@@ -6,12 +7,15 @@
 #include "procfs/net_dev.h"
 #include "procfs/pid_io.h"
 #include "procfs/pid_stat.h"
+#include "procfs/pid_status.h"
 #include "procfs/pressure.h"
 #include "procfs/schedstat.h"
 #include "procfs/stat.h"
 #include "procfs/statm.h"
+#include "procfs/uptime.h"
 #include "procfs/vmstat.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -74,9 +78,29 @@ void fuzz_pid_stat(std::string_view text) {
     require(!stat || (stat->pid >= 0 && stat->start_ticks >= 0 && stat->command.size() < text.size()));
 }
 
+void fuzz_uptime(std::string_view text) {
+    require(parse_uptime(text).value_or(0) >= 0);
+}
+void fuzz_pid_status(std::string_view text) {
+    require_count(parse_pid_status(text).voluntary_switches);
+}
+void fuzz_cache_size(std::string_view text) {
+    require_count(parse_cache_size(text));
+}
+
+void fuzz_cpu_list(std::string_view text) {
+    auto cpus = parse_cpu_list(text);
+    require(!cpus || (std::ranges::is_sorted(*cpus) && (cpus->empty() || cpus->front() >= 0)));
+}
+
+void fuzz_cpuinfo(std::string_view text) {
+    for (const auto& [cpu, megahertz] : parse_cpuinfo_clocks(text)) require(cpu >= 0 && megahertz >= 0);
+}
+
 constexpr void (*kParsers[])(std::string_view) = {
-    fuzz_stat,      fuzz_meminfo,   fuzz_vmstat,   fuzz_pressure,  fuzz_loadavg, fuzz_net_dev,
-    fuzz_diskstats, fuzz_mountinfo, fuzz_pid_stat, fuzz_schedstat, fuzz_pid_io,  fuzz_statm};
+    fuzz_stat,      fuzz_meminfo,    fuzz_vmstat,     fuzz_pressure,  fuzz_loadavg, fuzz_net_dev,
+    fuzz_diskstats, fuzz_mountinfo,  fuzz_pid_stat,   fuzz_schedstat, fuzz_pid_io,  fuzz_statm,
+    fuzz_uptime,    fuzz_pid_status, fuzz_cache_size, fuzz_cpu_list,  fuzz_cpuinfo};
 
 }  // namespace
 
