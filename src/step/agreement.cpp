@@ -40,11 +40,15 @@ class Meeting {
             if (message.type == kFailed) reports_[rank] = message.body.empty() ? "failed" : message.body;
         };
         auto all_reported = [&] { return reports_.size() == members_.nodes.size(); };
-        BELAY_CHECK(root_.serve(transfer::deadline_in(timeout), all_reported, handler));
-        auto failures = find_failures(timeout);
+        auto decided = [&] { return all_reported() || root_.is_full(); };
+        BELAY_CHECK(root_.serve(transfer::deadline_in(timeout), decided, handler));
+        // A node whose connection this one had no room for is not to blame for its silence.
+        auto shortage = silence_counts_ && !all_reported() ? root_.shortage() : std::nullopt;
+        auto failures = find_failures(timeout, silence_counts_ && !shortage);
         causes = causes_of(failures);
+        bool start = failures.empty() && !shortage;
         for (uint32_t rank = 1; rank < members_.nodes.size(); ++rank)
-            root_.send(rank, {.type = failures.empty() ? kStart : kRefuse});
+            root_.send(rank, {.type = start ? kStart : kRefuse});
         // They hang up when they have it: to end before could lose it.
         auto all_gone = [&] {
             for (uint32_t rank = 1; rank < members_.nodes.size(); ++rank)
@@ -52,15 +56,17 @@ class Meeting {
             return true;
         };
         BELAY_CHECK(root_.serve(transfer::deadline_in(kTellTime), all_gone, handler));
-        return failures.empty();
+        if (shortage) return std::unexpected(std::move(*shortage));
+        return start;
     }
 
   private:
-    std::vector<std::pair<std::string, std::string>> find_failures(core::Duration timeout) const {
+    std::vector<std::pair<std::string, std::string>> find_failures(core::Duration timeout,
+                                                                   bool silence_counts) const {
         std::vector<std::pair<std::string, std::string>> failures;
         for (uint32_t rank = 0; rank < members_.nodes.size(); ++rank) {
             auto report = reports_.find(rank);
-            if (report == reports_.end() && !silence_counts_) continue;
+            if (report == reports_.end() && !silence_counts) continue;
             if (report == reports_.end())
                 failures.emplace_back(members_.nodes[rank],
                                       fmt::format("not heard of within {}", core::format_duration(timeout)));

@@ -1,6 +1,7 @@
 #include "transfer/handshake.h"
 
 #include "transfer/sha256.h"
+#include "transfer/shortage.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -98,6 +99,8 @@ Result<Introduced> accept_introduced(int listener, std::string_view secret, std:
         BELAY_TRY(readable, wait_readable(listener, deadline));
         if (!readable) return system_error("nobody connected in time");
         Channel channel(core::Descriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
+        if (channel.socket() < 0 && Shortage::is_lack(errno))
+            return core::errno_error(errno, "cannot take a connection");
         if (channel.socket() < 0) continue;  // it has gone again
         auto rank = welcome_peer(channel, secret, purpose, std::min(deadline, deadline_in(kStrangerTime)));
         if (rank) return Introduced{std::move(channel), *rank};

@@ -1,6 +1,7 @@
 #include "transfer/rendezvous.h"
 
 #include "transfer/sha256.h"
+#include "transfer/shortage.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +9,6 @@
 #include <list>
 #include <optional>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
 
@@ -22,7 +22,7 @@ using core::system_error;
 
 constexpr std::string_view kPurpose = "step";
 constexpr uint32_t kFirstPort = 16384, kPorts = 16384;
-constexpr core::Duration kStrangerTime = std::chrono::seconds(5), kTryTime = std::chrono::seconds(2);
+constexpr core::Duration kTryTime = std::chrono::seconds(2);
 constexpr core::Duration kFirstPause = std::chrono::milliseconds(20),
                          kLongestPause = std::chrono::milliseconds(500);
 constexpr size_t kMoreThanMembers = 64;  // connections of strangers that may stand at the same time
@@ -37,28 +37,8 @@ struct Connection {
     std::string nonce;
     std::string outgoing;
     std::optional<uint32_t> rank;  // once it has proved itself
-    Deadline stranger_until{};
+    Deadline since{};
     bool broken = false;
-};
-
-// The soft limit of open files is 1024 in most places, below the nodes of a large step.
-class MoreFiles {
-  public:
-    MoreFiles() {
-        if (getrlimit(RLIMIT_NOFILE, &before_) != 0) return;
-        rlimit more = before_;
-        more.rlim_cur = more.rlim_max;
-        raised_ = more.rlim_cur != before_.rlim_cur && setrlimit(RLIMIT_NOFILE, &more) == 0;
-    }
-    MoreFiles(const MoreFiles&) = delete;
-    MoreFiles& operator=(const MoreFiles&) = delete;
-    ~MoreFiles() {
-        if (raised_) setrlimit(RLIMIT_NOFILE, &before_);
-    }
-
-  private:
-    rlimit before_{};
-    bool raised_ = false;
 };
 
 }  // namespace
@@ -68,10 +48,14 @@ struct Root::State {
     Listener listener;
     std::string secret;
     uint32_t size = 0;
-    std::list<Connection> connections;
-    std::vector<Connection*> members;  // by rank
+    Patience patience;
+    Shortage shortage;
+    std::list<Connection> connections;  // in the order in which they came
+    std::vector<Connection*> members;   // by rank
 
     void accept_all();
+    void admit(Descriptor socket, std::string nonce);
+    void make_room(int lack);
     void read_from(Connection& connection, const Handler& handler);
     void take(Connection& connection, Message message, const Handler& handler, int64_t received);
     void prove(Connection& connection, const std::string& body);
@@ -82,18 +66,35 @@ struct Root::State {
 };
 
 void Root::State::accept_all() {
-    while (connections.size() < size + kMoreThanMembers) {
-        Descriptor socket(accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!socket) return;
+    auto is_full = [&] { return connections.size() >= size + kMoreThanMembers; };
+    if (is_full()) return make_room(Shortage::kPlaces);
+    while (!is_full()) {
         auto nonce = make_nonce();
         if (!nonce) return;
-        Connection& connection = connections.emplace_back();
-        connection.socket = std::move(socket);
-        connection.nonce = *nonce;
-        connection.stranger_until = deadline_in(kStrangerTime);
-        connection.outgoing = encode({kChallenge, connection.nonce});
-        write_to(connection);
+        Descriptor socket(accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!socket && Shortage::is_lack(errno)) return make_room(errno);
+        if (!socket) return;
+        admit(std::move(socket), std::move(*nonce));
     }
+}
+
+void Root::State::admit(Descriptor socket, std::string nonce) {
+    shortage.relieve();
+    Connection& connection = connections.emplace_back();
+    connection.socket = std::move(socket);
+    connection.nonce = std::move(nonce);
+    connection.since = std::chrono::steady_clock::now();
+    connection.outgoing = encode({kChallenge, connection.nonce});
+    write_to(connection);
+}
+
+// The stranger that came first goes, unless it may still be a node of the step that is about to prove itself.
+void Root::State::make_room(int lack) {
+    auto now = std::chrono::steady_clock::now();
+    shortage.note(lack, now);
+    auto oldest = std::ranges::find_if(connections, [](const Connection& each) { return !each.rank; });
+    if (oldest != connections.end() && now >= oldest->since + patience.stranger_without_room)
+        oldest->broken = true;
 }
 
 void Root::State::prove(Connection& connection, const std::string& body) {
@@ -159,20 +160,24 @@ void Root::State::write_to(Connection& connection) {
 void Root::State::drop_broken() {
     auto now = std::chrono::steady_clock::now();
     for (auto it = connections.begin(); it != connections.end();) {
-        bool late = !it->rank && now > it->stranger_until;
+        bool late = !it->rank && now > it->since + patience.stranger;
         if (!it->broken && !late) {
             ++it;
             continue;
         }
         if (it->rank && members[*it->rank] == &*it) members[*it->rank] = nullptr;
         it = connections.erase(it);
+        shortage.relieve();
     }
 }
 
 // Waits for one round of events, at most a second, so that strangers are turned away in time.
 Result<> Root::State::step(Deadline deadline, const Handler& handler, int wake_descriptor) {
+    // While there is no room the listener is not looked at: it would wake this at once, again and again.
+    bool resting = std::chrono::steady_clock::now() < shortage.resting_until();
+    if (resting) deadline = std::min(deadline, shortage.resting_until());
     std::vector<pollfd> entries;
-    entries.push_back({listener.socket.get(), POLLIN, 0});
+    entries.push_back({resting ? -1 : listener.socket.get(), POLLIN, 0});
     if (wake_descriptor >= 0) entries.push_back({wake_descriptor, POLLIN, 0});
     std::vector<Connection*> polled;
     for (Connection& connection : connections) {
@@ -200,12 +205,14 @@ Root::Root(Root&&) noexcept = default;
 Root& Root::operator=(Root&&) noexcept = default;
 Root::~Root() = default;
 
-Result<Root> Root::open(std::span<const uint16_t> ports, std::string secret, uint32_t size) {
+Result<Root> Root::open(std::span<const uint16_t> ports, std::string secret, uint32_t size,
+                        Patience patience) {
     BELAY_TRY(listener, listen_on(ports));
     auto state = std::make_unique<State>();
     state->listener = std::move(listener);
     state->secret = std::move(secret);
     state->size = size;
+    state->patience = patience;
     state->members.resize(size);
     return Root(std::move(state));
 }
@@ -241,6 +248,16 @@ Result<bool> Root::flush(Deadline deadline) {
 
 bool Root::connected(uint32_t rank) const {
     return state_->member(rank) != nullptr;
+}
+
+std::optional<core::Error> Root::shortage() const {
+    return state_->shortage.why(std::chrono::steady_clock::now());
+}
+
+bool Root::is_full() const {
+    return state_->shortage.lasts(std::chrono::steady_clock::now()) &&
+           std::ranges::all_of(state_->connections,
+                               [](const Connection& each) { return each.rank.has_value(); });
 }
 
 std::string Root::address_of(uint32_t rank) const {

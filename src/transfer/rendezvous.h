@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,12 +22,19 @@ namespace belay::transfer {
 // taken.
 std::vector<uint16_t> rendezvous_ports(std::string_view step_name, size_t count = 8);
 
+// How long a connection may stand without a proof: in general, and once there is no room for others.
+struct Patience {
+    core::Duration stranger = std::chrono::seconds(5);
+    core::Duration stranger_without_room = std::chrono::milliseconds(500);
+};
+
 // The node at which the others meet. One thread; messages arrive while serve() runs.
 class Root {
   public:
     // Listens on the first free one of the ports for the ranks 1 … size - 1. Raises the limit of open files
     // as far as it may until it ends. Errors: kSystem.
-    static core::Result<Root> open(std::span<const uint16_t> ports, std::string secret, uint32_t size);
+    static core::Result<Root> open(std::span<const uint16_t> ports, std::string secret, uint32_t size,
+                                   Patience patience = {});
     Root(Root&&) noexcept;
     Root& operator=(Root&&) noexcept;
     ~Root();
@@ -48,6 +56,11 @@ class Root {
     core::Result<bool> flush(Deadline deadline);
 
     bool connected(uint32_t rank) const;
+    // Why nodes may be missing through no fault of their own: lately there was no room for a connection, for
+    // want of open files or because strangers took all places. Nothing if all who came were let in.
+    std::optional<core::Error> shortage() const;
+    // Whether that will not change any more: all files that this process may open are connections of nodes.
+    bool is_full() const;
     // Addresses as this connection sees them, numeric; empty if the rank is not connected.
     std::string address_of(uint32_t rank) const;
     std::string own_address_toward(uint32_t rank) const;

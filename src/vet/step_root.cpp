@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <unistd.h>
+#include <utility>
 
 namespace belay::vet {
 
@@ -32,6 +33,7 @@ class StepRoot {
     Result<Verdicts> run() {
         Deadline reporting = transfer::deadline_in(context_.timeout);
         BELAY_CHECK(gather(reporting));
+        BELAY_CHECK(all_could_come());
         if (!stopped_) BELAY_CHECK(run_step_checks());
         Verdicts verdicts = judge(protocol_.name, node_verdicts(), context_.need);
         verdicts.stopped_early = stopped_;
@@ -67,8 +69,9 @@ class StepRoot {
         BELAY_TRY(own, start_own_checks(protocol_, context_, reporting));
         auto done = [&] {
             if (!reports_[0] && own.poll_result()) take(0, own.result());
-            return is_hopeless() || std::all_of(reports_.begin(), reports_.end(),
-                                                [](const auto& each) { return each.has_value(); });
+            return is_hopeless() || root_.is_full() ||
+                   std::all_of(reports_.begin(), reports_.end(),
+                               [](const auto& each) { return each.has_value(); });
         };
         auto handler = [&](uint32_t rank, const transfer::Message& message) {
             if (message.type == kReport && !reports_[rank]) take(rank, message.body);
@@ -77,6 +80,16 @@ class StepRoot {
                   root_.serve(reporting + 2 * kReportTime, done, handler, [&] { return own.descriptor(); }));
         stopped_ = complete && is_hopeless();
         return {};
+    }
+
+    // A node whose connection this one had no room for is not to blame for its silence.
+    Result<> all_could_come() const {
+        auto reported = std::ranges::count_if(reports_, [](const auto& each) { return each.has_value(); });
+        auto shortage = root_.shortage();
+        if (stopped_ || std::cmp_equal(reported, reports_.size()) || !shortage) return {};
+        return std::unexpected(std::move(*shortage).context(
+            fmt::format("{}, where the nodes of the step meet, heard {} of {} nodes", context_.nodes[0],
+                        reported, reports_.size())));
     }
 
     void take(uint32_t rank, const Result<std::string>& body) {

@@ -8,6 +8,7 @@
 #include "vet/step_parts.h"
 #include "vet/step_wire.h"
 #include "vet/verdict_json.h"
+#include "vet/verdict_text.h"
 
 #include <map>
 #include <set>
@@ -152,6 +153,34 @@ TEST(vet, step_with_a_silent_node_fails_also_when_all_checks_are_warnings) {
     EXPECT_FALSE(verdicts->passed);
     EXPECT_THAT(verdicts->cordoned, testing::Contains("n1"));
     EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing);
+}
+
+// The first node may open so few files that it has no room for the others, which are not to blame.
+TEST(vet, step_whose_root_lacks_descriptors_blames_no_node) {
+    Step step(200);
+    step.base().timeout = 60s;
+    Protocol protocol = protocol_of(kMemory);
+    auto root = ChildTask::start([&]() -> std::string {
+                    rlimit few{64, 64};
+                    if (setrlimit(RLIMIT_NOFILE, &few) != 0) return "no limit";
+                    auto verdicts = run_in_step(protocol, step.context(0));
+                    return verdicts ? summary(*verdicts) : verdicts.error().render();
+                }).value();
+    auto until = transfer::deadline_in(60s);
+    auto ports = transfer::rendezvous_ports(step.base().name);
+    auto first = transfer::join("127.0.0.1", ports, step.base().secret, 1, until);
+    ASSERT_TRUE(first);
+    std::vector<transfer::Channel> members;
+    for (uint32_t rank = 2; rank < 200; ++rank)
+        for (uint16_t port : ports)
+            if (auto socket = transfer::connect_to("127.0.0.1", port, until))
+                members.emplace_back(std::move(*socket));
+    for (uint32_t rank = 2; rank < 200; ++rank)  // those that are not taken hear of it when the root ends
+        (void)transfer::introduce(members.at(rank - 2), step.base().secret, "step", rank, until);
+    std::string told = root.finish(until).value();
+    EXPECT_THAT(told, HasSubstr("n0, where the nodes of the step meet, heard 1 of 200 nodes: cannot take the "
+                                "connections of all nodes: Too many open files"));
+    EXPECT_THAT(told, HasSubstr("hint: raise this node's hard limit of open files (RLIMIT_NOFILE, now 64)"));
 }
 
 TEST(vet, step_without_its_root_is_refused_by_name) {

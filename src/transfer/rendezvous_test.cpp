@@ -1,0 +1,165 @@
+#include "transfer/rendezvous.h"
+
+#include "transfer/bandwidth.h"
+
+#include <array>
+#include <cstring>
+#include <fcntl.h>
+#include <functional>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::transfer {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr uint16_t kAnyPort[] = {0};
+constexpr rlim_t kFewFiles = 64;
+
+// A process that may open few files. It tells what it saw through a pipe, line by line.
+class FewFiles {
+  public:
+    explicit FewFiles(const std::function<void(int pipe)>& work) {
+        int ends[2];
+        EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+        lines_ = fdopen(ends[0], "r");
+        pid_ = fork();
+        if (pid_ == 0) {
+            rlimit few{kFewFiles, kFewFiles};
+            if (setrlimit(RLIMIT_NOFILE, &few) == 0) work(ends[1]);
+            _exit(0);
+        }
+        close(ends[1]);
+    }
+    FewFiles(const FewFiles&) = delete;
+    FewFiles& operator=(const FewFiles&) = delete;
+    ~FewFiles() {
+        fclose(lines_);
+        waitpid(pid_, nullptr, 0);
+    }
+    // Without its end; empty after the last one.
+    std::string line() {
+        std::array<char, 1000> text{};
+        if (fgets(text.data(), text.size(), lines_) == nullptr) return "";
+        return std::string(text.data(), strcspn(text.data(), "\n"));
+    }
+    uint16_t port() { return static_cast<uint16_t>(std::stoi(line())); }
+
+  private:
+    FILE* lines_ = nullptr;
+    pid_t pid_ = -1;
+};
+
+// All wait at the door before the first proves itself, as they do where a step's nodes start at once.
+size_t join_all(uint16_t port, uint32_t size, Deadline deadline, std::vector<Channel>& joined) {
+    std::vector<Channel> waiting;
+    for (uint32_t rank = 1; rank < size; ++rank)
+        waiting.emplace_back(connect_to("127.0.0.1", port, deadline).value());
+    for (uint32_t rank = 1; rank < size; ++rank)
+        if (introduce(waiting[rank - 1], "secret", "step", rank, deadline))
+            joined.push_back(std::move(waiting[rank - 1]));
+    return joined.size();
+}
+
+TEST(transfer, root_without_descriptors_rests_and_says_so) {
+    constexpr uint32_t kNodes = 200;
+    FewFiles process([](int pipe) {
+        auto root = Root::open(kAnyPort, "secret", kNodes);
+        dprintf(pipe, "%d\n", root->port());
+        int rounds = 0;
+        std::optional<Deadline> until;  // half a second at the limit shows whether it rests
+        auto members = [&] {
+            size_t count = 0;
+            for (uint32_t rank = 1; rank < kNodes; ++rank) count += root->connected(rank) ? 1 : 0;
+            return count;
+        };
+        auto seen = [&] {
+            if (!until && root->shortage() && members() > 0) until = deadline_in(500ms);
+            return ++rounds > 100'000 || (until && std::chrono::steady_clock::now() > *until);
+        };
+        EXPECT_TRUE(root->serve(deadline_in(60s), seen, [](uint32_t, const Message&) {}).value());
+        auto shortage = root->shortage();
+        dprintf(pipe, "%d\n%zu\n%s\n%s\n", rounds, members(), shortage ? shortage->message().c_str() : "",
+                shortage ? shortage->hint_text().c_str() : "");
+    });
+    std::vector<Channel> joined;
+    EXPECT_LT(join_all(process.port(), kNodes, deadline_in(60s), joined), kFewFiles);
+    // Two or three for each that came, and one for each rest.
+    EXPECT_LT(std::stoi(process.line()), 2000) << "it must not wake for what it cannot take";
+    EXPECT_GT(std::stoi(process.line()), 0);
+    EXPECT_THAT(process.line(), HasSubstr("cannot take the connections of all nodes: Too many open files"));
+    EXPECT_THAT(process.line(), HasSubstr("RLIMIT_NOFILE, now 64"));
+}
+
+// They would stay for an hour, and hold every descriptor that the root may have.
+TEST(transfer, root_without_descriptors_turns_the_oldest_strangers_away) {
+    FewFiles process([](int pipe) {
+        auto root = Root::open(kAnyPort, "secret", 3, {.stranger = 1h, .stranger_without_room = 20ms});
+        dprintf(pipe, "%d\n", root->port());
+        bool came = root->serve(
+                            deadline_in(30s), [&] { return root->connected(1) && root->connected(2); },
+                            [](uint32_t, const Message&) {})
+                        .value();
+        dprintf(pipe, "%s\n", came ? "came" : "did not come");
+    });
+    uint16_t port = process.port();
+    std::vector<core::Descriptor> strangers;
+    for (int i = 0; i < 100; ++i)
+        strangers.push_back(connect_to("127.0.0.1", port, deadline_in(10s)).value());
+    std::vector<uint16_t> ports{port};
+    auto first = join("127.0.0.1", ports, "secret", 1, deadline_in(30s));
+    auto second = join("127.0.0.1", ports, "secret", 2, deadline_in(30s));
+    EXPECT_TRUE(first && second);
+    EXPECT_EQ(process.line(), "came");
+}
+
+TEST(transfer, strangers_that_take_all_places_give_way) {
+    auto root = Root::open(kAnyPort, "secret", 2, {.stranger = 1h, .stranger_without_room = 20ms}).value();
+    std::vector<core::Descriptor> strangers;
+    for (int i = 0; i < 100; ++i)
+        strangers.push_back(connect_to("127.0.0.1", root.port(), deadline_in(10s)).value());
+    std::jthread member([port = root.port()] {
+        EXPECT_TRUE(join("127.0.0.1", std::vector{port}, "secret", 1, deadline_in(30s)));
+    });
+    bool was_full = false;
+    auto came = root.serve(
+        deadline_in(30s),
+        [&] {
+            was_full = was_full || root.shortage();
+            return root.connected(1);
+        },
+        [](uint32_t, const Message&) {});
+    EXPECT_TRUE(came.value());
+    EXPECT_TRUE(was_full);
+    ASSERT_TRUE(root.flush(deadline_in(20s)).value());
+}
+
+TEST(transfer, root_with_room_lacks_nothing) {
+    auto root = Root::open(kAnyPort, "secret", 3).value();
+    EXPECT_FALSE(root.serve(deadline_in(50ms), [] { return false; }, {}).value());
+    EXPECT_FALSE(root.shortage());
+}
+
+TEST(transfer, a_pair_without_descriptors_says_so) {
+    FewFiles process([](int pipe) {
+        auto listener = listen_on(kAnyPort).value();
+        dprintf(pipe, "%d\n", listener.port);
+        while (dup(0) >= 0) continue;
+        PairOptions options{.secret = "s", .name = "1", .duration = 50ms, .deadline = deadline_in(5s)};
+        auto rate = measure_as_listener(listener.socket.get(), options);
+        dprintf(pipe, "%s\n", rate ? "measured" : rate.error().message().c_str());
+    });
+    auto other = connect_to("127.0.0.1", process.port(), deadline_in(10s));
+    EXPECT_THAT(process.line(), HasSubstr("Too many open files"));
+}
+
+}  // namespace
+}  // namespace belay::transfer
