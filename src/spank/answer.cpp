@@ -1,13 +1,12 @@
 #include "spank/answer.h"
 
-#include "core/file.h"
-#include "spank/plain/wire.h"
+#include "spank/plain/packet.h"
 
 #include <cerrno>
-#include <cstring>
+#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <vector>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace belay::spank {
 
@@ -21,23 +20,28 @@ void add(std::string& text, InstructionKind kind, std::string_view argument) {
     text += '\0';
 }
 
-Result<> send_packet(int link, char verdict, const std::vector<int>& descriptors) {
-    iovec data{.iov_base = &verdict, .iov_len = 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(3 * sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    if (!descriptors.empty()) {
-        message.msg_control = control;
-        message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
-        cmsghdr* part = CMSG_FIRSTHDR(&message);
-        part->cmsg_level = SOL_SOCKET;
-        part->cmsg_type = SCM_RIGHTS;
-        part->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
-        memcpy(CMSG_DATA(part), descriptors.data(), descriptors.size() * sizeof(int));
-    }
-    if (sendmsg(link, &message, MSG_NOSIGNAL) < 0) return core::errno_error(errno, "cannot answer the tasks");
-    return {};
+// For other steps of the user, until their tasks have taken what they were offered.
+constexpr core::Duration kPatience = std::chrono::seconds(10);
+constexpr core::Duration kPause = std::chrono::milliseconds(10);
+
+Result<> send_patiently(int link, const Packet& packet, core::Clock& clock) {
+    core::Duration give_up = clock.monotonic() + kPatience;
+    int error = 0;
+    while ((error = send_packet(link, packet)) == ETOOMANYREFS && clock.monotonic() < give_up)
+        clock.sleep_until(clock.monotonic() + kPause);
+    if (error == 0) return {};
+    if (error != ETOOMANYREFS) return core::errno_error(error, "cannot answer the tasks");
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return core::system_error(
+               "cannot answer the tasks: processes of yours are handing each other more open files than the "
+               "{} "
+               "that are allowed",
+               limit.rlim_cur)
+        .hint(
+            "does a program of yours on this node send descriptors that nothing receives? If not, the limit "
+            "of "
+            "open files of slurmd is low (ulimit -n)");
 }
 
 }  // namespace
@@ -57,25 +61,36 @@ std::string instructions(const step::StepPlan& plan, const std::string& root_add
     return text;
 }
 
-Result<> answer_go(int link, unsigned tasks, const std::string& instructions,
-                   const step::PreparedNode& node) {
+Result<> Answer::offer(const std::string& instructions, const std::vector<int>& namespaces) {
     if (instructions.size() > kLongestInstructions)
         return core::system_error("the variables of the environment are longer than {} MiB",
                                   kLongestInstructions >> 20);
     core::Descriptor file(memfd_create("belay-instructions", MFD_CLOEXEC));
     if (!file) return core::errno_error(errno, "cannot make a file in memory");
     BELAY_CHECK(core::write_all(file.get(), instructions, "instructions"));
-    std::vector<int> descriptors = {file.get()};
-    if (node.container) {
-        descriptors.push_back(node.container->user_namespace());
-        descriptors.push_back(node.container->mount_namespace());
-    }
-    for (unsigned task = 0; task < tasks; ++task) BELAY_CHECK(send_packet(link, kGo, descriptors));
-    return {};
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return core::errno_error(errno, "cannot make a pipe");
+    awaited_ = core::Descriptor(ends[0]);
+    told_ = core::Descriptor(ends[1]);
+    fcntl(awaited_.get(), F_SETFL, O_NONBLOCK);
+    Packet packet{.verdict = kOffer, .count = 0};
+    packet.descriptors[packet.count++] = file.get();
+    packet.descriptors[packet.count++] = awaited_.get();
+    for (int fd : namespaces) packet.descriptors[packet.count++] = fd;
+    auto sent = send_patiently(link_, packet, clock_);
+    if (!sent) told_.reset();
+    return sent;
 }
 
-void answer_refuse(int link, unsigned tasks) {
-    for (unsigned task = 0; task < tasks; ++task) (void)send_packet(link, kRefuse, {});
+Result<> Answer::start() {
+    return core::write_all(told_.get(), std::string(tasks_, kGo), "pipe to the tasks");
+}
+
+void Answer::refuse() {
+    if (told_)
+        (void)core::write_all(told_.get(), std::string(tasks_, kRefuse), "pipe to the tasks");
+    else
+        (void)send_packet(link_, {.verdict = kRefuse});
 }
 
 }  // namespace belay::spank

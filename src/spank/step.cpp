@@ -90,7 +90,7 @@ std::vector<std::string> command_after(const std::vector<std::string>& words, si
     return {words.begin() + static_cast<std::ptrdiff_t>(std::min(numbers, words.size())), words.end()};
 }
 
-Result<bool> prepare_and_answer(int link, unsigned tasks, pid_t watched, int notices,
+Result<bool> prepare_and_answer(Answer& answer, pid_t watched, int notices,
                                 std::vector<std::string> command) {
     BELAY_TRY(plan, take_plan());
     BELAY_TRY(step, this_step());
@@ -99,11 +99,18 @@ Result<bool> prepare_and_answer(int link, unsigned tasks, pid_t watched, int not
                               .command = std::move(command),
                               .watched = watched,
                               .notices = notices};
+    context.offer = [&](const step::PreparedNode& node) {
+        step::StepPlan wanted = plan;
+        std::vector<int> namespaces;
+        if (node.container) {
+            step::add_entry_variables(*wanted.environment, node.container->entry_variables());
+            namespaces = {node.container->user_namespace(), node.container->mount_namespace()};
+        }
+        return answer.offer(instructions(wanted, node.root_address), namespaces);
+    };
     BELAY_TRY(prepared, step::prepare_node(plan, context));
     if (!prepared) return false;
-    if (prepared->container)
-        step::add_entry_variables(*plan.environment, prepared->container->entry_variables());
-    BELAY_CHECK(answer_go(link, tasks, instructions(plan, prepared->root_address), *prepared));
+    BELAY_CHECK(answer.start());
     return true;
 }
 
@@ -165,14 +172,15 @@ int node(const std::vector<std::string>& words) {
     core::Descriptor filled(*notices);
     for (int fd : {socket.get(), filled.get()}) fcntl(fd, F_SETFD, FD_CLOEXEC);
     end_when_abandoned(socket.get());
-    auto done = prepare_and_answer(socket.get(), *tasks, *watched, filled.get(), command_after(words, 4));
+    Answer answer(socket.get(), *tasks);
+    auto done = prepare_and_answer(answer, *watched, filled.get(), command_after(words, 4));
     if (done && *done) return 0;
     if (!done) {
         // Without the node's name nobody could tell which one.
         auto name = core::environment_variable("SLURMD_NODENAME");
         show(name ? std::move(done.error()).context(*name) : done.error());
     }
-    answer_refuse(socket.get(), *tasks);
+    answer.refuse();
     return 1;
 }
 

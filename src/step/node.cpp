@@ -59,6 +59,7 @@ class Node {
             if (container) node.container = std::move(*container);
         }
         if (node.container) node.root_address = root_address();
+        if (!failure && context_.offer) failure = error_of(context_.offer(node));
         if (!needs_agreement(plan_)) {
             if (failure) return std::unexpected(std::move(*failure));
             return std::optional(std::move(node));

@@ -5,6 +5,7 @@
 #include "slurm/job.h"
 #include "step/plan.h"
 
+#include <functional>
 #include <sys/types.h>
 
 namespace belay::step {
@@ -21,6 +22,8 @@ struct NodeContext {
     std::vector<std::string> command;  // that the tasks will run
     pid_t watched = 0;                 // the container lives as long as this process
     int notices = -1;                  // for lines of the container's holder
+    // Hands the tasks all they need, before the nodes tell each other that they are ready.
+    std::function<core::Result<>(const PreparedNode&)> offer = {};
 };
 
 // Nothing if a node was found unfit or could not be prepared, here or elsewhere: then no task of the step may

@@ -25,12 +25,18 @@ inline constexpr long kMostSeconds = 7 * 86400;
 // are not Belay's. belay-step takes it off again, since a job's variables may be asked for.
 inline constexpr char kLoaderPrefix[] = "BELAY_HIDDEN_";
 
-// belay-step answers each task with one packet: one of these bytes and, with kGo, the descriptors of an
-// instruction file and, if the file says "c", of the container's user and mount namespaces, in this order.
+// belay-step offers the tasks of a node all they need in one packet, which stays in the socket: each task
+// looks at it (MSG_PEEK). So no more descriptors are on their way than one packet holds, however many tasks
+// there are: of an ordinary user the kernel refuses more than RLIMIT_NOFILE in all (sendmsg: ETOOMANYREFS).
+// The packet is one byte; with kOffer come descriptors, the namespaces only with a container.
 enum Verdict : char {
-    kGo = 'g',
+    kOffer = 'o',
     kRefuse = 'r',  // it has said why
+    kGo = 'g',
 };
+enum Offered { kInstructionFile, kStartPipe, kUserNamespace, kMountNamespace, kMostDescriptors };
+// When all nodes are ready, the pipe holds a byte for each task: kGo or kRefuse.
+
 // On a socket of its own, a byte from the container's holder to slurmstepd says that its files are full:
 // slurmstepd must not read what is for the tasks.
 

@@ -5,8 +5,8 @@ extern "C" {
 }
 
 #include "spank/plain/instruction.h"
+#include "spank/plain/packet.h"
 #include "spank/plain/plan.h"
-#include "spank/plain/wire.h"
 #include "spank/plain/words.h"
 #include "spank/plugin/plugin.h"
 
@@ -15,9 +15,7 @@ extern "C" {
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -27,8 +25,6 @@ extern "C" {
 namespace belay::spank {
 
 namespace {
-
-constexpr int kMostDescriptors = 3;
 
 [[noreturn]] void refuse(const char* what, int error = 0) {
     fprintf(stderr, error == 0 ? "belay: %s: %s\n" : "belay: %s: %s: %s\n", node_name(), what,
@@ -75,66 +71,46 @@ void start_node(const TaskContext& context, char** environment) {
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0) refuse("cannot fork", WEXITSTATUS(status));
 }
 
-struct Answer {
-    int descriptors[kMostDescriptors];
-    int count;
-};
-
-int64_t now_milliseconds() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
-}
-
-void wait_for_answer(const TaskContext& context) {
-    int64_t give_up = now_milliseconds() + int64_t{plan_seconds(context.plan)} * 1000;
-    for (;;) {
-        pollfd waiting{.fd = context.link[0], .events = POLLIN, .revents = 0};
-        int64_t left = give_up - now_milliseconds();
-        int ready = poll(&waiting, 1, left > 0 ? static_cast<int>(left) : 0);
-        if (ready > 0) return;
-        if (ready == 0) refuse_node(context, "the step was not prepared in time");
-        if (errno != EINTR) refuse("cannot wait for belay-step", errno);
+// What the two waits below may end with, but for success.
+[[noreturn]] void refuse_answer(const TaskContext& context, int error) {
+    switch (error) {
+        case ETIMEDOUT:
+            refuse_node(context, "the step was not prepared in time");
+        case EPIPE:
+            refuse_node(context, "belay-step ended without an answer");
+        case EPROTO:
+            refuse_node(context,
+                        "belay-step answers as another version does: is it of the plugin's version?");
+        default:
+            refuse("cannot receive what belay-step offers", error);
     }
 }
 
-Answer receive_answer(const TaskContext& context) {
-    wait_for_answer(context);
+// Returns when belay-step lets the tasks of all nodes start.
+Packet wait_for_start(const TaskContext& context) {
+    int64_t give_up = monotonic_milliseconds() + int64_t{plan_seconds(context.plan)} * 1000;
+    Packet offer;
+    if (int error = look_at_packet(context.link[0], give_up, offer)) refuse_answer(context, error);
+    if (offer.verdict == kRefuse) _exit(1);  // it has said why
     char verdict = 0;
-    iovec data{.iov_base = &verdict, .iov_len = 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    ssize_t size = recvmsg(context.link[0], &message, MSG_CMSG_CLOEXEC);
-    if (size < 0) refuse("cannot hear belay-step", errno);
-    if (size == 0) refuse_node(context, "belay-step ended without an answer");
-    Answer answer{{-1, -1, -1}, 0};
-    for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-        // The space for three would hold a fourth.
-        size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        answer.count = count > kMostDescriptors ? kMostDescriptors : static_cast<int>(count);
-        memcpy(answer.descriptors, CMSG_DATA(part), static_cast<size_t>(answer.count) * sizeof(int));
-    }
-    if (verdict != kGo) _exit(1);  // it has said why
-    if (answer.count < 1) refuse_node(context, "belay-step gave no instructions");
-    return answer;
+    if (int error = take_byte(offer.descriptors[kStartPipe], give_up, verdict)) refuse_answer(context, error);
+    if (verdict != kGo) _exit(1);
+    return offer;
 }
 
 char* read_instructions(int file, size_t& length) {
-    char* text = static_cast<char*>(malloc(kLongestInstructions + 1));
+    char* text = static_cast<char*>(malloc(kLongestInstructions + 2));
     if (text == nullptr) refuse("no memory");
     length = 0;
     for (;;) {
-        ssize_t size = pread(file, text + length, kLongestInstructions - length, static_cast<off_t>(length));
+        ssize_t size =
+            pread(file, text + length, kLongestInstructions + 1 - length, static_cast<off_t>(length));
         if (size < 0 && errno == EINTR) continue;
         if (size < 0) refuse("cannot read the instructions", errno);
         if (size == 0) break;
         length += static_cast<size_t>(size);
     }
+    if (length > kLongestInstructions) refuse("the instructions are longer than belay-step makes them");
     text[length] = '\0';
     return text;
 }
@@ -175,11 +151,12 @@ Orders obey(const TaskContext& context, char* text, const char* end) {
     return orders;
 }
 
-void join(const Answer& answer, const char* workdir) {
-    if (answer.count < kMostDescriptors) refuse("belay-step gave no container");
-    if (setns(answer.descriptors[1], CLONE_NEWUSER) != 0)
+void join(const Packet& offer, const char* workdir) {
+    if (offer.count < kMostDescriptors) refuse("belay-step gave no container");
+    if (setns(offer.descriptors[kUserNamespace], CLONE_NEWUSER) != 0)
         refuse("cannot join the container's user namespace", errno);
-    if (setns(answer.descriptors[2], CLONE_NEWNS) != 0) refuse("cannot join the container's mounts", errno);
+    if (setns(offer.descriptors[kMountNamespace], CLONE_NEWNS) != 0)
+        refuse("cannot join the container's mounts", errno);
     if (chdir(workdir) != 0) refuse(workdir, errno);  // belay-step has tried it
 }
 
@@ -240,17 +217,17 @@ void start_task(const TaskContext& context) {
     if (context.task == 0) start_node(context, environment);
     close(context.link[1]);
     close(context.notices);
-    Answer answer = receive_answer(context);
+    Packet offer = wait_for_start(context);
     size_t length = 0;
-    char* instructions = read_instructions(answer.descriptors[0], length);
+    char* instructions = read_instructions(offer.descriptors[kInstructionFile], length);
     Orders orders = obey(context, instructions, instructions + length);
     int parent = orders.recorded ? getpid() : context.parent;
     int control = orders.recorded ? supervise(context, environment) : -1;
-    if (orders.workdir != nullptr) join(answer, orders.workdir);
+    if (orders.workdir != nullptr) join(offer, orders.workdir);
     end_with(parent);  // setns(2) may have cleared it
     if (control >= 0) report_system(control);
     free(instructions);
-    for (int i = 0; i < answer.count; ++i) close(answer.descriptors[i]);
+    for (int i = 0; i < offer.count; ++i) close(offer.descriptors[i]);
     close(context.link[0]);
 }
 
