@@ -96,11 +96,13 @@ int remember(int value, const char* argument, int remote) {
         return -1;
     }
     choice.used = true;
-    // slurmstepd calls twice for an option without its argument: with nothing, then with "".
-    if (argument == nullptr || argument[0] == '\0') return 0;
+    // The value is srun's; slurmstepd calls twice for an option without one: with nothing, then with "".
+    if (remote != 0 || argument == nullptr || argument[0] == '\0') return 0;
     free(choice.value);
     choice.value = strdup(argument);
-    return 0;
+    if (choice.value != nullptr) return 0;
+    fprintf(stderr, "belay: --%s: no memory\n", choice.name);
+    return -1;
 }
 
 void set_text(char* target, size_t size, const char* what, const char* value) {
@@ -171,10 +173,19 @@ int prepare() {
         }
         arguments[count++] = words[i];
     }
-    char* plan = output_of(configuration.step, arguments, kLongestPlan);
+    size_t length = 0;
+    char* plan = output_of(configuration.step, arguments, kLongestPlan, length);
+    if (length > kLongestPlan)
+        fprintf(
+            stderr,
+            "belay: the plan of the step has %zu bytes, and srun can pass on %zu at most\n"
+            "hint: shorten what it holds: the variables and mounts of the environment, the vetting protocol, "
+            "record.progress_pattern\n",
+            length, kLongestPlan);
     if (plan == nullptr) return -1;
     int failed = setenv(kPlanVariable, plan, 1);
     free(plan);
+    if (failed != 0) fprintf(stderr, "belay: no memory for the plan of the step\n");
     return failed == 0 ? 0 : -1;
 }
 
