@@ -37,8 +37,8 @@ enum Verdict : char {
 enum Offered { kInstructionFile, kStartPipe, kUserNamespace, kMountNamespace, kMostDescriptors };
 // When all nodes are ready, the pipe holds a byte for each task: kGo or kRefuse.
 
-// On a socket of its own, a byte from the container's holder to slurmstepd says that its files are full:
-// slurmstepd must not read what is for the tasks.
+// On a socket of its own, the container's holder tells slurmstepd when its files are full or gone: slurmstepd
+// must not read what is for the tasks.
 
 // An instruction file holds strings, each ended by NUL; the first byte says which.
 enum InstructionKind : char {

@@ -9,6 +9,7 @@ extern "C" {
 }
 
 #include "env/container/notice.h"
+#include "spank/plain/notices.h"
 #include "spank/plain/output.h"
 #include "spank/plain/plan.h"
 #include "spank/plain/wire.h"
@@ -68,9 +69,10 @@ struct Step {
     char* plan;
     int link[2];     // tasks read from the first, belay-step writes to the second
     int notices[2];  // we read from the first, the container's holder writes to the second
+    unsigned told;   // of the notices: take_notices()
     uint32_t forked_tasks;
     int daemon;  // process id of slurmstepd
-} step = {"", nullptr, {-1, -1}, {-1, -1}, 0, -1};
+} step = {"", nullptr, {-1, -1}, {-1, -1}, 0, 0, -1};
 
 bool is_used() {
     for (const Choice& choice : choices)
@@ -310,15 +312,11 @@ int on_forked(spank_t spank) {
 
 int on_task_end(spank_t) {
     // The holder of the container cannot tell the user itself: holding the step's streams, it would keep the
-    // step from ending. What it sends is a user's; only what we know is said on.
-    char line[512];
-    ssize_t size = 0;
-    while (step.notices[0] >= 0 && (size = recv(step.notices[0], line, sizeof line - 1, MSG_DONTWAIT)) > 0) {
-        line[size] = '\0';
-        for (const char* text : env::kNoticeTexts)
-            if (strstr(line, text) != nullptr)
-                slurm_spank_log("%s%s: %s", env::kNoticePrefix, node_name(), text);
-    }
+    // step from ending.
+    if (step.notices[0] >= 0)
+        take_notices(step.notices[0], step.told, [](const char* text) {
+            slurm_spank_log("%s%s: %s", env::kNoticePrefix, node_name(), text);
+        });
     return 0;
 }
 
