@@ -83,7 +83,7 @@ Result<int> run_alone(const vet::Protocol& protocol, const Options& options, cor
     core::ProgressDisplay display(core::system_clock());
     display.start("checks", core::ProgressUnit::items("checks"), protocol.checks.size());
     vet::Verdicts verdicts = vet::run_alone(protocol, own_name(), options.need,
-                                            {.deadline = transfer::deadline_in(timeout),
+                                            {.deadline = core::Deadline::after(timeout),
                                              .stop_at_first_refusal = options.need.has_value(),
                                              .view = std::move(view),
                                              .progress = [&](size_t done) { display.update(done); }});

@@ -16,6 +16,7 @@ namespace belay::core {
 
 class Deadline {
   public:
+    Deadline() : Deadline(system_clock(), Duration::max()) {}  // never
     // The clock must live longer than the deadline. A time that is not positive is over at once.
     static Deadline after(Duration allowed, const Clock& clock = system_clock()) {
         Duration now = clock.monotonic();
@@ -38,6 +39,11 @@ class Deadline {
     // This one, or that long from now if it is earlier.
     Deadline but_within(Duration longest) const { return std::min(*this, after(longest, *clock_)); }
 
+    Deadline later_by(Duration duration) const {
+        Deadline later = *this;
+        if (!is_never()) later.end_ += duration;
+        return later;
+    }
     // By their ends; only for deadlines of one clock.
     friend bool operator<(const Deadline& a, const Deadline& b) { return a.end_ < b.end_; }
 

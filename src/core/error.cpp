@@ -13,6 +13,11 @@ Error Error::context(std::string_view what) && {
     return std::move(*this);
 }
 
+Error Error::after(std::string_view more) && {
+    message_ += more;
+    return std::move(*this);
+}
+
 Error Error::hint(std::string_view text) && {
     hint_ = text;
     return std::move(*this);

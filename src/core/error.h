@@ -68,6 +68,8 @@ class Error {
 
     // Puts "what: " before the message: what the caller was doing when this happened.
     Error context(std::string_view what) &&;
+    // Puts more at the end of the message: what is known of the circumstances.
+    Error after(std::string_view more) &&;
     // What to do about it, shown on a line of its own.
     Error hint(std::string_view text) &&;
     Error at(SourcePosition position) &&;

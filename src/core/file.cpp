@@ -76,9 +76,26 @@ Result<> write_all(int fd, std::string_view bytes, std::string_view name) {
     return {};
 }
 
-Result<std::string> read_to_end(int fd, std::string_view name, size_t limit) {
+namespace {
+
+// Whether there is something to read, or the end. A file always has one.
+Result<> wait_until_readable(int fd, std::string_view name, const Deadline& deadline) {
+    for (;;) {
+        pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
+        int ready = poll(&entry, 1, deadline.poll_milliseconds());
+        if (ready > 0) return {};
+        if (ready < 0 && errno != EINTR) return errno_error(errno, fmt::format("cannot wait for {}", name));
+        if (ready == 0 && deadline.is_over())
+            return system_error("{} did not answer in time", name).because(Cause::kTimedOut);
+    }
+}
+
+}  // namespace
+
+Result<std::string> read_to_end(int fd, std::string_view name, size_t limit, const Deadline& deadline) {
     std::string out;
     for (;;) {
+        if (!deadline.is_never()) BELAY_CHECK(wait_until_readable(fd, name, deadline));
         size_t old = out.size();
         out.resize(old + kReadChunk);
         ssize_t n = read(fd, out.data() + old, kReadChunk);

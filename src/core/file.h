@@ -2,6 +2,7 @@
 // one.
 #pragma once
 
+#include "core/deadline.h"
 #include "core/error.h"
 
 #include <cstdint>
@@ -47,9 +48,10 @@ Result<std::string> read_file(const std::filesystem::path& path, size_t limit = 
 // to sample a file of /proc every second. Errors: kSystem.
 Result<> reread(int fd, std::string& buffer, std::string_view name);
 
-// What comes through a pipe or socket until its other end is closed. Errors: kSystem; kBadInput beyond
-// `limit` bytes.
-Result<std::string> read_to_end(int fd, std::string_view name, size_t limit = size_t{1} << 20);
+// What comes through a pipe or socket until its other end is closed. Errors: kSystem, kTimedOut at the
+// deadline; kBadInput beyond `limit` bytes.
+Result<std::string> read_to_end(int fd, std::string_view name, size_t limit = size_t{1} << 20,
+                                const Deadline& deadline = Deadline::never());
 
 // Writes `bytes` to a new file beside `path`, fsyncs it, renames it over `path`, fsyncs the directory: a
 // reader, also one after a crash, finds either the old content or the new. Where `path` is a link, the file

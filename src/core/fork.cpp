@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <exception>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -94,7 +93,7 @@ void close_all_but(const std::vector<int>& kept_in_order) {
     int status = kUncaughtException;
     try {
         status = body();
-    } catch (const std::exception&) {
+    } catch (...) {
         status = kUncaughtException;
     }
     _exit(status);
@@ -191,7 +190,8 @@ void become_child(const ChildPlan& plan) {
         fail_child(plan, ChildStep::kStreams, errno);
     if (options.close_others) close_all_but(plan.kept);
     for (int fd : options.keep)
-        if (fcntl(fd, F_SETFD, 0) != 0) fail_child(plan, ChildStep::kDescriptors, errno);
+        if ((plan.pass_kept ? fcntl(fd, F_SETFD, 0) : fcntl(fd, F_GETFD)) < 0)
+            fail_child(plan, ChildStep::kDescriptors, errno);
     if (plan.directory != nullptr && chdir(plan.directory) != 0)
         fail_child(plan, ChildStep::kDirectory, errno);
 }

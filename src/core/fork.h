@@ -35,7 +35,7 @@ struct ForkOptions {
     std::string name = {};  // as ps(1) shows it, at most 15 bytes; empty: as this process
     ChildSignals signals = ChildSignals::kProgram;
     bool null_streams = false;   // 0, 1 and 2 become /dev/null
-    std::vector<int> keep = {};  // stay open under the same number, in spite of O_CLOEXEC
+    std::vector<int> keep = {};  // stay open under the same number; O_CLOEXEC stays as it is
     bool close_others = true;    // all from 3 on but `keep`
     bool new_process_group = false;
     bool new_session = false;  // implies new_process_group

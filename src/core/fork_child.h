@@ -25,6 +25,7 @@ struct ChildPlan {
     std::array<int, 3> streams = {-1, -1, -1};  // become 0, 1 and 2; -1: as they are
     std::vector<int> kept = {};                 // options->keep in order, with the status descriptor
     const char* directory = nullptr;            // null: stay
+    bool pass_kept = false;                     // to the program that it becomes, in spite of O_CLOEXEC
     pid_t parent = -1;
     int status = -1;  // a CLOEXEC socket to the parent
 };

@@ -180,6 +180,7 @@ Result<Process> spawn(const Command& command, const Deadline& deadline) {
                               .new_session = command.new_session,
                               .death_signal = command.parent_death_signal};
     ChildPlan plan = plan_child(options, status);
+    plan.pass_kept = true;
     plan.streams = {command.stdin_fd, command.stdout_fd, command.stderr_fd};
     if (!command.working_directory.empty()) plan.directory = command.working_directory.c_str();
     const pid_t pid = fork_blocked();
@@ -238,6 +239,7 @@ void Process::destroy() {
 }
 
 void Process::abandon() {
+    if (!pidfd_ || status_) return;
     std::lock_guard lock(abandoned().mutex);
     abandoned().pidfds.push_back(std::move(pidfd_));
 }

@@ -108,6 +108,8 @@ class Process {
     // after kKillPatience; it is left behind then, and this object is as after detach().
     Result<ExitStatus> end();
 
+    // For one that was killed and has not ended: a later start of a process reaps it (reap_abandoned).
+    void abandon();
     // Lets the process live on, unwatched. It becomes a zombie at its end until this process ends.
     void detach() { pidfd_.reset(); }
 
@@ -118,7 +120,6 @@ class Process {
     Process(pid_t pid, Descriptor pidfd, bool leads_group)
         : pid_(pid), pidfd_(std::move(pidfd)), leads_group_(leads_group) {}
     void destroy();
-    void abandon();
 
     pid_t pid_ = -1;
     Descriptor pidfd_;

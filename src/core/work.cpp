@@ -24,6 +24,8 @@ int answer_with(int pipe, const Work::Function& function, size_t limit) {
         result = function();
     } catch (const std::exception& exception) {
         result = system_error("{}", exception.what());
+    } catch (...) {
+        result = system_error("an exception of an unknown type");
     }
     if (result && result->size() > limit) result = system_error("an answer of more than {} bytes", limit);
     const std::string text = encode_result(result);

@@ -41,7 +41,7 @@ class Meeting {
         };
         auto all_reported = [&] { return reports_.size() == members_.nodes.size(); };
         auto decided = [&] { return all_reported() || root_.is_full(); };
-        BELAY_CHECK(root_.serve(transfer::deadline_in(timeout), decided, handler));
+        BELAY_CHECK(root_.serve(core::Deadline::after(timeout), decided, handler));
         // A node whose connection this one had no room for is not to blame for its silence.
         auto shortage = silence_counts_ && !all_reported() ? root_.shortage() : std::nullopt;
         auto failures = find_failures(timeout, silence_counts_ && !shortage);
@@ -55,7 +55,7 @@ class Meeting {
                 if (root_.connected(rank)) return false;
             return true;
         };
-        BELAY_CHECK(root_.serve(transfer::deadline_in(kTellTime), all_gone, handler));
+        BELAY_CHECK(root_.serve(core::Deadline::after(kTellTime), all_gone, handler));
         if (shortage) return std::unexpected(std::move(*shortage));
         return start;
     }
@@ -87,7 +87,7 @@ class Meeting {
 
 Result<bool> report_to_root(const StepMembers& members, const std::optional<core::Error>& failure,
                             const std::vector<uint16_t>& ports, core::Duration timeout) {
-    transfer::Deadline deadline = transfer::deadline_in(timeout);
+    core::Deadline deadline = core::Deadline::after(timeout);
     BELAY_TRY(channel, transfer::join(members.root_address, ports, members.secret, members.rank, deadline));
     transfer::Message message{.type = failure ? kFailed : kReady};
     if (failure) message.body = text_of(*failure);

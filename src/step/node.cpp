@@ -1,10 +1,10 @@
 #include "step/node.h"
 
 #include "core/tell.h"
+#include "core/work.h"
 #include "observe/record_begin.h"
 #include "step/agreement.h"
 #include "step/prepare.h"
-#include "step/record.h"
 #include "step/vetting_rows.h"
 #include "vet/step_context.h"
 #include "vet/verdict_text.h"
@@ -20,6 +20,9 @@ namespace {
 
 constexpr core::Duration kTellingTime =
     std::chrono::seconds(3);  // for nodes that fail at about the same time
+
+// A file system that does not answer for so long is as one that is full.
+constexpr core::Duration kRecordTime = std::chrono::seconds(15);
 
 StepMembers meeting_of(const vet::StepContext& step) {
     return {.rank = step.rank,
@@ -98,7 +101,8 @@ class Node {
 
     // A disk that fails is no reason to stop a job; a directory that holds something else is a mistake.
     Result<> begin_recording(const std::optional<vet::Verdicts>& verdicts) {
-        auto begun = begin_in_time([&] { return write_beginning(verdicts); });
+        auto begun = core::check_within(kRecordTime, {.what = "beginning the record"},
+                                        [&] { return write_beginning(verdicts); });
         if (begun || begun.error().kind() == core::ErrorKind::kBadInput) return begun;
         say(fmt::format("{}: recording may be incomplete: {}; the job goes on", this_node(),
                         begun.error().message()));

@@ -4,7 +4,6 @@
 #include "step/node.h"
 #include "step/plan.h"
 #include "step/prepare.h"
-#include "step/record.h"
 #include "step/settings.h"
 #include "transfer/rendezvous.h"
 
@@ -169,32 +168,6 @@ TEST(step, one_line_for_each_cause) {
     EXPECT_TRUE(causes_of({}).empty());
 }
 
-TEST(step, a_record_begins_in_time_or_not_at_all) {
-    EXPECT_TRUE(begin_in_time([] { return core::Result<>(); }));
-    auto refused = begin_in_time(
-        []() -> core::Result<> { return core::bad_input("r holds\nsomething else").hint("choose another"); });
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
-    EXPECT_EQ(refused.error().message(), "r holds\nsomething else");
-    EXPECT_EQ(refused.error().hint_text(), "choose another");
-    auto failed = begin_in_time([]() -> core::Result<> { return core::system_error("disk full"); });
-    ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().kind(), core::ErrorKind::kSystem);
-    EXPECT_EQ(failed.error().message(), "disk full");
-    EXPECT_EQ(failed.error().hint_text(), "");
-    auto hung = begin_in_time(
-        []() -> core::Result<> {
-            for (;;) pause();
-        },
-        std::chrono::milliseconds(50));
-    ASSERT_FALSE(hung);
-    EXPECT_EQ(hung.error().kind(), core::ErrorKind::kSystem);
-    EXPECT_THAT(hung.error().message(), HasSubstr("did not answer within 50"));
-    auto crashed = begin_in_time([]() -> core::Result<> { _exit(7); });
-    ASSERT_FALSE(crashed);
-    EXPECT_EQ(crashed.error().kind(), core::ErrorKind::kSystem);
-}
-
 TEST(step, all_start_or_none_does) {
     auto both = meet(std::nullopt, std::nullopt, "both");
     EXPECT_TRUE(both.root.value() && both.other.value());
@@ -225,7 +198,7 @@ TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
                         .secret = "secret"};
     core::Result<bool> last = true;
     std::thread others([&] {
-        auto deadline = transfer::deadline_in(std::chrono::seconds(20));
+        auto deadline = core::Deadline::after(std::chrono::seconds(20));
         {
             auto second =
                 transfer::join("127.0.0.1", transfer::rendezvous_ports(members.name), "secret", 1, deadline);

@@ -16,7 +16,6 @@ namespace {
 using core::errno_error;
 using core::Result;
 using core::system_error;
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kBlock = 256 * 1024;
 constexpr int kMaxStreams = 16;
@@ -42,40 +41,42 @@ std::vector<pollfd> poll_set(const std::vector<Channel>& streams, short events) 
 Result<double> receive_bytes(std::vector<Channel> streams, const PairOptions& options) {
     std::vector<char> block(kBlock);
     auto entries = poll_set(streams, POLLIN);
-    Clock::time_point first{};
+    core::Duration first{};
     uint64_t counted = 0;
     bool started = false;
-    auto warm_up = std::chrono::duration_cast<Clock::duration>(options.duration / 4);
-    auto total = std::chrono::duration_cast<Clock::duration>(options.duration) + warm_up;
-    while (Clock::now() < options.deadline && (!started || Clock::now() < first + total)) {
-        Deadline until = started ? std::min(options.deadline, first + total) : options.deadline;
-        if (poll(entries.data(), entries.size(), milliseconds_until(until)) <= 0) continue;
+    const core::Duration warm_up = options.duration / 4;
+    const core::Duration total = options.duration + warm_up;
+    const core::Clock& clock = core::system_clock();
+    auto is_complete = [&] { return started && clock.monotonic() >= first + total; };
+    while (!options.deadline.is_over() && !is_complete()) {
+        Deadline until =
+            started ? options.deadline.but_within(first + total - clock.monotonic()) : options.deadline;
+        if (poll(entries.data(), entries.size(), until.poll_milliseconds()) <= 0) continue;
         for (const pollfd& entry : entries) {
             if (entry.revents == 0) continue;
             ssize_t n = recv(entry.fd, block.data(), block.size(), 0);
             if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
             if (n < 0) return errno_error(errno, kTooEarly);
             if (n == 0) return system_error("{}: the other side closed it", kTooEarly);
-            auto now = Clock::now();
+            const core::Duration now = clock.monotonic();
             if (!started) first = now;
             started = true;
             if (now - first >= warm_up) counted += static_cast<uint64_t>(n);
         }
     }
     if (!started) return system_error("no byte arrived");
-    if (Clock::now() < first + total) return system_error("the time was over before the measurement");
-    std::chrono::duration<double> seconds = total - warm_up;
-    return static_cast<double>(counted) / seconds.count();
+    if (!is_complete()) return system_error("the time was over before the measurement");
+    return static_cast<double>(counted) / core::to_seconds(options.duration);
 }
 
 // Sends until the other side hangs up.
 void send_bytes(std::vector<Channel> streams, const PairOptions& options) {
     std::vector<char> block(kBlock, 'b');
     auto entries = poll_set(streams, POLLOUT);
-    Deadline until = std::min(options.deadline, deadline_in(2 * options.duration + kSlack));
+    Deadline until = options.deadline.but_within(2 * options.duration + kSlack);
     size_t open = entries.size();
-    while (open > 0 && Clock::now() < until) {
-        if (poll(entries.data(), entries.size(), milliseconds_until(until)) <= 0) continue;
+    while (open > 0 && !until.is_over()) {
+        if (poll(entries.data(), entries.size(), until.poll_milliseconds()) <= 0) continue;
         for (pollfd& entry : entries) {
             if (entry.fd < 0 || entry.revents == 0) continue;
             ssize_t n = send(entry.fd, block.data(), block.size(), MSG_NOSIGNAL);
@@ -104,7 +105,7 @@ Result<Channel> open_stream(const std::string& address, uint16_t port, const Pai
                             int direction, int index) {
     for (;;) {
         // The listener may still be busy with the round before: what it does not answer is tried again.
-        Deadline until = std::min(options.deadline, deadline_in(std::chrono::seconds(2)));
+        Deadline until = options.deadline.but_within(std::chrono::seconds(2));
         Result<Channel> opened = system_error("not tried");
         if (auto socket = connect_to(address, port, until)) {
             Channel channel(std::move(*socket));
@@ -114,8 +115,8 @@ Result<Channel> open_stream(const std::string& address, uint16_t port, const Pai
         } else {
             opened = std::unexpected(std::move(socket.error()));
         }
-        if (opened || Clock::now() >= options.deadline) return opened;
-        std::this_thread::sleep_until(std::min(options.deadline, deadline_in(std::chrono::milliseconds(50))));
+        if (opened || options.deadline.is_over()) return opened;
+        std::this_thread::sleep_for(options.deadline.but_within(std::chrono::milliseconds(50)).left());
     }
 }
 

@@ -102,7 +102,7 @@ Result<Introduced> accept_introduced(int listener, std::string_view secret, std:
         if (channel.socket() < 0 && Shortage::is_lack(errno))
             return core::errno_error(errno, "cannot take a connection");
         if (channel.socket() < 0) continue;  // it has gone again
-        auto rank = welcome_peer(channel, secret, purpose, std::min(deadline, deadline_in(kStrangerTime)));
+        auto rank = welcome_peer(channel, secret, purpose, deadline.but_within(kStrangerTime));
         if (rank) return Introduced{std::move(channel), *rank};
     }
 }

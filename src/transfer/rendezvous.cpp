@@ -27,6 +27,10 @@ constexpr core::Duration kFirstPause = std::chrono::milliseconds(20),
                          kLongestPause = std::chrono::milliseconds(500);
 constexpr size_t kMoreThanMembers = 64;  // connections of strangers that may stand at the same time
 
+core::Duration monotonic_now() {
+    return core::system_clock().monotonic();
+}
+
 int64_t wall_nanoseconds() {
     return core::to_nanoseconds(core::system_clock().now());
 }
@@ -37,7 +41,7 @@ struct Connection {
     std::string nonce;
     std::string outgoing;
     std::optional<uint32_t> rank;  // once it has proved itself
-    Deadline since{};
+    core::Duration since{};
     bool broken = false;
 };
 
@@ -83,14 +87,14 @@ void Root::State::admit(Descriptor socket, std::string nonce) {
     Connection& connection = connections.emplace_back();
     connection.socket = std::move(socket);
     connection.nonce = std::move(nonce);
-    connection.since = std::chrono::steady_clock::now();
+    connection.since = monotonic_now();
     connection.outgoing = encode({kChallenge, connection.nonce});
     write_to(connection);
 }
 
 // The stranger that came first goes, unless it may still be a node of the step that is about to prove itself.
 void Root::State::make_room(int lack) {
-    auto now = std::chrono::steady_clock::now();
+    auto now = monotonic_now();
     shortage.note(lack, now);
     auto oldest = std::ranges::find_if(connections, [](const Connection& each) { return !each.rank; });
     if (oldest != connections.end() && now >= oldest->since + patience.stranger_without_room)
@@ -158,7 +162,7 @@ void Root::State::write_to(Connection& connection) {
 }
 
 void Root::State::drop_broken() {
-    auto now = std::chrono::steady_clock::now();
+    auto now = monotonic_now();
     for (auto it = connections.begin(); it != connections.end();) {
         bool late = !it->rank && now > it->since + patience.stranger;
         if (!it->broken && !late) {
@@ -174,8 +178,8 @@ void Root::State::drop_broken() {
 // Waits for one round of events, at most a second, so that strangers are turned away in time.
 Result<> Root::State::step(Deadline deadline, const Handler& handler, int wake_descriptor) {
     // While there is no room the listener is not looked at: it would wake this at once, again and again.
-    bool resting = std::chrono::steady_clock::now() < shortage.resting_until();
-    if (resting) deadline = std::min(deadline, shortage.resting_until());
+    bool resting = monotonic_now() < shortage.resting_until();
+    if (resting) deadline = deadline.but_within(shortage.resting_until() - monotonic_now());
     std::vector<pollfd> entries;
     entries.push_back({resting ? -1 : listener.socket.get(), POLLIN, 0});
     if (wake_descriptor >= 0) entries.push_back({wake_descriptor, POLLIN, 0});
@@ -186,7 +190,8 @@ Result<> Root::State::step(Deadline deadline, const Handler& handler, int wake_d
         entries.push_back({connection.socket.get(), events, 0});
         polled.push_back(&connection);
     }
-    int ready = poll(entries.data(), entries.size(), std::min(milliseconds_until(deadline), 1000));
+    int ready = poll(entries.data(), entries.size(),
+                     deadline.but_within(std::chrono::seconds(1)).poll_milliseconds());
     if (ready < 0 && errno != EINTR) return core::errno_error(errno, "cannot wait for the nodes");
     if (ready > 0) {
         size_t first = entries.size() - polled.size();
@@ -224,7 +229,7 @@ uint16_t Root::port() const {
 Result<bool> Root::serve(Deadline deadline, const std::function<bool()>& done, const Handler& handler,
                          const std::function<int()>& wake) {
     while (!done()) {
-        if (std::chrono::steady_clock::now() >= deadline) return false;
+        if (deadline.is_over()) return false;
         BELAY_CHECK(state_->step(deadline, handler, wake ? wake() : -1));
     }
     return true;
@@ -251,11 +256,11 @@ bool Root::connected(uint32_t rank) const {
 }
 
 std::optional<core::Error> Root::shortage() const {
-    return state_->shortage.why(std::chrono::steady_clock::now());
+    return state_->shortage.why(monotonic_now());
 }
 
 bool Root::is_full() const {
-    return state_->shortage.lasts(std::chrono::steady_clock::now()) &&
+    return state_->shortage.lasts(monotonic_now()) &&
            std::ranges::all_of(state_->connections,
                                [](const Connection& each) { return each.rank.has_value(); });
 }
@@ -287,7 +292,7 @@ Result<Channel> join(const std::string& address, std::span<const uint16_t> ports
     Result<Channel> last = system_error("no port to try");
     for (;;) {
         for (uint16_t port : ports) {
-            Deadline until = std::min(deadline, deadline_in(kTryTime));
+            Deadline until = deadline.but_within(kTryTime);
             auto socket = connect_to(address, port, until);
             Result<> known = socket ? Result<>() : Result<>(std::unexpected(socket.error()));
             if (socket) {
@@ -296,9 +301,9 @@ Result<Channel> join(const std::string& address, std::span<const uint16_t> ports
                 if (known) return channel;
             }
             last = std::unexpected(std::move(known.error()));
-            if (std::chrono::steady_clock::now() >= deadline) return last;
+            if (deadline.is_over()) return last;
         }
-        std::this_thread::sleep_until(std::min(deadline, deadline_in(pause)));
+        std::this_thread::sleep_for(deadline.but_within(pause).left());
         pause = std::min(2 * pause, kLongestPause);
     }
 }

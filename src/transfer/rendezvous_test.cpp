@@ -82,16 +82,16 @@ TEST(transfer, root_without_descriptors_rests_and_says_so) {
             return count;
         };
         auto seen = [&] {
-            if (!until && root->shortage() && members() > 0) until = deadline_in(500ms);
-            return ++rounds > 100'000 || (until && std::chrono::steady_clock::now() > *until);
+            if (!until && root->shortage() && members() > 0) until = Deadline::after(500ms);
+            return ++rounds > 100'000 || (until && until->is_over());
         };
-        EXPECT_TRUE(root->serve(deadline_in(60s), seen, [](uint32_t, const Message&) {}).value());
+        EXPECT_TRUE(root->serve(Deadline::after(60s), seen, [](uint32_t, const Message&) {}).value());
         auto shortage = root->shortage();
         dprintf(pipe, "%d\n%zu\n%s\n%s\n", rounds, members(), shortage ? shortage->message().c_str() : "",
                 shortage ? shortage->hint_text().c_str() : "");
     });
     std::vector<Channel> joined;
-    EXPECT_LT(join_all(process.port(), kNodes, deadline_in(60s), joined), kFewFiles);
+    EXPECT_LT(join_all(process.port(), kNodes, Deadline::after(60s), joined), kFewFiles);
     // Two or three for each that came, and one for each rest.
     EXPECT_LT(std::stoi(process.line()), 2000) << "it must not wake for what it cannot take";
     EXPECT_GT(std::stoi(process.line()), 0);
@@ -105,7 +105,7 @@ TEST(transfer, root_without_descriptors_turns_the_oldest_strangers_away) {
         auto root = Root::open(kAnyPort, "secret", 3, {.stranger = 1h, .stranger_without_room = 20ms});
         dprintf(pipe, "%d\n", root->port());
         bool came = root->serve(
-                            deadline_in(30s), [&] { return root->connected(1) && root->connected(2); },
+                            Deadline::after(30s), [&] { return root->connected(1) && root->connected(2); },
                             [](uint32_t, const Message&) {})
                         .value();
         dprintf(pipe, "%s\n", came ? "came" : "did not come");
@@ -113,10 +113,10 @@ TEST(transfer, root_without_descriptors_turns_the_oldest_strangers_away) {
     uint16_t port = process.port();
     std::vector<core::Descriptor> strangers;
     for (int i = 0; i < 100; ++i)
-        strangers.push_back(connect_to("127.0.0.1", port, deadline_in(10s)).value());
+        strangers.push_back(connect_to("127.0.0.1", port, Deadline::after(10s)).value());
     std::vector<uint16_t> ports{port};
-    auto first = join("127.0.0.1", ports, "secret", 1, deadline_in(30s));
-    auto second = join("127.0.0.1", ports, "secret", 2, deadline_in(30s));
+    auto first = join("127.0.0.1", ports, "secret", 1, Deadline::after(30s));
+    auto second = join("127.0.0.1", ports, "secret", 2, Deadline::after(30s));
     EXPECT_TRUE(first && second);
     EXPECT_EQ(process.line(), "came");
 }
@@ -125,13 +125,13 @@ TEST(transfer, strangers_that_take_all_places_give_way) {
     auto root = Root::open(kAnyPort, "secret", 2, {.stranger = 1h, .stranger_without_room = 20ms}).value();
     std::vector<core::Descriptor> strangers;
     for (int i = 0; i < 100; ++i)
-        strangers.push_back(connect_to("127.0.0.1", root.port(), deadline_in(10s)).value());
+        strangers.push_back(connect_to("127.0.0.1", root.port(), Deadline::after(10s)).value());
     std::jthread member([port = root.port()] {
-        EXPECT_TRUE(join("127.0.0.1", std::vector{port}, "secret", 1, deadline_in(30s)));
+        EXPECT_TRUE(join("127.0.0.1", std::vector{port}, "secret", 1, Deadline::after(30s)));
     });
     bool was_full = false;
     auto came = root.serve(
-        deadline_in(30s),
+        Deadline::after(30s),
         [&] {
             was_full = was_full || root.shortage();
             return root.connected(1);
@@ -139,12 +139,12 @@ TEST(transfer, strangers_that_take_all_places_give_way) {
         [](uint32_t, const Message&) {});
     EXPECT_TRUE(came.value());
     EXPECT_TRUE(was_full);
-    ASSERT_TRUE(root.flush(deadline_in(20s)).value());
+    ASSERT_TRUE(root.flush(Deadline::after(20s)).value());
 }
 
 TEST(transfer, root_with_room_lacks_nothing) {
     auto root = Root::open(kAnyPort, "secret", 3).value();
-    EXPECT_FALSE(root.serve(deadline_in(50ms), [] { return false; }, {}).value());
+    EXPECT_FALSE(root.serve(Deadline::after(50ms), [] { return false; }, {}).value());
     EXPECT_FALSE(root.shortage());
 }
 
@@ -153,11 +153,11 @@ TEST(transfer, a_pair_without_descriptors_says_so) {
         auto listener = listen_on(kAnyPort).value();
         dprintf(pipe, "%d\n", listener.port);
         while (dup(0) >= 0) continue;
-        PairOptions options{.secret = "s", .name = "1", .duration = 50ms, .deadline = deadline_in(5s)};
+        PairOptions options{.secret = "s", .name = "1", .duration = 50ms, .deadline = Deadline::after(5s)};
         auto rate = measure_as_listener(listener.socket.get(), options);
         dprintf(pipe, "%s\n", rate ? "measured" : rate.error().message().c_str());
     });
-    auto other = connect_to("127.0.0.1", process.port(), deadline_in(10s));
+    auto other = connect_to("127.0.0.1", process.port(), Deadline::after(10s));
     EXPECT_THAT(process.line(), HasSubstr("Too many open files"));
 }
 

@@ -49,7 +49,7 @@ bool Shortage::is_lack(int error) {
     return error != kPlaces && find(error) != nullptr;
 }
 
-void Shortage::note(int lack, Deadline now) {
+void Shortage::note(int lack, core::Duration now) {
     lack_ = lack;
     if (!since_) since_ = now;
     last_ = now;
@@ -61,7 +61,7 @@ void Shortage::relieve() {
     since_.reset();
 }
 
-std::optional<core::Error> Shortage::why(Deadline now) const {
+std::optional<core::Error> Shortage::why(core::Duration now) const {
     if (!lack_ || now > last_ + kComingAgain) return std::nullopt;
     constexpr std::string_view kWhat = "cannot take the connections of all nodes";
     core::Failure failure =
@@ -72,7 +72,7 @@ std::optional<core::Error> Shortage::why(Deadline now) const {
     return std::move(failure).hint(fmt::format(fmt::runtime(find(*lack_)->hint), files.rlim_max)).error();
 }
 
-bool Shortage::lasts(Deadline now) const {
+bool Shortage::lasts(core::Duration now) const {
     return lack_ == EMFILE && since_ && now > *since_ + kComingAgain;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/error.h"
-#include "transfer/socket.h"
+#include "core/time.h"
 
 #include <optional>
 #include <sys/resource.h>
@@ -24,6 +24,7 @@ class MoreFiles {
     bool raised_ = false;
 };
 
+// Times are those of a monotonic clock.
 class Shortage {
   public:
     // What accept4(2) lacks; of its other errors, the connection is to blame that was to be taken.
@@ -31,22 +32,22 @@ class Shortage {
     static constexpr int kPlaces = 0;  // strangers have taken them
 
     // There was no room: an errno value of the above or kPlaces.
-    void note(int lack, Deadline now);
+    void note(int lack, core::Duration now);
     // A connection ended, or one could be taken: there may be room again.
     void relieve();
     // No connection should be taken before; past, if one may.
-    Deadline resting_until() const { return resting_until_; }
+    core::Duration resting_until() const { return resting_until_; }
 
     // Why nodes may be missing, if there was no room so lately that they have not come again since.
-    std::optional<core::Error> why(Deadline now) const;
+    std::optional<core::Error> why(core::Duration now) const;
     // Whether this process may not open more files and none has become free for some time.
-    bool lasts(Deadline now) const;
+    bool lasts(core::Duration now) const;
 
   private:
     std::optional<int> lack_;
-    std::optional<Deadline> since_;
-    Deadline last_{};
-    Deadline resting_until_{};
+    std::optional<core::Duration> since_;
+    core::Duration last_{};
+    core::Duration resting_until_{};
 };
 
 }  // namespace belay::transfer

@@ -31,7 +31,7 @@ void use_at_once(int socket) {  // small messages are not held back
 Result<short> wait_for(int socket, short events, Deadline deadline) {
     for (;;) {
         pollfd entry{socket, events, 0};
-        int ready = poll(&entry, 1, milliseconds_until(deadline));
+        int ready = poll(&entry, 1, deadline.poll_milliseconds());
         if (ready > 0) return entry.revents;
         if (ready == 0) return short{0};
         if (errno != EINTR) return errno_error(errno, "cannot wait for a connection");
@@ -92,16 +92,6 @@ std::string numeric(const sockaddr_storage& address, socklen_t length) {
 }
 
 }  // namespace
-
-Deadline deadline_in(core::Duration duration) {
-    return std::chrono::steady_clock::now() + std::chrono::duration_cast<Deadline::duration>(duration);
-}
-
-int milliseconds_until(Deadline deadline) {
-    auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-    return static_cast<int>(std::clamp<int64_t>(left, 0, std::numeric_limits<int>::max()));
-}
 
 Result<Descriptor> connect_to(const std::string& host, uint16_t port, Deadline deadline) {
     std::string what = fmt::format("{}:{}", host, port);

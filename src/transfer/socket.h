@@ -2,12 +2,11 @@
 // connect_to().
 #pragma once
 
+#include "core/deadline.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/time.h"
 #include "transfer/message.h"
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,11 +14,7 @@
 
 namespace belay::transfer {
 
-using Deadline = std::chrono::steady_clock::time_point;
-
-Deadline deadline_in(core::Duration duration);
-// Milliseconds for poll(2), rounded up; 0 if it is past.
-int milliseconds_until(Deadline deadline);
+using core::Deadline;
 
 // A connection to the first address of the name that takes one, not blocking afterwards. Errors: kSystem,
 // with the reason of the last address.

@@ -122,7 +122,9 @@ struct Meeting {
 
     std::vector<uint16_t> ports() const { return {root.port()}; }
     bool gather(size_t count, core::Duration time = 20s) {
-        return root.serve(deadline_in(time), [&] { return reports.size() >= count; }, handler).value();
+        return root.serve(
+                       core::Deadline::after(time), [&] { return reports.size() >= count; }, handler)
+            .value();
     }
 };
 
@@ -131,12 +133,12 @@ TEST(transfer, everybody_reports_and_hears_the_answer) {
     std::vector<std::future<std::string>> members;
     for (uint32_t rank = 1; rank < 5; ++rank)
         members.push_back(std::async(std::launch::async, [ports = meeting.ports(), rank] {
-            auto channel = join("127.0.0.1", ports, "secret", rank, deadline_in(20s));
+            auto channel = join("127.0.0.1", ports, "secret", rank, core::Deadline::after(20s));
             if (!channel) return channel.error().message();
-            auto offset = measure_clock_offset(*channel, 8, deadline_in(20s));
+            auto offset = measure_clock_offset(*channel, 8, core::Deadline::after(20s));
             if (!offset || std::abs(offset->seconds) > offset->round_trip) return std::string("no offset");
-            (void)channel->send({kFirstFreeType, fmt::format("from {}", rank)}, deadline_in(20s));
-            return channel->receive(kFirstFreeType, deadline_in(20s)).value_or("nothing");
+            (void)channel->send({kFirstFreeType, fmt::format("from {}", rank)}, core::Deadline::after(20s));
+            return channel->receive(kFirstFreeType, core::Deadline::after(20s)).value_or("nothing");
         }));
     ASSERT_TRUE(meeting.gather(4));
     EXPECT_EQ(meeting.reports[3], "from 3");
@@ -146,21 +148,21 @@ TEST(transfer, everybody_reports_and_hears_the_answer) {
     for (uint32_t rank = 1; rank < 5; ++rank)
         EXPECT_TRUE(meeting.root.send(rank, {kFirstFreeType, fmt::format("to {}", rank)}));
     EXPECT_FALSE(meeting.root.send(77, {kFirstFreeType, ""}));
-    ASSERT_TRUE(meeting.root.flush(deadline_in(20s)).value());
+    ASSERT_TRUE(meeting.root.flush(core::Deadline::after(20s)).value());
     for (uint32_t rank = 1; rank < 5; ++rank) EXPECT_EQ(members[rank - 1].get(), fmt::format("to {}", rank));
 }
 
 TEST(transfer, strangers_and_silence_hold_nobody_up) {
     Meeting meeting(3);
-    auto silent = connect_to("127.0.0.1", meeting.root.port(), deadline_in(5s)).value();
-    auto noisy = connect_to("127.0.0.1", meeting.root.port(), deadline_in(5s)).value();
+    auto silent = connect_to("127.0.0.1", meeting.root.port(), core::Deadline::after(5s)).value();
+    auto noisy = connect_to("127.0.0.1", meeting.root.port(), core::Deadline::after(5s)).value();
     ASSERT_TRUE(core::write_all(noisy.get(), "GET / HTTP/1.0\r\n\r\n", "noise"));
     auto wrong = std::async(std::launch::async, [ports = meeting.ports()] {
-        return join("127.0.0.1", ports, "guess", 1, deadline_in(300ms)).has_value();
+        return join("127.0.0.1", ports, "guess", 1, core::Deadline::after(300ms)).has_value();
     });
     auto right = std::async(std::launch::async, [ports = meeting.ports()] {
-        auto channel = join("127.0.0.1", ports, "secret", 2, deadline_in(20s));
-        return channel && channel->send({kFirstFreeType, "here"}, deadline_in(20s)).has_value();
+        auto channel = join("127.0.0.1", ports, "secret", 2, core::Deadline::after(20s));
+        return channel && channel->send({kFirstFreeType, "here"}, core::Deadline::after(20s)).has_value();
     });
     // Rank 1 never comes: the deadline ends it, with what there is.
     EXPECT_FALSE(meeting.gather(2, 2s));
@@ -182,14 +184,15 @@ TEST(transfer, root_sleeps_once_nothing_wakes_it) {
         return false;
     };
     EXPECT_FALSE(
-        meeting.root.serve(deadline_in(300ms), never, meeting.handler, [&] { return reader.get(); }).value());
+        meeting.root.serve(core::Deadline::after(300ms), never, meeting.handler, [&] { return reader.get(); })
+            .value());
     EXPECT_GE(rounds, 3) << "it wakes while there is something to take";
     EXPECT_LE(rounds, 6);
 }
 
 TEST(transfer, join_ends_at_the_deadline_when_nobody_listens) {
     uint16_t port = Meeting(2).root.port();  // closed again
-    auto channel = join("127.0.0.1", std::vector<uint16_t>{port}, "secret", 1, deadline_in(100ms));
+    auto channel = join("127.0.0.1", std::vector<uint16_t>{port}, "secret", 1, core::Deadline::after(100ms));
     ASSERT_FALSE(channel);
     EXPECT_THAT(channel.error().message(), HasSubstr(fmt::format("127.0.0.1:{}", port)));
 }
@@ -200,13 +203,14 @@ TEST(transfer, join_finds_the_root_behind_a_port_that_somebody_else_has) {
     Meeting meeting(2);
     auto member =
         std::async(std::launch::async, [ports = std::vector<uint16_t>{other.port, meeting.root.port()}] {
-            return join("127.0.0.1", ports, "secret", 1, deadline_in(20s)).has_value();
+            return join("127.0.0.1", ports, "secret", 1, core::Deadline::after(20s)).has_value();
         });
     ASSERT_TRUE(
-        meeting.root.serve(
-                        deadline_in(20s), [&] { return meeting.root.connected(1); }, meeting.handler)
+        meeting.root
+            .serve(
+                core::Deadline::after(20s), [&] { return meeting.root.connected(1); }, meeting.handler)
             .value());
-    ASSERT_TRUE(meeting.root.flush(deadline_in(20s)).value());
+    ASSERT_TRUE(meeting.root.flush(core::Deadline::after(20s)).value());
     EXPECT_TRUE(member.get());
 }
 
@@ -214,7 +218,7 @@ TEST(transfer, both_sides_of_a_pair_measure) {
     uint16_t any[] = {0};
     Listener listener = listen_on(any).value();
     PairOptions options{
-        .secret = "s", .name = "1", .duration = 50ms, .streams = 3, .deadline = deadline_in(30s)};
+        .secret = "s", .name = "1", .duration = 50ms, .streams = 3, .deadline = core::Deadline::after(30s)};
     auto connector = std::async(std::launch::async, [&, port = listener.port] {
         return measure_as_connector("127.0.0.1", port, options);
     });
@@ -231,7 +235,7 @@ TEST(transfer, pair_whose_connection_breaks_is_not_measured) {
     uint16_t any[] = {0};
     Listener listener = listen_on(any).value();
     PairOptions options{
-        .secret = "s", .name = "1", .duration = 2s, .streams = 2, .deadline = deadline_in(30s)};
+        .secret = "s", .name = "1", .duration = 2s, .streams = 2, .deadline = core::Deadline::after(30s)};
     auto quitter = std::async(std::launch::async, [&] {
         auto accept = [&](std::string_view name) {
             return accept_introduced(listener.socket.get(), "s", name, options.deadline).value().channel;
@@ -254,7 +258,8 @@ TEST(transfer, pair_whose_connection_breaks_is_not_measured) {
 TEST(transfer, pair_without_a_partner_ends_at_the_deadline) {
     uint16_t any[] = {0};
     Listener listener = listen_on(any).value();
-    PairOptions options{.secret = "s", .name = "1", .duration = 50ms, .deadline = deadline_in(100ms)};
+    PairOptions options{
+        .secret = "s", .name = "1", .duration = 50ms, .deadline = core::Deadline::after(100ms)};
     EXPECT_FALSE(measure_as_listener(listener.socket.get(), options));
     options.duration = 0ms;
     EXPECT_EQ(measure_as_listener(listener.socket.get(), options).error().kind(), core::ErrorKind::kBadInput);

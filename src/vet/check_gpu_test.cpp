@@ -280,7 +280,7 @@ class TracedNode {
 
     static CheckResult run(const std::string& check) {
         auto protocol = parse_protocol("name: p\nchecks:\n- {" + check + "}\n", "p").value();
-        NodeRunOptions options{.deadline = transfer::deadline_in(std::chrono::seconds(60))};
+        NodeRunOptions options{.deadline = core::Deadline::after(std::chrono::seconds(60))};
         options.view.nvml_library = BELAY_NVML_REPLAY;
         return *run_node_checks(protocol, options).at(0);
     }
@@ -315,7 +315,7 @@ TEST(vet, checks_pass_a_healthy_node) {
                                   std::pair("max_temp: 34, max_used_memory: 0.2}", Status::kFail),
                                   std::pair("max_temp: 35, max_used_memory: 0.001}", Status::kFail)}) {
         auto protocol = parse_protocol(eval + limits + "\n", "p").value();
-        NodeRunOptions options{.deadline = transfer::deadline_in(std::chrono::seconds(60))};
+        NodeRunOptions options{.deadline = core::Deadline::after(std::chrono::seconds(60))};
         options.view.nvml_library = BELAY_NVML_REPLAY;
         EXPECT_EQ(run_node_checks(protocol, options).at(0)->status, status) << limits;
     }

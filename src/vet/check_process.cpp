@@ -146,7 +146,7 @@ Outcome measure_tcp(const Check& check, const NodeView&) {
     int64_t port = check.get<int64_t>("port").value_or(53);
     std::string host = *check.get<std::string>("host");
     core::Duration timeout = check.get<core::Duration>("timeout").value_or(check.timeout);
-    auto connected = transfer::connect_to(host, static_cast<uint16_t>(port), transfer::deadline_in(timeout));
+    auto connected = transfer::connect_to(host, static_cast<uint16_t>(port), core::Deadline::after(timeout));
     if (!connected) return pass_or_fail(false, connected.error().message());
     return pass_or_fail(true, fmt::format("{}:{} answers", host, port));
 }

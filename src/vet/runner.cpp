@@ -1,7 +1,7 @@
 #include "vet/runner.h"
 
+#include "core/work.h"
 #include "vet/checks.h"
-#include "vet/child_task.h"
 #include "vet/verdict_json.h"
 
 #include <algorithm>
@@ -12,21 +12,24 @@ namespace belay::vet {
 
 namespace {
 
+using core::Deadline;
 using core::Result;
-using transfer::Deadline;
 
 // Checks that bound their own waiting (net.tcp) are let finish, so that they can say what they waited for.
 constexpr core::Duration kGrace = std::chrono::milliseconds(500);
 
-Outcome measure_in_child(const Check& check, const NodeView& view, Deadline deadline) {
-    auto child = ChildTask::start(
-        [&] { return compact(to_json(result_of(check, check.type->measure(check, view)))); });
-    if (!child) return error_outcome(child.error().message());
-    auto text = child->finish(deadline);
-    if (!text) {
-        bool late = std::chrono::steady_clock::now() >= deadline;
-        return error_outcome(late ? "no result in time" : text.error().message());
+// `late` says why there was no more time.
+Outcome measure_in_child(const Check& check, const NodeView& view, Deadline deadline, std::string_view late) {
+    auto work = core::Work::start({.what = "the check"}, [&] {
+        return Result<std::string>(compact(to_json(result_of(check, check.type->measure(check, view)))));
+    });
+    if (!work) return error_outcome(work.error().message());
+    auto text = work->finish(deadline);
+    if (!text && text.error().cause() == core::Cause::kTimedOut) {
+        const std::string at = work->activity();
+        return error_outcome(fmt::format("no result in time: {}{}", late, at.empty() ? "" : "; at: " + at));
     }
+    if (!text) return error_outcome(text.error().message());
     auto result = check_from_json(nlohmann::json::parse(*text, nullptr, false));
     if (!result) return error_outcome(result.error().message());
     return {result->status, result->value, result->unit, result->limit, result->reason, result->device};
@@ -35,14 +38,12 @@ Outcome measure_in_child(const Check& check, const NodeView& view, Deadline dead
 Outcome measure(const Check& check, const NodeRunOptions& options) {
     if (check.type->measure == nullptr)
         return unsupported_outcome(std::string(check.type->unsupported_because));
-    auto now = std::chrono::steady_clock::now();
-    if (now >= options.deadline) return error_outcome("no time was left for it");
-    Deadline own = now + std::chrono::duration_cast<Deadline::duration>(check.timeout + kGrace);
-    Outcome outcome = measure_in_child(check, options.view, std::min(own, options.deadline));
-    if (outcome.reason == "no result in time")
-        outcome.reason += own < options.deadline ? fmt::format(": {} were over", core::to_text(check.timeout))
-                                                 : ": the time for all checks was over";
-    return outcome;
+    if (options.deadline.is_over()) return error_outcome("no time was left for it");
+    Deadline own = Deadline::after(check.timeout + kGrace);
+    bool is_own = options.deadline.left() > own.left();
+    return measure_in_child(check, options.view, is_own ? own : options.deadline,
+                            is_own ? fmt::format("{} were over", core::to_text(check.timeout))
+                                   : "the time for all checks was over");
 }
 
 }  // namespace

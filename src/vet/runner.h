@@ -12,7 +12,7 @@
 namespace belay::vet {
 
 struct NodeRunOptions {
-    transfer::Deadline deadline{};       // what has not begun by then is an error
+    core::Deadline deadline{};           // what has not begun by then is an error
     bool stop_at_first_refusal = false;  // an essential check that does not pass ends it
     NodeView view = {};
     std::function<void(size_t done)> progress = {};

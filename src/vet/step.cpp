@@ -85,7 +85,7 @@ core::Result<Verdicts> run_in_step(const Protocol& protocol, const StepContext& 
         return core::system_error("node {} of a step of {}: the step's nodes are not known", context.rank,
                                   context.nodes.size());
     if (context.nodes.size() == 1) {
-        NodeRunOptions options{.deadline = transfer::deadline_in(context.timeout),
+        NodeRunOptions options{.deadline = core::Deadline::after(context.timeout),
                                .stop_at_first_refusal = context.need.has_value(),
                                .view = context.view};
         Verdicts verdicts = run_alone(protocol, context.nodes[0], context.need, options);

@@ -2,7 +2,7 @@
 
 #include "core/process.h"
 #include "core/text.h"
-#include "vet/child_task.h"
+#include "core/work.h"
 
 #include <algorithm>
 #include <array>
@@ -38,10 +38,9 @@ std::optional<std::string> ask_name_service(const std::string& name) {
     return std::string(text.data());
 }
 
-std::optional<std::string> node_address(const std::string& node, transfer::Deadline deadline) {
-    core::Duration left = deadline - std::chrono::steady_clock::now();
+std::optional<std::string> node_address(const std::string& node, core::Deadline deadline) {
     auto output = core::output_of({.argv = {"scontrol", "--oneliner", "show", "node", node}},
-                                  {.timeout = std::max(left, core::Duration::zero())});
+                                  {.timeout = deadline.left()});
     if (!output) return std::nullopt;
     constexpr std::string_view kName = "NodeAddr=";
     for (std::string_view word : core::split_words(*output))
@@ -51,20 +50,21 @@ std::optional<std::string> node_address(const std::string& node, transfer::Deadl
 
 }  // namespace
 
-Result<std::string> resolve_by(transfer::Deadline deadline, const std::string& name,
-                               const Resolver& resolver) {
-    BELAY_TRY(child, ChildTask::start([&] { return resolver(name).value_or(""); }));
-    auto address = child.finish(deadline);
-    if (!address && std::chrono::steady_clock::now() >= deadline)
-        return core::system_error("the name service did not answer when asked for {}", name);
+Result<std::string> resolve_by(core::Deadline deadline, const std::string& name, const Resolver& resolver) {
+    BELAY_TRY(work, core::Work::start({.what = "the name service"},
+                                      [&] { return Result<std::string>(resolver(name).value_or("")); }));
+    auto address = work.finish(deadline);
+    if (!address && address.error().cause() == core::Cause::kTimedOut)
+        return core::system_error("the name service did not answer when asked for {}", name)
+            .because(core::Cause::kTimedOut);
     if (address && address->empty()) return core::system_error("the name service does not know {}", name);
     return address;
 }
 
 AddressOf system_address() {
     return [](const std::string& node) -> Result<std::string> {
-        transfer::Deadline last = transfer::deadline_in(kAddressTime);
-        auto address = resolve_by(transfer::deadline_in(kNameTime), node, ask_name_service);
+        core::Deadline last = core::Deadline::after(kAddressTime);
+        auto address = resolve_by(core::Deadline::after(kNameTime), node, ask_name_service);
         if (address) return address;
         auto configured = node_address(node, last);
         if (configured && *configured != node) return resolve_by(last, *configured, ask_name_service);

@@ -21,7 +21,7 @@ AddressOf system_address();
 // A name's address, or nothing where it is not known. May take as long as it likes.
 using Resolver = std::function<std::optional<std::string>(const std::string& name)>;
 // Asks in a child, which is killed at the deadline. Errors: kSystem with the name, also where nobody answers.
-core::Result<std::string> resolve_by(transfer::Deadline deadline, const std::string& name,
+core::Result<std::string> resolve_by(core::Deadline deadline, const std::string& name,
                                      const Resolver& resolver);
 
 // Variable with the step's secret, for whoever starts a step in which `belay vet run` shall have one.

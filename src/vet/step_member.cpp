@@ -1,6 +1,5 @@
 // What every node of a step but the first does.
 #include "transfer/bandwidth.h"
-#include "vet/child_task.h"
 #include "vet/step_parts.h"
 
 #include <algorithm>
@@ -22,9 +21,8 @@ bool wants_clock(const Protocol& protocol) {
                        [](const Check& check) { return check.type->type == "clock.offset"; });
 }
 
-void add_clock(transfer::Channel& root, transfer::Deadline deadline, Report& report) {
-    auto offset = transfer::measure_clock_offset(root, kClockProbes,
-                                                 std::min(deadline, transfer::deadline_in(kClockTime)));
+void add_clock(transfer::Channel& root, core::Deadline deadline, Report& report) {
+    auto offset = transfer::measure_clock_offset(root, kClockProbes, deadline.but_within(kClockTime));
     if (offset)
         report.clock = *offset;
     else
@@ -32,8 +30,8 @@ void add_clock(transfer::Channel& root, transfer::Deadline deadline, Report& rep
 }
 
 // Waits until the own checks have ended; a verdict, where one comes before.
-Result<std::optional<Verdicts>> await_checks(ChildTask& checks, transfer::Channel& root,
-                                             transfer::Deadline deadline) {
+Result<std::optional<Verdicts>> await_checks(core::Work& checks, transfer::Channel& root,
+                                             core::Deadline deadline) {
     while (!checks.poll_result()) {
         BELAY_TRY(message, root.try_receive());
         if (message && message->type == kVerdict) {
@@ -42,7 +40,7 @@ Result<std::optional<Verdicts>> await_checks(ChildTask& checks, transfer::Channe
         }
         if (message) return core::system_error("message {} means nothing here", message->type);
         pollfd entries[] = {{checks.descriptor(), POLLIN, 0}, {root.socket(), POLLIN, 0}};
-        int ready = poll(entries, std::size(entries), transfer::milliseconds_until(deadline));
+        int ready = poll(entries, std::size(entries), deadline.poll_milliseconds());
         if (ready < 0 && errno != EINTR) return core::errno_error(errno, "cannot wait for the checks");
         if (ready == 0) return core::system_error("its checks did not end in time");
     }
@@ -51,7 +49,7 @@ Result<std::optional<Verdicts>> await_checks(ChildTask& checks, transfer::Channe
 
 // Orders until the verdict comes.
 Result<Verdicts> follow(transfer::Channel& root, int data_listener, const StepContext& context,
-                        transfer::Deadline deadline) {
+                        core::Deadline deadline) {
     for (;;) {
         BELAY_TRY(message, root.receive(deadline));
         if (message.type == kVerdict) return decode_verdict(message.body);
@@ -65,16 +63,16 @@ Result<Verdicts> follow(transfer::Channel& root, int data_listener, const StepCo
 }
 
 Result<Verdicts> take_part(const Protocol& protocol, const StepContext& context) {
-    transfer::Deadline reporting = transfer::deadline_in(context.timeout);
-    transfer::Deadline last = transfer::deadline_in(longest_vetting_time(protocol, context.timeout));
+    core::Deadline reporting = core::Deadline::after(context.timeout);
+    core::Deadline last = core::Deadline::after(longest_vetting_time(protocol, context.timeout));
     BELAY_TRY(listener, transfer::listen_on(kAnyPort));
     // The checks run beside, so that this node hears at once when vetting stops early.
     BELAY_TRY(checks, start_own_checks(protocol, context, reporting));
     auto ports = transfer::rendezvous_ports(context.name);
     BELAY_TRY(root, transfer::join(context.root_address, ports, context.secret, context.rank, reporting));
-    BELAY_TRY(early, await_checks(checks, root, reporting + kReportTime));
+    BELAY_TRY(early, await_checks(checks, root, reporting.later_by(kReportTime)));
     if (early) return std::move(*early);
-    BELAY_TRY(text, core::with_context(checks.result(), "its own checks"));
+    BELAY_TRY(text, checks.result());
     BELAY_TRY(report, decode_report(text, protocol.checks.size()));
     if (wants_clock(protocol)) add_clock(root, reporting, report);
     report.data_port = listener.port;
@@ -90,7 +88,7 @@ PairAnswer answer_pair_order(const PairOrder& order, int data_listener, const st
         .name = order.name,
         .duration = order.duration,
         .streams = order.streams,
-        .deadline = transfer::deadline_in(transfer::longest_pair_time(order.duration))};
+        .deadline = core::Deadline::after(transfer::longest_pair_time(order.duration))};
     auto rate = order.listen ? transfer::measure_as_listener(data_listener, options)
                              : transfer::measure_as_connector(order.address, order.port, options);
     PairAnswer answer{.name = order.name};
@@ -101,14 +99,14 @@ PairAnswer answer_pair_order(const PairOrder& order, int data_listener, const st
     return answer;
 }
 
-Result<ChildTask> start_own_checks(const Protocol& protocol, const StepContext& context,
-                                   transfer::Deadline deadline) {
-    return ChildTask::start([&protocol, &context, deadline] {
+Result<core::Work> start_own_checks(const Protocol& protocol, const StepContext& context,
+                                    core::Deadline deadline) {
+    return core::Work::start({.what = "its own checks"}, [&protocol, &context, deadline] {
         Report report{.digest = protocol.digest};
         report.results = run_node_checks(
             protocol,
             {.deadline = deadline, .stop_at_first_refusal = context.need.has_value(), .view = context.view});
-        return encode(report);
+        return Result<std::string>(encode(report));
     });
 }
 

@@ -2,7 +2,6 @@
 #include "core/text.h"
 #include "transfer/bandwidth.h"
 #include "vet/checks.h"
-#include "vet/child_task.h"
 #include "vet/pairs.h"
 #include "vet/step_parts.h"
 
@@ -36,7 +35,7 @@ class PairTest {
     }
 
     Result<std::map<uint32_t, Outcome>> run() {
-        for (int round = 0; std::chrono::steady_clock::now() < settings_.deadline; ++round) {
+        for (int round = 0; !settings_.deadline.is_over(); ++round) {
             std::vector<Pair> pairs = planner_.next_round();
             if (pairs.empty()) break;
             BELAY_CHECK(run_round(pairs, round));
@@ -74,7 +73,7 @@ class PairTest {
         answers_.clear();
         orders_.clear();
         std::set<uint32_t> awaited;
-        std::optional<ChildTask> own;
+        std::optional<core::Work> own;
         for (const Pair& pair : pairs) {
             std::string name = fmt::format("{}.{}.{}-{}", settings_.name, round, pair.first, pair.second);
             for (uint32_t rank : {pair.first, pair.second}) {
@@ -86,15 +85,17 @@ class PairTest {
                         answers_[rank] = {.error = "it is no longer connected"};
                     continue;
                 }
-                BELAY_TRY(
-                    child, ChildTask::start([this, order] {
-                        return encode(answer_pair_order(order, settings_.data_listener, settings_.secret));
-                    }));
-                own.emplace(std::move(child));
+                BELAY_TRY(work, core::Work::start(
+                                    {.what = "its own side of " + name, .keep = {settings_.data_listener}},
+                                    [this, order] {
+                                        return Result<std::string>(encode(answer_pair_order(
+                                            order, settings_.data_listener, settings_.secret)));
+                                    }));
+                own.emplace(std::move(work));
             }
         }
-        auto deadline = std::min(settings_.deadline + kAnswerTime,
-                                 transfer::deadline_in(transfer::longest_pair_time(duration_) + kAnswerTime));
+        auto deadline = settings_.deadline.later_by(kAnswerTime)
+                            .but_within(transfer::longest_pair_time(duration_) + kAnswerTime);
         auto done = [&] {
             if (own && !answers_.contains(kRootRank) && own->poll_result()) take(kRootRank, own->result());
             return std::all_of(awaited.begin(), awaited.end(), [&](uint32_t rank) {

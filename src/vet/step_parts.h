@@ -1,7 +1,7 @@
 // The parts of run_in_step().
 #pragma once
 
-#include "vet/child_task.h"
+#include "core/work.h"
 #include "vet/step.h"
 #include "vet/step_wire.h"
 
@@ -16,8 +16,8 @@ core::Result<Verdicts> run_member(const Protocol& protocol, const StepContext& c
 
 // This node's own checks in a process of their own; its result is an encoded report. Whoever kills it kills
 // the check that runs.
-core::Result<ChildTask> start_own_checks(const Protocol& protocol, const StepContext& context,
-                                         transfer::Deadline deadline);
+core::Result<core::Work> start_own_checks(const Protocol& protocol, const StepContext& context,
+                                          core::Deadline deadline);
 
 // What was running at the deadline is still reported: nodes have this much longer to do so.
 inline constexpr core::Duration kReportTime = std::chrono::seconds(1);
@@ -35,7 +35,7 @@ struct PairSettings {
     std::string secret;
     std::string name;        // prefix of the tests' names
     int data_listener = -1;  // the root's own
-    transfer::Deadline deadline{};
+    core::Deadline deadline{};
     uint64_t seed = 0;
 };
 // Runs check net.pair_bandwidth over the nodes, the root among them; an outcome for each. Errors: kSystem as

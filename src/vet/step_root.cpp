@@ -1,6 +1,5 @@
 // What the first node of a step does: gathers the reports, runs the checks between nodes, judges, tells.
 #include "vet/checks.h"
-#include "vet/child_task.h"
 #include "vet/step_parts.h"
 
 #include <algorithm>
@@ -12,8 +11,8 @@ namespace belay::vet {
 
 namespace {
 
+using core::Deadline;
 using core::Result;
-using transfer::Deadline;
 
 constexpr uint16_t kAnyPort[] = {0};
 constexpr std::string_view kStopped = "vetting stopped early: too few nodes could still pass";
@@ -31,7 +30,7 @@ class StepRoot {
           reports_(context.nodes.size()) {}
 
     Result<Verdicts> run() {
-        Deadline reporting = transfer::deadline_in(context_.timeout);
+        Deadline reporting = core::Deadline::after(context_.timeout);
         BELAY_CHECK(gather(reporting));
         BELAY_CHECK(all_could_come());
         if (!stopped_) BELAY_CHECK(run_step_checks());
@@ -53,14 +52,14 @@ class StepRoot {
             return !stopped_ || told.size() + 1 == reports_.size();
         };
         auto ignore = [](uint32_t, const transfer::Message&) {};
-        BELAY_CHECK(root_.serve(transfer::deadline_in(kLateTime), all_told, ignore));
+        BELAY_CHECK(root_.serve(core::Deadline::after(kLateTime), all_told, ignore));
         // They hang up when they have it. To end before would lose it where a report is still on its way
         // here.
         auto all_gone = [&] {
             return std::none_of(told.begin(), told.end(),
                                 [&](uint32_t rank) { return root_.connected(rank); });
         };
-        BELAY_CHECK(root_.serve(transfer::deadline_in(kTellTime), all_gone, ignore));
+        BELAY_CHECK(root_.serve(core::Deadline::after(kTellTime), all_gone, ignore));
         return {};
     }
 
@@ -76,8 +75,8 @@ class StepRoot {
         auto handler = [&](uint32_t rank, const transfer::Message& message) {
             if (message.type == kReport && !reports_[rank]) take(rank, message.body);
         };
-        BELAY_TRY(complete,
-                  root_.serve(reporting + 2 * kReportTime, done, handler, [&] { return own.descriptor(); }));
+        BELAY_TRY(complete, root_.serve(reporting.later_by(2 * kReportTime), done, handler,
+                                        [&] { return own.descriptor(); }));
         stopped_ = complete && is_hopeless();
         return {};
     }
@@ -148,7 +147,7 @@ class StepRoot {
     }
 
     Result<> run_step_checks() {
-        Deadline deadline = transfer::deadline_in(step_checks_time(protocol_));
+        Deadline deadline = core::Deadline::after(step_checks_time(protocol_));
         for (size_t index = 0; index < protocol_.checks.size(); ++index) {
             const Check& check = protocol_.checks[index];
             if (check.type->scope != Scope::kStep) continue;

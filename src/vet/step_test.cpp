@@ -1,8 +1,8 @@
 #include "vet/step.h"
 
 #include "core/file.h"
+#include "core/work.h"
 #include "transfer/rendezvous.h"
-#include "vet/child_task.h"
 #include "vet/runner.h"
 #include "vet/step_context.h"
 #include "vet/step_parts.h"
@@ -63,23 +63,25 @@ class Step {
 
     // Every other node is a process; what each ends with is in told().
     core::Result<Verdicts> run(const Protocol& protocol, const std::set<uint32_t>& silent = {}) {
-        std::map<uint32_t, ChildTask> members;
+        std::map<uint32_t, core::Work> members;
         for (uint32_t rank = 1; rank < base_.nodes.size(); ++rank)
             if (!silent.contains(rank)) members.emplace(rank, member(protocol, context(rank)));
         auto verdicts = run_in_step(protocol, context(0));
         for (auto& [rank, task] : members) {
-            auto text = task.finish(transfer::deadline_in(30s));
+            auto text = task.finish(core::Deadline::after(30s));
             told_[rank] = text ? *text : text.error().message();
         }
         return verdicts;
     }
     std::string told(uint32_t rank) { return told_[rank]; }
 
-    static ChildTask member(Protocol protocol, StepContext context) {
-        return ChildTask::start([protocol = std::move(protocol), context = std::move(context)] {
-                   auto verdicts = run_in_step(protocol, context);
-                   return verdicts ? compact(to_json(*verdicts)) : verdicts.error().render();
-               })
+    static core::Work member(Protocol protocol, StepContext context) {
+        return core::Work::start({.what = "a node"},
+                                 [protocol = std::move(protocol), context = std::move(context)] {
+                                     auto verdicts = run_in_step(protocol, context);
+                                     return verdicts ? compact(to_json(*verdicts))
+                                                     : verdicts.error().render();
+                                 })
             .value();
     }
 
@@ -160,13 +162,13 @@ TEST(vet, step_whose_root_lacks_descriptors_blames_no_node) {
     Step step(200);
     step.base().timeout = 60s;
     Protocol protocol = protocol_of(kMemory);
-    auto root = ChildTask::start([&]() -> std::string {
+    auto root = core::Work::start({.what = "the root"}, [&]() -> core::Result<std::string> {
                     rlimit few{64, 64};
                     if (setrlimit(RLIMIT_NOFILE, &few) != 0) return "no limit";
                     auto verdicts = run_in_step(protocol, step.context(0));
                     return verdicts ? summary(*verdicts) : verdicts.error().render();
                 }).value();
-    auto until = transfer::deadline_in(60s);
+    auto until = core::Deadline::after(60s);
     auto ports = transfer::rendezvous_ports(step.base().name);
     auto first = transfer::join("127.0.0.1", ports, step.base().secret, 1, until);
     ASSERT_TRUE(first);
@@ -201,7 +203,7 @@ TEST(vet, step_does_not_believe_who_lacks_the_secret) {
     auto verdicts = step.run(protocol_of(kMemory), {1});
     ASSERT_TRUE(verdicts) << verdicts.error().render();
     EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing);
-    EXPECT_THAT(other.finish(transfer::deadline_in(30s)).value(), HasSubstr("got no verdict"));
+    EXPECT_THAT(other.finish(core::Deadline::after(30s)).value(), HasSubstr("got no verdict"));
 }
 
 TEST(vet, step_whose_nodes_read_different_protocols_fails) {
@@ -257,16 +259,16 @@ TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
                                     "- {type: net.pair_bandwidth, min: 1 kB/s, duration: 200ms, "
                                     "severity: warning}\n");
     auto deserter =
-        ChildTask::start([&]() -> std::string {
+        core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
             StepContext context = step.context(1);
             auto ports = transfer::rendezvous_ports(context.name);
             auto root =
-                transfer::join(context.root_address, ports, context.secret, 1, transfer::deadline_in(10s));
+                transfer::join(context.root_address, ports, context.secret, 1, core::Deadline::after(10s));
             Report report{.digest = protocol.digest, .data_port = 1};
             report.results =
-                run_node_checks(protocol, {.deadline = transfer::deadline_in(10s), .view = context.view});
-            if (root && root->send({kReport, encode(report)}, transfer::deadline_in(10s)))
-                (void)root->receive(transfer::deadline_in(10s));  // an order, or nothing
+                run_node_checks(protocol, {.deadline = core::Deadline::after(10s), .view = context.view});
+            if (root && root->send({kReport, encode(report)}, core::Deadline::after(10s)))
+                (void)root->receive(core::Deadline::after(10s));  // an order, or nothing
             return "gone";
         }).value();
     auto verdicts = step.run(protocol, {1});
@@ -284,12 +286,12 @@ TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
 TEST(vet, step_passes_over_answers_to_another_test_of_a_pair) {
     Step step(2);
     Protocol protocol = protocol_of("- {type: net.pair_bandwidth, min: 1 kB/s, duration: 50ms}\n");
-    auto late = ChildTask::start([&]() -> std::string {
+    auto late = core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
                     StepContext context = step.context(1);
                     uint16_t any[] = {0};
                     auto listener = transfer::listen_on(any).value();
                     auto ports = transfer::rendezvous_ports(context.name);
-                    auto until = transfer::deadline_in(20s);
+                    auto until = core::Deadline::after(20s);
                     auto root = transfer::join(context.root_address, ports, context.secret, 1, until);
                     Report report{.digest = protocol.digest, .data_port = listener.port, .results = {{}}};
                     if (!root || !root->send({kReport, encode(report)}, until)) return "no root";
@@ -313,16 +315,16 @@ TEST(vet, step_passes_over_answers_to_another_test_of_a_pair) {
 TEST(vet, step_report_that_leaves_a_check_out_does_not_pass) {
     Step step(2);
     Protocol protocol = protocol_of(std::string(kMemory) + "- {type: env.var, expected: {A: null}}\n");
-    auto sloppy = ChildTask::start([&]() -> std::string {
+    auto sloppy = core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
                       StepContext context = step.context(1);
                       auto ports = transfer::rendezvous_ports(context.name);
                       auto root = transfer::join(context.root_address, ports, context.secret, 1,
-                                                 transfer::deadline_in(10s));
+                                                 core::Deadline::after(10s));
                       Report report{.digest = protocol.digest, .data_port = 1};
                       report.results.resize(2);
                       report.results[0] = CheckResult{.name = "x", .type = "x", .status = Status::kPass};
-                      if (root && root->send({kReport, encode(report)}, transfer::deadline_in(10s)))
-                          (void)root->receive(transfer::deadline_in(10s));
+                      if (root && root->send({kReport, encode(report)}, core::Deadline::after(10s)))
+                          (void)root->receive(core::Deadline::after(10s));
                       return "";
                   }).value();
     auto verdicts = step.run(protocol, {1});
@@ -350,10 +352,10 @@ TEST(vet, a_name_service_that_hangs_is_given_up) {
     auto hangs = [](const std::string&) -> std::optional<std::string> {
         for (;;) pause();
     };
-    auto address = resolve_by(transfer::deadline_in(50ms), "n3", hangs);
+    auto address = resolve_by(core::Deadline::after(50ms), "n3", hangs);
     ASSERT_FALSE(address);
     EXPECT_EQ(address.error().message(), "the name service did not answer when asked for n3");
-    auto until = transfer::deadline_in(20s);
+    auto until = core::Deadline::after(20s);
     auto knows = [](const std::string& name) { return std::optional("address of " + name); };
     EXPECT_EQ(resolve_by(until, "n3", knows).value(), "address of n3");
     auto does_not = [](const std::string&) { return std::optional<std::string>(); };
