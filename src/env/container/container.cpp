@@ -1,17 +1,18 @@
 #include "env/container/container.h"
 
-#include "env/container/entrypoint.h"
+#include "core/activity.h"
+#include "core/fork.h"
+#include "core/work.h"
 #include "env/container/holder.h"
+#include "env/container/holder_link.h"
 #include "env/container/namespaces.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace belay::env {
@@ -27,11 +28,26 @@ Result<Descriptor> open_namespace(pid_t pid, const char* name) {
 }
 
 core::Failure workdir_error(const std::string& workdir, int reason) {
-    core::Failure failure =
-        core::bad_input("workdir {}: {}", workdir, std::generic_category().message(reason))
-            .hint("name a directory of the container, or mount one there");
-    errno = reason;  // try_join tells it to its parent
-    return failure;
+    return core::bad_input("workdir {}: {}", workdir, std::generic_category().message(reason))
+        .because_of_errno(reason)
+        .hint("name a directory of the container, or mount one there");
+}
+
+size_t squashfs_files(const ContainerPlan& plan) {
+    return 1 + static_cast<size_t>(std::ranges::count_if(plan.binds, &Bind::squashfs));
+}
+
+// A holder that took too long is ended, and what did not answer it is said.
+core::Error failed_start(core::Error error, const core::Activity& activity, core::DetachedProcess& holder) {
+    const bool silent = error.cause() == core::Cause::kTimedOut || error.cause() == core::Cause::kEnded;
+    const std::string at = silent ? activity.text() : "";
+    if (!at.empty()) error = std::move(error).after(fmt::format(" (at: {})", at));
+    if (error.cause() == core::Cause::kTimedOut && !holder.kill())
+        error = std::move(error).hint(fmt::format(
+            "process {} was killed and does not end: it waits in the kernel, and was left behind; it "
+            "ends when the file server that it waits for answers",
+            holder.pid()));
+    return error;
 }
 
 }  // namespace
@@ -54,44 +70,37 @@ Result<Container> Container::start(const ContainerPlan& plan, const core::Enviro
     Descriptor theirs(ends[1]);
     Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, watched, 0)));
     if (!process) return errno_error(errno, fmt::format("cannot watch process {}", watched));
-    // The holder must not be a child of this process, which becomes the user's program: that may wait for all
-    // its children.
-    pid_t parent = fork();
-    if (parent < 0) return errno_error(errno, "cannot fork the container's holder");
-    if (parent == 0) {
-        ours.reset();
-        if (fork() == 0)
-            run_holder(
-                plan, variables,
-                {std::move(theirs), std::move(process), Descriptor(fcntl(notices, F_DUPFD_CLOEXEC, 3))});
-        _exit(0);
-    }
-    waitpid(parent, nullptr, 0);
+    Descriptor lines(fcntl(notices, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));  // 2 will be /dev/null there
+    if (!lines) return errno_error(errno, "cannot duplicate a descriptor");
+    BELAY_TRY(activity, core::Activity::create());
+    // It must not be a child of this process, which becomes the user's program. It holds none of the standard
+    // streams: somebody may wait for their end. What a terminal sends to the program is not for its holder.
+    BELAY_TRY(holder, core::fork_detached({.name = "belay-holder",
+                                           .signals = core::ChildSignals::kDeafHelper,
+                                           .null_streams = true,
+                                           .keep = {theirs.get(), process.get(), lines.get()},
+                                           .new_session = true},
+                                          [&] {
+                                              activity.watch_this_process();
+                                              run_holder(plan, variables,
+                                                         {theirs.get(), process.get(), lines.get()});
+                                              return 0;
+                                          }));
     theirs.reset();
-    BELAY_TRY(text, core::read_to_end(ours.get(), "the container's holder"));
-    BELAY_TRY(reply, decode_holder_reply(text));
-    if (reply.error) return std::unexpected(std::move(*reply.error));
-    BELAY_TRY(container, of_process(reply.init));
-    container.entry_variables_ = std::move(reply.variables);
+    auto reply = receive_reply(ours.get(), squashfs_files(plan));
+    if (!reply) return std::unexpected(failed_start(std::move(reply.error()), activity, holder));
+    BELAY_TRY(container, of_process(reply->init));
+    container.entry_variables_ = std::move(reply->variables);
     BELAY_CHECK(container.try_join(plan.workdir));
     return container;  // closing our end of the link tells the holder that the namespaces are open
 }
 
 // Tasks of other nodes must not start before it is known that those of this one can.
 Result<> Container::try_join(const std::string& workdir) const {
-    pid_t child = fork();
-    if (child < 0) return errno_error(errno, "cannot fork");
-    if (child == 0) {
-        auto joined = join(workdir);
-        _exit(joined ? 0 : joined.error().kind() == core::ErrorKind::kBadInput ? errno : 255);
-    }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-    if (!WIFEXITED(status) || WEXITSTATUS(status) == 255)
-        return core::system_error("the container's namespaces cannot be joined");
-    return workdir_error(workdir, WEXITSTATUS(status));
+    return core::check_within(
+        kHolderTimes.join,
+        {.what = "joining the container", .keep = {user_namespace_.get(), mount_namespace_.get()}},
+        [&] { return join(workdir); });
 }
 
 Result<> Container::join(const std::string& workdir) const {
@@ -99,14 +108,16 @@ Result<> Container::join(const std::string& workdir) const {
         return errno_error(errno, "cannot join the container's user namespace");
     if (setns(mount_namespace_.get(), CLONE_NEWNS) != 0)
         return errno_error(errno, "cannot join the container's mounts");
+    core::note_activity("enter", workdir);
     if (chdir(workdir.c_str()) != 0) return workdir_error(workdir, errno);
     return {};
 }
 
 core::Duration longest_start(const ContainerPlan& plan) {
-    auto files = 1 + std::ranges::count_if(plan.binds, &Bind::squashfs);
-    core::Duration sum = files * kMountTime + kCreateTime;
-    return plan.entrypoint.empty() ? sum : sum + kEntryTime;
+    core::Duration sum = kHolderTimes.join + 2 * core::kKillPatience;
+    for (HolderPart part : {HolderPart::kImage, HolderPart::kUser, HolderPart::kSources, HolderPart::kCreate})
+        sum += time_of(part, squashfs_files(plan));
+    return plan.entrypoint.empty() ? sum : sum + kHolderTimes.entrypoint;
 }
 
 core::Error execute(const std::vector<std::string>& argv, const core::Environment& variables) {

@@ -19,8 +19,10 @@ class Container {
   public:
     // Returns when tasks can join. The holder lives until the process `watched` has ended; when its files are
     // full or gone, it says so in a line to `notices` (see notice.h), which it keeps, as the only descriptor
-    // of ours. An entrypoint starts with `variables`. This process must have one thread. Errors:
-    // kSystem; kBadInput if the working directory is not there, or for an entrypoint that failed.
+    // of ours. An entrypoint starts with `variables`. This process must have one thread. It takes at most
+    // longest_start(): what does not answer for longer ends it. Errors:
+    // kSystem, kTimedOut with what did not answer; kBadInput if the working directory is not there, or for an
+    // entrypoint that failed.
     static core::Result<Container> start(const ContainerPlan& plan, const core::Environment& variables,
                                          pid_t watched, int notices);
 
@@ -46,7 +48,7 @@ class Container {
     core::Environment entry_variables_;
 };
 
-// How long Container::start may take at most: the sum of what its parts may.
+// How long Container::start takes at most, whatever hangs: the sum of what its parts may (holder_link.h).
 core::Duration longest_start(const ContainerPlan& plan);
 
 // Never returns but with an error: `argv` in place of this process, found in the PATH of `variables`. Errors:

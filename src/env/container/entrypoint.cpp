@@ -1,8 +1,10 @@
 #include "env/container/entrypoint.h"
 
+#include "core/fork.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "env/container/container.h"
+#include "env/container/holder_link.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,22 +24,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kShownOutput = 2000;                // bytes of what a failed entrypoint printed
-constexpr size_t kMostVariables = size_t{16} << 20;  // the kernel lets a program have 6 MiB
+constexpr size_t kShownOutput = 2000;  // bytes of what a failed entrypoint printed
 
-// In a forked child.
-[[noreturn]] void become(const std::vector<std::string>& argv, const core::Environment& variables,
-                         const std::string& workdir, pid_t init, int output) {
-    setsid();
+// In a process of its own; returns only if it fails.
+int become(const std::vector<std::string>& argv, const core::Environment& variables,
+           const std::string& workdir, pid_t init, int output) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2})
-        std::signal(signal, SIG_DFL);
     auto container = Container::of_process(init);
     Result<> joined = container ? container->join(workdir) : std::unexpected(std::move(container.error()));
     core::Error error = joined ? execute(argv, variables) : std::move(joined.error());
     (void)core::write_all(output, error.message(), "messages");
-    _exit(127);
+    return 127;
 }
 
 // It may have printed all that the container's memory holds.
@@ -94,12 +92,13 @@ Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const
     BELAY_TRY(output, core::open_file(directory / "output", O_RDWR | O_CREAT | O_APPEND));
     std::vector<std::string> argv = entrypoint;
     argv.push_back(std::string(kEntryDirectory) + "/entry");
-    pid_t child = fork();
-    if (child < 0) return core::errno_error(errno, "cannot fork the image's entrypoint");
-    if (child == 0) become(argv, variables, workdir, init, output.get());
-    BELAY_TRY(process, core::adopt_child(child));
-    core::Clock& clock = core::system_clock();
-    core::Duration give_up = clock.monotonic() + kEntryTime;
+    BELAY_TRY(process,
+              core::fork_process({.name = "belay-entry",
+                                  .signals = core::ChildSignals::kDefault,
+                                  .keep = {output.get()},
+                                  .new_session = true},
+                                 [&] { return become(argv, variables, workdir, init, output.get()); }));
+    const auto deadline = core::Deadline::after(kHolderTimes.entrypoint);
     // The command may be a child of the entrypoint, and come while that already ends.
     for (;;) {
         BELAY_TRY(ended, process.wait_for(std::chrono::milliseconds(1)));
@@ -109,19 +108,26 @@ Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const
         if (poll(&waiting, 1, 0) == 1 && (waiting.revents & (POLLHUP | POLLERR)) != 0)
             return core::system_error("nobody waits for the container any more");
         if (ended) return failure(entrypoint.front(), "ended with " + ended->describe(), output.get());
-        if (clock.monotonic() > give_up)
+        if (deadline.is_over())
             return failure(entrypoint.front(),
-                           fmt::format("did not start its command within {} s", core::to_seconds(kEntryTime)),
-                           output.get());
+                           fmt::format("did not start its command within {} s",
+                                       core::to_seconds(kHolderTimes.entrypoint)),
+                           output.get())
+                .because(core::Cause::kTimedOut);
     }
     BELAY_TRY(text, core::read_file(directory / "variables", kMostVariables));
     return Entered{std::move(process), variables_of(core::split(text, '\0'))};
 }
 
 void end_descendants() {
-    for (auto found = children(); !found.empty(); found = children()) {
+    // Those that wait in the kernel do not end: whoever reaps orphans gets them.
+    const auto deadline = core::Deadline::after(core::kKillPatience);
+    for (auto found = children(); !found.empty() && !deadline.is_over(); found = children()) {
         for (pid_t child : found) kill(child, SIGKILL);
-        waitpid(-1, nullptr, 0);  // its own children are ours now
+        pid_t reaped = 0;
+        while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {  // its own children are ours now
+        }
+        if (reaped == 0) usleep(500);
     }
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }

@@ -10,8 +10,6 @@
 
 namespace belay::env {
 
-inline constexpr core::Duration kEntryTime = std::chrono::seconds(60);  // until it starts its command
-
 // Where the container sees the directory that offer_entry() has filled.
 inline constexpr const char* kEntryDirectory = BELAY_ENTRY_DIRECTORY;
 

@@ -1,19 +1,19 @@
 #include "env/container/holder.h"
 
+#include "core/activity.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "env/container/entrypoint.h"
+#include "env/container/holder_link.h"
 #include "env/container/namespaces.h"
 #include "env/container/notice.h"
 #include "env/container/root_files.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,10 +26,13 @@ namespace fs = std::filesystem;
 namespace {
 
 Result<> look_for_sources(std::vector<Bind>& binds) {
-    std::erase_if(binds,
-                  [](const Bind& bind) { return bind.if_present && access(bind.source.c_str(), F_OK) != 0; });
+    auto is_there = [](const Bind& bind) {
+        core::note_activity("look for", bind.source);
+        return access(bind.source.c_str(), F_OK) == 0;
+    };
+    std::erase_if(binds, [&](const Bind& bind) { return bind.if_present && !is_there(bind); });
     for (const Bind& bind : binds) {
-        if (access(bind.source.c_str(), F_OK) == 0) continue;
+        if (is_there(bind)) continue;
         return core::system_error("cannot mount {} on {}: {}", bind.source, bind.destination,
                                   std::generic_category().message(errno))
             .hint("it was there where the environment was read: is it on all nodes?");
@@ -39,6 +42,8 @@ Result<> look_for_sources(std::vector<Bind>& binds) {
 
 class Holder {
   public:
+    explicit Holder(int link) : link_(link) {}
+
     // Returns the process that is in the new container.
     Result<pid_t> build(const ContainerPlan& plan) {
         BELAY_TRY(identity, enter_own_namespaces());
@@ -56,9 +61,12 @@ class Holder {
             servers_.push_back(std::move(another));
             squashfs_paths.push_back(target.string());
         }
+        BELAY_CHECK(tell_part(link_, HolderPart::kUser));
         BELAY_CHECK(name_user(scratch / "root", identity.user, identity.group));
         ContainerPlan here = plan;
+        BELAY_CHECK(tell_part(link_, HolderPart::kSources));
         BELAY_CHECK(look_for_sources(here.binds));
+        BELAY_CHECK(tell_part(link_, HolderPart::kCreate));
         // Tasks shall see /sys whole, not with our files over a part of it.
         for (Bind& bind : here.binds)
             if (bind.source == "/sys") bind.source = (scratch / "sys").string();
@@ -76,11 +84,12 @@ class Holder {
     }
 
     // Returns the variables that the entrypoint has set or changed.
-    Result<core::Environment> enter(const ContainerPlan& plan, const core::Environment& variables, pid_t init,
-                                    int link) {
+    Result<core::Environment> enter(const ContainerPlan& plan, const core::Environment& variables,
+                                    pid_t init) {
         if (plan.entrypoint.empty()) return core::Environment();
+        BELAY_CHECK(tell_part(link_, HolderPart::kEntrypoint));
         BELAY_TRY(entered,
-                  run_entrypoint(plan.entrypoint, variables, plan.workdir, init, scratch_ / "entry", link));
+                  run_entrypoint(plan.entrypoint, variables, plan.workdir, init, scratch_ / "entry", link_));
         entered_ = std::move(entered.process);
         std::erase_if(entered.variables, [&](const auto& entry) {
             auto had = variables.find(entry.first);
@@ -119,7 +128,7 @@ class Holder {
                                               pid_file.string(), "--bundle", (scratch_ / "bundle").string(),
                                               "container"},
                                      .environment = environment},
-                                    {.timeout = kCreateTime}));
+                                    {.timeout = kHolderTimes.create}));
         if (!output.status.success())
             return core::system_error("crun cannot make the container: {}",
                                       core::trim(output.err.empty() ? output.status.describe() : output.err));
@@ -129,6 +138,7 @@ class Holder {
         return *pid;
     }
 
+    int link_;
     fs::path scratch_;
     std::vector<core::Process> servers_;
     std::optional<core::Process> entered_;
@@ -148,9 +158,9 @@ bool wait_for(std::vector<pollfd>& waiting, int milliseconds = -1) {
 void watch(const Holder& holder, const HolderDescriptors& descriptors) {
     auto tell = [&](Notice notice) {
         std::string line = fmt::format("{}{}\n", kNoticePrefix, kNoticeTexts[notice]);
-        (void)core::write_all(descriptors.notices.get(), line, "notices");
+        (void)core::write_all(descriptors.notices, line, "notices");
     };
-    std::vector<pollfd> waiting = {{.fd = descriptors.watched.get(), .events = POLLIN, .revents = 0}};
+    std::vector<pollfd> waiting = {{.fd = descriptors.watched, .events = POLLIN, .revents = 0}};
     for (const core::Process& server : holder.servers())
         waiting.push_back({.fd = server.pidfd(), .events = POLLIN, .revents = 0});
     bool full = false;
@@ -167,94 +177,28 @@ void watch(const Holder& holder, const HolderDescriptors& descriptors) {
     }
 }
 
-Result<HolderReply> make_ready(Holder& holder, const ContainerPlan& plan, const core::Environment& variables,
-                               int link) {
+Result<HolderReply> make_ready(Holder& holder, const ContainerPlan& plan,
+                               const core::Environment& variables) {
     BELAY_TRY(init, holder.build(plan));
-    BELAY_TRY(changed, holder.enter(plan, variables, init, link));
-    return HolderReply{.init = init, .error = {}, .variables = std::move(changed)};
-}
-
-// Whatever else is open belongs to the tasks: their end, and slurmstepd's, must be seen by others.
-void close_all_but(std::array<int, 3> kept) {
-    std::ranges::sort(kept);
-    int next = STDERR_FILENO + 1;
-    for (int fd : kept) {
-        if (fd > next) close_range(static_cast<unsigned>(next), static_cast<unsigned>(fd) - 1, 0);
-        next = std::max(next, fd + 1);
-    }
-    close_range(static_cast<unsigned>(next), ~0U, 0);
-}
-
-// What a program in the foreground gets from the terminal is not for its holder.
-void step_aside() {
-    prctl(PR_SET_NAME, "belay-holder");
-    setsid();
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2})
-        std::signal(signal, SIG_IGN);
-    std::signal(SIGIO, SIG_DFL);
-    std::signal(SIGCHLD, SIG_DFL);
-    if (auto quiet = core::open_file("/dev/null", O_RDWR)) {
-        dup2(quiet->get(), STDIN_FILENO);
-        dup2(quiet->get(), STDOUT_FILENO);
-        dup2(quiet->get(), STDERR_FILENO);
-    }
+    BELAY_TRY(changed, holder.enter(plan, variables, init));
+    return HolderReply{.init = init, .variables = std::move(changed)};
 }
 
 }  // namespace
 
-std::string encode(const HolderReply& reply) {
-    if (!reply.error) {
-        std::string text = fmt::format("ok {}", reply.init);
-        for (const auto& [name, value] : reply.variables) text += fmt::format("{}{}={}", '\0', name, value);
-        return text;
-    }
-    return fmt::format("error {}\n{}\n{}", reply.error->exit_status(), reply.error->message(),
-                       reply.error->hint_text());
-}
-
-Result<HolderReply> decode_holder_reply(std::string_view text) {
-    if (text.starts_with("ok ")) {
-        auto words = core::split(text.substr(3), '\0');
-        if (auto pid = core::parse_number<pid_t>(words.at(0)); pid && *pid > 0) {
-            words.erase(words.begin());
-            return HolderReply{.init = *pid, .error = {}, .variables = variables_of(words)};
-        }
-    }
-    if (text.starts_with("error ")) {
-        // The message may have several lines (what crun says), the hint is the last.
-        size_t first = text.find('\n');
-        size_t last = text.rfind('\n');
-        if (first != std::string_view::npos && last > first) {
-            auto kind =
-                text.substr(6, first - 6) == "2" ? core::ErrorKind::kBadInput : core::ErrorKind::kSystem;
-            core::Error error(kind, std::string(text.substr(first + 1, last - first - 1)));
-            if (last + 1 < text.size()) error = std::move(error).hint(text.substr(last + 1));
-            return HolderReply{.init = -1, .error = std::move(error)};
-        }
-    }
-    return core::system_error("the container's holder ended without a word")
-        .hint("look for a process that was killed for want of memory: dmesg");
-}
-
 void run_holder(const ContainerPlan& plan, const core::Environment& variables,
-                HolderDescriptors descriptors) {
-    step_aside();
-    close_all_but({descriptors.link.get(), descriptors.watched.get(), descriptors.notices.get()});
-    Holder holder;
-    int link = descriptors.link.get();
-    Result<HolderReply> ready = make_ready(holder, plan, variables, link);
-    bool told =
-        core::write_all(link, encode(ready ? *ready : HolderReply{.error = ready.error()}), "link") && ready;
-    shutdown(link, SHUT_WR);
+                const HolderDescriptors& descriptors) {
+    Holder holder(descriptors.link);
+    Result<HolderReply> ready = make_ready(holder, plan, variables);
+    bool told = tell_reply(descriptors.link, ready) && ready;
     if (told) {
-        std::vector<pollfd> joined = {{.fd = link, .events = POLLIN, .revents = 0}};
+        std::vector<pollfd> joined = {{.fd = descriptors.link, .events = POLLIN, .revents = 0}};
         wait_for(joined);
         kill(ready->init, SIGKILL);
         waitpid(ready->init, nullptr, 0);
         watch(holder, descriptors);
     }
     holder.close();
-    _exit(0);
 }
 
 }  // namespace belay::env

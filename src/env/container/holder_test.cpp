@@ -1,9 +1,12 @@
 #include "env/container/holder.h"
 
 #include "core/file.h"
+#include "core/fork.h"
+#include "env/container/holder_link.h"
 #include "env/container/root_files.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,39 +14,75 @@
 
 namespace belay::env {
 
-TEST(env_container, holder_replies_are_understood) {
-    auto good = decode_holder_reply(encode({.init = 4711, .error = {}}));
-    ASSERT_TRUE(good);
-    EXPECT_EQ(good->init, 4711);
-    EXPECT_FALSE(good->error);
-}
+struct Link {
+    Link() {
+        int ends[2] = {-1, -1};
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        ours = core::Descriptor(ends[0]);
+        theirs = core::Descriptor(ends[1]);
+    }
+    core::Descriptor ours, theirs;
+};
 
-TEST(env_container, holder_replies_carry_variables) {
+TEST(env_container, holder_replies_carry_process_and_variables) {
+    Link link;
     core::Environment variables = {{"A", ""}, {"B", "x=y\nz"}};
-    auto reply = decode_holder_reply(encode({.init = 1, .error = {}, .variables = variables}));
-    ASSERT_TRUE(reply);
+    ASSERT_TRUE(tell_part(link.theirs.get(), HolderPart::kCreate));
+    ASSERT_TRUE(tell_reply(link.theirs.get(), HolderReply{.init = 4711, .variables = variables}));
+    auto reply = receive_reply(link.ours.get(), 1);
+    ASSERT_TRUE(reply) << reply.error().render();
+    EXPECT_EQ(reply->init, 4711);
     EXPECT_EQ(reply->variables, variables);
 }
 
-TEST(env_container, holder_errors_keep_lines_hint_and_kind) {
-    core::Error sent = core::bad_input("first\nsecond").hint("do this").error();
-    auto reply = decode_holder_reply(encode({.init = -1, .error = sent}));
-    ASSERT_TRUE(reply);
-    ASSERT_TRUE(reply->error);
-    EXPECT_EQ(reply->error->message(), "first\nsecond");
-    EXPECT_EQ(reply->error->hint_text(), "do this");
-    EXPECT_EQ(reply->error->kind(), core::ErrorKind::kBadInput);
-
-    auto plain = decode_holder_reply(encode({.init = -1, .error = core::system_error("x").error()}));
-    ASSERT_TRUE(plain && plain->error);
-    EXPECT_EQ(plain->error->hint_text(), "");
-    EXPECT_EQ(plain->error->kind(), core::ErrorKind::kSystem);
+TEST(env_container, holder_errors_arrive_whole) {
+    Link link;
+    core::Error sent =
+        core::bad_input("first\nsecond").hint("do\nthis").because(core::Cause::kDenied).error();
+    ASSERT_TRUE(tell_reply(link.theirs.get(), std::unexpected(sent)));
+    auto reply = receive_reply(link.ours.get(), 1);
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().message(), "first\nsecond");
+    EXPECT_EQ(reply.error().hint_text(), "do\nthis");
+    EXPECT_EQ(reply.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_EQ(reply.error().cause(), core::Cause::kDenied);
 }
 
-TEST(env_container, a_holder_that_was_killed_is_an_error) {
-    for (const char* text : {"", "o", "ok", "ok ", "ok -3", "ok 0", "ok 12x", "error", "error 2\nno hint"}) {
+TEST(env_container, holder_that_is_silent_is_given_up_with_its_part) {
+    Link link;
+    ASSERT_TRUE(tell_part(link.theirs.get(), HolderPart::kSources));
+    auto reply = receive_reply(link.ours.get(), 1, {.sources = std::chrono::milliseconds(1)});
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().cause(), core::Cause::kTimedOut);
+    EXPECT_EQ(reply.error().message(),
+              "the container: looking for what is mounted from the host: no answer in time");
+}
+
+TEST(env_container, holder_that_was_killed_is_an_error) {
+    Link link;
+    ASSERT_TRUE(tell_part(link.theirs.get(), HolderPart::kCreate));
+    link.theirs.reset();
+    EXPECT_EQ(receive_reply(link.ours.get(), 1).error().cause(), core::Cause::kEnded);
+}
+
+// 16 MiB of variables of an entrypoint once met a reader of 1 MiB.
+TEST(env_container, holder_replies_may_be_as_long_as_an_entrypoint_makes_them) {
+    Link link;
+    core::Environment variables = {{"LONG", std::string(kMostVariables - 16, 'x')}};
+    auto holder = core::fork_process({.keep = {link.theirs.get()}}, [&] {
+        return tell_reply(link.theirs.get(), HolderReply{.init = 1, .variables = variables}) ? 0 : 1;
+    });
+    link.theirs.reset();
+    auto reply = receive_reply(link.ours.get(), 1);
+    ASSERT_TRUE(reply) << reply.error().render();
+    EXPECT_EQ(reply->variables, variables);
+    EXPECT_TRUE(holder.value().wait().value().success());
+}
+
+TEST(env_container, holder_replies_that_are_cut_are_errors) {
+    for (const char* text : {"", "v", "v-3", "v0", "v12x", "e", "eBE1", "x"}) {
         SCOPED_TRACE(text);
-        EXPECT_FALSE(decode_holder_reply(text));
+        EXPECT_FALSE(decode_reply(text));
     }
 }
 

@@ -1,8 +1,10 @@
 #include "env/container/namespaces.h"
 
+#include "core/activity.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "env/container/holder_link.h"
 
 #include <array>
 #include <cerrno>
@@ -104,8 +106,8 @@ Result<core::Process> mount_squashfs(const fs::path& image, const fs::path& targ
                                    .stderr_fd = messages.get(),
                                    .new_session = true,
                                    .parent_death_signal = SIGKILL}));
-    core::Clock& clock = core::system_clock();
-    core::Duration give_up = clock.monotonic() + kMountTime;
+    core::note_activity("mount", image.native());
+    const auto deadline = core::Deadline::after(kHolderTimes.file);
     while (!is_fuse(target)) {
         BELAY_TRY(ended, server.wait_for(std::chrono::microseconds(200)));
         if (ended) {
@@ -117,9 +119,10 @@ Result<core::Process> mount_squashfs(const fs::path& image, const fs::path& targ
                     std::move(failure).hint("users need to read and write /dev/fuse: chmod 0666 /dev/fuse");
             return failure;
         }
-        if (clock.monotonic() > give_up)
+        if (deadline.is_over())
             return core::system_error("cannot mount the image {}: nothing within {} s", image.string(),
-                                      core::to_seconds(kMountTime));
+                                      core::to_seconds(kHolderTimes.file))
+                .because(core::Cause::kTimedOut);
     }
     return server;
 }

@@ -11,8 +11,6 @@
 
 namespace belay::env {
 
-inline constexpr core::Duration kMountTime = std::chrono::seconds(30);  // for a SquashFS file
-
 // User and group as which the caller came.
 struct Identity {
     unsigned user = 0;

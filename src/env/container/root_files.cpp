@@ -1,5 +1,6 @@
 #include "env/container/root_files.h"
 
+#include "core/activity.h"
 #include "core/file.h"
 #include "core/text.h"
 
@@ -29,6 +30,7 @@ Descriptor open_in_root(int root, const char* path, uint64_t flags) {
 }
 
 std::optional<std::string> passwd_line(unsigned user) {
+    core::note_activity("ask the name service for the user", fmt::format("{}", user));
     const passwd* entry = getpwuid(user);
     if (entry == nullptr) return std::nullopt;
     return fmt::format("{}:x:{}:{}:{}:{}:{}\n", entry->pw_name, entry->pw_uid, entry->pw_gid, entry->pw_gecos,
@@ -36,6 +38,7 @@ std::optional<std::string> passwd_line(unsigned user) {
 }
 
 std::optional<std::string> group_line(unsigned group) {
+    core::note_activity("ask the name service for the group", fmt::format("{}", group));
     const struct group* entry = getgrgid(group);
     if (entry == nullptr) return std::nullopt;
     return fmt::format("{}:x:{}:\n", entry->gr_name, entry->gr_gid);
