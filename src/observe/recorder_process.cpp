@@ -1,15 +1,11 @@
 #include "observe/recorder_process.h"
 
+#include "core/deadline.h"
+#include "core/fork.h"
 #include "core/tell.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
 #include <poll.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -25,30 +21,16 @@ constexpr Duration kFinishTime = std::chrono::seconds(10);
 // A recorder that lived as long as this was killed by chance; one that did not may be killed again at once.
 constexpr Duration kHealthyLife = std::chrono::seconds(5);
 
-// The recorder keeps only its link and the standard streams: a pipe of the task that it held open would keep
-// the task from seeing that its supervisor is gone.
-void close_all_but(int keep) {
-    auto from = static_cast<unsigned>(STDERR_FILENO + 1);
-    if (keep > STDERR_FILENO + 1) close_range(from, static_cast<unsigned>(keep) - 1, 0);
-    close_range(static_cast<unsigned>(keep) + 1, ~0U, 0);
-}
-
-// Becomes the recorder; never returns.
-[[noreturn]] void be_recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link) {
-    close_all_but(link.fd());
-    // It ends when its supervisor does. A time limit signals every process of the job; the end of the job is
-    // still to be recorded then.
-    for (int signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ})
-        std::signal(signal, SIG_IGN);
+// In the recorder: all of its life. No exception may leave it, since the stack is the supervisor's.
+int be_recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link) {
     core::Result<> result;
     try {
         result = run_recorder(options, placement, std::move(link));
-    } catch (const std::exception&
-                 exception) {  // no exception may leave this process upwards: the stack is the supervisor's
+    } catch (const std::exception& exception) {
         result = core::system_error("{}", exception.what());
     }
     if (!result) core::tell("recording stopped: {}; the job goes on", result.error().message());
-    _exit(result ? 0 : result.error().exit_status());
+    return result ? 0 : result.error().exit_status();
 }
 
 }  // namespace
@@ -58,41 +40,47 @@ RecorderProcess::RecorderProcess(RecorderOptions options, const Placement& place
     options_.supervisor = getpid();
 }
 
+RecorderProcess::~RecorderProcess() {
+    if (process_) process_->detach();  // it ends when its link does
+}
+
 void RecorderProcess::start() {
     auto link = make_link();
     if (!link) return core::tell("recording did not start: {}; the job goes on", link.error().message());
-    pid_t pid = fork();
-    if (pid < 0)
-        return core::tell("recording did not start: {}; the job goes on",
-                          std::generic_category().message(errno));
-    if (pid == 0) {
-        be_recorder(options_, placement_, std::move(link->receiver));
-    }
+    // It keeps only its link and the standard streams: a pipe of the task that it held open would keep the
+    // task from seeing that its supervisor is gone. A time limit signals every process of the job, whose end
+    // is still to be recorded then: it hears none of these and ends when its supervisor does.
+    auto process =
+        core::fork_process({.signals = core::ChildSignals::kDeafHelper, .keep = {link->receiver.fd()}},
+                           [&] { return be_recorder(options_, placement_, std::move(link->receiver)); });
+    if (!process)
+        return core::tell("recording did not start: {}; the job goes on", process.error().message());
     sender_.reopen(std::move(link->sender));
-    pid_ = pid;
-    pidfd_ = core::Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    process_ = std::move(*process);
     started_at_ = core::system_clock().monotonic();
 }
 
-bool RecorderProcess::has_ended(int& wait_status) {
-    if (pid_ < 0 || waitpid(pid_, &wait_status, WNOHANG) != pid_) return false;
-    pid_ = -1;
+std::optional<core::ExitStatus> RecorderProcess::take_end(Duration patience) {
+    if (!process_) return std::nullopt;
+    auto status = process_->wait_for(patience);
+    if (!status || !*status) return std::nullopt;
+    process_.reset();
     sender_.close();
-    return true;
+    return **status;
 }
 
 void RecorderProcess::tend() {
     sender_.flush();
     Duration now = core::system_clock().monotonic();
-    int status = 0;
-    if (has_ended(status) && WIFSIGNALED(status)) {
+    auto ended = take_end(Duration::zero());
+    if (ended && ended->signal != 0) {
         if (now - started_at_ >= kHealthyLife) pause_ = Duration::zero();
         restart_at_ = now + pause_;
         core::tell("the recorder was killed by signal {}; it is started again, the job goes on",
-                   WTERMSIG(status));
+                   ended->signal);
         pause_ = std::min(std::max<Duration>(pause_ * 2, std::chrono::seconds(1)), kLongestPause);
     }
-    if (pid_ < 0 && now >= restart_at_) {
+    if (!process_ && now >= restart_at_) {
         restart_at_ = Duration::max();
         start();
     }
@@ -100,21 +88,17 @@ void RecorderProcess::tend() {
 
 void RecorderProcess::finish(const std::optional<core::ExitStatus>& status) {
     tend();
-    if (pid_ < 0 && restart_at_ != Duration::max()) start();  // how the task ended is worth a last segment
+    if (!process_ && restart_at_ != Duration::max()) start();  // how the task ended is worth a last segment
     if (status) sender_.send(LinkMessage::kEnded, encode_exit(*status));
-    Duration give_up = core::system_clock().monotonic() + kFinishTime;
-    while (sender_.fd() >= 0 && sender_.has_backlog() && core::system_clock().monotonic() < give_up) {
+    const auto deadline = core::Deadline::after(kFinishTime);
+    while (sender_.fd() >= 0 && sender_.has_backlog() && !deadline.is_over()) {
         pollfd writable{.fd = sender_.fd(), .events = POLLOUT, .revents = 0};
         poll(&writable, 1, 100);
         sender_.flush();
     }
     sender_.close();
-    if (pid_ < 0) return;
-    Duration left = give_up - core::system_clock().monotonic();
-    pollfd ended{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
-    poll(&ended, 1, static_cast<int>(std::max<int64_t>(left / std::chrono::milliseconds(1), 1)));
-    int wait_status = 0;
-    if (!has_ended(wait_status)) core::tell("the recorder did not finish in time; it goes on alone");
+    if (process_ && !take_end(deadline.left()))
+        core::tell("the recorder did not finish in time; it goes on alone");
 }
 
 }  // namespace belay::observe

@@ -2,16 +2,17 @@
 // fails.
 #pragma once
 
-#include "core/file.h"
+#include "core/process.h"
 #include "observe/recorder.h"
 
-#include <string>
+#include <optional>
 
 namespace belay::observe {
 
 class RecorderProcess {
   public:
     RecorderProcess(RecorderOptions options, const Placement& placement);
+    ~RecorderProcess();
     RecorderProcess(const RecorderProcess&) = delete;
     RecorderProcess& operator=(const RecorderProcess&) = delete;
 
@@ -27,13 +28,13 @@ class RecorderProcess {
     LinkSender& link() { return sender_; }
 
   private:
-    bool has_ended(int& wait_status);
+    // How it ended, once it has, within that time.
+    std::optional<core::ExitStatus> take_end(core::Duration patience);
 
     RecorderOptions options_;
     const Placement& placement_;
     LinkSender sender_;
-    pid_t pid_ = -1;  // -1: none is running
-    core::Descriptor pidfd_;
+    std::optional<core::Process> process_;               // nothing: none is running
     core::Duration restart_at_ = core::Duration::max();  // monotonic; max: no restart is due
     core::Duration pause_ = std::chrono::seconds(0);
     core::Duration started_at_{};

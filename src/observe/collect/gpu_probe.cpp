@@ -55,16 +55,15 @@ bool take_value(std::string_view& message, Value& value) {
     return true;
 }
 
-void send_message(const std::string& message) {
-    if (send(kHelperSocket, message.data(), message.size(), MSG_NOSIGNAL) !=
-        static_cast<ssize_t>(message.size()))
+void send_message(int socket, const std::string& message) {
+    if (send(socket, message.data(), message.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(message.size()))
         _exit(1);
 }
 
-bool wait_for_request() {
+bool wait_for_request(int socket) {
     char byte = 0;
     ssize_t got = 0;
-    do got = recv(kHelperSocket, &byte, 1, 0);
+    do got = recv(socket, &byte, 1, 0);
     while (got < 0 && errno == EINTR);
     return got > 0;
 }
@@ -115,10 +114,7 @@ bool is_nameless(const gpu::Device& device) {
 
 GpuProbe::~GpuProbe() {
     end_child({});
-    wait_for_killed([this] {
-        reap();
-        return killed_.empty();
-    });
+    leave(std::move(killed_));
 }
 
 Duration GpuProbe::opening_for() const {
@@ -130,16 +126,16 @@ Result<std::vector<GpuSample>> GpuProbe::sample(core::Time now) {
     reap();
     if (state_ == State::kAbsent) return samples;
     bool is_new = false;
-    if (child_ < 0 && killed_.empty() && monotonic_now() >= start_at_) {
+    if (!child_ && killed_.empty() && monotonic_now() >= start_at_) {
         BELAY_CHECK(start());
         is_new = true;
     }
     // Whoever has been silent before is not waited for.
     receive(is_new ? options_.deadline : Duration::zero(), now, samples);
     if (state_ != State::kOpen) return samples;
-    if (child_ >= 0 && !child_is_open_ && monotonic_now() - child_since_ >= options_.retry)
+    if (child_ && !child_is_open_ && monotonic_now() - child_since_ >= options_.retry)
         end_child({});  // a later one than the first, which hangs where that one did not
-    if (child_ >= 0 && child_is_open_ && !asked_) {
+    if (child_ && child_is_open_ && !asked_) {
         char go = 1;
         asked_ = monotonic_now();
         if (send(socket_.get(), &go, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1)
@@ -152,36 +148,39 @@ Result<std::vector<GpuSample>> GpuProbe::sample(core::Time now) {
 }
 
 core::Error GpuProbe::silence() const {
-    if (child_ < 0) return core::system_error("the process that read the GPUs has ended: {}", why_).error();
+    if (!child_) return core::system_error("the process that read the GPUs has ended: {}", why_).error();
     return core::system_error("the driver of the GPUs did not answer within {:g} s",
                               core::to_seconds(options_.deadline))
         .error();
 }
 
 Result<> GpuProbe::start() {
-    BELAY_TRY(helper, start_helper("belay-gpu", [this] { serve(); }, static_cast<int>(kLargestMessage)));
+    BELAY_TRY(
+        helper,
+        start_helper("belay-gpu", [this](int socket) { serve(socket); }, static_cast<int>(kLargestMessage)));
     socket_ = std::move(helper.socket);
-    child_ = helper.pid;
+    child_ = std::move(helper.process);
     child_since_ = monotonic_now();
     if (!opening_since_) opening_since_ = child_since_;
     child_is_open_ = false;
     return {};
 }
 
-void GpuProbe::serve() {
+void GpuProbe::serve(int socket) {
     try {
-        answer_requests();
+        answer_requests(socket);
     } catch (const std::exception&) {  // the stack is the parent's
         _exit(1);
     }
 }
 
-void GpuProbe::answer_requests() {
+void GpuProbe::answer_requests(int socket) {
     auto source = options_.open();
-    if (!source) return send_message(kRefused + source.error().message());
+    if (!source) return send_message(socket, kRefused + source.error().message());
     const auto held = gpu::held_devices((*source)->devices(), options_.environment);
     if (held.empty())
-        return send_message(kRefused + fmt::format("the job holds none of the {} GPUs that the driver shows",
+        return send_message(socket,
+                            kRefused + fmt::format("the job holds none of the {} GPUs that the driver shows",
                                                    (*source)->devices().size()));
     gpu::Trace head{.note = std::string((*source)->name())};
     for (size_t i : held) {
@@ -190,9 +189,9 @@ void GpuProbe::answer_requests() {
         head.driver = device.driver;
         head.devices.push_back(std::move(device));
     }
-    send_message(kOpened + gpu::format_trace_head(head));
+    send_message(socket, kOpened + gpu::format_trace_head(head));
     std::vector<bool> lost(held.size());
-    while (wait_for_request()) send_message(read_devices(**source, held, head.devices, lost));
+    while (wait_for_request(socket)) send_message(socket, read_devices(**source, held, head.devices, lost));
 }
 
 void GpuProbe::receive(Duration limit, core::Time now, std::vector<GpuSample>& samples) {
@@ -247,10 +246,10 @@ void GpuProbe::take(std::string_view message, bool in_time, core::Time now, std:
 }
 
 void GpuProbe::end_child(Duration pause) {
-    if (child_ < 0) return;
-    kill(child_, SIGKILL);
-    killed_.push_back(child_);
-    child_ = -1;
+    if (!child_) return;
+    (void)child_->kill(SIGKILL);
+    killed_.push_back(std::move(*child_));
+    child_.reset();
     socket_.reset();
     asked_.reset();
     ended_cpu_seconds_ += cpu_seconds_;

@@ -6,8 +6,7 @@
 //
 // An answer that comes after the deadline is returned by a later call. A child that ended, or was silent for
 // the time of a retry, is replaced after that time; one stuck in the kernel outlives SIGKILL, and then no
-// other is started. Nobody else may wait for all children of this process. Not thread-safe; start it before
-// any thread.
+// other is started. Not thread-safe; start it before any thread.
 #pragma once
 
 #include "core/file.h"
@@ -72,16 +71,16 @@ class GpuProbe {
     const std::vector<gpu::Device>& devices() const { return devices_; }
     // CPU time that the children have spent.
     double cpu_seconds() const { return ended_cpu_seconds_ + cpu_seconds_; }
-    pid_t child() const { return child_; }  // -1 if none runs now
+    pid_t child() const { return child_ ? child_->pid() : -1; }  // -1 if none runs now
 
   private:
     core::Result<> start();
-    void serve();
-    void answer_requests();
+    void serve(int socket);
+    void answer_requests(int socket);
     // Takes messages until there is nothing to wait for, or `limit` is over.
     void receive(core::Duration limit, core::Time now, std::vector<GpuSample>& samples);
     void take(std::string_view message, bool in_time, core::Time now, std::vector<GpuSample>& samples);
-    bool is_waiting() const { return child_ >= 0 && (!child_is_open_ || asked_.has_value()); }
+    bool is_waiting() const { return child_ && (!child_is_open_ || asked_.has_value()); }
     void end_child(core::Duration pause);
     void reap();
     core::Error silence() const;
@@ -91,11 +90,11 @@ class GpuProbe {
     std::string why_;
     std::vector<gpu::Device> devices_;
     std::string source_name_;
-    pid_t child_ = -1;
+    std::optional<core::Process> child_;
     bool child_is_open_ = false;  // it has told its devices
     core::Descriptor socket_;
-    std::vector<pid_t> killed_;     // not reaped yet
-    core::Duration child_since_{};  // monotonic, as the next three
+    std::vector<core::Process> killed_;  // not reaped yet
+    core::Duration child_since_{};       // monotonic, as the next three
     std::optional<core::Duration> opening_since_;
     std::optional<core::Duration> asked_;  // an answer is outstanding since
     core::Duration start_at_{};            // no child before this time

@@ -58,10 +58,9 @@ MountProbe::MountProbe(Statvfs statvfs, core::Duration deadline)
 
 MountProbe::~MountProbe() {
     replace(nullptr);
-    wait_for_killed([this] {
-        reap();
-        return stuck_.empty();
-    });
+    std::vector<core::Process> killed;
+    for (Stuck& stuck : stuck_) killed.push_back(std::move(stuck.process));
+    leave(std::move(killed));
 }
 
 std::vector<MountProbe::Answer> MountProbe::ask(std::span<const std::string> paths) {
@@ -94,7 +93,7 @@ double MountProbe::cpu_seconds() const {
 
 // Makes sure that a child runs which knows these paths.
 core::Result<> MountProbe::start(std::span<const std::string> paths) {
-    if (child_ >= 0 && std::ranges::equal(paths, paths_)) return {};
+    if (child_ && std::ranges::equal(paths, paths_)) return {};
     replace(nullptr);
     size_t bytes = sizeof(Shared) + paths.size() * sizeof(Slot);
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -104,18 +103,18 @@ core::Result<> MountProbe::start(std::span<const std::string> paths) {
     shared_->mapped_bytes = bytes;
     paths_.assign(paths.begin(), paths.end());
 
-    BELAY_TRY(helper, start_helper("belay-statvfs", [this] { serve(); }));
+    BELAY_TRY(helper, start_helper("belay-statvfs", [this](int socket) { serve(socket); }));
     socket_ = std::move(helper.socket);
-    child_ = helper.pid;
+    child_ = std::move(helper.process);
     return {};
 }
 
 // The child. It was forked from a process that may have threads: only async-signal-safe calls.
-void MountProbe::serve() {
+void MountProbe::serve(int socket) {
     if (chdir("/") != 0) _exit(1);
     while (true) {
         char byte = 0;
-        ssize_t got = recv(kHelperSocket, &byte, 1, 0);
+        ssize_t got = recv(socket, &byte, 1, 0);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return;
         for (size_t i = 0; i < paths_.size(); ++i) {
@@ -125,7 +124,7 @@ void MountProbe::serve() {
             slot.done = true;
         }
         shared_->cpu_nanoseconds = own_cpu_nanoseconds();
-        if (send(kHelperSocket, &byte, 1, MSG_NOSIGNAL) != 1) return;
+        if (send(socket, &byte, 1, MSG_NOSIGNAL) != 1) return;
     }
 }
 
@@ -156,24 +155,24 @@ std::vector<MountProbe::Answer> MountProbe::take_answers(size_t count, bool comp
     if (complete || i == count) return answers;
     core::Duration started(shared_->slot(i).started_nanoseconds.load());
     bool long_ago = started.count() != 0 && monotonic_now() - started >= deadline_ / 2;
-    if (long_ago && !is_runnable(child_)) answers[i].outcome = Outcome::kSilent;
+    if (long_ago && !is_runnable(child_->pid())) answers[i].outcome = Outcome::kSilent;
     return answers;
 }
 
 // Gets rid of the child; the next ask() starts another.
 void MountProbe::replace(const std::string* silent_path) {
-    if (child_ < 0) return;
+    if (!child_) return;
     socket_.reset();
-    kill(child_, SIGKILL);
-    stuck_.push_back({child_, silent_path != nullptr ? *silent_path : std::string()});
+    (void)child_->kill(SIGKILL);
+    stuck_.push_back({std::move(*child_), silent_path != nullptr ? *silent_path : std::string()});
     ended_children_cpu_seconds_ = cpu_seconds();
     shared_.reset();
-    child_ = -1;
+    child_.reset();
     reap();
 }
 
 void MountProbe::reap() {
-    std::erase_if(stuck_, [](const Stuck& stuck) { return has_ended(stuck.pid); });
+    std::erase_if(stuck_, [](Stuck& stuck) { return has_ended(stuck.process); });
 }
 
 }  // namespace belay::observe::collect

@@ -6,16 +6,16 @@
 //
 // The child holds no descriptor but its socket and /dev/null, stands in /, and ends when its parent does,
 // however that ends. A child stuck in the kernel outlives SIGKILL; it is reaped when the file system lets go
-// of it.
-//
-// Nobody else may wait for all children of this process. Not thread-safe.
+// of it. Not thread-safe.
 #pragma once
 
 #include "core/file.h"
+#include "core/process.h"
 #include "core/time.h"
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <sys/mman.h>
@@ -57,7 +57,7 @@ class MountProbe {
     // CPU time that the children have spent.
     double cpu_seconds() const;
 
-    pid_t child() const { return child_; }  // -1 if none runs now
+    pid_t child() const { return child_ ? child_->pid() : -1; }  // -1 if none runs now
 
   private:
     struct Shared;  // memory that parent and child have in common
@@ -66,12 +66,12 @@ class MountProbe {
         void operator()(Shared* shared) const;
     };
     struct Stuck {
-        pid_t pid;
+        core::Process process;
         std::string path;
     };
 
     core::Result<> start(std::span<const std::string> paths);
-    void serve();
+    void serve(int socket);
     bool wait_for_answers(core::Duration until);
     std::vector<Answer> take_answers(size_t count, bool complete);
     void replace(const std::string* silent_path);
@@ -81,7 +81,7 @@ class MountProbe {
     core::Duration deadline_;
     std::vector<std::string> paths_;  // what the child was started with
     std::unique_ptr<Shared, Unmap> shared_;
-    pid_t child_ = -1;
+    std::optional<core::Process> child_;
     core::Descriptor socket_;
     std::vector<Stuck> stuck_;
     double ended_children_cpu_seconds_ = 0;
