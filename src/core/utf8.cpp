@@ -27,8 +27,9 @@ constexpr Form kForms[] = {
     {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F},
 };
 
-// Bytes of the character at the start of `text`, which is not empty; 0 if there is none.
-size_t character_length(std::string_view text) {
+}  // namespace
+
+size_t utf8_character_length(std::string_view text) {
     uint8_t first = static_cast<uint8_t>(text[0]);
     if (first < 0x80) return 1;
     for (const Form& form : kForms) {
@@ -43,13 +44,42 @@ size_t character_length(std::string_view text) {
     return 0;
 }
 
-}  // namespace
+char32_t take_utf8_character(std::string_view& text) {
+    size_t length = utf8_character_length(text);
+    if (length == 0) {
+        text.remove_prefix(1);
+        return kReplacementCharacter;
+    }
+    auto first = static_cast<uint8_t>(text[0]);
+    char32_t character = length == 1 ? first : first & (0x7F >> length);
+    for (size_t i = 1; i < length; ++i) character = character << 6 | (static_cast<uint8_t>(text[i]) & 0x3F);
+    text.remove_prefix(length);
+    return character;
+}
+
+void append_utf8(std::string& text, char32_t character) {
+    if (character < 0x80) {
+        text += static_cast<char>(character);
+    } else if (character < 0x800) {
+        text += static_cast<char>(0xC0 | (character >> 6));
+        text += static_cast<char>(0x80 | (character & 0x3F));
+    } else if (character < 0x10000) {
+        text += static_cast<char>(0xE0 | (character >> 12));
+        text += static_cast<char>(0x80 | ((character >> 6) & 0x3F));
+        text += static_cast<char>(0x80 | (character & 0x3F));
+    } else {
+        text += static_cast<char>(0xF0 | (character >> 18));
+        text += static_cast<char>(0x80 | ((character >> 12) & 0x3F));
+        text += static_cast<char>(0x80 | ((character >> 6) & 0x3F));
+        text += static_cast<char>(0x80 | (character & 0x3F));
+    }
+}
 
 std::string to_valid_utf8(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
-        size_t length = character_length(text);
+        size_t length = utf8_character_length(text);
         out += length > 0 ? text.substr(0, length) : kReplacement;
         text.remove_prefix(length > 0 ? length : 1);
     }

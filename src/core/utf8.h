@@ -2,6 +2,7 @@
 // bytes.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,19 @@ namespace belay::core {
 // The text with every byte that is not part of well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates,
 // at most U+10FFFF) replaced by U+FFFD.
 std::string to_valid_utf8(std::string_view text);
+
+inline constexpr char32_t kReplacementCharacter = 0xFFFD;
+
+// Bytes of the character at the start of `text`, which is not empty; 0 if what stands there is not
+// well-formed.
+size_t utf8_character_length(std::string_view text);
+
+// The character at the start of `text`, which is not empty, taken off it; U+FFFD for a byte that is not part
+// of one.
+char32_t take_utf8_character(std::string_view& text);
+
+// `character` is none of the surrogates and at most U+10FFFF.
+void append_utf8(std::string& text, char32_t character);
 
 // The longest prefix of at most `limit` bytes that does not end within a character.
 std::string_view utf8_prefix(std::string_view text, size_t limit);

@@ -21,6 +21,16 @@ TEST(core, utf8_replaces_each_wrong_byte) {
     EXPECT_EQ(to_valid_utf8("\xE5\xAD\xE5\xAD\xA6"), "\uFFFD\uFFFD学");
 }
 
+TEST(core, utf8_is_taken_apart_and_put_together) {
+    std::string_view text = "aü学🧗\xFF\xC3";
+    std::u32string characters;
+    while (!text.empty()) characters += take_utf8_character(text);
+    EXPECT_EQ(characters, U"aü学🧗\uFFFD\uFFFD");
+    std::string back;
+    for (char32_t character : characters) append_utf8(back, character);
+    EXPECT_EQ(back, "aü学🧗\uFFFD\uFFFD");
+}
+
 TEST(core, utf8_prefix_cuts_between_characters) {
     EXPECT_EQ(utf8_prefix("abc", 5), "abc");
     EXPECT_EQ(utf8_prefix("abc", 2), "ab");

@@ -52,13 +52,14 @@ std::string format_mllog_line(int64_t time_ms, std::string_view event_type, std:
     line["key"] = key;
     line["value"] = value;
     line["metadata"] = metadata;
-    return std::string(kMllogToken) + write_python_json(line);
+    return std::string(kMllogToken) + core::write_python_json(line);
 }
 
 Result<std::optional<MllogEvent>> parse_mllog_line(std::string_view line) {
     size_t token = line.rfind(kMllogToken);
     if (token == std::string_view::npos) return std::nullopt;
-    auto object = parse_python_json(python_strip(line.substr(token + kMllogToken.size())));
+    auto object = core::parse_python_json(python_strip(line.substr(token + kMllogToken.size())),
+                                          core::TextEncoding::kLatin1);
     if (!object) return std::unexpected(std::move(object.error()).context("MLLOG line"));
     if (!object->is_object()) return bad_input("MLLOG line: its text is not a JSON object");
     return event_from(*object);

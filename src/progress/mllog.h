@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/error.h"
-#include "progress/mllog_json.h"
+#include "core/python_json.h"
 
 #include <cstdint>
 #include <optional>
@@ -15,6 +15,8 @@
 #include <vector>
 
 namespace belay::progress {
+
+using Json = core::OrderedJson;
 
 inline constexpr std::string_view kMllogToken = ":::MLLOG ";
 inline constexpr std::string_view kPointInTime = "POINT_IN_TIME";

@@ -38,8 +38,8 @@ Result<std::string> value_of(const std::string& path, std::string_view key, std:
     auto last =
         std::find_if(events.rbegin(), events.rend(), [&](const auto& event) { return event.key == key; });
     if (last == events.rend()) return bad_input("no event {}", key);
-    if (member.empty()) return progress::write_python_json(*last->value);
-    return progress::write_python_json(last->metadata->at(std::string(member)));
+    if (member.empty()) return core::write_python_json(*last->value);
+    return core::write_python_json(last->metadata->at(std::string(member)));
 }
 
 Result<std::vector<float>> floats_of(const std::string& path) {

@@ -1,6 +1,7 @@
-#include "progress/mllog_json.h"
+#include "core/python_json.h"
 
-#include <array>
+#include "core/utf8.h"
+
 #include <charconv>
 #include <clocale>
 #include <cmath>
@@ -9,144 +10,14 @@
 #include <locale.h>
 #include <unordered_map>
 
-namespace belay::progress {
-
-using core::bad_input;
-using core::Result;
+namespace belay::core {
 
 namespace {
 
-constexpr char32_t kReplacement = 0xFFFD;
+using Json = OrderedJson;
 
 bool is_surrogate(char32_t code) {
     return code >= 0xD800 && code <= 0xDFFF;
-}
-
-void append_utf8(std::string& text, char32_t code) {
-    if (code < 0x80) {
-        text += static_cast<char>(code);
-    } else if (code < 0x800) {
-        text += static_cast<char>(0xC0 | (code >> 6));
-        text += static_cast<char>(0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-        text += static_cast<char>(0xE0 | (code >> 12));
-        text += static_cast<char>(0x80 | ((code >> 6) & 0x3F));
-        text += static_cast<char>(0x80 | (code & 0x3F));
-    } else {
-        text += static_cast<char>(0xF0 | (code >> 18));
-        text += static_cast<char>(0x80 | ((code >> 12) & 0x3F));
-        text += static_cast<char>(0x80 | ((code >> 6) & 0x3F));
-        text += static_cast<char>(0x80 | (code & 0x3F));
-    }
-}
-
-// The character that starts at `at`, which moves behind it; one byte that starts none is U+FFFD.
-char32_t next_utf8(std::string_view text, size_t& at) {
-    auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-    unsigned char first = byte(at++);
-    if (first < 0x80) return first;
-    int more = first >= 0xF0 && first < 0xF5   ? 3
-               : first >= 0xE0 && first < 0xF0 ? 2
-               : first >= 0xC2 && first < 0xE0 ? 1
-                                               : 0;
-    if (more == 0 || at + more > text.size()) return kReplacement;
-    char32_t code = first & (0x3F >> more);
-    for (int i = 0; i < more; ++i) {
-        if ((byte(at + i) & 0xC0) != 0x80) return kReplacement;
-        code = code << 6 | (byte(at + i) & 0x3F);
-    }
-    constexpr std::array<char32_t, 4> kSmallest = {0, 0x80, 0x800, 0x10000};
-    if (code < kSmallest[more] || code > 0x10FFFF || is_surrogate(code)) return kReplacement;
-    at += more;
-    return code;
-}
-
-void write_escape(std::string& out, char32_t code) {
-    out += fmt::format("\\u{:04x}", static_cast<uint32_t>(code));
-}
-
-void write_string(std::string& out, std::string_view text) {
-    out += '"';
-    for (size_t at = 0; at < text.size();) {
-        char32_t code = next_utf8(text, at);
-        switch (code) {
-            case '"':
-                out += "\\\"";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            case '\r':
-                out += "\\r";
-                break;
-            case '\t':
-                out += "\\t";
-                break;
-            case '\f':
-                out += "\\f";
-                break;
-            case '\b':
-                out += "\\b";
-                break;
-            default:
-                if (code >= ' ' && code <= '~') {
-                    out += static_cast<char>(code);
-                } else if (code < 0x10000) {
-                    write_escape(out, code);
-                } else {
-                    write_escape(out, 0xD800 + ((code - 0x10000) >> 10));
-                    write_escape(out, 0xDC00 + ((code - 0x10000) & 0x3FF));
-                }
-        }
-    }
-    out += '"';
-}
-
-void write_value(std::string& out, const Json& value) {
-    switch (value.type()) {
-        case Json::value_t::boolean:
-            out += value.get<bool>() ? "true" : "false";
-            break;
-        case Json::value_t::number_integer:
-            out += fmt::to_string(value.get<int64_t>());
-            break;
-        case Json::value_t::number_unsigned:
-            out += fmt::to_string(value.get<uint64_t>());
-            break;
-        case Json::value_t::number_float:
-            out += write_python_float(value.get<double>());
-            break;
-        case Json::value_t::string:
-            write_string(out, value.get_ref<const std::string&>());
-            break;
-        case Json::value_t::array: {
-            std::string_view separator = "[";
-            for (const Json& element : value) {
-                out += separator;
-                write_value(out, element);
-                separator = ", ";
-            }
-            out += value.empty() ? "[]" : "]";
-            break;
-        }
-        case Json::value_t::object: {
-            std::string_view separator = "{";
-            for (const auto& [name, member] : value.items()) {
-                out += separator;
-                write_string(out, name);
-                out += ": ";
-                write_value(out, member);
-                separator = ", ";
-            }
-            out += value.empty() ? "{}" : "}";
-            break;
-        }
-        default:
-            out += "null";
-    }
 }
 
 double number_out_of_range(const std::string& text) {
@@ -158,7 +29,7 @@ double number_out_of_range(const std::string& text) {
 
 class Parser {
   public:
-    explicit Parser(std::string_view text) : text_(text) {}
+    Parser(std::string_view text, TextEncoding encoding) : text_(text), encoding_(encoding) {}
 
     Result<Json> document() {
         skip_blanks();
@@ -169,7 +40,7 @@ class Parser {
     }
 
   private:
-    core::Failure fail(std::string_view what) const { return bad_input("byte {}: {}", at_ + 1, what); }
+    Failure fail(std::string_view what) const { return bad_input("byte {}: {}", at_ + 1, what); }
 
     bool at_end() const { return at_ >= text_.size(); }
     bool take(std::string_view word) {
@@ -189,9 +60,9 @@ class Parser {
                 return Json(std::move(text));
             }
             case '{':
-                return depth < kMaximumJsonDepth ? parse_object(depth + 1) : too_deep();
+                return depth < kMaxPythonJsonDepth ? parse_object(depth + 1) : too_deep();
             case '[':
-                return depth < kMaximumJsonDepth ? parse_array(depth + 1) : too_deep();
+                return depth < kMaxPythonJsonDepth ? parse_array(depth + 1) : too_deep();
             default:
                 break;
         }
@@ -205,7 +76,7 @@ class Parser {
     }
 
     Result<Json> too_deep() const {
-        return bad_input("byte {}: nested deeper than {}", at_ + 1, kMaximumJsonDepth);
+        return bad_input("byte {}: nested deeper than {}", at_ + 1, kMaxPythonJsonDepth);
     }
 
     Result<Json> parse_array(int depth) {
@@ -265,9 +136,14 @@ class Parser {
             if (byte == '\\') {
                 BELAY_TRY(code, parse_escape());
                 append_utf8(text, code);
-            } else {
+            } else if (byte < 0x80 || encoding_ == TextEncoding::kLatin1) {
                 append_utf8(text, byte);
                 ++at_;
+            } else {
+                size_t length = utf8_character_length(text_.substr(at_));
+                if (length == 0) return fail("not UTF-8");
+                text += text_.substr(at_, length);
+                at_ += length;
             }
         }
         return fail("the string has no end");
@@ -286,12 +162,12 @@ class Parser {
         }
         BELAY_TRY(code, parse_unicode_escape());
         if (!is_surrogate(code)) return code;
-        if (code >= 0xDC00 || !text_.substr(at_).starts_with("\\u")) return kReplacement;
+        if (code >= 0xDC00 || !text_.substr(at_).starts_with("\\u")) return kReplacementCharacter;
         size_t before = at_;
         BELAY_TRY(low, parse_unicode_escape());
         if (low >= 0xDC00 && low <= 0xDFFF) return 0x10000 + ((code - 0xD800) << 10 | (low - 0xDC00));
         at_ = before;
-        return kReplacement;
+        return kReplacementCharacter;
     }
 
     // \uXXXX at the current place.
@@ -352,35 +228,14 @@ class Parser {
     }
 
     std::string_view text_;
+    TextEncoding encoding_;
     size_t at_ = 0;
 };
 
 }  // namespace
 
-std::string write_python_float(double value) {
-    if (std::isnan(value)) return "NaN";
-    if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-    std::array<char, 64> buffer;
-    auto format = [&](std::chars_format how) {
-        return std::string(buffer.data(),
-                           std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, how).ptr);
-    };
-    std::string scientific = format(std::chars_format::scientific);
-    int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
-    // float_repr_style "short": scientific below 1e-4 and from 1e16 on, always with a sign and two digits.
-    if (value != 0 && (exponent < -4 || exponent >= 16)) return scientific;
-    std::string fixed = format(std::chars_format::fixed);
-    return fixed.contains('.') ? fixed : fixed + ".0";
+Result<Json> parse_python_json(std::string_view text, TextEncoding encoding) {
+    return Parser(text, encoding).document();
 }
 
-std::string write_python_json(const Json& value) {
-    std::string out;
-    write_value(out, value);
-    return out;
-}
-
-Result<Json> parse_python_json(std::string_view latin1) {
-    return Parser(latin1).document();
-}
-
-}  // namespace belay::progress
+}  // namespace belay::core
