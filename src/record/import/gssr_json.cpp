@@ -1,5 +1,6 @@
 #include "record/import/gssr_json.h"
 
+#include "core/python_json.h"
 #include "core/text.h"
 #include "record/import/names.h"
 #include "record/import/seconds.h"
@@ -7,13 +8,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 namespace belay::record {
 
 using core::bad_input;
 using core::Result;
-using nlohmann::json;
+using Json = core::OrderedJson;
 
 namespace {
 
@@ -21,52 +20,25 @@ constexpr double kLatestTime = 4.1e9;    // the year 2100
 constexpr double kLongestPeriod = 3600;  // s
 constexpr int64_t kMostGpus = 1024;
 
-// Python writes NaN and Infinity, which are no JSON: as null they are missing.
-std::string without_python_numbers(std::string_view text) {
-    std::string plain;
-    plain.reserve(text.size());
-    bool in_string = false;
-    for (size_t i = 0; i < text.size();) {
-        char c = text[i];
-        if (in_string && c == '\\' && i + 1 < text.size()) {
-            plain.append(text.substr(i, 2));
-            i += 2;
-            continue;
-        }
-        if (c == '"') in_string = !in_string;
-        std::string_view word;
-        if (!in_string)
-            for (std::string_view name : {"-Infinity", "Infinity", "NaN"})
-                if (text.substr(i).starts_with(name)) word = name;
-        if (word.empty()) {
-            plain += c;
-            ++i;
-        } else {
-            plain += "null";
-            i += word.size();
-        }
-    }
-    return plain;
-}
-
-double number_of(const json& value) {
+// NaN and infinite, as Python writes what it does not have, are missing.
+double number_of(const Json& value) {
     double number = value.is_number() ? value.get<double>() : kMissing;
     return std::isfinite(number) ? number : kMissing;
 }
 
-double number_at(const json& object, const char* key) {
+double number_at(const Json& object, const char* key) {
     auto found = object.find(key);
     return found == object.end() ? kMissing : number_of(*found);
 }
 
-std::optional<int64_t> integer_at(const json& object, const char* key) {
+std::optional<int64_t> integer_at(const Json& object, const char* key) {
     double number = number_at(object, key);
     constexpr double kExact = 9e15;
     if (!(std::abs(number) < kExact)) return std::nullopt;
     return static_cast<int64_t>(number);
 }
 
-std::string text_at(const json& object, const char* key) {
+std::string text_at(const Json& object, const char* key) {
     auto found = object.find(key);
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -76,13 +48,13 @@ core::Duration bounded(double seconds) {
     return duration_of(std::min(seconds, kLatestTime));
 }
 
-std::optional<core::Time> time_at(const json& object, const char* key) {
+std::optional<core::Time> time_at(const Json& object, const char* key) {
     double seconds = number_at(object, key);
     if (!(seconds > 0 && seconds < kLatestTime)) return std::nullopt;
     return core::Time(bounded(seconds));
 }
 
-void read_metadata(const json& metadata, GssrJson& read) {
+void read_metadata(const Json& metadata, GssrJson& read) {
     if (!metadata.is_object()) return;
     read.job_id = integer_at(metadata, "job_id");
     read.step_id = integer_at(metadata, "step_id");
@@ -96,7 +68,7 @@ void read_metadata(const json& metadata, GssrJson& read) {
     if (period > 0 && period < kLongestPeriod) read.period_seconds = period;
 }
 
-size_t samples_in(const json& tags) {
+size_t samples_in(const Json& tags) {
     size_t samples = 0;
     for (const GssrFieldFacts& facts : kGssrFieldFacts) {
         auto series = facts.tag.empty() ? tags.end() : tags.find(facts.tag);
@@ -105,7 +77,7 @@ size_t samples_in(const json& tags) {
     return samples;
 }
 
-std::vector<GssrRow> read_series(const json& tags, int64_t gpu) {
+std::vector<GssrRow> read_series(const Json& tags, int64_t gpu) {
     std::vector<GssrRow> rows(samples_in(tags), GssrRow{.gpu = gpu});
     for (const GssrFieldFacts& facts : kGssrFieldFacts) {
         auto series = facts.tag.empty() ? tags.end() : tags.find(facts.tag);
@@ -138,13 +110,16 @@ core::Time GssrJson::time_of(size_t sample) const {
 }
 
 Result<GssrJson> parse_gssr_json(std::string_view text, const std::string& file) {
-    json document = json::parse(without_python_numbers(text), nullptr, false);
-    if (!document.is_object()) return bad_input("{} is no JSON object: the file may be cut off", file);
-    auto data = document.find("data");
-    if (data == document.end() || !data->is_object()) return bad_input("{} has no \"data\"", file);
+    auto document = core::parse_python_json(text);
+    if (!document)
+        return bad_input("{} is not JSON ({}): the file may be cut off", file, document.error().message());
+    if (!document->is_object()) return bad_input("{} is not a JSON object", file);
+    auto data = document->find("data");
+    if (data == document->end() || !data->is_object()) return bad_input("{} has no \"data\"", file);
     GssrJson read;
-    if (auto metadata = document.find("metadata"); metadata != document.end()) read_metadata(*metadata, read);
-    std::map<int64_t, const json*> gpus;
+    if (auto metadata = document->find("metadata"); metadata != document->end())
+        read_metadata(*metadata, read);
+    std::map<int64_t, const Json*> gpus;
     size_t samples = 0;
     for (const auto& [key, tags] : data->items()) {
         auto gpu = core::parse_number<int64_t>(key);

@@ -40,7 +40,7 @@ struct GssrJson {
     core::Time time_of(size_t sample) const;
 };
 
-// What is missing or of another type in the metadata is left out. Errors: kBadInput if it is no JSON, has
+// What is missing or of another type in the metadata is left out. Errors: kBadInput if it is not JSON, has
 // no "data", or more than kMostGssrSamples.
 core::Result<GssrJson> parse_gssr_json(std::string_view text, const std::string& file);
 

@@ -77,6 +77,18 @@ TEST(record_import, what_python_writes_for_no_number_is_missing) {
     for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(std::isnan(rows[i][kSmActive].average), i != 1) << i;
 }
 
+// json.dump writes bytes of an argument that are not UTF-8 as lone surrogates, and reads a number beyond the
+// largest.
+TEST(record_import, all_that_python_reads_back_is_read) {
+    auto read = parse_gssr_json(
+        R"({"metadata": {"cmd": "train \udcff.py", "hostname": "n1"}, "data": {"0": {"sm_active": [1e999, 0.5]}}})",
+        "f");
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->command, "train \uFFFD.py");
+    EXPECT_TRUE(std::isnan(read->gpus.at(0).at(0)[kSmActive].average));
+    EXPECT_EQ(read->gpus.at(0).at(1)[kSmActive].average, 0.5);
+}
+
 TEST(record_import, names_in_json_have_an_end) {
     std::string longest;
     for (int i = 0; i < 1000; ++i) longest += "ü";
@@ -169,7 +181,7 @@ TEST(record_import, a_gpu_that_two_ranks_recorded_counts_once) {
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_EQ(done->devices, 1U);
     EXPECT_THAT(told(*done), HasSubstr("99 samples of GPU 0 are of a time that another rank"));
-    EXPECT_THAT(told(*done), HasSubstr("proc_2.json is no JSON object"));
+    EXPECT_THAT(told(*done), HasSubstr("proc_2.json is not JSON (byte "));
     EXPECT_EQ(recording.info().coverage, 1.0);
 }
 
