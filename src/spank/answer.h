@@ -18,7 +18,7 @@
 
 namespace belay::spank {
 
-// What a task shall do. In a container MASTER_ADDR is `root_address`, unless the environment, the image or
+// What a task is to do. In a container MASTER_ADDR is `root_address`, unless the environment, the image or
 // the user has set it.
 std::string instructions(const step::StepPlan& plan, const std::string& root_address);
 

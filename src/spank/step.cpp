@@ -62,7 +62,7 @@ int show(const core::Error& error) {
     return 1;
 }
 
-// From the environment, which it leaves as the tasks shall see it.
+// From the environment, which it leaves as the tasks are to see it.
 Result<step::StepPlan> take_plan() {
     std::string text = core::environment_variable(kPlanVariable).value_or("");
     unsetenv(kPlanVariable);

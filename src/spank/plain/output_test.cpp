@@ -42,24 +42,25 @@ Printed print(const std::string& script, size_t limit = 1000) {
 // A shell script that runs while a process with blocked signals, as srun, waits for its output.
 class Waiting {
   public:
-    explicit Waiting(const std::string& script) {
+    explicit Waiting(const std::string& script, const std::string& before_start = ":") {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) != 0) abort();
         core::Descriptor theirs(ends[1]);
         held_ = core::Descriptor(ends[0]);
         sigset_t all;
-        sigset_t before;
+        sigset_t mask;
         sigfillset(&all);
-        sigprocmask(SIG_SETMASK, &all, &before);
+        sigprocmask(SIG_SETMASK, &all, &mask);
         child_ = fork();
         if (child_ == 0) {
             fcntl(theirs.get(), F_SETFD, 0);
             size_t length = 0;
-            bool none = output_of_shell(fmt::format("exec 7>&{}; echo >&7; {}", theirs.get(), script), 1000,
-                                        length) == nullptr;
+            bool none = output_of_shell(
+                            fmt::format("exec 7>&{}; {}; echo >&7; {}", theirs.get(), before_start, script),
+                            1000, length) == nullptr;
             _exit(none && length == 0 ? 7 : 8);
         }
-        sigprocmask(SIG_SETMASK, &before, nullptr);
+        sigprocmask(SIG_SETMASK, &mask, nullptr);
         char started = 0;
         theirs.reset();
         EXPECT_EQ(read(held_.get(), &started, 1), 1);
@@ -138,7 +139,7 @@ TEST(spank, waiting_for_a_program_ends_by_signals_that_are_blocked) {
 }
 
 TEST(spank, a_program_that_does_not_want_to_end_is_killed) {
-    Waiting waiting("trap '' TERM; exec sleep 1000");
+    Waiting waiting("exec sleep 1000", "trap '' TERM");
     EXPECT_EQ(waiting.end_by(SIGTERM), 7 << 8);
     waiting.wait_for_script();
 }

@@ -3,8 +3,8 @@
 // does that, as the user.
 //
 //   srun: plugin ── exec ──> belay-step prepare           prints the plan, which travels in kPlanVariable
-//   first task of a node: plugin ── exec ──> belay-step node     vets, makes the container, answers each task
-//   each task: plugin ── fork, exec ──> belay-step supervise     where the step is recorded
+//   first task of a node: plugin ── exec ──> belay-step node     vets, makes the container, offers it to the
+//   tasks each task: plugin ── fork, exec ──> belay-step supervise     where the step is recorded
 #pragma once
 
 #include <cstddef>

@@ -10,54 +10,70 @@ namespace belay::spank {
 
 namespace {
 
+constexpr size_t kNumberSize = sizeof "-2147483648";
+
 size_t count_of(char** words) {
     size_t count = 0;
     while (words != nullptr && words[count] != nullptr) ++count;
     return count;
 }
 
-char* joined(const char* first, const char* second) {
-    size_t size = strlen(first) + strlen(second) + 1;
-    char* text = static_cast<char*>(malloc(size));
-    if (text != nullptr) snprintf(text, size, "%s%s", first, second);
-    return text;
-}
+// A list that is filled from the front, and behind it the texts that it owns.
+struct List {
+    List(size_t words, size_t text_size)
+        : first(static_cast<char**>(malloc((words + 1) * sizeof(char*) + text_size))),
+          next(first),
+          text(first == nullptr ? nullptr : reinterpret_cast<char*>(first + words + 1)) {}
 
-char* text_of(int number) {
-    char text[16];
-    snprintf(text, sizeof text, "%d", number);
-    return strdup(text);
+    void add(const char* word) { *next++ = const_cast<char*>(word); }
+    void add_joined(const char* start, const char* rest) {
+        add(text);
+        text = stpcpy(stpcpy(text, start), rest) + 1;
+    }
+    void add_number(int number) {
+        add(text);
+        text += snprintf(text, kNumberSize, "%d", number) + 1;
+    }
+    char** end() {
+        add(nullptr);
+        return first;
+    }
+
+    char** first;
+    char** next;
+    char* text;
+};
+
+// What stands before a variable's name.
+const char* prefix_of(const char* variable) {
+    return strncmp(variable, "LD_", 3) == 0 ? kLoaderPrefix : "";
 }
 
 }  // namespace
 
 char** program_arguments(const char* verb, const int* numbers, size_t count, char** command) {
     size_t words = count_of(command);
-    char** arguments = static_cast<char**>(calloc(words + count + 3, sizeof *arguments));
-    if (arguments == nullptr) return nullptr;
-    char** next = arguments;
-    *next++ = const_cast<char*>("belay-step");
-    *next++ = const_cast<char*>(verb);
-    for (size_t i = 0; i < count; ++i)
-        if ((*next++ = text_of(numbers[i])) == nullptr) return nullptr;
-    for (size_t i = 0; i < words; ++i) *next++ = command[i];
-    return arguments;
+    List list(2 + count + words, count * kNumberSize);
+    if (list.first == nullptr) return nullptr;
+    list.add("belay-step");
+    list.add(verb);
+    for (size_t i = 0; i < count; ++i) list.add_number(numbers[i]);
+    for (size_t i = 0; i < words; ++i) list.add(command[i]);
+    return list.end();
 }
 
 char** program_environment(char** variables, const char* plan) {
     size_t count = count_of(variables);
-    char** entries = static_cast<char**>(calloc(count + 2, sizeof *entries));
-    if (entries == nullptr) return nullptr;
-    for (size_t i = 0; i < count; ++i) {
-        bool heeded = strncmp(variables[i], "LD_", 3) == 0;
-        entries[i] = joined(heeded ? kLoaderPrefix : "", variables[i]);
-        if (entries[i] == nullptr) return nullptr;
-    }
-    if (plan == nullptr) return entries;
+    size_t size = plan == nullptr ? 0 : strlen(kPlanVariable) + strlen("=") + strlen(plan) + 1;
+    for (size_t i = 0; i < count; ++i) size += strlen(prefix_of(variables[i])) + strlen(variables[i]) + 1;
+    List list(count + 1, size);
+    if (list.first == nullptr) return nullptr;
+    for (size_t i = 0; i < count; ++i) list.add_joined(prefix_of(variables[i]), variables[i]);
+    if (plan == nullptr) return list.end();
     char name[sizeof kPlanVariable + 1];
     snprintf(name, sizeof name, "%s=", kPlanVariable);
-    entries[count] = joined(name, plan);
-    return entries[count] == nullptr ? nullptr : entries;
+    list.add_joined(name, plan);
+    return list.end();
 }
 
 }  // namespace belay::spank

@@ -1,12 +1,12 @@
-// The words and variables with which the plugin starts belay-step. Each is made in one go and never freed,
-// since who needs it soon becomes belay-step or the task; nothing if memory is short.
+// The words and variables with which the plugin starts belay-step. Each list is one block with its own texts;
+// who needs it soon becomes belay-step or the task, and does not free it. Nothing if memory is short.
 #pragma once
 
 #include <cstddef>
 
 namespace belay::spank {
 
-// belay-step VERB NUMBERS… and the job's command line, if it is known.
+// belay-step VERB NUMBERS… and the job's command line, if it is known; verb and command are borrowed.
 char** program_arguments(const char* verb, const int* numbers, size_t count, char** command);
 
 // A copy, with another name for those that the loader would heed, and with the plan if there is one.

@@ -148,7 +148,7 @@ bool is_off(char* reason, size_t size) {
     struct stat facts{};
     reason[0] = '\0';
     if (lstat(configuration.switch_file, &facts) != 0 || facts.st_uid != 0) return false;
-    // A FIFO shall not hang us.
+    // It may be a FIFO, which would hang.
     if (S_ISREG(facts.st_mode) && facts.st_size > 0) {
         if (FILE* file = fopen(configuration.switch_file, "re")) {
             if (fgets(reason, static_cast<int>(size), file) != nullptr) reason[strcspn(reason, "\n")] = '\0';
