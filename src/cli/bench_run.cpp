@@ -14,7 +14,7 @@ namespace {
 core::Result<std::filesystem::path> training_program() {
     std::error_code error;
     auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (error) return core::system_error("cannot find my own program: {}", error.message());
+    if (error) return core::errno_error(error, "cannot find my own program");
     auto program = self.parent_path().parent_path() / "libexec" / "belay" / "belay-train";
     if (!std::filesystem::exists(program, error))
         return core::system_error("{} is missing", program.string())

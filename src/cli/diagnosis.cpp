@@ -41,8 +41,8 @@ Result<findings::Report> diagnose_record(record::Archive& archive, const finding
         return {};
     };
     BELAY_TRY(report, findings::diagnose(archive, rules, add_gpus));
-    auto is_it = [&](const core::Error& problem) { return problem.message() == unread->message(); };
-    if (unread && std::ranges::none_of(report.problems, is_it)) report.problems.push_back(std::move(*unread));
+    if (unread && std::ranges::find(report.problems, *unread) == report.problems.end())
+        report.problems.push_back(std::move(*unread));
     return report;
 }
 

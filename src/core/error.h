@@ -60,6 +60,7 @@ struct SourcePosition {
     int line = 0;
     int column = 0;
     std::string line_text;  // the whole line, for the caret; may be empty
+    bool operator==(const SourcePosition&) const = default;
 };
 
 class Error {
@@ -91,6 +92,8 @@ class Error {
     //         ^
     //     hint: did you mean "mounts"?
     std::string render(std::string_view program = "belay") const;
+
+    bool operator==(const Error&) const = default;
 
   private:
     ErrorKind kind_;

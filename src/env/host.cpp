@@ -30,7 +30,7 @@ Files real_files() {
 core::Result<Host> this_host(std::vector<fs::path> system_directories) {
     std::error_code error;
     fs::path directory = fs::current_path(error);
-    if (error) return core::system_error("cannot tell the current directory: {}", error.message());
+    if (error) return core::errno_error(error, "cannot tell the current directory");
     return Host{core::current_environment(), std::move(directory), std::move(system_directories),
                 real_files()};
 }

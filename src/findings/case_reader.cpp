@@ -180,7 +180,7 @@ Result<std::vector<Case>> load_cases(const fs::path& path) {
         fs::directory_iterator entries(path, error);
         for (; !error && entries != fs::directory_iterator(); entries.increment(error))
             if (entries->path().string().ends_with(kExtension)) files.push_back(entries->path());
-        if (error) return core::system_error("cannot list {}: {}", path.string(), error.message());
+        if (error) return core::errno_error(error, "cannot list " + path.string());
     } else if (path.string().ends_with(kExtension)) {
         files.push_back(path);
     } else if (fs::path beside = fs::path(path).replace_extension(kExtension); fs::exists(beside, error)) {

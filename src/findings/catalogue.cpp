@@ -125,7 +125,7 @@ Result<std::vector<RuleFile>> site_files(const fs::path& path) {
         for (; !error && entries != fs::directory_iterator(); entries.increment(error))
             if (entries->path().extension() == ".toml" && !entries->path().string().ends_with(kCases))
                 paths.push_back(entries->path());
-        if (error) return core::system_error("cannot list {}: {}", path.string(), error.message());
+        if (error) return core::errno_error(error, "cannot list " + path.string());
     } else if (fs::exists(path, error)) {
         paths.push_back(path);
     }

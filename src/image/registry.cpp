@@ -217,7 +217,7 @@ core::Failure Registry::State::refusal(const HttpResponse& response, std::string
 
 // What kept an answer from coming: the network, or the sink.
 std::unexpected<core::Error> Registry::State::unreachable(core::Error error, const std::string& what) const {
-    const bool is_network = error.message().starts_with("cannot reach");
+    const bool is_network = error.cause() == core::Cause::kUnreachable;
     error = std::move(error).context(what.empty() ? name() : name() + ": " + what);
     if (is_network)
         error =

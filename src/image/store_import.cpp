@@ -215,8 +215,7 @@ class Importer {
         if (made) return made;
         core::Error error = std::move(made.error()).context(name_);
         if (!error.hint_text().empty()) return std::unexpected(std::move(error));
-        bool full = error.message().contains(std::strerror(ENOSPC)) ||
-                    error.message().contains(std::strerror(EDQUOT));
+        const bool full = error.cause() == core::Cause::kNoSpace;
         return std::unexpected(std::move(error).hint(
             full ? full_disk_hint(layout_)
                  : fmt::format(

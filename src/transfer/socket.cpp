@@ -44,7 +44,7 @@ Result<Descriptor> connect_address(const addrinfo& address, const std::string& w
     if (connect(socket.get(), address.ai_addr, address.ai_addrlen) != 0) {
         if (errno != EINPROGRESS) return errno_error(errno, what);
         BELAY_TRY(events, wait_for(socket.get(), POLLOUT, deadline));
-        if (events == 0) return system_error("{}: timed out", what);
+        if (events == 0) return system_error("{}: timed out", what).because(core::Cause::kTimedOut);
         int failure = 0;
         socklen_t length = sizeof failure;
         getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failure, &length);
@@ -100,7 +100,8 @@ Result<Descriptor> connect_to(const std::string& host, uint16_t port, Deadline d
     hints.ai_flags = AI_NUMERICSERV;
     addrinfo* found = nullptr;
     int failure = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-    if (failure != 0) return system_error("{}: {}", what, gai_strerror(failure));
+    if (failure != 0)
+        return system_error("{}: {}", what, gai_strerror(failure)).because(core::Cause::kUnreachable);
     std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, &freeaddrinfo);
     Result<Descriptor> last = system_error("{}: the name has no address", what);
     for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
@@ -148,7 +149,9 @@ Result<> Channel::send(const Message& message, Deadline deadline) {
             rest.remove_prefix(static_cast<size_t>(n));
         } else if (errno == EAGAIN) {
             BELAY_TRY(events, wait_for(socket_.get(), POLLOUT, deadline));
-            if (events == 0) return system_error("sending to {}: timed out", peer_address(socket_.get()));
+            if (events == 0)
+                return system_error("sending to {}: timed out", peer_address(socket_.get()))
+                    .because(core::Cause::kTimedOut);
         } else if (errno != EINTR) {
             return errno_error(errno, "the connection ended");
         }
@@ -179,7 +182,7 @@ Result<Message> Channel::receive(Deadline deadline) {
         BELAY_TRY(message, try_receive());
         if (message) return std::move(*message);
         BELAY_TRY(readable, wait_readable(socket_.get(), deadline));
-        if (!readable) return system_error("timed out");
+        if (!readable) return system_error("timed out").because(core::Cause::kTimedOut);
     }
 }
 

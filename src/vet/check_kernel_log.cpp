@@ -73,8 +73,7 @@ Outcome with_messages(const Check& check, const NodeView& node,
     std::string source = check.get<std::string>("source").value_or("/dev/kmsg");
     auto log = read_log(node.path(source));
     if (!log) {
-        bool denied = log.error().message().ends_with(std::generic_category().message(EPERM)) ||
-                      log.error().message().ends_with(std::generic_category().message(EACCES));
+        const bool denied = log.error().cause() == core::Cause::kDenied;
         return error_outcome(log.error().message() +
                              (denied ? " (kernel.dmesg_restrict keeps it from ordinary users)" : ""));
     }

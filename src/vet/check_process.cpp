@@ -102,7 +102,7 @@ core::Result<std::vector<ProcessFacts>> look(const NodeView& node, char state, d
         if (auto stat = procfs::parse_pid_stat(*text))
             processes.push_back(process_facts(*stat, *uptime, tick));
     }
-    if (error) return core::system_error("/proc: {}", error.message());
+    if (error) return core::errno_error(error, "cannot list /proc");
     processes = suspects(processes, state, age_seconds);
     for (ProcessFacts& process : processes)
         if (auto text = core::read_file(node.path(fmt::format("/proc/{}/status", process.pid)), 64 << 10))

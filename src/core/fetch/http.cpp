@@ -130,7 +130,8 @@ bool Transfer::take_body(std::string_view bytes) {
 
 // Called at least once a second.
 bool Transfer::go_on() {
-    if (options->stopped != nullptr && *options->stopped) return keep(system_error("stopped"));
+    if (options->stopped != nullptr && *options->stopped)
+        return keep(system_error("stopped").because(Cause::kCancelled));
     if (sink == nullptr) return true;
     const Duration now = clock->monotonic();
     const Duration passed = now - slow_since;
@@ -303,7 +304,7 @@ Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, Download
             last = !wait(idle_tries + 1, answered ? transfer.response.header("retry-after") : "", deadline);
         if (!last) continue;
         if (answered) return std::move(transfer.response);
-        return system_error("{}", unreached());
+        return system_error("{}", unreached()).because(Cause::kUnreachable);
     }
 }
 

@@ -32,7 +32,7 @@ Result<std::vector<fs::directory_entry>> entries_of(const fs::path& directory) {
     std::error_code error;
     for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
         entries.push_back(*it);
-    if (error) return core::system_error("cannot list {}: {}", directory.string(), error.message());
+    if (error) return core::errno_error(error, "cannot list " + directory.string());
     std::ranges::sort(entries);
     return entries;
 }

@@ -28,7 +28,7 @@ Result<std::vector<fs::path>> below(const fs::path& directory) {
     std::error_code error;
     for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
         paths.push_back(it->path());
-    if (error) return core::system_error("cannot list {}: {}", directory.string(), error.message());
+    if (error) return core::errno_error(error, "cannot list " + directory.string());
     std::ranges::sort(paths);
     return paths;
 }
