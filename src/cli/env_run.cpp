@@ -29,10 +29,10 @@ core::Result<> split_name(Options& options) {
 
 core::Result<int> run(const Options& options, const core::CommandContext& context) {
     BELAY_TRY(configuration, context.configuration());
-    env::Problems warnings;
+    std::string warnings;
     BELAY_TRY(plan,
               step::plan_environment(options.name, configuration, step::import_from_registry(), warnings));
-    fmt::print(stderr, "{}", env::render(warnings));
+    fmt::print(stderr, "{}", warnings);
     core::Environment variables = step::task_variables(plan, core::current_environment());
     if (plan.container) {
         BELAY_TRY(container, env::Container::start(*plan.container, variables, getpid(), STDERR_FILENO));

@@ -3,6 +3,7 @@
 #include "core/config_toml.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "core/work.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -96,17 +97,52 @@ std::string text_of(const TextList& value) {
     return "[" + join(parts, ", ") + "]";
 }
 
+constexpr size_t kFileLimit = size_t{16} << 20;
+
 // The *.toml of a directory by name; none if it is not there or may not be read.
 Result<std::vector<fs::path>> toml_files(const fs::path& directory) {
     std::vector<fs::path> files;
     std::error_code error;
+    note_activity("list", directory.native());
     fs::directory_iterator entries(directory, error);
     // HOME may still be another user's (sudo, setpriv): what is in there was not written for this one.
     if (error == std::errc::no_such_file_or_directory || error == std::errc::permission_denied) return files;
     for (; !error && entries != fs::directory_iterator(); entries.increment(error))
         if (entries->path().extension() == ".toml") files.push_back(entries->path());
-    if (error) return system_error("cannot read {}: {}", directory.string(), error.message());
+    if (error) return errno_error(error, "cannot read " + directory.string());
     std::sort(files.begin(), files.end());
+    return files;
+}
+
+struct ConfigurationFile {
+    std::string path;
+    std::string text;
+};
+
+// Each as "PATH NUL LENGTH NUL TEXT", all after each other.
+Result<std::string> read_configuration_files(const std::vector<fs::path>& directories) {
+    std::string all;
+    for (const fs::path& directory : directories) {
+        BELAY_TRY(files, toml_files(directory));
+        for (const fs::path& file : files) {
+            BELAY_TRY(text, read_file(file, kFileLimit));
+            all += fmt::format("{}{}{}{}", file.string(), '\0', text.size(), '\0') + text;
+        }
+    }
+    return all;
+}
+
+Result<std::vector<ConfigurationFile>> split_configuration_files(std::string_view all) {
+    std::vector<ConfigurationFile> files;
+    while (!all.empty()) {
+        const size_t path = std::min(all.find('\0'), all.size() - 1);
+        const size_t end = std::min(all.find('\0', path + 1), all.size());
+        auto size = parse_number<size_t>(all.substr(path + 1, end - path - 1));
+        if (!size || end == all.size() || *size > all.size() - end - 1)
+            return system_error("the configuration did not arrive whole");
+        files.push_back({std::string(all.substr(0, path)), std::string(all.substr(end + 1, *size))});
+        all.remove_prefix(end + 1 + *size);
+    }
     return files;
 }
 
@@ -276,15 +312,13 @@ ConfigurationSources default_sources(const Environment& environment) {
 
 Result<Configuration> load_configuration(std::span<const Setting> settings,
                                          const ConfigurationSources& sources) {
-    constexpr size_t kFileLimit = size_t{16} << 20;
     Configuration configuration(settings);
-    for (const fs::path& directory : sources.directories) {
-        BELAY_TRY(files, toml_files(directory));
-        for (const fs::path& file : files) {
-            BELAY_TRY(text, read_file(file, kFileLimit));
-            BELAY_CHECK(configuration.merge_toml(text, file.string()));
-        }
-    }
+    // A home directory may be on a file server that does not answer.
+    BELAY_TRY(texts, run_within(sources.longest_reading,
+                                {.what = "reading the configuration", .limit = size_t{256} << 20},
+                                [&] { return read_configuration_files(sources.directories); }));
+    BELAY_TRY(files, split_configuration_files(texts));
+    for (const ConfigurationFile& file : files) BELAY_CHECK(configuration.merge_toml(file.text, file.path));
     BELAY_CHECK(configuration.merge_environment(sources.environment));
     for (const SettingFlag& flag : sources.flags)
         BELAY_CHECK(configuration.merge_flag(flag.key, flag.texts, flag.flag));

@@ -105,6 +105,7 @@ struct ConfigurationSources {
     std::vector<std::filesystem::path> directories;  // later ones win; one that is not there is empty
     Environment environment;
     std::vector<SettingFlag> flags = {};
+    Duration longest_reading = std::chrono::seconds(10);  // of all files; then kTimedOut
 };
 
 // /etc/belay and $XDG_CONFIG_HOME/belay (or ~/.config/belay), or the directories in $BELAY_CONFIG_DIR,
@@ -113,7 +114,7 @@ ConfigurationSources default_sources(const Environment& environment = current_en
 
 // Merges the *.toml of each directory in the order of their names, then environment and flags. Errors:
 // kBadInput with file, line and column for a key that is not declared or a value of the wrong type; kSystem
-// for a file that cannot be read.
+// for a file that cannot be read; kTimedOut for files that cannot be read in time, with the first of them.
 Result<Configuration> load_configuration(std::span<const Setting> settings,
                                          const ConfigurationSources& sources);
 

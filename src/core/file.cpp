@@ -120,7 +120,8 @@ Result<> wait_for_writer(int fd, const fs::path& path) {
         }
         if (ready == 0)
             return system_error("{} is a pipe, and nobody has written into it for {} s", path.string(),
-                                kWriterMilliseconds / 1000);
+                                kWriterMilliseconds / 1000)
+                .because(Cause::kTimedOut);
     }
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
@@ -193,7 +194,7 @@ Result<> sync_directory(const fs::path& directory) {
 Result<> make_directories(const fs::path& directory) {
     std::error_code error;
     fs::create_directories(directory, error);
-    if (error) return system_error("cannot create directory {}: {}", directory.string(), error.message());
+    if (error) return errno_error(error, "cannot create directory " + directory.string());
     return {};
 }
 

@@ -1,6 +1,7 @@
 #include "observe/record_run.h"
 
 #include "core/tell.h"
+#include "core/work.h"
 #include "observe/placement.h"
 #include "observe/record_begin.h"
 #include "observe/supervisor.h"
@@ -16,6 +17,9 @@ using core::Result;
 namespace fs = std::filesystem;
 
 namespace {
+
+// A file system that does not answer for so long is as one that is full.
+constexpr core::Duration kBeginTime = std::chrono::seconds(15);
 
 // Without a recorder nothing needs to stand between Slurm and the command.
 core::Error become(const std::vector<std::string>& command) {
@@ -47,7 +51,9 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
                       .command = options.command,
                       .interval = options.interval,
                       .flush = options.flush};
-    if (auto begun = begin_record(begin, placement, now); !begun) {
+    auto begun = core::check_within(kBeginTime, {.what = "beginning the record"},
+                                    [&] { return begin_record(begin, placement, now); });
+    if (!begun) {
         if (begun.error().kind() == core::ErrorKind::kBadInput)
             return std::unexpected(std::move(begun.error()));
         core::tell("nothing is recorded: {}; the job goes on", begun.error().message());

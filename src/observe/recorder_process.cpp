@@ -5,6 +5,9 @@
 #include "core/tell.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -22,7 +25,9 @@ constexpr Duration kFinishTime = std::chrono::seconds(10);
 constexpr Duration kHealthyLife = std::chrono::seconds(5);
 
 // In the recorder: all of its life. No exception may leave it, since the stack is the supervisor's.
-int be_recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link) {
+int be_recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link, int messages) {
+    dup2(messages, STDERR_FILENO);
+    close(messages);
     core::Result<> result;
     try {
         result = run_recorder(options, placement, std::move(link));
@@ -47,22 +52,44 @@ RecorderProcess::~RecorderProcess() {
 void RecorderProcess::start() {
     auto link = make_link();
     if (!link) return core::tell("recording did not start: {}; the job goes on", link.error().message());
-    // It keeps only its link and the standard streams: a pipe of the task that it held open would keep the
-    // task from seeing that its supervisor is gone. A time limit signals every process of the job, whose end
-    // is still to be recorded then: it hears none of these and ends when its supervisor does.
-    auto process =
-        core::fork_process({.signals = core::ChildSignals::kDeafHelper, .keep = {link->receiver.fd()}},
-                           [&] { return be_recorder(options_, placement_, std::move(link->receiver)); });
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return core::tell("recording did not start: cannot create a pipe: {}; the job goes on",
+                          std::generic_category().message(errno));
+    core::Descriptor messages(ends[0]);
+    core::Descriptor writer(ends[1]);
+    // It keeps only its link and a pipe for its messages. A stream of the step that it held while it waits
+    // for a file system that does not answer would keep Slurm from seeing the end of the step; a pipe of the
+    // task, the task from seeing that its supervisor is gone. A time limit signals every process of the job,
+    // whose end is still to be recorded then: it hears none of these and ends when its supervisor does.
+    auto process = core::fork_process(
+        {.signals = core::ChildSignals::kDeafHelper,
+         .null_streams = true,
+         .keep = {link->receiver.fd(), writer.get()}},
+        [&] { return be_recorder(options_, placement_, std::move(link->receiver), writer.get()); });
     if (!process)
         return core::tell("recording did not start: {}; the job goes on", process.error().message());
     sender_.reopen(std::move(link->sender));
     process_ = std::move(*process);
+    messages_ = std::move(messages);
     started_at_ = core::system_clock().monotonic();
+}
+
+void RecorderProcess::pass_on_messages() {
+    std::array<char, 4096> buffer;
+    while (messages_) {
+        ssize_t size = read(messages_.get(), buffer.data(), buffer.size());
+        if (size < 0 && errno == EINTR) continue;
+        if (size <= 0) return;
+        // Lines of core::tell: a disk that is full or a reader that is gone stop nothing.
+        [[maybe_unused]] ssize_t written = write(STDERR_FILENO, buffer.data(), static_cast<size_t>(size));
+    }
 }
 
 std::optional<core::ExitStatus> RecorderProcess::take_end(Duration patience) {
     if (!process_) return std::nullopt;
     auto status = process_->wait_for(patience);
+    pass_on_messages();
     if (!status || !*status) return std::nullopt;
     process_.reset();
     sender_.close();
@@ -71,6 +98,7 @@ std::optional<core::ExitStatus> RecorderProcess::take_end(Duration patience) {
 
 void RecorderProcess::tend() {
     sender_.flush();
+    pass_on_messages();
     Duration now = core::system_clock().monotonic();
     auto ended = take_end(Duration::zero());
     if (ended && ended->signal != 0) {

@@ -28,6 +28,7 @@ class RecorderProcess {
     LinkSender& link() { return sender_; }
 
   private:
+    void pass_on_messages();
     // How it ended, once it has, within that time.
     std::optional<core::ExitStatus> take_end(core::Duration patience);
 
@@ -35,6 +36,7 @@ class RecorderProcess {
     const Placement& placement_;
     LinkSender sender_;
     std::optional<core::Process> process_;               // nothing: none is running
+    core::Descriptor messages_;                          // of the recorder, to be passed on
     core::Duration restart_at_ = core::Duration::max();  // monotonic; max: no restart is due
     core::Duration pause_ = std::chrono::seconds(0);
     core::Duration started_at_{};

@@ -16,19 +16,9 @@ namespace belay::step {
 // that is not absolute; kSystem.
 core::Result<env::Host> environment_host(const core::Configuration& configuration);
 
-struct FoundImage {
-    std::string file;    // SquashFS
-    std::string digest;  // of the manifest; empty for a file that came from no registry
-    env::ImageFacts facts;
-};
-
 // Takes an image that is not in the store yet into it; image_import.h has one.
 using Importer =
     std::function<core::Result<image::Image>(const image::Store& store, const image::Reference& reference)>;
-
-// The image on this machine; one that is not in the store yet is imported first. Errors: kBadInput, kSystem.
-core::Result<FoundImage> find_image(const image::Reference& reference,
-                                    const core::Configuration& configuration, const Importer& import);
 
 // An environment, read and planned; what is executed on the nodes.
 struct EnvironmentPlan {
@@ -39,11 +29,15 @@ struct EnvironmentPlan {
     bool operator==(const EnvironmentPlan&) const = default;
 };
 
-// Errors: kBadInput with everything that is wrong with the definition; what is only odd is appended to
-// `warnings`.
+// How long its files may take to read: definitions and what the image store holds.
+inline constexpr core::Duration kPlanningTime = std::chrono::seconds(30);
+
+// An image that is not in the store yet is imported first. Errors: kBadInput with everything that is wrong
+// with the definition; what is only odd is appended to `warnings`, as lines; kSystem, kTimedOut with the file
+// that did not answer within kPlanningTime.
 core::Result<EnvironmentPlan> plan_environment(const std::string& name,
                                                const core::Configuration& configuration,
-                                               const Importer& import, env::Problems& warnings);
+                                               const Importer& import, std::string& warnings);
 
 env::VariableChanges variable_changes(const EnvironmentPlan& plan);
 

@@ -2,7 +2,7 @@
 
 #include "core/json.h"
 #include "env/container/container.h"
-#include "env/container/plan_json.h"
+#include "step/environment_json.h"
 #include "vet/step.h"
 
 #include <nlohmann/json.hpp>
@@ -13,13 +13,6 @@ using Json = nlohmann::ordered_json;
 using core::Result;
 
 namespace {
-
-Json to_json(const EnvironmentPlan& plan) {
-    return {{"name", plan.name},
-            {"container", plan.container ? env::to_json(*plan.container) : Json()},
-            {"variables", env::to_json(plan.variables)},
-            {"locked", plan.locked}};
-}
 
 Json to_json(const VettingPlan& plan) {
     return {{"file", plan.file}, {"text", plan.text}, {"timeout_ns", plan.timeout.count()}};
@@ -41,17 +34,6 @@ Json to_json(const std::optional<Part>& part) {
 constexpr core::Duration kSlack = std::chrono::seconds(30);
 
 // These throw where a field is missing or has another type; decode_step_plan catches.
-Result<EnvironmentPlan> environment_from(const Json& json) {
-    EnvironmentPlan plan{
-        .name = json.at("name"), .container = {}, .variables = {}, .locked = json.at("locked")};
-    BELAY_TRY(variables, env::variable_plan_from_json(json.at("variables")));
-    plan.variables = std::move(variables);
-    if (json.at("container").is_null()) return plan;
-    BELAY_TRY(container, env::container_plan_from_json(json.at("container")));
-    plan.container = std::move(container);
-    return plan;
-}
-
 VettingPlan vetting_from(const Json& json) {
     return {json.at("file"), json.at("text"),
             core::Duration(core::integer_from<int64_t>(json.at("timeout_ns")))};
@@ -77,7 +59,7 @@ Result<StepPlan> decode_step_plan(std::string_view text) {
         Json json = Json::parse(text);
         StepPlan plan{.secret = json.at("secret"), .environment = {}, .vetting = {}, .recording = {}};
         if (const Json& part = json.at("environment"); !part.is_null()) {
-            BELAY_TRY(environment, environment_from(part));
+            BELAY_TRY(environment, environment_from_json(part));
             plan.environment = std::move(environment);
         }
         if (const Json& part = json.at("vetting"); !part.is_null()) plan.vetting = vetting_from(part);

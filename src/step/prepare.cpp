@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/text.h"
+#include "core/work.h"
 #include "observe/record_run.h"
 #include "progress/pattern.h"
 #include "step/settings.h"
@@ -29,7 +30,8 @@ Result<std::string> make_secret() {
 Result<VettingPlan> plan_vetting(const std::string& file, const core::Configuration& configuration,
                                  std::string& warnings) {
     constexpr size_t kLongest = size_t{64} << 10;  // the plan of a step has no room for more
-    auto text = core::read_file(file, kLongest);
+    auto text = core::run_within(kPlanningTime, {.what = "reading the protocol"},
+                                 [&] { return core::read_file(file, kLongest); });
     if (!text && text.error().kind() == core::ErrorKind::kBadInput)
         return std::unexpected(std::move(text.error()).hint("a protocol for srun has at most 64 KiB"));
     if (!text) return std::unexpected(std::move(text.error()));
@@ -73,10 +75,8 @@ Result<StepPlan> prepare_step(const StepOptions& options, const core::Configurat
         plan.recording = std::move(recording);
     }
     if (options.environment) {
-        env::Problems odd;
-        BELAY_TRY(environment, plan_environment(*options.environment, configuration, import, odd));
+        BELAY_TRY(environment, plan_environment(*options.environment, configuration, import, warnings));
         plan.environment = std::move(environment);
-        warnings += env::render(odd);
     }
     return plan;
 }

@@ -153,7 +153,7 @@ TEST(step, values_of_variables_stay_out_of_records) {
     ASSERT_TRUE(core::replace_file(file, "image = \"\"\n[env]\nTOKEN = \"canary\"\n"));
     auto configuration = core::load_configuration(settings(), {});
     ASSERT_TRUE(configuration);
-    env::Problems warnings;
+    std::string warnings;
     auto plan = plan_environment(file, *configuration, {}, warnings);
     ASSERT_TRUE(plan) << plan.error().message();
     EXPECT_EQ(plan->variables.environment.at("TOKEN"), "canary");

@@ -33,8 +33,7 @@ Result<> look_for_sources(std::vector<Bind>& binds) {
     std::erase_if(binds, [&](const Bind& bind) { return bind.if_present && !is_there(bind); });
     for (const Bind& bind : binds) {
         if (is_there(bind)) continue;
-        return core::system_error("cannot mount {} on {}: {}", bind.source, bind.destination,
-                                  std::generic_category().message(errno))
+        return core::errno_error(errno, fmt::format("cannot mount {} on {}", bind.source, bind.destination))
             .hint("it was there where the environment was read: is it on all nodes?");
     }
     return {};
