@@ -20,7 +20,7 @@ struct TaskContext {
     int parent;          // slurmstepd's process id
 };
 
-// Returns in the task as it shall be executed: in its container, with its variables, under its supervisor.
+// Returns in the task as it is to be executed: in its container, with its variables, under its supervisor.
 // What was refused, or could not be prepared, ends every task of the step here, with 1 and without Slurm's
 // lines; what fails in this task alone (no memory, no process) ends this one.
 void start_task(const TaskContext& context);
