@@ -15,7 +15,6 @@ pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
 pkg_check_modules(LIBARCHIVE REQUIRED IMPORTED_TARGET libarchive)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(SQUASHFS REQUIRED IMPORTED_TARGET libsquashfs1)
-pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 find_path(HPDF_INCLUDE_DIR hpdf.h REQUIRED)  # libharu brings no description of itself
 find_library(HPDF_LIBRARY hpdf REQUIRED)
 find_file(DEJAVU_SANS DejaVuSans.ttf PATHS /usr/share/fonts/truetype/dejavu /usr/share/fonts/dejavu REQUIRED)

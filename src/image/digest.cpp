@@ -1,11 +1,5 @@
 #include "image/digest.h"
 
-#include "core/error.h"
-
-#include <array>
-#include <cstdlib>
-#include <openssl/evp.h>
-
 namespace belay::image {
 
 namespace {
@@ -15,40 +9,12 @@ constexpr std::string_view kPrefix = "sha256:";
 
 }  // namespace
 
-struct Hasher::State {
-    EVP_MD_CTX* context = EVP_MD_CTX_new();
-    ~State() { EVP_MD_CTX_free(context); }
-    // Fails only without memory, and there is nothing to be done about that here.
-    void begin() const {
-        if (context == nullptr || EVP_DigestInit_ex(context, EVP_sha256(), nullptr) != 1) std::abort();
-    }
-};
-
-Hasher::Hasher() : state_(std::make_unique<State>()) {
-    state_->begin();
-}
-Hasher::Hasher(Hasher&&) noexcept = default;
-Hasher& Hasher::operator=(Hasher&&) noexcept = default;
-Hasher::~Hasher() = default;
-
-void Hasher::update(std::string_view bytes) {
-    if (EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) != 1) std::abort();
-}
-
-std::string Hasher::finish() {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-    unsigned length = 0;
-    if (EVP_DigestFinal_ex(state_->context, bytes.data(), &length) != 1) std::abort();
-    state_->begin();
-    std::string out(kPrefix);
-    for (unsigned i = 0; i < length; ++i) out += fmt::format("{:02x}", bytes[i]);
-    return out;
+std::string digest_text(const core::Sha256Digest& digest) {
+    return std::string(kPrefix) + core::to_hex(digest);
 }
 
 std::string digest_of(std::string_view bytes) {
-    Hasher hasher;
-    hasher.update(bytes);
-    return hasher.finish();
+    return digest_text(core::sha256(bytes));
 }
 
 std::string_view hex_of(std::string_view digest) {

@@ -1,28 +1,15 @@
-// SHA-256, by which everything of an image is known.
+// SHA-256 as images write it, by which everything of an image is known.
 #pragma once
 
-#include <memory>
+#include "core/hash.h"
+
 #include <string>
 #include <string_view>
 
 namespace belay::image {
 
-class Hasher {
-  public:
-    Hasher();
-    Hasher(Hasher&&) noexcept;
-    Hasher& operator=(Hasher&&) noexcept;
-    ~Hasher();
-
-    void update(std::string_view bytes);
-    // "sha256:<64 hex>" of what was added; afterwards the hasher begins anew.
-    std::string finish();
-
-  private:
-    struct State;
-    std::unique_ptr<State> state_;
-};
-
+// "sha256:<64 hex>".
+std::string digest_text(const core::Sha256Digest& digest);
 std::string digest_of(std::string_view bytes);
 
 // The 64 digits of a digest, for names of files.

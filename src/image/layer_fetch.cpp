@@ -28,15 +28,15 @@ constexpr std::string_view kDamagedHint =
     "or ask "
     "who runs the registry";
 Result<> check_blob(int fd, const Descriptor& blob) {
-    Hasher hasher;
+    core::Sha256 hash;
     std::string buffer(size_t{1} << 18, '\0');
     ByteSource source = read_from_descriptor(fd, short_digest(blob.digest));
     while (true) {
         BELAY_TRY(n, source(buffer.data(), buffer.size()));
         if (n == 0) break;
-        hasher.update(std::string_view(buffer).substr(0, n));
+        hash.update(std::string_view(buffer).substr(0, n));
     }
-    std::string digest = hasher.finish();
+    std::string digest = digest_text(hash.finish());
     if (digest == blob.digest) return {};
     return system_error("its bytes do not have its hash, but {}", digest).hint(kDamagedHint);
 }

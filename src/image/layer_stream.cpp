@@ -191,7 +191,7 @@ Result<std::string_view> LayerStream::next() {
         BELAY_TRY(n, decoder_->decode(unused_, output_.data(), output_.size(), at_end_));
         if (n > 0) {
             std::string_view produced = std::string_view(output_).substr(0, n);
-            hasher_.update(produced);
+            hash_.update(produced);
             tar_bytes_ += n;
             BELAY_CHECK(check_limits());
             return produced;

@@ -46,7 +46,7 @@ class LayerStream {
     core::Result<> drain();
 
     // Of all bytes that next() returned. Once, at the end.
-    std::string diff_id() { return hasher_.finish(); }
+    std::string diff_id() { return digest_text(hash_.finish()); }
     uint64_t compressed_bytes() const { return compressed_bytes_; }
     uint64_t tar_bytes() const { return tar_bytes_; }
 
@@ -67,7 +67,7 @@ class LayerStream {
     std::string_view unused_;  // what of it was not decoded yet
     bool at_end_ = false;      // of the source
     std::string output_;
-    Hasher hasher_;
+    core::Sha256 hash_;
     uint64_t compressed_bytes_ = 0;
     uint64_t tar_bytes_ = 0;
 };

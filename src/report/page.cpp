@@ -1,5 +1,6 @@
 #include "report/page.h"
 
+#include "core/hash.h"
 #include "report/json.h"
 #include "report/terminal.h"
 
@@ -59,9 +60,7 @@ std::string page_script() {
 // digest of the content, so that equal models give equal pages; the content is escaped besides, the mark is
 // the second lock, and who could predict the whole content (every measured value) could predict it.
 std::string make_nonce(std::string_view content) {
-    uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-    for (char c : content) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211ULL;
-    return fmt::format("{:016x}", hash);
+    return fmt::format("{:016x}", core::fnv1a(content));
 }
 
 std::string page_title(const ReportModel& model) {

@@ -1,6 +1,6 @@
 #include "transfer/handshake.h"
 
-#include "transfer/sha256.h"
+#include "core/hash.h"
 #include "transfer/shortage.h"
 
 #include <algorithm>
@@ -12,13 +12,15 @@ namespace belay::transfer {
 
 namespace {
 
+using core::bytes_of;
 using core::Result;
+using core::same_digest;
 using core::system_error;
 
 constexpr core::Duration kStrangerTime = std::chrono::seconds(2);
 
-Digest digest_of(std::string_view secret, std::string_view role, std::string_view purpose,
-                 std::string_view server_nonce, std::string_view client_nonce, uint32_t rank) {
+core::Sha256Digest digest_of(std::string_view secret, std::string_view role, std::string_view purpose,
+                             std::string_view server_nonce, std::string_view client_nonce, uint32_t rank) {
     // Lengths in front, so that no two different lists give the same bytes.
     std::string text;
     for (std::string_view part : {role, purpose, server_nonce, client_nonce}) {
@@ -26,7 +28,7 @@ Digest digest_of(std::string_view secret, std::string_view role, std::string_vie
         text += part;
     }
     put_u32(text, rank);
-    return hmac_sha256(secret, text);
+    return core::hmac_sha256(secret, text);
 }
 
 }  // namespace
@@ -51,7 +53,7 @@ Result<Proof> check_proof(std::string_view body, std::string_view secret, std::s
     BodyReader reader(body);
     Proof proof{.rank = reader.u32()};
     proof.nonce = reader.bytes(kNonceBytes);
-    proof.digest = reader.bytes(std::tuple_size_v<Digest>);
+    proof.digest = reader.bytes(std::tuple_size_v<core::Sha256Digest>);
     if (!reader.complete()) return system_error("a proof of {} bytes", body.size());
     if (!same_digest(digest_of(secret, "member", purpose, server_nonce, proof.nonce, proof.rank),
                      proof.digest))

@@ -1,6 +1,6 @@
 #include "transfer/rendezvous.h"
 
-#include "transfer/sha256.h"
+#include "core/hash.h"
 #include "transfer/shortage.h"
 
 #include <algorithm>
@@ -276,7 +276,7 @@ std::string Root::own_address_toward(uint32_t rank) const {
 }
 
 std::vector<uint16_t> rendezvous_ports(std::string_view step_name, size_t count) {
-    Digest digest = sha256(step_name);
+    core::Sha256Digest digest = core::sha256(step_name);
     uint32_t first =
         uint32_t{digest[0]} << 24 | uint32_t{digest[1]} << 16 | uint32_t{digest[2]} << 8 | digest[3];
     uint32_t stride = 1 + 2 * digest[4];  // odd: the ports of two steps that share one part again

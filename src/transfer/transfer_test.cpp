@@ -1,7 +1,6 @@
 #include "transfer/bandwidth.h"
 #include "transfer/message.h"
 #include "transfer/rendezvous.h"
-#include "transfer/sha256.h"
 
 #include <fcntl.h>
 #include <future>
@@ -18,34 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-
-std::string hex(const Digest& digest) {
-    std::string out;
-    for (uint8_t byte : digest) out += fmt::format("{:02x}", byte);
-    return out;
-}
-
-TEST(transfer, sha256_and_hmac_of_the_standards) {
-    // FIPS 180-4 examples, RFC 4231 test cases 2 and 6
-    EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    EXPECT_EQ(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
-              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-    EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
-              "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
-    EXPECT_EQ(
-        hex(hmac_sha256(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First")),
-        "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
-}
-
-TEST(transfer, digests_are_compared_whole) {
-    Digest digest = sha256("a");
-    std::string same(bytes_of(digest)), other = same;
-    other.back() = static_cast<char>(other.back() ^ 1);
-    EXPECT_TRUE(same_digest(digest, same));
-    EXPECT_FALSE(same_digest(digest, other));
-    EXPECT_FALSE(same_digest(digest, same.substr(1)));
-}
 
 TEST(transfer, messages_survive_any_cut) {
     std::vector<Message> sent{{1, ""}, {200, "body"}, {17, std::string(1000, 'x')}};

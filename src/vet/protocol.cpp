@@ -1,6 +1,7 @@
 #include "vet/protocol.h"
 
 #include "core/file.h"
+#include "core/hash.h"
 #include "core/text.h"
 #include "core/yaml.h"
 #include "vet/parameter.h"
@@ -37,7 +38,7 @@ class Reader {
             return fail(root, "a protocol is a map with name and checks, not {}", describe(root));
         bool vetnode = root.find("evals") != nullptr && root.find("checks") == nullptr;
         BELAY_CHECK(vetnode ? read_vetnode_root(root) : read_belay_root(root));
-        protocol_.digest = digest();
+        protocol_.digest = core::fnv1a(text_);
         return std::move(protocol_);
     }
 
@@ -275,12 +276,6 @@ class Reader {
             if (parsed->value) check.parameters.emplace(parameter.name, std::move(*parsed->value));
         }
         return {};
-    }
-
-    uint64_t digest() const {  // FNV-1a: tells texts apart, resists nobody
-        uint64_t hash = 14695981039346656037U;
-        for (unsigned char byte : text_) hash = (hash ^ byte) * 1099511628211U;
-        return hash;
     }
 
     std::string_view text_;

@@ -1,6 +1,7 @@
 #include "bench/parallel/rendezvous.h"
 
 #include "core/file.h"
+#include "core/hash.h"
 #include "core/text.h"
 
 #include <system_error>
@@ -38,18 +39,12 @@ std::string step_name(const Environment& environment) {
     return name;
 }
 
-uint32_t fnv1a(std::string_view text) {
-    uint32_t hash = 2166136261;
-    for (unsigned char byte : text) hash = (hash ^ byte) * 16777619;
-    return hash;
-}
-
 Result<uint16_t> find_port(const World& world, const Environment& environment) {
     std::string text = variable(environment, "MASTER_PORT");
     if (text.empty() && world.launcher == Launcher::kVariables)
         return bad_input("MASTER_PORT is not set")
             .hint("RANK and WORLD_SIZE want MASTER_ADDR and MASTER_PORT beside them");
-    if (text.empty()) return static_cast<uint16_t>(kFirstPort + fnv1a(step_name(environment)) % kPorts);
+    if (text.empty()) return static_cast<uint16_t>(kFirstPort + core::fnv1a(step_name(environment)) % kPorts);
     auto port = core::parse_number<uint16_t>(text);
     if (!port || *port == 0) return bad_input("MASTER_PORT: \"{}\" is not a port from 1 to 65535", text);
     return *port;

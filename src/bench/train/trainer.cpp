@@ -3,6 +3,7 @@
 #include "bench/train/data.h"
 #include "bench/train/network.h"
 #include "core/file.h"
+#include "core/hash.h"
 
 #include <algorithm>
 #include <bit>
@@ -25,11 +26,9 @@ namespace {
 
 constexpr int kEvalBatch = 8;
 
-uint64_t fnv1a(std::span<const float> values) {
-    uint64_t hash = 14695981039346656037U;
-    for (std::byte byte : std::as_bytes(values))
-        hash = (hash ^ std::to_integer<uint64_t>(byte)) * 1099511628211U;
-    return hash;
+uint64_t digest_of(std::span<const float> values) {
+    std::span<const std::byte> bytes = std::as_bytes(values);
+    return core::fnv1a({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // Which samples a rank holds: those of its places in the batch, and every size-th of the held-out ones.
@@ -189,7 +188,7 @@ Result<> Run::evaluate(int epoch) {
 }
 
 Result<> Run::agree_on_weights() {
-    BELAY_TRY(digests, group_.gather(fnv1a(network_.parameters())));
+    BELAY_TRY(digests, group_.gather(digest_of(network_.parameters())));
     outcome_.weights_digest = fmt::format("{:016x}", digests[0]);
     Json by_rank = Json::array();
     for (uint64_t digest : digests) by_rank.push_back(fmt::format("{:016x}", digest));
