@@ -1,5 +1,6 @@
 #include "step/agreement.h"
 
+#include "core/error_codec.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
@@ -19,12 +20,24 @@ enum : uint8_t { kReady = transfer::kFirstFreeType, kFailed, kStart, kRefuse };
 
 constexpr core::Duration kTellTime = std::chrono::seconds(5);
 
+std::string text_of(const core::Error& error) {
+    std::string text = error.message();
+    if (!error.hint_text().empty()) text += "\nhint: " + error.hint_text();
+    return text;
+}
+
 // What other nodes sent goes to a terminal.
 std::string printable_lines(std::string_view text) {
     std::string lines;
     for (std::string_view line : core::split(text, '\n'))
         lines += (lines.empty() ? "" : "\n") + core::printable(line);
     return lines;
+}
+
+// Another node's, or why it is not one.
+core::Error sent_error(std::string_view body) {
+    auto error = core::decode_error(body);
+    return error ? std::move(*error) : std::move(error.error());
 }
 
 class Meeting {
@@ -34,10 +47,10 @@ class Meeting {
 
     Result<bool> run(const std::optional<core::Error>& failure, core::Duration timeout,
                      std::vector<std::string>& causes) {
-        reports_[0] = failure ? text_of(*failure) : "";
+        reports_[0] = failure;
         auto handler = [&](uint32_t rank, const transfer::Message& message) {
-            if (message.type == kReady) reports_[rank] = "";
-            if (message.type == kFailed) reports_[rank] = message.body.empty() ? "failed" : message.body;
+            if (message.type == kReady) reports_[rank] = std::nullopt;
+            if (message.type == kFailed) reports_[rank] = sent_error(message.body);
         };
         auto all_reported = [&] { return reports_.size() == members_.nodes.size(); };
         auto decided = [&] { return all_reported() || root_.is_full(); };
@@ -61,28 +74,31 @@ class Meeting {
     }
 
   private:
-    std::vector<std::pair<std::string, std::string>> find_failures(core::Duration timeout,
-                                                                   bool silence_counts) const {
-        std::vector<std::pair<std::string, std::string>> failures;
+    std::vector<NodeFailure> find_failures(core::Duration timeout, bool silence_counts) const {
+        std::vector<NodeFailure> failures;
         for (uint32_t rank = 0; rank < members_.nodes.size(); ++rank) {
             auto report = reports_.find(rank);
             if (report == reports_.end() && !silence_counts) continue;
             if (report == reports_.end())
-                failures.emplace_back(members_.nodes[rank],
-                                      fmt::format("not heard of within {}", core::format_duration(timeout)));
-            else if (!report->second.empty())
-                failures.emplace_back(members_.nodes[rank], report->second);
+                failures.push_back({members_.nodes[rank], core::system_error("not heard of within {}",
+                                                                             core::format_duration(timeout))
+                                                              .because(core::Cause::kTimedOut)
+                                                              .error()});
+            else if (report->second)
+                failures.push_back({members_.nodes[rank], *report->second});
             else if (rank > 0 && !root_.connected(rank))
-                failures.emplace_back(members_.nodes[rank],
-                                      "was ready, but then ended or could not be reached");
+                failures.push_back({members_.nodes[rank],
+                                    core::system_error("was ready, but then ended or could not be reached")
+                                        .because(core::Cause::kEnded)
+                                        .error()});
         }
         return failures;
     }
 
     const StepMembers& members_;
     transfer::Root root_;
-    bool silence_counts_;                      // whether a node that says nothing has failed
-    std::map<uint32_t, std::string> reports_;  // by rank; empty: ready
+    bool silence_counts_;                                     // whether a node that says nothing has failed
+    std::map<uint32_t, std::optional<core::Error>> reports_;  // by rank; nothing: ready
 };
 
 Result<bool> report_to_root(const StepMembers& members, const std::optional<core::Error>& failure,
@@ -90,7 +106,7 @@ Result<bool> report_to_root(const StepMembers& members, const std::optional<core
     core::Deadline deadline = core::Deadline::after(timeout);
     BELAY_TRY(channel, transfer::join(members.root_address, ports, members.secret, members.rank, deadline));
     transfer::Message message{.type = failure ? kFailed : kReady};
-    if (failure) message.body = text_of(*failure);
+    if (failure) message.body = core::encode_error(*failure);
     BELAY_CHECK(channel.send(message, deadline));
     BELAY_TRY(answer, channel.receive(deadline));
     return answer.type == kStart;
@@ -98,23 +114,22 @@ Result<bool> report_to_root(const StepMembers& members, const std::optional<core
 
 }  // namespace
 
-std::string text_of(const core::Error& error) {
-    std::string text = error.message();
-    if (!error.hint_text().empty()) text += "\nhint: " + error.hint_text();
-    return text;
-}
-
-std::vector<std::string> causes_of(const std::vector<std::pair<std::string, std::string>>& failures) {
-    std::map<std::string, std::vector<std::string>> nodes_of;
-    std::vector<std::string> order;
-    for (const auto& [node, why] : failures) {
-        if (!nodes_of.contains(why)) order.push_back(why);
-        nodes_of[why].push_back(node);
+std::vector<std::string> causes_of(const std::vector<NodeFailure>& failures) {
+    struct Group {
+        core::Error why;
+        std::vector<std::string> nodes;
+    };
+    std::vector<Group> groups;  // few: most nodes fail of the same
+    for (const NodeFailure& failure : failures) {
+        auto group = std::ranges::find(groups, failure.why, &Group::why);
+        if (group == groups.end()) group = groups.insert(group, {failure.why, {}});
+        group->nodes.push_back(failure.node);
     }
     std::vector<std::string> lines;
-    for (const std::string& why : order) {
-        auto nodes = slurm::compress(nodes_of[why]);
-        lines.push_back(fmt::format("{}: {}", nodes ? *nodes : nodes_of[why][0], printable_lines(why)));
+    for (const Group& group : groups) {
+        auto nodes = slurm::compress(group.nodes);
+        lines.push_back(
+            fmt::format("{}: {}", nodes ? *nodes : group.nodes[0], printable_lines(text_of(group.why))));
     }
     return lines;
 }
@@ -125,8 +140,7 @@ Result<bool> meet(const StepMembers& members, const std::optional<core::Error>& 
                   core::Duration timeout, bool silence_counts, std::vector<std::string>& causes) {
     causes.clear();
     if (members.nodes.size() <= 1) {
-        if (failure)
-            causes = causes_of({{members.nodes.empty() ? "this node" : members.nodes[0], text_of(*failure)}});
+        if (failure) causes = causes_of({{members.nodes.empty() ? "this node" : members.nodes[0], *failure}});
         return !failure;
     }
     std::vector<uint16_t> ports = transfer::rendezvous_ports(members.name);

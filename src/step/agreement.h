@@ -30,10 +30,11 @@ core::Result<bool> agree(const StepMembers& members, const std::optional<core::E
 core::Result<> fail_together(const StepMembers& members, const core::Error& failure, core::Duration timeout,
                              std::vector<std::string>& causes);
 
+struct NodeFailure {
+    std::string node;
+    core::Error why;
+};
 // What nodes said, as lines: "n[1-2]: WHY", with the hint below if there is one.
-std::vector<std::string> causes_of(const std::vector<std::pair<std::string, std::string>>& failures);
-
-// An error in one text, and the first line that people see of it.
-std::string text_of(const core::Error& error);
+std::vector<std::string> causes_of(const std::vector<NodeFailure>& failures);
 
 }  // namespace belay::step

@@ -162,9 +162,11 @@ TEST(step, values_of_variables_stay_out_of_records) {
 }
 
 TEST(step, one_line_for_each_cause) {
-    EXPECT_THAT(causes_of({{"n1", "disk full\nhint: x"}, {"n3", "no image"}, {"n2", "disk full\nhint: x"}}),
+    const core::Error full = core::system_error("disk full").hint("x").error();
+    EXPECT_THAT(causes_of({{"n1", full}, {"n3", core::system_error("no image").error()}, {"n2", full}}),
                 ElementsAre("n[1-2]: disk full\nhint: x", "n3: no image"));
-    EXPECT_THAT(causes_of({{"n1", "red \x1b[31m"}}), ElementsAre("n1: red ?[31m"));
+    EXPECT_THAT(causes_of({{"n1", core::system_error("red \x1b[31m").error()}}),
+                ElementsAre("n1: red ?[31m"));
     EXPECT_TRUE(causes_of({}).empty());
 }
 
