@@ -4,6 +4,7 @@
 #include "env/environment.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <set>
 
@@ -36,6 +37,8 @@ class FakeHost {
 
     void write(const std::string& path, std::string text) { texts_[path] = std::move(text); }
     void remove(const std::string& path) { missing_.insert(path); }
+    // Whoever looks at it gets this errno.
+    void spoil(const std::string& path, int error) { broken_[path] = error; }
 
     // The environment that "job.toml" of the caller's directory describes.
     Environment load(std::string text) {
@@ -65,15 +68,18 @@ class FakeHost {
 
   private:
     // All sources of mounts exist; EDF files only where they were written.
-    std::optional<FileIdentity> identify(const std::string& path) {
+    core::Result<FileIdentity> identify(const std::string& path) {
+        if (auto broken = broken_.find(path); broken != broken_.end())
+            return core::errno_error(broken->second, "cannot look at " + path);
         if (missing_.contains(path) || (path.ends_with(".toml") && !texts_.contains(path)))
-            return std::nullopt;
+            return core::errno_error(ENOENT, path);
         return FileIdentity{1, identities_.try_emplace(path, identities_.size()).first->second};
     }
 
     std::map<std::string, std::string> texts_;
     std::map<std::string, uint64_t> identities_;
     std::set<std::string> missing_;
+    std::map<std::string, int> broken_;
 };
 
 }  // namespace belay::env::testing

@@ -115,9 +115,10 @@ class Resolver {
         }
         if (reference->is_file()) {
             reference->file = from_caller(reference->file, host_).string();
-            if (!host_.files.identify(reference->file))
-                problems_.push_back(make_problem("E_IMAGE", written->place,
-                                                 fmt::format("there is no image file {}", reference->file)));
+            if (auto found = host_.files.identify(reference->file); !found)
+                problems_.push_back(make_problem(
+                    "E_IMAGE", written->place,
+                    why_not(found.error(), fmt::format("there is no image file {}", reference->file))));
         }
         result_.reference = std::move(*reference);
     }

@@ -169,6 +169,33 @@ TEST(env, not_found_names_the_directories_and_the_near_match) {
     EXPECT_EQ(fake.find("W_NOIMAGE"), nullptr);
 }
 
+TEST(env, what_cannot_be_looked_at_is_not_called_missing) {
+    FakeHost fake;
+    fake.spoil("/data", EACCES);
+    fake.spoil("/i.sqsh", EIO);
+    fake.load("image = '/i.sqsh'\nmounts = ['/data:/d']\n");
+    ASSERT_NE(fake.find("E_IMAGE"), nullptr);
+    EXPECT_EQ(fake.find("E_IMAGE")->message, "cannot look at /i.sqsh: Input/output error");
+    ASSERT_NE(fake.find("E_MOUNT_SRC"), nullptr);
+    EXPECT_THAT(fake.find("E_MOUNT_SRC")->message, HasSubstr("cannot look at /data: Permission denied"));
+    fake.spoil("/w/job.toml", EACCES);
+    fake.load_by_name("job.toml");
+    ASSERT_NE(fake.find("E_NOTFOUND"), nullptr);
+    EXPECT_EQ(fake.find("E_NOTFOUND")->message, "cannot look at /w/job.toml: Permission denied");
+}
+
+TEST(env, a_name_is_not_taken_from_another_directory_when_a_disk_fails) {
+    FakeHost fake;
+    fake.write("/etc/edf/a.toml", "image = 'a'\n");
+    fake.spoil("/u/a/.edf/a.toml", EACCES);
+    EXPECT_EQ(fake.load_by_name("a").name, "a");
+    EXPECT_EQ(fake.find("E_NOTFOUND"), nullptr) << "HOME may be another user's";
+    fake.spoil("/u/a/.edf/a.toml", EIO);
+    fake.load_by_name("a");
+    ASSERT_NE(fake.find("E_NOTFOUND"), nullptr);
+    EXPECT_EQ(fake.find("E_NOTFOUND")->message, "cannot look at /u/a/.edf/a.toml: Input/output error");
+}
+
 // What to_edf writes reads as the same environment, also where values hold what would be expanded or split.
 TEST(env, written_out_it_reads_back_the_same) {
     FakeHost fake;

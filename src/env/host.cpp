@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 
+#include <cerrno>
 #include <sys/stat.h>
 
 namespace belay::env {
@@ -11,9 +12,10 @@ namespace fs = std::filesystem;
 Files real_files() {
     constexpr size_t kLargestFile = size_t{1} << 20;
     return {.read = [](const fs::path& path) { return core::read_file(path, kLargestFile); },
-            .identify = [](const fs::path& path) -> std::optional<FileIdentity> {
+            .identify = [](const fs::path& path) -> core::Result<FileIdentity> {
                 struct stat status{};
-                if (stat(path.c_str(), &status) != 0) return std::nullopt;
+                if (stat(path.c_str(), &status) != 0)
+                    return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
                 return FileIdentity{status.st_dev, status.st_ino};
             },
             .list =
@@ -25,6 +27,10 @@ Files real_files() {
                         names.push_back(entries->path().filename().string());
                     return names;
                 }};
+}
+
+std::string why_not(const core::Error& error, std::string not_there) {
+    return error.cause() == core::Cause::kNotFound ? std::move(not_there) : error.message();
 }
 
 core::Result<Host> this_host(std::vector<fs::path> system_directories) {

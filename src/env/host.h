@@ -19,8 +19,8 @@ using FileIdentity = std::pair<uint64_t, uint64_t>;
 
 struct Files {
     std::function<core::Result<std::string>(const std::filesystem::path&)> read;
-    std::function<std::optional<FileIdentity>(const std::filesystem::path&)>
-        identify;  // nothing if it is not there
+    // Errors: kSystem; its cause is kNotFound if it is not there.
+    std::function<core::Result<FileIdentity>(const std::filesystem::path&)> identify;
     std::function<std::vector<std::string>(const std::filesystem::path& directory)>
         list;  // names, for "did you mean"
 };
@@ -34,6 +34,8 @@ struct Host {
 
 // The files of this machine. EDF files of more than 1 MiB are refused.
 Files real_files();
+// What to say of a file that `identify` did not find: `not_there`, unless it may well be there.
+std::string why_not(const core::Error& error, std::string not_there);
 // This process: its variables and directory. Errors: kSystem if it has no directory any more.
 core::Result<Host> this_host(std::vector<std::filesystem::path> system_directories);
 

@@ -34,22 +34,20 @@ class Loader {
     };
 
     const Loaded* load_file(const fs::path& path, const Place& place) {
-        FileIdentity identity = host_.files.identify(path).value_or(FileIdentity{});
-        if (std::ranges::find(open_, identity) != open_.end())
+        auto identity = host_.files.identify(path);
+        if (!identity) return not_read(place, identity.error());
+        if (std::ranges::find(open_, *identity) != open_.end())
             return refuse("E_CYCLE", place, "an environment inherits itself");
-        auto known = loaded_.find(identity);
+        auto known = loaded_.find(*identity);
         if (known == loaded_.end()) {
             if (static_cast<int>(open_.size()) > kDeepestInheritance) return refuse_depth(place);
             auto text = host_.files.read(path);
-            if (!text) {
-                problems_.push_back(make_problem("E_NOTFOUND", place, text.error().message()));
-                return nullptr;
-            }
-            open_.push_back(identity);
+            if (!text) return not_read(place, text.error());
+            open_.push_back(*identity);
             Loaded loaded = inherit(read_edf(*text, path.string(), chain_, problems_));
             open_.pop_back();
             files.push_back(path.string());
-            known = loaded_.emplace(identity, std::move(loaded)).first;
+            known = loaded_.emplace(*identity, std::move(loaded)).first;
         }
         if (static_cast<int>(open_.size()) + known->second.height > kDeepestInheritance)
             return refuse_depth(place);
@@ -75,6 +73,10 @@ class Loader {
     const Loaded* refuse_depth(const Place& place) {
         return refuse("E_DEPTH", place,
                       fmt::format("environments inherit more than {} deep", kDeepestInheritance));
+    }
+    const Loaded* not_read(const Place& place, const core::Error& error) {
+        problems_.push_back(make_problem("E_NOTFOUND", place, error.message()));
+        return nullptr;
     }
     const Loaded* refuse(std::string_view code, const Place& place, std::string_view what) {
         problems_.push_back(

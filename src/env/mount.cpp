@@ -93,8 +93,9 @@ class MountParser {
             return false;
         }
         result_.mount.source = without_slash(from_caller(*source, host_));
-        if (!host_.files.identify(result_.mount.source)) {
-            add("E_MOUNT_SRC", piece, fmt::format("the source {} does not exist", result_.mount.source),
+        if (auto found = host_.files.identify(result_.mount.source); !found) {
+            add("E_MOUNT_SRC", piece,
+                why_not(found.error(), fmt::format("the source {} does not exist", result_.mount.source)),
                 "create it, or correct the path");
             return false;
         }

@@ -60,10 +60,11 @@ std::optional<fs::path> find_environment(std::string_view name, const Host& host
     bool is_path = name.starts_with('/') || is_relative_to_caller(name) || name.ends_with(".toml");
     if (is_path) {
         fs::path path = (host.directory / name).lexically_normal();
-        if (host.files.identify(path)) return path;
-        problems.push_back(make_problem("E_NOTFOUND", place,
-                                        fmt::format("there is no file {}", path.string()),
-                                        near_match(path, {path.parent_path()}, host)));
+        auto found = host.files.identify(path);
+        if (found) return path;
+        problems.push_back(make_problem(
+            "E_NOTFOUND", place, why_not(found.error(), fmt::format("there is no file {}", path.string())),
+            near_match(path, {path.parent_path()}, host)));
         return std::nullopt;
     }
     if (has_parent_part(name)) {
@@ -77,7 +78,15 @@ std::optional<fs::path> find_environment(std::string_view name, const Host& host
     std::vector<std::string> tried;
     std::vector<fs::path> parents;
     for (const fs::path& directory : directories) {
-        if (host.files.identify(directory / file)) return directory / file;
+        auto found = host.files.identify(directory / file);
+        if (found) return directory / file;
+        // HOME may be another user's, which is not looked into; else another file of this name is not what
+        // was meant.
+        if (found.error().cause() != core::Cause::kNotFound &&
+            found.error().cause() != core::Cause::kDenied) {
+            problems.push_back(make_problem("E_NOTFOUND", place, found.error().message()));
+            return std::nullopt;
+        }
         tried.push_back(directory.string());
         parents.push_back((directory / file).parent_path());
     }
