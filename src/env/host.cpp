@@ -1,5 +1,6 @@
 #include "env/host.h"
 
+#include "core/activity.h"
 #include "core/file.h"
 
 #include <cerrno>
@@ -13,6 +14,7 @@ Files real_files() {
     constexpr size_t kLargestFile = size_t{1} << 20;
     return {.read = [](const fs::path& path) { return core::read_file(path, kLargestFile); },
             .identify = [](const fs::path& path) -> core::Result<FileIdentity> {
+                core::note_activity("look at", path.native());
                 struct stat status{};
                 if (stat(path.c_str(), &status) != 0)
                     return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
@@ -20,6 +22,7 @@ Files real_files() {
             },
             .list =
                 [](const fs::path& directory) {
+                    core::note_activity("list", directory.native());
                     std::vector<std::string> names;
                     std::error_code error;
                     fs::directory_iterator entries(directory, error);

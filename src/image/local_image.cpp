@@ -1,5 +1,6 @@
 #include "image/local_image.h"
 
+#include "core/activity.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "image/squashfs_reader.h"
@@ -57,6 +58,7 @@ std::string working_directory_of_rc(std::string_view text) {
 
 core::Result<Image> local_image(const std::filesystem::path& file) {
     std::string name = core::printable(file.string());
+    core::note_activity("look at", file.native());
     struct stat status{};
     if (stat(file.c_str(), &status) != 0) {
         if (errno == ENOENT || errno == ENOTDIR)

@@ -1,5 +1,6 @@
 #include "image/store_files.h"
 
+#include "core/activity.h"
 #include "core/file.h"
 #include "image/digest.h"
 #include "image/store_trust.h"
@@ -41,6 +42,7 @@ Result<std::vector<std::string>> names_in(const fs::path& directory) {
 }  // namespace
 
 Result<std::optional<StoredRef>> read_ref(const StoreLayout& layout, const fs::path& path) {
+    core::note_activity("look at", path.native());
     struct stat status{};
     if (stat(path.c_str(), &status) != 0) {
         if (errno == ENOENT || errno == ENOTDIR) return std::optional<StoredRef>();
@@ -90,6 +92,7 @@ Result<std::optional<Image>> load_image(const StoreLayout& layout, std::string_v
     struct stat status{};
     const fs::path squashfs = layout.image(key);
     const fs::path sidecar = layout.sidecar(key);
+    core::note_activity("look at", squashfs.native());
     if (stat(squashfs.c_str(), &status) != 0 || access(sidecar.c_str(), F_OK) != 0) {
         if (errno == ENOENT || errno == ENOTDIR) return std::optional<Image>();
         return core::errno_error(errno, fmt::format("cannot look at {}", squashfs.string()));

@@ -1,5 +1,6 @@
 #include "image/store_trust.h"
 
+#include "core/activity.h"
 #include "core/file.h"
 #include "core/utf8.h"
 
@@ -21,6 +22,7 @@ using core::Result;
 constexpr std::string_view kHint = "set EDF_IMAGESTORE to a directory of your own";
 
 std::optional<struct stat> status_of(const fs::path& path, bool follow) {
+    core::note_activity("look at", path.native());
     struct stat out{};
     if ((follow ? stat(path.c_str(), &out) : lstat(path.c_str(), &out)) != 0) return std::nullopt;
     return out;

@@ -1,5 +1,6 @@
 #include "observe/record_begin.h"
 
+#include "core/activity.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -76,6 +77,7 @@ bool is_foreign(const fs::path& directory) {
 }  // namespace
 
 Result<> begin_record(const RecordBegin& options, const Placement& placement, core::Time now) {
+    core::note_activity("look at", options.record.native());
     BELAY_CHECK(check_directory(options.record));
     // Every task looks: the first may have refused already.
     if (is_foreign(options.record))

@@ -76,10 +76,10 @@ expect_nothing_left() {  # expect_nothing_left NAME [NAMESPACE...]
 skip() { case_skipped=$1; }
 need_root() { [ "$UID" = 0 ] || { skip "needs root" && return 1; }; }
 
-# run_cases: runs every function named case_*, in the order they are written.
+# run_cases [PATTERN]: runs every function named case_*, or those that match, in the order they are written.
 run_cases() {
     local name
-    for name in $(grep -oE '^case_[a-z0-9_]+' "$0"); do
+    for name in $(grep -oE '^case_[a-z0-9_]+' "$0" | grep -E "${1:-.}|^case_set_up\$"); do
         case_failed=no
         case_skipped=
         "$name"
