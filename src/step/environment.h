@@ -30,7 +30,7 @@ struct EnvironmentPlan {
 };
 
 // How long its files may take to read: definitions and what the image store holds.
-inline constexpr core::Duration kPlanningTime = std::chrono::seconds(30);
+inline constexpr core::Duration kPlanningTime = std::chrono::seconds(15);
 
 // An image that is not in the store yet is imported first. Errors: kBadInput with everything that is wrong
 // with the definition; what is only odd is appended to `warnings`, as lines; kSystem, kTimedOut with the file
