@@ -61,7 +61,7 @@ Result<> drain(Capture& capture, size_t limit) {
 
 std::string shown(const Command& command) {
     std::string text = quote_command(command.argv);
-    if (text.size() > kShownCommand) text = text.substr(0, kShownCommand) + "...";
+    if (text.size() > kShownCommand) text.replace(kShownCommand, std::string::npos, "...");
     return text;
 }
 
