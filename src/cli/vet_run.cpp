@@ -70,7 +70,7 @@ Result<Place> find_place() {
     BELAY_TRY(facts, slurm::read_job_facts(lookup));
     Place place;
     if (!facts) return place;
-    BELAY_TRY(step, vet::step_context(lookup, vet::system_address()));
+    BELAY_TRY(step, vet::step_context(lookup, slurm::system_address()));
     place.other_task = !step && facts->step_id && facts->local_rank.value_or(0) > 0;
     if (!facts->step_id) place.job_nodes = facts->job_nodes.size();
     place.step = std::move(step);

@@ -1,6 +1,5 @@
 #include "slurm/job.h"
 
-#include "core/process.h"
 #include "core/text.h"
 #include "slurm/hostlist.h"
 
@@ -131,6 +130,13 @@ Lookup process_environment() {
     return [](std::string_view name) -> std::optional<std::string> {
         const char* value = std::getenv(std::string(name).c_str());
         return value ? std::optional<std::string>(value) : std::nullopt;
+    };
+}
+
+Lookup lookup_in(const core::Environment& variables) {
+    return [&variables](std::string_view name) -> std::optional<std::string> {
+        auto found = variables.find(std::string(name));
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
     };
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/process.h"
 #include "core/time.h"
 
 #include <cstdint>
@@ -19,6 +20,8 @@ using Lookup = std::function<std::optional<std::string>(std::string_view)>;
 
 // Looks in the environment of this process.
 Lookup process_environment();
+// Looks in these variables, which must live longer.
+Lookup lookup_in(const core::Environment& variables);
 
 // Where Slurm says nothing, or an older version did not yet, the value is missing. A batch script and a shell
 // of salloc have no rank and no step nodes.

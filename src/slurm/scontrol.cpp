@@ -219,4 +219,18 @@ Result<ScontrolJob> query_job(uint64_t job_id, core::Duration timeout) {
     return *std::move(found);
 }
 
+Result<std::optional<std::string>> parse_scontrol_node_address(std::string_view text) {
+    Record record;
+    for (std::string_view line : core::split(text, '\n')) read_line(core::trim(line), record);
+    return Facts(record).text("NodeAddr");
+}
+
+Result<std::optional<std::string>> query_node_address(const std::string& node,
+                                                      const core::Deadline& deadline) {
+    BELAY_TRY(output, core::run({.argv = {"scontrol", "show", "node", node},
+                                 .environment_changes = {{"LC_ALL", "C"}}},
+                                {.timeout = deadline.left(), .output_limit = size_t{1} << 20}));
+    return parse_scontrol_node_address(output.out);
+}
+
 }  // namespace belay::slurm

@@ -1,7 +1,8 @@
-// What only slurmctld knows about a job, asked through `scontrol show job`, whose text is the same in every
-// version (its JSON is not: 22.05 has none).
+// What only slurmctld knows about jobs and nodes, asked through `scontrol show`, whose text is the same in
+// every version (its JSON is not: 22.05 has none).
 #pragma once
 
+#include "core/deadline.h"
 #include "core/error.h"
 #include "core/time.h"
 
@@ -42,5 +43,14 @@ core::Result<std::vector<ScontrolJob>> parse_scontrol_jobs(std::string_view text
 // forgets a job MinJobAge, 5 minutes, after its end); kSystem if scontrol fails, or has not answered after
 // `timeout`.
 core::Result<ScontrolJob> query_job(uint64_t job_id, core::Duration timeout = std::chrono::seconds(10));
+
+// NodeAddr in the output of `scontrol show node`, a name or numeric; nothing if it does not say. Errors:
+// kSystem if it stands there twice.
+core::Result<std::optional<std::string>> parse_scontrol_node_address(std::string_view text);
+
+// Asks for one node; nothing if Slurm does not know it. Errors: kSystem if scontrol cannot be run, or has not
+// answered at the deadline.
+core::Result<std::optional<std::string>> query_node_address(const std::string& node,
+                                                            const core::Deadline& deadline);
 
 }  // namespace belay::slurm

@@ -172,5 +172,20 @@ TEST(slurm, scontrol_names_what_it_does_not_understand) {
     }
 }
 
+// As scontrol prints a node; what an administrator wrote of it comes last.
+TEST(slurm, scontrol_tells_where_a_node_is) {
+    constexpr std::string_view node =
+        "NodeName=n1 Arch=x86_64 CoresPerSocket=1 \n   CPUAlloc=0 CPUEfctv=2 CPUTot=2 CPULoad=14.20\n"
+        "   AvailableFeatures=(null)\n   ActiveFeatures=(null)\n   Gres=(null)\n"
+        "   NodeAddr=10.1.2.3 NodeHostName=localhost Port=17001 Version=22.05.8\n"
+        "   OS=Linux 6.18.0 #1 SMP PREEMPT_DYNAMIC \n   RealMemory=1 AllocMem=0 FreeMem=812 Sockets=2 "
+        "Boards=1\n"
+        "   Comment=moved from NodeAddr=10.9.9.9\n\n";
+    EXPECT_EQ(parse_scontrol_node_address(node).value(), "10.1.2.3");
+    EXPECT_EQ(parse_scontrol_node_address("Node n9 not found\n").value(), std::nullopt);
+    EXPECT_EQ(parse_scontrol_node_address("NodeName=n1 NodeAddr=(null)\n").value(), std::nullopt);
+    EXPECT_FALSE(parse_scontrol_node_address("NodeAddr=a\nNodeAddr=b\n"));
+}
+
 }  // namespace
 }  // namespace belay::slurm

@@ -96,7 +96,7 @@ class Node {
     std::string root_address() const {
         if (members_.nodes.size() == 1) return "127.0.0.1";
         if (!members_.root_address.empty()) return members_.root_address;
-        return vet::system_address()(members_.nodes[0]).value_or("");
+        return slurm::system_address()(members_.nodes[0]).value_or("");
     }
 
     // A disk that fails is no reason to stop a job; a directory that holds something else is a mistake.
@@ -157,13 +157,8 @@ Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts
 }
 
 Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const NodeContext& context) {
-    auto lookup = [&](std::string_view name) -> std::optional<std::string> {
-        auto found = context.variables.find(std::string(name));
-        if (found == context.variables.end()) return std::nullopt;
-        return found->second;
-    };
     auto find_members = [&]() -> Result<vet::StepContext> {
-        BELAY_TRY(members, vet::step_context(lookup, vet::system_address()));
+        BELAY_TRY(members, vet::step_context(slurm::lookup_in(context.variables), slurm::system_address()));
         if (!members) return core::system_error("this is not the first task of a node in a step of Slurm");
         members->secret = plan.secret;
         return std::move(*members);

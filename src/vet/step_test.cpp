@@ -341,35 +341,13 @@ TEST(vet, step_of_one_node_needs_nobody) {
     EXPECT_THAT(verdicts->vetted, ElementsAre("n0"));
 }
 
-slurm::Lookup lookup_in(std::map<std::string, std::string, std::less<>> variables) {
-    return [variables = std::move(variables)](std::string_view name) -> std::optional<std::string> {
-        auto it = variables.find(name);
-        return it == variables.end() ? std::nullopt : std::optional(it->second);
-    };
-}
-
-TEST(vet, a_name_service_that_hangs_is_given_up) {
-    auto hangs = [](const std::string&) -> std::optional<std::string> {
-        for (;;) pause();
-    };
-    auto address = resolve_by(core::Deadline::after(50ms), "n3", hangs);
-    ASSERT_FALSE(address);
-    EXPECT_EQ(address.error().message(), "the name service did not answer when asked for n3");
-    auto until = core::Deadline::after(20s);
-    auto knows = [](const std::string& name) { return std::optional("address of " + name); };
-    EXPECT_EQ(resolve_by(until, "n3", knows).value(), "address of n3");
-    auto does_not = [](const std::string&) { return std::optional<std::string>(); };
-    EXPECT_EQ(resolve_by(until, "n3", does_not).error().message(), "the name service does not know n3");
-    EXPECT_EQ(system_address()("127.0.0.1").value(), "127.0.0.1");
-}
-
 TEST(vet, step_context_from_what_slurm_says) {
-    std::map<std::string, std::string, std::less<>> variables{
-        {"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "2"},           {"SLURM_STEP_NODELIST", "n[3-5]"},
-        {"SLURM_NODEID", "1"}, {"SLURM_LOCALID", "0"},           {"SLURM_PROCID", "4"},
-        {"SLURM_STEPID", "2"}, {"SLURM_SRUN_COMM_PORT", "40001"}};
+    core::Environment variables{
+        {"SLURM_JOB_ID", "7"},         {"SLURM_STEP_ID", "2"},           {"SLURM_STEP_NODELIST", "n[3-5]"},
+        {"SLURM_NODEID", "1"},         {"SLURM_LOCALID", "0"},           {"SLURM_PROCID", "4"},
+        {"SLURM_STEP_NUM_TASKS", "6"}, {"SLURM_SRUN_COMM_PORT", "40001"}};
     auto address = [](const std::string& node) -> core::Result<std::string> { return "address of " + node; };
-    auto context = step_context(lookup_in(variables), address).value();
+    auto context = step_context(slurm::lookup_in(variables), address).value();
     ASSERT_TRUE(context);
     EXPECT_EQ(context->rank, 1U);
     EXPECT_THAT(context->nodes, ElementsAre("n3", "n4", "n5"));
@@ -378,19 +356,19 @@ TEST(vet, step_context_from_what_slurm_says) {
     auto nobody = [](const std::string&) -> core::Result<std::string> {
         return core::system_error("nobody knows it");
     };
-    EXPECT_EQ(step_context(lookup_in(variables), nobody).error().message(),
+    EXPECT_EQ(step_context(slurm::lookup_in(variables), nobody).error().message(),
               "n3, where the nodes of the step meet, has no address: nobody knows it");
     auto again = variables;
     again["SLURM_RESTART_COUNT"] = "1";
-    EXPECT_NE(step_context(lookup_in(again), address).value()->name, context->name);
+    EXPECT_NE(step_context(slurm::lookup_in(again), address).value()->name, context->name);
     variables["BELAY_STEP_SECRET"] = "s";
-    EXPECT_EQ(step_context(lookup_in(variables), address).value()->secret, "s");
+    EXPECT_EQ(step_context(slurm::lookup_in(variables), address).value()->secret, "s");
     variables["SLURM_LOCALID"] = "1";
-    EXPECT_FALSE(step_context(lookup_in(variables), address).value()) << "one task per node";
+    EXPECT_FALSE(step_context(slurm::lookup_in(variables), address).value()) << "one task per node";
     variables["SLURM_LOCALID"] = "0";
     variables["SLURM_NODEID"] = "9";
-    EXPECT_FALSE(step_context(lookup_in(variables), address));
-    EXPECT_FALSE(step_context(lookup_in({}), address).value()) << "outside Slurm";
+    EXPECT_FALSE(step_context(slurm::lookup_in(variables), address));
+    EXPECT_FALSE(step_context(slurm::lookup_in({}), address).value()) << "outside Slurm";
 }
 
 }  // namespace

@@ -8,7 +8,10 @@
 using namespace belay;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    auto jobs = slurm::parse_scontrol_jobs({reinterpret_cast<const char*>(data), size});
+    std::string_view text(reinterpret_cast<const char*>(data), size);
+    auto address = slurm::parse_scontrol_node_address(text);
+    if (address && *address && ((*address)->empty() || (*address)->find('\n') != std::string::npos)) abort();
+    auto jobs = slurm::parse_scontrol_jobs(text);
     if (!jobs) {
         if (jobs.error().kind() != core::ErrorKind::kSystem || jobs.error().message().empty()) abort();
         return 0;

@@ -1,8 +1,7 @@
 // The system's side of AddressLookup.
 #include "bench/parallel/rendezvous.h"
 #include "core/file.h"
-#include "core/text.h"
-#include "slurm/hostlist.h"
+#include "core/name_service.h"
 
 #include <arpa/inet.h>
 #include <array>
@@ -18,7 +17,7 @@ namespace belay::bench {
 
 namespace {
 
-using namespace std::chrono_literals;
+constexpr core::Duration kNameTime = std::chrono::seconds(25);
 
 std::optional<std::string> numeric(const sockaddr* address, socklen_t length) {
     std::array<char, NI_MAXHOST> text;
@@ -29,42 +28,19 @@ std::optional<std::string> numeric(const sockaddr* address, socklen_t length) {
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-AddressList look_up(const std::string& name, const char* service, int flags) {
+// Of a numeric address: nobody is asked.
+AddressList parsed(const std::string& address) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_DGRAM;
-    hints.ai_flags = flags;
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
     addrinfo* list = nullptr;
-    if (getaddrinfo(name.c_str(), service, &hints, &list) != 0) list = nullptr;
+    if (getaddrinfo(address.c_str(), "9", &hints, &list) != 0) list = nullptr;
     return {list, &freeaddrinfo};
-}
-
-std::vector<std::string> resolve(const std::string& name) {
-    std::vector<std::string> addresses;
-    AddressList list = look_up(name, nullptr, 0);
-    for (const addrinfo* entry = list.get(); entry; entry = entry->ai_next)
-        if (auto address = numeric(entry->ai_addr, entry->ai_addrlen)) addresses.push_back(*address);
-    return addresses;
-}
-
-std::optional<std::string> node_address(const std::string& node) {
-    auto output =
-        core::output_of({.argv = {"scontrol", "--oneliner", "show", "node", node}}, {.timeout = 20s});
-    if (!output) return std::nullopt;
-    for (std::string_view word : core::split_words(*output))
-        if (constexpr std::string_view kName = "NodeAddr="; word.starts_with(kName))
-            return std::string(word.substr(kName.size()));
-    return std::nullopt;
-}
-
-core::Result<std::string> first_node(std::string_view nodes) {
-    BELAY_TRY(names, slurm::expand(nodes, "SLURM_STEP_NODELIST"));
-    if (names.empty()) return core::bad_input("SLURM_STEP_NODELIST names no node");
-    return names.front();
 }
 
 // Connecting a datagram socket sends nothing; it only makes the kernel choose the way and so the address.
 std::optional<std::string> address_toward(const std::string& address) {
-    AddressList list = look_up(address, "9", AI_NUMERICHOST | AI_NUMERICSERV);
+    AddressList list = parsed(address);
     if (!list) return std::nullopt;
     core::Descriptor socket(::socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_storage local{};
@@ -89,9 +65,11 @@ std::optional<std::string> outside_address() {
 }  // namespace
 
 AddressLookup system_lookup() {
-    return {.resolve = resolve,
-            .node_address = node_address,
-            .first_node = first_node,
+    return {.address_of_name =
+                [](const std::string& name) {
+                    return core::address_of_name(name, core::Deadline::after(kNameTime));
+                },
+            .address_of_node = slurm::system_address(),
             .address_toward = address_toward,
             .outside_address = outside_address};
 }

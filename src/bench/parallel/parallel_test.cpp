@@ -13,6 +13,8 @@ namespace {
 using core::Environment;
 using testing::HasSubstr;
 
+constexpr core::Duration kSoon = std::chrono::seconds(20);
+
 Environment step(const std::string& nodes = "n[1-2]", int node_count = 2) {
     return {{"SLURM_PROCID", "3"},
             {"SLURM_NTASKS", "4"},
@@ -20,6 +22,8 @@ Environment step(const std::string& nodes = "n[1-2]", int node_count = 2) {
             {"SLURM_STEP_NODELIST", nodes},
             {"SLURM_JOB_ID", "17"},
             {"SLURM_STEP_ID", "0"},
+            {"SLURM_NODEID", "0"},
+            {"SLURM_LOCALID", "1"},
             {"SLURM_STEP_NUM_NODES", std::to_string(node_count)}};
 }
 
@@ -69,19 +73,21 @@ struct FakeNetwork {
     std::optional<std::string> outside = "10.0.0.9";
 
     AddressLookup lookup() const {
-        AddressLookup lookup = system_lookup();
-        lookup.resolve = [this](const std::string& name) {
-            auto it = names.find(name);
-            return it == names.end() ? std::vector<std::string>{} : std::vector{it->second};
+        auto find = [](const auto& map, const std::string& name) -> std::optional<std::string> {
+            auto it = map.find(name);
+            return it == map.end() ? std::nullopt : std::optional(it->second);
         };
-        lookup.node_address = [this](const std::string& node) -> std::optional<std::string> {
-            auto it = slurm_nodes.find(node);
-            if (it == slurm_nodes.end()) return std::nullopt;
-            return it->second;
-        };
-        lookup.address_toward = [](const std::string& address) { return "local-to-" + address; };
-        lookup.outside_address = [this] { return outside; };
-        return lookup;
+        auto service = [=, this](const std::string& name) { return find(names, name); };
+        return {.address_of_name =
+                    [=](const std::string& name) {
+                        return core::address_of_name(name, core::Deadline::after(kSoon), service);
+                    },
+                .address_of_node = slurm::address_from(
+                    {.name_service = service,
+                     .node_address = [=, this](const std::string& node,
+                                               const core::Deadline&) { return find(slurm_nodes, node); }}),
+                .address_toward = [](const std::string& address) { return "local-to-" + address; },
+                .outside_address = [this] { return outside; }};
     }
 };
 
@@ -111,8 +117,9 @@ TEST(bench, rendezvous_finds_the_first_node_by_its_name) {
 TEST(bench, rendezvous_asks_slurm_for_names_that_only_it_knows) {
     FakeNetwork network{.names = {{"10.1.2.3", "10.1.2.3"}}, .slurm_nodes = {{"n1", "10.1.2.3"}}};
     EXPECT_EQ(meet(network, step())->address, "10.1.2.3");
-    EXPECT_THAT(refusal(network, step("m[5-6]")),
-                HasSubstr("address of m5, the node of rank 0, cannot be found"));
+    EXPECT_THAT(
+        refusal(network, step("m[5-6]")),
+        HasSubstr("address of m5, the node of rank 0, cannot be found: the name service does not know m5"));
     EXPECT_THAT(refusal(network, step("m[5-6]")), HasSubstr("hint: set MASTER_ADDR"));
 }
 
@@ -131,7 +138,7 @@ TEST(bench, rendezvous_master_variables_go_first) {
     environment["MASTER_PORT"] = "70000";
     EXPECT_THAT(refusal(network, environment), HasSubstr("MASTER_PORT: \"70000\""));
     environment["MASTER_ADDR"] = "tail";
-    EXPECT_THAT(refusal(network, environment), HasSubstr("MASTER_ADDR: the name \"tail\" has no address"));
+    EXPECT_THAT(refusal(network, environment), HasSubstr("MASTER_ADDR: the name service does not know tail"));
     EXPECT_THAT(refusal(network, {{"RANK", "0"}, {"WORLD_SIZE", "2"}}), HasSubstr("MASTER_ADDR is not set"));
 }
 
@@ -194,12 +201,10 @@ TEST(bench, rendezvous_file_of_an_earlier_run_is_refused) {
 
 TEST(bench, rendezvous_system_lookup_knows_the_loopback) {
     AddressLookup lookup = system_lookup();
-    EXPECT_EQ(lookup.resolve("127.0.0.1"), std::vector<std::string>{"127.0.0.1"});
+    EXPECT_EQ(lookup.address_of_name("127.0.0.1").value(), "127.0.0.1");
+    EXPECT_EQ(lookup.address_of_node("127.0.0.1").value(), "127.0.0.1");
     EXPECT_EQ(lookup.address_toward("127.0.0.1"), "127.0.0.1");
     EXPECT_EQ(lookup.address_toward("no address"), std::nullopt);
-    EXPECT_EQ(*lookup.first_node("a[3,5]b[1-2],d"), "a3b1");
-    EXPECT_FALSE(lookup.first_node(""));
-    EXPECT_FALSE(lookup.first_node("a[1-2"));
 }
 
 }  // namespace

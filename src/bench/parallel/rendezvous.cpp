@@ -30,11 +30,10 @@ std::string variable(const Environment& environment, const std::string& name) {
     return it == environment.end() ? "" : it->second;
 }
 
-// What tells this start of this step from all others. srun's own port tells clusters on one machine apart.
-std::string step_name(const Environment& environment) {
-    std::string name;
-    for (const char* part : {"SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT",
-                             "SLURM_SRUN_COMM_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"})
+// What tells this start of this run from all others; empty where neither Slurm nor torchrun started it.
+std::string run_name(const Environment& environment) {
+    std::string name = slurm::step_name(slurm::lookup_in(environment));
+    for (const char* part : {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"})
         if (std::string value = variable(environment, part); !value.empty()) name += "." + value;
     return name;
 }
@@ -44,48 +43,33 @@ Result<uint16_t> find_port(const World& world, const Environment& environment) {
     if (text.empty() && world.launcher == Launcher::kVariables)
         return bad_input("MASTER_PORT is not set")
             .hint("RANK and WORLD_SIZE want MASTER_ADDR and MASTER_PORT beside them");
-    if (text.empty()) return static_cast<uint16_t>(kFirstPort + core::fnv1a(step_name(environment)) % kPorts);
+    if (text.empty()) return static_cast<uint16_t>(kFirstPort + core::fnv1a(run_name(environment)) % kPorts);
     auto port = core::parse_number<uint16_t>(text);
     if (!port || *port == 0) return bad_input("MASTER_PORT: \"{}\" is not a port from 1 to 65535", text);
     return *port;
 }
 
-Result<std::string> resolved(const std::string& name, const AddressLookup& lookup, std::string_view what) {
-    auto addresses = lookup.resolve(name);
-    if (addresses.empty()) return system_error("{}: the name \"{}\" has no address", what, name).hint(kHint);
-    return addresses.front();
-}
-
-Result<std::string> address_of_first_node(const World& world, const Environment& environment,
-                                          const AddressLookup& lookup) {
-    if (world.nodes == 1) return std::string(kLoopback);
-    std::string nodes = variable(environment, "SLURM_STEP_NODELIST");
-    if (nodes.empty()) return bad_input("SLURM_STEP_NODELIST is not set").hint(kHint);
-    BELAY_TRY(first, lookup.first_node(nodes));
-    if (auto addresses = lookup.resolve(first); !addresses.empty()) return addresses.front();
-    // A name that only Slurm knows.
-    if (auto address = lookup.node_address(first)) return resolved(*address, lookup, "NodeAddr of " + first);
-    return system_error(
-               "the address of {}, the node of rank 0, cannot be found: neither the name service nor "
-               "scontrol "
-               "knows it",
-               first)
-        .hint(kHint);
+Result<std::string> with_hint(Result<std::string> address) {
+    if (!address) return std::unexpected(std::move(address.error()).hint(kHint));
+    return address;
 }
 
 Result<std::string> find_address(const World& world, const Environment& environment,
                                  const AddressLookup& lookup) {
     if (std::string name = variable(environment, "MASTER_ADDR"); !name.empty())
-        return resolved(name, lookup, "MASTER_ADDR");
+        return with_hint(core::with_context(lookup.address_of_name(name), "MASTER_ADDR"));
     if (world.launcher == Launcher::kVariables)
         return bad_input("MASTER_ADDR is not set")
             .hint("RANK and WORLD_SIZE want MASTER_ADDR and MASTER_PORT beside them");
-    return address_of_first_node(world, environment, lookup);
+    if (world.nodes == 1) return std::string(kLoopback);
+    return with_hint(core::with_context(
+        lookup.address_of_node(world.first_node),
+        fmt::format("the address of {}, the node of rank 0, cannot be found", world.first_node)));
 }
 
 Result<Rendezvous> by_file(const World& world, const Environment& environment, std::string_view path,
                            const AddressLookup& lookup) {
-    Rendezvous rendezvous{.file = std::string(path) + step_name(environment)};
+    Rendezvous rendezvous{.file = std::string(path) + run_name(environment)};
     rendezvous.local_address = kLoopback;
     if (world.nodes == 1) return rendezvous;
     auto address = lookup.outside_address();

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/process.h"
 #include "core/time.h"
+#include "slurm/step.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -12,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace belay::bench {
 
@@ -23,14 +23,11 @@ struct Rendezvous {
     std::string local_address;   // of this process, numeric, on the interface over which the others reach it
 };
 
-// How names become addresses. Injected, since tests have neither Slurm nor a name server.
+// How names become addresses, each in bounded time. Injected, since tests have neither Slurm nor a name
+// server.
 struct AddressLookup {
-    // The addresses that the system's resolver knows for a name; none if it knows none.
-    std::function<std::vector<std::string>(const std::string& name)> resolve;
-    // What Slurm's configuration says the address of a node is (NodeAddr), a name or numeric.
-    std::function<std::optional<std::string>(const std::string& node)> node_address;
-    // The first node of a Slurm node list such as "n[1-4]".
-    std::function<core::Result<std::string>(std::string_view nodes)> first_node;
+    std::function<core::Result<std::string>(const std::string& name)> address_of_name;
+    slurm::AddressOf address_of_node;
     // The address of this machine that is used to reach `address`, or nothing if there is no way to it.
     std::function<std::optional<std::string>(const std::string& address)> address_toward;
     // The address of the first interface that is up and not the loopback, if any.

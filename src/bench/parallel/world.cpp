@@ -1,6 +1,7 @@
 #include "bench/parallel/world.h"
 
 #include "core/text.h"
+#include "slurm/step.h"
 
 namespace belay::bench {
 
@@ -38,19 +39,14 @@ Result<World> from_variables(const core::Environment& environment) {
     return world;
 }
 
-// srun sets the SLURM_STEP_ variables for the tasks of a step (srun(1), OUTPUT ENVIRONMENT VARIABLES).
-Result<World> from_slurm(const core::Environment& environment) {
-    World world{.launcher = Launcher::kSlurm};
-    BELAY_TRY(rank, number_in(environment, "SLURM_PROCID", 0));
-    BELAY_TRY(size, number_in(environment, "SLURM_STEP_NUM_TASKS", 1));
-    world.rank = rank;
-    world.size = size;
-    if (has(environment, "SLURM_STEP_NUM_NODES")) {
-        BELAY_TRY(nodes, number_in(environment, "SLURM_STEP_NUM_NODES", 1));
-        world.nodes = nodes;
-    }
-    world.local_size = (size + world.nodes - 1) / world.nodes;
-    return world;
+World from_slurm(const slurm::Step& step) {
+    auto size = static_cast<int>(step.task_count), nodes = static_cast<int>(step.nodes.size());
+    return {.launcher = Launcher::kSlurm,
+            .rank = static_cast<int>(step.rank),
+            .size = size,
+            .local_size = (size + nodes - 1) / nodes,
+            .nodes = nodes,
+            .first_node = step.nodes.front()};
 }
 
 }  // namespace
@@ -60,9 +56,9 @@ Result<World> world_from(const core::Environment& environment) {
     if (has(environment, "RANK") || has(environment, "WORLD_SIZE")) {
         BELAY_TRY(found, from_variables(environment));
         world = found;
-    } else if (has(environment, "SLURM_PROCID") && has(environment, "SLURM_STEP_NUM_TASKS")) {
-        BELAY_TRY(found, from_slurm(environment));
-        world = found;
+    } else {
+        BELAY_TRY(step, slurm::read_step(slurm::lookup_in(environment)));
+        if (step) world = from_slurm(*step);
     }
     if (world.rank >= world.size)
         return bad_input("rank {} does not exist in a run of {} processes", world.rank, world.size);

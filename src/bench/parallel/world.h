@@ -16,6 +16,7 @@ struct World {
     int size = 1;
     int local_size = 1;  // ranks on this node
     int nodes = 1;
+    std::string first_node = {};  // of a step of Slurm, by its name
 };
 
 // RANK and WORLD_SIZE (with LOCAL_WORLD_SIZE) as torchrun sets them, else what srun gives the tasks of a
