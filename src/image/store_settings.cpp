@@ -9,26 +9,10 @@ namespace {
 
 using core::bad_input;
 using core::Result;
-using core::Setting;
-using core::SettingType;
-
-constexpr Setting kSettings[] = {
-    {"env.image_store", SettingType::kText, "",
-     "directory of images; empty: $SCRATCH/.edf_imagestore or ~/.cache/belay/images"},
-    {"env.layer_cache", SettingType::kSize, "20GB", "most bytes of layers kept beside the images"},
-    {"env.image_wait", SettingType::kDuration, "30m",
-     "longest wait for another process that imports the same image"},
-    {"env.insecure_registries", SettingType::kTextList, "",
-     "registries (HOST or HOST:PORT) reached by http; those on this machine always are"},
-};
 
 constexpr std::string_view kNoStore = "void";  // of CSCS's container engine
 
 }  // namespace
-
-std::span<const Setting> store_settings() {
-    return kSettings;
-}
 
 Result<std::filesystem::path> store_root(const std::string& setting, const core::Environment& environment) {
     auto variable = [&](const char* name) {

@@ -1,4 +1,5 @@
-// The settings of all modules, joined.
+// The settings of all modules, joined: a file of the configuration may hold any of them, so whoever reads one
+// must know all. Each module declares its own in its settings.h.
 #pragma once
 
 #include "core/config.h"

@@ -134,6 +134,18 @@ TEST(step, a_requeued_job_gets_a_record_of_its_own) {
     EXPECT_EQ(record_path(plan, step).value(), "/r-12-2");
 }
 
+// A file of the site may hold any of them: one that is missing here would stop every job.
+TEST(step, the_settings_of_all_modules_are_known) {
+    std::vector<std::string_view> keys;
+    for (const core::Setting& setting : settings()) keys.push_back(setting.key);
+    EXPECT_THAT(keys, testing::UnorderedElementsAre(
+                          "record.directory", "record.interval", "record.flush", "record.gpu_source",
+                          "record.progress_pattern", "env.search_path", "env.overlay_size", "env.image_store",
+                          "env.layer_cache", "env.image_wait", "env.insecure_registries", "vet.timeout",
+                          "nvml.library", "dcgm.library", "dcgm.address", "findings.rules"));
+    EXPECT_TRUE(core::load_configuration(settings(), {}));
+}
+
 TEST(step, periods_no_recorder_takes_are_refused) {
     auto configuration = core::load_configuration(settings(), {});
     ASSERT_TRUE(configuration) << configuration.error().message();
