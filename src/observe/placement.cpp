@@ -2,14 +2,13 @@
 
 #include "core/process.h"
 #include "core/text.h"
+#include "core/user.h"
 #include "record/liveness.h"
 #include "slurm/job.h"
 #include "slurm/scontrol.h"
 
-#include <array>
 #include <cerrno>
 #include <map>
-#include <pwd.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -29,20 +28,11 @@ std::optional<int64_t> allowed_cpus() {
     return CPU_COUNT(&set);
 }
 
-std::string user_name() {
-    std::array<char, 4096> buffer;
-    passwd entry{};
-    passwd* found = nullptr;
-    if (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
-        return entry.pw_name;
-    return std::to_string(getuid());
-}
-
 Placement alone() {
     Placement placement;
     placement.node = record::this_node();
     placement.job.nodes = {placement.node};
-    placement.job.user = user_name();
+    placement.job.user = core::user_name(getuid());
     placement.cpus = allowed_cpus();
     placement.tasks_on_node = 1;
     return placement;
@@ -76,7 +66,7 @@ Placement in_step(const slurm::JobFacts& facts) {
                      .restart = static_cast<int64_t>(facts.restart),
                      .account = facts.account.value_or(""),
                      .name = facts.name.value_or(""),
-                     .user = facts.user.value_or(user_name()),
+                     .user = facts.user.value_or(core::user_name(getuid())),
                      .nodes = facts.step_nodes.empty() ? facts.job_nodes : facts.step_nodes,
                      .start = facts.start};
     placement.task = as_signed(facts.rank);

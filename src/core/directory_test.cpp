@@ -1,0 +1,266 @@
+#include "core/directory.h"
+
+#include "core/new_file.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <fcntl.h>
+#include <fstream>
+#include <functional>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::core {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// `inside` is what a test opens; `outside` lies beside it, with a file that nobody may reach from there.
+class DirectoryFixture {
+  public:
+    DirectoryFixture() : directory_(TemporaryDirectory::create("directory_test").value()) {
+        fs::create_directories(path() / "inside/tables");
+        fs::create_directories(path() / "outside");
+        std::ofstream(path() / "inside/tables/host") << "rows";
+        std::ofstream(path() / "outside/secret") << "secret";
+    }
+    fs::path path() const { return directory_.path(); }
+    fs::path inside() const { return path() / "inside"; }
+    Directory open() const { return Directory::open(inside()).value(); }
+    std::string secret() const { return read_file(path() / "outside/secret").value(); }
+
+  private:
+    TemporaryDirectory directory_;
+};
+
+// In a child in which openat2 fails in this way, as in old kernels and under strict sandboxes.
+void expect_in_sandbox(int failure, const std::function<void()>& test) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        sock_filter rules[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(failure)),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        const sock_fprog program{.len = std::size(rules), .filter = rules};
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+            _exit(99);
+        test();
+        _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "99: seccomp refused the filter";
+}
+
+// With openat2, and without it.
+void each_way(const std::function<void()>& test) {
+    test();
+    expect_in_sandbox(ENOSYS, test);
+    expect_in_sandbox(EPERM, test);
+}
+
+TEST(core, files_beneath_a_directory_are_read_and_listed) {
+    each_way([] {
+        DirectoryFixture fixture;
+        const Directory directory = fixture.open();
+        EXPECT_EQ(directory.read_file("tables/host", 100).value(), "rows");
+        EXPECT_FALSE(directory.read_file("tables/host", 3)) << "more than the limit";
+        EXPECT_THAT(directory.list().value(), ElementsAre("tables"));
+        EXPECT_THAT(directory.enter("tables")->list().value(), ElementsAre("host"));
+        EXPECT_EQ(directory.facts("tables/host").value()->bytes, 4u);
+        EXPECT_EQ(directory.facts("tables/host").value()->owner, geteuid());
+        EXPECT_FALSE(directory.facts("tables/absent").value());
+        EXPECT_FALSE(directory.facts("absent/host").value());
+        EXPECT_THAT(directory.read_file("absent", 1).error().message(),
+                    HasSubstr("inside/absent: No such file"));
+    });
+}
+
+TEST(core, no_name_leads_out_of_a_directory) {
+    each_way([] {
+        DirectoryFixture fixture;
+        const Directory directory = fixture.open();
+        for (const std::string& name :
+             {std::string("../outside/secret"), std::string("tables/../../outside/secret"), std::string(".."),
+              std::string("."), std::string("/"), std::string("tables//host"), std::string("host\0x", 6),
+              (fixture.path() / "outside/secret").string()}) {
+            EXPECT_FALSE(directory.open_file(name, O_RDONLY)) << name;
+            EXPECT_FALSE(directory.enter(name)) << name;
+            EXPECT_FALSE(directory.remove_file(name)) << name;
+            EXPECT_FALSE(directory.rename(name, "mine")) << name;
+            EXPECT_FALSE(directory.make_directory(name)) << name;
+            EXPECT_FALSE(NewFile::begin(directory, name)) << name;
+        }
+        EXPECT_EQ(fixture.secret(), "secret");
+    });
+}
+
+TEST(core, no_link_beneath_a_directory_is_followed) {
+    each_way([] {
+        DirectoryFixture fixture;
+        const Directory directory = fixture.open();
+        fs::create_symlink(fixture.path() / "outside/secret", fixture.inside() / "file");
+        fs::create_symlink("tables", fixture.inside() / "here");
+        fs::create_symlink(fixture.path() / "outside", fixture.inside() / "there");
+        for (const char* name : {"file", "here/host", "there/secret"}) {
+            EXPECT_THAT(directory.open_file(name, O_RDONLY).error().message(), HasSubstr("symbolic link"))
+                << name;
+            EXPECT_FALSE(directory.open_file(name, O_WRONLY | O_TRUNC)) << name;
+            EXPECT_FALSE(directory.open_file(name, O_WRONLY | O_CREAT, 0600)) << name;
+        }
+        EXPECT_THAT(directory.enter("there").error().message(), HasSubstr("symbolic link"));
+        EXPECT_THAT(directory.make_directory("there").error().message(), HasSubstr("is a symbolic link"));
+        EXPECT_FALSE(directory.make_directory("there/new"));
+        EXPECT_FALSE(directory.remove_file("there/secret"));
+        EXPECT_FALSE(directory.rename("there/secret", "mine"));
+        EXPECT_FALSE(directory.rename("tables/host", "there/host"));
+        EXPECT_EQ(directory.facts("file").value()->type, FileType::kLink) << "it is looked at itself";
+        ASSERT_TRUE(directory.remove_file("file"));
+        EXPECT_EQ(fixture.secret(), "secret");
+    });
+}
+
+TEST(core, only_regular_files_are_opened_and_nothing_else_is_waited_for) {
+    each_way([] {
+        DirectoryFixture fixture;
+        const Directory directory = fixture.open();
+        ASSERT_EQ(mkfifo((fixture.inside() / "pipe").c_str(), 0600), 0);
+        Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+        const std::string place = fmt::format("/proc/self/fd/{}/socket", directory.fd());
+        place.copy(address.sun_path, sizeof address.sun_path - 1);
+        ASSERT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        for (int flags : {O_RDONLY, O_WRONLY, O_RDWR}) {
+            EXPECT_THAT(directory.open_file("pipe", flags).error().message(),
+                        HasSubstr("is a named pipe, not a regular file"));
+            EXPECT_THAT(directory.open_file("socket", flags).error().message(), HasSubstr("is a socket"));
+            EXPECT_THAT(directory.open_file("tables", flags).error().message(), HasSubstr("is a directory"));
+        }
+        EXPECT_THAT(directory.make_directory("pipe").error().message(), HasSubstr("is a named pipe"));
+    });
+}
+
+// A file server lends files out; who opens one without waiting is told to try again.
+TEST(core, a_file_that_is_lent_out_is_taken_back) {
+    DirectoryFixture fixture;
+    const Directory directory = fixture.open();
+    Descriptor holder = open_file(fixture.inside() / "tables/host", O_RDWR).value();
+    signal(SIGIO, SIG_IGN);
+    ASSERT_EQ(fcntl(holder.get(), F_SETLEASE, F_WRLCK), 0);
+    std::atomic<bool> over = false;
+    std::thread server([&] {
+        // Asked for it back, F_GETLEASE says what it is to become.
+        while (!over && fcntl(holder.get(), F_GETLEASE) == F_WRLCK)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        fcntl(holder.get(), F_SETLEASE, F_UNLCK);
+    });
+    auto text = directory.read_file("tables/host", 100);
+    over = true;
+    server.join();
+    ASSERT_TRUE(text) << text.error().message();
+    EXPECT_EQ(*text, "rows");
+}
+
+TEST(core, directories_are_made_once_and_removed) {
+    DirectoryFixture fixture;
+    const Directory directory = fixture.open();
+    EXPECT_TRUE(directory.make_directory("tables/new").value());
+    EXPECT_FALSE(directory.make_directory("tables/new").value());
+    EXPECT_EQ(directory.facts("tables/new").value()->mode, 0700u);
+    EXPECT_FALSE(directory.remove_directory("tables")) << "it is not empty";
+    EXPECT_TRUE(directory.remove_directory("tables/new"));
+    EXPECT_TRUE(directory.rename("tables/host", "host"));
+    EXPECT_TRUE(directory.remove_directory("tables"));
+    EXPECT_THAT(directory.list().value(), ElementsAre("host"));
+}
+
+TEST(core, new_files_replace_a_name_and_never_what_it_leads_to) {
+    each_way([] {
+        DirectoryFixture fixture;
+        const Directory directory = fixture.open();
+        fs::create_symlink(fixture.path() / "outside/secret", fixture.inside() / "link");
+        for (const char* name : {"link", "tables/host", "fresh"}) {
+            auto file = NewFile::begin(directory, name, 0640);
+            ASSERT_TRUE(file) << file.error().message();
+            ASSERT_TRUE(write_all(file->fd(), "new", name));
+            ASSERT_TRUE(std::move(*file).replace());
+            EXPECT_EQ(directory.read_file(name, 10).value(), "new");
+        }
+        EXPECT_EQ(fixture.secret(), "secret");
+        EXPECT_THAT(directory.list().value(), ElementsAre("fresh", "link", "tables"))
+            << "no temporary is left";
+        EXPECT_THAT(directory.enter("tables")->list().value(), ElementsAre("host"));
+    });
+}
+
+TEST(core, new_files_that_are_given_up_leave_nothing) {
+    DirectoryFixture fixture;
+    const Directory directory = fixture.open();
+    {
+        auto first = NewFile::begin(directory, "file").value();
+        auto second = NewFile::begin(directory, "file").value();
+        EXPECT_EQ(directory.list()->size(), 3u) << "each has a name of its own";
+    }
+    EXPECT_THAT(directory.list().value(), ElementsAre("tables"));
+}
+
+TEST(core, of_two_new_files_one_is_created) {
+    DirectoryFixture fixture;
+    const Directory directory = fixture.open();
+    auto write = [&](std::string_view text) {
+        auto file = NewFile::begin(directory, "file").value();
+        EXPECT_TRUE(write_all(file.fd(), text, "file"));
+        return std::move(file).create().value();
+    };
+    EXPECT_TRUE(write("first"));
+    EXPECT_FALSE(write("second"));
+    EXPECT_EQ(directory.read_file("file", 10).value(), "first");
+    EXPECT_THAT(directory.list().value(), ElementsAre("file", "tables"));
+}
+
+TEST(core, the_last_link_of_a_path_is_followed_if_it_is_ones_own) {
+    DirectoryFixture fixture;
+    const fs::path link = fixture.path() / "link";
+    fs::create_symlink("inside", link);
+    EXPECT_THAT(Directory::open_trusted(link)->list().value(), ElementsAre("tables"));
+    EXPECT_THAT(Directory::open_trusted(link.string() + "/")->list().value(), ElementsAre("tables"));
+    EXPECT_THAT(Directory::open_trusted(fixture.inside())->list().value(), ElementsAre("tables"));
+    EXPECT_FALSE(Directory::open_trusted(fixture.path() / "absent"));
+    EXPECT_FALSE(Directory::open_trusted(fixture.inside() / "tables/host"));
+}
+
+TEST(core, the_last_link_of_a_path_is_not_followed_if_it_is_another_users) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a link away";
+    DirectoryFixture fixture;
+    const fs::path link = fixture.path() / "link";
+    fs::create_symlink("inside", link);
+    ASSERT_EQ(lchown(link.c_str(), 65534, 65534), 0);
+    for (const std::string& name : {link.string(), link.string() + "/"}) {
+        auto refused = Directory::open_trusted(name);
+        ASSERT_FALSE(refused);
+        EXPECT_THAT(refused.error().message(), HasSubstr("is a symbolic link of another user"));
+    }
+}
+
+}  // namespace
+}  // namespace belay::core

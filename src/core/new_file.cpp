@@ -1,0 +1,71 @@
+#include "core/new_file.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+namespace belay::core {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Process ids repeat on the nodes that share a directory, and can be guessed; 64 random bits do not and
+// cannot.
+Result<std::string> random_suffix() {
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return errno_error(errno, "cannot get random bytes");
+    return fmt::format(".tmp-{:016x}", random);
+}
+
+}  // namespace
+
+Result<NewFile> NewFile::begin(const Directory& directory, std::string_view name, unsigned mode) {
+    if (!is_name_beneath(name))
+        return errno_error(EINVAL, fmt::format("cannot create {}", directory.path_of(name).string()));
+    BELAY_TRY(suffix, random_suffix());
+    const fs::path relative(name);
+    BELAY_TRY(parent, directory.enter(relative.parent_path().native()));
+    std::string last = relative.filename();
+    std::string temporary = last + suffix;
+    BELAY_TRY(fd, parent.open_file(temporary, O_RDWR | O_CREAT | O_EXCL, mode));
+    return NewFile(std::move(parent), std::move(fd), std::move(last), std::move(temporary));
+}
+
+NewFile::NewFile(NewFile&& other) noexcept
+    : parent_(std::move(other.parent_)),
+      fd_(std::move(other.fd_)),
+      name_(std::move(other.name_)),
+      temporary_(std::exchange(other.temporary_, {})) {}
+
+NewFile::~NewFile() {
+    if (!temporary_.empty()) (void)parent_.remove_file(temporary_);
+}
+
+Result<> NewFile::replace() && {
+    BELAY_CHECK(sync());
+    if (renameat(parent_.fd(), temporary_.c_str(), parent_.fd(), name_.c_str()) != 0)
+        return errno_error(errno, fmt::format("cannot replace {}", path().string()));
+    temporary_.clear();
+    return parent_.sync();
+}
+
+Result<bool> NewFile::create() && {
+    BELAY_CHECK(sync());
+    // Unlike rename, fails if there is something of that name.
+    if (linkat(parent_.fd(), temporary_.c_str(), parent_.fd(), name_.c_str(), 0) != 0) {
+        if (errno == EEXIST) return false;
+        return errno_error(errno, fmt::format("cannot create {}", path().string()));
+    }
+    BELAY_CHECK(parent_.sync());
+    return true;
+}
+
+Result<> NewFile::sync() const {
+    if (fsync(fd_.get()) != 0) return errno_error(errno, fmt::format("cannot sync {}", path().string()));
+    return {};
+}
+
+}  // namespace belay::core

@@ -1,0 +1,48 @@
+// Files that appear whole or not at all.
+#pragma once
+
+#include "core/directory.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace belay::core {
+
+// A file that is being written under a random name and gets its own when it is whole. Without replace() or
+// create() nothing is left of it.
+class NewFile {
+  public:
+    // In the directory in which `name` will be. Errors: kSystem.
+    static Result<NewFile> begin(const Directory& directory, std::string_view name, unsigned mode = 0600);
+    NewFile(NewFile&& other) noexcept;
+    NewFile& operator=(NewFile&&) = delete;
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+    ~NewFile();
+
+    int fd() const { return fd_.get(); }
+    // That it will have, for messages.
+    std::filesystem::path path() const { return parent_.path_of(name_); }
+
+    // Syncs it and renames it over whatever has the name: a reader, also one after a crash, finds either the
+    // old content or the new. Errors: kSystem.
+    Result<> replace() &&;
+    // Likewise, but only if nothing has the name; false if somebody else was first.
+    Result<bool> create() &&;
+
+  private:
+    NewFile(Directory parent, Descriptor fd, std::string name, std::string temporary)
+        : parent_(std::move(parent)),
+          fd_(std::move(fd)),
+          name_(std::move(name)),
+          temporary_(std::move(temporary)) {}
+    Result<> sync() const;
+
+    Directory parent_;
+    Descriptor fd_;
+    std::string name_;       // in the parent
+    std::string temporary_;  // likewise; empty when there is none any more
+};
+
+}  // namespace belay::core
