@@ -4,7 +4,7 @@
 #include "core/file.h"
 #include "record/archive/archive.h"
 #include "record/archive/database.h"
-#include "record/manifest.h"
+#include "record/place.h"
 
 #include <charconv>
 #include <cstdio>

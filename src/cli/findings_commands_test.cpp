@@ -1,6 +1,6 @@
 #include "cli/testing.h"
 #include "core/file.h"
-#include "record/manifest.h"
+#include "record/place.h"
 #include "record/segment.h"
 #include "record/tables/event.h"
 #include "record/tables/host.h"

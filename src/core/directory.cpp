@@ -1,5 +1,6 @@
 #include "core/directory.h"
 
+#include "core/activity.h"
 #include "core/text.h"
 
 #include <algorithm>
@@ -156,6 +157,7 @@ Result<Directory> Directory::open(const fs::path& path) {
 }
 
 Result<Directory> Directory::open_trusted(const fs::path& path) {
+    note_activity("open", path.native());
     // "link/" is the directory behind the link, as the kernel sees it.
     const fs::path name = path.has_filename() ? path : path.parent_path();
     Descriptor last(::open(name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -180,12 +182,14 @@ Result<Directory> Directory::open_trusted(const fs::path& path) {
 }
 
 Result<FileFacts> Directory::facts() const {
+    note_activity("look at", path_.native());
     struct stat status{};
     if (fstat(fd(), &status) != 0) return failed("look at", path_);
     return facts_of(status);
 }
 
 Result<std::optional<FileFacts>> Directory::facts(std::string_view name) const {
+    note_activity("look at", path_of(name).native());
     const auto [parent, last] = place_of(fd(), name);
     if (!parent && errno == ENOENT) return std::nullopt;
     struct stat status{};
@@ -196,6 +200,7 @@ Result<std::optional<FileFacts>> Directory::facts(std::string_view name) const {
 }
 
 Result<Descriptor> Directory::open_file(std::string_view name, int flags, unsigned mode) const {
+    note_activity("open", path_of(name).native());
     const std::string text(name);
     Descriptor found = open_beneath(fd(), text, flags | O_NONBLOCK | O_NOCTTY, mode);
     if (!found && errno == EWOULDBLOCK) found = open_and_wait(fd(), text, flags);
@@ -216,12 +221,14 @@ Result<std::string> Directory::read_file(std::string_view name, size_t limit) co
 }
 
 Result<Directory> Directory::enter(std::string_view name) const {
+    note_activity("open", path_of(name).native());
     Descriptor found = open_directory(fd(), std::string(name), O_RDONLY);
     if (!found) return failed("open", path_of(name));
     return Directory(std::move(found), name.empty() ? path_ : path_of(name));
 }
 
 Result<std::vector<std::string>> Directory::list() const {
+    note_activity("list", path_.native());
     Descriptor opened = open_directory(fd(), "", O_RDONLY);  // its own place in the list
     if (!opened) return failed("list", path_);
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(opened.get()), closedir);
@@ -240,6 +247,7 @@ Result<std::vector<std::string>> Directory::list() const {
 }
 
 Result<bool> Directory::make_directory(std::string_view name, unsigned mode) const {
+    note_activity("create", path_of(name).native());
     const auto [parent, last] = place_of(fd(), name);
     if (parent && mkdirat(parent.get(), last.c_str(), mode) == 0) return true;
     if (!parent || errno != EEXIST) return failed("create directory", path_of(name));
@@ -251,12 +259,14 @@ Result<bool> Directory::make_directory(std::string_view name, unsigned mode) con
 }
 
 Result<> Directory::remove_file(std::string_view name) const {
+    note_activity("remove", path_of(name).native());
     const auto [parent, last] = place_of(fd(), name);
     if (!parent || unlinkat(parent.get(), last.c_str(), 0) != 0) return failed("remove", path_of(name));
     return {};
 }
 
 Result<> Directory::remove_directory(std::string_view name) const {
+    note_activity("remove", path_of(name).native());
     const auto [parent, last] = place_of(fd(), name);
     if (!parent || unlinkat(parent.get(), last.c_str(), AT_REMOVEDIR) != 0)
         return failed("remove", path_of(name));
@@ -264,6 +274,7 @@ Result<> Directory::remove_directory(std::string_view name) const {
 }
 
 Result<> Directory::rename(std::string_view from, std::string_view to) const {
+    note_activity("rename", path_of(from).native());
     const auto [source, old_name] = place_of(fd(), from);
     if (!source) return failed("rename", path_of(from));
     const auto [target, new_name] = place_of(fd(), to);
@@ -273,6 +284,7 @@ Result<> Directory::rename(std::string_view from, std::string_view to) const {
 }
 
 Result<> Directory::sync() const {
+    note_activity("sync", path_.native());
     if (fsync(fd()) != 0 && errno != EINVAL) return failed("sync", path_);
     return {};
 }

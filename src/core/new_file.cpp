@@ -1,5 +1,7 @@
 #include "core/new_file.h"
 
+#include "core/activity.h"
+
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/random.h>
@@ -9,27 +11,20 @@ namespace belay::core {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-// Process ids repeat on the nodes that share a directory, and can be guessed; 64 random bits do not and
-// cannot.
-Result<std::string> random_suffix() {
+Result<std::string> random_name(std::string_view prefix) {
     uint64_t random = 0;
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return errno_error(errno, "cannot get random bytes");
-    return fmt::format(".tmp-{:016x}", random);
+    return fmt::format("{}{:016x}", prefix, random);
 }
-
-}  // namespace
 
 Result<NewFile> NewFile::begin(const Directory& directory, std::string_view name, unsigned mode) {
     if (!is_name_beneath(name))
         return errno_error(EINVAL, fmt::format("cannot create {}", directory.path_of(name).string()));
-    BELAY_TRY(suffix, random_suffix());
     const fs::path relative(name);
     BELAY_TRY(parent, directory.enter(relative.parent_path().native()));
     std::string last = relative.filename();
-    std::string temporary = last + suffix;
+    BELAY_TRY(temporary, random_name(last + ".tmp-"));
     BELAY_TRY(fd, parent.open_file(temporary, O_RDWR | O_CREAT | O_EXCL, mode));
     return NewFile(std::move(parent), std::move(fd), std::move(last), std::move(temporary));
 }
@@ -46,6 +41,7 @@ NewFile::~NewFile() {
 
 Result<> NewFile::replace() && {
     BELAY_CHECK(sync());
+    note_activity("replace", path().native());
     if (renameat(parent_.fd(), temporary_.c_str(), parent_.fd(), name_.c_str()) != 0)
         return errno_error(errno, fmt::format("cannot replace {}", path().string()));
     temporary_.clear();
@@ -54,6 +50,7 @@ Result<> NewFile::replace() && {
 
 Result<bool> NewFile::create() && {
     BELAY_CHECK(sync());
+    note_activity("create", path().native());
     // Unlike rename, fails if there is something of that name.
     if (linkat(parent_.fd(), temporary_.c_str(), parent_.fd(), name_.c_str(), 0) != 0) {
         if (errno == EEXIST) return false;
@@ -64,6 +61,7 @@ Result<bool> NewFile::create() && {
 }
 
 Result<> NewFile::sync() const {
+    note_activity("sync", path().native());
     if (fsync(fd_.get()) != 0) return errno_error(errno, fmt::format("cannot sync {}", path().string()));
     return {};
 }

@@ -9,6 +9,10 @@
 
 namespace belay::core {
 
+// `prefix` and a random end: process ids repeat on the nodes that share a directory, and can be guessed; 64
+// random bits do not and cannot. Errors: kSystem.
+Result<std::string> random_name(std::string_view prefix);
+
 // A file that is being written under a random name and gets its own when it is whole. Without replace() or
 // create() nothing is left of it.
 class NewFile {

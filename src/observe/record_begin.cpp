@@ -4,7 +4,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "core/utf8.h"
-#include "record/manifest.h"
+#include "record/place.h"
 
 #include <map>
 #include <sys/utsname.h>
@@ -54,7 +54,7 @@ Result<> check_directory(const fs::path& record) {
     if (core::to_valid_utf8(record.string()) != record.string())
         return bad_input("{}: not UTF-8, as the names of records must be", core::printable(record.string()));
     if (fs::exists(record, ignored) && !fs::is_directory(record, ignored))
-        return bad_input("{} is no directory", record.string())
+        return bad_input("{} is not a directory", record.string())
             .hint("name a directory that does not exist yet");
     return {};
 }
@@ -66,9 +66,7 @@ bool is_foreign(const fs::path& directory) {
     bool foreign = false;
     for (fs::directory_iterator it(directory, ignored), end; it != end; it.increment(ignored)) {
         std::string name = it->path().filename().string();
-        if (name.starts_with(record::manifest_path("").string()) ||
-            name == record::segments_path("").string())
-            return false;
+        if (name.starts_with(record::kManifestName) || name == record::kSegmentsName) return false;
         foreign = true;
     }
     return foreign;
@@ -81,7 +79,7 @@ Result<> begin_record(const RecordBegin& options, const Placement& placement, co
     BELAY_CHECK(check_directory(options.record));
     // Every task looks: the first may have refused already.
     if (is_foreign(options.record))
-        return bad_input("{} is not empty and no job record", options.record.string())
+        return bad_input("{} is not empty, and not a job record", options.record.string())
             .hint("name a directory that does not exist yet");
     if (!placement.first_of_job) wait_for_first_task(options.record);
     record::Manifest manifest{.job = placement.job,

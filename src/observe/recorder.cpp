@@ -5,6 +5,7 @@
 #include "observe/progress_rows.h"
 #include "observe/table_writer.h"
 #include "progress/reader.h"
+#include "record/place.h"
 #include "record/tables/allocation.h"
 #include "record/tables/event.h"
 #include "record/tables/gpu_device.h"
@@ -42,6 +43,12 @@ std::string describe_system(std::string_view os_release) {
         for (std::string_view line : core::split(os_release, '\n'))
             if (line.starts_with(key)) return std::string(line);
     return "nothing known of the system";
+}
+
+Result<record::SegmentWriter> new_segment(const std::filesystem::path& path, std::string_view name,
+                                          const record::Session& session) {
+    BELAY_TRY(joined, record::join_record(path));
+    return record::SegmentWriter::create(joined, fmt::format("{}/{}", record::kSegmentsName, name), session);
 }
 
 class Recorder {
@@ -273,10 +280,7 @@ Result<> run_recorder(const RecorderOptions& options, const Placement& placement
                             .flush = options.flush,
                             .version = BELAY_VERSION};
     BELAY_TRY(patterns, progress::compile_patterns(options.progress_patterns));
-    BELAY_TRY(joined, record::join_record(options.record));
-    BELAY_TRY(segment, record::SegmentWriter::create(
-                           record::segments_path(options.record) / file_name(placement, now), session));
-    joined.reset();
+    BELAY_TRY(segment, new_segment(options.record, file_name(placement, now), session));
     Recorder recorder(options, placement, std::move(link),
                       TableWriter(std::move(segment), placement.node, options.interval), std::move(patterns));
     return recorder.run();

@@ -1,12 +1,10 @@
 #include "record/liveness.h"
 
-#include "core/file.h"
 #include "core/utf8.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,9 +17,9 @@ constexpr core::Duration kSlack = 3 * kShowsLifeEvery;
 constexpr core::Duration kLongestPeriod = std::chrono::days(1);  // a damaged session may state anything
 
 // Whether the file was written to within the last `age`. What cannot be looked at counts as young.
-bool is_younger_than(const std::filesystem::path& path, core::Duration age) {
+bool is_younger_than(int fd, core::Duration age) {
     struct stat status{};
-    if (stat(path.c_str(), &status) != 0) return true;
+    if (fstat(fd, &status) != 0) return true;
     double written =
         static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
     return core::to_seconds(core::system_clock().now().time_since_epoch()) - written < core::to_seconds(age);
@@ -29,10 +27,11 @@ bool is_younger_than(const std::filesystem::path& path, core::Duration age) {
 
 }  // namespace
 
-SegmentLock segment_lock(const std::filesystem::path& path) {
-    auto fd = core::open_file(path, O_RDONLY);
-    if (!fd) return SegmentLock::kUnknown;
-    if (flock(fd->get(), LOCK_SH | LOCK_NB) == 0) return SegmentLock::kFree;
+SegmentLock segment_lock(int fd) {
+    if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
+        flock(fd, LOCK_UN);
+        return SegmentLock::kFree;
+    }
     return errno == EWOULDBLOCK ? SegmentLock::kHeld : SegmentLock::kUnknown;
 }
 
@@ -51,12 +50,11 @@ core::Duration longest_silence(const SegmentSummary& segment) {
     return bounded(segment.session->flush) + bounded(segment.session->interval) + kSlack;
 }
 
-bool is_being_written(const std::filesystem::path& path, SegmentLock lock, const SegmentSummary& segment,
-                      std::string_view node) {
+bool is_being_written(int fd, SegmentLock lock, const SegmentSummary& segment, std::string_view node) {
     if (lock == SegmentLock::kHeld) return true;
     if (segment.ended) return false;
     bool lock_tells = lock == SegmentLock::kFree && segment.session && segment.session->node == node;
-    return !lock_tells && is_younger_than(path, longest_silence(segment));
+    return !lock_tells && is_younger_than(fd, longest_silence(segment));
 }
 
 }  // namespace belay::record

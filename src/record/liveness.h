@@ -3,7 +3,6 @@
 
 #include "record/segment.h"
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -16,7 +15,7 @@ enum class SegmentLock {
     kFree,     // nobody on this machine does
     kUnknown,  // the file system has no locks
 };
-SegmentLock segment_lock(const std::filesystem::path& path);
+SegmentLock segment_lock(int fd);
 
 // Name of this machine as a recorder outside Slurm names its node: up to the first dot.
 std::string this_node();
@@ -33,7 +32,7 @@ core::Duration longest_silence(const SegmentSummary& segment);
 // `lock` must have been looked at before, and the file's age is looked at after the segment was read. Where
 // the lock cannot speak for the segment's node, a segment without an end counts as being written until it has
 // been silent for too long; so a recorder that was killed there is only then known to be gone.
-bool is_being_written(const std::filesystem::path& path, SegmentLock lock, const SegmentSummary& segment,
+bool is_being_written(int fd, SegmentLock lock, const SegmentSummary& segment,
                       std::string_view node = this_node());
 
 }  // namespace belay::record

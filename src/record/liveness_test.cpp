@@ -2,6 +2,8 @@
 
 #include "core/file.h"
 
+#include <fcntl.h>
+
 #include <gtest/gtest.h>
 
 namespace belay::record {
@@ -24,8 +26,10 @@ class SegmentFile {
     void age(seconds silence) const {
         fs::last_write_time(path(), fs::file_time_type::clock::now() - silence);
     }
+    core::Descriptor open() const { return core::open_file(path(), O_RDONLY).value(); }
+    SegmentLock lock() const { return segment_lock(open().get()); }
     bool is_written(SegmentLock lock, const char* node) const {
-        return is_being_written(path(), lock, read(), node);
+        return is_being_written(open().get(), lock, read(), node);
     }
 
   private:
@@ -36,12 +40,12 @@ TEST(record, an_open_segment_is_seen_as_being_written) {
     SegmentFile file;
     {
         auto writer = SegmentWriter::create(file.path(), kSession).value();
-        EXPECT_EQ(segment_lock(file.path()), SegmentLock::kHeld);
+        EXPECT_EQ(file.lock(), SegmentLock::kHeld);
         file.age(seconds(3600));
-        EXPECT_TRUE(file.is_written(segment_lock(file.path()), "n1"));
+        EXPECT_TRUE(file.is_written(file.lock(), "n1"));
     }
-    EXPECT_EQ(segment_lock(file.path()), SegmentLock::kFree);
-    EXPECT_FALSE(file.is_written(segment_lock(file.path()), "n1"));
+    EXPECT_EQ(file.lock(), SegmentLock::kFree);
+    EXPECT_FALSE(file.is_written(file.lock(), "n1"));
     EXPECT_FALSE(SegmentWriter::create(file.path(), kSession)) << "an existing file is never reused";
 }
 

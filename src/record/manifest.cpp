@@ -3,9 +3,6 @@
 #include "core/json.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
-#include <sys/file.h>
 
 #include <nlohmann/json.hpp>
 
@@ -141,29 +138,6 @@ core::SourcePosition position_of(std::string_view text, size_t byte, std::string
             .line_text = std::string(text.substr(line_start, line_end - line_start))};
 }
 
-// Two recorders of one job may know different details (only one asked Slurm for the submit time), never
-// different jobs.
-// Without Slurm nothing tells two runs from each other, so each needs a record of its own.
-bool same_job(const JobFacts& a, const JobFacts& b) {
-    if (!a.id || !b.id) return false;
-    bool same_submit = !a.submit || !b.submit || *a.submit == *b.submit;
-    return a.cluster == b.cluster && a.id == b.id && a.array_task == b.array_task && a.restart == b.restart &&
-           same_submit;
-}
-
-core::Failure sealed_error(const std::filesystem::path& record) {
-    return bad_input("{} is sealed: nothing can be added to it", record.string())
-        .hint("choose another directory");
-}
-
-// Nothing where the record is held in a way that excludes this. File systems without locks refuse in other
-// ways: there the look at the segments' age must do.
-Result<std::optional<core::Descriptor>> lock_record(const std::filesystem::path& record, int operation) {
-    BELAY_TRY(lock, core::open_file(record, O_RDONLY | O_DIRECTORY));
-    if (flock(lock.get(), operation | LOCK_NB) != 0 && errno == EWOULDBLOCK) return std::nullopt;
-    return lock;
-}
-
 }  // namespace
 
 Json job_json(const JobFacts& job) {
@@ -265,74 +239,6 @@ Result<Manifest> manifest_from_json(std::string_view text, std::string_view file
         manifest.lost.push_back(std::move(lost));
     }
     return manifest;
-}
-
-Result<Manifest> read_manifest(const std::filesystem::path& record) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(manifest_path(record), ignored))
-        return bad_input("{} is no job record: it has no record.json", record.string())
-            .hint("make one with: belay record run -o DIR -- COMMAND");
-    BELAY_TRY(text, core::read_file(manifest_path(record)));
-    return manifest_from_json(text, manifest_path(record).string());
-}
-
-namespace {
-
-// Whether what a step has to say of its environment or vetting is in the manifest already. Tasks that only
-// join have nothing to say.
-bool same_part(const std::string& existing, const std::string& wanted) {
-    using nlohmann::json;  // whatever the order of the keys
-    return wanted.empty() || json::parse(existing, nullptr, false) == json::parse(wanted, nullptr, false);
-}
-
-Result<> refuse_other_step(const std::filesystem::path& record, std::string_view how) {
-    return bad_input("{} is the record of a step of this job that {}", record.string(), how)
-        .hint("choose another directory for this step: DIR-%s has the step's number");
-}
-
-}  // namespace
-
-Result<> begin_record(const std::filesystem::path& record, const Manifest& manifest) {
-    BELAY_CHECK(core::make_directories(record));
-    // All tasks of a step come here at once; only where there is none yet is it worth writing and syncing
-    // one.
-    std::error_code ignored;
-    if (!std::filesystem::exists(manifest_path(record), ignored)) {
-        BELAY_TRY(first, core::create_file(manifest_path(record), to_json(manifest)));
-        if (first) return core::make_directories(segments_path(record));
-    }
-    BELAY_TRY(existing, read_manifest(record));
-    if (existing.sealed) return sealed_error(record);
-    if (!same_job(existing.job, manifest.job))
-        return bad_input("{} is the record of another {}", record.string(),
-                         existing.job.id
-                             ? fmt::format("job ({}, restart {})", *existing.job.id, existing.job.restart)
-                             : "run")
-            .hint(
-                "one record holds one run of one job: choose another directory, under Slurm "
-                "DIR-$SLURM_JOB_ID-$SLURM_RESTART_COUNT");
-    if (!same_part(existing.environment, manifest.environment))
-        return refuse_other_step(record, "ran in another environment");
-    if (!same_part(existing.vetting, manifest.vetting))
-        return refuse_other_step(record, "was vetted otherwise");
-    return core::make_directories(segments_path(record));
-}
-
-Result<core::Descriptor> join_record(const std::filesystem::path& record) {
-    BELAY_TRY(lock, lock_record(record, LOCK_SH));
-    if (!lock) return bad_input("{} is being sealed", record.string());
-    BELAY_TRY(manifest, read_manifest(record));
-    if (manifest.sealed) return sealed_error(record);
-    return std::move(*lock);
-}
-
-Result<core::Descriptor> claim_record(const std::filesystem::path& record) {
-    BELAY_TRY(lock, lock_record(record, LOCK_EX));
-    if (!lock)
-        return bad_input("{} is being sealed by another process, or a recorder is just joining it",
-                         record.string())
-            .hint("wait for it");
-    return std::move(*lock);
 }
 
 }  // namespace belay::record

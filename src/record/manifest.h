@@ -3,11 +3,9 @@
 #pragma once
 
 #include "core/error.h"
-#include "core/file.h"
 #include "core/time.h"
 #include "record/segment.h"
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -72,30 +70,5 @@ std::string to_json(const Manifest& manifest);
 // Errors: kBadInput with the place in `file_name` where the JSON is wrong, or naming the field; a schema
 // version that is newer than ours.
 core::Result<Manifest> manifest_from_json(std::string_view text, std::string_view file_name);
-
-inline std::filesystem::path manifest_path(const std::filesystem::path& record) {
-    return record / "record.json";
-}
-inline std::filesystem::path segments_path(const std::filesystem::path& record) {
-    return record / "segments";
-}
-inline std::filesystem::path tables_path(const std::filesystem::path& record) {
-    return record / "tables";
-}
-
-// Errors: kBadInput if `record` is no job record.
-core::Result<Manifest> read_manifest(const std::filesystem::path& record);
-
-// Makes the record's directories and its manifest, or joins a record of the same job that another recorder
-// has begun. Errors: kBadInput if the directory holds a record of another job or a sealed one; kSystem.
-core::Result<> begin_record(const std::filesystem::path& record, const Manifest& manifest);
-
-// While a recorder holds this, nobody seals the record: it takes it, makes its segment (whose own lock then
-// says that it is being written) and lets go. Errors: kBadInput if the record is sealed or is being sealed;
-// kSystem.
-core::Result<core::Descriptor> join_record(const std::filesystem::path& record);
-// While `seal` holds this, no recorder joins. Errors: kBadInput if somebody else seals it or just joins;
-// kSystem.
-core::Result<core::Descriptor> claim_record(const std::filesystem::path& record);
 
 }  // namespace belay::record

@@ -1,5 +1,7 @@
 #include "record/manifest.h"
 
+#include "record/place.h"
+
 #include <fstream>
 
 #include <gmock/gmock.h>

@@ -3,7 +3,7 @@
 // its end still gives every whole block. docs/formats/segment.md describes the bytes.
 #pragma once
 
-#include "core/file.h"
+#include "core/directory.h"
 #include "core/time.h"
 #include "record/batch.h"
 
@@ -58,7 +58,10 @@ struct SegmentSummary {
 // record/liveness.h sees it.
 class SegmentWriter {
   public:
-    // Creates `path`, which must not exist, and writes the session block. Errors: kSystem.
+    // Creates the file, which must not exist, and writes the session block. In a record its name is
+    // "segments/…". Errors: kBadInput for a link in its way; kSystem.
+    static core::Result<SegmentWriter> create(const core::Directory& directory, std::string_view name,
+                                              const Session& session);
     static core::Result<SegmentWriter> create(const std::filesystem::path& path, const Session& session);
     // Writes the rows as one block; nothing for an empty batch. Errors: kSystem (a full disk).
     core::Result<> append(const Batch& batch);
@@ -85,6 +88,8 @@ using BatchVisitor = std::function<void(const Batch&)>;
 // schema: columns that the writer did not know are null, tables and columns that only it knew are left out
 // (`left_out`).
 // Errors: kSystem if the file cannot be read at all; damage is no error but listed in `lost`.
+core::Result<SegmentSummary> read_segment(int fd, const std::filesystem::path& path,
+                                          const BatchVisitor& visit);
 core::Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit);
 
 // The same from memory; `name` is used in `lost`. Any bytes are safe to pass.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fcntl.h>
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -248,10 +249,16 @@ SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name,
     return Walker(bytes, name, visit).walk();
 }
 
-Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit) {
+Result<SegmentSummary> read_segment(int fd, const std::filesystem::path& path, const BatchVisitor& visit) {
     // Read, not mapped: a writer that meets a full disk cuts its last block off again.
-    BELAY_TRY(bytes, core::read_file(path, std::numeric_limits<size_t>::max()));
+    BELAY_TRY(bytes, core::read_to_end(fd, path.string(), std::numeric_limits<size_t>::max()));
     return read_segment_bytes(bytes, path.filename().string(), visit);
+}
+
+Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit) {
+    BELAY_TRY(directory, core::Directory::open(path.parent_path()));
+    BELAY_TRY(file, directory.open_file(path.filename().native(), O_RDONLY));
+    return read_segment(file.get(), path, visit);
 }
 
 }  // namespace belay::record

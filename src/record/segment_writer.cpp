@@ -1,11 +1,11 @@
 #include "core/utf8.h"
 #include "record/column_codec.h"
+#include "record/place.h"
 #include "record/segment.h"
 #include "record/segment_format.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <thread>
@@ -66,21 +66,27 @@ std::string dump(const nlohmann::json& json) {
 
 }  // namespace
 
-Result<SegmentWriter> SegmentWriter::create(const std::filesystem::path& path, const Session& session) {
-    BELAY_TRY(fd, core::open_file(path, O_RDWR | O_CREAT | O_EXCL));
+Result<SegmentWriter> SegmentWriter::create(const core::Directory& directory, std::string_view name,
+                                            const Session& session) {
+    BELAY_TRY(fd, create_file(directory, name));
     lock_for_writing(fd.get());
-    SegmentWriter writer(std::move(fd), path);
+    SegmentWriter writer(std::move(fd), directory.path_of(name));
     std::string header(kSegmentMagic);
     header.resize(kFileHeaderBytes, '\0');
     header[kSegmentMagic.size()] = static_cast<char>(kSegmentVersion);
-    Result<> written = core::write_all(writer.fd_.get(), header, path.string());
+    Result<> written = core::write_all(writer.fd_.get(), header, writer.path_.string());
     writer.size_ = kFileHeaderBytes;
     if (written) written = writer.write_block(kSessionBlock, 0, 0, dump(session_json(session)));
     if (!written) {
-        unlink(path.c_str());
+        (void)directory.remove_file(name);
         return std::unexpected(std::move(written.error()));
     }
     return writer;
+}
+
+Result<SegmentWriter> SegmentWriter::create(const std::filesystem::path& path, const Session& session) {
+    BELAY_TRY(directory, core::Directory::open(path.parent_path()));
+    return create(directory, path.filename().native(), session);
 }
 
 Result<> SegmentWriter::append(const Batch& batch) {

@@ -181,9 +181,11 @@ Result<bool> keep_digest(const std::filesystem::path& record) {
     if (attach_digest(archive)) return false;
     BELAY_TRY(digest, read_digest(archive));
     if (digest.empty()) return false;
-    for (const record::Batch& rows : digest_tables(digest)) BELAY_CHECK(archive.add(rows.table(), rows));
     const std::string facts = digest_facts(digest, archive.manifest());
-    for (const record::Table* table : kept_tables()) BELAY_CHECK(archive.keep(*table, facts));
+    const std::vector<record::Batch> made = digest_tables(digest);
+    for (const record::Table* table : kept_tables())
+        for (const record::Batch& rows : made)
+            if (&rows.table() == table) BELAY_CHECK(record::keep_table(claim, rows, facts));
     return true;
 }
 

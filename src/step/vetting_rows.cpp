@@ -1,5 +1,6 @@
 #include "step/vetting_rows.h"
 
+#include "record/place.h"
 #include "record/segment.h"
 #include "record/tables/vetting.h"
 
@@ -50,10 +51,11 @@ Result<> write_vetting_rows(const std::filesystem::path& record, const vet::Verd
     BELAY_TRY(joined, record::join_record(record));
     record::Session session{
         .node = placement.node, .task = {}, .periodic = false, .start = now, .version = BELAY_VERSION};
-    BELAY_TRY(segment, record::SegmentWriter::create(
-                           record::segments_path(record) /
-                               fmt::format("{}-vetting-{:x}.seg", placement.node, core::to_nanoseconds(now)),
-                           session));
+    BELAY_TRY(segment,
+              record::SegmentWriter::create(joined,
+                                            fmt::format("{}/{}-vetting-{:x}.seg", record::kSegmentsName,
+                                                        placement.node, core::to_nanoseconds(now)),
+                                            session));
     BELAY_CHECK(segment.append(rows));
     return segment.finish(core::system_clock().now());
 }

@@ -1,6 +1,6 @@
 # The recorder against the real thing: kills, full disks, a real Slurm, an independent reader of its Parquet files.
 if(TARGET belay_cli)
-  foreach(name survives agrees on_slurm)
+  foreach(name survives agrees hostile on_slurm)
     add_test(NAME integration.record_${name}
       COMMAND ${CMAKE_CURRENT_LIST_DIR}/record_${name} $<TARGET_FILE:belay>)
     set_tests_properties(integration.record_${name} PROPERTIES LABELS integration TIMEOUT 600 RUN_SERIAL ON)

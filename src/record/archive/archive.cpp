@@ -7,6 +7,7 @@
 #include "record/tables/coverage.h"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <thread>
 
 namespace belay::record {
@@ -52,17 +53,17 @@ std::vector<Lost> missing_parts(const SegmentSummary& segment, bool being_writte
 
 }  // namespace
 
-Result<Archive> Archive::load(const fs::path& record, std::span<const StandIn> stand_ins) {
+Result<Archive> Archive::load(const core::Directory& record, std::span<const StandIn> stand_ins) {
     for (;;) {
         BELAY_TRY(manifest, read_manifest(record));
         BELAY_TRY(database, Database::open());
-        std::error_code ignored;
-        Archive archive(fs::absolute(record, ignored), std::move(manifest), std::move(database));
+        Archive archive(std::move(manifest), std::move(database));
         if (archive.manifest_.sealed) {
-            BELAY_CHECK(archive.open_tables(stand_ins));
+            BELAY_CHECK(archive.open_files(record));
+            BELAY_CHECK(archive.open_tables(record.path(), stand_ins));
             return archive;
         }
-        Result<> loaded = archive.load_segments();
+        Result<> loaded = archive.load_segments(record);
         // Whoever seals the record meanwhile takes the segments away.
         BELAY_TRY(manifest_now, read_manifest(record));
         if (manifest_now.sealed) continue;
@@ -71,15 +72,16 @@ Result<Archive> Archive::load(const fs::path& record, std::span<const StandIn> s
     }
 }
 
-Result<Archive> Archive::open(const fs::path& record, std::span<const StandIn> stand_ins) {
+Result<Archive> Archive::open(const fs::path& path, std::span<const StandIn> stand_ins) {
+    BELAY_TRY(record, open_record(path));
     BELAY_TRY(archive, load(record, stand_ins));
-    BELAY_CHECK(archive.database_.confine(tables_path(archive.record_).string() + "/"));
+    BELAY_CHECK(archive.database_.confine());
     return archive;
 }
 
 Result<Archive> Archive::in_memory() {
     BELAY_TRY(database, Database::open());
-    Archive archive({}, {}, std::move(database));
+    Archive archive({}, std::move(database));
     for (const Table* table : tables()) BELAY_CHECK(archive.database_.execute(create_table_sql(*table)));
     BELAY_CHECK(archive.database_.confine());
     return archive;
@@ -93,8 +95,8 @@ Result<> Archive::add(const Table& table, const Batch& rows) {
 
 // A file that is older than a column of its table has null there; one that somebody else wrote has the types
 // that are declared, or cannot be read.
-Result<> Archive::open_file(const Table& table, const fs::path& file) {
-    const std::string source = fmt::format("read_parquet({})", sql_file(file));
+Result<> Archive::make_view(const Table& table, const TableFile& file) {
+    const std::string source = fmt::format("read_parquet({})", file.lent);
     BELAY_TRY(described, database_.query(fmt::format(
                              "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {})", source)));
     std::map<std::string, std::string, std::less<>> types;
@@ -115,25 +117,23 @@ Result<> Archive::open_file(const Table& table, const fs::path& file) {
                                  ? source
                                  : fmt::format("(SELECT *{}{} FROM {})", replaced, added, source);
     BELAY_CHECK(database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM {}", table.name, rows)));
-    sources_[std::string(table.name)] = {.file = file, .sql = rows};
+    sources_[std::string(table.name)] = rows;
     return {};
 }
 
-Result<> Archive::keep(const Table& table, std::string_view facts) {
-    BELAY_CHECK(write_parquet(database_, table, table_path(table.name), facts));
-    return core::sync_directory(tables_path(record_));
-}
-
 std::optional<std::string> Archive::kept_facts(const Table& table) {
-    std::error_code ignored;
-    if (!manifest_.sealed || !fs::exists(table_path(table.name), ignored)) return std::nullopt;
-    auto facts = parquet_facts(database_, table_path(table.name));
+    auto file = files_.find(table.name);
+    if (file == files_.end() || !file->second.opened) return std::nullopt;
+    auto facts = parquet_facts(database_, file->second.lent);
     return facts ? std::optional(std::move(*facts)) : std::nullopt;
 }
 
 Result<> Archive::attach(const Table& table) {
     if (sources_.contains(table.name)) return {};
-    return open_file(table, table_path(table.name));
+    auto file = files_.find(table.name);
+    if (file == files_.end()) return core::bad_input("the record has no table {}", table.name);
+    if (!file->second.opened) return std::unexpected(file->second.opened.error());
+    return make_view(table, file->second);
 }
 
 Result<> Archive::detach(const Table& table) {
@@ -141,12 +141,27 @@ Result<> Archive::detach(const Table& table) {
     return database_.execute(fmt::format("DROP VIEW IF EXISTS \"{}\"", table.name));
 }
 
-fs::path Archive::table_path(std::string_view table) const {
-    return tables_path(record_) / fmt::format("{}.parquet", table);
+Result<> Archive::open_files(const core::Directory& record) {
+    constexpr std::string_view kSuffix = ".parquet";
+    constexpr size_t kMostFiles = 64;  // beside the tables of a record there are a few of its digest
+    BELAY_TRY(facts, record.facts(kTablesName));
+    if (!facts) return {};
+    BELAY_TRY(directory, record.enter(kTablesName));
+    BELAY_TRY(names, directory.list());
+    for (const std::string& name : names) {
+        if (!name.ends_with(kSuffix)) continue;
+        const std::string table = name.substr(0, name.size() - kSuffix.size());
+        const bool is_ours = std::ranges::find(tables(), table, &Table::name) != tables().end();
+        if (!is_ours && files_.size() >= kMostFiles) continue;
+        TableFile file{.path = directory.path_of(name), .opened = directory.open_file(name, O_RDONLY)};
+        if (file.opened) file.lent = database_.lend(file.opened->get(), file.path);
+        files_.emplace(table, std::move(file));
+    }
+    return {};
 }
 
-Result<> Archive::open_tables(std::span<const StandIn> stand_ins) {
-    for (const Table* table : tables()) BELAY_CHECK(open_table(*table, stand_ins));
+Result<> Archive::open_tables(const fs::path& record, std::span<const StandIn> stand_ins) {
+    for (const Table* table : tables()) BELAY_CHECK(open_table(record, *table, stand_ins));
     return uncover_unreadable();
 }
 
@@ -161,64 +176,68 @@ Result<> Archive::uncover_unreadable() {
         fmt::format("CREATE OR REPLACE VIEW \"{}\" AS SELECT * REPLACE (CASE WHEN table_name IN ({}) THEN 0 "
                     "ELSE received "
                     "END AS received) FROM {}",
-                    kCoverage.name, names, coverage->second.sql));
+                    kCoverage.name, names, coverage->second));
 }
 
-Result<> Archive::open_table(const Table& table, std::span<const StandIn> stand_ins) {
-    const fs::path file = table_path(table.name);
-    std::error_code ignored;
-    auto stand_in = std::ranges::find_if(stand_ins, [&](const StandIn& one) {
-        return one.table == table.name && fs::exists(table_path(one.kept), ignored);
-    });
-    if (fs::exists(file, ignored)) {
-        auto opened = open_file(table, file);
+Result<> Archive::open_table(const fs::path& record, const Table& table, std::span<const StandIn> stand_ins) {
+    const std::string name = fmt::format("{}.parquet", table.name);
+    const fs::path path = tables_path(record) / name;
+    const auto file = files_.find(table.name);
+    const auto stand_in = std::ranges::find_if(
+        stand_ins, [&](const StandIn& one) { return one.table == table.name && files_.contains(one.kept); });
+    if (file != files_.end()) {
+        Result<> opened = file->second.opened ? make_view(table, file->second)
+                                              : std::unexpected(file->second.opened.error());
         if (opened) return {};
         // The other tables are still worth reading.
-        lost_.push_back({file.filename().string(), 0, 0, "cannot be read: " + opened.error().message()});
+        lost_.push_back({name, 0, 0, "cannot be read: " + opened.error().message()});
         unreadable_.try_emplace(
             std::string(table.name),
-            core::bad_input("{} cannot be read: {}", file.string(), opened.error().message())
+            core::bad_input("{} cannot be read: {}", path.string(), opened.error().message())
                 .hint("copy the record again: what the file held counts as missing")
                 .error());
     } else if (stand_in != stand_ins.end()) {
-        lost_.push_back({file.filename().string(), 0, 0, "is not there; its digest is"});
+        lost_.push_back({name, 0, 0, "is not there; its digest is"});
         thrown_away_.emplace(table.name);
         unreadable_.try_emplace(
             std::string(table.name),
-            core::bad_input("{} is not there: its samples were thrown away", file.string())
+            core::bad_input("{} is not there: its samples were thrown away", path.string())
                 .hint(fmt::format("{}.parquet beside it tells what was made of them", stand_in->kept))
                 .error());
     } else if (manifest_.tables.contains(std::string(table.name))) {
-        return core::bad_input("{} is incomplete: {} is missing", record_.string(), file.string())
+        return core::bad_input("{} is incomplete: {} is missing", record.string(), path.string())
             .hint("copy the record again, with its tables directory");
     }  // else the record is older than the table
     return database_.execute(create_table_sql(table));
 }
 
-Result<> Archive::load_segments() {
+Result<> Archive::load_segments(const core::Directory& record) {
     for (const Table* table : tables()) BELAY_CHECK(database_.execute(create_table_sql(*table)));
-    Result<> appended;
-    BELAY_TRY(files, segment_files(record_));
-    for (const fs::path& file : files) {
-        SegmentLock lock = segment_lock(file);
-        BELAY_TRY(summary, read_segment(file, [&](const Batch& batch) {
-                      if (appended) appended = database_.append(batch);
-                  }));
-        BELAY_CHECK(std::move(appended));
-        appended = {};
-        bool busy = is_being_written(file, lock, summary);
-        being_written_ |= busy;
-        std::ranges::move(missing_parts(summary, busy), std::back_inserter(lost_));
-        segments_.push_back(std::move(summary));
-    }
+    BELAY_TRY(names, segment_names(record));
+    for (const std::string& name : names) BELAY_CHECK(load_segment(record, name));
     BELAY_CHECK(database_.execute(kKeepClosedAllocations));
     if (!being_written_) BELAY_CHECK(count_what_was_never_taken(database_, segments_));
     return {};
 }
 
+Result<> Archive::load_segment(const core::Directory& record, const std::string& name) {
+    BELAY_TRY(file, record.open_file(segment_file(name), O_RDONLY));
+    const SegmentLock lock = segment_lock(file.get());
+    Result<> appended;
+    BELAY_TRY(summary, read_segment(file.get(), record.path_of(segment_file(name)), [&](const Batch& batch) {
+                  if (appended) appended = database_.append(batch);
+              }));
+    BELAY_CHECK(std::move(appended));
+    const bool busy = is_being_written(file.get(), lock, summary);
+    being_written_ |= busy;
+    std::ranges::move(missing_parts(summary, busy), std::back_inserter(lost_));
+    segments_.push_back(std::move(summary));
+    return {};
+}
+
 Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) {
     if (auto source = sources_.find(request.table->name); source != sources_.end())
-        return scan_file(request, source->second, consume);
+        return scan_file(request, files_.at(std::string(request.table->name)), source->second, consume);
     ScanRequest sorted = request;
     sorted.sort = true;
     for (size_t part = 0; part <= request.splits.size(); ++part)
@@ -228,16 +247,18 @@ Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) 
 }
 
 // Each part has a thread and a database of one thread.
-Result<> Archive::scan_file(const ScanRequest& request, const Source& source, const ScanConsumer& consume) {
+Result<> Archive::scan_file(const ScanRequest& request, const TableFile& file, const std::string& source,
+                            const ScanConsumer& consume) {
     auto scan_part = [&](size_t part) -> Result<> {
         try {
             BELAY_TRY(database, Database::open(1));
+            database.lend(file.opened->get(), file.path);
             return core::with_context(
-                database.scan(scan_sql(request, source.sql, part), request,
+                database.scan(scan_sql(request, source, part), request,
                               [&](const ScanRows& rows) { return consume(part, rows); }),
-                source.file.string());
+                file.path.string());
         } catch (const std::exception& error) {  // of the consumer: memory
-            return core::system_error("{}: {}", source.file.string(), error.what());
+            return core::system_error("{}: {}", file.path.string(), error.what());
         }
     };
     std::vector<Result<>> results(request.splits.size() + 1);

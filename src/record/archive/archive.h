@@ -2,7 +2,7 @@
 #pragma once
 
 #include "record/archive/database.h"
-#include "record/manifest.h"
+#include "record/place.h"
 
 #include <filesystem>
 #include <map>
@@ -72,11 +72,9 @@ class Archive {
     // Our own CREATE TABLE ... AS, CREATE VIEW, CREATE MACRO, INSERT; never SQL that a person wrote. Errors:
     // kSystem.
     core::Result<> define(const std::string& sql) { return database_.execute(sql); }
-    // Tables that are made from the record's own and lie beside them, in a sealed record. keep() writes what
-    // add() put into one, with facts in words of the caller's; kept_facts() gives those back, nothing where
-    // no such table can be read; attach() makes it one for query() and scan(), until
-    // detach(). Errors: kSystem.
-    core::Result<> keep(const Table& table, std::string_view facts);
+    // Tables that are made from the record's own and lie beside them, in a sealed record: written by
+    // keep_table(). kept_facts() gives back the facts, nothing where no such table can be read; attach()
+    // makes it one for query() and scan(), until detach(). Errors: kBadInput if there is none; kSystem.
     std::optional<std::string> kept_facts(const Table& table);
     core::Result<> attach(const Table& table);
     core::Result<> detach(const Table& table);
@@ -91,26 +89,31 @@ class Archive {
   private:
     friend core::Result<Sealing> seal(const std::filesystem::path& record, core::Time now,
                                       std::span<const StandIn> stand_ins);
-    Archive(std::filesystem::path record, Manifest manifest, Database database)
-        : record_(std::move(record)), manifest_(std::move(manifest)), database_(std::move(database)) {}
-    static core::Result<Archive> load(const std::filesystem::path& record,
-                                      std::span<const StandIn> stand_ins);
-    core::Result<> load_segments();
-    core::Result<> open_tables(std::span<const StandIn> stand_ins);
-    core::Result<> open_table(const Table& table, std::span<const StandIn> stand_ins);
-    struct Source {
-        std::filesystem::path file;
-        std::string sql;  // what to select from
+    // A table of a sealed record as it was when the record was opened.
+    struct TableFile {
+        std::filesystem::path path;
+        core::Result<core::Descriptor> opened;
+        std::string lent = {};  // as SQL names it
     };
-    std::filesystem::path table_path(std::string_view table) const;
+    Archive(Manifest manifest, Database database)
+        : manifest_(std::move(manifest)), database_(std::move(database)) {}
+    static core::Result<Archive> load(const core::Directory& record, std::span<const StandIn> stand_ins);
+    core::Result<> load_segments(const core::Directory& record);
+    core::Result<> load_segment(const core::Directory& record, const std::string& name);
+    core::Result<> open_files(const core::Directory& record);
+    core::Result<> open_tables(const std::filesystem::path& record, std::span<const StandIn> stand_ins);
+    core::Result<> open_table(const std::filesystem::path& record, const Table& table,
+                              std::span<const StandIn> stand_ins);
     core::Result<> uncover_unreadable();
-    core::Result<> open_file(const Table& table, const std::filesystem::path& file);
-    core::Result<> scan_file(const ScanRequest& request, const Source& source, const ScanConsumer& consume);
+    core::Result<> make_view(const Table& table, const TableFile& file);
+    core::Result<> scan_file(const ScanRequest& request, const TableFile& file, const std::string& source,
+                             const ScanConsumer& consume);
 
-    std::filesystem::path record_;
     Manifest manifest_;
+    std::map<std::string, TableFile, std::less<>>
+        files_;  // by table; they outlive the database, which reads them
     Database database_;
-    std::map<std::string, Source, std::less<>> sources_;  // of tables that are read in place
+    std::map<std::string, std::string, std::less<>> sources_;  // what to select from, of tables read in place
     std::vector<SegmentSummary> segments_;
     std::vector<Lost> lost_;  // found when it was opened: parts of segments, tables
     std::map<std::string, core::Error, std::less<>> unreadable_;
@@ -118,9 +121,14 @@ class Archive {
     bool being_written_ = false;
 };
 
+// Writes a table of our own beside those of a sealed record that claim_record() gave, with facts in words of
+// the caller's. Errors: kSystem.
+core::Result<> keep_table(const core::Directory& record, const Batch& rows, std::string_view facts);
+
 // Turns the segments into one Parquet file per table and removes those that could be read as a whole. At any
 // moment a crash leaves either the segments or the whole sealed record. Errors: kBadInput if a recorder still
-// writes to it (see liveness.h), another process seals it, or a newer Belay wrote a segment; kSystem.
+// writes to it (see liveness.h), another process seals it, it belongs to another user, or a newer Belay wrote
+// a segment; kSystem.
 core::Result<Sealing> seal(const std::filesystem::path& record, core::Time now,
                            std::span<const StandIn> stand_ins = {});
 

@@ -1,9 +1,10 @@
 #include "record/archive/database.h"
 
 #include "core/text.h"
+#include "record/archive/duckdb_guards.h"
+#include "record/archive/duckdb_values.h"
 
-#include <cmath>
-#include <limits>
+#include <utility>
 
 namespace belay::record {
 
@@ -11,127 +12,12 @@ using core::Result;
 
 namespace {
 
-// Frees what the C API hands out at the end of the scope.
-struct ConfigGuard {
-    const DuckdbApi* api;
-    duckdb_config config = nullptr;
-    ~ConfigGuard() { api->destroy_config(&config); }
-};
-struct ResultGuard {
-    const DuckdbApi* api;
-    duckdb_result result{};
-    ~ResultGuard() { api->destroy_result(&result); }
-};
-struct StatementGuard {
-    const DuckdbApi* api;
-    duckdb_prepared_statement statement = nullptr;
-    ~StatementGuard() { api->destroy_prepare(&statement); }
-};
-struct ChunkGuard {
-    const DuckdbApi* api;
-    duckdb_data_chunk chunk;
-    ~ChunkGuard() { api->destroy_data_chunk(&chunk); }
-};
-struct AppenderGuard {
-    const DuckdbApi* api;
-    duckdb_appender appender = nullptr;
-    ~AppenderGuard() { api->appender_destroy(&appender); }
-};
+constexpr std::string_view kDescriptors = "/proc/self/fd/";
 
-double wide_to_double(duckdb_hugeint value) {
-    return std::ldexp(static_cast<double>(value.upper), 64) + static_cast<double>(value.lower);
-}
-
-Value integer_or_real(duckdb_hugeint value) {
-    if ((value.upper == 0 && value.lower <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) ||
-        (value.upper == -1 && value.lower > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())))
-        return static_cast<int64_t>(value.lower);
-    return wide_to_double(value);
-}
-
-template <typename T>
-T at(const void* data, idx_t row) {
-    return static_cast<const T*>(data)[row];
-}
-
-Value time_value(int64_t count, int64_t nanoseconds_each) {
-    int64_t nanoseconds = 0;
-    if (__builtin_mul_overflow(count, nanoseconds_each, &nanoseconds))
-        return fmt::format("outside 1678 to 2261: {} s since 1970",
-                           static_cast<double>(count) * 1e-9 * static_cast<double>(nanoseconds_each));
-    return core::time_from_nanoseconds(nanoseconds);
-}
-
-bool is_plain(duckdb_type type) {
-    switch (type) {
-        case DUCKDB_TYPE_BOOLEAN:
-        case DUCKDB_TYPE_TINYINT:
-        case DUCKDB_TYPE_SMALLINT:
-        case DUCKDB_TYPE_INTEGER:
-        case DUCKDB_TYPE_BIGINT:
-        case DUCKDB_TYPE_UTINYINT:
-        case DUCKDB_TYPE_USMALLINT:
-        case DUCKDB_TYPE_UINTEGER:
-        case DUCKDB_TYPE_UBIGINT:
-        case DUCKDB_TYPE_HUGEINT:
-        case DUCKDB_TYPE_FLOAT:
-        case DUCKDB_TYPE_DOUBLE:
-        case DUCKDB_TYPE_VARCHAR:
-        case DUCKDB_TYPE_TIMESTAMP:
-        case DUCKDB_TYPE_TIMESTAMP_S:
-        case DUCKDB_TYPE_TIMESTAMP_MS:
-        case DUCKDB_TYPE_TIMESTAMP_NS:
-        case DUCKDB_TYPE_TIMESTAMP_TZ:
-            return true;
-        default:
-            return false;
-    }
-}
-
-Value read_value(const DuckdbApi* api, duckdb_type type, void* data, idx_t row) {
-    switch (type) {
-        case DUCKDB_TYPE_BOOLEAN:
-            return at<bool>(data, row);
-        case DUCKDB_TYPE_TINYINT:
-            return int64_t{at<int8_t>(data, row)};
-        case DUCKDB_TYPE_SMALLINT:
-            return int64_t{at<int16_t>(data, row)};
-        case DUCKDB_TYPE_INTEGER:
-            return int64_t{at<int32_t>(data, row)};
-        case DUCKDB_TYPE_BIGINT:
-            return at<int64_t>(data, row);
-        case DUCKDB_TYPE_UTINYINT:
-            return int64_t{at<uint8_t>(data, row)};
-        case DUCKDB_TYPE_USMALLINT:
-            return int64_t{at<uint16_t>(data, row)};
-        case DUCKDB_TYPE_UINTEGER:
-            return int64_t{at<uint32_t>(data, row)};
-        case DUCKDB_TYPE_UBIGINT:
-            return integer_or_real({at<uint64_t>(data, row), 0});
-        case DUCKDB_TYPE_HUGEINT:
-            return integer_or_real(at<duckdb_hugeint>(data, row));
-        case DUCKDB_TYPE_FLOAT:
-            return double{at<float>(data, row)};
-        case DUCKDB_TYPE_DOUBLE:
-            return at<double>(data, row);
-        case DUCKDB_TYPE_TIMESTAMP_S:
-            return time_value(at<int64_t>(data, row), 1'000'000'000);
-        case DUCKDB_TYPE_TIMESTAMP_MS:
-            return time_value(at<int64_t>(data, row), 1'000'000);
-        case DUCKDB_TYPE_TIMESTAMP_NS:
-            return time_value(at<int64_t>(data, row), 1);
-        case DUCKDB_TYPE_TIMESTAMP:
-        case DUCKDB_TYPE_TIMESTAMP_TZ:
-            return time_value(at<int64_t>(data, row), 1'000);
-        default:
-            break;
-    }
-    auto* text = static_cast<duckdb_string_t*>(data) + row;
-    return std::string(api->string_t_data(text), api->string_t_length(*text));
-}
+using LentFiles = std::map<int, std::string>;
 
 // DuckDB's message without the excerpt of the SQL that follows it, in one line.
-std::string message_of(const char* why) {
+std::string first_lines(const char* why) {
     std::string message;
     for (std::string_view line : core::split(why != nullptr ? why : "no reason given", '\n')) {
         if (line.starts_with("LINE ")) break;
@@ -140,13 +26,34 @@ std::string message_of(const char* why) {
     return message;
 }
 
-// SQL that may run: a SELECT. Directories that may be read may also be written, so nothing else may; EXPLAIN
+// The names by which files were lent, as paths again.
+std::string with_paths(std::string_view message, const LentFiles& lent) {
+    std::string out;
+    for (size_t at = 0; at < message.size();) {
+        const size_t found = std::min(message.find(kDescriptors, at), message.size());
+        out += message.substr(at, found - at);
+        at = found;
+        if (at == message.size()) break;
+        const size_t digits = at + kDescriptors.size();
+        const size_t end = std::min(message.find_first_not_of("0123456789", digits), message.size());
+        const auto number = core::parse_number<int>(message.substr(digits, end - digits));
+        const auto file = number ? lent.find(*number) : lent.end();
+        out += file != lent.end() ? std::string_view(file->second) : message.substr(at, end - at);
+        at = end;
+    }
+    return out;
+}
+
+std::string message_of(const char* why, const LentFiles& lent) {
+    return with_paths(first_lines(why), lent);
+}
+
+// SQL that may run: a SELECT. Files that may be read may also be written, so nothing else may; EXPLAIN
 // ANALYZE runs what it explains.
 Result<> prepare_select(const DuckdbApi* api, duckdb_connection connection, const std::string& sql,
-                        StatementGuard& guard) {
-    if (api->prepare(connection, sql.c_str(), &guard.statement) != DuckDBSuccess) {
-        return core::bad_input("{}", message_of(api->prepare_error(guard.statement)));
-    }
+                        const LentFiles& lent, StatementGuard& guard) {
+    if (api->prepare(connection, sql.c_str(), &guard.statement) != DuckDBSuccess)
+        return core::bad_input("{}", message_of(api->prepare_error(guard.statement), lent));
     if (api->prepared_statement_type(guard.statement) != DUCKDB_STATEMENT_TYPE_SELECT)
         return core::bad_input("a record can only be read").hint("write one SELECT statement");
     return {};
@@ -185,57 +92,7 @@ std::string with_plain_columns(const DuckdbApi* api, duckdb_prepared_statement s
     return fmt::format("SELECT {} FROM query({}) AS answer({})", casts, sql_literal(sql), names);
 }
 
-QueryResult read_result(const DuckdbApi* api, duckdb_result& result, std::vector<std::string> names) {
-    QueryResult out{.columns = std::move(names), .rows = {}};
-    std::vector<duckdb_type> types;
-    for (idx_t i = 0; i < api->column_count(&result); ++i) types.push_back(api->column_type(&result, i));
-    while (duckdb_data_chunk raw = api->fetch_chunk(result)) {
-        ChunkGuard chunk{api, raw};
-        idx_t rows = api->data_chunk_get_size(raw);
-        size_t first = out.rows.size();
-        out.rows.resize(first + rows, std::vector<Value>(types.size()));
-        for (idx_t column = 0; column < types.size(); ++column) {
-            duckdb_vector vector = api->data_chunk_get_vector(raw, column);
-            void* data = api->vector_get_data(vector);
-            uint64_t* validity = api->vector_get_validity(vector);
-            for (idx_t row = 0; row < rows; ++row)
-                if (validity == nullptr || api->validity_row_is_valid(validity, row))
-                    out.rows[first + row][column] = read_value(api, types[column], data, row);
-        }
-    }
-    return out;
-}
-
-duckdb_state append_value(const DuckdbApi* api, duckdb_appender appender, ColumnType type,
-                          const ColumnValues& values, size_t row) {
-    if (values.present[row] == 0) return api->append_null(appender);
-    switch (type) {
-        case ColumnType::kText:
-            return api->append_varchar_length(appender, values.texts[row].data(), values.texts[row].size());
-        case ColumnType::kReal:
-            return api->append_double(appender, values.reals[row]);
-        case ColumnType::kBoolean:
-            return api->append_bool(appender, values.integers[row] != 0);
-        case ColumnType::kTimestamp:
-            return api->append_timestamp(appender, {values.integers[row] / 1000});
-        case ColumnType::kInteger:
-            break;
-    }
-    return api->append_int64(appender, values.integers[row]);
-}
-
 }  // namespace
-
-double as_double(const Value& value) {
-    if (const auto* real = std::get_if<double>(&value)) return *real;
-    if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
-    return std::numeric_limits<double>::quiet_NaN();
-}
-
-std::string as_text(const Value& value) {
-    const auto* text = std::get_if<std::string>(&value);
-    return text != nullptr ? *text : std::string();
-}
 
 Result<Database> Database::open(int threads) {
     BELAY_TRY(api, duckdb_api());
@@ -268,7 +125,8 @@ Database::Database(Database&& other) noexcept
     : api_(other.api_),
       database_(std::exchange(other.database_, nullptr)),
       connection_(std::exchange(other.connection_, nullptr)),
-      streams_(other.streams_) {}
+      streams_(other.streams_),
+      lent_(std::move(other.lent_)) {}
 
 Database::~Database() {
     if (connection_ != nullptr) api_->disconnect(&connection_);
@@ -278,46 +136,46 @@ Database::~Database() {
 Result<> Database::execute(const std::string& sql) {
     ResultGuard result{api_};
     if (api_->query(connection_, sql.c_str(), &result.result) != DuckDBSuccess)
-        return core::system_error("DuckDB: {}", message_of(api_->result_error(&result.result)));
+        return core::system_error("DuckDB: {}", message_of(api_->result_error(&result.result), lent_));
     return {};
 }
 
 Result<QueryResult> Database::query(const std::string& sql) {
     StatementGuard asked{api_};
-    BELAY_CHECK(prepare_select(api_, connection_, sql, asked));
+    BELAY_CHECK(prepare_select(api_, connection_, sql, lent_, asked));
     std::string plain = with_plain_columns(api_, asked.statement, sql);
     StatementGuard cast{api_};
     if (!plain.empty())
-        BELAY_CHECK(core::with_context(prepare_select(api_, connection_, plain, cast),
+        BELAY_CHECK(core::with_context(prepare_select(api_, connection_, plain, lent_, cast),
                                        "a column that is neither a number, a text nor a time"));
     ResultGuard result{api_};
     duckdb_prepared_statement statement = plain.empty() ? asked.statement : cast.statement;
     if (api_->execute_prepared(statement, &result.result) != DuckDBSuccess)
-        return core::bad_input("{}", message_of(api_->result_error(&result.result)));
+        return core::bad_input("{}", message_of(api_->result_error(&result.result), lent_));
     return read_result(api_, result.result, column_names(api_, asked.statement));
 }
 
 Result<> Database::scan(const std::string& sql, const ScanRequest& request,
                         const std::function<Result<>(const ScanRows&)>& consume) {
     StatementGuard asked{api_};
-    BELAY_CHECK(prepare_select(api_, connection_, sql, asked));
+    BELAY_CHECK(prepare_select(api_, connection_, sql, lent_, asked));
     ResultGuard result{api_};
     auto run = streams_ ? api_->execute_prepared_streaming : api_->execute_prepared;
     if (run(asked.statement, &result.result) != DuckDBSuccess)
-        return core::bad_input("{}", message_of(api_->result_error(&result.result)));
+        return core::bad_input("{}", message_of(api_->result_error(&result.result), lent_));
     while (duckdb_data_chunk raw = api_->fetch_chunk(result.result)) {
         ChunkGuard chunk{api_, raw};
         BELAY_CHECK(consume(ScanRows(api_, raw, request)));
     }
     // What a stream meets on its way (a damaged page) is told at its end only.
     if (api_->result_error_type(&result.result) != DUCKDB_ERROR_INVALID)
-        return core::bad_input("{}", message_of(api_->result_error(&result.result)));
+        return core::bad_input("{}", message_of(api_->result_error(&result.result), lent_));
     return {};
 }
 
 Result<std::vector<std::string>> Database::columns_of(const std::string& sql) {
     StatementGuard asked{api_};
-    BELAY_CHECK(prepare_select(api_, connection_, sql, asked));
+    BELAY_CHECK(prepare_select(api_, connection_, sql, lent_, asked));
     return column_names(api_, asked.statement);
 }
 
@@ -339,31 +197,24 @@ Result<> Database::append(const Batch& batch) {
     return {};
 }
 
-// The pattern of a name is compared with what is allowed, and then the name that it stands for.
-Result<> Database::confine(const std::string& directory) {
-    return execute(
-        fmt::format("SET allowed_directories = [{}, {}]; SET enable_external_access = false; "
-                    "SET lock_configuration = true",
-                    sql_literal(directory), sql_file(directory)));
+std::string Database::lend(int fd, const std::filesystem::path& path) {
+    lent_[fd] = path.string();
+    return sql_literal(fmt::format("{}{}", kDescriptors, fd));
 }
 
 Result<> Database::confine() {
-    return execute("SET enable_external_access = false; SET lock_configuration = true");
+    std::string allowed;
+    for (const auto& [fd, path] : lent_)
+        allowed += fmt::format("{}'{}{}'", allowed.empty() ? "" : ", ", kDescriptors, fd);
+    return execute(fmt::format(
+        "SET allowed_paths = [{}]; SET enable_external_access = false; SET lock_configuration = true",
+        allowed));
 }
 
 std::string sql_literal(std::string_view text) {
     std::string out = "'";
     for (char c : text) out += c == '\'' ? "''" : std::string(1, c);
     return out + "'";
-}
-
-std::string sql_file(const std::filesystem::path& file) {
-    std::string pattern;
-    for (char c : file.string()) {
-        const bool is_special = c == '[' || c == '*' || c == '?';
-        pattern += is_special ? fmt::format("[{}]", c) : std::string(1, c);
-    }
-    return sql_literal(pattern);
 }
 
 }  // namespace belay::record

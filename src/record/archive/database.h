@@ -8,6 +8,7 @@
 #include "record/batch.h"
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -60,9 +61,11 @@ class Database {
     // Adds rows to the table of the batch's name, which create_table_sql() made.
     core::Result<> append(const Batch& batch);
 
-    // From here on SQL can read files only below the directory, and no setting can be changed.
-    core::Result<> confine(const std::string& directory);
-    // Likewise, and no file at all.
+    // An open file as SQL names it: a literal, which leads to this very file whatever has its path by now, as
+    // long as the descriptor is open. Messages say the path.
+    std::string lend(int fd, const std::filesystem::path& path);
+
+    // From here on SQL can reach files that were lent, no other, and no setting can be changed.
     core::Result<> confine();
 
   private:
@@ -73,13 +76,10 @@ class Database {
     duckdb_database database_;
     duckdb_connection connection_;
     bool streams_;
+    std::map<int, std::string> lent_;  // paths by descriptor
 };
 
 // 'text' as an SQL literal, quotes doubled.
 std::string sql_literal(std::string_view text);
-
-// The literal of a file that read_parquet and its like are to read. They take [, * and ? for patterns, which
-// a directory may have in its name; COPY ... TO takes names as they are.
-std::string sql_file(const std::filesystem::path& file);
 
 }  // namespace belay::record

@@ -1,18 +1,10 @@
 #include "record/archive/parquet_file.h"
 
-#include "core/file.h"
-
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 namespace belay::record {
 
 using core::Result;
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -27,44 +19,36 @@ std::string table_metadata(const Table& table) {
     return json.dump();
 }
 
-Result<> sync_file(const fs::path& path) {
-    BELAY_TRY(fd, core::open_file(path, O_RDONLY));
-    if (fsync(fd.get()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", path.string()));
-    return {};
-}
-
 }  // namespace
 
-Result<> write_parquet(Database& database, const Table& table, const fs::path& file, std::string_view facts) {
-    return write_rows(database, fmt::format("SELECT * FROM \"{}\" ORDER BY node, time", table.name), file,
+Result<> write_parquet(Database& database, const Table& table, core::NewFile file, std::string_view facts) {
+    return write_rows(database, fmt::format("SELECT * FROM \"{}\" ORDER BY node, time", table.name),
+                      std::move(file),
                       {{"belay", table_metadata(table)}, {"belay_facts", std::string(facts)}});
 }
 
-Result<> write_rows(Database& database, std::string_view select, const fs::path& file,
+Result<> write_rows(Database& database, std::string_view select, core::NewFile file,
                     const std::map<std::string, std::string>& metadata) {
-    fs::path temporary = file;
-    temporary += ".tmp";
     std::string pairs;
     for (const auto& [key, value] : metadata)
         pairs += fmt::format("{}{}: {}", pairs.empty() ? "" : ", ", key, sql_literal(value));
-    BELAY_CHECK(
-        database.execute(fmt::format("COPY ({}) TO {} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{}}})",
-                                     select, sql_literal(temporary.string()), pairs)));
-    BELAY_CHECK(sync_file(temporary));
-    if (rename(temporary.c_str(), file.c_str()) != 0)
-        return core::errno_error(errno, fmt::format("cannot rename {}", temporary.string()));
-    return {};
+    // The file itself, whatever somebody has put in the place of its name; DuckDB would also make one beside
+    // it.
+    BELAY_CHECK(database.execute(fmt::format(
+        "COPY ({}) TO {} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, KV_METADATA {{{}}})", select,
+        database.lend(file.fd(), file.path()), pairs)));
+    return std::move(file).replace();
 }
 
-Result<std::string> parquet_metadata(Database& database, const fs::path& file, std::string_view key) {
+Result<std::string> parquet_metadata(Database& database, const std::string& lent, std::string_view key) {
     BELAY_TRY(values, database.query(fmt::format("SELECT decode(value) FROM parquet_kv_metadata({}) "
                                                  "WHERE decode(key) = {}",
-                                                 sql_file(file), sql_literal(key))));
+                                                 lent, sql_literal(key))));
     return values.rows.empty() ? std::string() : as_text(values.rows[0][0]);
 }
 
-Result<std::string> parquet_facts(Database& database, const fs::path& file) {
-    return parquet_metadata(database, file, "belay_facts");
+Result<std::string> parquet_facts(Database& database, const std::string& lent) {
+    return parquet_metadata(database, lent, "belay_facts");
 }
 
 }  // namespace belay::record

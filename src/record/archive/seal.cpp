@@ -1,4 +1,3 @@
-#include "core/file.h"
 #include "record/archive/archive.h"
 #include "record/archive/parquet_file.h"
 #include "record/archive/segments.h"
@@ -22,26 +21,48 @@ std::optional<core::Time> last_time(const RecordInfo& info) {
 }
 
 // Nothing that is in the segments may be lost with them.
-Result<> check_sealable(const fs::path& record, const std::vector<SegmentSummary>& segments,
+Result<> check_sealable(const core::Directory& record, const std::vector<SegmentSummary>& segments,
                         bool being_written) {
-    for (const SegmentSummary& segment : segments)
+    for (const SegmentSummary& segment : segments) {
+        BELAY_CHECK(check_own(record, segment_file(segment.file)));
         if (segment.newer)
             return core::bad_input("{} was written by a newer version of Belay",
-                                   (segments_path(record) / segment.file).string())
+                                   record.path_of(segment_file(segment.file)).string())
                 .hint("seal the record with that version");
+    }
     if (being_written)
-        return core::bad_input("{} is still being recorded", record.string())
+        return core::bad_input("{} is still being recorded", record.path().string())
             .hint(
                 "seal it when the job has ended; a recorder killed on another node counts as gone about a "
                 "minute after its last write");
     return {};
 }
 
+std::string table_file(std::string_view table) {
+    return fmt::format("{}/{}.parquet", kTablesName, table);
+}
+
+// What a process that was killed while it sealed has left: nobody else seals now.
+Result<> remove_unfinished(const core::Directory& record) {
+    BELAY_TRY(directory, record.enter(kTablesName));
+    BELAY_TRY(names, directory.list());
+    for (const std::string& name : names)
+        if (name.contains(".parquet.tmp-")) BELAY_CHECK(directory.remove_file(name));
+    return {};
+}
+
 }  // namespace
 
-Result<Sealing> seal(const fs::path& record, core::Time now, std::span<const StandIn> stand_ins) {
-    BELAY_CHECK(read_manifest(record));  // what is no record is told as everywhere
-    BELAY_TRY(claim, claim_record(record));
+Result<> keep_table(const core::Directory& record, const Batch& rows, std::string_view facts) {
+    BELAY_TRY(database, Database::open());
+    BELAY_CHECK(database.execute(create_table_sql(rows.table())));
+    BELAY_CHECK(database.append(rows));
+    BELAY_TRY(file, begin_file(record, table_file(rows.table().name)));
+    return write_parquet(database, rows.table(), std::move(file), facts);
+}
+
+Result<Sealing> seal(const fs::path& path, core::Time now, std::span<const StandIn> stand_ins) {
+    BELAY_TRY(record, claim_record(path));
     BELAY_TRY(archive, Archive::load(record, stand_ins));
     if (archive.manifest_.sealed)  // segments are left over if that process was killed at its very end
         return Sealing{.sealed_before = true, .kept = retire_segments(record, archive.manifest_)};
@@ -52,20 +73,20 @@ Result<Sealing> seal(const fs::path& record, core::Time now, std::span<const Sta
     if (end)
         BELAY_CHECK(archive.database_.execute(fmt::format(
             "UPDATE allocation SET t1 = make_timestamp({}) WHERE t1 IS NULL", core::to_microseconds(*end))));
-    BELAY_CHECK(core::make_directories(tables_path(record)));
+    BELAY_CHECK(make_directory(record, kTablesName));
+    BELAY_CHECK(remove_unfinished(record));
     Manifest manifest = info.manifest;
     for (const Table* table : tables()) {
-        BELAY_CHECK(write_parquet(archive.database_, *table,
-                                  tables_path(record) / fmt::format("{}.parquet", table->name)));
+        BELAY_TRY(file, begin_file(record, table_file(table->name)));
+        BELAY_CHECK(write_parquet(archive.database_, *table, std::move(file)));
         manifest.tables[std::string(table->name)] = {.rows = info.tables[std::string(table->name)].rows};
     }
-    BELAY_CHECK(core::sync_directory(tables_path(record)));
     manifest.sealed = now;
     manifest.segments = segment_facts(archive.segments_);
     manifest.lost = info.lost;
     if (!manifest.job.end) manifest.job.end = end;
     BELAY_CHECK(check_unchanged(record, archive.segments_));
-    BELAY_CHECK(core::replace_file(manifest_path(record), to_json(manifest)));  // from here on it is sealed
+    BELAY_CHECK(replace_manifest(record, manifest));  // from here on it is sealed
     return Sealing{.sealed_before = false, .kept = retire_segments(record, manifest)};
 }
 

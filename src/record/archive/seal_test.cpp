@@ -5,11 +5,10 @@
 #include "record/segment_format.h"
 
 #include <atomic>
+#include <csignal>
 #include <fcntl.h>
 #include <fstream>
-#include <sys/stat.h>
 #include <thread>
-#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -142,12 +141,13 @@ TEST(record, segments_that_change_while_they_are_read_are_noticed) {
     RecordFixture fixture;
     fixture.record("n1", 3, true, 3);
     auto read = read_segment(fixture.segment("n1"), [](const Batch&) {}).value();
-    EXPECT_TRUE(check_unchanged(fixture.path(), {read}));
+    auto record = open_record(fixture.path()).value();
+    EXPECT_TRUE(check_unchanged(record, {read}));
     fixture.record("n2", 3, true, 3);
-    EXPECT_FALSE(check_unchanged(fixture.path(), {read})) << "one came";
+    EXPECT_FALSE(check_unchanged(record, {read})) << "one came";
     fs::remove(fixture.segment("n2"));
     std::ofstream(fixture.segment("n1"), std::ios::app) << "more";
-    EXPECT_FALSE(check_unchanged(fixture.path(), {read})) << "it grew";
+    EXPECT_FALSE(check_unchanged(record, {read})) << "it grew";
 }
 
 TEST(record, what_a_killed_seal_left_over_goes_if_it_is_in_the_tables) {
@@ -171,28 +171,28 @@ TEST(record, a_manifest_removes_nothing_but_segments) {
     for (const std::string& name : {std::string("../record.json"), std::string(".."), std::string(),
                                     manifest_path(fixture.path()).string()})
         manifest.segments[name] = {.bytes = fs::file_size(manifest_path(fixture.path())), .whole = true};
-    EXPECT_TRUE(retire_segments(fixture.path(), manifest).empty());
+    EXPECT_TRUE(retire_segments(open_record(fixture.path()).value(), manifest).empty());
     EXPECT_TRUE(fs::exists(manifest_path(fixture.path())));
 }
 
-// Reads a record of which the first segment is a pipe: what happens while it is read, a test can decide.
+// The first segment is lent out, so that its reader waits: what happens while it is read, a test can decide.
 TEST(record, a_record_that_is_sealed_while_it_is_read_is_read_as_sealed) {
     RecordFixture fixture;
     fixture.record("n1", 3, true, 3);
     fs::path copy = fixture.path().parent_path() / "copy";
     fs::copy(fixture.path(), copy, fs::copy_options::recursive);
     ASSERT_TRUE(seal(copy, kStart));
-    fs::path pipe = segments_path(fixture.path()) / "a.seg";
-    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    signal(SIGIO, SIG_IGN);
+    core::Descriptor lent = core::open_file(fixture.segment("n1"), O_RDWR).value();
+    ASSERT_EQ(fcntl(lent.get(), F_SETLEASE, F_WRLCK), 0);
     std::atomic<bool> over = false;
     std::thread sealing([&] {
-        int writer = -1;
-        while (!over && (writer = open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
+        while (!over && fcntl(lent.get(), F_GETLEASE) == F_WRLCK)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         fs::rename(tables_path(copy), tables_path(fixture.path()));
         fs::rename(manifest_path(copy), manifest_path(fixture.path()));
         fs::remove_all(segments_path(fixture.path()));
-        close(writer);  // the reader of the pipe goes on
+        fcntl(lent.get(), F_SETLEASE, F_UNLCK);  // the reader goes on
     });
     auto archive = Archive::open(fixture.path());
     over = true;

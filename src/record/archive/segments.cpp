@@ -1,41 +1,49 @@
 #include "record/archive/segments.h"
 
-#include "core/file.h"
+#include "record/place.h"
 
 #include <algorithm>
-#include <system_error>
 
 namespace belay::record {
 
+using core::Directory;
 using core::Result;
 namespace fs = std::filesystem;
 
 namespace {
 
-bool is_as_read(const fs::path& file, uint64_t bytes) {
-    std::error_code error;
-    auto size = fs::file_size(file, error);
-    return !error && size == bytes;
+std::string kept_segment_file(std::string_view name) {
+    return fmt::format("{}/{}", kKeptSegmentsName, name);
+}
+
+bool is_as_read(const Directory& record, std::string_view name, uint64_t bytes) {
+    auto facts = record.facts(segment_file(name));
+    return facts && *facts && (*facts)->type == core::FileType::kRegular && (*facts)->bytes == bytes;
 }
 
 // A manifest may come from anywhere; what it names must lie in the directory of the segments.
-bool is_file_name(const std::string& name) {
-    return !name.empty() && fs::path(name).filename() == name && name != "." && name != "..";
+bool is_file_name(std::string_view name) {
+    return core::is_name_beneath(name) && !name.contains('/');
+}
+
+bool is_there(const Directory& record, const std::string& name) {
+    auto facts = record.facts(name);
+    return facts && *facts;
 }
 
 }  // namespace
 
-Result<std::vector<fs::path>> segment_files(const fs::path& record) {
-    std::vector<fs::path> files;
-    std::error_code error;
-    fs::directory_iterator entries(segments_path(record), error);
-    if (error == std::errc::no_such_file_or_directory) return files;
-    for (; !error && entries != fs::directory_iterator(); entries.increment(error))
-        if (entries->path().extension() == ".seg") files.push_back(entries->path());
-    if (error)
-        return core::system_error("cannot list {}: {}", segments_path(record).string(), error.message());
-    std::ranges::sort(files);
-    return files;
+std::string segment_file(std::string_view name) {
+    return fmt::format("{}/{}", kSegmentsName, name);
+}
+
+Result<std::vector<std::string>> segment_names(const Directory& record) {
+    BELAY_TRY(facts, record.facts(kSegmentsName));
+    if (!facts) return std::vector<std::string>();
+    BELAY_TRY(segments, record.enter(kSegmentsName));
+    BELAY_TRY(names, segments.list());
+    std::erase_if(names, [](const std::string& name) { return !name.ends_with(".seg"); });
+    return names;
 }
 
 std::map<std::string, SegmentFacts> segment_facts(const std::vector<SegmentSummary>& segments) {
@@ -45,34 +53,35 @@ std::map<std::string, SegmentFacts> segment_facts(const std::vector<SegmentSumma
     return facts;
 }
 
-Result<> check_unchanged(const fs::path& record, const std::vector<SegmentSummary>& segments) {
-    BELAY_TRY(files, segment_files(record));
-    bool same = std::ranges::equal(files, segments, [](const fs::path& file, const SegmentSummary& segment) {
-        return file.filename() == segment.file && is_as_read(file, segment.bytes);
-    });
+Result<> check_unchanged(const Directory& record, const std::vector<SegmentSummary>& segments) {
+    BELAY_TRY(names, segment_names(record));
+    bool same =
+        std::ranges::equal(names, segments, [&](const std::string& name, const SegmentSummary& segment) {
+            return name == segment.file && is_as_read(record, name, segment.bytes);
+        });
     if (!same)
         return core::bad_input("{} is still being recorded: its segments changed while they were read",
-                               record.string())
+                               record.path().string())
             .hint("seal it when the job has ended");
     return {};
 }
 
-std::vector<fs::path> retire_segments(const fs::path& record, const Manifest& manifest) {
+std::vector<fs::path> retire_segments(const Directory& record, const Manifest& manifest) {
     std::vector<fs::path> left;
-    std::error_code error;
     for (const auto& [name, facts] : manifest.segments) {
         if (!is_file_name(name)) continue;
-        fs::path file = segments_path(record) / name;
-        if (is_as_read(file, facts.bytes)) {
+        if (is_as_read(record, name, facts.bytes)) {
             if (facts.whole)
-                fs::remove(file, error);
-            else if (core::make_directories(kept_segments_path(record)))
-                fs::rename(file, kept_segments_path(record) / name, error);
+                (void)record.remove_file(segment_file(name));
+            else if (make_directory(record, kKeptSegmentsName))
+                (void)record.rename(segment_file(name), kept_segment_file(name));
         }
-        if (fs::path kept = kept_segments_path(record) / name; fs::exists(kept, error)) left.push_back(kept);
+        if (is_there(record, kept_segment_file(name)))
+            left.push_back(record.path_of(kept_segment_file(name)));
     }
-    if (auto files = segment_files(record)) std::ranges::copy(*files, std::back_inserter(left));
-    fs::remove(segments_path(record), error);  // which fails where something is left in it
+    if (auto names = segment_names(record))
+        for (const std::string& name : *names) left.push_back(record.path_of(segment_file(name)));
+    (void)record.remove_directory(kSegmentsName);  // which fails where something is left in it
     return left;
 }
 

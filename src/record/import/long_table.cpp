@@ -1,28 +1,18 @@
 #include "record/import/long_table.h"
 
-#include "core/file.h"
 #include "record/archive/parquet_file.h"
+#include "record/place.h"
+
+#include <fcntl.h>
 
 namespace belay::record {
 
 using core::Result;
-namespace fs = std::filesystem;
 
-namespace {
-
-std::string list_of(const std::vector<fs::path>& files) {
-    std::string list;
-    for (const fs::path& file : files) list += (list.empty() ? "" : ", ") + sql_file(file);
-    return "[" + list + "]";
-}
-
-}  // namespace
-
-Result<LongTable> LongTable::create(const Table& table, const fs::path& directory, int64_t part_rows) {
-    BELAY_CHECK(core::make_directories(directory));
+Result<LongTable> LongTable::create(const Table& table, core::Directory directory, int64_t part_rows) {
     BELAY_TRY(database, Database::open());
     BELAY_CHECK(database.execute(create_table_sql(table)));
-    return LongTable(table, directory, std::move(database), part_rows);
+    return LongTable(table, std::move(directory), std::move(database), part_rows);
 }
 
 Result<> LongTable::add(const Batch& batch) {
@@ -36,26 +26,35 @@ Result<> LongTable::cut() {
     return held_ >= part_rows_ ? write_part() : Result<>();
 }
 
+// Beneath the directory itself, whatever has its path by now. There may be more parts than descriptors.
+std::string LongTable::sql_name(const std::string& part) const {
+    return sql_literal(fmt::format("/proc/self/fd/{}/{}", directory_.fd(), part));
+}
+
 Result<> LongTable::write_part() {
-    parts_.push_back(directory_ / fmt::format("{}.parquet", parts_.size()));
+    parts_.push_back(fmt::format("{}.parquet", parts_.size()));
     BELAY_CHECK(database_.execute(fmt::format(
         "COPY (SELECT * FROM \"{}\" ORDER BY node, time) TO {} (FORMAT parquet, COMPRESSION zstd)",
-        table_->name, sql_literal(parts_.back().string()))));
+        table_->name, sql_name(parts_.back()))));
     held_ = 0;
     // DELETE would keep the memory.
     return database_.execute(fmt::format("DROP TABLE \"{}\"; {}", table_->name, create_table_sql(*table_)));
 }
 
-Result<> LongTable::replace(const fs::path& parquet) {
+Result<> LongTable::replace(const core::Directory& record, std::string_view name) {
     if (held_ > 0 || parts_.empty()) BELAY_CHECK(write_part());
-    BELAY_TRY(documentation, parquet_metadata(database_, parquet, "belay"));
+    BELAY_TRY(empty, record.open_file(name, O_RDONLY));
+    BELAY_TRY(documentation,
+              parquet_metadata(database_, database_.lend(empty.get(), record.path_of(name)), "belay"));
     // Several threads would each hold what has to wait for its turn in the order.
     BELAY_CHECK(database_.execute("SET threads = 1"));
-    BELAY_CHECK(write_rows(database_, fmt::format("SELECT * FROM read_parquet({})", list_of(parts_)), parquet,
+    std::string parts;
+    for (const std::string& part : parts_) parts += (parts.empty() ? "" : ", ") + sql_name(part);
+    BELAY_TRY(file, begin_file(record, name));
+    BELAY_CHECK(write_rows(database_, fmt::format("SELECT * FROM read_parquet([{}])", parts), std::move(file),
                            {{"belay", documentation}}));
-    std::error_code ignored;
-    fs::remove_all(directory_, ignored);
-    return core::sync_directory(parquet.parent_path());
+    for (const std::string& part : parts_) BELAY_CHECK(directory_.remove_file(part));
+    return {};
 }
 
 }  // namespace belay::record

@@ -2,11 +2,13 @@
 // end.
 #pragma once
 
+#include "core/directory.h"
 #include "record/archive/database.h"
 #include "record/batch.h"
 
 #include <cstdint>
-#include <filesystem>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace belay::record {
@@ -16,8 +18,8 @@ class LongTable {
     // Two row groups of DuckDB's: 80 MB of the table `gpu`.
     static constexpr int64_t kPartRows = 245'760;
 
-    // Makes the directory for its parts. Errors: kSystem.
-    static core::Result<LongTable> create(const Table& table, const std::filesystem::path& directory,
+    // `directory` is empty and this user's alone. Errors: kSystem.
+    static core::Result<LongTable> create(const Table& table, core::Directory directory,
                                           int64_t part_rows = kPartRows);
 
     // Errors: kSystem.
@@ -27,24 +29,26 @@ class LongTable {
     core::Result<> cut();
     int64_t rows() const { return rows_; }
 
-    // Replaces the empty table of a sealed record and removes the parts. Errors: kSystem.
-    core::Result<> replace(const std::filesystem::path& parquet);
+    // Replaces the empty table of a sealed record and removes the parts from their directory. Errors:
+    // kSystem.
+    core::Result<> replace(const core::Directory& record, std::string_view name);
 
   private:
-    LongTable(const Table& table, std::filesystem::path directory, Database database, int64_t part_rows)
+    LongTable(const Table& table, core::Directory directory, Database database, int64_t part_rows)
         : table_(&table),
           directory_(std::move(directory)),
           database_(std::move(database)),
           part_rows_(part_rows) {}
     core::Result<> write_part();
+    std::string sql_name(const std::string& part) const;
 
     const Table* table_;
-    std::filesystem::path directory_;
+    core::Directory directory_;
     Database database_;
     int64_t part_rows_;
     int64_t rows_ = 0;
-    int64_t held_ = 0;  // rows that are in no part yet
-    std::vector<std::filesystem::path> parts_;
+    int64_t held_ = 0;                // rows that are in no part yet
+    std::vector<std::string> parts_;  // names in the directory
 };
 
 }  // namespace belay::record

@@ -28,7 +28,9 @@ TEST(record_import, a_table_of_several_parts_is_one_in_order) {
         database.execute(fmt::format("COPY gpu TO {} (FORMAT parquet, KV_METADATA {{belay: 'its columns'}})",
                                      sql_literal(parquet.string()))));
 
-    auto table = LongTable::create(kGpu, directory.path() / "parts", 200).value();
+    auto record = core::Directory::open(directory.path()).value();
+    ASSERT_TRUE(record.make_directory("parts"));
+    auto table = LongTable::create(kGpu, record.enter("parts").value(), 200).value();
     constexpr int kRows = 300;  // more than a part has
     for (const char* node : {"a", "b"}) {
         ASSERT_TRUE(table.add(batch_of(node, 1, kRows)));
@@ -39,7 +41,7 @@ TEST(record_import, a_table_of_several_parts_is_one_in_order) {
     ASSERT_TRUE(table.add(batch_of("c", 1, 2)));
     EXPECT_EQ(table.rows(), 2 * kRows + 4);
     EXPECT_TRUE(std::filesystem::exists(directory.path() / "parts/1.parquet"));
-    ASSERT_TRUE(table.replace(parquet));
+    ASSERT_TRUE(table.replace(record, "gpu.parquet"));
 
     auto query = [&](const std::string& sql) {
         return database.query(fmt::format(fmt::runtime(sql), sql_literal(parquet.string())))
@@ -59,7 +61,7 @@ TEST(record_import, a_table_of_several_parts_is_one_in_order) {
     EXPECT_EQ(
         as_text(query("SELECT decode(value) FROM parquet_kv_metadata({}) WHERE decode(key) = 'belay'")[0]),
         "its columns");
-    EXPECT_FALSE(std::filesystem::exists(directory.path() / "parts"));
+    EXPECT_TRUE(std::filesystem::is_empty(directory.path() / "parts"));
 }
 
 }  // namespace

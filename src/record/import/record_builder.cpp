@@ -1,5 +1,7 @@
 #include "record/import/record_builder.h"
 
+#include "core/new_file.h"
+#include "core/user.h"
 #include "core/utf8.h"
 #include "record/archive/archive.h"
 #include "record/tables/allocation.h"
@@ -8,9 +10,7 @@
 #include "record/tables/gpu_device.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <unistd.h>
 
 namespace belay::record {
@@ -24,6 +24,8 @@ namespace {
 // Rows of a block of the segment.
 constexpr size_t kBlockRows = 16'384;
 
+constexpr std::string_view kParts = "parts";  // of the table `gpu`, until they are put together
+
 Result<fs::path> free_place(const fs::path& record) {
     std::error_code ignored;
     if (record.empty()) return bad_input("the record's directory is an empty name");
@@ -33,7 +35,7 @@ Result<fs::path> free_place(const fs::path& record) {
     if (place.filename().empty()) place = place.parent_path();  // "r/"
     if (!fs::exists(fs::symlink_status(place, ignored))) return place;
     if (!fs::is_directory(place, ignored))
-        return bad_input("{} is no directory", record.string())
+        return bad_input("{} is not a directory", record.string())
             .hint("name a directory that does not exist yet");
     if (!fs::is_empty(place, ignored))
         return bad_input("{} is not empty", record.string())
@@ -70,33 +72,62 @@ int64_t samples_due(const HeldSpan& span, core::Duration interval) {
     return std::llround(core::to_seconds(span.end - span.start) / core::to_seconds(spacing));
 }
 
+Result<RecordBuilder::Workplace> RecordBuilder::Workplace::make(const fs::path& place) {
+    BELAY_CHECK(core::make_directories(place.parent_path()));
+    BELAY_TRY(parent,
+              core::Directory::open(place.parent_path()));  // of the same file system, to be moved there
+    const std::string place_name = place.filename();
+    BELAY_TRY(there, parent.facts(place_name));
+    if (there && there->owner != geteuid())
+        return bad_input("{} belongs to {}", place.string(), core::user_name(there->owner))
+            .hint("name a directory that does not exist yet");
+    BELAY_TRY(name, core::random_name(fmt::format(".{}.importing-", place_name)));
+    BELAY_TRY(is_new, parent.make_directory(name));
+    if (!is_new) return core::system_error("{} exists already", parent.path_of(name).string());
+    BELAY_TRY(record, parent.enter(name));
+    return Workplace(std::move(parent), std::move(record), std::move(name), place_name);
+}
+
+RecordBuilder::Workplace::Workplace(Workplace&& other) noexcept
+    : parent_(std::move(other.parent_)),
+      record_(std::move(other.record_)),
+      name_(std::exchange(other.name_, {})),
+      place_(std::move(other.place_)) {}
+
 RecordBuilder::Workplace::~Workplace() {
     std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
+    if (!name_.empty()) fs::remove_all(parent_.path_of(name_), ignored);
+}
+
+Result<> RecordBuilder::Workplace::move_to_place() {
+    BELAY_CHECK(record_.remove_directory(kParts));
+    BELAY_CHECK(core::with_context(parent_.rename(name_, place_), "cannot move the record to its place"));
+    name_.clear();
+    return parent_.sync();
 }
 
 RecordBuilder::~RecordBuilder() = default;
 
 Result<RecordBuilder> RecordBuilder::create(const ImportOptions& options, Manifest manifest) {
     BELAY_TRY(place, free_place(options.record));
-    BELAY_CHECK(core::make_directories(place.parent_path()));
-    // On the same file system, so that it can be moved.
-    Workplace workplace(place.parent_path() /
-                        fmt::format(".{}.importing-{}", place.filename().string(), getpid()));
+    BELAY_TRY(workplace, Workplace::make(place));
     manifest.created = options.now;
     manifest.flush = manifest.interval;
     manifest.software["belay"] = options.version;
-    BELAY_CHECK(begin_record(workplace.path(), manifest));
+    const core::Directory& record = workplace.record();
+    BELAY_CHECK(begin_record(record.path(), manifest));
     Session session{.node = manifest.job.nodes.empty() ? "" : manifest.job.nodes.front(),
                     .periodic = false,
                     .start = manifest.job.start.value_or(options.now),
                     .interval = manifest.interval,
                     .flush = manifest.flush,
                     .version = options.version};
-    BELAY_TRY(segment, SegmentWriter::create(segments_path(workplace.path()) / "import.seg", session));
-    BELAY_TRY(table, LongTable::create(kGpu, workplace.path() / "parts"));
-    return RecordBuilder(std::move(workplace), std::move(place), std::move(manifest), std::move(segment),
-                         std::move(table), options);
+    BELAY_TRY(segment, SegmentWriter::create(record, fmt::format("{}/import.seg", kSegmentsName), session));
+    BELAY_CHECK(record.make_directory(kParts));
+    BELAY_TRY(parts, record.enter(kParts));
+    BELAY_TRY(table, LongTable::create(kGpu, std::move(parts)));
+    return RecordBuilder(std::move(workplace), std::move(manifest), std::move(segment), std::move(table),
+                         options);
 }
 
 Batch& RecordBuilder::rows(const Table& table) {
@@ -120,10 +151,11 @@ Result<> RecordBuilder::write_rows() {
 
 // The record was sealed without a sample.
 Result<> RecordBuilder::replace_samples() {
-    BELAY_CHECK(table_.replace(tables_path(workplace_.path()) / fmt::format("{}.parquet", kGpu.name)));
-    BELAY_TRY(manifest, read_manifest(workplace_.path()));
+    const core::Directory& record = workplace_.record();
+    BELAY_CHECK(table_.replace(record, fmt::format("{}/{}.parquet", kTablesName, kGpu.name)));
+    BELAY_TRY(manifest, read_manifest(record));
     manifest.tables[std::string(kGpu.name)] = {.rows = table_.rows()};
-    return core::replace_file(manifest_path(workplace_.path()), to_json(manifest));
+    return replace_manifest(record, manifest);
 }
 
 void RecordBuilder::add_allocation(const std::string& node, const std::string& device, const HeldSpan& span) {
@@ -179,12 +211,9 @@ Result<> RecordBuilder::finish(const std::vector<Defect>& defects) {
     }
     BELAY_CHECK(write_samples());
     BELAY_CHECK(write_rows());
-    BELAY_CHECK(seal(workplace_.path(), now_));
+    BELAY_CHECK(seal(workplace_.record().path(), now_));
     BELAY_CHECK(replace_samples());
-    if (std::rename(workplace_.path().c_str(), place_.c_str()) != 0)
-        return core::errno_error(errno, fmt::format("cannot move the record to {}", place_.string()));
-    workplace_.keep();
-    return core::sync_directory(place_.parent_path());
+    return workplace_.move_to_place();
 }
 
 }  // namespace belay::record

@@ -5,7 +5,7 @@
 #include "record/batch.h"
 #include "record/import/import.h"
 #include "record/import/long_table.h"
-#include "record/manifest.h"
+#include "record/place.h"
 #include "record/segment.h"
 #include "record/tables/gpu.h"
 
@@ -69,26 +69,34 @@ class RecordBuilder {
     core::Result<> finish(const std::vector<Defect>& defects);
 
   private:
-    // The directory while it is being made; nothing is left of it if that fails.
+    // The record while it is being made, beside its place; nothing is left of it if that fails.
     class Workplace {
       public:
-        explicit Workplace(std::filesystem::path path) : path_(std::move(path)) {}
-        Workplace(Workplace&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+        static core::Result<Workplace> make(const std::filesystem::path& place);
+        Workplace(Workplace&& other) noexcept;
         Workplace& operator=(Workplace&&) = delete;
         Workplace(const Workplace&) = delete;
         Workplace& operator=(const Workplace&) = delete;
         ~Workplace();
-        const std::filesystem::path& path() const { return path_; }
-        void keep() { path_.clear(); }
+        const core::Directory& record() const { return record_; }
+        core::Result<> move_to_place();
 
       private:
-        std::filesystem::path path_;
+        Workplace(core::Directory parent, core::Directory record, std::string name, std::string place)
+            : parent_(std::move(parent)),
+              record_(std::move(record)),
+              name_(std::move(name)),
+              place_(std::move(place)) {}
+
+        core::Directory parent_;
+        core::Directory record_;
+        std::string name_;  // in the parent; empty when it has been moved
+        std::string place_;
     };
 
-    RecordBuilder(Workplace workplace, std::filesystem::path place, Manifest manifest, SegmentWriter segment,
-                  LongTable table, const ImportOptions& options)
+    RecordBuilder(Workplace workplace, Manifest manifest, SegmentWriter segment, LongTable table,
+                  const ImportOptions& options)
         : workplace_(std::move(workplace)),
-          place_(std::move(place)),
           manifest_(std::move(manifest)),
           segment_(std::move(segment)),
           table_(std::move(table)),
@@ -101,7 +109,6 @@ class RecordBuilder {
     void add_coverage(const std::string& node, const HeldSpan& span);
 
     Workplace workplace_;
-    std::filesystem::path place_;
     Manifest manifest_;
     std::optional<SegmentWriter> segment_;  // until it is finished: it holds a lock on the record
     LongTable table_;

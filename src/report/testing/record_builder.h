@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/file.h"
-#include "record/manifest.h"
+#include "record/place.h"
 #include "record/segment.h"
 #include "record/tables/allocation.h"
 #include "record/tables/coverage.h"
