@@ -30,7 +30,7 @@ struct Options {
 Result<std::vector<score::DeviceCeilings>> known_ceilings(const std::string& file) {
     std::vector<score::DeviceCeilings> known = score::builtin_ceilings();
     if (file.empty()) return known;
-    BELAY_TRY(text, core::read_file(file));
+    BELAY_TRY(text, core::read_file(file, core::kMaxTomlBytes));
     BELAY_TRY(own, score::parse_ceilings(text, file));
     known.insert(known.end(), own.begin(), own.end());
     return known;

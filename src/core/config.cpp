@@ -3,6 +3,7 @@
 #include "core/config_toml.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "core/toml_limits.h"
 #include "core/work.h"
 
 #include <algorithm>
@@ -97,8 +98,6 @@ std::string text_of(const TextList& value) {
     return "[" + join(parts, ", ") + "]";
 }
 
-constexpr size_t kFileLimit = size_t{16} << 20;
-
 // The *.toml of a directory by name; none if it is not there or may not be read.
 Result<std::vector<fs::path>> toml_files(const fs::path& directory) {
     std::vector<fs::path> files;
@@ -125,7 +124,7 @@ Result<std::string> read_configuration_files(const std::vector<fs::path>& direct
     for (const fs::path& directory : directories) {
         BELAY_TRY(files, toml_files(directory));
         for (const fs::path& file : files) {
-            BELAY_TRY(text, read_file(file, kFileLimit));
+            BELAY_TRY(text, read_file(file, kMaxTomlBytes));
             all += fmt::format("{}{}{}{}", file.string(), '\0', text.size(), '\0') + text;
         }
     }

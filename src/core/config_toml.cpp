@@ -26,8 +26,15 @@ constexpr Expectation kExpectations[] = {
 class Reader {
   public:
     Reader(std::span<const Setting> settings, std::string_view text, const std::string& file)
-        : settings_(settings), text_(text), file_(file) {}
+        : settings_(settings), source_(text, file) {}
 
+    Result<std::vector<TomlAssignment>> read() && {
+        BELAY_TRY(table, parse_toml(source_));
+        BELAY_CHECK(read_table(table, ""));
+        return std::move(assignments_);
+    }
+
+  private:
     Result<> read_table(const toml::table& table, const std::string& prefix) {
         for (const auto& [key, node] : table) {
             std::string path = prefix + std::string(key.str());
@@ -47,9 +54,6 @@ class Reader {
         return {};
     }
 
-    std::vector<TomlAssignment> take() && { return std::move(assignments_); }
-
-  private:
     const Setting* find(std::string_view path) const {
         auto setting =
             std::find_if(settings_.begin(), settings_.end(), [&](auto& entry) { return entry.key == path; });
@@ -129,13 +133,10 @@ class Reader {
         return SettingValue(std::move(list));
     }
 
-    SourcePosition place(toml::source_position position) const {
-        return toml_position(text_, file_, position);
-    }
+    SourcePosition place(toml::source_position position) const { return toml_position(source_, position); }
 
     std::span<const Setting> settings_;
-    std::string_view text_;
-    const std::string& file_;
+    SourceText source_;
     std::vector<TomlAssignment> assignments_;
 };
 
@@ -143,10 +144,7 @@ class Reader {
 
 Result<std::vector<TomlAssignment>> read_settings(std::span<const Setting> settings, std::string_view text,
                                                   const std::string& file) {
-    BELAY_TRY(table, parse_toml(text, file));
-    Reader reader(settings, text, file);
-    BELAY_CHECK(reader.read_table(table, ""));
-    return std::move(reader).take();
+    return Reader(settings, text, file).read();
 }
 
 Result<TextList> parse_text_list(std::string_view text) {
@@ -154,7 +152,7 @@ Result<TextList> parse_text_list(std::string_view text) {
     if (!text.starts_with('[')) return TextList{std::string(text)};
     constexpr std::string_view kHint =
         "write a TOML array such as [\"a\", \"b\"], or one text without brackets";
-    Result<toml::table> table = parse_toml(fmt::format("list = {}", text), "");
+    Result<toml::table> table = parse_toml(SourceText(fmt::format("list = {}", text), ""));
     if (!table) return bad_input("\"{}\": {}", text, table.error().message()).hint(kHint);
     const toml::array* array = table->size() == 1 ? table->get_as<toml::array>("list") : nullptr;
     if (array == nullptr) return bad_input("\"{}\" is not a list", text).hint(kHint);

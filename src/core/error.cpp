@@ -96,22 +96,42 @@ Cause cause_of_errno(int errno_value) {
 
 namespace {
 
-// Blanks up to the column; one for each character of the line as it is shown.
-std::string caret_padding(const SourcePosition& position) {
-    size_t before = static_cast<size_t>(std::max(position.column - 1, 0));
-    return std::string(columns_of(printable(std::string_view(position.line_text).substr(0, before))), ' ');
+constexpr size_t kLongestShown = 200;  // bytes of a line around the place
+
+// Never within a character.
+size_t character_at(std::string_view line, size_t byte) {
+    return utf8_prefix(line, byte).size();
 }
 
 }  // namespace
+
+MarkedLine mark_line(const SourcePosition& position, size_t length) {
+    std::string_view line = position.line_text;
+    size_t column = std::min(static_cast<size_t>(std::max(position.column - 1, 0)), line.size());
+    size_t begin = 0, end = line.size();
+    if (line.size() > kLongestShown) {
+        begin = std::min(column - std::min(column, kLongestShown / 2), line.size() - kLongestShown);
+        begin = character_at(line, begin);
+        end = character_at(line, begin + kLongestShown);
+    }
+    std::string before = begin > 0 ? "…" : "";
+    before += printable(line.substr(begin, column - begin));
+    std::string marked = printable(line.substr(column, std::min(length, end - column)));
+    std::string rest = printable(line.substr(column, end - column));
+    size_t columns = std::max<size_t>(columns_of(marked), 1);
+    return {before + rest + (end < line.size() ? "…" : ""),
+            std::string(columns_of(before), ' ') + "^" + std::string(columns - 1, '~')};
+}
 
 std::string Error::render(std::string_view program) const {
     std::string out = fmt::format("{}: ", program);
     if (position_) {
         out += fmt::format("{}:{}:{}: {}\n", printable(position_->file), position_->line, position_->column,
                            printable(message_));
-        if (!position_->line_text.empty())
-            out +=
-                fmt::format("    {}\n    {}^\n", printable(position_->line_text), caret_padding(*position_));
+        if (!position_->line_text.empty()) {
+            auto [line, mark] = mark_line(*position_);
+            out += fmt::format("    {}\n    {}\n", line, mark);
+        }
     } else {
         out += fmt::format("{}\n", printable(message_));
     }

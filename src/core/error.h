@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,14 +55,41 @@ std::string_view cause_name(Cause cause);
 // What an errno means here; kOther where it says nothing of the above.
 Cause cause_of_errno(int errno_value);
 
+// A line of a text that it shares with other places: thousands of them may stand on one long line.
+class SourceLine {
+  public:
+    SourceLine() = default;
+    SourceLine(std::string line)  // NOLINT(google-explicit-constructor): a text of its own
+        : text_(std::make_shared<const std::string>(std::move(line))), line_(*text_) {}
+    SourceLine(const char* line) : SourceLine(std::string(line)) {}  // NOLINT(google-explicit-constructor)
+    SourceLine(std::shared_ptr<const std::string> text, std::string_view line)
+        : text_(std::move(text)), line_(line) {}
+    operator std::string_view() const { return line_; }  // NOLINT(google-explicit-constructor): what it is
+    bool empty() const { return line_.empty(); }
+    size_t size() const { return line_.size(); }
+    friend bool operator==(const SourceLine& a, const SourceLine& b) { return a.line_ == b.line_; }
+
+  private:
+    std::shared_ptr<const std::string> text_;
+    std::string_view line_;
+};
+
 // A place in a text that a person wrote. Lines and columns count from 1; columns count bytes.
 struct SourcePosition {
     std::string file;
     int line = 0;
     int column = 0;
-    std::string line_text;  // the whole line, for the caret; may be empty
+    SourceLine line_text;  // the whole line, for the caret; may be empty
     bool operator==(const SourcePosition&) const = default;
 };
+
+// The line as people see it, of a long one what stands around the column, and below it a caret and tildes
+// under `length` bytes.
+struct MarkedLine {
+    std::string line;
+    std::string mark;
+};
+MarkedLine mark_line(const SourcePosition& position, size_t length = 1);
 
 class Error {
   public:

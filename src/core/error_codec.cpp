@@ -76,7 +76,9 @@ std::string encode_error(const Error& error) {
     put_text(out, error.position()->file);
     put_number(out, static_cast<uint32_t>(error.position()->line));
     put_number(out, static_cast<uint32_t>(error.position()->column));
-    put_text(out, error.position()->line_text);
+    // Half a line would show its mark at the wrong place.
+    std::string_view line = error.position()->line_text;
+    put_text(out, line.size() > kLongestEncodedText ? "" : line);
     return out;
 }
 

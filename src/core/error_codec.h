@@ -5,7 +5,7 @@
 //
 // Layout, little-endian: "BE1", kind u8, cause u8, errno i32, message, hint, place u8; with a place: file,
 // line i32, column i32, line text. A text is its length in bytes (u32) and the bytes. What is too long is
-// cut.
+// cut; a line is then left out.
 #pragma once
 
 #include "core/error.h"

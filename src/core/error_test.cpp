@@ -1,5 +1,7 @@
 #include "core/error.h"
 
+#include "core/utf8.h"
+
 #include <cerrno>
 
 #include <gtest/gtest.h>
@@ -58,6 +60,24 @@ TEST(core, error_caret_counts_characters_and_stays_in_the_line) {
     EXPECT_EQ(bad_input("x").at({"f", 1, 5, "\u00e4\u00f6b"}).error().render(),
               "belay: f:1:5: x\n    \u00e4\u00f6b\n      ^\n");
     EXPECT_EQ(bad_input("x").at({"f", 1, 99, "ab"}).error().render(), "belay: f:1:99: x\n    ab\n      ^\n");
+}
+
+TEST(core, error_shows_of_a_long_line_what_stands_around_its_place) {
+    std::string line = std::string(1000, 'a') + "here" + std::string(1000, 'b');
+    auto shown = [&](int column) {
+        return mark_line({.file = "f", .line = 1, .column = column, .line_text = line}, 4);
+    };
+    auto [middle, mark] = shown(1001);
+    EXPECT_EQ(middle, "…" + std::string(100, 'a') + "here" + std::string(96, 'b') + "…");
+    EXPECT_EQ(mark, std::string(101, ' ') + "^~~~");
+    EXPECT_EQ(shown(1).line, std::string(200, 'a') + "…");
+    EXPECT_EQ(shown(1).mark, "^~~~");
+    EXPECT_EQ(shown(2004).line, "…" + std::string(200, 'b'));
+    EXPECT_EQ(shown(2004).mark, std::string(200, ' ') + "^");
+    line.clear();
+    for (int i = 0; i < 300; ++i) line += "ö";
+    for (int column = 1; column <= 600; ++column)
+        EXPECT_EQ(to_valid_utf8(shown(column).line), shown(column).line);
 }
 
 TEST(core, error_shows_no_control_characters) {

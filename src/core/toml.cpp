@@ -1,33 +1,21 @@
 #define TOML_IMPLEMENTATION
 #include "core/toml.h"
 
+#include "core/toml_limits.h"
+
 namespace belay::core {
 
-Result<toml::table> parse_toml(std::string_view text, const std::string& file) {
-    toml::parse_result result = toml::parse(text, std::string_view(file));
+Result<toml::table> parse_toml(const SourceText& source) {
+    if (auto excess = find_excess(source.text()))
+        return bad_input("{}", excess->what).at(source.at_offset(excess->offset));
+    toml::parse_result result = toml::parse(source.text(), std::string_view(source.file()));
     if (result) return std::move(result).table();
     const toml::parse_error& error = result.error();
-    return bad_input("{}", error.description()).at(toml_position(text, file, error.source().begin));
+    return bad_input("{}", error.description()).at(toml_position(source, error.source().begin));
 }
 
-SourcePosition toml_position(std::string_view text, const std::string& file, toml::source_position position) {
-    SourcePosition out{file, static_cast<int>(position.line), 1, {}};
-    for (toml::source_index line = 1; line < position.line; ++line) {
-        size_t newline = text.find('\n');
-        if (newline == std::string_view::npos) return out;
-        text.remove_prefix(newline + 1);
-    }
-    std::string_view line = text.substr(0, text.find('\n'));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    out.line_text = line;
-    // The parser counts columns in characters, SourcePosition in bytes.
-    size_t byte = 0;
-    for (toml::source_index column = 1; column < position.column && byte < line.size(); ++column) {
-        ++byte;
-        while (byte < line.size() && (static_cast<unsigned char>(line[byte]) & 0xC0) == 0x80) ++byte;
-    }
-    out.column = static_cast<int>(byte) + 1;
-    return out;
+SourcePosition toml_position(const SourceText& source, toml::source_position position) {
+    return source.at_character(static_cast<int>(position.line), static_cast<int>(position.column));
 }
 
 std::string describe(const toml::node& node) {

@@ -23,18 +23,18 @@
 #pragma pop_macro("NDEBUG")
 // clang-format on
 
-#include "core/error.h"
+#include "core/source_text.h"
 
 #include <string>
-#include <string_view>
 
 namespace belay::core {
 
-// Errors: kBadInput with the position in `file`, which is only a name here.
-Result<toml::table> parse_toml(std::string_view text, const std::string& file);
+// Errors: kBadInput with the position, also for what is larger or nested deeper than people write
+// (toml_limits.h).
+Result<toml::table> parse_toml(const SourceText& source);
 
 // Where a node or key of that text stands, node.source().begin or key.source().begin: for Error::at().
-SourcePosition toml_position(std::string_view text, const std::string& file, toml::source_position position);
+SourcePosition toml_position(const SourceText& source, toml::source_position position);
 
 // What a node is, for a message: "a table", "the integer 5".
 std::string describe(const toml::node& node);

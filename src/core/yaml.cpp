@@ -41,7 +41,7 @@ struct Place {
 
 class Converter {
   public:
-    Converter(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+    explicit Converter(const SourceText& source) : source_(source) {}
 
     Result<YamlNode> convert(const YAML::Node& node, int depth) {
         Place place = place_of(node.Mark());
@@ -53,7 +53,8 @@ class Converter {
         if (node.IsSequence()) return convert_list(node, depth, std::move(out));
         if (node.IsMap()) return convert_map(node, depth, std::move(out));
         if (!node.IsScalar()) return out;
-        out.text = node.Scalar();
+        BELAY_TRY(text, text_of(node, place));
+        out.text = std::move(text);
         out.type = node.Tag() == "?" || node.Tag().empty() ? type_of_plain(out.text) : YamlType::kText;
         return out;
     }
@@ -66,11 +67,18 @@ class Converter {
 
     template <typename... Args>
     Failure fail(Place place, fmt::format_string<Args...> format, Args&&... args) const {
-        return bad_input(format, std::forward<Args>(args)...)
-            .at(yaml_position(text_, file_, place.line, place.column));
+        return bad_input(format, std::forward<Args>(args)...).at(source_.at(place.line, place.column));
     }
 
   private:
+    // A long text may have many aliases.
+    Result<std::string> text_of(const YAML::Node& scalar, Place place) {
+        bytes_ += scalar.Scalar().size();
+        if (bytes_ > kMaxYamlText)
+            return fail(place, "more than {} KiB of text, aliases written out", kMaxYamlText / 1024);
+        return scalar.Scalar();
+    }
+
     Result<YamlNode> convert_list(const YAML::Node& node, int depth, YamlNode out) {
         out.type = YamlType::kList;
         for (const auto& item : node) {
@@ -86,7 +94,7 @@ class Converter {
         for (const auto& entry : node) {
             Place place = place_of(entry.first.Mark());
             if (!entry.first.IsScalar()) return fail(place, "a key must be a word");
-            std::string key = entry.first.Scalar();
+            BELAY_TRY(key, text_of(entry.first, place));
             if (key == "<<")
                 return fail(place, "merging with << is not supported").hint("write the keys out");
             if (!keys.insert(key).second) return fail(place, "the key \"{}\" stands twice", key);
@@ -101,9 +109,9 @@ class Converter {
         return out;
     }
 
-    std::string_view text_;
-    const std::string& file_;
+    const SourceText& source_;
     size_t count_ = 0;
+    size_t bytes_ = 0;
 };
 
 // Stops the library at the first thing that is too much: for some texts (",") it finds documents without end.
@@ -179,22 +187,9 @@ std::string describe(const YamlNode& node) {
     return "";
 }
 
-SourcePosition yaml_position(std::string_view text, const std::string& file, int line, int column) {
-    SourcePosition out{file, line, 1, {}};
-    for (int i = 1; i < line; ++i) {
-        size_t newline = text.find('\n');
-        if (newline == std::string_view::npos) return out;
-        text.remove_prefix(newline + 1);
-    }
-    std::string_view here = text.substr(0, text.find('\n'));
-    if (here.ends_with('\r')) here.remove_suffix(1);
-    out.line_text = here;
-    out.column = std::min(column, static_cast<int>(here.size()) + 1);
-    return out;
-}
-
-Result<YamlNode> parse_yaml(std::string_view text, const std::string& file) {
-    Converter converter(text, file);
+Result<YamlNode> parse_yaml(const SourceText& source) {
+    Converter converter(source);
+    std::string_view text = source.text();
     if (text.size() > kMaxYamlBytes)
         return converter.fail({}, "the file is larger than {} KiB", kMaxYamlBytes / 1024);
     if (auto place = first_foreign_byte(text)) return converter.fail(*place, "the line is not UTF-8 text");

@@ -2,7 +2,7 @@
 // (an alias inside its own anchor) and depth stay behind it.
 #pragma once
 
-#include "core/error.h"
+#include "core/source_text.h"
 
 #include <optional>
 #include <string>
@@ -41,12 +41,11 @@ std::string describe(const YamlNode& node);
 inline constexpr size_t kMaxYamlBytes = size_t{256} << 10;
 inline constexpr int kMaxYamlDepth = 16;
 inline constexpr size_t kMaxYamlNodes = 20'000;
+inline constexpr size_t kMaxYamlText = size_t{1}
+                                       << 20;  // of keys and values, each alias with all it stands for
 
-// The only document of `text`; `file` is only a name here. Plain scalars are typed as YAML 1.1 does ("yes" is
+// The only document of the text. Plain scalars are typed as YAML 1.1 does ("yes" is
 // a boolean), quoted ones are texts. Errors: kBadInput with the position.
-Result<YamlNode> parse_yaml(std::string_view text, const std::string& file);
-
-// Where a node or key of that text stands, for Error::at(); never behind the end of its line.
-SourcePosition yaml_position(std::string_view text, const std::string& file, int line, int column);
+Result<YamlNode> parse_yaml(const SourceText& source);
 
 }  // namespace belay::core

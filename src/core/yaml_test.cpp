@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string refused(std::string_view text) {
-    auto node = parse_yaml(text, "f.yaml");
+    auto node = parse_yaml({text, "f.yaml"});
     if (node) return "accepted";
     EXPECT_EQ(node.error().kind(), ErrorKind::kBadInput);
     return node.error().render();
@@ -25,8 +25,15 @@ std::string bomb() {
     return text;
 }
 
+// A text of 100 kB that stands in the tree 20,000 times: 2 GB.
+std::string bomb_of_text() {
+    std::string text = "a: &a \"" + std::string(100'000, 'x') + "\"\nb: [";
+    for (int i = 0; i < 19'000; ++i) text += "*a, ";
+    return text + "*a]\n";
+}
+
 TEST(core, yaml_is_a_tree_with_positions) {
-    auto root = parse_yaml("name: p\nlist:\n  - {a: [1, two]}\n", "f.yaml");
+    auto root = parse_yaml({"name: p\nlist:\n  - {a: [1, two]}\n", "f.yaml"});
     ASSERT_TRUE(root.has_value());
     EXPECT_EQ(root->type, YamlType::kMap);
     EXPECT_EQ(root->find("none"), nullptr);
@@ -52,7 +59,7 @@ TEST(core, yaml_scalars_have_the_types_of_yaml_1_1) {
         {"12GB", YamlType::kText},   {".inf", YamlType::kText},   {"1.2.3", YamlType::kText},
     };
     for (const auto& [text, type] : kScalars) {
-        auto root = parse_yaml(fmt::format("a: {}\n", text), "f.yaml");
+        auto root = parse_yaml({fmt::format("a: {}\n", text), "f.yaml"});
         ASSERT_TRUE(root.has_value()) << text;
         EXPECT_EQ(root->entries.at(0).value.type, type) << text;
     }
@@ -65,7 +72,7 @@ TEST(core, yaml_places_count_bytes) {
 
 TEST(core, yaml_without_a_document_is_nothing) {
     for (std::string_view text : {"", "\n", "# only this\n"}) {
-        auto root = parse_yaml(text, "f.yaml");
+        auto root = parse_yaml({text, "f.yaml"});
         ASSERT_TRUE(root.has_value()) << text;
         EXPECT_EQ(root->type, YamlType::kNull) << text;
     }
@@ -85,6 +92,15 @@ TEST(core, yaml_that_is_broken_or_hostile_is_refused) {
     EXPECT_THAT(refused("a: &a {b: 1}\nc: {<<: *a}\n"),
                 HasSubstr("f.yaml:2:5: merging with << is not supported"));
     EXPECT_THAT(refused(bomb()), HasSubstr("more than 20000 values"));
+    EXPECT_THAT(refused(bomb_of_text()), HasSubstr("more than 1024 KiB of text, aliases written out"));
+}
+
+TEST(core, yaml_that_is_nested_without_end_is_refused) {
+    for (std::string_view part : {"[", "{a: ", "- ", "? ", "{", "a: [", "!!x ", "&a "}) {
+        std::string text;
+        while (text.size() + part.size() < kMaxYamlBytes) text += part;
+        EXPECT_THAT(refused(text), HasSubstr("f.yaml:")) << part;
+    }
 }
 
 }  // namespace

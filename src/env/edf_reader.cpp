@@ -16,14 +16,14 @@ class EdfReader {
   public:
     EdfReader(std::string_view text, const std::string& file, const std::vector<std::string>& chain,
               Problems& problems)
-        : text_(text), file_(file), chain_(chain), problems_(problems) {}
+        : source_(text, file), chain_(chain), problems_(problems) {}
 
     Definition read() {
-        auto parsed = core::parse_toml(text_, file_);
+        auto parsed = core::parse_toml(source_);
         if (!parsed) {
             const core::Error& error = parsed.error();
             problems_.push_back(make_problem(
-                "E_TOML", {error.position().value_or(core::SourcePosition{.file = file_}), chain_},
+                "E_TOML", {error.position().value_or(core::SourcePosition{.file = source_.file()}), chain_},
                 error.message()));
             return {};
         }
@@ -194,8 +194,8 @@ class EdfReader {
         }
         // A literal or basic string on one line without escapes: what is wrong within it can be pointed at.
         const core::SourcePosition& at = text.place.position;
-        if (at.line_text.compare(std::min(static_cast<size_t>(at.column), at.line_text.size()),
-                                 text.value.size(), text.value) == 0)
+        std::string_view line = at.line_text;
+        if (line.substr(std::min(static_cast<size_t>(at.column), line.size())).starts_with(text.value))
             text.text_column = at.column + 1;
         return text;
     }
@@ -247,11 +247,10 @@ class EdfReader {
     }
 
     Place place(const toml::source_region& region) const {
-        return {core::toml_position(text_, file_, region.begin), chain_};
+        return {core::toml_position(source_, region.begin), chain_};
     }
 
-    std::string_view text_;
-    const std::string& file_;
+    core::SourceText source_;
     const std::vector<std::string>& chain_;
     Problems& problems_;
     Definition definition_;

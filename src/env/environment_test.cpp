@@ -223,6 +223,21 @@ GONE = ""
     EXPECT_THAT(to_edf(first, variables, true), HasSubstr("\"/a:/a\",  # /w/job.toml:5"));
 }
 
+// Each of its places is on that line. Copies of it took 8 GB for a file of less than 1 MiB.
+TEST(env, an_environment_of_one_long_line_shares_it) {
+    FakeHost fake;
+    std::string text = "mounts = [";
+    for (int i = 0; text.size() < 900'000; ++i) text += fmt::format("\"x{}\", ", i);
+    fake.load(text + "\"x\"]\n");
+    ASSERT_GT(fake.problems.size(), 80'000u);
+    std::string_view first = fake.problems[1].place.position.line_text;
+    EXPECT_EQ(first.size(), text.size() + 4);
+    EXPECT_EQ(std::string_view(fake.problems.back().place.position.line_text).data(), first.data());
+    EXPECT_EQ(fake.problems.back().place.position.column, static_cast<int>(text.size()) + 2)
+        << "behind the quote";
+    EXPECT_LT(render(fake.problems.back()).size(), 1000u);
+}
+
 TEST(env, json_explains_each_value) {
     FakeHost fake;
     fake.write("/w/base.toml", "image = 'a'\n[env]\nK = 'v'\n");

@@ -5,6 +5,7 @@
 #include "env/search.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace belay::env {
 
@@ -93,8 +94,10 @@ class Loader {
 };
 
 void append_new(std::vector<WrittenText>& under, const std::vector<WrittenText>& over) {
+    std::unordered_set<std::string> known;
+    for (const WrittenText& entry : under) known.insert(entry.value);
     for (const WrittenText& entry : over)
-        if (std::ranges::find(under, entry.value, &WrittenText::value) == under.end()) under.push_back(entry);
+        if (known.insert(entry.value).second) under.push_back(entry);
 }
 
 template <typename T>

@@ -7,7 +7,6 @@
 
 namespace belay::env {
 
-using core::columns_of;
 using core::printable;
 
 Problem make_problem(std::string_view code, Place place, std::string message, std::string hint) {
@@ -28,12 +27,8 @@ std::string render(const Problem& problem) {
     out += fmt::format("{} {}: {}\n", problem.severity == Severity::kError ? "error" : "warning",
                        problem.code, printable(problem.message));
     if (position.line > 0 && !position.line_text.empty()) {
-        std::string_view line = position.line_text;
-        auto start = std::min(static_cast<size_t>(std::max(position.column - 1, 0)), line.size());
-        std::string_view marked = line.substr(start, std::max<size_t>(problem.length, 1));
-        std::string tildes(std::max<size_t>(columns_of(printable(marked)), 1) - 1, '~');
-        out += fmt::format("  {}\n  {}^{}\n", printable(line),
-                           std::string(columns_of(printable(line.substr(0, start))), ' '), tildes);
+        auto [line, mark] = core::mark_line(position, problem.length);
+        out += fmt::format("  {}\n  {}\n", line, mark);
     }
     if (!problem.hint.empty()) out += fmt::format("  {}\n", printable(problem.hint));
     if (problem.place.chain.size() > 1)

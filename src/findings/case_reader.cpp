@@ -26,14 +26,14 @@ constexpr std::string_view kExtension = ".cases.toml";
 
 class Reader {
   public:
-    Reader(std::string_view text, const std::string& file) : keys_(text, file), text_(text), file_(file) {}
+    Reader(std::string_view text, const std::string& file) : source_(text, file), keys_(source_) {}
 
     using Shapes = std::map<std::string, std::vector<Fill>, std::less<>>;
 
     // With the shapes of another text. Errors: kBadInput.
     Result<std::vector<Case>> read(Shapes shapes) {
         shapes_ = std::move(shapes);
-        BELAY_TRY(table, core::parse_toml(text_, file_));
+        BELAY_TRY(table, core::parse_toml(source_));
         for (auto&& [key, value] : table)
             if ((key.str() != "case" && key.str() != "shape") || !value.is_array_of_tables())
                 return keys_.wrong_key(key, "a file of cases has nothing but [[case]] and [[shape]]");
@@ -158,9 +158,8 @@ class Reader {
         return out;
     }
 
+    core::SourceText source_;
     TomlKeys keys_;
-    std::string_view text_;
-    const std::string& file_;
     Shapes shapes_;
 };
 

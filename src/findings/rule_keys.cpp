@@ -98,21 +98,21 @@ Result<const toml::table*> TomlKeys::section(const toml::table& table, std::stri
 }
 
 core::SourcePosition TomlKeys::position(const toml::node& node) const {
-    return core::toml_position(text_, file_, node.source().begin);
+    return core::toml_position(source_, node.source().begin);
 }
 
 core::SourcePosition TomlKeys::position(const toml::key& key) const {
-    return core::toml_position(text_, file_, key.source().begin);
+    return core::toml_position(source_, key.source().begin);
 }
 
 core::SourcePosition TomlKeys::place_of(std::string_view word, int from_line) const {
     int line = 0;
-    for (std::string_view each : core::split(text_, '\n')) {
+    for (std::string_view each : core::split(source_.text(), '\n')) {
         if (++line < from_line) continue;
         size_t at = each.find(word);
-        if (at != std::string_view::npos) return {file_, line, static_cast<int>(at) + 1, std::string(each)};
+        if (at != std::string_view::npos) return source_.at(line, static_cast<int>(at) + 1);
     }
-    return {file_, std::max(from_line, 1), 1, {}};
+    return {source_.file(), std::max(from_line, 1), 1, {}};
 }
 
 Failure TomlKeys::wrong_key(const toml::key& key, std::string_view hint) const {

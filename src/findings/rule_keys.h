@@ -16,8 +16,8 @@ namespace belay::findings {
 
 class TomlKeys {
   public:
-    // Both must outlive this.
-    TomlKeys(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+    // The text must outlive this.
+    explicit TomlKeys(const core::SourceText& source) : source_(source) {}
 
     // No key but these. Errors of all functions: kBadInput.
     core::Result<> check(const toml::table& table, std::span<const std::string_view> known) const;
@@ -50,8 +50,7 @@ class TomlKeys {
     core::Failure wrong_key(const toml::key& key, std::string_view hint) const;
 
   private:
-    std::string_view text_;
-    const std::string& file_;
+    const core::SourceText& source_;
 };
 
 }  // namespace belay::findings

@@ -35,11 +35,11 @@ bool is_identifier(std::string_view text) {
 
 class Reader {
   public:
-    Reader(std::string_view text, const std::string& file) : keys_(text, file), text_(text), file_(file) {}
+    Reader(std::string_view text, const std::string& file) : source_(text, file), keys_(source_) {}
 
     RuleText read() {
         RuleText out;
-        auto table = core::parse_toml(text_, file_);
+        auto table = core::parse_toml(source_);
         if (!table) {
             out.problems.push_back(std::move(table.error()));
             return out;
@@ -84,7 +84,7 @@ class Reader {
     Result<Rule> rule(const toml::table& table) {
         BELAY_CHECK(keys_.check(table, kRuleKeys));
         Rule rule;
-        rule.source = file_;
+        rule.source = source_.file();
         rule.place = keys_.position(table);
         BELAY_CHECK(identity(table, rule));
         BELAY_CHECK(guards(table, rule));
@@ -265,9 +265,8 @@ class Reader {
         return out;
     }
 
+    core::SourceText source_;
     TomlKeys keys_;
-    std::string_view text_;
-    const std::string& file_;
 };
 
 }  // namespace

@@ -121,7 +121,7 @@ class Parser {
             .at({.file = std::string(origin_),
                  .line = 1,
                  .column = 1 + static_cast<int>(offset),
-                 .line_text = text_.size() <= 400 && !text_.contains('\n') ? std::string(text_) : ""});
+                 .line_text = text_.contains('\n') ? "" : std::string(text_)});
     }
     // Where a part that is a view into the text begins.
     size_t offset_of(std::string_view part) const { return static_cast<size_t>(part.data() - text_.data()); }

@@ -21,10 +21,10 @@ constexpr double kMega = 1e6;
 
 class Reader {
   public:
-    Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+    Reader(std::string_view text, const std::string& file) : source_(text, file) {}
 
     Result<std::vector<DeviceCeilings>> read() {
-        BELAY_TRY(table, core::parse_toml(text_, file_));
+        BELAY_TRY(table, core::parse_toml(source_));
         std::vector<DeviceCeilings> devices;
         for (auto&& [key, value] : table) {
             const auto* list = value.as_array();
@@ -130,16 +130,15 @@ class Reader {
     template <typename... Args>
     core::Failure wrong(const toml::node& node, fmt::format_string<Args...> format, Args&&... args) {
         return core::bad_input(format, std::forward<Args>(args)...)
-            .at(core::toml_position(text_, file_, node.source().begin));
+            .at(core::toml_position(source_, node.source().begin));
     }
     core::Failure wrong_key(const toml::key& key, const char* hint) {
         return core::bad_input("unknown key \"{}\"", key.str())
-            .at(core::toml_position(text_, file_, key.source().begin))
+            .at(core::toml_position(source_, key.source().begin))
             .hint(hint);
     }
 
-    std::string_view text_;
-    const std::string& file_;
+    core::SourceText source_;
 };
 
 }  // namespace

@@ -59,9 +59,7 @@ class Parser {
     core::Failure fail(size_t offset, std::string_view what, std::string_view hint = kExample) const {
         size_t line_start = text_.substr(0, offset).rfind('\n') + 1;  // npos + 1 is 0
         size_t column = offset - line_start;
-        // A node list may be of any length: its beginning is shown, if the place is in it.
         std::string_view line = text_.substr(line_start, text_.find('\n', line_start) - line_start);
-        if (line.size() > 100) line = column < 90 ? line.substr(0, 100) : std::string_view();
         return bad_input("{}", what)
             .hint(hint)
             .at({.file = std::string(origin_),

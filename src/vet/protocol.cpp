@@ -30,15 +30,15 @@ constexpr std::array<std::string_view, 4> kVetnodeRoot{"name", "evals", "schedul
 
 class Reader {
   public:
-    Reader(std::string_view text, const std::string& file) : text_(text), protocol_{.file = file} {}
+    Reader(std::string_view text, const std::string& file) : source_(text, file), protocol_{.file = file} {}
 
     Result<Protocol> read() {
-        BELAY_TRY(root, parse_yaml(text_, protocol_.file));
+        BELAY_TRY(root, parse_yaml(source_));
         if (root.type != YamlType::kMap)
             return fail(root, "a protocol is a map with name and checks, not {}", describe(root));
         bool vetnode = root.find("evals") != nullptr && root.find("checks") == nullptr;
         BELAY_CHECK(vetnode ? read_vetnode_root(root) : read_belay_root(root));
-        protocol_.digest = core::fnv1a(text_);
+        protocol_.digest = core::fnv1a(source_.text());
         return std::move(protocol_);
     }
 
@@ -49,7 +49,7 @@ class Reader {
     }
     template <typename Place>
     core::SourcePosition position(const Place& place) const {
-        return core::yaml_position(text_, protocol_.file, place.line, place.column);
+        return source_.at(place.line, place.column);
     }
     template <typename Place>
     void warn(const Place& place, std::string message) {
@@ -265,7 +265,7 @@ class Reader {
             if (entry != nullptr) {
                 value = entry->value;
             } else {
-                BELAY_TRY(written, parse_yaml(parameter.default_text, "default"));
+                BELAY_TRY(written, parse_yaml({parameter.default_text, "default"}));
                 value = std::move(written);
             }
             auto parsed = parse_parameter(parameter, value);
@@ -278,7 +278,7 @@ class Reader {
         return {};
     }
 
-    std::string_view text_;
+    core::SourceText source_;
     Protocol protocol_;
 };
 

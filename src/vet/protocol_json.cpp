@@ -20,7 +20,7 @@ Json text_or_null(std::string_view text) {
 
 Json default_of(const Parameter& parameter) {
     if (parameter.default_text.empty()) return nullptr;
-    auto node = core::parse_yaml(parameter.default_text, "default");
+    auto node = core::parse_yaml({parameter.default_text, "default"});
     if (!node) return parameter.default_text;
     switch (node->type) {
         case YamlType::kBoolean:

@@ -35,7 +35,7 @@ struct Tree {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string_view text(reinterpret_cast<const char*>(data), size);
     int lines = 2 + static_cast<int>(std::count(text.begin(), text.end(), '\n'));
-    auto root = parse_yaml(text, "fuzz.yaml");
+    auto root = parse_yaml({text, "fuzz.yaml"});
     if (root) {
         Tree{.lines = lines}.check(*root, 1);
         return 0;
