@@ -45,9 +45,10 @@ class StepRoot {
     // All who are connected; after an early stop also those who come a little later.
     Result<> tell(const Verdicts& verdicts) {
         std::set<uint32_t> told;
+        VerdictMessages messages(verdicts);
         auto all_told = [&] {
             for (uint32_t rank = 1; rank < reports_.size(); ++rank)
-                if (!told.contains(rank) && root_.send(rank, {kVerdict, encode_verdict_for(verdicts, rank)}))
+                if (!told.contains(rank) && root_.send(rank, {kVerdict, messages.for_rank(rank)}))
                     told.insert(rank);
             return !stopped_ || told.size() + 1 == reports_.size();
         };

@@ -131,26 +131,32 @@ Result<PairAnswer> decode_pair_answer(std::string_view body) {
     return answer;
 }
 
-std::string encode_verdict_for(const Verdicts& verdicts, size_t rank, size_t others) {
-    Verdicts told = verdicts;
-    told.nodes.clear();
-    size_t refused = 0;
-    for (size_t i = 0; i < verdicts.nodes.size(); ++i) {
-        const NodeVerdict& node = verdicts.nodes[i];
-        if (i == rank) {
-            told.nodes.push_back(node);
-        } else if (node.verdict != Status::kPass && refused++ < others) {
-            NodeVerdict& kept = told.nodes.emplace_back(node);
-            std::erase_if(kept.checks,
-                          [](const CheckResult& check) { return check.status == Status::kPass; });
-        }
+VerdictMessages::VerdictMessages(const Verdicts& verdicts, size_t refused) : verdicts_(verdicts) {
+    Verdicts common{.protocol = verdicts.protocol,
+                    .passed = verdicts.passed,
+                    .stopped_early = verdicts.stopped_early,
+                    .vetted = verdicts.vetted,
+                    .cordoned = verdicts.cordoned};
+    for (const NodeVerdict& node : verdicts.nodes) {
+        if (common.nodes.size() == refused) break;
+        if (node.verdict == Status::kPass) continue;
+        NodeVerdict& kept = common.nodes.emplace_back(node);
+        std::erase_if(kept.checks, [](const CheckResult& check) { return check.status == Status::kPass; });
     }
-    return compact(to_json(told));
+    common_ = compact(to_json(common));
+}
+
+std::string VerdictMessages::for_rank(size_t rank) const {
+    return fmt::format(R"({{"own":{},"step":{}}})", compact(to_json(verdicts_.nodes[rank])), common_);
 }
 
 Result<Verdicts> decode_verdict(std::string_view body) {
     BELAY_TRY(object, parse_object(body));
-    return verdicts_from_json(object);
+    BELAY_TRY(own, node_from_json(object["own"]));
+    BELAY_TRY(verdicts, verdicts_from_json(object["step"]));
+    std::erase_if(verdicts.nodes, [&](const NodeVerdict& node) { return node.node == own.node; });
+    verdicts.nodes.insert(verdicts.nodes.begin(), std::move(own));
+    return verdicts;
 }
 
 }  // namespace belay::vet

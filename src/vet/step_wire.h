@@ -50,9 +50,21 @@ core::Result<Report> decode_report(std::string_view body, size_t checks);
 core::Result<PairOrder> decode_pair_order(std::string_view body);
 core::Result<PairAnswer> decode_pair_answer(std::string_view body);
 
-// What one node is told at the end: the verdict, its own checks, and of the others those that did not pass,
-// of at most `others` nodes.
-std::string encode_verdict_for(const Verdicts& verdicts, size_t rank, size_t others = 64);
+// What the nodes are told at the end. What is the same for all is put into words once: a step may have
+// thousands of nodes.
+class VerdictMessages {
+  public:
+    // `verdicts` must outlive this. Of the nodes that did not pass, `refused` are told to everybody, with the
+    // checks that refused them.
+    explicit VerdictMessages(const Verdicts& verdicts, size_t refused = 64);
+    // With all checks of that node itself.
+    std::string for_rank(size_t rank) const;
+
+  private:
+    const Verdicts& verdicts_;
+    std::string common_;
+};
+// The node's own verdict comes first.
 core::Result<Verdicts> decode_verdict(std::string_view body);
 
 }  // namespace belay::vet

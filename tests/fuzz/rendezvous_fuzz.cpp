@@ -44,7 +44,7 @@ void read_body(std::string_view body) {
     auto verdicts = vet::decode_verdict(body);
     if (!verdicts) return;
     // What was understood can be told on and is understood again.
-    auto again = vet::decode_verdict(vet::encode_verdict_for(*verdicts, 0));
+    auto again = vet::decode_verdict(vet::VerdictMessages(*verdicts).for_rank(0));
     if (!again || again->passed != verdicts->passed) abort();
 }
 
