@@ -67,7 +67,6 @@ class SourceLine {
     operator std::string_view() const { return line_; }  // NOLINT(google-explicit-constructor): what it is
     bool empty() const { return line_.empty(); }
     size_t size() const { return line_.size(); }
-    friend bool operator==(const SourceLine& a, const SourceLine& b) { return a.line_ == b.line_; }
 
   private:
     std::shared_ptr<const std::string> text_;
@@ -80,7 +79,10 @@ struct SourcePosition {
     int line = 0;
     int column = 0;
     SourceLine line_text;  // the whole line, for the caret; may be empty
-    bool operator==(const SourcePosition&) const = default;
+    bool operator==(const SourcePosition& other) const {
+        return file == other.file && line == other.line && column == other.column &&
+               std::string_view(line_text) == std::string_view(other.line_text);
+    }
 };
 
 // The line as people see it, of a long one what stands around the column, and below it a caret and tildes

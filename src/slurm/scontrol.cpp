@@ -122,10 +122,10 @@ Result<> read_user(const Facts& facts, ScontrolJob& job) {
 Result<> read_exit(const Facts& facts, ScontrolJob& job) {
     BELAY_TRY(exit, facts.text("ExitCode"));
     if (!exit) return {};
-    size_t colon = std::min(exit->find(':'), exit->size());
-    job.exit_code = core::parse_number<int>(std::string_view(*exit).substr(0, colon));
-    if (colon < exit->size())
-        job.exit_signal = core::parse_number<int>(std::string_view(*exit).substr(colon + 1));
+    const std::string_view text = *exit;
+    size_t colon = std::min(text.find(':'), text.size());
+    job.exit_code = core::parse_number<int>(text.substr(0, colon));
+    if (colon < text.size()) job.exit_signal = core::parse_number<int>(text.substr(colon + 1));
     if (!job.exit_code) return system_error("scontrol: ExitCode={}: not STATUS:SIGNAL", *exit);
     return {};
 }
