@@ -4,6 +4,7 @@
 #include "cli/text_table.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "core/toml_limits.h"
 #include "core/utf8.h"
 #include "score/cpu_score.h"
 #include "score/digest_query.h"

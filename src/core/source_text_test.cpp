@@ -9,13 +9,13 @@ TEST(core, source_text_finds_lines_and_columns) {
     SourceText source("one\r\nzwölf = 1\n\nlast", "f");
     SourcePosition place = source.at_character(2, 7);
     EXPECT_EQ(place.file, "f");
-    EXPECT_EQ(place.line_text, "zwölf = 1");
+    EXPECT_EQ(std::string_view(place.line_text), "zwölf = 1");
     EXPECT_EQ(place.column, 8) << "in bytes";
-    EXPECT_EQ(source.at(1, 4).line_text, "one");
+    EXPECT_EQ(std::string_view(source.at(1, 4).line_text), "one");
     EXPECT_EQ(source.at(1, 99).column, 4) << "not behind the end of the line";
     EXPECT_EQ(source.at_character(1, 99).column, 4);
     EXPECT_TRUE(source.at(3, 1).line_text.empty());
-    EXPECT_EQ(source.at(4, 2).line_text, "last");
+    EXPECT_EQ(std::string_view(source.at(4, 2).line_text), "last");
     EXPECT_EQ(source.at_character(4, 5).column, 5);
     EXPECT_EQ(source.at(5, 3).column, 1) << "there is no such line";
     EXPECT_EQ(source.at_offset(7).line, 2);
@@ -32,7 +32,7 @@ TEST(core, source_text_counts_characters_of_a_long_line) {
         EXPECT_EQ(source.at_character(2, character).column,
                   1 + 6 * ((character - 1) / 3) + kBytes[(character - 1) % 3]);
     }
-    EXPECT_EQ(source.at_character(3, 1).line_text, "y");
+    EXPECT_EQ(std::string_view(source.at_character(3, 1).line_text), "y");
 }
 
 TEST(core, source_places_share_their_line) {

@@ -122,10 +122,9 @@ Result<> read_user(const Facts& facts, ScontrolJob& job) {
 Result<> read_exit(const Facts& facts, ScontrolJob& job) {
     BELAY_TRY(exit, facts.text("ExitCode"));
     if (!exit) return {};
-    const std::string_view text = *exit;
-    size_t colon = std::min(text.find(':'), text.size());
-    job.exit_code = core::parse_number<int>(text.substr(0, colon));
-    if (colon < text.size()) job.exit_signal = core::parse_number<int>(text.substr(colon + 1));
+    const auto parts = core::split(*exit, ':');
+    job.exit_code = core::parse_number<int>(parts[0]);
+    if (parts.size() > 1) job.exit_signal = core::parse_number<int>(parts[1]);
     if (!job.exit_code) return system_error("scontrol: ExitCode={}: not STATUS:SIGNAL", *exit);
     return {};
 }

@@ -17,6 +17,8 @@ bool starts(unsigned rank, const std::function<core::Result<>(const PreparedNode
                         .variables = {{"SLURM_JOB_ID", std::to_string(getpgrp())},
                                       {"SLURM_STEP_ID", "0"},
                                       {"SLURM_LOCALID", "0"},
+                                      {"SLURM_PROCID", std::to_string(rank)},
+                                      {"SLURM_STEP_NUM_TASKS", "2"},
                                       {"SLURM_NODEID", std::to_string(rank)},
                                       {"SLURM_STEP_NODELIST", "localhost,127.0.0.1"}},
                         .offer = offer};
