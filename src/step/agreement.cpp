@@ -144,7 +144,11 @@ Result<bool> meet(const StepMembers& members, const std::optional<core::Error>& 
         return !failure;
     }
     std::vector<uint16_t> ports = transfer::rendezvous_ports(members.name);
-    if (members.rank != 0) return report_to_root(members, failure, ports, timeout);
+    if (members.rank != 0) {
+        auto answer = report_to_root(members, failure, ports, timeout);
+        if (!answer) return std::unexpected(std::move(answer.error()).because(core::Cause::kUnreachable));
+        return answer;
+    }
     BELAY_TRY(root, transfer::Root::open(ports, members.secret, static_cast<uint32_t>(members.nodes.size())));
     return Meeting(members, std::move(root), silence_counts).run(failure, timeout, causes);
 }

@@ -20,7 +20,8 @@ struct StepMembers {
 };
 
 // `failure` is why this node is not ready. True if all are. On the first node the reasons put into
-// `causes`, one for each, with the nodes that it holds for. Errors: kSystem if the nodes cannot talk.
+// `causes`, one for each, with the nodes that it holds for. Errors: kSystem if the nodes cannot talk,
+// kUnreachable where this one cannot reach the first.
 core::Result<bool> agree(const StepMembers& members, const std::optional<core::Error>& failure,
                          core::Duration timeout, std::vector<std::string>& causes);
 

@@ -45,7 +45,7 @@ class Node {
         std::optional<vet::Verdicts> verdicts;
         if (plan_.vetting) {
             auto found = vet_nodes();
-            if (!found && is_said_elsewhere()) return std::optional<PreparedNode>();
+            if (!found && is_said_elsewhere(found.error())) return std::optional<PreparedNode>();
             if (!found) return std::unexpected(std::move(found.error()));
             verdicts = std::move(*found);
         }
@@ -79,9 +79,14 @@ class Node {
     }
 
     Result<vet::Verdicts> vet_nodes() {
-        BELAY_TRY(protocol, vet::parse_protocol(plan_.vetting->text, plan_.vetting->file));
         vet::StepContext context = members_;
         context.timeout = plan_.vetting->timeout;
+        auto protocol = vet::parse_protocol(plan_.vetting->text, plan_.vetting->file);
+        if (!protocol && context.rank > 0) {  // of another version, perhaps; the first node says so for all
+            BELAY_CHECK(vet::fail_in_step(protocol.error(), context));
+            return vet::Verdicts{.protocol = plan_.vetting->file};
+        }
+        if (!protocol) return std::unexpected(std::move(protocol.error()));
         context.announce = [](const vet::Verdicts& verdicts) {
             for (const std::string& line : vet::warnings(verdicts))
                 say("vetting " + verdicts.protocol + ": " + line);
@@ -89,7 +94,7 @@ class Node {
             say("vetting " + vet::summary(verdicts));
             for (const std::string& line : vet::refusals(verdicts)) say(line);
         };
-        return vet::run_in_step(protocol, context);
+        return vet::run_in_step(*protocol, context);
     }
 
     // The first node never needs to reach itself; its tasks may.
@@ -129,13 +134,16 @@ class Node {
         return found == context_.variables.end() ? "this node" : found->second;
     }
 
-    // That the first node cannot be met is said by the second, not by thousands.
-    bool is_said_elsewhere() const { return members_.rank > 1; }
+    // That the first node cannot be met is said by the second, not by thousands. What else fails on a node,
+    // the first one hears and says.
+    bool is_said_elsewhere(const Error& error) const {
+        return members_.rank > 1 && error.cause() == core::Cause::kUnreachable;
+    }
 
     Result<bool> all_are_ready(const std::optional<Error>& failure) {
         std::vector<std::string> causes;
         auto ready = agree(meeting_of(members_), failure, longest_agreement(plan_), causes);
-        if (!ready && is_said_elsewhere()) return false;
+        if (!ready && is_said_elsewhere(ready.error())) return false;
         for (const std::string& cause : causes) say(cause);
         return ready;
     }

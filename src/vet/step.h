@@ -34,9 +34,14 @@ struct StepContext {
 // longest_vetting_time(). Uses no globals, installs no signal handlers, leaves no threads, children (except
 // those the kernel cannot end) or descriptors; forks, and expects that SIGCHLD is not ignored. On the root
 // the verdicts are complete; elsewhere they hold this node's checks and those of others that did not pass.
-// Errors: kSystem if vetting itself could not run: no port to listen on; on the other nodes, no verdict from
-// the root in time (its node is named). Whoever gets an error must treat the step as refused.
+// What fails on a node is that node's report, and the verdict names it. Errors: kSystem if vetting itself
+// could not run: on the root, no port to listen on; on the other nodes, kUnreachable where no verdict came
+// from the root in time (its node is named). Whoever gets an error must treat the step as refused.
 core::Result<Verdicts> run_in_step(const Protocol& protocol, const StepContext& context);
+
+// For a node other than the root that cannot even read the protocol: tells the root why, whose verdict then
+// names this node. Errors: kSystem, kUnreachable if the root cannot be told.
+core::Result<> fail_in_step(const core::Error& failure, const StepContext& context);
 
 // An upper bound: reporting, and the checks between nodes.
 core::Duration longest_vetting_time(const Protocol& protocol, core::Duration timeout);

@@ -1,4 +1,5 @@
 // What every node of a step but the first does.
+#include "core/error_codec.h"
 #include "transfer/bandwidth.h"
 #include "vet/step_parts.h"
 
@@ -29,7 +30,7 @@ void add_clock(transfer::Channel& root, core::Deadline deadline, Report& report)
         report.clock_error = offset.error().message();
 }
 
-// Waits until the own checks have ended; a verdict, where one comes before.
+// Waits until the own checks have ended or their time is over; a verdict, where one comes before.
 Result<std::optional<Verdicts>> await_checks(core::Work& checks, transfer::Channel& root,
                                              core::Deadline deadline) {
     while (!checks.poll_result()) {
@@ -42,9 +43,21 @@ Result<std::optional<Verdicts>> await_checks(core::Work& checks, transfer::Chann
         pollfd entries[] = {{checks.descriptor(), POLLIN, 0}, {root.socket(), POLLIN, 0}};
         int ready = poll(entries, std::size(entries), deadline.poll_milliseconds());
         if (ready < 0 && errno != EINTR) return core::errno_error(errno, "cannot wait for the checks");
-        if (ready == 0) return core::system_error("its checks did not end in time");
+        if (ready == 0) break;
     }
     return std::optional<Verdicts>();
+}
+
+// Errors: what failed on this node.
+Result<Report> own_report(Result<core::Work>& checks, const Result<transfer::Listener>& listener,
+                          const Protocol& protocol, core::Duration allowed) {
+    if (!listener) return std::unexpected(listener.error());
+    if (!checks) return std::unexpected(checks.error());
+    if (!checks->poll_result()) return std::unexpected(checks->give_up(allowed));
+    BELAY_TRY(text, checks->result());
+    BELAY_TRY(report, decode_report(text, protocol.checks.size()));
+    report.data_port = listener->port;
+    return report;
 }
 
 // Orders until the verdict comes.
@@ -62,22 +75,29 @@ Result<Verdicts> follow(transfer::Channel& root, int data_listener, const StepCo
     }
 }
 
+Result<transfer::Channel> join_root(const StepContext& context, core::Deadline deadline) {
+    auto ports = transfer::rendezvous_ports(context.name);
+    return transfer::join(context.root_address, ports, context.secret, context.rank, deadline);
+}
+
 Result<Verdicts> take_part(const Protocol& protocol, const StepContext& context) {
     core::Deadline reporting = core::Deadline::after(context.timeout);
     core::Deadline last = core::Deadline::after(longest_vetting_time(protocol, context.timeout));
-    BELAY_TRY(listener, transfer::listen_on(kAnyPort));
+    auto listener = transfer::listen_on(kAnyPort);
     // The checks run beside, so that this node hears at once when vetting stops early.
-    BELAY_TRY(checks, start_own_checks(protocol, context, reporting));
-    auto ports = transfer::rendezvous_ports(context.name);
-    BELAY_TRY(root, transfer::join(context.root_address, ports, context.secret, context.rank, reporting));
-    BELAY_TRY(early, await_checks(checks, root, reporting.later_by(kReportTime)));
-    if (early) return std::move(*early);
-    BELAY_TRY(text, checks.result());
-    BELAY_TRY(report, decode_report(text, protocol.checks.size()));
-    if (wants_clock(protocol)) add_clock(root, reporting, report);
-    report.data_port = listener.port;
-    BELAY_CHECK(root.send({kReport, encode(report)}, last));
-    return follow(root, listener.socket.get(), context, last);
+    auto checks = start_own_checks(protocol, context, reporting);
+    BELAY_TRY(root, join_root(context, reporting));
+    // From here on whatever fails on this node is told to the root, which alone speaks for all.
+    if (checks) {
+        BELAY_TRY(early, await_checks(*checks, root, reporting.later_by(kReportTime)));
+        if (early) return std::move(*early);
+    }
+    auto report = own_report(checks, listener, protocol, context.timeout);
+    if (report && wants_clock(protocol)) add_clock(root, reporting, *report);
+    transfer::Message message = report ? transfer::Message{kReport, encode(*report)}
+                                       : transfer::Message{kFailure, core::encode_error(report.error())};
+    BELAY_CHECK(root.send(message, last));
+    return follow(root, listener ? listener->socket.get() : -1, context, last);
 }
 
 }  // namespace
@@ -117,8 +137,22 @@ Result<Verdicts> run_member(const Protocol& protocol, const StepContext& context
             std::move(verdicts.error())
                 .context(fmt::format("{} got no verdict from {}, where the nodes of the step meet",
                                      context.nodes[context.rank], context.nodes[0]))
+                .because(core::Cause::kUnreachable)
                 .hint("the message of that node, if there is one, says more"));
     return verdicts;
+}
+
+Result<> fail_in_step(const core::Error& failure, const StepContext& context) {
+    auto deadline = core::Deadline::after(context.timeout);
+    auto told = [&]() -> Result<> {
+        BELAY_TRY(root, join_root(context, deadline));
+        return root.send({kFailure, core::encode_error(failure)}, deadline);
+    }();
+    if (told) return told;
+    return std::unexpected(std::move(told.error())
+                               .context(fmt::format("{} cannot tell {} that it failed",
+                                                    context.nodes[context.rank], context.nodes[0]))
+                               .because(core::Cause::kUnreachable));
 }
 
 }  // namespace belay::vet

@@ -1,4 +1,5 @@
 // What the first node of a step does: gathers the reports, runs the checks between nodes, judges, tells.
+#include "core/error_codec.h"
 #include "vet/checks.h"
 #include "vet/step_parts.h"
 
@@ -18,6 +19,16 @@ constexpr uint16_t kAnyPort[] = {0};
 constexpr std::string_view kStopped = "vetting stopped early: too few nodes could still pass";
 constexpr core::Duration kLateTime = std::chrono::seconds(1);
 constexpr core::Duration kTellTime = std::chrono::seconds(2);
+
+Result<std::string> failure_in(std::string_view body) {
+    auto failure = core::decode_error(body);
+    return std::unexpected(failure ? std::move(*failure) : std::move(failure.error()));
+}
+
+std::string problem_of(const core::Error& error) {
+    return error.hint_text().empty() ? error.message()
+                                     : fmt::format("{}; {}", error.message(), error.hint_text());
+}
 
 class StepRoot {
   public:
@@ -66,18 +77,21 @@ class StepRoot {
 
     Result<> gather(Deadline reporting) {
         // The own checks run beside, so that the others are served meanwhile.
-        BELAY_TRY(own, start_own_checks(protocol_, context_, reporting));
+        auto own = start_own_checks(protocol_, context_, reporting);
+        if (!own) take(0, std::unexpected(own.error()));
         auto done = [&] {
-            if (!reports_[0] && own.poll_result()) take(0, own.result());
+            if (!reports_[0] && own->poll_result()) take(0, own->result());
             return is_hopeless() || root_.is_full() ||
                    std::all_of(reports_.begin(), reports_.end(),
                                [](const auto& each) { return each.has_value(); });
         };
         auto handler = [&](uint32_t rank, const transfer::Message& message) {
-            if (message.type == kReport && !reports_[rank]) take(rank, message.body);
+            if (reports_[rank]) return;
+            if (message.type == kReport) take(rank, message.body);
+            if (message.type == kFailure) take(rank, failure_in(message.body));
         };
         BELAY_TRY(complete, root_.serve(reporting.later_by(2 * kReportTime), done, handler,
-                                        [&] { return own.descriptor(); }));
+                                        [&] { return own ? own->descriptor() : -1; }));
         stopped_ = complete && is_hopeless();
         return {};
     }
@@ -95,7 +109,7 @@ class StepRoot {
     void take(uint32_t rank, const Result<std::string>& body) {
         auto report = body ? decode_report(*body, protocol_.checks.size()) : std::unexpected(body.error());
         if (!report) {
-            problems_[rank] = report.error().message();
+            problems_[rank] = problem_of(report.error());
             reports_[rank].emplace();
         } else {
             if (report->digest != protocol_.digest || report->results.size() != protocol_.checks.size())

@@ -16,6 +16,7 @@ enum : uint8_t {
     kPairOrder,                          // root → member: test the bandwidth with a partner now
     kPairAnswer,                         // member → root
     kVerdict,                            // root → member, once, the last
+    kFailure,                            // member → root, instead of its report: core/error_codec.h
 };
 
 struct Report {

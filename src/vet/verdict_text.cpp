@@ -75,15 +75,15 @@ std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit) {
     for (const NodeVerdict& node : verdicts.nodes) {
         if (node.verdict == Status::kPass) continue;
         if (node.checks.empty()) causes.add("no check was expected of it", node.node);
-        bool named = false;
-        for (const CheckResult& check : node.checks) {
-            if (check.severity != Severity::kEssential || check.status == Status::kPass) continue;
-            causes.add(cause(check), node.node);
-            named = true;
-        }
-        if (!named && node.report != Status::kPass)
+        // What kept a node from reporting is why each of its checks has no result: it is said once.
+        bool reported = node.report == Status::kPass;
+        if (!reported)
             causes.add(core::printable(fmt::format("{}: {}", status_name(node.report), node.report_problem)),
                        node.node);
+        for (const CheckResult& check : node.checks) {
+            if (check.severity != Severity::kEssential || check.status == Status::kPass) continue;
+            if (reported || check.reason != node.report_problem) causes.add(cause(check), node.node);
+        }
     }
     return causes.lines(limit);
 }
