@@ -1,15 +1,12 @@
 #include "vet/step.h"
 
-#include "core/file.h"
-#include "core/text.h"
 #include "core/work.h"
 #include "transfer/rendezvous.h"
 #include "vet/runner.h"
 #include "vet/step_context.h"
 #include "vet/step_parts.h"
+#include "vet/step_testing.h"
 #include "vet/step_wire.h"
-#include "vet/verdict_json.h"
-#include "vet/verdict_text.h"
 
 #include <map>
 #include <set>
@@ -25,74 +22,12 @@ namespace belay::vet {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-
-Protocol protocol_of(const std::string& checks) {
-    return parse_protocol("name: p\nchecks:\n" + checks, "p.yaml").value();
-}
-
-// A step of this test: nodes n0, n1, … on this machine, whose memory the test makes up.
-class Step {
-  public:
-    explicit Step(uint32_t size) : directory_(core::TemporaryDirectory::create().value()) {
-        for (uint32_t rank = 0; rank < size; ++rank) {
-            base_.nodes.push_back(fmt::format("n{}", rank));
-            auto proc = directory_.path() / base_.nodes.back() / "proc";
-            EXPECT_TRUE(core::make_directories(proc));
-            set_memory(rank, 100);
-        }
-        base_.root_address = "127.0.0.1";
-        base_.name = directory_.path();
-        base_.secret = "the secret of " + base_.name;
-        base_.timeout = 20s;
-    }
-
-    void set_memory(uint32_t rank, int kib) {
-        auto file = directory_.path() / base_.nodes[rank] / "proc/meminfo";
-        EXPECT_TRUE(core::replace_file(file, fmt::format("MemTotal: 100 kB\nMemAvailable: {} kB\n", kib)));
-    }
-
-    StepContext context(uint32_t rank) const {
-        StepContext out = base_;
-        out.rank = rank;
-        out.view = {directory_.path() / base_.nodes[rank]};
-        return out;
-    }
-    StepContext& base() { return base_; }
-
-    // Every other node is a process; what each ends with is in told().
-    core::Result<Verdicts> run(const Protocol& protocol, const std::set<uint32_t>& silent = {}) {
-        std::map<uint32_t, core::Work> members;
-        for (uint32_t rank = 1; rank < base_.nodes.size(); ++rank)
-            if (!silent.contains(rank)) members.emplace(rank, member(protocol, context(rank)));
-        auto verdicts = run_in_step(protocol, context(0));
-        for (auto& [rank, task] : members) {
-            auto text = task.finish(core::Deadline::after(30s));
-            told_[rank] = text ? *text : text.error().message();
-        }
-        return verdicts;
-    }
-    std::string told(uint32_t rank) { return told_[rank]; }
-
-    static core::Work member(Protocol protocol, StepContext context) {
-        return core::Work::start({.what = "a node"},
-                                 [protocol = std::move(protocol), context = std::move(context)] {
-                                     auto verdicts = run_in_step(protocol, context);
-                                     return verdicts ? compact(to_json(*verdicts))
-                                                     : verdicts.error().render();
-                                 })
-            .value();
-    }
-
-  private:
-    core::TemporaryDirectory directory_;
-    StepContext base_;
-    std::map<uint32_t, std::string> told_;
-};
-
-const char* const kMemory = "- {name: memory, type: mem.free, min: 50KiB}\n";
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::kMemory;
+using testing::protocol_of;
+using testing::Step;
 
 TEST(vet, step_of_fit_nodes_passes_and_all_hear_of_it) {
     Step step(4);
@@ -154,100 +89,8 @@ TEST(vet, step_with_a_silent_node_fails_also_when_all_checks_are_warnings) {
     EXPECT_LT(cpu_seconds() - before, 0.3) << "of the three seconds that it waits";
     ASSERT_TRUE(verdicts) << verdicts.error().render();
     EXPECT_FALSE(verdicts->passed);
-    EXPECT_THAT(verdicts->cordoned, testing::Contains("n1"));
+    EXPECT_THAT(verdicts->cordoned, ::testing::Contains("n1"));
     EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing);
-}
-
-// The first node may open so few files that it has no room for the others, which are not to blame.
-TEST(vet, step_whose_root_lacks_descriptors_blames_no_node) {
-    Step step(200);
-    step.base().timeout = 60s;
-    Protocol protocol = protocol_of(kMemory);
-    auto root = core::Work::start({.what = "the root"}, [&]() -> core::Result<std::string> {
-                    rlimit few{64, 64};
-                    if (setrlimit(RLIMIT_NOFILE, &few) != 0) return "no limit";
-                    auto verdicts = run_in_step(protocol, step.context(0));
-                    return verdicts ? summary(*verdicts) : verdicts.error().render();
-                }).value();
-    auto until = core::Deadline::after(60s);
-    auto ports = transfer::rendezvous_ports(step.base().name);
-    auto first = transfer::join("127.0.0.1", ports, step.base().secret, 1, until);
-    ASSERT_TRUE(first);
-    std::vector<transfer::Channel> members;
-    for (uint32_t rank = 2; rank < 200; ++rank)
-        for (uint16_t port : ports)
-            if (auto socket = transfer::connect_to("127.0.0.1", port, until))
-                members.emplace_back(std::move(*socket));
-    for (uint32_t rank = 2; rank < 200; ++rank)  // those that are not taken hear of it when the root ends
-        (void)transfer::introduce(members.at(rank - 2), step.base().secret, "step", rank, until);
-    std::string told = root.finish(until).value();
-    EXPECT_THAT(told, HasSubstr("n0, where the nodes of the step meet, heard 1 of 200 nodes: cannot take the "
-                                "connections of all nodes: Too many open files"));
-    EXPECT_THAT(told, HasSubstr("hint: raise this node's hard limit of open files (RLIMIT_NOFILE, now 64)"));
-}
-
-// As where a user may have no more processes; root, who is exempt, becomes an ordinary user for it.
-void forbid_processes() {
-    rlimit none{0, 0};
-    ASSERT_EQ(setrlimit(RLIMIT_NPROC, &none), 0);
-    if (geteuid() == 0) {
-        ASSERT_EQ(setresuid(65534, 65534, 65534), 0);
-    }
-}
-
-core::Work crowded(const Protocol& protocol, const StepContext& context) {
-    return core::Work::start({.what = "a crowded node"},
-                             [protocol, context]() -> core::Result<std::string> {
-                                 forbid_processes();
-                                 auto verdicts = run_in_step(protocol, context);
-                                 return verdicts ? core::join(refusals(*verdicts), "\n")
-                                                 : verdicts.error().render();
-                             })
-        .value();
-}
-
-TEST(vet, step_hears_why_a_node_cannot_check_itself) {
-    Step step(4);
-    step.base().timeout = 60s;
-    Protocol protocol = protocol_of(std::string(kMemory) + "- {name: more, type: mem.free, min: 1KiB}\n");
-    auto second = crowded(protocol, step.context(2)), third = crowded(protocol, step.context(3));
-    auto verdicts = step.run(protocol, {2, 3});
-    ASSERT_TRUE(verdicts) << verdicts.error().render();
-    EXPECT_THAT(verdicts->cordoned, ElementsAre("n2", "n3"));
-    EXPECT_EQ(verdicts->nodes[3].report, Status::kError) << "it could be heard";
-    const std::string cause = "error: its own checks: ";
-    EXPECT_THAT(refusals(*verdicts),
-                ElementsAre(testing::AllOf(testing::StartsWith("n[2-3]: " + cause),
-                                           HasSubstr("Resource temporarily unavailable"))))
-        << "once for both nodes and all checks";
-    EXPECT_THAT(second.finish(core::Deadline::after(30s)).value(), HasSubstr(cause))
-        << "it hears the verdict";
-    EXPECT_TRUE(third.finish(core::Deadline::after(30s)));
-}
-
-TEST(vet, step_whose_root_cannot_check_itself_hears_of_it) {
-    Step step(2);
-    step.base().timeout = 60s;
-    auto root = crowded(protocol_of(kMemory), step.context(0));
-    auto member = Step::member(protocol_of(kMemory), step.context(1));
-    EXPECT_THAT(root.finish(core::Deadline::after(60s)).value(),
-                HasSubstr("n0: error: its own checks: cannot start"));
-    EXPECT_THAT(member.finish(core::Deadline::after(60s)).value(), HasSubstr("\"cordoned\":[\"n0\"]"));
-}
-
-TEST(vet, step_hears_of_a_node_that_cannot_read_the_protocol) {
-    Step step(2);
-    step.base().timeout = 60s;
-    auto other =
-        core::Work::start({.what = "a node"}, [context = step.context(1)]() -> core::Result<std::string> {
-            auto failure = core::bad_input("unknown check").hint("update this node").error();
-            BELAY_CHECK(fail_in_step(failure, context));
-            return "told";
-        }).value();
-    auto verdicts = step.run(protocol_of(kMemory), {1});
-    ASSERT_TRUE(verdicts) << verdicts.error().render();
-    EXPECT_THAT(refusals(*verdicts), ElementsAre("n1: error: unknown check; update this node"));
-    EXPECT_EQ(other.finish(core::Deadline::after(30s)).value(), "told");
 }
 
 TEST(vet, step_without_its_root_is_refused_by_name) {

@@ -1,0 +1,117 @@
+// What fails on a node of a step, and who says so.
+#include "core/text.h"
+#include "transfer/rendezvous.h"
+#include "vet/step_testing.h"
+#include "vet/verdict_text.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::vet {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::kMemory;
+using testing::protocol_of;
+using ::testing::StartsWith;
+using testing::Step;
+
+// The first node may open so few files that it has no room for the others, which are not to blame.
+TEST(vet, step_whose_root_lacks_descriptors_blames_no_node) {
+    Step step(200);
+    step.base().timeout = 60s;
+    Protocol protocol = protocol_of(kMemory);
+    auto root = core::Work::start({.what = "the root"}, [&]() -> core::Result<std::string> {
+                    rlimit few{64, 64};
+                    if (setrlimit(RLIMIT_NOFILE, &few) != 0) return "no limit";
+                    auto verdicts = run_in_step(protocol, step.context(0));
+                    return verdicts ? summary(*verdicts) : verdicts.error().render();
+                }).value();
+    auto until = core::Deadline::after(60s);
+    auto ports = transfer::rendezvous_ports(step.base().name);
+    auto first = transfer::join("127.0.0.1", ports, step.base().secret, 1, until);
+    ASSERT_TRUE(first);
+    std::vector<transfer::Channel> members;
+    for (uint32_t rank = 2; rank < 200; ++rank)
+        for (uint16_t port : ports)
+            if (auto socket = transfer::connect_to("127.0.0.1", port, until))
+                members.emplace_back(std::move(*socket));
+    for (uint32_t rank = 2; rank < 200; ++rank)  // those that are not taken hear of it when the root ends
+        (void)transfer::introduce(members.at(rank - 2), step.base().secret, "step", rank, until);
+    std::string told = root.finish(until).value();
+    EXPECT_THAT(told, HasSubstr("n0, where the nodes of the step meet, heard 1 of 200 nodes: cannot take the "
+                                "connections of all nodes: Too many open files"));
+    EXPECT_THAT(told, HasSubstr("hint: raise this node's hard limit of open files (RLIMIT_NOFILE, now 64)"));
+}
+
+// As where a user may have no more processes; root, who is exempt, becomes an ordinary user for it.
+void forbid_processes() {
+    rlimit none{0, 0};
+    ASSERT_EQ(setrlimit(RLIMIT_NPROC, &none), 0);
+    if (geteuid() == 0) {
+        ASSERT_EQ(setresuid(65534, 65534, 65534), 0);
+    }
+}
+
+core::Work crowded(const Protocol& protocol, const StepContext& context) {
+    return core::Work::start({.what = "a crowded node"},
+                             [protocol, context]() -> core::Result<std::string> {
+                                 forbid_processes();
+                                 auto verdicts = run_in_step(protocol, context);
+                                 return verdicts ? core::join(refusals(*verdicts), "\n")
+                                                 : verdicts.error().render();
+                             })
+        .value();
+}
+
+TEST(vet, step_hears_why_a_node_cannot_check_itself) {
+    Step step(4);
+    step.base().timeout = 60s;
+    Protocol protocol = protocol_of(std::string(kMemory) + "- {name: more, type: mem.free, min: 1KiB}\n");
+    auto second = crowded(protocol, step.context(2)), third = crowded(protocol, step.context(3));
+    auto verdicts = step.run(protocol, {2, 3});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_THAT(verdicts->cordoned, ElementsAre("n2", "n3"));
+    EXPECT_EQ(verdicts->nodes[3].report, Status::kError) << "it could be heard";
+    const std::string cause = "error: its own checks: ";
+    EXPECT_THAT(refusals(*verdicts), ElementsAre(AllOf(StartsWith("n[2-3]: " + cause),
+                                                       HasSubstr("Resource temporarily unavailable"))))
+        << "once for both nodes and all checks";
+    EXPECT_THAT(second.finish(core::Deadline::after(30s)).value(), HasSubstr(cause))
+        << "it hears the verdict";
+    EXPECT_TRUE(third.finish(core::Deadline::after(30s)));
+}
+
+TEST(vet, step_whose_root_cannot_check_itself_hears_of_it) {
+    Step step(2);
+    step.base().timeout = 60s;
+    auto root = crowded(protocol_of(kMemory), step.context(0));
+    auto member = Step::member(protocol_of(kMemory), step.context(1));
+    EXPECT_THAT(root.finish(core::Deadline::after(60s)).value(),
+                HasSubstr("n0: error: its own checks: cannot start"));
+    EXPECT_THAT(member.finish(core::Deadline::after(60s)).value(), HasSubstr("\"cordoned\":[\"n0\"]"));
+}
+
+TEST(vet, step_hears_of_a_node_that_cannot_read_the_protocol) {
+    Step step(2);
+    step.base().timeout = 60s;
+    auto other =
+        core::Work::start({.what = "a node"}, [context = step.context(1)]() -> core::Result<std::string> {
+            auto failure = core::bad_input("unknown check").hint("update this node").error();
+            BELAY_CHECK(fail_in_step(failure, context));
+            return "told";
+        }).value();
+    auto verdicts = step.run(protocol_of(kMemory), {1});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_THAT(refusals(*verdicts), ElementsAre("n1: error: unknown check; update this node"));
+    EXPECT_EQ(other.finish(core::Deadline::after(30s)).value(), "told");
+}
+
+}  // namespace
+}  // namespace belay::vet
