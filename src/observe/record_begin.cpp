@@ -47,40 +47,20 @@ void wait_for_first_task(const fs::path& record) {
         clock.sleep_until(clock.monotonic() + std::chrono::milliseconds(20));
 }
 
-// Mistakes of whoever named it, other than disks that are full and directories that may not be written to.
-Result<> check_directory(const fs::path& record) {
-    std::error_code ignored;
+Result<> check_name(const fs::path& record) {
     if (record.empty()) return bad_input("the record's directory is an empty name");
     if (core::to_valid_utf8(record.string()) != record.string())
         return bad_input("{}: not UTF-8, as the names of records must be", core::printable(record.string()));
-    if (fs::exists(record, ignored) && !fs::is_directory(record, ignored))
-        return bad_input("{} is not a directory", record.string())
-            .hint("name a directory that does not exist yet");
     return {};
-}
-
-// A record that another task is just beginning has a temporary file of its manifest, or its segments, before
-// anything.
-bool is_foreign(const fs::path& directory) {
-    std::error_code ignored;
-    bool foreign = false;
-    for (fs::directory_iterator it(directory, ignored), end; it != end; it.increment(ignored)) {
-        std::string name = it->path().filename().string();
-        if (name.starts_with(record::kManifestName) || name == record::kSegmentsName) return false;
-        foreign = true;
-    }
-    return foreign;
 }
 
 }  // namespace
 
 Result<> begin_record(const RecordBegin& options, const Placement& placement, core::Time now) {
     core::note_activity("look at", options.record.native());
-    BELAY_CHECK(check_directory(options.record));
+    BELAY_CHECK(check_name(options.record));
     // Every task looks: the first may have refused already.
-    if (is_foreign(options.record))
-        return bad_input("{} is not empty, and not a job record", options.record.string())
-            .hint("name a directory that does not exist yet");
+    BELAY_CHECK(record::check_place(options.record));
     if (!placement.first_of_job) wait_for_first_task(options.record);
     record::Manifest manifest{.job = placement.job,
                               .command = options.command,

@@ -4,6 +4,7 @@
 #include "core/process.h"
 #include "core/user.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -138,7 +139,29 @@ void share_as(const Directory& directory, int made, unsigned bits) {
 constexpr unsigned kShareFile = 044;
 constexpr unsigned kShareDirectory = 055;
 
+// A record that another task is just beginning has a temporary file of its manifest, or its segments, before
+// anything.
+bool may_be_record(const std::vector<std::string>& names) {
+    return names.empty() || std::ranges::any_of(names, [](const std::string& name) {
+               return name.starts_with(kManifestName) || name == kSegmentsName;
+           });
+}
+
 }  // namespace
+
+Result<> check_place(const fs::path& record) {
+    auto directory = open_to_record(record);
+    if (!directory && directory.error().errno_value() == ENOTDIR)
+        return bad_input("{} is not a directory", record.string())
+            .hint("name a directory that does not exist yet");
+    if (!directory && directory.error().kind() == core::ErrorKind::kBadInput)
+        return std::unexpected(std::move(directory.error()));
+    if (!directory) return {};  // it is not there, or whoever begins the record will be told why it cannot be
+    auto names = directory->list();
+    if (!names || may_be_record(*names)) return {};
+    return bad_input("{} is not empty, and not a job record", record.string())
+        .hint("name a directory that does not exist yet");
+}
 
 Result<Directory> open_record(const fs::path& record) {
     struct stat status{};

@@ -35,6 +35,11 @@ core::Result<core::Directory> open_record(const std::filesystem::path& record);
 core::Result<Manifest> read_manifest(const core::Directory& record);
 core::Result<Manifest> read_manifest(const std::filesystem::path& record);
 
+// Whether a record may be begun or joined there: nothing is there, or a directory of this user's own that is
+// empty or holds a record. One whose name can be guessed may have been put there by somebody else. Errors:
+// kBadInput.
+core::Result<> check_place(const std::filesystem::path& record);
+
 // Makes the record's directory, 0700, and in it a manifest and a place for segments; or joins a record of the
 // same job that another recorder has begun. An empty directory that is there already keeps its mode. Errors:
 // kBadInput if the directory holds a record of another job or a sealed one, or belongs to another user;

@@ -177,6 +177,31 @@ TEST(record, what_is_anothers_is_neither_sealed_nor_joined) {
                 HasSubstr(fmt::format("hint: sudo -u '#{}' belay record seal", kOther)));
 }
 
+TEST(record, a_place_that_somebody_else_prepared_is_refused) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+    constexpr uid_t kOther = 65533;
+    HostileRecord record;
+    const fs::path planted = record.path().parent_path() / "planted";
+    fs::create_directory(planted);
+    EXPECT_TRUE(check_place(planted));
+    EXPECT_TRUE(check_place(record.path().parent_path() / "absent"));
+    EXPECT_FALSE(check_place(record.mine())) << "it holds something else";
+    ASSERT_EQ(lchown(planted.c_str(), kOther, kOther), 0);
+    EXPECT_THAT(check_place(planted).error().message(), HasSubstr("belongs to 65533"));
+    EXPECT_FALSE(begin_record(planted, {.job = {.id = 7}}));
+    EXPECT_TRUE(fs::is_empty(planted));
+
+    const fs::path link = record.path().parent_path() / "link";
+    const fs::path empty = record.path().parent_path() / "empty";
+    fs::create_directory(empty);
+    fs::create_symlink(empty, link);
+    EXPECT_TRUE(check_place(link)) << "one's own link";
+    ASSERT_EQ(lchown(link.c_str(), kOther, kOther), 0);
+    EXPECT_THAT(check_place(link).error().message(), HasSubstr("symbolic link of another user"));
+    EXPECT_FALSE(begin_record(link, {.job = {.id = 7}}));
+    EXPECT_TRUE(fs::is_empty(empty));
+}
+
 mode_t mode_of(const fs::path& path) {
     struct stat status{};
     EXPECT_EQ(stat(path.c_str(), &status), 0) << path;

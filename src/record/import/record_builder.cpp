@@ -78,8 +78,8 @@ Result<RecordBuilder::Workplace> RecordBuilder::Workplace::make(const fs::path& 
               core::Directory::open(place.parent_path()));  // of the same file system, to be moved there
     const std::string place_name = place.filename();
     BELAY_TRY(there, parent.facts(place_name));
-    if (there && there->owner != geteuid())
-        return bad_input("{} belongs to {}", place.string(), core::user_name(there->owner))
+    if (there && (there->owner != geteuid() || there->type != core::FileType::kDirectory))
+        return bad_input("{} is a {} of {}", place.string(), there->type_name, core::user_name(there->owner))
             .hint("name a directory that does not exist yet");
     BELAY_TRY(name, core::random_name(fmt::format(".{}.importing-", place_name)));
     BELAY_TRY(is_new, parent.make_directory(name));
