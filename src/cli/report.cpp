@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/report_model.h"
 #include "core/file.h"
+#include "core/output.h"
 #include "report/page.h"
 #include "report/pdf/pdf.h"
 #include "report/terminal.h"
@@ -117,10 +118,10 @@ void add_report(core::Application& application) {
         BELAY_TRY(model, whole_report(archive, context));
         if (!options->pdf.empty()) {
             BELAY_TRY(bytes, options->proposal ? report::render_proposal(model) : report::render_pdf(model));
-            BELAY_CHECK(core::replace_file(options->pdf, bytes));
+            BELAY_CHECK(core::write_output(options->pdf, bytes));
         }
         if (!options->page.empty())
-            BELAY_CHECK(core::replace_file(options->page, report::render_html(model)));
+            BELAY_CHECK(core::write_output(options->page, report::render_html(model)));
         if (options->json)
             context.print_json(summary_json(model, options->page, options->pdf));
         else if (options->page.empty() && options->pdf.empty())

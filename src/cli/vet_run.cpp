@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/vet_text.h"
 #include "core/file.h"
+#include "core/output.h"
 #include "core/process.h"
 #include "core/progress_display.h"
 #include "slurm/job.h"
@@ -47,7 +48,7 @@ Result<> publish(const vet::Verdicts& verdicts, const Options& options, const co
     std::fflush(context.out());
     for (const auto& [path, nodes] :
          {std::pair(&options.vetted, &verdicts.vetted), std::pair(&options.cordoned, &verdicts.cordoned)})
-        if (!path->empty()) BELAY_CHECK(core::replace_file(*path, vet::host_file(*nodes)));
+        if (!path->empty()) BELAY_CHECK(core::write_output(*path, vet::host_file(*nodes)));
     return {};
 }
 

@@ -1,13 +1,13 @@
 #include "core/file.h"
 
 #include "core/activity.h"
+#include "core/new_file.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,27 +19,11 @@ namespace {
 
 constexpr size_t kReadChunk = 16 * 1024;
 
-// Writes `bytes` into a new file beside `path` and syncs it. Process ids repeat on the nodes that share a
-// directory; 64 random bits do not.
-Result<fs::path> write_beside(const fs::path& path, std::string_view bytes, unsigned mode) {
-    uint64_t random = 0;
-    if (getrandom(&random, sizeof random, 0) != sizeof random)
-        return errno_error(errno, "cannot get random bytes");
-    fs::path temporary = path;
-    temporary += fmt::format(".tmp-{:016x}", random);
-    BELAY_TRY(fd, open_file(temporary, O_WRONLY | O_CREAT | O_EXCL, mode));
-    Result<> written = write_all(fd.get(), bytes, temporary.string());
-    if (written && fsync(fd.get()) != 0)
-        written = errno_error(errno, fmt::format("cannot sync {}", temporary.string()));
-    if (!written) {
-        unlink(temporary.c_str());
-        return std::unexpected(std::move(written.error()));
-    }
-    return temporary;
-}
-
-fs::path parent_of(const fs::path& path) {
-    return path.has_parent_path() ? path.parent_path() : fs::path(".");
+Result<NewFile> write_new(const fs::path& path, std::string_view bytes, unsigned mode) {
+    BELAY_TRY(directory, Directory::open(path.has_parent_path() ? path.parent_path() : fs::path(".")));
+    BELAY_TRY(file, NewFile::begin(directory, path.filename().native(), mode));
+    BELAY_CHECK(write_all(file.fd(), bytes, path.string()));
+    return file;
 }
 
 }  // namespace
@@ -154,34 +138,14 @@ Result<> reread(int fd, std::string& buffer, std::string_view name) {
     return {};
 }
 
-Result<> replace_file(const fs::path& named, std::string_view bytes, unsigned mode) {
-    // What a link leads to is replaced, not the link; and nobody wants a file in place of /dev/null.
-    std::error_code ignored;
-    fs::path path = fs::is_symlink(named, ignored) ? fs::canonical(named, ignored) : named;
-    if (path.empty()) path = named;  // the link leads nowhere
-    struct stat facts{};
-    if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) {
-        BELAY_TRY(fd, open_file(path, O_WRONLY));
-        return write_all(fd.get(), bytes, path.string());
-    }
-    BELAY_TRY(temporary, write_beside(path, bytes, mode));
-    if (rename(temporary.c_str(), path.c_str()) != 0) {
-        int reason = errno;
-        unlink(temporary.c_str());
-        return errno_error(reason, fmt::format("cannot replace {}", path.string()));
-    }
-    return sync_directory(parent_of(path));
+Result<> replace_file(const fs::path& path, std::string_view bytes, unsigned mode) {
+    BELAY_TRY(file, write_new(path, bytes, mode));
+    return std::move(file).replace();
 }
 
 Result<bool> create_file(const fs::path& path, std::string_view bytes, unsigned mode) {
-    BELAY_TRY(temporary, write_beside(path, bytes, mode));
-    int linked = link(temporary.c_str(), path.c_str());  // unlike rename, fails if path exists
-    int reason = errno;
-    unlink(temporary.c_str());
-    if (linked != 0 && reason == EEXIST) return false;
-    if (linked != 0) return errno_error(reason, fmt::format("cannot create {}", path.string()));
-    BELAY_CHECK(sync_directory(parent_of(path)));
-    return true;
+    BELAY_TRY(file, write_new(path, bytes, mode));
+    return std::move(file).create();
 }
 
 Result<> sync_directory(const fs::path& directory) {

@@ -53,9 +53,9 @@ Result<> reread(int fd, std::string& buffer, std::string_view name);
 Result<std::string> read_to_end(int fd, std::string_view name, size_t limit = size_t{1} << 20,
                                 const Deadline& deadline = Deadline::never());
 
-// Writes `bytes` to a new file beside `path`, fsyncs it, renames it over `path`, fsyncs the directory: a
-// reader, also one after a crash, finds either the old content or the new. Where `path` is a link, the file
-// that it leads to is replaced; a device or a pipe is written to. Errors: kSystem.
+// Writes `bytes` to a new file beside `path`, fsyncs it, renames it over whatever has the name, a link too,
+// and fsyncs the directory: a reader, also one after a crash, finds either the old content or the new. For
+// what a person names, see output.h. Errors: kSystem.
 Result<> replace_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
 // As replace_file, but only if `path` does not exist yet; false if somebody else was first. Nothing is

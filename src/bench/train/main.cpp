@@ -8,6 +8,7 @@
 #include "core/command.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/output.h"
 #include "core/process.h"
 #include "core/text.h"
 
@@ -140,7 +141,7 @@ Result<> write_summary(const std::string& path, const cosmoflow::Outcome& outcom
                                       {"seed", seed},
                                       {"weights_digest", outcome.weights_digest},
                                       {"samples_per_second", outcome.samples_per_second}};
-    return core::replace_file(path, summary.dump() + "\n");
+    return core::write_output(path, summary.dump() + "\n");
 }
 
 // Errors: also kNegative if the target was not reached.

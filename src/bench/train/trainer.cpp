@@ -4,6 +4,7 @@
 #include "bench/train/network.h"
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/output.h"
 
 #include <algorithm>
 #include <bit>
@@ -199,7 +200,7 @@ Result<> Run::agree_on_weights() {
                                 digests[rank], digests[0]);
     if (options_.weights_out.empty() || group_.rank() != 0) return {};
     auto bytes = std::as_bytes(network_.parameters());
-    return core::replace_file(options_.weights_out,
+    return core::write_output(options_.weights_out,
                               {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
