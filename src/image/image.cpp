@@ -1,5 +1,6 @@
 #include "image/image.h"
 
+#include "core/json.h"
 #include "image/strict_json.h"
 
 namespace belay::image {
@@ -15,7 +16,7 @@ std::string sidecar_text(const std::string& digest, std::string_view config, cor
     nlohmann::json out{{"schema", kSidecarSchema},
                        {"digest", digest},
                        {"created", core::format_time(created)},
-                       {"config", nlohmann::json::parse(config, nullptr, false)}};
+                       {"config", core::parse_json(config)}};
     return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

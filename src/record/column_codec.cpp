@@ -129,14 +129,16 @@ void encode_texts(const ColumnValues& values, size_t rows, std::string& out) {
     out += indexes;
 }
 
-Result<> decode_texts(std::string_view& in, size_t rows, ColumnValues& values) {
+Result<> decode_texts(std::string_view& in, size_t rows, ColumnValues& values, uint64_t& text_budget) {
     BELAY_TRY(count, take_varint(in));
     if (count > rows) return bad_input("more distinct texts than rows");
     std::vector<std::string> distinct;
-    size_t bytes = 0;
+    uint64_t distinct_bytes = 0;
     for (uint64_t i = 0; i < count; ++i) {
         BELAY_TRY(size, take_varint(in));
         BELAY_TRY(text, take_bytes(in, size));
+        distinct_bytes += size;
+        if (distinct_bytes > text_budget) return bad_input("more text than a block may hold");
         distinct.push_back(core::to_valid_utf8(text));
     }
     values.texts.assign(rows, {});
@@ -144,8 +146,9 @@ Result<> decode_texts(std::string_view& in, size_t rows, ColumnValues& values) {
         if (values.present[i] == 0) continue;
         BELAY_TRY(which, take_varint(in));
         if (which >= distinct.size()) return bad_input("text index out of range");
-        bytes += distinct[which].size();
-        if (bytes > kMaxColumnTextBytes) return bad_input("more text than a column may hold");
+        const uint64_t bytes = distinct[which].size();
+        if (bytes > text_budget) return bad_input("more text than a block may hold");
+        text_budget -= bytes;
         values.texts[i] = distinct[which];
     }
     return {};
@@ -182,11 +185,12 @@ void encode_column(ColumnType type, const ColumnValues& values, size_t rows, std
     }
 }
 
-Result<> decode_column(ColumnType type, std::string_view& in, size_t rows, ColumnValues& values) {
+Result<> decode_column(ColumnType type, std::string_view& in, size_t rows, ColumnValues& values,
+                       uint64_t& text_budget) {
     BELAY_CHECK(decode_presence(in, rows, values));
     switch (type) {
         case ColumnType::kText:
-            return decode_texts(in, rows, values);
+            return decode_texts(in, rows, values, text_budget);
         case ColumnType::kReal:
             return decode_reals(in, rows, values);
         default:

@@ -14,9 +14,10 @@ namespace belay::record {
 void encode_column(ColumnType type, const ColumnValues& values, size_t rows, std::string& out);
 
 // Takes one column off the front of `in`; `values` is overwritten with `rows` values. Any bytes are safe to
-// pass; texts come out as valid UTF-8. Errors: kBadInput if the bytes are no encoding of `rows` values, or
-// ask for more than kMaxColumnTextBytes.
-core::Result<> decode_column(ColumnType type, std::string_view& in, size_t rows, ColumnValues& values);
+// pass; texts come out as valid UTF-8, and their bytes are taken off `text_budget`. Errors: kBadInput if the
+// bytes are no encoding of `rows` values, or ask for more text than that.
+core::Result<> decode_column(ColumnType type, std::string_view& in, size_t rows, ColumnValues& values,
+                             uint64_t& text_budget);
 
 // Unsigned LEB128, also used for the counts around columns.
 void put_varint(std::string& out, uint64_t value);

@@ -29,7 +29,7 @@ Json text_or_null(const std::string& text) {
 
 // A part that only its own module understands; what is no object is left out.
 Json object_or_null(const std::string& text) {
-    Json json = Json::parse(text, nullptr, false);
+    Json json = core::parse_ordered_json(text);
     return json.is_object() ? json : Json();
 }
 
@@ -128,16 +128,6 @@ Result<Lost> lost_from_json(const Json& json, std::string_view file_name) {
     return lost;
 }
 
-core::SourcePosition position_of(std::string_view text, size_t byte, std::string_view file_name) {
-    byte = std::min(byte, text.size());
-    size_t line_start = byte == 0 ? 0 : text.rfind('\n', byte - 1) + 1;  // npos + 1 is 0
-    size_t line_end = std::min(text.find('\n', byte), text.size());
-    return {.file = std::string(file_name),
-            .line = static_cast<int>(std::ranges::count(text.substr(0, byte), '\n')) + 1,
-            .column = static_cast<int>(byte - line_start) + 1,
-            .line_text = std::string(text.substr(line_start, line_end - line_start))};
-}
-
 }  // namespace
 
 Json job_json(const JobFacts& job) {
@@ -185,15 +175,7 @@ std::string to_json(const Manifest& manifest) {
 }
 
 Result<Manifest> manifest_from_json(std::string_view text, std::string_view file_name) {
-    Json json;
-    try {
-        json = Json::parse(text);
-    } catch (const Json::parse_error& error) {
-        return bad_input("not valid JSON")
-            .at(position_of(text, error.byte > 0 ? error.byte - 1 : 0, file_name));
-    } catch (const Json::exception&) {  // a number beyond any double
-        return bad_input("{}: not a manifest: a number is out of range", file_name);
-    }
+    BELAY_TRY(json, core::parse_json_file(text, file_name));
     if (!json.is_object()) return bad_input("{}: a record's manifest is a JSON object", file_name);
     Manifest manifest;
     Json job_part;

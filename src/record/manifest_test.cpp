@@ -72,6 +72,15 @@ TEST(record, a_wrong_manifest_says_what_and_where) {
     EXPECT_FALSE(manifest_from_json("1e999", "record.json"));
 }
 
+TEST(record, a_manifest_that_nests_deep_is_refused) {
+    const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+    EXPECT_THAT(manifest_from_json(deep, "record.json").error().message(), HasSubstr("nests deeper than 64"));
+    std::string text = to_json(example());
+    const std::string from = "\"environment\": null";
+    text.replace(text.find(from), from.size(), "\"environment\": {\"a\": " + deep + "}");
+    EXPECT_FALSE(manifest_from_json(text, "record.json"));
+}
+
 TEST(record, recorders_of_one_job_join_and_others_are_refused) {
     auto directory = core::TemporaryDirectory::create("manifest_test").value();
     auto record = directory.path() / "r";

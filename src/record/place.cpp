@@ -1,6 +1,7 @@
 #include "record/place.h"
 
 #include "core/activity.h"
+#include "core/json.h"
 #include "core/process.h"
 #include "core/user.h"
 
@@ -11,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 namespace belay::record {
 
 using core::bad_input;
@@ -22,7 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMaxManifestBytes = size_t{64} << 20;
+// 100 bytes for each recorder of a job, and a command line; parsed it takes up to twenty times as much.
+constexpr size_t kMaxManifestBytes = size_t{32} << 20;
 
 core::Failure no_record(const fs::path& record) {
     return bad_input("{} is not a job record: it has no record.json", record.string())
@@ -91,8 +91,8 @@ bool same_job(const JobFacts& a, const JobFacts& b) {
 // Whether what a step has to say of its environment or vetting is in the manifest already. Tasks that only
 // join have nothing to say.
 bool same_part(const std::string& existing, const std::string& wanted) {
-    using nlohmann::json;  // whatever the order of the keys
-    return wanted.empty() || json::parse(existing, nullptr, false) == json::parse(wanted, nullptr, false);
+    // Whatever the order of the keys.
+    return wanted.empty() || core::parse_json(existing) == core::parse_json(wanted);
 }
 
 Result<> refuse_other_step(const fs::path& record, std::string_view how) {
@@ -205,8 +205,12 @@ Result<> begin_record(const fs::path& path, const Manifest& manifest) {
 }
 
 Result<> replace_manifest(const Directory& record, const Manifest& manifest) {
+    const std::string text = to_json(manifest);
+    if (text.size() > kMaxManifestBytes)
+        return core::system_error("{} would have {} bytes, more than the {} that a manifest may have",
+                                  manifest_path(record.path()).string(), text.size(), kMaxManifestBytes);
     BELAY_TRY(file, begin_file(record, kManifestName));
-    BELAY_CHECK(core::write_all(file.fd(), to_json(manifest), file.path().string()));
+    BELAY_CHECK(core::write_all(file.fd(), text, file.path().string()));
     return std::move(file).replace();
 }
 

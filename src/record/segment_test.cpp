@@ -8,11 +8,13 @@
 #include "record/tables/process.h"
 
 #include <csignal>
+#include <fstream>
 #include <random>
 #include <sys/resource.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 namespace belay::record {
 namespace {
@@ -289,7 +291,124 @@ TEST(record, one_text_named_by_every_row_is_bounded) {
     SegmentSummary summary;
     EXPECT_TRUE(read(example.bytes + std::string(header.data(), header.size()) + payload, summary).empty());
     ASSERT_EQ(summary.lost.size(), 1u);
-    EXPECT_EQ(summary.lost[0].reason, "more text than a column may hold");
+    EXPECT_EQ(summary.lost[0].reason, "more text than a block may hold");
+}
+
+// Appends a block with correct checksums; zeros pack to almost nothing.
+void add_packed(std::string& bytes, BlockKind kind, uint16_t table, uint32_t rows,
+                const std::string& payload) {
+    std::string stored(ZSTD_compressBound(payload.size()), '\0');
+    stored.resize(ZSTD_compress(stored.data(), stored.size(), payload.data(), payload.size(), 19));
+    auto header = encode_block_header({.kind = kind,
+                                       .compression = kZstd,
+                                       .table = table,
+                                       .rows = rows,
+                                       .stored_bytes = static_cast<uint32_t>(stored.size()),
+                                       .raw_bytes = static_cast<uint32_t>(payload.size()),
+                                       .payload_crc = checksum(stored)});
+    bytes.append(header.data(), header.size());
+    bytes += stored;
+}
+
+// Every row of every column names the same text of 4 KiB.
+std::string repeated_text_payload() {
+    std::string payload;
+    put_varint(payload, kEvent.columns.size());
+    for (const Column& column : kEvent.columns) {
+        payload.push_back(column.type == ColumnType::kText ? 0 : 1);
+        if (column.type != ColumnType::kText) {
+            payload.append(kMaxBlockRows / 8, '\0');
+            continue;
+        }
+        put_varint(payload, 1);
+        put_varint(payload, 4096);
+        payload += std::string(4096, 'x') + std::string(kMaxBlockRows, '\0');
+    }
+    return payload;
+}
+
+TEST(record, the_texts_of_all_columns_of_a_block_are_bounded_together) {
+    Example example = make_example(0, false);
+    auto table = static_cast<uint16_t>(std::ranges::find(tables(), &kEvent) - tables().begin());
+    add_packed(example.bytes, kRowsBlock, table, kMaxBlockRows, repeated_text_payload());
+    SegmentSummary summary;
+    EXPECT_TRUE(read(example.bytes, summary).empty());
+    ASSERT_EQ(summary.lost.size(), 1U);
+    EXPECT_EQ(summary.lost[0].reason, "more text than a block may hold");
+}
+
+// Blocks of rows in which nothing is known: each takes 150 bytes and becomes megabytes.
+TEST(record, a_segment_unpacks_to_no_more_than_its_budget) {
+    Example example = make_example(0, false);
+    const auto host = static_cast<uint16_t>(std::ranges::find(tables(), &kHost) - tables().begin());
+    std::string payload;
+    put_varint(payload, kHost.columns.size());
+    for (const Column& column : kHost.columns) {
+        payload += '\1' + std::string(kMaxBlockRows / 8, '\0');
+        if (column.type == ColumnType::kText) payload += '\0';  // no texts
+    }
+    constexpr int kBlocks = 100;
+    for (int i = 0; i < kBlocks; ++i) add_packed(example.bytes, kRowsBlock, host, kMaxBlockRows, payload);
+    uint64_t values = 0;
+    auto summary = read_segment_bytes(example.bytes, "a.seg", [&](const Batch& batch) {
+        values += batch.rows() * batch.table().columns.size();
+    });
+    const uint64_t budget = kUnpackedFloor + kUnpackedRatio * example.bytes.size();
+    ASSERT_LT(budget, uint64_t{kBlocks} * kMaxBlockRows * kHost.columns.size() * 8)
+        << "or the test tests nothing";
+    EXPECT_LE(values * 8, budget);
+    EXPECT_GT(values, 0U) << "what fits is read";
+    ASSERT_FALSE(summary.lost.empty());
+    EXPECT_EQ(summary.lost.back().reason, "unpacks to more than any recorder writes");
+    EXPECT_FALSE(summary.whole());
+}
+
+TEST(record, blocks_without_rows_are_small_and_shallow) {
+    Example example = make_example(0, false);
+    std::string bytes = example.bytes;
+    add_packed(bytes, kSessionBlock, 0, 0, std::string(kMaxJsonBytes + 1, ' '));
+    add_packed(bytes, kEndBlock, 0, 0, std::string(200'000, '[') + std::string(200'000, ']'));
+    SegmentSummary summary;
+    read(bytes, summary);
+    EXPECT_EQ(summary.lost.size(), 2U);
+    EXPECT_FALSE(summary.ended);
+}
+
+// Nothing of it is on the disk but the ends.
+TEST(record, a_segment_of_terabytes_of_nothing_is_read_at_once) {
+    auto directory = core::TemporaryDirectory::create("segment_test").value();
+    const fs::path path = directory.path() / "a.seg";
+    Example example = make_example(2, true);
+    std::ofstream(path) << example.bytes;
+    std::error_code error;
+    fs::resize_file(path, uint64_t{1} << 42, error);
+    if (error) GTEST_SKIP() << "the file system has no files of this size: " << error.message();
+    size_t batches = 0;
+    auto summary = read_segment(path, [&](const Batch&) { ++batches; });
+    ASSERT_TRUE(summary) << summary.error().message();
+    EXPECT_EQ(batches, 2U);
+    ASSERT_EQ(summary->lost.size(), 1U);
+    EXPECT_EQ(summary->lost[0].offset, example.bytes.size());
+}
+
+TEST(record, a_file_gives_what_its_bytes_give) {
+    auto directory = core::TemporaryDirectory::create("segment_test").value();
+    const fs::path path = directory.path() / "a.seg";
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+        Example example = make_example(400, true, seed);  // more than one window of the file
+        std::mt19937_64 random(seed);
+        for (int i = 0; i < 5; ++i)
+            example.bytes[random() % example.bytes.size()] ^= static_cast<char>(1 + random() % 255);
+        std::ofstream(path) << example.bytes;
+        SegmentSummary wanted;
+        auto batches = read(example.bytes, wanted);
+        size_t next = 0;
+        auto got =
+            read_segment(path, [&](const Batch& batch) { EXPECT_TRUE(same(batch, batches.at(next++))); });
+        ASSERT_TRUE(got);
+        EXPECT_EQ(next, batches.size());
+        EXPECT_EQ(got->lost.size(), wanted.lost.size());
+    }
 }
 
 TEST(record, a_batch_with_more_text_than_a_block_takes_is_read_back) {
@@ -298,7 +417,7 @@ TEST(record, a_batch_with_more_text_than_a_block_takes_is_read_back) {
     auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
     Batch batch(kEvent);
     std::string text(1 << 20, 'x');
-    constexpr size_t kRows = kMaxColumnTextBytes / (1 << 20) + 3;
+    constexpr size_t kRows = kMaxBlockTextBytes / (1 << 20) + 3;
     for (size_t i = 0; i < kRows; ++i) {
         batch.add_row(kStart, "n1");
         batch.set(column(kEvent, "message"), text);

@@ -52,12 +52,10 @@ void lock_for_writing(int fd) {
 // Whether the rows fit into one block, as far as that is known before they are encoded.
 bool may_fit(const Batch& batch) {
     if (batch.rows() > kMaxBlockRows) return false;
-    for (size_t i = 0; i < batch.table().columns.size(); ++i) {
-        uint64_t bytes = 0;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < batch.table().columns.size(); ++i)
         for (const std::string& text : batch.values(i).texts) bytes += text.size();
-        if (bytes > kMaxColumnTextBytes) return false;
-    }
-    return true;
+    return bytes <= kMaxBlockTextBytes;
 }
 
 std::string dump(const nlohmann::json& json) {

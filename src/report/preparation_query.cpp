@@ -1,5 +1,6 @@
 #include "report/preparation_query.h"
 
+#include "core/json.h"
 #include "core/text.h"
 #include "report/format.h"
 #include "slurm/hostlist.h"
@@ -53,7 +54,7 @@ std::string shown_unit(const std::string& unit) {
 
 FactGroup environment_facts(const record::Manifest& manifest) {
     FactGroup group{.title = "Environment", .facts = {}};
-    Json json = Json::parse(manifest.environment, nullptr, false);
+    Json json = core::parse_ordered_json(manifest.environment);
     add(group, "Name", text_of(json, "name"));
     add(group, "Image", text_of(json, "image"));
     add(group, "Digest", text_of(json, "digest"));
@@ -63,12 +64,12 @@ FactGroup environment_facts(const record::Manifest& manifest) {
 }
 
 std::string vetting_verdict(const record::Manifest& manifest) {
-    return text_of(Json::parse(manifest.vetting, nullptr, false), "verdict");
+    return text_of(core::parse_ordered_json(manifest.vetting), "verdict");
 }
 
 Result<FactGroup> vetting_facts(record::Archive& archive) {
     FactGroup group{.title = "Vetting", .facts = {}};
-    Json json = Json::parse(archive.manifest().vetting, nullptr, false);
+    Json json = core::parse_ordered_json(archive.manifest().vetting);
     add(group, "Protocol", text_of(json, "protocol"));
     add(group, "Verdict", text_of(json, "verdict"));
     add(group, "Fit", list_of(json, "vetted"));

@@ -1,5 +1,6 @@
 #include "report/progress_query.h"
 
+#include "core/json.h"
 #include "report/query.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ Result<record::Value> logged(record::Archive& archive, std::string_view keys, st
 
 // A JSON string's text; anything else as it is.
 std::string plain_text(const std::string& json) {
-    auto parsed = nlohmann::json::parse(json, nullptr, false);
+    auto parsed = core::parse_json(json);
     return parsed.is_string() ? parsed.get<std::string>() : json;
 }
 

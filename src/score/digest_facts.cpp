@@ -1,5 +1,6 @@
 #include "score/digest_facts.h"
 
+#include "core/json.h"
 #include "score/gpu_digester.h"
 
 #include <limits>
@@ -51,7 +52,7 @@ std::string digest_facts(const Digest& digest, const record::Manifest& manifest)
 std::optional<Digest> digest_frame(std::string_view facts, const record::Manifest& manifest,
                                    const std::vector<DeviceCeilings>& ceilings) {
     try {
-        const auto json = nlohmann::json::parse(facts);
+        const auto json = core::parse_json(facts);
         if (json.at("model") != kModel || json.at("sealed") != nanoseconds_of(manifest.sealed))
             return std::nullopt;
         for (const auto& device : json.at("ceilings")) {

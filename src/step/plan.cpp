@@ -56,7 +56,7 @@ std::string encode(const StepPlan& plan) {
 
 Result<StepPlan> decode_step_plan(std::string_view text) {
     try {
-        Json json = Json::parse(text);
+        Json json = core::parse_ordered_json(text);
         StepPlan plan{.secret = json.at("secret"), .environment = {}, .vetting = {}, .recording = {}};
         if (const Json& part = json.at("environment"); !part.is_null()) {
             BELAY_TRY(environment, environment_from_json(part));

@@ -1,5 +1,6 @@
 #include "vet/runner.h"
 
+#include "core/json.h"
 #include "core/work.h"
 #include "vet/checks.h"
 #include "vet/verdict_json.h"
@@ -30,7 +31,7 @@ Outcome measure_in_child(const Check& check, const NodeView& view, Deadline dead
         return error_outcome(fmt::format("no result in time: {}{}", late, at.empty() ? "" : "; at: " + at));
     }
     if (!text) return error_outcome(text.error().message());
-    auto result = check_from_json(nlohmann::json::parse(*text, nullptr, false));
+    auto result = check_from_json(core::parse_json(*text));
     if (!result) return error_outcome(result.error().message());
     return {result->status, result->value, result->unit, result->limit, result->reason, result->device};
 }

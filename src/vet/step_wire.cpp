@@ -1,5 +1,6 @@
 #include "vet/step_wire.h"
 
+#include "core/json.h"
 #include "vet/verdict_json.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using Json = nlohmann::json;
 constexpr uint64_t kMaxPairNanoseconds = 60'000'000'000;
 
 Result<Json> parse_object(std::string_view body) {
-    Json value = Json::parse(body, nullptr, false);
+    Json value = core::parse_json(body);
     if (!value.is_object()) return system_error("not a JSON object");
     return value;
 }

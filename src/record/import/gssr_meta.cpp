@@ -1,5 +1,6 @@
 #include "record/import/gssr_meta.h"
 
+#include "core/json.h"
 #include "core/text.h"
 #include "record/import/names.h"
 
@@ -51,7 +52,7 @@ std::string plain(std::string_view value) {
 // Somebody else's JSON, in one line. The recorder's own is none where an argument has a quote.
 Pairs pairs_of_json(std::string_view text) {
     Pairs pairs;
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json = core::parse_json(text);
     if (!json.is_object()) return pairs;
     for (const auto& [key, value] : json.items())
         if (value.is_string())
