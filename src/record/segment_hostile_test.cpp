@@ -1,0 +1,202 @@
+// Segments whose checksums are right and whose content lies.
+#include "core/file.h"
+#include "record/column_codec.h"
+#include "record/segment.h"
+#include "record/segment_format.h"
+#include "record/tables/event.h"
+#include "record/tables/host.h"
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+namespace belay::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+const core::Time kStart = core::time_from_nanoseconds(1'700'000'000'000'000'001);
+
+struct Example {
+    std::string bytes;
+};
+
+// A segment with a session and `blocks` blocks of events.
+Example make_example(size_t blocks, bool finish) {
+    auto directory = core::TemporaryDirectory::create("segment_test").value();
+    const fs::path path = directory.path() / "a.seg";
+    auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
+    Batch batch(kEvent);
+    batch.add_row(kStart, "n1");
+    for (size_t i = 0; i < blocks; ++i) EXPECT_TRUE(writer.append(batch));
+    if (finish) {
+        EXPECT_TRUE(writer.finish(kStart));
+    }
+    return {core::read_file(path).value()};
+}
+
+std::vector<Batch> read(std::string_view bytes, SegmentSummary& summary) {
+    std::vector<Batch> batches;
+    summary = read_segment_bytes(bytes, "a.seg", [&](const Batch& batch) { batches.push_back(batch); });
+    return batches;
+}
+
+TEST(record, hostile_blocks_are_refused) {
+    // Whole and well-checked headers around payloads that lie.
+    Example example = make_example(1, false);
+    std::mt19937_64 random(4);
+    for (int round = 0; round < 500; ++round) {
+        std::string payload(random() % 64, '\0');
+        for (char& c : payload) c = static_cast<char>(random() % 8 == 0 ? 0xff : random() % 36);
+        auto kind = static_cast<uint8_t>(1 + random() % 3);
+        auto header = encode_block_header(
+            {.kind = kind,
+             .table = static_cast<uint16_t>(random() % 10),
+             .rows = static_cast<uint32_t>(random() % 3 == 0 ? kMaxBlockRows : random() % 4),
+             .stored_bytes = static_cast<uint32_t>(payload.size()),
+             .raw_bytes = static_cast<uint32_t>(payload.size()),
+             .payload_crc = checksum(payload)});
+        std::string bytes = example.bytes + std::string(header.data(), header.size()) + payload;
+        SegmentSummary summary;
+        auto batches = read(bytes, summary);
+        size_t refused = summary.lost.size();
+        EXPECT_LE(batches.size() + refused, 2u);
+        if (kind != kRowsBlock) {
+            EXPECT_EQ(refused, 1u);
+        }
+    }
+}
+
+TEST(record, one_text_named_by_every_row_is_bounded) {
+    // What is 16 KiB in the file would be 512 MiB in memory, and could be terabytes.
+    Example example = make_example(0, false);
+    Batch event(kEvent);
+    constexpr uint32_t kRows = kMaxBlockRows;
+    for (uint32_t i = 0; i < kRows; ++i) event.add_row(kStart, "n1");
+    std::string payload;
+    put_varint(payload, kEvent.columns.size());
+    for (size_t i = 0; i < kEvent.columns.size(); ++i) {
+        if (i != column(kEvent, "message")) {
+            encode_column(kEvent.columns[i].type, event.values(i), kRows, payload);
+            continue;
+        }
+        payload.push_back(0);  // no row is null
+        put_varint(payload, 1);
+        put_varint(payload, 8192);
+        payload += std::string(8192, 'x') + std::string(kRows, '\0');
+    }
+    auto index = static_cast<uint16_t>(std::ranges::find(tables(), &kEvent) - tables().begin());
+    auto header = encode_block_header({.kind = kRowsBlock,
+                                       .table = index,
+                                       .rows = kRows,
+                                       .stored_bytes = static_cast<uint32_t>(payload.size()),
+                                       .raw_bytes = static_cast<uint32_t>(payload.size()),
+                                       .payload_crc = checksum(payload)});
+    SegmentSummary summary;
+    EXPECT_TRUE(read(example.bytes + std::string(header.data(), header.size()) + payload, summary).empty());
+    ASSERT_EQ(summary.lost.size(), 1u);
+    EXPECT_EQ(summary.lost[0].reason, "more text than a block may hold");
+}
+
+// Appends a block with correct checksums; zeros pack to almost nothing.
+void add_packed(std::string& bytes, BlockKind kind, uint16_t table, uint32_t rows,
+                const std::string& payload) {
+    std::string stored(ZSTD_compressBound(payload.size()), '\0');
+    stored.resize(ZSTD_compress(stored.data(), stored.size(), payload.data(), payload.size(), 19));
+    auto header = encode_block_header({.kind = kind,
+                                       .compression = kZstd,
+                                       .table = table,
+                                       .rows = rows,
+                                       .stored_bytes = static_cast<uint32_t>(stored.size()),
+                                       .raw_bytes = static_cast<uint32_t>(payload.size()),
+                                       .payload_crc = checksum(stored)});
+    bytes.append(header.data(), header.size());
+    bytes += stored;
+}
+
+// Every row of every column names the same text of 4 KiB.
+std::string repeated_text_payload() {
+    std::string payload;
+    put_varint(payload, kEvent.columns.size());
+    for (const Column& column : kEvent.columns) {
+        payload.push_back(column.type == ColumnType::kText ? 0 : 1);
+        if (column.type != ColumnType::kText) {
+            payload.append(kMaxBlockRows / 8, '\0');
+            continue;
+        }
+        put_varint(payload, 1);
+        put_varint(payload, 4096);
+        payload += std::string(4096, 'x') + std::string(kMaxBlockRows, '\0');
+    }
+    return payload;
+}
+
+TEST(record, the_texts_of_all_columns_of_a_block_are_bounded_together) {
+    Example example = make_example(0, false);
+    auto table = static_cast<uint16_t>(std::ranges::find(tables(), &kEvent) - tables().begin());
+    add_packed(example.bytes, kRowsBlock, table, kMaxBlockRows, repeated_text_payload());
+    SegmentSummary summary;
+    EXPECT_TRUE(read(example.bytes, summary).empty());
+    ASSERT_EQ(summary.lost.size(), 1U);
+    EXPECT_EQ(summary.lost[0].reason, "more text than a block may hold");
+}
+
+// Blocks of rows in which nothing is known: each takes 150 bytes and becomes megabytes.
+TEST(record, a_segment_unpacks_to_no_more_than_its_budget) {
+    Example example = make_example(0, false);
+    const auto host = static_cast<uint16_t>(std::ranges::find(tables(), &kHost) - tables().begin());
+    std::string payload;
+    put_varint(payload, kHost.columns.size());
+    for (const Column& column : kHost.columns) {
+        payload += '\1' + std::string(kMaxBlockRows / 8, '\0');
+        if (column.type == ColumnType::kText) payload += '\0';  // no texts
+    }
+    constexpr int kBlocks = 100;
+    for (int i = 0; i < kBlocks; ++i) add_packed(example.bytes, kRowsBlock, host, kMaxBlockRows, payload);
+    uint64_t values = 0;
+    auto summary = read_segment_bytes(example.bytes, "a.seg", [&](const Batch& batch) {
+        values += batch.rows() * batch.table().columns.size();
+    });
+    const uint64_t budget = kUnpackedFloor + kUnpackedRatio * example.bytes.size();
+    ASSERT_LT(budget, uint64_t{kBlocks} * kMaxBlockRows * kHost.columns.size() * 8)
+        << "or the test tests nothing";
+    EXPECT_LE(values * 8, budget);
+    EXPECT_GT(values, 0U) << "what fits is read";
+    ASSERT_FALSE(summary.lost.empty());
+    EXPECT_EQ(summary.lost.back().reason, "unpacks to more than any recorder writes");
+    EXPECT_FALSE(summary.whole());
+}
+
+TEST(record, blocks_without_rows_are_small_and_shallow) {
+    Example example = make_example(0, false);
+    std::string bytes = example.bytes;
+    add_packed(bytes, kSessionBlock, 0, 0, std::string(kMaxJsonBytes + 1, ' '));
+    add_packed(bytes, kEndBlock, 0, 0, std::string(200'000, '[') + std::string(200'000, ']'));
+    SegmentSummary summary;
+    read(bytes, summary);
+    EXPECT_EQ(summary.lost.size(), 2U);
+    EXPECT_FALSE(summary.ended);
+}
+
+// Nothing of it is on the disk but the ends.
+TEST(record, a_segment_of_terabytes_of_nothing_is_read_at_once) {
+    auto directory = core::TemporaryDirectory::create("segment_test").value();
+    const fs::path path = directory.path() / "a.seg";
+    Example example = make_example(2, true);
+    std::ofstream(path) << example.bytes;
+    std::error_code error;
+    fs::resize_file(path, uint64_t{1} << 42, error);
+    if (error) GTEST_SKIP() << "the file system has no files of this size: " << error.message();
+    size_t batches = 0;
+    auto summary = read_segment(path, [&](const Batch&) { ++batches; });
+    ASSERT_TRUE(summary) << summary.error().message();
+    EXPECT_EQ(batches, 2U);
+    ASSERT_EQ(summary->lost.size(), 1U);
+    EXPECT_EQ(summary->lost[0].offset, example.bytes.size());
+}
+
+}  // namespace
+}  // namespace belay::record
