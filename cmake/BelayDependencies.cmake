@@ -20,10 +20,13 @@ find_library(HPDF_LIBRARY hpdf REQUIRED)
 find_file(DEJAVU_SANS DejaVuSans.ttf PATHS /usr/share/fonts/truetype/dejavu /usr/share/fonts/dejavu REQUIRED)
 find_file(DEJAVU_SANS_BOLD DejaVuSans-Bold.ttf PATHS /usr/share/fonts/truetype/dejavu /usr/share/fonts/dejavu REQUIRED)
 
-find_package(GTest QUIET)
-option(BELAY_TESTS "Build the unit tests" ${GTest_FOUND})
+# Whether GoogleTest is there is asked each time: it may come after the first build.
+option(BELAY_TESTS "Build the tests, where GoogleTest is installed" ON)
 if(BELAY_TESTS)
-  find_package(GTest REQUIRED)
+  find_package(GTest QUIET)
+  set(BELAY_TESTS ${GTest_FOUND})
+endif()
+if(BELAY_TESTS)
   include(GoogleTest)
 endif()
 
