@@ -1,10 +1,12 @@
 #include "many_parsers.h"
+#include "procfs/children.h"
 #include "procfs/cpu.h"
 #include "procfs/diskstats.h"
 #include "procfs/loadavg.h"
 #include "procfs/meminfo.h"
 #include "procfs/mountinfo.h"
 #include "procfs/net_dev.h"
+#include "procfs/pid_environ.h"
 #include "procfs/pid_io.h"
 #include "procfs/pid_stat.h"
 #include "procfs/pid_status.h"
@@ -97,10 +99,23 @@ void fuzz_cpuinfo(std::string_view text) {
     for (const auto& [cpu, megahertz] : parse_cpuinfo_clocks(text)) require(cpu >= 0 && megahertz >= 0);
 }
 
+void fuzz_environ(std::string_view text) {
+    EnvironVariable variable("RANK", 20), by_bytes("RANK", 20);
+    bool found = variable.feed(text), found_by_bytes = false;
+    for (size_t i = 0; i < text.size() && !found_by_bytes; ++i)
+        found_by_bytes = by_bytes.feed(text.substr(i, 1));
+    require(found == found_by_bytes && variable.value() == by_bytes.value() && variable.value().size() <= 21);
+}
+
+void fuzz_children(std::string_view text) {
+    for (pid_t child : parse_children(text)) require(child > 0);
+}
+
 constexpr void (*kParsers[])(std::string_view) = {
-    fuzz_stat,      fuzz_meminfo,    fuzz_vmstat,     fuzz_pressure,  fuzz_loadavg, fuzz_net_dev,
-    fuzz_diskstats, fuzz_mountinfo,  fuzz_pid_stat,   fuzz_schedstat, fuzz_pid_io,  fuzz_statm,
-    fuzz_uptime,    fuzz_pid_status, fuzz_cache_size, fuzz_cpu_list,  fuzz_cpuinfo};
+    fuzz_stat,     fuzz_meminfo,   fuzz_vmstat,    fuzz_pressure,   fuzz_loadavg,
+    fuzz_net_dev,  fuzz_diskstats, fuzz_mountinfo, fuzz_pid_stat,   fuzz_schedstat,
+    fuzz_pid_io,   fuzz_statm,     fuzz_uptime,    fuzz_pid_status, fuzz_cache_size,
+    fuzz_cpu_list, fuzz_cpuinfo,   fuzz_environ,   fuzz_children};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "core/utf8.h"
 #include "env/container/container.h"
 #include "env/container/holder_link.h"
+#include "procfs/children.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -59,12 +60,8 @@ core::Failure failure(const std::string& program, std::string_view what, int out
 
 // Nothing where the kernel does not list children.
 std::vector<pid_t> children() {
-    std::vector<pid_t> found;
     auto text = core::read_file(fmt::format("/proc/self/task/{}/children", getpid()));
-    if (!text) return found;
-    for (std::string_view word : core::split(*text, ' '))
-        if (auto pid = core::parse_number<pid_t>(word)) found.push_back(*pid);
-    return found;
+    return procfs::parse_children(text.value_or(""));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "observe/collect/process_files.h"
 
 #include "core/text.h"
+#include "procfs/pid_environ.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -37,38 +38,6 @@ struct RelativePath {
     RelativePath(pid_t pid, std::string_view name) {
         *fmt::format_to_n(text, sizeof text - 1, "{}/{}", pid, name).out = '\0';
     }
-};
-
-// Finds the value of one variable in an environment that is fed piece by piece: entries "NAME=VALUE", each
-// with a NUL behind it.
-class VariableFinder {
-  public:
-    explicit VariableFinder(std::string_view variable) : wanted_(std::string(variable) + "=") {}
-
-    // True once the value is complete.
-    bool feed(std::string_view bytes) {
-        for (char byte : bytes) {
-            if (byte == '\0') {
-                if (matched_ == wanted_.size()) return true;
-                matched_ = 0;
-                differs_ = false;
-            } else if (matched_ == wanted_.size()) {
-                if (value_.size() <= kLongestNumber) value_ += byte;
-            } else if (!differs_ && byte == wanted_[matched_]) {
-                ++matched_;
-            } else {
-                differs_ = true;
-            }
-        }
-        return false;
-    }
-    std::string_view value() const { return value_; }
-
-  private:
-    std::string wanted_;
-    std::string value_;
-    size_t matched_ = 0;    // characters of the current entry that are as wanted
-    bool differs_ = false;  // the current entry is another variable
 };
 
 }  // namespace
@@ -144,14 +113,13 @@ std::optional<ProcessFiles::FileIdentity> ProcessFiles::executable(pid_t pid) co
 
 std::optional<int64_t> ProcessFiles::environment_number(pid_t pid, std::string_view variable) const {
     core::Descriptor fd = open_at(pid, "environ");
-    VariableFinder finder(variable);
+    procfs::EnvironVariable finder(variable, kLongestNumber);
     char bytes[4096];
     bool found = false;
     ssize_t length = 0;
     while (fd && !found && (length = ::read(fd.get(), bytes, sizeof bytes)) > 0)
         found = finder.feed({bytes, static_cast<size_t>(length)});
     explicit_bzero(bytes, sizeof bytes);
-    // An environment that was overwritten may lack its last NUL: then the value could be cut.
     if (!found) return std::nullopt;
     return core::parse_number<int64_t>(finder.value());
 }
