@@ -41,7 +41,7 @@ Result<std::optional<Image>> Store::find(const Reference& reference) const {
         BELAY_TRY(image, local_image(reference.file));
         return std::optional(std::move(image));
     }
-    const std::vector<StoreLayout> parts = parts_of(layout_);
+    BELAY_TRY(parts, parts_of(layout_));
     std::optional<StoredRef> ref;
     for (const StoreLayout& part : parts) {
         if (ref) break;
@@ -58,7 +58,8 @@ Result<std::optional<Image>> Store::find(const Reference& reference) const {
     }
     for (const std::string& name : enroot_names(reference)) {
         const fs::path file = layout_.root / name;
-        if (!is_believed(layout_.root, file)) continue;
+        BELAY_TRY(believed, is_believed(layout_.root, file));
+        if (!believed) continue;
         BELAY_TRY(image, local_image(file));
         return std::optional(std::move(image));
     }
@@ -68,7 +69,8 @@ Result<std::optional<Image>> Store::find(const Reference& reference) const {
 Result<std::vector<StoredImage>> Store::list() const {
     std::vector<StoredRef> refs;
     std::map<std::string, Image> images;  // by key
-    for (const StoreLayout& part : parts_of(layout_)) {
+    BELAY_TRY(parts, parts_of(layout_));
+    for (const StoreLayout& part : parts) {
         BELAY_TRY(named, read_refs(part));
         std::ranges::move(named, std::back_inserter(refs));
         BELAY_TRY(keys, image_keys(part));
@@ -101,7 +103,8 @@ Result<bool> Store::remove(const Reference& reference) const {
     if (reference.is_file())
         return core::bad_input("{} is a file, not an image of the store", core::printable(reference.file))
             .hint("remove it with rm");
-    for (const StoreLayout& part : parts_of(layout_)) {
+    BELAY_TRY(parts, parts_of(layout_));
+    for (const StoreLayout& part : parts) {
         BELAY_TRY(removed, remove_from(part, reference));
         if (removed) return true;
     }

@@ -48,7 +48,8 @@ Result<std::optional<StoredRef>> read_ref(const StoreLayout& layout, const fs::p
         if (errno == ENOENT || errno == ENOTDIR) return std::optional<StoredRef>();
         return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
     }
-    if (!is_believed(layout.root, path)) return std::optional<StoredRef>();
+    BELAY_TRY(believed, is_believed(layout.root, path));
+    if (!believed) return std::optional<StoredRef>();
     BELAY_TRY(text, core::read_file(path, kMaxRefBytes));
     auto parse = [&]() -> Result<StoredRef> {
         BELAY_TRY(document, parse_strict_json(text, "it", kMaxRefBytes));
@@ -97,8 +98,9 @@ Result<std::optional<Image>> load_image(const StoreLayout& layout, std::string_v
         if (errno == ENOENT || errno == ENOTDIR) return std::optional<Image>();
         return core::errno_error(errno, fmt::format("cannot look at {}", squashfs.string()));
     }
-    if (!is_believed(layout.root, squashfs) || !is_believed(layout.root, sidecar))
-        return std::optional<Image>();
+    BELAY_TRY(squashfs_believed, is_believed(layout.root, squashfs));
+    BELAY_TRY(sidecar_believed, is_believed(layout.root, sidecar));
+    if (!squashfs_believed || !sidecar_believed) return std::optional<Image>();
     BELAY_TRY(text, core::read_file(sidecar, 2 * kMaxConfigBytes));
     auto image = parse_sidecar(text);
     if (!image)

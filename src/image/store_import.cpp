@@ -69,11 +69,27 @@ class Unfinished {
     core::Descriptor fd_;
 };
 
+constexpr int64_t kLeftBehind = 3600;  // seconds without a change
+
+bool is_left_behind(const struct stat& status, core::Time now) {
+    return core::to_nanoseconds(now) / 1'000'000'000 - status.st_mtim.tv_sec >= kLeftBehind;
+}
+
+// Names of images that were not written to their end.
+void sweep_names(const StoreLayout& layout, core::Time now) {
+    std::error_code error;
+    for (fs::directory_iterator it(layout.refs(), error), end; !error && it != end; it.increment(error)) {
+        struct stat status{};
+        if (it->path().filename().string().contains(".tmp-") && lstat(it->path().c_str(), &status) == 0 &&
+            is_left_behind(status, now))
+            unlink(it->path().c_str());
+    }
+}
+
 // What the killed left behind. A file belongs to the import of its key, and that holds the key's lock; but
 // locks may hold on one node only (NFS with local_lock, Lustre with localflock), so what another node may be
 // writing is left alone while it changes.
 void sweep(const StoreLayout& layout, const std::string& held, core::Time now) {
-    constexpr int64_t kLeftBehind = 3600;  // seconds
     const std::string host = host_name();
     std::error_code error;
     for (fs::directory_iterator it(layout.images(), error), end; !error && it != end; it.increment(error)) {
@@ -90,8 +106,7 @@ void sweep(const StoreLayout& layout, const std::string& held, core::Time now) {
                           rest.substr(host_at, host_end - host_at) == host;
         struct stat status{};
         if (lstat(it->path().c_str(), &status) != 0) continue;
-        if (!ours && core::to_nanoseconds(now) / 1'000'000'000 - status.st_mtim.tv_sec < kLeftBehind)
-            continue;
+        if (!ours && !is_left_behind(status, now)) continue;
         std::optional<StoreLock> lock;
         if (key != held) {
             auto taken = StoreLock::try_acquire(layout.lock(key));
@@ -126,7 +141,8 @@ class Importer {
         key_ = image_key(resolved.digest, options_.platform);
         BELAY_TRY(part, make_store(layout_));
         std::optional<Image> known;
-        for (const StoreLayout& there : parts_of(layout_)) {
+        BELAY_TRY(parts, parts_of(layout_));
+        for (const StoreLayout& there : parts) {
             BELAY_TRY(image, load_image(there, key_));
             if (image && !known) known = std::move(image);
         }
@@ -135,6 +151,7 @@ class Importer {
             BELAY_TRY(lock, StoreLock::acquire(layout_.lock(key_), *options_.clock, options_.longest_wait,
                                                [this] { tell(ImportPhase::kWaiting); }));
             sweep(layout_, key_, options_.clock->now());
+            sweep_names(layout_, options_.clock->now());
             BELAY_TRY(meanwhile, load_image(layout_, key_));
             known = std::move(meanwhile);
             if (!known) {
@@ -252,7 +269,8 @@ class Importer {
         unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWriters);
         auto open_writer = [&]() -> Result<SquashfsWriter> {
             if (ftruncate(out.descriptor(), 0) != 0)
-                return core::errno_error(errno, "cannot begin the image anew");
+                return core::errno_error(errno,
+                                         fmt::format("cannot begin {} anew", layout_.image(key_).string()));
             return SquashfsWriter::create(out.descriptor(), layout_.image(key_).string(), threads);
         };
         BELAY_CHECK(

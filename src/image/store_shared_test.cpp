@@ -69,6 +69,8 @@ TEST(image, store_says_at_once_what_is_missing) {
     }
 }
 
+constexpr timespec kLongAgo[2] = {{1, 0}, {1, 0}};
+
 TEST(image, store_sweeps_up_after_the_killed) {
     StoreFixture f;
     auto pushed = f.registry.push("app", "1", {kTop});
@@ -83,15 +85,32 @@ TEST(image, store_sweeps_up_after_the_killed) {
          {"." + key + here + "1-2", "." + other + here + "3-4", "." + other + far_off + "5-6",
           other + ".json.tmp-5-6", key + ".json", in_use}) {
         ASSERT_TRUE(core::replace_file(images / name, "half"));
-        const timespec long_ago[2] = {{1, 0}, {1, 0}};
         if (!name.contains(here) && name != in_use) {
-            ASSERT_EQ(utimensat(AT_FDCWD, (images / name).c_str(), long_ago, 0), 0);
+            ASSERT_EQ(utimensat(AT_FDCWD, (images / name).c_str(), kLongAgo, 0), 0);
         }
     }
+    const fs::path refs = f.directory.path() / "store/refs";
+    fs::create_directories(refs);
+    for (const char* name : {"a+1-amd64.tmp-1", "a+1-amd64.tmp-2"})
+        ASSERT_TRUE(core::replace_file(refs / name, "half"));
+    ASSERT_EQ(utimensat(AT_FDCWD, (refs / "a+1-amd64.tmp-1").c_str(), kLongAgo, 0), 0);
     EXPECT_EQ(*f.store().find(f.reference("app@" + pushed.digest)), std::nullopt);
     ASSERT_TRUE(f.import("app:1"));
-    EXPECT_THAT(f.files(), ElementsAre("images/" + in_use, "images/" + key + ".json",
-                                       "images/" + key + ".sqsh", HasSubstr("refs/")));
+    EXPECT_THAT(f.files(),
+                ElementsAre("images/" + in_use, "images/" + key + ".json", "images/" + key + ".sqsh",
+                            HasSubstr("refs/127"), "refs/a+1-amd64.tmp-2"));
+}
+
+// That nothing is there is one thing, that nobody can see what is there another.
+TEST(image, store_says_what_it_cannot_look_at) {
+    StoreFixture f;
+    auto pushed = f.registry.push("app", "1", {kTop});
+    const fs::path images = f.directory.path() / "store/images";
+    fs::create_directories(images.parent_path());
+    fs::create_symlink(images, images);
+    auto found = f.store().find(f.reference("app@" + pushed.digest));
+    ASSERT_FALSE(found);
+    EXPECT_THAT(found.error().message(), HasSubstr("cannot look at " + images.string()));
 }
 
 TEST(image, store_takes_the_image_that_another_node_made_meanwhile) {

@@ -21,11 +21,13 @@ using core::Result;
 
 constexpr std::string_view kHint = "set EDF_IMAGESTORE to a directory of your own";
 
-std::optional<struct stat> status_of(const fs::path& path, bool follow) {
+// Nothing if it is not there.
+Result<std::optional<struct stat>> status_of(const fs::path& path, bool follow) {
     core::note_activity("look at", path.native());
     struct stat out{};
-    if ((follow ? stat(path.c_str(), &out) : lstat(path.c_str(), &out)) != 0) return std::nullopt;
-    return out;
+    if ((follow ? stat(path.c_str(), &out) : lstat(path.c_str(), &out)) == 0) return std::optional(out);
+    if (errno == ENOENT || errno == ENOTDIR) return std::optional<struct stat>();
+    return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
 }
 
 bool everybody_writes(const struct stat& directory) {
@@ -36,8 +38,19 @@ std::array<fs::path, 5> directories_of(const StoreLayout& part) {
     return {part.images(), part.refs(), part.blobs(), part.partial(), part.locks()};
 }
 
-bool is_there_unbelieved(const StoreLayout& store, const fs::path& path) {
-    return status_of(path, false) && !is_believed(store.root, path);
+Result<bool> is_there_unbelieved(const StoreLayout& store, const fs::path& path) {
+    BELAY_TRY(status, status_of(path, false));
+    if (!status) return false;
+    BELAY_TRY(believed, is_believed(store.root, path));
+    return !believed;
+}
+
+Result<bool> all_are_believed(const StoreLayout& part) {
+    for (const fs::path& directory : directories_of(part)) {
+        BELAY_TRY(believed, is_believed(part.root, directory));
+        if (!believed) return false;
+    }
+    return true;
 }
 
 Result<> make_directories_of(const StoreLayout& part, mode_t mode) {
@@ -52,8 +65,8 @@ Result<> make_directories_of(const StoreLayout& part, mode_t mode) {
 
 Result<StoreLayout> make_part(const StoreLayout& store) {
     BELAY_CHECK(core::make_directories(store.root));
-    auto root = status_of(store.root, true);
-    if (!root) return core::errno_error(errno, fmt::format("cannot look at {}", store.root.string()));
+    BELAY_TRY(root, status_of(store.root, true));
+    if (!root) return core::errno_error(ENOENT, fmt::format("cannot look at {}", store.root.string()));
     const mode_t mode = (root->st_mode & 07777U) | 0700U;
     if (!everybody_writes(*root)) {
         BELAY_CHECK(make_directories_of(store, mode));
@@ -62,10 +75,8 @@ Result<StoreLayout> make_part(const StoreLayout& store) {
     if (root->st_uid == geteuid()) {
         // What its owner imports is for all, and nobody else's then.
         BELAY_CHECK(make_directories_of(store, 0755));
-        if (std::ranges::all_of(directories_of(store), [&](const fs::path& directory) {
-                return is_believed(store.root, directory);
-            }))
-            return store;
+        BELAY_TRY(all, all_are_believed(store));
+        if (all) return store;
     }
     StoreLayout own = own_part(store);
     if (mkdir(own.root.c_str(), 0700) != 0 && errno != EEXIST)
@@ -81,20 +92,21 @@ Result<StoreLayout> make_part(const StoreLayout& store) {
 
 }  // namespace
 
-bool is_believed(const fs::path& root, const fs::path& path) {
-    auto directory = status_of(root, true);
+Result<bool> is_believed(const fs::path& root, const fs::path& path) {
+    BELAY_TRY(directory, status_of(root, true));
     if (!directory) return false;
     const uid_t owner = directory->st_uid;
     fs::path at = root;
     for (const fs::path& name : path.lexically_relative(root)) {
         at /= name;
-        auto entry = status_of(at, false);
+        BELAY_TRY(entry, status_of(at, false));
         if (!entry) return false;
         const bool known = entry->st_uid == geteuid() || entry->st_uid == 0 || entry->st_uid == owner;
         // Without the sticky bit, a file of ours may have been given another name.
         if (everybody_writes(*directory) && (!known || (directory->st_mode & S_ISVTX) == 0)) return false;
-        directory = status_of(at, true);
-        if (!directory) return false;
+        BELAY_TRY(next, status_of(at, true));
+        if (!next) return false;
+        directory = next;
     }
     return true;
 }
@@ -103,11 +115,14 @@ StoreLayout own_part(const StoreLayout& store) {
     return {store.root / fmt::format("user-{}", geteuid())};
 }
 
-std::vector<StoreLayout> parts_of(const StoreLayout& store) {
+Result<std::vector<StoreLayout>> parts_of(const StoreLayout& store) {
     std::vector<StoreLayout> out;
-    if (StoreLayout own = own_part(store); is_believed(store.root, own.root)) out.push_back(own);
-    if (!is_there_unbelieved(store, store.images()) && !is_there_unbelieved(store, store.refs()))
-        out.push_back(store);
+    StoreLayout own = own_part(store);
+    BELAY_TRY(own_believed, is_believed(store.root, own.root));
+    if (own_believed) out.push_back(std::move(own));
+    BELAY_TRY(foreign_images, is_there_unbelieved(store, store.images()));
+    BELAY_TRY(foreign_refs, is_there_unbelieved(store, store.refs()));
+    if (!foreign_images && !foreign_refs) out.push_back(store);
     return out;
 }
 
@@ -120,20 +135,22 @@ Result<StoreLayout> make_store(const StoreLayout& store) {
 }
 
 Result<> make_way(const StoreLayout& layout, const fs::path& path) {
-    if (!is_there_unbelieved(layout, path) || unlink(path.c_str()) == 0) return {};
+    BELAY_TRY(in_the_way, is_there_unbelieved(layout, path));
+    if (!in_the_way || unlink(path.c_str()) == 0) return {};
     return core::system_error("{}{} is in the way, and cannot be believed", path.string(), owner_of(path))
         .hint(fmt::format("ask the owner or an administrator to remove it, or {}", kHint));
 }
 
 std::string owner_of(const fs::path& path) {
-    auto status = status_of(path, false);
-    if (!status) return "";
+    core::note_activity("look at", path.native());
+    struct stat status{};
+    if (lstat(path.c_str(), &status) != 0) return "";
     passwd entry{};
     passwd* found = nullptr;
     std::array<char, 4096> buffer{};
-    if (getpwuid_r(status->st_uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+    if (getpwuid_r(status.st_uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
         return fmt::format(" of {}", core::printable(found->pw_name));
-    return fmt::format(" of user {}", status->st_uid);
+    return fmt::format(" of user {}", status.st_uid);
 }
 
 }  // namespace belay::image

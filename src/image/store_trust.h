@@ -14,14 +14,14 @@
 namespace belay::image {
 
 // Whether `path`, below the directory `root`, is there and each step to it was made by somebody who is
-// believed.
-bool is_believed(const std::filesystem::path& root, const std::filesystem::path& path);
+// believed. Errors: kSystem where that cannot be seen.
+core::Result<bool> is_believed(const std::filesystem::path& root, const std::filesystem::path& path);
 
 // Where in a store everybody may write to, a user keeps what only he believes: "user-1000".
 StoreLayout own_part(const StoreLayout& store);
 
-// The parts of a store to look in, the user's own first.
-std::vector<StoreLayout> parts_of(const StoreLayout& store);
+// The parts of a store to look in, the user's own first. Errors: as is_believed.
+core::Result<std::vector<StoreLayout>> parts_of(const StoreLayout& store);
 
 // The part that the user's imports go to, with its directories, as open to other users as its root is: the
 // store itself, or the user's own where he is not the owner and everybody may write. Errors: kSystem with a
