@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <curl/curl.h>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 namespace belay::core::fetch {
@@ -253,6 +254,10 @@ CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transf
     if (curl_easy_getinfo(handle.get(), CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK && url != nullptr)
         transfer.response.url = url;
     why = *why_buffer != '\0' ? why_buffer : curl_easy_strerror(code);
+    // libcurl's own words stop at "Couldn't connect to server".
+    if (long error = 0; code == CURLE_COULDNT_CONNECT &&
+                        curl_easy_getinfo(handle.get(), CURLINFO_OS_ERRNO, &error) == CURLE_OK && error != 0)
+        why += fmt::format(": {}", std::generic_category().message(static_cast<int>(error)));
     if (transfer.too_slow)
         why = fmt::format("less than {} bytes per second came in {}", options.least_bytes_per_second,
                           format_duration(options.slow_time));
