@@ -115,6 +115,8 @@ std::string_view step_name(ChildStep step) {
     switch (step) {
         case ChildStep::kFork:
             return "fork";
+        case ChildStep::kIntroduction:
+            return "introduction";
         case ChildStep::kGroup:
             return "process group";
         case ChildStep::kStreams:
@@ -252,11 +254,15 @@ Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::fun
         if (second != 0) {
             const int reason = errno;
             if (second < 0) fail_child(plan, ChildStep::kFork, reason);
-            _exit(send(introduction.child.get(), &second, sizeof second, MSG_NOSIGNAL) < 0 ? 1 : 0);
+            if (send(introduction.child.get(), &second, sizeof second, MSG_NOSIGNAL) < 0)
+                fail_child(plan, ChildStep::kIntroduction, errno);
+            _exit(0);
         }
         introduction.parent.reset();
         char known = 0;
-        if (recv(introduction.child.get(), &known, 1, 0) != 1) _exit(127);
+        const ssize_t received = recv(introduction.child.get(), &known, 1, 0);
+        if (received < 0) fail_child(plan, ChildStep::kIntroduction, errno);
+        if (received == 0) _exit(127);  // who started us has given up, and says why
         introduction.child.reset();
         become_child(plan);
         close(plan.status);
@@ -267,17 +273,19 @@ Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::fun
     status.child.reset();
     pid_t pid = -1;
     Descriptor pidfd;
-    int reason = ECHILD;
-    if (recv(introduction.parent.get(), &pid, sizeof pid, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof pid)) {
-        pidfd = Descriptor(open_pidfd(pid));
-        reason = errno;
-    }
-    if (pidfd && send(introduction.parent.get(), "k", 1, MSG_NOSIGNAL) != 1) pidfd.reset();
+    std::string_view failed;
+    if (recv(introduction.parent.get(), &pid, sizeof pid, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof pid))
+        failed = step_name(ChildStep::kIntroduction);
+    else if (pidfd = Descriptor(open_pidfd(pid)); !pidfd)
+        failed = "pidfd_open";
+    else if (send(introduction.parent.get(), "k", 1, MSG_NOSIGNAL) != 1)
+        failed = step_name(ChildStep::kIntroduction);
+    const int reason = errno;
     introduction.parent.reset();
     introduction.child.reset();
     BELAY_TRY(failure, read_child_failure(status.parent.get(), Deadline::never()));
     if (failure) return cannot_start(options, step_name(failure->step), failure->errno_value);
-    if (!pidfd) return cannot_start(options, "pidfd_open", reason);
+    if (!failed.empty()) return cannot_start(options, failed, reason);
     return DetachedProcess(pid, std::move(pidfd));
 }
 

@@ -11,7 +11,7 @@
 
 namespace belay::core {
 
-enum class ChildStep : int { kFork, kGroup, kStreams, kDescriptors, kDirectory, kExec };
+enum class ChildStep : int { kFork, kIntroduction, kGroup, kStreams, kDescriptors, kDirectory, kExec };
 
 struct ChildFailure {
     ChildStep step;
