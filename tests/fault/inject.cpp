@@ -24,6 +24,7 @@ constexpr const char* kUsage =
     "  --root DIRECTORY  count calls about files at or beneath it; may be repeated\n"
     "  --only CLASSES    of files,processes,sockets (default all)\n"
     "  --process NAME    count calls of programs of this name only\n"
+    "  --except NAME     nor of programs of this name; may be repeated\n"
     "  --trace FILE      a line for each call: N, CALL, SUBJECT, PROGRAM, what it could answer, what it did "
     "answer (by tabs);\n"
     "                    then \"end\" with the number of calls, whether one failed, the status, and "
@@ -68,6 +69,8 @@ constexpr Flag kFlags[] = {
     {"only", required_argument, [](Plan& plan, const char* value) { return choose(plan.scope, value); }},
     {"process", required_argument,
      [](Plan& plan, const char* value) { return !(plan.process = value).empty(); }},
+    {"except", required_argument,
+     [](Plan& plan, const char* value) { return !plan.except.emplace_back(value).empty(); }},
     {"trace", required_argument,
      [](Plan& plan, const char* value) { return (plan.trace = fopen(value, "we")) != nullptr; }},
     {"limit", required_argument, [](Plan& plan, const char* value) { return seconds(plan.limit, value); }},

@@ -34,6 +34,13 @@ struct Notice {
     Arguments arguments;
 };
 
+struct Counted {
+    const char* call;
+    std::string subject;
+    std::string process;
+    std::vector<std::string> errors;  // that it can answer
+};
+
 class Supervisor {
   public:
     Supervisor(const Plan& plan, core::Descriptor listener, pid_t command)
@@ -80,45 +87,59 @@ class Supervisor {
     void let_pass(const Notice& notice) { send(notice, 0, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE); }
 
     void answer(Notice& notice) {
-        const Call* call = call_of(notice.number);
         if (!begun_) {  // with the program that we were asked to run
             begun_ = notice.number == SYS_execve;
             return let_pass(notice);
         }
+        const std::optional<Counted> counted = look_at(notice);
+        if (!counted) return let_pass(notice);
+        const std::string error = error_for(counted->errors);
+        if (plan_.trace != nullptr) write_trace(*counted, error);
+        if (error.empty()) return let_pass(notice);
+        outcome_.injected = true;
+        fail(notice, error);
+    }
+
+    // Nothing for a call that does not count.
+    std::optional<Counted> look_at(Notice& notice) {
+        const Call* call = call_of(notice.number);
         if (notice.number == SYS_clone3) {
             std::string flags = memory_of(notice.process, notice.arguments[0], sizeof(uint64_t));
             std::memcpy(notice.arguments, flags.data(), std::min(flags.size(), sizeof(uint64_t)));
         }
-        if (call == nullptr || is_harmless(*call, notice.arguments)) return let_pass(notice);
-        const std::string process = name_of(notice.process);
-        if (!plan_.process.empty() && process != plan_.process) return let_pass(notice);
+        if (call == nullptr || is_harmless(*call, notice.arguments)) return {};
+        std::string process = name_of(notice.process);
+        if (std::ranges::find(plan_.except, process) != plan_.except.end()) return {};
+        if (!plan_.process.empty() && process != plan_.process) return {};
         Subject subject = subject_of(plan_.scope, notice.process, *call, notice.arguments);
-        if (subject.errors == nullptr) return let_pass(notice);
+        if (subject.errors == nullptr) return {};
+        ++outcome_.counted;
         std::vector<std::string> errors = errors_of(*call, notice.arguments, subject.errors);
-        const bool fails = is_chosen(errors);
-        if (plan_.trace != nullptr)
-            fmt::print(plan_.trace, "{}\t{}\t{}\t{}\t{}\t{}\n", outcome_.counted, call->name, subject.name,
-                       process, fmt::join(errors, ","), fails ? plan_.error : "");
-        if (fails)
-            fail(notice);
-        else
-            let_pass(notice);
+        return Counted{call->name, std::move(subject.name), std::move(process), std::move(errors)};
     }
 
-    bool is_chosen(const std::vector<std::string>& errors) {
-        const int number = ++outcome_.counted;
-        const bool fails = number == plan_.at || (plan_.lasting && plan_.at != 0 && number > plan_.at &&
-                                                  std::ranges::find(errors, plan_.error) != errors.end());
-        outcome_.injected = outcome_.injected || fails;
-        return fails;
+    void write_trace(const Counted& counted, const std::string& error) {
+        const int number = errno_of(error);
+        fmt::print(plan_.trace, "{}\t{}\t{}\t{}\t{}\t{}\t{}\n", outcome_.counted, counted.call,
+                   counted.subject, counted.process, fmt::join(counted.errors, ","), error,
+                   number != 0 ? std::strerror(number) : "");
     }
 
-    void fail(const Notice& notice) {
-        if (plan_.error == "KILL") {
+    // Empty where the call is to be carried out. Where processes came in another order than when the calls
+    // were counted, the chosen one may be one that cannot answer the error: it gets its own.
+    std::string error_for(const std::vector<std::string>& errors) const {
+        const bool possible = plan_.error == "KILL" || std::ranges::find(errors, plan_.error) != errors.end();
+        if (outcome_.counted == plan_.at) return possible ? plan_.error : errors.front();
+        const bool goes_on = plan_.lasting && plan_.at != 0 && outcome_.counted > plan_.at;
+        return goes_on && possible ? plan_.error : "";
+    }
+
+    void fail(const Notice& notice, const std::string& error) {
+        if (error == "KILL") {
             kill(notice.process, SIGKILL);
             return;
         }
-        if (plan_.error != "SHORT") return send(notice, errno_of(plan_.error), 0, 0);
+        if (error != "SHORT") return send(notice, errno_of(error), 0, 0);
         int64_t done = half_of(notice);
         if (done <= 0) return let_pass(notice);  // of one byte there is no half
         send(notice, 0, done, 0);

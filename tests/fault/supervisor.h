@@ -18,13 +18,14 @@ namespace belay::fault {
 struct Plan {
     std::vector<std::string> command;
     Scope scope;
-    std::string process;             // only calls of programs of this name; empty: of all
-    int at = 0;                      // the call that fails, counted from 1; 0: none
-    std::string error;               // the name of an errno, SHORT, or KILL: the process ends there
-    bool lasting = false;            // and so does every later call that can answer this error
-    std::chrono::seconds limit{60};  // for all of it; then everything is killed
-    std::chrono::seconds grace{5};   // for processes that end in their own time after the command
-    FILE* trace = nullptr;           // a line for each call that counts
+    std::string process;              // only calls of programs of this name; empty: of all
+    std::vector<std::string> except;  // nor those of these
+    int at = 0;                       // the call that fails, counted from 1; 0: none
+    std::string error;                // the name of an errno, SHORT, or KILL: the process ends there
+    bool lasting = false;             // and so does every later call that can answer this error
+    std::chrono::seconds limit{60};   // for all of it; then everything is killed
+    std::chrono::seconds grace{5};    // for processes that end in their own time after the command
+    FILE* trace = nullptr;            // a line for each call that counts
 };
 
 struct Outcome {
