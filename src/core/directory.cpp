@@ -204,11 +204,15 @@ Result<Descriptor> Directory::open_file(std::string_view name, int flags, unsign
     const std::string text(name);
     Descriptor found = open_beneath(fd(), text, flags | O_NONBLOCK | O_NOCTTY, mode);
     if (!found && errno == EWOULDBLOCK) found = open_and_wait(fd(), text, flags);
+    if (found && (flags & O_EXCL) != 0) return found;  // made here
     struct stat status{};
-    if (found && fstat(found.get(), &status) == 0 && S_ISREG(status.st_mode)) return found;
+    const bool is_seen = found && fstat(found.get(), &status) == 0;
+    if (is_seen && S_ISREG(status.st_mode)) return found;
     const int reason = errno;
+    std::optional<FileFacts> other;
+    if (is_seen) other = facts_of(status);
     // What cannot be opened at all may still be told by its name: a socket, a pipe that nobody reads.
-    const auto other = found ? std::optional(facts_of(status)) : facts(name).value_or(std::nullopt);
+    if (!found) other = facts(name).value_or(std::nullopt);
     if (other && other->type != FileType::kRegular && other->type != FileType::kLink)
         return bad_input("{} is a {}, not a regular file", path_of(name).string(), other->type_name);
     errno = reason;

@@ -12,6 +12,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -236,6 +237,21 @@ TEST(core, of_two_new_files_one_is_created) {
     EXPECT_FALSE(write("second"));
     EXPECT_EQ(directory.read_file("file", 10).value(), "first");
     EXPECT_THAT(directory.list().value(), ElementsAre("file", "tables"));
+}
+
+TEST(core, a_new_file_goes_also_where_no_descriptor_is_left) {
+    DirectoryFixture fixture;
+    const Directory directory = fixture.open();
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    {
+        auto file = NewFile::begin(directory, "file");
+        ASSERT_TRUE(file);
+        rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    EXPECT_THAT(directory.list().value(), ElementsAre("tables"));
 }
 
 TEST(core, the_last_link_of_a_path_is_followed_if_it_is_ones_own) {

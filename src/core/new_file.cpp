@@ -36,7 +36,8 @@ NewFile::NewFile(NewFile&& other) noexcept
       temporary_(std::exchange(other.temporary_, {})) {}
 
 NewFile::~NewFile() {
-    if (!temporary_.empty()) (void)parent_.remove_file(temporary_);
+    // Not by remove_file, which needs a descriptor: there may be none left.
+    if (!temporary_.empty()) unlinkat(parent_.fd(), temporary_.c_str(), 0);
 }
 
 Result<> NewFile::replace() && {

@@ -7,7 +7,7 @@
 #                        nothing is broken by it), or what else it is
 # and calls `exhaust` in a case. Afterwards, whatever failed:
 #   - nothing crashed, hung, or was left running
-#   - exit status 0 means done; any other, before, between or done
+#   - exit status 0 means done, or between; any other, before too
 #   - a message is one line that says cause and file; EINTR and half of the bytes are nothing to speak of
 #   - the work succeeds when it is done again
 # To look into one run, set FAULT_ONLY=NUMBER-ERROR: it shows all that was said.
@@ -71,7 +71,7 @@ judge() { # STATUS: of the run in $run
         breach "exit status $status"
     else
         judge_message "$status" "$words" "$subject" "$error"
-        [ "$status" != 0 ] || [ "$now" = "done" ] || breach "exit status 0, but: $now"
+        [ "$status" != 0 ] || [[ $now == between || $now == "done" ]] || breach "exit status 0, but: $now"
         [[ $now == before || $now == between || $now == "done" ]] || breach "half done: $now"
     fi
     [[ $now == before || $now == "done" ]] && return # what is as before was shown to work

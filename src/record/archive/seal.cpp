@@ -43,12 +43,39 @@ std::string table_file(std::string_view table) {
 }
 
 // What a process that was killed while it sealed has left: nobody else seals now.
-Result<> remove_unfinished(const core::Directory& record) {
-    BELAY_TRY(directory, record.enter(kTablesName));
+Result<> remove_unfinished(const core::Directory& directory, std::string_view mark) {
     BELAY_TRY(names, directory.list());
     for (const std::string& name : names)
-        if (name.contains(".parquet.tmp-")) BELAY_CHECK(directory.remove_file(name));
+        if (name.contains(mark)) BELAY_CHECK(directory.remove_file(name));
     return {};
+}
+
+Result<> write_tables(const core::Directory& record, Database& database, const RecordInfo& info,
+                      Manifest& manifest) {
+    BELAY_CHECK(make_directory(record, kTablesName));
+    BELAY_TRY(directory, record.enter(kTablesName));
+    BELAY_CHECK(remove_unfinished(directory, ".parquet.tmp-"));
+    BELAY_CHECK(remove_unfinished(record, fmt::format("{}.tmp-", kManifestName)));
+    for (const Table* table : tables()) {
+        BELAY_TRY(file, begin_file(record, table_file(table->name)));
+        BELAY_CHECK(write_parquet(database, *table, std::move(file)));
+        manifest.tables[std::string(table->name)] = {.rows = info.tables.at(std::string(table->name)).rows};
+    }
+    return {};
+}
+
+// The record as it was before its tables were written; what cannot be removed is written anew by the next
+// seal.
+void remove_tables(const core::Directory& record) {
+    for (const Table* table : tables()) (void)record.remove_file(table_file(table->name));
+    (void)record.remove_directory(kTablesName);
+}
+
+// Whether the manifest on disk says so: an error may come after it was replaced. Where that cannot be seen,
+// it may have been.
+bool may_be_sealed(const core::Directory& record) {
+    auto manifest = read_manifest(record);
+    return !manifest || manifest->sealed.has_value();
 }
 
 }  // namespace
@@ -73,20 +100,18 @@ Result<Sealing> seal(const fs::path& path, core::Time now, std::span<const Stand
     if (end)
         BELAY_CHECK(archive.database_.execute(fmt::format(
             "UPDATE allocation SET t1 = make_timestamp({}) WHERE t1 IS NULL", core::to_microseconds(*end))));
-    BELAY_CHECK(make_directory(record, kTablesName));
-    BELAY_CHECK(remove_unfinished(record));
     Manifest manifest = info.manifest;
-    for (const Table* table : tables()) {
-        BELAY_TRY(file, begin_file(record, table_file(table->name)));
-        BELAY_CHECK(write_parquet(archive.database_, *table, std::move(file)));
-        manifest.tables[std::string(table->name)] = {.rows = info.tables[std::string(table->name)].rows};
-    }
     manifest.sealed = now;
     manifest.segments = segment_facts(archive.segments_);
     manifest.lost = info.lost;
     if (!manifest.job.end) manifest.job.end = end;
-    BELAY_CHECK(check_unchanged(record, archive.segments_));
-    BELAY_CHECK(replace_manifest(record, manifest));  // from here on it is sealed
+    Result<> sealed = write_tables(record, archive.database_, info, manifest);
+    if (sealed) sealed = check_unchanged(record, archive.segments_);
+    if (sealed) sealed = replace_manifest(record, manifest);  // from here on it is sealed
+    if (!sealed) {
+        if (!may_be_sealed(record)) remove_tables(record);
+        return std::unexpected(std::move(sealed.error()));
+    }
     return Sealing{.sealed_before = false, .kept = retire_segments(record, manifest)};
 }
 

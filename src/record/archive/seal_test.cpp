@@ -150,6 +150,18 @@ TEST(record, segments_that_change_while_they_are_read_are_noticed) {
     EXPECT_FALSE(check_unchanged(record, {read})) << "it grew";
 }
 
+TEST(record, a_seal_that_fails_leaves_the_record_as_it_was) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    const fs::path last = tables_path(fixture.path()) / fmt::format("{}.parquet", tables().back()->name);
+    fs::create_directories(last / "in the way");
+    EXPECT_THAT(refusal(fixture.path()), HasSubstr(fmt::format("cannot replace {}", last.string())));
+    EXPECT_THAT(files_in(tables_path(fixture.path())), ElementsAre(last.filename().string()));
+    EXPECT_THAT(files_in(segments_path(fixture.path())), ElementsAre("n1-0.seg"));
+    fs::remove_all(last);
+    EXPECT_TRUE(seal(fixture.path(), kStart));
+}
+
 TEST(record, what_a_killed_seal_left_over_goes_if_it_is_in_the_tables) {
     RecordFixture fixture;
     for (const char* node : {"n1", "n2", "n3"}) fixture.record(node, 3, true, 3);

@@ -16,9 +16,9 @@ std::string kept_segment_file(std::string_view name) {
     return fmt::format("{}/{}", kKeptSegmentsName, name);
 }
 
-bool is_as_read(const Directory& record, std::string_view name, uint64_t bytes) {
-    auto facts = record.facts(segment_file(name));
-    return facts && *facts && (*facts)->type == core::FileType::kRegular && (*facts)->bytes == bytes;
+Result<bool> is_as_read(const Directory& record, std::string_view name, uint64_t bytes) {
+    BELAY_TRY(facts, record.facts(segment_file(name)));
+    return facts && facts->type == core::FileType::kRegular && facts->bytes == bytes;
 }
 
 // A manifest may come from anywhere; what it names must lie in the directory of the segments.
@@ -55,10 +55,12 @@ std::map<std::string, SegmentFacts> segment_facts(const std::vector<SegmentSumma
 
 Result<> check_unchanged(const Directory& record, const std::vector<SegmentSummary>& segments) {
     BELAY_TRY(names, segment_names(record));
-    bool same =
-        std::ranges::equal(names, segments, [&](const std::string& name, const SegmentSummary& segment) {
-            return name == segment.file && is_as_read(record, name, segment.bytes);
-        });
+    bool same = std::ranges::equal(names, segments, {}, {}, &SegmentSummary::file);
+    for (const SegmentSummary& segment : segments) {
+        if (!same) break;
+        BELAY_TRY(as_read, is_as_read(record, segment.file, segment.bytes));
+        same = as_read;
+    }
     if (!same)
         return core::bad_input("{} is still being recorded: its segments changed while they were read",
                                record.path().string())
@@ -70,7 +72,7 @@ std::vector<fs::path> retire_segments(const Directory& record, const Manifest& m
     std::vector<fs::path> left;
     for (const auto& [name, facts] : manifest.segments) {
         if (!is_file_name(name)) continue;
-        if (is_as_read(record, name, facts.bytes)) {
+        if (is_as_read(record, name, facts.bytes).value_or(false)) {
             if (facts.whole)
                 (void)record.remove_file(segment_file(name));
             else if (make_directory(record, kKeptSegmentsName))
