@@ -24,6 +24,13 @@ Result<findings::RuleSet> site_rules(const core::CommandContext& context, const 
     return findings::load_rules(files);
 }
 
+Result<record::Archive> open_for_queries(const core::CommandContext& context,
+                                         const std::filesystem::path& record) {
+    BELAY_TRY(configuration, context.configuration());
+    return score::open_record(
+        record, {.time = configuration.duration("query.time"), .memory = configuration.size("query.memory")});
+}
+
 Result<findings::Report> diagnose_record(record::Archive& archive, const findings::RuleSet& rules,
                                          const score::Digest* digest) {
     std::optional<core::Error> unread;

@@ -52,7 +52,7 @@ void add_findings(core::Application& application) {
         ->type_name("PATH");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> Result<int> {
-        BELAY_TRY(archive, score::open_record(options->record));
+        BELAY_TRY(archive, open_for_queries(context, options->record));
         BELAY_TRY(rules, site_rules(context, options->rules));
         BELAY_TRY(report, diagnose_record(archive, rules, nullptr));
         show_problems(report.problems);

@@ -1,5 +1,6 @@
 // belay record query: SQL over a record.
 #include "cli/commands.h"
+#include "cli/diagnosis.h"
 #include "cli/record_json.h"
 #include "cli/sql_words.h"
 #include "cli/text_table.h"
@@ -24,8 +25,9 @@ std::string_view named_digest_table(std::string_view sql) {
 
 // What cannot be read must not answer as if it were empty, and what is there but holds no more must not be
 // told to be nowhere.
-Result<record::QueryResult> ask(const std::string& record, const std::string& sql) {
-    BELAY_TRY(archive, score::open_record(record));
+Result<record::QueryResult> ask(const core::CommandContext& context, const std::string& record,
+                                const std::string& sql) {
+    BELAY_TRY(archive, open_for_queries(context, record));
     for (const auto& [table, error] : archive.unreadable())
         if (has_word(sql, table)) return std::unexpected(error);
     const std::string_view digest_table = named_digest_table(sql);
@@ -48,7 +50,8 @@ void add_record_query(core::Application& application) {
                        "`belay record schema` "
                        "lists tables and columns. Counters end in _total: subtract to get rates. The query "
                        "can read nothing "
-                       "but the record.",
+                       "but the record, and ends after the setting query.time (2m) or where it would take more "
+                       "memory than query.memory (4GiB).",
         .examples =
             {{"belay record query r 'SELECT node, max(memory_anonymous_bytes) FROM host GROUP BY node'",
               "peak memory of each node"},
@@ -65,7 +68,7 @@ void add_record_query(core::Application& application) {
     command.options().add_option("SQL", options->sql, "the query")->required();
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> Result<int> {
-        BELAY_TRY(result, ask(options->record, options->sql));
+        BELAY_TRY(result, ask(context, options->record, options->sql));
         if (options->json) {
             context.print_json(to_json(result));
             return 0;

@@ -1,5 +1,6 @@
 // belay report: what a job did, as a page and as text.
 #include "cli/commands.h"
+#include "cli/diagnosis.h"
 #include "cli/report_model.h"
 #include "core/file.h"
 #include "core/output.h"
@@ -114,7 +115,7 @@ void add_report(core::Application& application) {
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
         BELAY_CHECK(check_outputs(options->record, options->page, options->pdf));
-        BELAY_TRY(archive, score::open_record(options->record));
+        BELAY_TRY(archive, open_for_queries(context, options->record));
         BELAY_TRY(model, whole_report(archive, context));
         if (!options->pdf.empty()) {
             BELAY_TRY(bytes, options->proposal ? report::render_proposal(model) : report::render_pdf(model));

@@ -168,8 +168,8 @@ std::span<const record::StandIn> stand_ins() {
     return stand_ins;
 }
 
-Result<record::Archive> open_record(const std::filesystem::path& record) {
-    return record::Archive::open(record, stand_ins());
+Result<record::Archive> open_record(const std::filesystem::path& record, const record::QueryLimits& limits) {
+    return record::Archive::open(record, stand_ins(), limits);
 }
 
 Result<bool> keep_digest(const std::filesystem::path& record) {

@@ -18,7 +18,8 @@ std::span<const record::Table* const> kept_tables();
 // For which tables of a record they stand where those were thrown away.
 std::span<const record::StandIn> stand_ins();
 // Archive::open for whoever can do with the digest.
-core::Result<record::Archive> open_record(const std::filesystem::path& record);
+core::Result<record::Archive> open_record(const std::filesystem::path& record,
+                                          const record::QueryLimits& limits = {});
 
 // Makes and writes the digest of a sealed record with our own ceilings, unless it is there already; nothing
 // for a record without GPUs. Returns whether it was written. Errors: kBadInput if it is not sealed or

@@ -5,6 +5,7 @@
 #include "gpu/settings.h"
 #include "image/settings.h"
 #include "observe/settings.h"
+#include "record/settings.h"
 #include "vet/settings.h"
 
 #include <vector>
@@ -15,7 +16,8 @@ namespace {
 
 // One line for each module that has settings.
 constexpr std::span<const core::Setting> kTables[] = {
-    observe::kSettings, env::kSettings, image::kSettings, vet::kSettings, gpu::kSettings, findings::kSettings,
+    observe::kSettings, env::kSettings,      image::kSettings,  vet::kSettings,
+    gpu::kSettings,     findings::kSettings, record::kSettings,
 };
 
 }  // namespace

@@ -17,6 +17,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Of one part of a table: there may be as many at a time as there are cores.
+constexpr core::ByteSize kScanMemory{512'000'000};
+
 std::optional<core::Time> as_time(const Value& value) {
     const auto* time = std::get_if<core::Time>(&value);
     return time != nullptr ? std::optional(*time) : std::nullopt;
@@ -53,10 +56,11 @@ std::vector<Lost> missing_parts(const SegmentSummary& segment, bool being_writte
 
 }  // namespace
 
-Result<Archive> Archive::load(const core::Directory& record, std::span<const StandIn> stand_ins) {
+Result<Archive> Archive::load(const core::Directory& record, std::span<const StandIn> stand_ins,
+                              const QueryLimits& limits) {
     for (;;) {
         BELAY_TRY(manifest, read_manifest(record));
-        BELAY_TRY(database, Database::open());
+        BELAY_TRY(database, Database::open(0, limits));
         Archive archive(std::move(manifest), std::move(database));
         if (archive.manifest_.sealed) {
             BELAY_CHECK(archive.open_files(record));
@@ -72,9 +76,10 @@ Result<Archive> Archive::load(const core::Directory& record, std::span<const Sta
     }
 }
 
-Result<Archive> Archive::open(const fs::path& path, std::span<const StandIn> stand_ins) {
+Result<Archive> Archive::open(const fs::path& path, std::span<const StandIn> stand_ins,
+                              const QueryLimits& limits) {
     BELAY_TRY(record, open_record(path));
-    BELAY_TRY(archive, load(record, stand_ins));
+    BELAY_TRY(archive, load(record, stand_ins, limits));
     BELAY_CHECK(archive.database_.confine());
     return archive;
 }
@@ -251,7 +256,7 @@ Result<> Archive::scan_file(const ScanRequest& request, const TableFile& file, c
                             const ScanConsumer& consume) {
     auto scan_part = [&](size_t part) -> Result<> {
         try {
-            BELAY_TRY(database, Database::open(1));
+            BELAY_TRY(database, Database::open(1, {.memory = kScanMemory}));
             database.lend(file.opened->get(), file.path);
             return core::with_context(
                 database.scan(scan_sql(request, source, part), request,

@@ -50,7 +50,8 @@ class Archive {
     // sealed meanwhile. SQL sees nothing outside the record. A table that is not there is an error, unless
     // another stands in for it. Errors: kBadInput if `record` is no record; kSystem.
     static core::Result<Archive> open(const std::filesystem::path& record,
-                                      std::span<const StandIn> stand_ins = {});
+                                      std::span<const StandIn> stand_ins = {},
+                                      const QueryLimits& limits = {});
 
     // All tables of the schema, empty, and nothing on disk: what add() puts into them.
     static core::Result<Archive> in_memory();
@@ -97,7 +98,8 @@ class Archive {
     };
     Archive(Manifest manifest, Database database)
         : manifest_(std::move(manifest)), database_(std::move(database)) {}
-    static core::Result<Archive> load(const core::Directory& record, std::span<const StandIn> stand_ins);
+    static core::Result<Archive> load(const core::Directory& record, std::span<const StandIn> stand_ins,
+                                      const QueryLimits& limits);
     core::Result<> load_segments(const core::Directory& record);
     core::Result<> load_segment(const core::Directory& record, const std::string& name);
     core::Result<> open_files(const core::Directory& record);

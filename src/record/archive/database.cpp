@@ -92,20 +92,28 @@ std::string with_plain_columns(const DuckdbApi* api, duckdb_prepared_statement s
     return fmt::format("SELECT {} FROM query({}) AS answer({})", casts, sql_literal(sql), names);
 }
 
+core::Failure too_large(const QueryLimits& limits) {
+    if (!limits.memory)
+        return core::bad_input("the query needs more memory than there is").because(core::Cause::kNoSpace);
+    return core::bad_input("the query needs more than {} of memory", core::to_text(*limits.memory))
+        .because(core::Cause::kNoSpace)
+        .hint("the setting query.memory allows more; an aggregate or a LIMIT needs less");
+}
+
 }  // namespace
 
-Result<Database> Database::open(int threads) {
+Result<Database> Database::open(int threads, const QueryLimits& limits) {
     BELAY_TRY(api, duckdb_api());
     ConfigGuard config{api};
     if (api->create_config(&config.config) != DuckDBSuccess)
         return core::system_error("DuckDB: out of memory");
     api->set_config(config.config, "autoinstall_known_extensions", "false");
     api->set_config(config.config, "autoload_known_extensions", "false");
-    if (threads > 0) {
-        api->set_config(config.config, "threads", std::to_string(threads).c_str());
-        api->set_config(config.config, "memory_limit", "512MB");  // there may be one of them for each core
-        api->set_config(config.config, "temp_directory", "");  // nothing is written where the caller stands
-    }
+    // Nothing is written where the caller stands, nor read: a link of that name may lie there.
+    api->set_config(config.config, "temp_directory", "");
+    if (threads > 0) api->set_config(config.config, "threads", std::to_string(threads).c_str());
+    if (limits.memory)
+        api->set_config(config.config, "memory_limit", fmt::format("{}B", limits.memory->bytes).c_str());
     duckdb_database database = nullptr;
     char* message = nullptr;
     if (api->open_ext(nullptr, &database, config.config, &message) != DuckDBSuccess) {
@@ -118,7 +126,7 @@ Result<Database> Database::open(int threads) {
         api->close(&database);
         return core::system_error("cannot connect to DuckDB");
     }
-    return Database(api, database, connection, threads == 1);
+    return Database(api, database, connection, threads == 1, limits);
 }
 
 Database::Database(Database&& other) noexcept
@@ -126,6 +134,7 @@ Database::Database(Database&& other) noexcept
       database_(std::exchange(other.database_, nullptr)),
       connection_(std::exchange(other.connection_, nullptr)),
       streams_(other.streams_),
+      limits_(other.limits_),
       lent_(std::move(other.lent_)) {}
 
 Database::~Database() {
@@ -140,7 +149,21 @@ Result<> Database::execute(const std::string& sql) {
     return {};
 }
 
+core::Failure Database::failure_of(duckdb_result& result) const {
+    switch (api_->result_error_type(&result)) {
+        case DUCKDB_ERROR_INTERRUPT:
+            return core::bad_input("the query took longer than {}", core::to_text(limits_.time))
+                .because(core::Cause::kTimedOut)
+                .hint("the setting query.time allows more; an aggregate over fewer rows takes less");
+        case DUCKDB_ERROR_OUT_OF_MEMORY:
+            return too_large(limits_);
+        default:
+            return core::bad_input("{}", message_of(api_->result_error(&result), lent_));
+    }
+}
+
 Result<QueryResult> Database::query(const std::string& sql) {
+    const Interrupter interrupter(api_, connection_, limits_.time);
     StatementGuard asked{api_};
     BELAY_CHECK(prepare_select(api_, connection_, sql, lent_, asked));
     std::string plain = with_plain_columns(api_, asked.statement, sql);
@@ -150,9 +173,10 @@ Result<QueryResult> Database::query(const std::string& sql) {
                                        "a column that is neither a number, a text nor a time"));
     ResultGuard result{api_};
     duckdb_prepared_statement statement = plain.empty() ? asked.statement : cast.statement;
-    if (api_->execute_prepared(statement, &result.result) != DuckDBSuccess)
-        return core::bad_input("{}", message_of(api_->result_error(&result.result), lent_));
-    return read_result(api_, result.result, column_names(api_, asked.statement));
+    if (api_->execute_prepared(statement, &result.result) != DuckDBSuccess) return failure_of(result.result);
+    auto rows = read_result(api_, result.result, column_names(api_, asked.statement), limits_.memory);
+    if (!rows) return too_large(limits_);
+    return std::move(*rows);
 }
 
 Result<> Database::scan(const std::string& sql, const ScanRequest& request,

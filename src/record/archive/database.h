@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "record/archive/duckdb_api.h"
+#include "record/archive/query_limits.h"
 #include "record/archive/scan.h"
 #include "record/batch.h"
 
@@ -32,9 +33,8 @@ std::string as_text(const Value& value);
 // Not thread-safe. No extension is ever fetched or loaded.
 class Database {
   public:
-    // `threads`: 0 for as many as there are cores and most of the memory; otherwise 512 MB, and no temporary
-    // files.
-    static core::Result<Database> open(int threads = 0);
+    // `threads`: 0 for as many as there are cores. No temporary files: what does not fit into memory fails.
+    static core::Result<Database> open(int threads = 0, const QueryLimits& limits = {});
     Database(Database&& other) noexcept;
     Database& operator=(Database&&) = delete;
     Database(const Database&) = delete;
@@ -46,7 +46,7 @@ class Database {
 
     // Runs one query. Integers of any width that fit come as int64_t, wider ones and decimals as double;
     // types that have no plain value (lists, structs) as text. Errors: kBadInput with DuckDB's message, since
-    // the SQL is a person's.
+    // the SQL is a person's; because of kTimedOut or kNoSpace where it reached a limit.
     core::Result<QueryResult> query(const std::string& sql);
 
     // The names of the columns that the query would give. Errors: as of query().
@@ -69,13 +69,16 @@ class Database {
     core::Result<> confine();
 
   private:
-    Database(const DuckdbApi* api, duckdb_database database, duckdb_connection connection, bool streams)
-        : api_(api), database_(database), connection_(connection), streams_(streams) {}
+    Database(const DuckdbApi* api, duckdb_database database, duckdb_connection connection, bool streams,
+             const QueryLimits& limits)
+        : api_(api), database_(database), connection_(connection), streams_(streams), limits_(limits) {}
+    core::Failure failure_of(duckdb_result& result) const;
 
     const DuckdbApi* api_;
     duckdb_database database_;
     duckdb_connection connection_;
     bool streams_;
+    QueryLimits limits_;
     std::map<int, std::string> lent_;  // paths by descriptor
 };
 

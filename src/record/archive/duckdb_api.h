@@ -20,7 +20,7 @@ namespace belay::record {
     X(append_varchar_length) X(append_timestamp) X(library_version) X(prepare) X(prepare_error)             \
     X(prepared_statement_type) X(prepared_statement_column_count) X(prepared_statement_column_name)         \
     X(prepared_statement_column_type) X(execute_prepared) X(destroy_prepare)                               \
-    X(execute_prepared_streaming) X(result_error_type)
+    X(execute_prepared_streaming) X(result_error_type) X(interrupt)
 // clang-format on
 
 struct DuckdbApi {

@@ -103,13 +103,17 @@ bool is_plain(duckdb_type type) {
     }
 }
 
-QueryResult read_result(const DuckdbApi* api, duckdb_result& result, std::vector<std::string> names) {
+std::optional<QueryResult> read_result(const DuckdbApi* api, duckdb_result& result,
+                                       std::vector<std::string> names, std::optional<core::ByteSize> memory) {
     QueryResult out{.columns = std::move(names), .rows = {}};
     std::vector<duckdb_type> types;
     for (idx_t i = 0; i < api->column_count(&result); ++i) types.push_back(api->column_type(&result, i));
+    uint64_t bytes = 0;
     while (duckdb_data_chunk raw = api->fetch_chunk(result)) {
         ChunkGuard chunk{api, raw};
         idx_t rows = api->data_chunk_get_size(raw);
+        bytes += rows * (sizeof(std::vector<Value>) + types.size() * sizeof(Value));
+        if (memory && bytes > memory->bytes) return std::nullopt;
         size_t first = out.rows.size();
         out.rows.resize(first + rows, std::vector<Value>(types.size()));
         for (idx_t column = 0; column < types.size(); ++column) {
@@ -117,8 +121,11 @@ QueryResult read_result(const DuckdbApi* api, duckdb_result& result, std::vector
             void* data = api->vector_get_data(vector);
             uint64_t* validity = api->vector_get_validity(vector);
             for (idx_t row = 0; row < rows; ++row)
-                if (validity == nullptr || api->validity_row_is_valid(validity, row))
-                    out.rows[first + row][column] = read_value(api, types[column], data, row);
+                if (validity == nullptr || api->validity_row_is_valid(validity, row)) {
+                    Value& value = out.rows[first + row][column];
+                    value = read_value(api, types[column], data, row);
+                    if (const auto* text = std::get_if<std::string>(&value)) bytes += text->size();
+                }
         }
     }
     return out;

@@ -90,7 +90,7 @@ Result<> keep_table(const core::Directory& record, const Batch& rows, std::strin
 
 Result<Sealing> seal(const fs::path& path, core::Time now, std::span<const StandIn> stand_ins) {
     BELAY_TRY(record, claim_record(path));
-    BELAY_TRY(archive, Archive::load(record, stand_ins));
+    BELAY_TRY(archive, Archive::load(record, stand_ins, {}));
     if (archive.manifest_.sealed)  // segments are left over if that process was killed at its very end
         return Sealing{.sealed_before = true, .kept = retire_segments(record, archive.manifest_)};
     BELAY_CHECK(check_sealable(record, archive.segments_, archive.being_written_));
