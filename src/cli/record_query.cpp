@@ -46,12 +46,13 @@ void add_record_query(core::Application& application) {
     auto command = application.add({
         .name = "record query",
         .summary = "ask a record in SQL",
-        .description = "Runs one SQL query (DuckDB's dialect) over the tables of a record, sealed or not. "
-                       "`belay record schema` "
-                       "lists tables and columns. Counters end in _total: subtract to get rates. The query "
-                       "can read nothing "
-                       "but the record, and ends after the setting query.time (2m) or where it would take more "
-                       "memory than query.memory (4GiB).",
+        .description =
+            "Runs one SQL query (DuckDB's dialect) over the tables of a record, sealed or not. "
+            "`belay record schema` "
+            "lists tables and columns. Counters end in _total: subtract to get rates. The query "
+            "can read nothing "
+            "but the record, and ends after the setting query.time (2m) or where it would take more "
+            "memory than query.memory (4GiB).",
         .examples =
             {{"belay record query r 'SELECT node, max(memory_anonymous_bytes) FROM host GROUP BY node'",
               "peak memory of each node"},
