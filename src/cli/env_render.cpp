@@ -1,5 +1,6 @@
 // belay env render: the environment that a job would get.
 #include "cli/commands.h"
+#include "core/json.h"
 #include "env/edf_writer.h"
 #include "env/json.h"
 #include "step/environment.h"
@@ -17,21 +18,37 @@ struct Options {
     bool json = false;
 };
 
-core::Result<int> render(const Options& options, const core::CommandContext& context) {
-    BELAY_TRY(configuration, context.configuration());
-    BELAY_TRY(host, step::environment_host(configuration));
+// {"ok", "err" and "out" or "json"}: in words, since it comes out of another process.
+std::string render_to_text(const Options& options, const env::Host& host) {
     env::Problems problems;
     env::Environment environment = env::load_environment(options.name, host, problems);
     auto variables = env::expand_variables(environment, {}, host.variables, problems);
-    bool ok = !env::has_errors(problems);
+    const bool ok = !env::has_errors(problems);
+    nlohmann::ordered_json answer{{"ok", ok}, {"err", env::render(problems)}};
     if (options.json) {
         auto json = env::to_json(environment, variables, options.explain);
         json["problems"] = env::to_json(options.name, ok, problems)["problems"];
-        context.print_json(json);
+        answer["json"] = std::move(json);
     } else if (ok) {
-        context.print("{}", env::to_edf(environment, variables, options.explain));
+        answer["out"] = env::to_edf(environment, variables, options.explain);
     }
-    if (!options.json) fmt::print(stderr, "{}", env::render(problems));
+    return answer.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+core::Result<int> render(const Options& options, const core::CommandContext& context) {
+    BELAY_TRY(configuration, context.configuration());
+    BELAY_TRY(text, step::read_in_time(options.name, [&]() -> core::Result<std::string> {
+                  BELAY_TRY(host, step::environment_host(configuration));
+                  return render_to_text(options, host);
+              }));
+    const auto answer = core::parse_ordered_json(text);
+    const bool ok = answer["ok"];
+    if (options.json) {
+        context.print_json(answer["json"]);
+    } else {
+        context.print("{}", answer.value("out", ""));
+        fmt::print(stderr, "{}", answer["err"].get<std::string>());
+    }
     return ok ? 0 : 2;
 }
 

@@ -1,11 +1,14 @@
 // belay env validate: what is wrong with environment files, before a job is.
 #include "cli/commands.h"
+#include "core/json.h"
 #include "core/utf8.h"
 #include "env/json.h"
 #include "step/environment.h"
 
 #include <cstdio>
 #include <memory>
+
+#include <nlohmann/json.hpp>
 
 namespace belay::cli {
 
@@ -17,21 +20,42 @@ struct Options {
     bool json = false;
 };
 
+// What is wrong with one, as it is shown and as JSON. Files of an environment may be on a server that does
+// not answer.
+struct Validated {
+    bool ok;
+    std::string shown;
+    nlohmann::ordered_json json;
+};
+
+core::Result<Validated> validate_file(const std::string& file, bool strict,
+                                      const core::Configuration& configuration) {
+    BELAY_TRY(text, step::read_in_time(file, [&]() -> core::Result<std::string> {
+                  BELAY_TRY(host, step::environment_host(configuration));
+                  env::Problems problems;
+                  env::Environment environment = env::load_environment(file, host, problems);
+                  (void)env::expand_variables(environment, {}, host.variables, problems);
+                  const bool ok = !env::has_errors(problems) && (!strict || env::passes_strictly(problems));
+                  return nlohmann::ordered_json{{"ok", ok},
+                                                {"shown", env::render(problems)},
+                                                {"json", env::to_json(file, ok, problems)}}
+                      .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+              }));
+    auto answer = core::parse_ordered_json(text);
+    return Validated{answer["ok"], answer["shown"], std::move(answer["json"])};
+}
+
 core::Result<int> validate(const Options& options, const core::CommandContext& context) {
     BELAY_TRY(configuration, context.configuration());
-    BELAY_TRY(host, step::environment_host(configuration));
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     bool all_ok = true;
     for (const std::string& file : options.files) {
-        env::Problems problems;
-        env::Environment environment = env::load_environment(file, host, problems);
-        (void)env::expand_variables(environment, {}, host.variables, problems);
-        bool ok = !env::has_errors(problems) && (!options.strict || env::passes_strictly(problems));
-        all_ok = all_ok && ok;
-        list.push_back(env::to_json(file, ok, problems));
+        BELAY_TRY(validated, validate_file(file, options.strict, configuration));
+        all_ok = all_ok && validated.ok;
+        list.push_back(std::move(validated.json));
         if (options.json) continue;
-        fmt::print(stderr, "{}", env::render(problems));
-        context.print("{}: {}\n", core::printable(file), ok ? "ok" : "not ok");
+        fmt::print(stderr, "{}", validated.shown);
+        context.print("{}: {}\n", core::printable(file), validated.ok ? "ok" : "not ok");
     }
     if (options.json) context.print_json(list);
     return all_ok ? 0 : 2;

@@ -126,15 +126,18 @@ Result<Planned> decode(std::string_view bytes) {
 
 // Directories of definitions and the store may be on file servers that do not answer.
 Result<Planned> plan_in_time(const std::string& name, const core::Configuration& configuration) {
-    BELAY_TRY(bytes, core::run_within(kPlanningTime, {.what = "reading the environment " + name},
-                                      [&]() -> Result<std::string> {
-                                          BELAY_TRY(planned, plan_from_files(name, configuration));
-                                          return encode(planned);
-                                      }));
+    BELAY_TRY(bytes, read_in_time(name, [&]() -> Result<std::string> {
+                  BELAY_TRY(planned, plan_from_files(name, configuration));
+                  return encode(planned);
+              }));
     return decode(bytes);
 }
 
 }  // namespace
+
+Result<std::string> read_in_time(const std::string& name, const std::function<Result<std::string>()>& read) {
+    return core::run_within(kPlanningTime, {.what = "reading the environment " + name}, read);
+}
 
 Result<EnvironmentPlan> plan_environment(const std::string& name, const core::Configuration& configuration,
                                          const Importer& import, std::string& warnings) {

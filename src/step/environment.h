@@ -32,6 +32,11 @@ struct EnvironmentPlan {
 // How long its files may take to read: definitions and what the image store holds.
 inline constexpr core::Duration kPlanningTime = std::chrono::seconds(15);
 
+// Does what reads the files of an environment in a process that may hang. Errors: the function's; kSystem,
+// kTimedOut with the file that did not answer within kPlanningTime.
+core::Result<std::string> read_in_time(const std::string& name,
+                                       const std::function<core::Result<std::string>()>& read);
+
 // An image that is not in the store yet is imported first. Errors: kBadInput with everything that is wrong
 // with the definition; what is only odd is appended to `warnings`, as lines; kSystem, kTimedOut with the file
 // that did not answer within kPlanningTime.
