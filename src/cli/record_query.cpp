@@ -51,7 +51,7 @@ void add_record_query(core::Application& application) {
             "`belay record schema` "
             "lists tables and columns. Counters end in _total: subtract to get rates. The query "
             "can read nothing "
-            "but the record, and ends after the setting query.time (2m) or where it would take more "
+            "but the record, and is stopped after the setting query.time (2m), or when it needs more "
             "memory than query.memory (4GiB).",
         .examples =
             {{"belay record query r 'SELECT node, max(memory_anonymous_bytes) FROM host GROUP BY node'",

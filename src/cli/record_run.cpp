@@ -25,7 +25,8 @@ void add_record_run(core::Application& application) {
                        "progress. Without Slurm it "
                        "records this machine.\n\n"
                        "A new record is its owner's alone. `chmod -R g+rX DIR` shares it with the group, "
-                       "also what is added to it later.\n\n"
+                       "also what is added to it later. Where DIR exists already, who may read it may read the "
+                       "record.\n\n"
                        "Progress is found in MLLOG lines, and in lines that match a --progress-pattern: a "
                        "regular expression (RE2) with "
                        "named groups such as step, loss, samples_per_second.",

@@ -54,6 +54,21 @@ TEST(cli, vet_run_in_both_forms) {
     EXPECT_EQ(core::read_file(fit.path("cordoned")).value(), "");
 }
 
+TEST(cli, vet_run_knows_wrong_outputs_before_it_checks) {
+    Protocol slow("- {name: memory, type: mem.free, min: 1B}\n");
+    const std::string nowhere = slow.path("none/vetted");
+    for (const auto& words : {std::vector<std::string>{"--vetted", nowhere},
+                              {"--vetted", slow.path("v"), "--cordoned", slow.path("v")}}) {
+        std::vector<std::string> all{"run"};
+        all.insert(all.end(), words.begin(), words.end());
+        all.push_back(slow.path());
+        Outcome wrong = vet(all);
+        EXPECT_GE(wrong.status, 2);
+        EXPECT_EQ(wrong.out, "");
+        EXPECT_THAT(wrong.err, HasSubstr(words.size() > 2 ? words.back() : slow.path("none")));
+    }
+}
+
 TEST(cli, vet_run_exit_statuses) {
     Protocol sick("- {name: memory, type: mem.free, min: 900TiB}\n");
     Outcome refused = vet({"run", "--json", sick.path()});

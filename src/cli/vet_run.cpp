@@ -52,6 +52,20 @@ Result<> publish(const vet::Verdicts& verdicts, const Options& options, const co
     return {};
 }
 
+Result<> check_names(const Options& options) {
+    if (options.vetted.empty() || options.vetted != options.cordoned) return {};
+    return core::bad_input("--vetted and --cordoned name the same file: {}", options.vetted)
+        .hint("give each a file of its own");
+}
+
+// Before checks that may take minutes. Not in a step: only its first node writes, and the others would wait for
+// one that has ended.
+Result<> check_outputs(const Options& options) {
+    for (const std::string* path : {&options.vetted, &options.cordoned})
+        if (!path->empty()) BELAY_CHECK(core::check_output(*path));
+    return {};
+}
+
 Result<> check_need(const Options& options, size_t nodes) {
     if (!options.need || (*options.need >= 1 && *options.need <= nodes)) return {};
     return core::bad_input("--need {}: {} {} vetted", *options.need, nodes,
@@ -81,6 +95,7 @@ Result<Place> find_place() {
 Result<int> run_alone(const vet::Protocol& protocol, const Options& options, core::Duration timeout,
                       vet::NodeView view, const core::CommandContext& context) {
     BELAY_CHECK(check_need(options, 1));
+    BELAY_CHECK(check_outputs(options));
     core::ProgressDisplay display(core::system_clock());
     display.start("checks", core::ProgressUnit::items("checks"), protocol.checks.size());
     vet::Verdicts verdicts = vet::run_alone(protocol, own_name(), options.need,
@@ -170,6 +185,7 @@ void add_vet_run(core::Application& application) {
     command.run([options](const core::CommandContext& context) -> Result<int> {
         BELAY_TRY(place, find_place());
         if (place.other_task) return 0;
+        BELAY_CHECK(check_names(*options));
         BELAY_TRY(configuration, context.configuration());
         bool speaks = !place.step || place.step->rank == 0;
         BELAY_TRY(protocol, load_protocol(options->protocol, speaks));

@@ -2,6 +2,7 @@
 
 #include "core/activity.h"
 #include "core/text.h"
+#include "core/user.h"
 
 #include <algorithm>
 #include <array>
@@ -115,12 +116,12 @@ FileFacts facts_of(const struct stat& status) {
 }
 
 // A server of ours may have lent the file out (a lease; fcntl(2)), which only an open that may wait takes
-// back.
+// back. On a file of another user the wait would be that user's choice.
 Descriptor open_and_wait(int directory, const std::string& name, int flags) {
     const Descriptor found = open_beneath(directory, name, O_PATH | O_NOFOLLOW);
     struct stat status{};
     if (!found || fstat(found.get(), &status) != 0) return {};
-    if (!S_ISREG(status.st_mode)) {
+    if (!S_ISREG(status.st_mode) || (status.st_uid != geteuid() && status.st_uid != 0)) {
         errno = EWOULDBLOCK;
         return {};
     }
@@ -216,6 +217,10 @@ Result<Descriptor> Directory::open_file(std::string_view name, int flags, unsign
     if (other && other->type != FileType::kRegular && other->type != FileType::kLink)
         return bad_input("{} is a {}, not a regular file", path_of(name).string(), other->type_name);
     errno = reason;
+    if (reason == EWOULDBLOCK && other)
+        return errno_error(reason, fmt::format("cannot open {}", path_of(name).string()))
+            .hint(fmt::format("a program of {} has a lease on it: read it when that has ended, or copy it",
+                              user_name(other->owner)));
     return failed("open", path_of(name));
 }
 

@@ -54,26 +54,48 @@ Result<> check_replaceable(const fs::path& path, const FileFacts& there) {
         .hint("to hand it to another program, name /dev/stdout as the output: … -o /dev/stdout | COMMAND");
 }
 
+// Where a new file will be made, and what has its name now.
+struct Target {
+    Directory directory;
+    std::string name;
+    std::optional<FileFacts> there;
+};
+
+Result<Target> find_target(const fs::path& path) {
+    if (!path.has_filename() || path.filename() == "." || path.filename() == "..")
+        return bad_input("{} names a directory", path.string()).hint("name a file in it");
+    BELAY_TRY(directory,
+              Directory::open_trusted(path.has_parent_path() ? path.parent_path() : fs::path(".")));
+    std::string name = path.filename();
+    BELAY_TRY(there, directory.facts(name));
+    if (there) BELAY_CHECK(check_replaceable(path, *there));
+    return Target{std::move(directory), std::move(name), std::move(there)};
+}
+
 }  // namespace
 
 Result<> write_output(const fs::path& path, std::string_view bytes) {
     if (const auto descriptor = named_descriptor(path.native()))
         return write_all(*descriptor, bytes, path.string());
     if (is_device(path)) return write_to_device(path, bytes);
-    if (!path.has_filename() || path.filename() == "." || path.filename() == "..")
-        return bad_input("{} names a directory", path.string()).hint("name a file in it");
-    BELAY_TRY(directory, Directory::open(path.has_parent_path() ? path.parent_path() : fs::path(".")));
-    const std::string name = path.filename();
-    BELAY_TRY(there, directory.facts(name));
-    if (there) BELAY_CHECK(check_replaceable(path, *there));
-    BELAY_TRY(file, NewFile::begin(directory, name, 0644));
+    BELAY_TRY(target, find_target(path));
+    BELAY_TRY(file, NewFile::begin(target.directory, target.name, 0644));
     BELAY_CHECK(write_all(file.fd(), bytes, path.string()));
+    const auto& there = target.there;
     auto replaced = std::move(file).replace();
     if (!replaced && there && there->owner != geteuid() && replaced.error().cause() == Cause::kDenied)
         return std::unexpected(
             std::move(replaced.error())
                 .hint(fmt::format("it belongs to {}: name another file", user_name(there->owner))));
     return replaced;
+}
+
+Result<> check_output(const fs::path& path) {
+    if (named_descriptor(path.native()) || is_device(path)) return {};
+    BELAY_TRY(target, find_target(path));
+    if (faccessat(target.directory.fd(), ".", W_OK, AT_EACCESS) != 0)
+        return errno_error(errno, fmt::format("cannot write to {}", path.string()));
+    return {};
 }
 
 }  // namespace belay::core

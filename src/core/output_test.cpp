@@ -71,6 +71,24 @@ TEST(core, outputs_go_into_no_pipe_that_lies_at_their_name) {
     EXPECT_THAT(write_output(there / "", "x").error().message(), HasSubstr("directory"));
 }
 
+TEST(core, outputs_that_cannot_be_written_are_known_before) {
+    OutputFixture directory;
+    std::ofstream(directory / "file") << "before";
+    fs::create_directory(directory / "directory");
+    fs::create_symlink(directory / "file", directory / "link");
+    for (const fs::path& good : {directory / "file", directory / "new", fs::path("/dev/null")})
+        EXPECT_TRUE(check_output(good)) << good;
+    for (const char* name : {"directory", "link", "none/file", "file/x"}) {
+        const auto checked = check_output(directory / name);
+        const auto written = write_output(directory / name, "x");
+        ASSERT_FALSE(checked) << name;
+        ASSERT_FALSE(written) << name;
+        EXPECT_EQ(checked.error().render(), written.error().render());
+    }
+    EXPECT_EQ(directory.entries(), 3U);
+    EXPECT_EQ(read_file(directory / "file").value(), "before");
+}
+
 TEST(core, outputs_go_where_a_descriptor_or_device_is_named) {
     int ends[2];
     ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);

@@ -84,12 +84,28 @@ class SegmentWriter {
 
 using BatchVisitor = std::function<void(const Batch&)>;
 
+// What segments may take when they are unpacked (payloads, 8 bytes for each value, texts): a floor for all of
+// a record together, and so many times what their blocks of rows take in the file. A file's length says
+// nothing: of one with holes nothing need be on the disk.
+class UnpackBudget {
+  public:
+    UnpackBudget();
+    void add_rows(uint64_t stored_bytes);
+    // False when it is used up.
+    bool spend(uint64_t bytes);
+    bool is_empty() const { return left_ == 0; }
+
+  private:
+    uint64_t left_;
+};
+
 // Reads a segment and hands every batch to `visit` in file order; a batch has the columns of this version's
 // schema: columns that the writer did not know are null, tables and columns that only it knew are left out
-// (`left_out`).
+// (`left_out`). `budget` is that of the record.
 // Errors: kSystem if the file cannot be read at all; damage is no error but listed in `lost`.
-core::Result<SegmentSummary> read_segment(int fd, const std::filesystem::path& path,
+core::Result<SegmentSummary> read_segment(int fd, const std::filesystem::path& path, UnpackBudget& budget,
                                           const BatchVisitor& visit);
+// A segment by itself.
 core::Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit);
 
 // The same from memory; `name` is used in `lost`. Any bytes are safe to pass.

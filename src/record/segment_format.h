@@ -33,8 +33,7 @@ inline constexpr uint32_t kMaxJsonBytes = 1U << 20;
 inline constexpr size_t kMaxTables = 256;
 inline constexpr size_t kMaxColumns = 1024;  // of one table
 
-// What a whole segment may take when it is unpacked (payloads, 8 bytes for each value, texts): the floor, and
-// so many times its own size. Measured on what the writer makes of full blocks of rows in which only the time
+// Of an UnpackBudget. Measured on what the writer makes of full blocks of rows in which only the time
 // changes: 1 to 10,000 with clocks as they are, 1 to 29,000 with time in even steps; of the rows of a default
 // flush, at most 1 to 450.
 inline constexpr uint64_t kUnpackedFloor = 256ULL << 20;

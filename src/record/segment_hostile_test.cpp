@@ -7,8 +7,10 @@
 #include "record/tables/host.h"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <fstream>
 #include <random>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -145,8 +147,7 @@ TEST(record, the_texts_of_all_columns_of_a_block_are_bounded_together) {
 }
 
 // Blocks of rows in which nothing is known: each takes 150 bytes and becomes megabytes.
-TEST(record, a_segment_unpacks_to_no_more_than_its_budget) {
-    Example example = make_example(0, false);
+void add_empty_rows(std::string& bytes, int blocks) {
     const auto host = static_cast<uint16_t>(std::ranges::find(tables(), &kHost) - tables().begin());
     std::string payload;
     put_varint(payload, kHost.columns.size());
@@ -154,8 +155,13 @@ TEST(record, a_segment_unpacks_to_no_more_than_its_budget) {
         payload += '\1' + std::string(kMaxBlockRows / 8, '\0');
         if (column.type == ColumnType::kText) payload += '\0';  // no texts
     }
+    for (int i = 0; i < blocks; ++i) add_packed(bytes, kRowsBlock, host, kMaxBlockRows, payload);
+}
+
+TEST(record, a_segment_unpacks_to_no_more_than_its_budget) {
+    Example example = make_example(0, false);
     constexpr int kBlocks = 100;
-    for (int i = 0; i < kBlocks; ++i) add_packed(example.bytes, kRowsBlock, host, kMaxBlockRows, payload);
+    add_empty_rows(example.bytes, kBlocks);
     uint64_t values = 0;
     auto summary = read_segment_bytes(example.bytes, "a.seg", [&](const Batch& batch) {
         values += batch.rows() * batch.table().columns.size();
@@ -179,6 +185,35 @@ TEST(record, blocks_without_rows_are_small_and_shallow) {
     read(bytes, summary);
     EXPECT_EQ(summary.lost.size(), 2U);
     EXPECT_FALSE(summary.ended);
+}
+
+// The floor is there once for a record, however many files it has and however long they are.
+TEST(record, all_segments_of_a_record_have_one_budget) {
+    auto directory = core::TemporaryDirectory::create("segment_test").value();
+    Example example = make_example(0, false);
+    const size_t before = example.bytes.size();
+    add_empty_rows(example.bytes, 3);
+    const uint64_t rows_bytes = example.bytes.size() - before;
+    uint64_t values = 0;
+    UnpackBudget budget;
+    constexpr uint64_t kFiles = 10;
+    for (uint64_t i = 0; i < kFiles; ++i) {
+        const fs::path path = directory.path() / fmt::format("{}.seg", i);
+        std::ofstream(path) << example.bytes;
+        std::error_code error;
+        fs::resize_file(path, uint64_t{1} << 40, error);
+        if (error) GTEST_SKIP() << "the file system has no files of this size: " << error.message();
+        const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        ASSERT_GE(fd, 0);
+        auto summary = read_segment(fd, path, budget, [&](const Batch& batch) {
+            values += batch.rows() * batch.table().columns.size();
+        });
+        close(fd);
+        ASSERT_TRUE(summary) << summary.error().message();
+    }
+    const uint64_t limit = kUnpackedFloor + kFiles * kUnpackedRatio * rows_bytes;
+    ASSERT_LT(limit, kFiles * 3 * kMaxBlockRows * kHost.columns.size() * 8) << "or the test tests nothing";
+    EXPECT_LE(values * 8, limit);
 }
 
 // Nothing of it is on the disk but the ends.

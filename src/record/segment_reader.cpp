@@ -73,11 +73,8 @@ Result<std::optional<Batch>> decode_rows(const WrittenTable& written, const Bloc
 // go on.
 class Walker {
   public:
-    Walker(SegmentBytes& bytes, std::string_view name, const BatchVisitor& visit)
-        : bytes_(bytes),
-          visit_(visit),
-          schema_(own_schema()),
-          budget_(kUnpackedFloor + kUnpackedRatio * bytes.size()) {
+    Walker(SegmentBytes& bytes, std::string_view name, UnpackBudget& budget, const BatchVisitor& visit)
+        : bytes_(bytes), visit_(visit), schema_(own_schema()), budget_(budget) {
         summary_.file = name;
         summary_.bytes = bytes.size();
     }
@@ -129,9 +126,10 @@ class Walker {
         }
         BELAY_TRY(block, bytes_.at(at, whole));
         if (block.size() < whole) return bytes_.size();  // it is being cut off
+        if (header->kind == kRowsBlock) budget_.add_rows(whole);
         if (auto used = use(*header, block.substr(kBlockHeaderBytes, header->stored_bytes)); !used)
             note_lost(at, whole, used.error().message());
-        if (budget_ > 0) return at + whole;
+        if (!budget_.is_empty()) return at + whole;
         note_lost(at + whole, bytes_.size() - (at + whole), "unpacks to more than any recorder writes");
         return bytes_.size();
     }
@@ -173,11 +171,8 @@ class Walker {
         return {};
     }
 
-    // Of what a file of this size may take in memory.
     Result<> spend(uint64_t bytes) {
-        const bool is_enough = bytes <= budget_;
-        budget_ = is_enough ? budget_ - bytes : 0;
-        if (!is_enough) return bad_input("unpacks to more than any recorder writes");
+        if (!budget_.spend(bytes)) return bad_input("unpacks to more than any recorder writes");
         return {};
     }
 
@@ -211,26 +206,41 @@ class Walker {
     SegmentBytes& bytes_;
     const BatchVisitor& visit_;
     WrittenSchema schema_;
-    uint64_t budget_;
+    UnpackBudget& budget_;
     SegmentSummary summary_;
 };
 
 }  // namespace
 
-SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit) {
-    SegmentBytes all(bytes);
-    return Walker(all, name, visit).walk().value();  // memory can be read
+UnpackBudget::UnpackBudget() : left_(kUnpackedFloor) {}
+
+void UnpackBudget::add_rows(uint64_t stored_bytes) {
+    left_ += kUnpackedRatio * stored_bytes;
 }
 
-Result<SegmentSummary> read_segment(int fd, const std::filesystem::path& path, const BatchVisitor& visit) {
+bool UnpackBudget::spend(uint64_t bytes) {
+    const bool is_enough = bytes <= left_;
+    left_ = is_enough ? left_ - bytes : 0;
+    return is_enough;
+}
+
+SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit) {
+    SegmentBytes all(bytes);
+    UnpackBudget budget;
+    return Walker(all, name, budget, visit).walk().value();  // memory can be read
+}
+
+Result<SegmentSummary> read_segment(int fd, const std::filesystem::path& path, UnpackBudget& budget,
+                                    const BatchVisitor& visit) {
     BELAY_TRY(bytes, SegmentBytes::of_file(fd, path.string()));
-    return Walker(bytes, path.filename().string(), visit).walk();
+    return Walker(bytes, path.filename().string(), budget, visit).walk();
 }
 
 Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit) {
     BELAY_TRY(directory, core::Directory::open(path.parent_path()));
     BELAY_TRY(file, directory.open_file(path.filename().native(), O_RDONLY));
-    return read_segment(file.get(), path, visit);
+    UnpackBudget budget;
+    return read_segment(file.get(), path, budget, visit);
 }
 
 }  // namespace belay::record

@@ -219,19 +219,22 @@ Result<> Archive::open_table(const fs::path& record, const Table& table, std::sp
 Result<> Archive::load_segments(const core::Directory& record) {
     for (const Table* table : tables()) BELAY_CHECK(database_.execute(create_table_sql(*table)));
     BELAY_TRY(names, segment_names(record));
-    for (const std::string& name : names) BELAY_CHECK(load_segment(record, name));
+    UnpackBudget budget;
+    for (const std::string& name : names) BELAY_CHECK(load_segment(record, name, budget));
     BELAY_CHECK(database_.execute(kKeepClosedAllocations));
     if (!being_written_) BELAY_CHECK(count_what_was_never_taken(database_, segments_));
     return {};
 }
 
-Result<> Archive::load_segment(const core::Directory& record, const std::string& name) {
+Result<> Archive::load_segment(const core::Directory& record, const std::string& name,
+                               UnpackBudget& budget) {
     BELAY_TRY(file, record.open_file(segment_file(name), O_RDONLY));
     const SegmentLock lock = segment_lock(file.get());
     Result<> appended;
-    BELAY_TRY(summary, read_segment(file.get(), record.path_of(segment_file(name)), [&](const Batch& batch) {
-                  if (appended) appended = database_.append(batch);
-              }));
+    auto append = [&](const Batch& batch) {
+        if (appended) appended = database_.append(batch);
+    };
+    BELAY_TRY(summary, read_segment(file.get(), record.path_of(segment_file(name)), budget, append));
     BELAY_CHECK(std::move(appended));
     const bool busy = is_being_written(file.get(), lock, summary);
     being_written_ |= busy;

@@ -101,7 +101,7 @@ class Archive {
     static core::Result<Archive> load(const core::Directory& record, std::span<const StandIn> stand_ins,
                                       const QueryLimits& limits);
     core::Result<> load_segments(const core::Directory& record);
-    core::Result<> load_segment(const core::Directory& record, const std::string& name);
+    core::Result<> load_segment(const core::Directory& record, const std::string& name, UnpackBudget& budget);
     core::Result<> open_files(const core::Directory& record);
     core::Result<> open_tables(const std::filesystem::path& record, std::span<const StandIn> stand_ins);
     core::Result<> open_table(const std::filesystem::path& record, const Table& table,

@@ -4,6 +4,7 @@
 #include "record/archive/duckdb_guards.h"
 #include "record/archive/duckdb_values.h"
 
+#include <new>
 #include <utility>
 
 namespace belay::record {
@@ -92,14 +93,6 @@ std::string with_plain_columns(const DuckdbApi* api, duckdb_prepared_statement s
     return fmt::format("SELECT {} FROM query({}) AS answer({})", casts, sql_literal(sql), names);
 }
 
-core::Failure too_large(const QueryLimits& limits) {
-    if (!limits.memory)
-        return core::bad_input("the query needs more memory than there is").because(core::Cause::kNoSpace);
-    return core::bad_input("the query needs more than {} of memory", core::to_text(*limits.memory))
-        .because(core::Cause::kNoSpace)
-        .hint("the setting query.memory allows more; an aggregate or a LIMIT needs less");
-}
-
 }  // namespace
 
 Result<Database> Database::open(int threads, const QueryLimits& limits) {
@@ -152,18 +145,17 @@ Result<> Database::execute(const std::string& sql) {
 core::Failure Database::failure_of(duckdb_result& result) const {
     switch (api_->result_error_type(&result)) {
         case DUCKDB_ERROR_INTERRUPT:
-            return core::bad_input("the query took longer than {}", core::to_text(limits_.time))
-                .because(core::Cause::kTimedOut)
-                .hint("the setting query.time allows more; an aggregate over fewer rows takes less");
+            return core::Failure(too_slow(limits_));
         case DUCKDB_ERROR_OUT_OF_MEMORY:
-            return too_large(limits_);
+            return core::Failure(too_large(limits_));
         default:
             return core::bad_input("{}", message_of(api_->result_error(&result), lent_));
     }
 }
 
-Result<QueryResult> Database::query(const std::string& sql) {
-    const Interrupter interrupter(api_, connection_, limits_.time);
+Result<QueryResult> Database::query(const std::string& sql) try {
+    const Interrupter interrupter(api_, connection_, limits_);
+    const MemoryLimit memory(limits_.memory);
     StatementGuard asked{api_};
     BELAY_CHECK(prepare_select(api_, connection_, sql, lent_, asked));
     std::string plain = with_plain_columns(api_, asked.statement, sql);
@@ -175,8 +167,10 @@ Result<QueryResult> Database::query(const std::string& sql) {
     duckdb_prepared_statement statement = plain.empty() ? asked.statement : cast.statement;
     if (api_->execute_prepared(statement, &result.result) != DuckDBSuccess) return failure_of(result.result);
     auto rows = read_result(api_, result.result, column_names(api_, asked.statement), limits_.memory);
-    if (!rows) return too_large(limits_);
+    if (!rows) return std::unexpected(too_large(limits_));
     return std::move(*rows);
+} catch (const std::bad_alloc&) {
+    return std::unexpected(too_large(limits_));
 }
 
 Result<> Database::scan(const std::string& sql, const ScanRequest& request,

@@ -1,24 +1,82 @@
 #include "record/archive/query_limits.h"
 
 #include "core/deadline.h"
+#include "core/file.h"
+#include "core/text.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <unistd.h>
 
 namespace belay::record {
 
+namespace {
+
 // DuckDB forgets an interrupt that comes before a statement has begun: one query is several statements.
 constexpr core::Duration kAgain = std::chrono::milliseconds(100);
+// Stacks and buffers of threads, what DuckDB takes beside its own limit, and the answer.
+constexpr uint64_t kRoom = uint64_t{1} << 30;
 
-Interrupter::Interrupter(const DuckdbApi* api, duckdb_connection connection, core::Duration time) {
-    const core::Deadline deadline = core::Deadline::after(time);
+// What RLIMIT_DATA counts, in bytes; nothing where the kernel does not tell. proc(5): statm, "data".
+std::optional<uint64_t> private_memory() {
+    const auto text = core::read_file("/proc/self/statm");
+    if (!text) return std::nullopt;
+    const auto words = core::split_words(*text);
+    const auto pages = words.size() > 5 ? core::parse_number<uint64_t>(words[5]) : std::nullopt;
+    if (!pages) return std::nullopt;
+    return *pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+core::Error too_slow(const QueryLimits& limits) {
+    return core::bad_input("the query took longer than {}", core::to_text(limits.time))
+        .because(core::Cause::kTimedOut)
+        .hint("the setting query.time allows more; an aggregate over fewer rows takes less")
+        .error();
+}
+
+core::Error too_large(const QueryLimits& limits) {
+    if (!limits.memory)
+        return core::bad_input("the query needs more memory than there is")
+            .because(core::Cause::kNoSpace)
+            .error();
+    return core::bad_input("the query needs more than {} of memory", core::to_text(*limits.memory))
+        .because(core::Cause::kNoSpace)
+        .hint("the setting query.memory allows more; an aggregate or a LIMIT needs less")
+        .error();
+}
+
+Interrupter::Interrupter(const DuckdbApi* api, duckdb_connection connection, const QueryLimits& limits) {
+    const core::Deadline deadline = core::Deadline::after(limits.time);
     if (deadline.is_never()) return;
-    thread_ = std::jthread([this, api, connection, deadline](const std::stop_token& stop) {
+    thread_ = std::jthread([this, api, connection, deadline, limits](const std::stop_token& stop) {
         std::unique_lock lock(mutex_);
         const auto never = [] { return false; };
         wake_.wait_for(lock, stop, deadline.left(), never);
+        const core::Deadline last = core::Deadline::after(kGrace);
         while (!stop.stop_requested()) {
             api->interrupt(connection);
             wake_.wait_for(lock, stop, kAgain, never);
+            if (stop.stop_requested() || !last.is_over()) continue;
+            const core::Error error = too_slow(limits);
+            std::fputs(error.render("belay").c_str(), stderr);
+            _exit(error.exit_status());
         }
     });
+}
+
+MemoryLimit::MemoryLimit(std::optional<core::ByteSize> memory) {
+    const auto taken = private_memory();
+    rlimit now{};
+    if (!memory || !taken || getrlimit(RLIMIT_DATA, &now) != 0) return;
+    rlimit less = now;
+    less.rlim_cur = std::min<rlim_t>(now.rlim_cur, *taken + memory->bytes + kRoom);
+    if (setrlimit(RLIMIT_DATA, &less) == 0) before_ = now;
+}
+
+MemoryLimit::~MemoryLimit() {
+    if (before_) setrlimit(RLIMIT_DATA, &*before_);
 }
 
 }  // namespace belay::record

@@ -1,12 +1,15 @@
 // What a query may use, and the end of one that uses more.
 #pragma once
 
+#include "core/error.h"
 #include "core/time.h"
 #include "core/units.h"
 #include "record/archive/duckdb_api.h"
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
+#include <sys/resource.h>
 #include <thread>
 
 namespace belay::record {
@@ -17,10 +20,19 @@ struct QueryLimits {
         {};  // of tables held in memory and of queries; nothing: most of the machine's
 };
 
-// Interrupts what runs on a connection when the time is over, as long as this lives.
+// Why a query ended. Because of kTimedOut and kNoSpace.
+core::Error too_slow(const QueryLimits& limits);
+core::Error too_large(const QueryLimits& limits);
+
+// Interrupts what runs on a connection when the time is over, as long as this lives. DuckDB looks for it
+// between the functions of a query: one that is deep in a single call (a regular expression, an edit distance
+// of two long texts) sees nothing. After another kGrace the whole process therefore ends, with the message and
+// the exit status of too_slow().
 class Interrupter {
   public:
-    Interrupter(const DuckdbApi* api, duckdb_connection connection, core::Duration time);
+    static constexpr core::Duration kGrace = std::chrono::seconds(10);
+
+    Interrupter(const DuckdbApi* api, duckdb_connection connection, const QueryLimits& limits);
     Interrupter(const Interrupter&) = delete;
     Interrupter& operator=(const Interrupter&) = delete;
 
@@ -28,6 +40,20 @@ class Interrupter {
     std::mutex mutex_;
     std::condition_variable_any wake_;
     std::jthread thread_;  // none where the time has no end; it ends before what it uses
+};
+
+// As long as this lives, the process can take no more memory of its own than it has, the limit, and room for
+// the work of the threads: DuckDB does not count the texts that a function makes. Where it is reached,
+// allocations fail.
+class MemoryLimit {
+  public:
+    explicit MemoryLimit(std::optional<core::ByteSize> memory);
+    ~MemoryLimit();
+    MemoryLimit(const MemoryLimit&) = delete;
+    MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+  private:
+    std::optional<rlimit> before_;
 };
 
 }  // namespace belay::record

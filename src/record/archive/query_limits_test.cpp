@@ -58,6 +58,27 @@ TEST(record, a_query_that_takes_too_much_memory_is_ended) {
     }
 }
 
+// DuckDB counts no text that a function makes, and looks for an interrupt between functions only.
+TEST(record, a_single_call_that_takes_too_much_memory_is_ended) {
+    LimitedRecord record;
+    for (const char* sql : {"SELECT max(length(repeat('x', 3000000000))) FROM range(2)",
+                            "SELECT string_agg(repeat('x', 100000000), ',') FROM range(20)"}) {
+        const core::Error error = record.error_of(sql);
+        EXPECT_TRUE(error.cause() == core::Cause::kNoSpace || error.cause() == core::Cause::kTimedOut)
+            << sql << ": " << error.render();
+    }
+}
+
+TEST(recordDeathTest, a_single_call_that_takes_too_long_ends_the_process) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    EXPECT_EXIT(
+        {
+            LimitedRecord record;
+            (void)record.error_of("SELECT levenshtein(repeat('ab', 200000), repeat('cd', 200000))");
+        },
+        testing::ExitedWithCode(2), "the query took longer than 100ms");
+}
+
 TEST(record, the_memory_limit_is_told_with_its_setting) {
     LimitedRecord record;
     auto archive = Archive::open(record.path(), {}, {.memory = core::ByteSize{32 << 20}}).value();
