@@ -11,25 +11,26 @@ void add_record_run(core::Application& application) {
     auto command = application.add({
         .name = "record run",
         .summary = "run a command and record what it does",
-        .description = "Runs CMD and writes a job record into DIR while it runs: CPU, memory, pressure, "
-                       "network, file systems, GPUs, the "
-                       "processes of the job, and the progress that CMD prints. Output, input, signals and "
-                       "exit status of CMD are what "
-                       "they would be without Belay, and nothing that happens to the recorder reaches it. "
-                       "CMD writes into pipes, though: it sees no terminal, lines of standard output and "
-                       "standard error may change places between them, and a full disk under its log is "
-                       "reported here, not to CMD.\n\n"
-                       "Under srun every task runs this command with the same DIR, on a file system that all "
-                       "nodes share. The first "
-                       "task of each node samples the node; every task's own output is searched for "
-                       "progress. Without Slurm it "
-                       "records this machine.\n\n"
-                       "A new record is its owner's alone. `chmod -R g+rX DIR` shares it with the group, "
-                       "also what is added to it later. Where DIR exists already, who may read it may read the "
-                       "record.\n\n"
-                       "Progress is found in MLLOG lines, and in lines that match a --progress-pattern: a "
-                       "regular expression (RE2) with "
-                       "named groups such as step, loss, samples_per_second.",
+        .description =
+            "Runs CMD and writes a job record into DIR while it runs: CPU, memory, pressure, "
+            "network, file systems, GPUs, the "
+            "processes of the job, and the progress that CMD prints. Output, input, signals and "
+            "exit status of CMD are what "
+            "they would be without Belay, and nothing that happens to the recorder reaches it. "
+            "CMD writes into pipes, though: it sees no terminal, lines of standard output and "
+            "standard error may change places between them, and a full disk under its log is "
+            "reported here, not to CMD.\n\n"
+            "Under srun every task runs this command with the same DIR, on a file system that all "
+            "nodes share. The first "
+            "task of each node samples the node; every task's own output is searched for "
+            "progress. Without Slurm it "
+            "records this machine.\n\n"
+            "A new record is its owner's alone. `chmod -R g+rX DIR` shares it with the group, "
+            "also what is added to it later. Where DIR exists already, who may read it may read the "
+            "record.\n\n"
+            "Progress is found in MLLOG lines, and in lines that match a --progress-pattern: a "
+            "regular expression (RE2) with "
+            "named groups such as step, loss, samples_per_second.",
         .examples =
             {{"srun -N2 belay record run -o $SCRATCH/record -- python train.py",
               "record a step on two nodes"},

@@ -58,8 +58,8 @@ Result<> check_names(const Options& options) {
         .hint("give each a file of its own");
 }
 
-// Before checks that may take minutes. Not in a step: only its first node writes, and the others would wait for
-// one that has ended.
+// Before checks that may take minutes. Not in a step: only its first node writes, and the others would wait
+// for one that has ended.
 Result<> check_outputs(const Options& options) {
     for (const std::string* path : {&options.vetted, &options.cordoned})
         if (!path->empty()) BELAY_CHECK(core::check_output(*path));

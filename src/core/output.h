@@ -15,8 +15,8 @@ namespace belay::core {
 // >(COMMAND)) and devices in /dev. Errors: kBadInput for what is not to be written to; kSystem.
 Result<> write_output(const std::filesystem::path& path, std::string_view bytes);
 
-// What write_output() would refuse as things stand, for a command that works long before it writes. Errors: as
-// there.
+// What write_output() would refuse as things stand, for a command that works long before it writes. Errors:
+// as there.
 Result<> check_output(const std::filesystem::path& path);
 
 }  // namespace belay::core

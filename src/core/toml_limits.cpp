@@ -18,7 +18,8 @@ size_t after_string(std::string_view text, size_t at) {
         if (escapes && text[at] == '\\')
             ++at;
         else if (many_lines && text.substr(at).starts_with(fence))
-            return std::min(text.find_first_not_of(quote, at), at + 5);  // two before the fence are of the text
+            return std::min(text.find_first_not_of(quote, at),
+                            at + 5);  // two before the fence are of the text
         else if (!many_lines && (text[at] == quote || text[at] == '\n'))
             return at + 1;
     }

@@ -48,11 +48,12 @@ TEST(core, toml_at_its_limits_is_read) {
 // One or two quotes may stand before the three that end a string.
 TEST(core, toml_limits_know_where_a_string_ends) {
     const std::string key = repeated("a.", 200'000) + "a = 1\n";
-    for (const std::string text : {"\"\"\"q\"\"\"", "\"\"\"q\"\"\"\"", "\"\"\"q\"\"\"\"\"", "'''q''''", "'''q'''''",
-                                   "\"\"\"\"\"\"", "\"\"\"\"\"\"\"\"", "\"\"\"\\\"\"\"\""}) {
+    for (const std::string text : {"\"\"\"q\"\"\"", "\"\"\"q\"\"\"\"", "\"\"\"q\"\"\"\"\"", "'''q''''",
+                                   "'''q'''''", "\"\"\"\"\"\"", "\"\"\"\"\"\"\"\"", "\"\"\"\\\"\"\"\""}) {
         EXPECT_TRUE(parse_toml({"s = " + text + "\nt = ['', \"\"] # \"\n", "f"})) << text;
         EXPECT_THAT(refused("s = " + text + "\n" + key), HasSubstr("a key has more than 32 parts")) << text;
-        EXPECT_THAT(refused("s = " + text + " # \"\n" + key), HasSubstr("a key has more than 32 parts")) << text;
+        EXPECT_THAT(refused("s = " + text + " # \"\n" + key), HasSubstr("a key has more than 32 parts"))
+            << text;
     }
 }
 

@@ -228,8 +228,9 @@ Result<Directory> claim_record(const fs::path& path) {
     if (!lock(record, LOCK_EX))
         return bad_input("{} is being sealed by another process, or a recorder is just joining it",
                          path.string())
-            .hint(fmt::format("wait for it; or where nothing of yours holds it, seal a copy: {}",
-                              core::quote_command(std::vector<std::string>{"cp", "-r", path.string(), "COPY"})));
+            .hint(fmt::format(
+                "wait for it; or where nothing of yours holds it, seal a copy: {}",
+                core::quote_command(std::vector<std::string>{"cp", "-r", path.string(), "COPY"})));
     return record;
 }
 

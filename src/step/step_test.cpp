@@ -142,8 +142,8 @@ TEST(step, the_settings_of_all_modules_are_known) {
                           "record.directory", "record.interval", "record.flush", "record.gpu_source",
                           "record.progress_pattern", "env.search_path", "env.overlay_size", "env.image_store",
                           "env.layer_cache", "env.image_wait", "env.insecure_registries", "vet.timeout",
-                          "nvml.library", "dcgm.library", "dcgm.address", "findings.rules",
-                          "query.time", "query.memory"));
+                          "nvml.library", "dcgm.library", "dcgm.address", "findings.rules", "query.time",
+                          "query.memory"));
     EXPECT_TRUE(core::load_configuration(settings(), {}));
 }
 

@@ -226,8 +226,7 @@ Result<> Archive::load_segments(const core::Directory& record) {
     return {};
 }
 
-Result<> Archive::load_segment(const core::Directory& record, const std::string& name,
-                               UnpackBudget& budget) {
+Result<> Archive::load_segment(const core::Directory& record, const std::string& name, UnpackBudget& budget) {
     BELAY_TRY(file, record.open_file(segment_file(name), O_RDONLY));
     const SegmentLock lock = segment_lock(file.get());
     Result<> appended;

@@ -26,8 +26,8 @@ core::Error too_large(const QueryLimits& limits);
 
 // Interrupts what runs on a connection when the time is over, as long as this lives. DuckDB looks for it
 // between the functions of a query: one that is deep in a single call (a regular expression, an edit distance
-// of two long texts) sees nothing. After another kGrace the whole process therefore ends, with the message and
-// the exit status of too_slow().
+// of two long texts) sees nothing. After another kGrace the whole process therefore ends, with the message
+// and the exit status of too_slow().
 class Interrupter {
   public:
     static constexpr core::Duration kGrace = std::chrono::seconds(10);
