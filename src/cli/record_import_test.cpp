@@ -97,7 +97,7 @@ TEST(cli, record_import_of_what_is_no_recording_says_what_was_looked_for) {
         EXPECT_EQ(outcome.status, 2);
         EXPECT_EQ(outcome.out, "");
         EXPECT_THAT(outcome.err,
-                    HasSubstr(std::string("is no recording of ") + tool + "\nhint: looked for step_N"));
+                    HasSubstr(std::string("is not a recording of ") + tool + "\nhint: looked for step_N"));
     }
 }
 

@@ -155,6 +155,13 @@ bool is_whole(record::Archive& archive) {
     });
 }
 
+// A digest of what is left would stay when the tables can be read again.
+Result<> check_readable(const record::Archive& archive) {
+    for (const auto& [table, error] : archive.unreadable())
+        if (!archive.is_thrown_away(table)) return std::unexpected(core::Error(error).context("no digest"));
+    return {};
+}
+
 }  // namespace
 
 std::span<const record::Table* const> kept_tables() {
@@ -179,6 +186,7 @@ Result<bool> keep_digest(const std::filesystem::path& record) {
             .hint("seal it first: belay record seal RECORD");
     BELAY_TRY(claim, record::claim_record(record));
     if (attach_digest(archive)) return false;
+    BELAY_CHECK(check_readable(archive));
     BELAY_TRY(digest, read_digest(archive));
     if (digest.empty()) return false;
     const std::string facts = digest_facts(digest, archive.manifest());

@@ -22,8 +22,8 @@ core::Result<record::Archive> open_record(const std::filesystem::path& record,
                                           const record::QueryLimits& limits = {});
 
 // Makes and writes the digest of a sealed record with our own ceilings, unless it is there already; nothing
-// for a record without GPUs. Returns whether it was written. Errors: kBadInput if it is not sealed or
-// damaged; kSystem.
+// for a record without GPUs. Returns whether it was written. Errors: kBadInput if it is not sealed, or a
+// table of it cannot be read; kSystem.
 core::Result<bool> keep_digest(const std::filesystem::path& record);
 
 // Makes the three tables of digest_tables.h, if the record keeps them and they were made with these ceilings

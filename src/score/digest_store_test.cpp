@@ -118,6 +118,21 @@ TEST(score, a_kept_digest_serves_when_the_samples_are_gone) {
     EXPECT_FALSE(open_record(record.path())) << "now something is missing";
 }
 
+TEST(score, no_digest_is_kept_of_a_record_that_cannot_be_read_as_a_whole) {
+    RecordOfGpus record;
+    fill(record);
+    const std::filesystem::path allocation = record.path() / "tables/allocation.parquet";
+    const std::filesystem::path away = record.path() / "away";
+    std::filesystem::rename(allocation, away);
+    std::ofstream(allocation) << "damaged";
+    auto refused = keep_digest(record.path());
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find(allocation.string()), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(record.path() / "tables/gpu_summary.parquet"));
+    std::filesystem::rename(away, allocation);
+    EXPECT_TRUE(keep_digest(record.path()).value());
+}
+
 TEST(score, samples_that_were_thrown_away_are_not_taken_for_none) {
     RecordOfGpus record;
     fill(record);

@@ -2,6 +2,7 @@
 #include "core/text.h"
 #include "record/import/gssr_import.h"
 #include "record/import/gssr_merge.h"
+#include "record/import/source_files.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,7 @@ constexpr size_t kLargestMeta = size_t{1} << 20;
 // From where on power and energy say different things.
 constexpr double kEnergyTolerance = 0.05;
 
-std::optional<GssrMeta> read_meta(const GssrStep& step, std::vector<Defect>& defects) {
+Result<std::optional<GssrMeta>> read_meta(const GssrStep& step, std::vector<Defect>& defects) {
     std::string place = fmt::format("step_{}", step.number);
     if (step.metas.empty()) {
         defects.push_back({.place = place, .text = "there is no metadata (proc_0.meta.txt)"});
@@ -30,6 +31,7 @@ std::optional<GssrMeta> read_meta(const GssrStep& step, std::vector<Defect>& def
                            .text = fmt::format("{} files of metadata, where one is written: this one is read",
                                                step.metas.size())});
     auto text = core::read_file(file.path, kLargestMeta);
+    if (was_not_read(text)) return unread(std::move(text.error()));
     if (!text) {
         defects.push_back({.place = place, .text = text.error().message()});
         return std::nullopt;
@@ -39,12 +41,15 @@ std::optional<GssrMeta> read_meta(const GssrStep& step, std::vector<Defect>& def
     return meta;
 }
 
-std::vector<PlannedStep> survey_steps(const GssrLayout& layout, std::vector<Defect>& defects) {
+Result<std::vector<PlannedStep>> survey_steps(const GssrLayout& layout, std::vector<Defect>& defects) {
     std::vector<PlannedStep> steps;
     for (const GssrStep& found : layout.steps) {
-        PlannedStep step{.number = found.number, .meta = read_meta(found, defects), .files = {}};
-        for (const GssrFile& file : found.tables)
-            step.files.push_back({.file = file, .survey = survey(file)});
+        BELAY_TRY(meta, read_meta(found, defects));
+        PlannedStep step{.number = found.number, .meta = std::move(meta), .files = {}};
+        for (const GssrFile& file : found.tables) {
+            BELAY_TRY(surveyed, survey(file));
+            step.files.push_back({.file = file, .survey = std::move(surveyed)});
+        }
         std::string place = fmt::format("step_{}", found.number);
         if (found.tables.empty())
             defects.push_back({.place = place, .text = "there is no recording (proc_N.csv)"});
@@ -175,7 +180,7 @@ std::string source_of(const Manifest& manifest) {
 Result<Imported> import_gssr_csv(const ImportOptions& options, const GssrLayout& layout) {
     Imported imported;
     std::vector<Defect>& defects = imported.defects;
-    std::vector<PlannedStep> steps = survey_steps(layout, defects);
+    BELAY_TRY(steps, survey_steps(layout, defects));
     uint64_t total = 0;
     bool has_rows = false;
     for (const PlannedStep& step : steps) {
@@ -205,7 +210,8 @@ Result<Imported> import_gssr_csv(const ImportOptions& options, const GssrLayout&
     for (int64_t rank : ranks) {
         GssrMerge merge(steps, rank, spacing, options.gpus);
         for (bool more = true; more;) {
-            more = merge.add_some(builder.samples());
+            BELAY_TRY(added, merge.add_some(builder.samples()));
+            more = added;
             BELAY_CHECK(builder.write_samples());
             BELAY_CHECK(builder.cut_samples());
             if (options.progress) options.progress(done + merge.bytes(), total);

@@ -5,6 +5,7 @@
 #include "record/import/gssr_json.h"
 #include "record/import/record_builder.h"
 #include "record/import/seconds.h"
+#include "record/import/source_files.h"
 
 #include <algorithm>
 #include <map>
@@ -64,12 +65,13 @@ void describe(const GssrJson& recording, Manifest& manifest) {
     if (manifest.command.empty() && !recording.command.empty()) manifest.command = {recording.command};
 }
 
-// First pass: what the recording is of. Files that cannot be read are defects.
+// First pass: what the recording is of. Files that hold nothing that can be understood are defects.
 Result<std::vector<Head>> survey(const GssrLayout& layout, Manifest& manifest, std::vector<Defect>& defects) {
     std::vector<Head> heads;
     for (const fs::path& path : layout.jsons) {
         std::string place = place_of(layout, path);
         auto recording = read(path, place);
+        if (was_not_read(recording)) return unread(std::move(recording.error()));
         if (!recording || recording->samples() == 0) {
             std::string why = recording ? place + " has no samples" : recording.error().message();
             defects.push_back({.text = why + ": left out"});

@@ -185,6 +185,13 @@ TEST(record_import, a_gpu_that_two_ranks_recorded_counts_once) {
     EXPECT_EQ(recording.info().coverage, 1.0);
 }
 
+TEST(record_import, json_that_cannot_be_read_is_an_error_and_not_missing) {
+    Recording recording;
+    recording.write(name_of(0), recording_of(0, 0, 0, kBegin, 100));
+    recording.write_unreadable(name_of(1));
+    expect_not_read(import_gssr(recording.options()), recording, name_of(1));
+}
+
 TEST(record_import, an_sqlite_export_is_refused_with_what_to_take_instead) {
     Recording recording;
     recording.write("export.sql", std::string("SQLite format 3\0", 16) + "rest");

@@ -1,13 +1,17 @@
 #include "record/import/gssr_layout.h"
 
+#include "core/file.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "record/import/source_files.h"
 
 #include <algorithm>
-#include <fstream>
+#include <cerrno>
+#include <fcntl.h>
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <unistd.h>
 
 namespace belay::record {
 
@@ -27,37 +31,20 @@ std::optional<int64_t> number_in(std::string_view name, std::string_view prefix,
     return number && *number >= 0 ? number : std::nullopt;
 }
 
-Result<std::vector<fs::directory_entry>> entries_of(const fs::path& directory) {
-    std::vector<fs::directory_entry> entries;
-    std::error_code error;
-    for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-        entries.push_back(*it);
-    if (error) return core::errno_error(error, "cannot list " + directory.string());
-    std::ranges::sort(entries);
-    return entries;
-}
-
-bool is_file(const fs::directory_entry& entry) {
-    std::error_code ignored;
-    return entry.is_regular_file(ignored);
-}
-bool is_directory(const fs::directory_entry& entry) {
-    std::error_code ignored;
-    return entry.is_directory(ignored);
-}
-
 Result<GssrStep> read_step(const fs::path& directory, int64_t number) {
     GssrStep step{.number = number, .directory = directory, .tables = {}, .metas = {}};
     BELAY_TRY(entries, entries_of(directory));
-    for (const fs::directory_entry& entry : entries) {
-        if (!is_file(entry)) continue;
-        std::error_code ignored;
-        std::string name = entry.path().filename().string();
-        GssrFile file{.rank = 0, .path = entry.path(), .bytes = entry.file_size(ignored)};
+    for (const SourceEntry& entry : entries) {
+        if (!entry.is_file()) continue;
+        std::string name = entry.path.filename().string();
+        GssrFile file{.rank = 0, .path = entry.path};
         for (auto [suffix, files] : {std::pair{".csv", &step.tables}, std::pair{".meta.txt", &step.metas}}) {
             auto rank = number_in(name, "proc_", suffix);
             if (!rank) continue;
             file.rank = *rank;
+            std::error_code error;
+            file.bytes = fs::file_size(entry.path, error);
+            if (error) return core::errno_error(error, "cannot look at " + core::printable(file.path.string()));
             files->push_back(file);
         }
     }
@@ -70,40 +57,41 @@ Result<GssrStep> read_step(const fs::path& directory, int64_t number) {
 Result<std::vector<GssrStep>> steps_of(const fs::path& directory) {
     std::vector<GssrStep> steps;
     BELAY_TRY(entries, entries_of(directory));
-    for (const fs::directory_entry& entry : entries) {
-        auto number = number_in(entry.path().filename().string(), "step_", "");
-        if (!number || !is_directory(entry)) continue;
-        BELAY_TRY(step, read_step(entry.path(), *number));
+    for (const SourceEntry& entry : entries) {
+        auto number = number_in(entry.path.filename().string(), "step_", "");
+        if (!number || !entry.is_directory()) continue;
+        BELAY_TRY(step, read_step(entry.path, *number));
         steps.push_back(std::move(step));
     }
     std::ranges::sort(steps, {}, &GssrStep::number);
     return steps;
 }
 
-bool is_json_of_gssr(const fs::directory_entry& entry) {
-    std::string name = entry.path().filename().string();
+bool is_json_of_gssr(const SourceEntry& entry) {
+    std::string name = entry.path.filename().string();
     size_t rank = name.rfind("_proc_");
-    return rank != std::string::npos && number_in(name.substr(rank), "_proc_", ".json") && is_file(entry);
+    return rank != std::string::npos && number_in(name.substr(rank), "_proc_", ".json") && entry.is_file();
 }
 
 Result<std::vector<fs::path>> jsons_of(const fs::path& directory) {
     std::vector<fs::path> files;
     BELAY_TRY(entries, entries_of(directory));
-    for (const fs::directory_entry& entry : entries)
-        if (is_json_of_gssr(entry)) files.push_back(entry.path());
+    for (const SourceEntry& entry : entries)
+        if (is_json_of_gssr(entry)) files.push_back(entry.path);
     return files;
 }
 
-bool is_sqlite(const fs::path& file) {
+Result<bool> is_sqlite(const fs::path& path) {
     constexpr std::string_view kMagic = "SQLite format 3";
     std::string start(kMagic.size(), '\0');
-    std::ifstream stream(file, std::ios::binary);
-    stream.read(start.data(), static_cast<std::streamsize>(start.size()));
-    return stream.gcount() == std::ssize(start) && start == kMagic;
+    BELAY_TRY(file, core::open_file(path, O_RDONLY | O_NONBLOCK));
+    const ssize_t got = pread(file.get(), start.data(), start.size(), 0);
+    if (got < 0) return core::errno_error(errno, "cannot read " + core::printable(path.string()));
+    return start == kMagic;
 }
 
 core::Failure not_found(const fs::path& source) {
-    return bad_input("{} is no recording of gssr", core::printable(source.string()))
+    return bad_input("{} is not a recording of gssr", core::printable(source.string()))
         .hint(
             "looked for step_N/proc_N.csv (gssr-record) and for *_proc_N.json (gssr 0.3), in it and one "
             "level "
@@ -112,7 +100,9 @@ core::Failure not_found(const fs::path& source) {
 
 // Of gssr-record, at most; empty if there is nothing of it. Several jobs are an error.
 Result<GssrLayout> find_steps(const fs::path& source) {
-    std::string name = fs::absolute(source).lexically_normal().filename().string();
+    std::error_code error;
+    std::string name = fs::absolute(source, error).lexically_normal().filename().string();
+    if (error) return core::errno_error(error, "cannot find " + core::printable(source.string()));
     if (auto number = number_in(name, "step_", "")) {
         BELAY_TRY(step, read_step(source, *number));
         return GssrLayout{.root = source, .steps = {std::move(step)}, .jsons = {}};
@@ -121,15 +111,15 @@ Result<GssrLayout> find_steps(const fs::path& source) {
     if (!steps.empty()) return GssrLayout{.root = source, .steps = std::move(steps), .jsons = {}};
     GssrLayout found{.root = source, .steps = {}, .jsons = {}};
     BELAY_TRY(entries, entries_of(source));
-    for (const fs::directory_entry& entry : entries) {
-        if (!is_directory(entry)) continue;
-        BELAY_TRY(below, steps_of(entry.path()));
+    for (const SourceEntry& entry : entries) {
+        if (!entry.is_directory()) continue;
+        BELAY_TRY(below, steps_of(entry.path));
         if (below.empty()) continue;
         if (!found.steps.empty())
             return bad_input("{} holds the recordings of several jobs", core::printable(source.string()))
                 .hint(fmt::format("name one of them: {}, {} ...", core::printable(found.root.string()),
-                                  core::printable(entry.path().string())));
-        found = {.root = entry.path(), .steps = std::move(below), .jsons = {}};
+                                  core::printable(entry.path.string())));
+        found = {.root = entry.path, .steps = std::move(below), .jsons = {}};
     }
     return found;
 }
@@ -137,10 +127,10 @@ Result<GssrLayout> find_steps(const fs::path& source) {
 }  // namespace
 
 Result<GssrLayout> find_gssr(const fs::path& source) {
-    std::error_code ignored;
-    if (!fs::exists(source, ignored)) return bad_input("{} does not exist", core::printable(source.string()));
-    if (!fs::is_directory(source, ignored)) {
-        if (fs::is_regular_file(source, ignored) && is_sqlite(source))
+    BELAY_TRY(found, look_at_source(source));
+    if (!found.is_directory()) {
+        BELAY_TRY(sqlite, found.is_file() ? is_sqlite(source) : Result<bool>(false));
+        if (sqlite)
             return bad_input(
                        "{} is an SQLite export of gssr, which has lost all GPUs of each rank but the last",
                        core::printable(source.string()))
@@ -152,9 +142,9 @@ Result<GssrLayout> find_gssr(const fs::path& source) {
     BELAY_TRY(jsons, jsons_of(source));
     if (jsons.empty()) {
         BELAY_TRY(entries, entries_of(source));
-        for (const fs::directory_entry& entry : entries) {
-            if (!is_directory(entry)) continue;
-            BELAY_TRY(below, jsons_of(entry.path()));
+        for (const SourceEntry& entry : entries) {
+            if (!entry.is_directory()) continue;
+            BELAY_TRY(below, jsons_of(entry.path));
             jsons.insert(jsons.end(), below.begin(), below.end());
         }
     }

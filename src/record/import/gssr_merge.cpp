@@ -43,7 +43,7 @@ GssrMerge::GssrMerge(const std::vector<PlannedStep>& steps, int64_t rank, Durati
     node_.spans = merge_spans(std::move(spans));
 }
 
-bool GssrMerge::add_some(Batch& rows) {
+core::Result<bool> GssrMerge::add_some(Batch& rows) {
     std::optional<Time> last;  // rows of one time stay together
     for (size_t taken = 0; !next_.empty() && (taken < kSome || next_.top().first == last);) {
         auto [time, which] = next_.top();
@@ -58,19 +58,23 @@ bool GssrMerge::add_some(Batch& rows) {
             // comes.
             source.rows.emplace(source.file->file, place_of(*source.step, *source.file));
         }
-        advance(which);
+        BELAY_CHECK(advance(which));
     }
     return !next_.empty();
 }
 
-void GssrMerge::advance(size_t which) {
+core::Result<> GssrMerge::advance(size_t which) {
     Source& source = sources_[which];
-    std::optional<GssrRow> row = source.rows->next();
+    BELAY_TRY(row, source.rows->next());
     bytes_ += source.rows->bytes() - source.bytes;
     source.bytes = source.rows->bytes();
-    if (!row) return close(source);
+    if (!row) {
+        close(source);
+        return {};
+    }
     source.row = *row;
     next_.emplace(time_of(*source.file, *row), which);
+    return {};
 }
 
 void GssrMerge::close(Source& source) {

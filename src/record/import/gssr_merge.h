@@ -30,8 +30,8 @@ class GssrMerge {
     GssrMerge(const std::vector<PlannedStep>& steps, int64_t rank, core::Duration spacing,
               std::span<const int64_t> gpus);
 
-    // Adds the next rows to the batch, some thousands of them; false at the end.
-    bool add_some(Batch& rows);
+    // Adds the next rows to the batch, some thousands of them; false at the end. Errors: kSystem.
+    core::Result<bool> add_some(Batch& rows);
 
     // After the end: the node with what was received, what was wrong with its files.
     HeldNode& node() { return node_; }
@@ -59,7 +59,7 @@ class GssrMerge {
     };
     using Entry = std::pair<core::Time, size_t>;  // of the source's next row; the earlier source first
 
-    void advance(size_t which);
+    core::Result<> advance(size_t which);
     void close(Source& source);
     void take(Source& source, core::Time time, Batch& rows);
     // Of which time before it a row tells.

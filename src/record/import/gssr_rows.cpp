@@ -1,11 +1,14 @@
 #include "record/import/gssr_rows.h"
 
 #include "core/text.h"
+#include "record/import/source_files.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace belay::record {
+
+using core::Result;
 
 namespace {
 
@@ -23,19 +26,26 @@ std::string node_of(const GssrFile& file) {
 
 GssrRows::GssrRows(const GssrFile& file, std::string place) : node_(node_of(file)), place_(std::move(place)) {
     auto reader = LineReader::open(file.path);
-    if (!reader) {
-        failure_ = reader.error().message();
-        return;
+    if (reader) {
+        reader_ = std::move(*reader);
+        find_header();
+    } else {
+        note(std::move(reader.error()));
     }
-    reader_ = std::move(*reader);
-    find_header();
+}
+
+void GssrRows::note(core::Error error) {
+    if (error.kind() == core::ErrorKind::kSystem)
+        unread_ = std::move(error);
+    else
+        failure_ = error.message();
 }
 
 std::optional<Line> GssrRows::take_line() {
     if (!reader_) return std::nullopt;
     auto line = reader_->next();
     if (line) return *line;
-    failure_ = line.error().message();
+    note(std::move(line.error()));
     return std::nullopt;
 }
 
@@ -50,9 +60,8 @@ void GssrRows::find_header() {
     if (!csv_) failure_ = "the first line names no timestamp, gpuId and fields of DCGM";
 }
 
-std::optional<GssrRow> GssrRows::next() {
-    if (!csv_) return std::nullopt;
-    while (auto line = take_line()) {
+Result<std::optional<GssrRow>> GssrRows::next() {
+    while (auto line = csv_ ? take_line() : std::nullopt) {
         // The end of a number may be missing too, so not even what looks whole is.
         if (!line->ended) {
             torn_line_ = line->number;
@@ -74,6 +83,7 @@ std::optional<GssrRow> GssrRows::next() {
         ++rows_;
         return row;
     }
+    if (unread_) return unread(*unread_);
     return std::nullopt;
 }
 
@@ -112,12 +122,14 @@ std::vector<Defect> GssrRows::defects() const {
     return defects;
 }
 
-GssrSurvey survey(const GssrFile& file) {
+Result<GssrSurvey> survey(const GssrFile& file) {
     GssrSurvey found;
     GssrRows rows(file, "");
     std::map<int64_t, double> last_of;  // timestamp, by GPU
     int64_t spacings = 0;
-    while (auto row = rows.next()) {
+    for (;;) {
+        BELAY_TRY(row, rows.next());
+        if (!row) break;
         if (!found.has_rows) found.first = found.last = row->timestamp;
         found.has_rows = true;
         found.last = std::max(found.last, row->timestamp);
@@ -135,12 +147,11 @@ GssrSurvey survey(const GssrFile& file) {
     found.from_1970 = found.first >= kFirstEpoch;
     if (!found.has_rows) return found;
     // The header is needed again to read the last line.
-    auto reader = LineReader::open(file.path);
-    auto end = last_line(file.path);
-    if (!reader || !end) return found;
-    auto header = reader->next();
-    auto csv = header && *header ? GssrCsv::from_header((*header)->text) : std::nullopt;
-    auto row = csv ? csv->parse(*end) : std::nullopt;
+    BELAY_TRY(reader, LineReader::open(file.path));
+    BELAY_TRY(end, last_line(file.path));
+    BELAY_TRY(header, reader.next());
+    auto csv = header ? GssrCsv::from_header(header->text) : std::nullopt;
+    auto row = csv ? csv->parse(end) : std::nullopt;
     if (row && (row->timestamp >= kFirstEpoch) == found.from_1970)
         found.last = std::max(found.last, row->timestamp);
     return found;

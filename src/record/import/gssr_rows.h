@@ -20,11 +20,11 @@ std::string node_of(const GssrFile& file);
 
 class GssrRows {
   public:
-    // `place` is the file's name in messages. A file that cannot be opened has no rows, and a defect.
+    // `place` is the file's name in messages.
     GssrRows(const GssrFile& file, std::string place);
 
-    // The next whole row in file order; nothing at the end, also where reading fails.
-    std::optional<GssrRow> next();
+    // The next whole row in file order; nothing at the end. Errors: kSystem.
+    core::Result<std::optional<GssrRow>> next();
     uint64_t bytes() const { return reader_ ? reader_->bytes() : 0; }
     // What was found up to here.
     std::vector<Defect> defects() const;
@@ -40,13 +40,15 @@ class GssrRows {
 
     void find_header();
     std::optional<Line> take_line();
+    void note(core::Error error);
     Defect defect(int64_t line, std::string text) const;
 
     std::string node_;
     std::string place_;
     std::optional<LineReader> reader_;
     std::optional<GssrCsv> csv_;
-    std::string failure_;            // why nothing can be read, or no more
+    std::string failure_;            // why nothing in it can be understood
+    std::optional<core::Error> unread_;
     std::optional<bool> from_1970_;  // whether times count from there; not known before the first row
     int64_t rows_ = 0;
     int64_t torn_line_ = 0;
@@ -65,7 +67,7 @@ struct GssrSurvey {
     std::set<int64_t> gpus;               // at its beginning
 };
 
-// Reads the beginning, at most some minutes of it, and the last line.
-GssrSurvey survey(const GssrFile& file);
+// Reads the beginning, at most some minutes of it, and the last line. Errors: kSystem.
+core::Result<GssrSurvey> survey(const GssrFile& file);
 
 }  // namespace belay::record

@@ -125,6 +125,17 @@ class Recording {
         std::filesystem::create_directories((source() / name).parent_path());
         std::ofstream(source() / name, std::ios::binary) << text;
     }
+    // A regular file, of which each read fails, for root too.
+    void write_unreadable(const std::string& name) const {
+        std::filesystem::create_directories((source() / name).parent_path());
+        std::filesystem::remove(source() / name);
+        std::filesystem::create_symlink("/proc/self/mem", source() / name);
+    }
+    // What is there beside the recording: the record, or what is left of one.
+    size_t beside() const {
+        const std::filesystem::directory_iterator all(directory_.path());
+        return static_cast<size_t>(std::distance(all, std::filesystem::directory_iterator())) - 1;
+    }
     ImportOptions options() const {
         return {.source = source(), .record = record(), .now = kNow, .version = "0"};
     }
@@ -155,6 +166,16 @@ class Recording {
 
     core::TemporaryDirectory directory_;
 };
+
+// That what could not be read was not taken for missing, and nothing was left.
+inline void expect_not_read(const core::Result<Imported>& imported, const Recording& recording,
+                            std::string_view name) {
+    ASSERT_FALSE(imported) << name;
+    EXPECT_EQ(imported.error().kind(), core::ErrorKind::kSystem) << name;
+    EXPECT_EQ(imported.error().message(),
+              fmt::format("cannot read {}: Input/output error", (recording.source() / name).string()));
+    EXPECT_EQ(recording.beside(), 0U) << name;
+}
 
 // The sentences of the defects, one per line.
 inline std::string told(const Imported& imported) {

@@ -5,6 +5,7 @@
 #include "record/import/import.h"
 #include "record/import/jobreport_csv.h"
 #include "record/import/record_builder.h"
+#include "record/import/source_files.h"
 #include "record/tables/event.h"
 
 #include <algorithm>
@@ -23,22 +24,12 @@ namespace {
 
 constexpr size_t kLargestFile = size_t{64} << 20;  // a row is 200 bytes
 
-Result<std::vector<fs::path>> below(const fs::path& directory) {
-    std::vector<fs::path> paths;
-    std::error_code error;
-    for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-        paths.push_back(it->path());
-    if (error) return core::errno_error(error, "cannot list " + directory.string());
-    std::ranges::sort(paths);
-    return paths;
-}
-
 bool is_named(const fs::path& path, std::string_view prefix, std::string_view extension) {
     return path.filename().string().starts_with(prefix) && path.extension() == extension;
 }
 
 core::Failure not_found(const fs::path& source) {
-    return bad_input("{} is no recording of jobreport", core::printable(source.string()))
+    return bad_input("{} is not a recording of jobreport", core::printable(source.string()))
         .hint(
             "looked for step_N/proc_N.csv with the columns jobId, host, gpuId, startTime, endTime, and, as a "
             "single step, for proc_N.csv");
@@ -46,17 +37,16 @@ core::Failure not_found(const fs::path& source) {
 
 // The files of all steps, or of the one step that the source is.
 Result<std::vector<fs::path>> find_files(const fs::path& source) {
-    std::error_code ignored;
-    if (!fs::exists(source, ignored)) return bad_input("{} does not exist", core::printable(source.string()));
-    if (!fs::is_directory(source, ignored)) return not_found(source);
+    BELAY_TRY(found, look_at_source(source));
+    if (!found.is_directory()) return not_found(source);
     std::vector<fs::path> files;
-    BELAY_TRY(entries, below(source));
-    for (const fs::path& entry : entries) {
-        if (is_named(entry, "proc_", ".csv")) files.push_back(entry);
-        if (!is_named(entry, "step_", "") || !fs::is_directory(entry, ignored)) continue;
-        BELAY_TRY(step, below(entry));
-        std::ranges::copy_if(step, std::back_inserter(files),
-                             [](const fs::path& path) { return is_named(path, "proc_", ".csv"); });
+    BELAY_TRY(entries, entries_of(source));
+    for (const SourceEntry& entry : entries) {
+        if (is_named(entry.path, "proc_", ".csv")) files.push_back(entry.path);
+        if (!is_named(entry.path, "step_", "") || !entry.is_directory()) continue;
+        BELAY_TRY(step, entries_of(entry.path));
+        for (const SourceEntry& below : step)
+            if (is_named(below.path, "proc_", ".csv")) files.push_back(below.path);
     }
     return files;
 }
@@ -67,13 +57,15 @@ struct Placed {
 };
 
 // Nothing if no file is one of jobreport.
-std::optional<std::vector<Placed>> read_rows(const fs::path& source, const std::vector<fs::path>& files,
-                                             std::vector<Defect>& defects) {
+Result<std::optional<std::vector<Placed>>> read_rows(const fs::path& source,
+                                                     const std::vector<fs::path>& files,
+                                                     std::vector<Defect>& defects) {
     std::vector<Placed> rows;
     bool any = false;
     for (const fs::path& path : files) {
         std::string place = path.lexically_relative(source).string();
         auto text = core::read_file(path, kLargestFile);
+        if (was_not_read(text)) return unread(std::move(text.error()));
         auto file = text ? parse_jobreport(*text) : std::nullopt;
         if (!file) {
             bool empty = text && core::trim(*text).empty();
@@ -159,7 +151,7 @@ void add_events(const std::vector<Placed>& rows, Batch& events) {
 Result<Imported> import_jobreport(const ImportOptions& options) {
     Imported imported{.aggregates_only = true};
     BELAY_TRY(files, find_files(options.source));
-    auto rows = read_rows(options.source, files, imported.defects);
+    BELAY_TRY(rows, read_rows(options.source, files, imported.defects));
     if (!rows) return not_found(options.source);
     std::erase_if(*rows, [&](const Placed& placed) {
         return !options.gpus.empty() && std::ranges::find(options.gpus, placed.row.gpu) == options.gpus.end();

@@ -104,12 +104,19 @@ TEST(record_import, gpus_that_two_ranks_report_count_once_and_foreign_ones_can_b
     EXPECT_THAT(told(*done), HasSubstr("step_0/proc_2.csv: the file is empty"));
 }
 
+TEST(record_import, a_report_that_cannot_be_read_is_an_error_and_not_missing) {
+    Recording recording;
+    write_healthy(recording);
+    recording.write_unreadable("step_0/proc_1.csv");
+    expect_not_read(import_jobreport(recording.options()), recording, "step_0/proc_1.csv");
+}
+
 TEST(record_import, what_is_no_report_is_refused) {
     Recording recording;
     recording.write("step_0/proc_0.csv", header() + rows(1, 3, 1));
     auto refused = import_jobreport(recording.options());
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().message(), HasSubstr("is no recording of jobreport"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("is not a recording of jobreport"));
     recording.write("step_0/proc_0.csv", kHeader);
     EXPECT_THAT(import_jobreport(recording.options()).error().hint_text(),
                 HasSubstr("killed leaves nothing"));

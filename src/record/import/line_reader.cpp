@@ -25,7 +25,7 @@ Result<core::Descriptor> open_regular(const std::filesystem::path& path) {
     struct stat facts{};
     if (fstat(fd.get(), &facts) != 0)
         return core::errno_error(errno, fmt::format("cannot read {}", path.string()));
-    if (!S_ISREG(facts.st_mode)) return core::bad_input("{} is no regular file", path.string());
+    if (!S_ISREG(facts.st_mode)) return core::bad_input("{} is not a regular file", path.string());
     return fd;
 }
 
@@ -82,9 +82,15 @@ Result<std::string> last_line(const std::filesystem::path& path) {
     off_t size = lseek(fd.get(), 0, SEEK_END);
     off_t from = std::max<off_t>(0, size - static_cast<off_t>(LineReader::kLongestLine));
     std::string tail(static_cast<size_t>(std::max<off_t>(0, size - from)), '\0');
-    ssize_t got = pread(fd.get(), tail.data(), tail.size(), from);
-    if (size < 0 || got < 0) return core::errno_error(errno, fmt::format("cannot read {}", path.string()));
-    tail.resize(static_cast<size_t>(got));
+    if (size < 0) return core::errno_error(errno, fmt::format("cannot read {}", path.string()));
+    size_t have = 0;
+    for (ssize_t got = 1; got != 0 && have < tail.size();) {
+        got = pread(fd.get(), tail.data() + have, tail.size() - have, from + static_cast<off_t>(have));
+        if (got < 0 && errno != EINTR)
+            return core::errno_error(errno, fmt::format("cannot read {}", path.string()));
+        have += static_cast<size_t>(std::max<ssize_t>(got, 0));
+    }
+    tail.resize(have);
     size_t end = tail.rfind('\n');
     if (end == std::string::npos || end == 0) return std::string();
     size_t start = tail.rfind('\n', end - 1);

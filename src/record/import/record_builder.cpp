@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace belay::record {
@@ -27,17 +28,25 @@ constexpr size_t kBlockRows = 16'384;
 constexpr std::string_view kParts = "parts";  // of the table `gpu`, until they are put together
 
 Result<fs::path> free_place(const fs::path& record) {
-    std::error_code ignored;
+    std::error_code error;
     if (record.empty()) return bad_input("the record's directory is an empty name");
     if (core::to_valid_utf8(record.string()) != record.string())
         return bad_input("{}: not UTF-8, as the names of records must be", core::printable(record.string()));
-    fs::path place = fs::absolute(record, ignored).lexically_normal();
+    fs::path place = fs::absolute(record, error).lexically_normal();
     if (place.filename().empty()) place = place.parent_path();  // "r/"
-    if (!fs::exists(fs::symlink_status(place, ignored))) return place;
-    if (!fs::is_directory(place, ignored))
+    const auto not_seen = [&] { return core::errno_error(error, "cannot look at " + record.string()); };
+    if (error) return not_seen();
+    const fs::file_status there = fs::symlink_status(place, error);
+    if (there.type() == fs::file_type::not_found) return place;
+    if (error) return not_seen();
+    const bool is_directory = fs::is_directory(place, error);  // a link may lead to one
+    if (error && error != std::errc::no_such_file_or_directory) return not_seen();
+    if (!is_directory)
         return bad_input("{} is not a directory", record.string())
             .hint("name a directory that does not exist yet");
-    if (!fs::is_empty(place, ignored))
+    const bool is_empty = fs::is_empty(place, error);
+    if (error) return not_seen();
+    if (!is_empty)
         return bad_input("{} is not empty", record.string())
             .hint("name a directory that does not exist yet; an import never adds to a record");
     return place;
@@ -84,8 +93,12 @@ Result<RecordBuilder::Workplace> RecordBuilder::Workplace::make(const fs::path& 
     BELAY_TRY(name, core::random_name(fmt::format(".{}.importing-", place_name)));
     BELAY_TRY(is_new, parent.make_directory(name));
     if (!is_new) return core::system_error("{} exists already", parent.path_of(name).string());
-    BELAY_TRY(record, parent.enter(name));
-    return Workplace(std::move(parent), std::move(record), std::move(name), place_name);
+    auto record = parent.enter(name);
+    if (!record) {
+        unlinkat(parent.fd(), name.c_str(), AT_REMOVEDIR);  // by remove_directory a descriptor would be needed
+        return std::unexpected(std::move(record.error()));
+    }
+    return Workplace(std::move(parent), std::move(*record), std::move(name), place_name);
 }
 
 RecordBuilder::Workplace::Workplace(Workplace&& other) noexcept
