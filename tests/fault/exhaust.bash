@@ -23,10 +23,12 @@ declare -A other_words=()
 
 # watching DIRECTORY OPTION...: act in DIRECTORY under inject; its status is that of act.
 watching() {
-    local watched=("$inject" --root "$1/work" --trace "$1/trace" "${watch_options[@]}" "${@:2}")
+    # These limits end only what hangs, however slow the machine is.
+    local watched=("$inject" --limit 600 --grace 60 --root "$1/work${watched_part:+/$watched_part}" --trace "$1/trace" "${watch_options[@]}" "${@:2}")
     act "$1/work" >"$1/out" 2>"$1/err" </dev/null
 }
 watch_options=()
+watched_part= # of the work, where not all of it counts
 
 # fresh DIRECTORY: with a copy of the fixture.
 fresh() {
