@@ -345,7 +345,8 @@ TEST(record_import, what_cannot_be_read_is_an_error_and_not_missing) {
     ImportOptions options = recording.options();
     options.source = recording.source() / "loop";
     for (auto import : {import_gssr, import_jobreport})
-        EXPECT_THAT(import(options).error().message(), HasSubstr("cannot look at " + options.source.string()));
+        EXPECT_THAT(import(options).error().message(),
+                    HasSubstr("cannot look at " + options.source.string()));
     options.source = recording.source() / "none";
     EXPECT_THAT(import_gssr(options).error().message(), HasSubstr("does not exist"));
     options = recording.options();

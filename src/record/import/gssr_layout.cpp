@@ -44,7 +44,8 @@ Result<GssrStep> read_step(const fs::path& directory, int64_t number) {
             file.rank = *rank;
             std::error_code error;
             file.bytes = fs::file_size(entry.path, error);
-            if (error) return core::errno_error(error, "cannot look at " + core::printable(file.path.string()));
+            if (error)
+                return core::errno_error(error, "cannot look at " + core::printable(file.path.string()));
             files->push_back(file);
         }
     }

@@ -47,7 +47,7 @@ class GssrRows {
     std::string place_;
     std::optional<LineReader> reader_;
     std::optional<GssrCsv> csv_;
-    std::string failure_;            // why nothing in it can be understood
+    std::string failure_;  // why nothing in it can be understood
     std::optional<core::Error> unread_;
     std::optional<bool> from_1970_;  // whether times count from there; not known before the first row
     int64_t rows_ = 0;

@@ -95,7 +95,8 @@ Result<RecordBuilder::Workplace> RecordBuilder::Workplace::make(const fs::path& 
     if (!is_new) return core::system_error("{} exists already", parent.path_of(name).string());
     auto record = parent.enter(name);
     if (!record) {
-        unlinkat(parent.fd(), name.c_str(), AT_REMOVEDIR);  // by remove_directory a descriptor would be needed
+        unlinkat(parent.fd(), name.c_str(),
+                 AT_REMOVEDIR);  // by remove_directory a descriptor would be needed
         return std::unexpected(std::move(record.error()));
     }
     return Workplace(std::move(parent), std::move(*record), std::move(name), place_name);

@@ -19,7 +19,8 @@ struct SourceEntry {
 // Errors: kBadInput where there is nothing of that name; kSystem.
 core::Result<SourceEntry> look_at_source(const std::filesystem::path& path);
 
-// Whether the machine was in the way, and not what the file holds: that is a defect of the recording, this is none.
+// Whether the machine was in the way, and not what the file holds: that is a defect of the recording, this is
+// none.
 template <typename T>
 bool was_not_read(const core::Result<T>& file) {
     return !file && file.error().kind() == core::ErrorKind::kSystem;
