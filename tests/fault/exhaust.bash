@@ -18,6 +18,12 @@ watched=()
 sweep() { :; }
 parallel=2
 
+# The processors that we may use. A run has one, so that threads take turns.
+mapfile -t processors < <(awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status | tr , '\n' |
+    awk -F - '{ for (i = $1; i <= ($2 == "" ? $1 : $2); ++i) print i }')
+turn=0
+on_one_processor() { taskset -c "${processors[turn % ${#processors[@]}]}" "$@"; }
+
 # What a call's error may be called in a message, besides its own words.
 declare -A other_words=()
 
@@ -129,7 +135,7 @@ exhaust() {
     others=$(jobs -rp | wc -l)
     while read -r number error; do
         at_most $((parallel - 1))
-        one "$number" "$error" &
+        turn=$runs one "$number" "$error" &
         runs=$((runs + 1))
     done < <(each_run "${1:-1}")
     at_most 0

@@ -332,31 +332,6 @@ TEST(record_import, energy_that_disagrees_with_power_is_told) {
     EXPECT_THAT(told(imported(recording)), HasSubstr("adds up to 80 % of mean power × time"));
 }
 
-TEST(record_import, what_cannot_be_read_is_an_error_and_not_missing) {
-    for (const char* name : {"alps_4711/step_0/proc_0.meta.txt", "alps_4711/step_0/proc_4.csv"}) {
-        Recording recording;
-        write_healthy(recording);
-        recording.write_unreadable(name);
-        expect_not_read(import_gssr(recording.options()), recording, name);
-    }
-    Recording recording;
-    recording.write("x", "");
-    fs::create_symlink("loop", recording.source() / "loop");
-    ImportOptions options = recording.options();
-    options.source = recording.source() / "loop";
-    for (auto import : {import_gssr, import_jobreport})
-        EXPECT_THAT(import(options).error().message(),
-                    HasSubstr("cannot look at " + options.source.string()));
-    options.source = recording.source() / "none";
-    EXPECT_THAT(import_gssr(options).error().message(), HasSubstr("does not exist"));
-    options = recording.options();
-    options.record = recording.source() / "loop";
-    recording.write("step_0/proc_0.csv", header() + rows(1, 3, 1));
-    fs::remove(recording.source() / "loop");
-    fs::create_symlink("loop", recording.source() / "loop");
-    EXPECT_FALSE(import_gssr(options));
-}
-
 TEST(record_import, what_is_no_recording_is_refused_and_nothing_is_left) {
     Recording recording;
     recording.write("notes.txt", "x");
