@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <new>
 
 #include <nlohmann/json.hpp>
@@ -25,74 +24,28 @@ struct DeclaredCommand {
     };
 
     CommandPage page;
-    CLI::App app;
+    Options options;
     CommandHandler handler;
     std::vector<Passthrough> passthrough;
     std::vector<SettingOption> settings;
-    std::map<const CLI::Option*, std::vector<std::string>> choices;
 };
 
 namespace {
 
-// Carries an Error through CLI11's parser, which knows only exceptions.
-class OptionError : public CLI::ValidationError {
-  public:
-    explicit OptionError(core::Error error)
-        : CLI::ValidationError(error.message()), error_(std::move(error)) {}
-    const core::Error& error() const { return error_; }
-
-  private:
-    core::Error error_;
-};
-
-[[noreturn]] void program_mistake(std::string_view what, std::string_view name) {
-    std::fputs(fmt::format("belay: internal error: {}: {}\n", what, name).c_str(), stderr);
-    std::abort();
-}
-
-// The longest of "-o,--output": how messages call the option.
-std::string display_name(const std::string& names) {
-    std::string longest;
-    for (std::string_view name : split(names, ','))
-        if (trim(name).size() > longest.size()) longest = trim(name);
-    return longest;
-}
-
-// An option whose text `parse` turns into *value; its error becomes "--name: WHY".
+// An option whose text `parse` turns into *value.
 template <typename Value, typename Parse>
-CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& meaning, Value& value,
-                        Parse parse) {
-    auto assign = [&value, parse, name = display_name(names)](const std::string& text) {
-        Result<Value> parsed = parse(text);
-        if (!parsed) throw OptionError(std::move(parsed.error()).context(name));
-        value = std::move(*parsed);
+OptionDeclaration* add_parsed(Options& options, const std::string& names, std::string meaning, Value& value,
+                              Parse parse) {
+    auto assign = [&value, parse](std::span<const std::string> texts) -> Result<> {
+        BELAY_TRY(parsed, parse(texts.back()));
+        value = std::move(parsed);
+        return {};
     };
-    return app.add_option_function<std::string>(names, assign, meaning);
+    return options.add(names, std::move(meaning), assign);
 }
 
 OptionModel help_option() {
     return {.names = {"-h", "--help"}, .meaning = "show this help"};
-}
-
-OptionModel option_model(const CLI::Option& option, const DeclaredCommand& command) {
-    OptionModel model{.names = {},
-                      .meaning = option.get_description(),
-                      .default_text = option.get_default_str(),
-                      .required = option.get_required(),
-                      .repeatable = option.get_items_expected_max() > 1};
-    if (option.get_positional()) {
-        model.names = {option.get_name(true)};
-    } else {
-        for (const std::string& name : option.get_snames()) model.names.push_back("-" + name);
-        for (const std::string& name : option.get_lnames()) model.names.push_back("--" + name);
-        if (option.get_items_expected_max() > 0)
-            model.value_name = option.get_type_name();
-        else
-            model.default_text.clear();
-    }
-    if (auto known = command.choices.find(&option); known != command.choices.end())
-        model.choices = known->second;
-    return model;
 }
 
 CommandModel command_model(const DeclaredCommand& command, const std::string& program) {
@@ -103,9 +56,8 @@ CommandModel command_model(const DeclaredCommand& command, const std::string& pr
                        .command = {},
                        .subcommands = {},
                        .runnable = true};
-    for (const CLI::Option* option : command.app.get_options())
-        (option->get_positional() ? model.positionals : model.options)
-            .push_back(option_model(*option, command));
+    for (OptionModel& option : command.options.models())
+        (option.is_positional() ? model.positionals : model.options).push_back(std::move(option));
     model.options.push_back(help_option());
     for (const auto& passthrough : command.passthrough) model.command.push_back(passthrough.model);
     return model;
@@ -136,34 +88,6 @@ CommandModel& place(CommandModel& program, const std::string& name, std::span<co
     return *node;
 }
 
-Error translate(const CLI::ParseError& error) {
-    constexpr std::string_view kConversion = "Could not convert: ";
-    std::string text = error.what();
-    if (text.starts_with(kConversion)) {
-        text.erase(0, kConversion.size());
-        size_t equals = text.find(" = ");
-        if (equals != std::string::npos)
-            text = fmt::format("{}: \"{}\" is not a number or not in range", text.substr(0, equals),
-                               text.substr(equals + 3));
-    }
-    return Error(ErrorKind::kBadInput, text);
-}
-
-Result<> convert(DeclaredCommand& command, std::vector<std::string> words) {
-    for (CLI::Option* option :
-         command.app.get_options([](CLI::Option* each) { return !each->get_positional(); }))
-        option->allow_extra_args(false);
-    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
-    try {
-        command.app.parse(std::move(words));
-    } catch (const OptionError& error) {
-        return std::unexpected(error.error());
-    } catch (const CLI::ParseError& error) {
-        return std::unexpected(translate(error));
-    }
-    return {};
-}
-
 }  // namespace
 
 Result<Configuration> CommandContext::configuration() const {
@@ -181,28 +105,28 @@ void CommandContext::print_json(const nlohmann::json& value) const {
     print("{}\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-CLI::App& CommandDeclaration::options() {
-    return command_.app;
+Options& CommandDeclaration::options() {
+    return command_.options;
 }
 
 void CommandDeclaration::json(bool& wanted) {
-    command_.app.add_flag("--json", wanted, "print the facts as JSON");
+    command_.options.add_flag("--json", wanted, "print the facts as JSON");
 }
 
-CLI::Option* CommandDeclaration::duration(std::string names, Duration& value, std::string meaning) {
-    return add_parsed(command_.app, names, meaning, value, parse_duration)
+OptionDeclaration* CommandDeclaration::duration(std::string names, Duration& value, std::string meaning) {
+    return add_parsed(command_.options, names, std::move(meaning), value, parse_duration)
         ->type_name("DURATION")
         ->default_str(value == Duration() ? "" : to_text(value));
 }
 
-CLI::Option* CommandDeclaration::size(std::string names, ByteSize& value, std::string meaning) {
-    return add_parsed(command_.app, names, meaning, value, parse_size)
+OptionDeclaration* CommandDeclaration::size(std::string names, ByteSize& value, std::string meaning) {
+    return add_parsed(command_.options, names, std::move(meaning), value, parse_size)
         ->type_name("SIZE")
         ->default_str(value == ByteSize() ? "" : to_text(value));
 }
 
-CLI::Option* CommandDeclaration::choice(std::string names, std::string& value,
-                                        std::vector<std::string> choices, std::string meaning) {
+OptionDeclaration* CommandDeclaration::choice(std::string names, std::string& value,
+                                              std::vector<std::string> choices, std::string meaning) {
     auto parse = [choices](std::string_view text) -> Result<std::string> {
         if (std::find(choices.begin(), choices.end(), text) != choices.end()) return std::string(text);
         std::vector<std::string_view> known(choices.begin(), choices.end());
@@ -210,13 +134,13 @@ CLI::Option* CommandDeclaration::choice(std::string names, std::string& value,
         return bad_input("unknown value \"{}\"", text)
             .hint(meant ? fmt::format("did you mean \"{}\"?", *meant) : "one of " + join(choices, ", "));
     };
-    CLI::Option* option =
-        add_parsed(command_.app, names, meaning, value, parse)->type_name("WORD")->default_str(value);
-    command_.choices[option] = std::move(choices);
-    return option;
+    return add_parsed(command_.options, names, std::move(meaning), value, parse)
+        ->type_name("WORD")
+        ->default_str(value)
+        ->choices(std::move(choices));
 }
 
-CLI::Option* CommandDeclaration::setting(std::string names, std::string_view key) {
+OptionDeclaration* CommandDeclaration::setting(std::string names, std::string_view key) {
     auto settings = application_.settings();
     auto setting =
         std::find_if(settings.begin(), settings.end(), [&](const Setting& each) { return each.key == key; });
@@ -225,13 +149,12 @@ CLI::Option* CommandDeclaration::setting(std::string names, std::string_view key
     std::string type(type_name(setting->type));
     if (setting->type == SettingType::kTextList) type = "text";
     std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::toupper(c); });
-    CLI::Option* option =
-        command_.app.add_option(names, *texts, std::string(setting->meaning))->type_name(type);
-    option->default_str(std::string(setting->default_text));
+    OptionDeclaration* option = command_.options.add_option(names, *texts, std::string(setting->meaning))
+                                    ->type_name(type)
+                                    ->default_str(std::string(setting->default_text));
     // Of several, the last counts; only a list collects them.
-    if (setting->type != SettingType::kTextList)
-        option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    command_.settings.push_back({std::string(key), display_name(names), texts});
+    if (setting->type != SettingType::kTextList) option->last_counts();
+    command_.settings.push_back({std::string(key), option->model().name(), texts});
     return option;
 }
 
@@ -264,8 +187,6 @@ CommandDeclaration Application::add(CommandPage page) {
     commands_.push_back(std::make_unique<DeclaredCommand>());
     DeclaredCommand& command = *commands_.back();
     command.page = std::move(page);
-    command.app.name(page_.name + " " + command.page.name);
-    command.app.set_help_flag();  // --help is ours
     return CommandDeclaration(*this, command);
 }
 
@@ -342,7 +263,7 @@ Result<int> Application::run_command(const ParsedWords& parsed) {
     auto found = std::find_if(commands_.begin(), commands_.end(),
                               [&](const auto& each) { return each->page.name == parsed.command->page.name; });
     DeclaredCommand& command = **found;
-    BELAY_CHECK(convert(command, parsed.words));
+    BELAY_CHECK(command.options.bind(parsed.given));
     for (const auto& passthrough : command.passthrough) *passthrough.words = parsed.rest;
     CommandContext context(*this, command);
     // A flag with a wrong value is refused before anything is done.

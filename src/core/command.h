@@ -10,9 +10,10 @@
 //       command.run([options](const core::CommandContext& context) { return seal(*options, context); });
 //   }
 //
-// Options and positionals are declared through CLI11 (a positional is a name without dashes, in capitals).
-// What is written wrong on a command line becomes a message with the nearest right word and exit status 2; an
-// Error that a handler returns is shown and gives its exit status; an exception of a library gives 3.
+// How options and positionals are declared says options.h (a positional is a name without dashes, in
+// capitals). What is written wrong on a command line becomes a message with the nearest right word and exit
+// status 2; an Error that a handler returns is shown and gives its exit status; an exception of a library
+// gives 3.
 //
 // An option takes one value per occurrence ("--tag a --tag b" for a vector), a flag none.
 #pragma once
@@ -20,6 +21,7 @@
 #include "core/command_model.h"
 #include "core/config.h"
 #include "core/error.h"
+#include "core/options.h"
 
 #include <cstdio>
 #include <functional>
@@ -28,7 +30,6 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json_fwd.hpp>
 
@@ -73,17 +74,17 @@ class CommandDeclaration {
         : application_(application), command_(command) {}
 
     // For add_option and add_flag with a name, a variable that lives as long as the handler, and a meaning.
-    CLI::App& options();
+    Options& options();
 
     // --json: facts as one JSON value.
     void json(bool& wanted);
     // Options whose value has a unit or is one of a few words.
-    CLI::Option* duration(std::string names, Duration& value, std::string meaning);
-    CLI::Option* size(std::string names, ByteSize& value, std::string meaning);
-    CLI::Option* choice(std::string names, std::string& value, std::vector<std::string> choices,
-                        std::string meaning);
+    OptionDeclaration* duration(std::string names, Duration& value, std::string meaning);
+    OptionDeclaration* size(std::string names, ByteSize& value, std::string meaning);
+    OptionDeclaration* choice(std::string names, std::string& value, std::vector<std::string> choices,
+                              std::string meaning);
     // A flag that sets a declared setting for this run; the handler reads it from context.configuration().
-    CLI::Option* setting(std::string names, std::string_view key);
+    OptionDeclaration* setting(std::string names, std::string_view key);
     // The rest of the line from the first word that is no option, or after "--", is another program's command
     // line and is left as it is: "CMD" in `belay record run -o r -- python train.py --lr 3`.
     void passthrough(std::string name, std::vector<std::string>& words, std::string meaning,

@@ -37,11 +37,6 @@ Failure unknown_command(std::string_view word, const CommandModel& group) {
     return unknown("command", word, known, group);
 }
 
-std::string long_name(const OptionModel& option) {
-    std::string name = option.names.back();
-    return option.value_name.empty() || !name.starts_with('-') ? name : name + " " + option.value_name;
-}
-
 // One walk over the words of one command line.
 class Walk {
   public:
@@ -53,7 +48,7 @@ class Walk {
         while (at_ < words_.size() && !parsed_.help && !done_) {
             const std::string& word = words_[at_++];
             if (word == "--")
-                take_rest(word);
+                take_rest();
             else if (word.starts_with("--"))
                 BELAY_CHECK(take_long(word));
             else if (word.starts_with("-") && word.size() > 1)
@@ -61,7 +56,9 @@ class Walk {
             else
                 BELAY_CHECK(take_word(word));
         }
-        if (!parsed_.help) BELAY_CHECK(check_complete());
+        if (parsed_.help) return std::move(parsed_);
+        BELAY_CHECK(check_complete());
+        give_arguments();
         return std::move(parsed_);
     }
 
@@ -69,53 +66,48 @@ class Walk {
     const CommandModel& command() const { return *parsed_.command; }
 
     Result<> take_word(const std::string& word) {
-        const CommandModel* next = arguments_ == 0 ? command().find_subcommand(word) : nullptr;
+        const CommandModel* next = arguments_.empty() ? command().find_subcommand(word) : nullptr;
         if (next == nullptr && command().is_group() && !command().runnable)
             return unknown_command(word, command());
-        if (next == nullptr) return take_argument(word);
-        if (!parsed_.words.empty())
-            return bad_input("option \"{}\" stands before the command \"{}\"", parsed_.words.front(), word)
+        if (next == nullptr) {
+            take_argument(word);
+            return {};
+        }
+        if (!parsed_.given.empty())
+            return bad_input("option \"{}\" stands before the command \"{}\"", first_option_, word)
                 .hint("write options after the command");
         parsed_.command = next;
         return {};
     }
 
     // After "--" nothing is an option any more.
-    void take_rest(const std::string& mark) {
+    void take_rest() {
         done_ = true;
         auto rest = words_.subspan(at_);
-        if (!command().command.empty()) {
-            parsed_.rest.assign(rest.begin(), rest.end());
-        } else {
-            parsed_.words.push_back(mark);
-            parsed_.words.insert(parsed_.words.end(), rest.begin(), rest.end());
-            arguments_ += rest.size();
-        }
+        auto& taker = command().command.empty() ? arguments_ : parsed_.rest;
+        taker.insert(taker.end(), rest.begin(), rest.end());
     }
 
-    Result<> take_argument(const std::string& word) {
-        if (!command().command.empty()) {  // its first word; all that follows is its own
+    void take_argument(const std::string& word) {
+        if (command().command.empty()) {
+            arguments_.push_back(word);
+        } else {  // its first word; all that follows is its own
             --at_;
-            take_rest("--");
-            return {};
+            take_rest();
         }
-        ++arguments_;
-        parsed_.words.push_back(word);
-        return {};
     }
 
+    // "--name VALUE" and "--name=VALUE", where the value may be empty.
     Result<> take_long(const std::string& word) {
         size_t equals = word.find('=');
         std::string name = word.substr(0, equals);
         const OptionModel* option = command().find_option(name);
         if (option == nullptr) return unknown_option(name, command());
-        if (option->value_name.empty() && equals != std::string::npos)
+        if (equals == std::string::npos) return take_option(*option, name);
+        if (!option->takes_value())
             return bad_input("option \"{}\" takes no value", name).hint(help_hint(command()));
-        parsed_.words.push_back(name);
-        // The value as a word of its own: CLI11 takes "--name=" for a name without value.
-        if (equals != std::string::npos) parsed_.words.push_back(word.substr(equals + 1));
-        if (name == "--help") parsed_.help = true;
-        return take_value(*option, name, equals != std::string::npos);
+        give(*option, name, word.substr(equals + 1));
+        return {};
     }
 
     // "-o DIR", "-oDIR", and flags together as in "-vo DIR".
@@ -124,57 +116,74 @@ class Walk {
             std::string name = {'-', word[i]};
             const OptionModel* option = command().find_option(name);
             if (option == nullptr) return unknown_option(i == 1 ? word : name, command());
-            if (name == "-h" && option->names.back() == "--help") parsed_.help = true;
-            if (option->value_name.empty()) {
-                parsed_.words.push_back(name);
-                continue;
+            if (option->takes_value() && i + 1 < word.size()) {
+                give(*option, name, word.substr(i + 1));
+                return {};
             }
-            parsed_.words.push_back(name);
-            bool attached = i + 1 < word.size();
-            if (attached) parsed_.words.push_back(word.substr(i + 1));
-            return take_value(*option, name, attached);
+            BELAY_CHECK(take_option(*option, name));
         }
         return {};
     }
 
-    Result<> take_value(const OptionModel& option, std::string_view name, bool attached) {
-        seen_.push_back(&option);
-        if (option.value_name.empty() || attached) return {};
+    // The value of one that takes it is the next word, whatever that looks like.
+    Result<> take_option(const OptionModel& option, const std::string& name) {
+        if (!option.takes_value()) {
+            if (option.name() == "--help") parsed_.help = true;
+            give(option, name, "");
+            return {};
+        }
         if (at_ == words_.size())
             return bad_input("option \"{}\" needs a value: {}", name, option.value_name)
                 .hint(help_hint(command()));
-        parsed_.words.push_back(words_[at_++]);
+        give(option, name, words_[at_++]);
         return {};
+    }
+
+    void give(const OptionModel& option, const std::string& as_typed, std::string text) {
+        if (parsed_.given.empty()) first_option_ = as_typed;
+        parsed_.given.push_back({option.name(), std::move(text)});
+    }
+
+    bool is_given(const OptionModel& option) const {
+        return std::any_of(parsed_.given.begin(), parsed_.given.end(),
+                           [&](const GivenValue& value) { return value.name == option.name(); });
     }
 
     Result<> check_complete() const {
         if (!command().runnable)
             return bad_input("\"{}\" needs a command", command().full_name).hint(help_hint(command()));
-        for (const OptionModel& option : command().options) {
-            if (option.required && std::find(seen_.begin(), seen_.end(), &option) == seen_.end())
-                return bad_input("missing option \"{}\": {}", long_name(option), option.meaning);
-        }
+        for (const OptionModel& option : command().options)
+            if (option.required && !is_given(option))
+                return bad_input("missing option \"{}\": {}", option.name_and_value(), option.meaning);
         size_t wanted = 0, allowed = 0;
         for (const OptionModel& positional : command().positionals) {
-            if (positional.required && arguments_ <= wanted)
-                return bad_input("missing argument {}: {}", positional.names[0], positional.meaning);
+            if (positional.required && arguments_.size() <= wanted)
+                return bad_input("missing argument {}: {}", positional.name(), positional.meaning);
             if (positional.required) ++wanted;
             allowed = positional.repeatable ? words_.size() : allowed + 1;
         }
-        if (arguments_ > allowed)
-            return bad_input("too many arguments, the last is \"{}\"", parsed_.words.back())
+        if (arguments_.size() > allowed)
+            return bad_input("too many arguments, the last is \"{}\"", arguments_.back())
                 .hint(help_hint(command()));
         for (const OptionModel& rest : command().command)
             if (rest.required && parsed_.rest.empty())
-                return bad_input("missing argument {}: {}", rest.names[0], rest.meaning);
+                return bad_input("missing argument {}: {}", rest.name(), rest.meaning);
         return {};
+    }
+
+    // One for each positional; what is left is the last one's, which then is repeatable.
+    void give_arguments() {
+        const auto& positionals = command().positionals;
+        for (size_t i = 0; i < arguments_.size(); ++i)
+            parsed_.given.push_back(
+                {positionals[std::min(i, positionals.size() - 1)].name(), std::move(arguments_[i])});
     }
 
     std::span<const std::string> words_;
     size_t at_ = 0;
     bool done_ = false;
-    size_t arguments_ = 0;
-    std::vector<const OptionModel*> seen_;
+    std::string first_option_;            // as typed
+    std::vector<std::string> arguments_;  // for the positionals
     ParsedWords parsed_;
 };
 
@@ -194,9 +203,17 @@ std::vector<ExitMeaning> exit_statuses(const CommandPage& page) {
     return out;
 }
 
+std::string OptionModel::name_and_value() const {
+    return takes_value() ? name() + " " + value_name : name();
+}
+
+bool OptionModel::has_name(std::string_view name) const {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 const OptionModel* CommandModel::find_option(std::string_view name) const {
     for (const OptionModel& option : options)
-        if (std::find(option.names.begin(), option.names.end(), name) != option.names.end()) return &option;
+        if (option.has_name(name)) return &option;
     return nullptr;
 }
 

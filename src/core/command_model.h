@@ -1,5 +1,5 @@
 // What a program's command line admits, as plain data: made from the declarations (command.h) and read by the
-// argument check, --help, the manual pages and the shell completion.
+// parser of the words, --help, the manual pages and the shell completion.
 #pragma once
 
 #include "core/error.h"
@@ -42,6 +42,13 @@ struct OptionModel {
     std::vector<std::string> choices = {};
     bool required = false;
     bool repeatable = false;
+
+    // How messages call it: the long name, "--output".
+    const std::string& name() const { return names.back(); }
+    std::string name_and_value() const;  // "--output DIR"
+    bool has_name(std::string_view name) const;
+    bool is_positional() const { return !names[0].starts_with('-'); }
+    bool takes_value() const { return !value_name.empty(); }
 };
 
 struct CommandModel {
@@ -61,16 +68,24 @@ struct CommandModel {
 // "belay record run -o DIR [options] [--] CMD...", for --help and the manual: a line for each way.
 std::vector<std::string> usage(const CommandModel& command);
 
+// A value that the command line gives: for an option by its name(), for a positional by its own.
+struct GivenValue {
+    std::string name;
+    std::string text;  // as typed; empty for a flag
+    bool operator==(const GivenValue&) const = default;
+};
+
 // The words of a command line, checked against the model and taken apart.
 struct ParsedWords {
     const CommandModel* command = nullptr;
-    bool help = false;               // --help was among them; the rest is not checked
-    std::vector<std::string> words;  // options and positionals of the command, in their order
-    std::vector<std::string> rest;   // the command to run, verbatim, of a command that takes one
+    bool help = false;              // --help was among them; the rest is not checked
+    std::vector<GivenValue> given;  // options in their order, then positionals in theirs
+    std::vector<std::string> rest;  // the command to run, verbatim, of a command that takes one
 };
 
 // `words` without the program's name. Errors: kBadInput for an unknown command or option (with the nearest
-// known one), an option without its value, a missing or superfluous argument.
+// known one), an option without its value, a missing or superfluous argument. What the values mean is for
+// Options::bind (options.h).
 Result<ParsedWords> parse_words(const CommandModel& program, std::span<const std::string> words);
 
 }  // namespace belay::core

@@ -86,7 +86,7 @@ class Program {
             .add_option("-o,--output", seen.output, "the record to make")
             ->required()
             ->type_name("DIR");
-        run.options().add_option("--nodes", seen.nodes, "number of nodes")->capture_default_str();
+        run.options().add_option("--nodes", seen.nodes, "number of nodes")->default_str("1");
         run.options().add_option("--tag", seen.tags, "a tag");
         run.options().add_flag("-v,--verbose", seen.verbose, "say more");
         run.setting("--interval", "record.interval");

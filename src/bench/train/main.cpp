@@ -43,41 +43,41 @@ struct Arguments {
 };
 
 void declare_options(core::CommandDeclaration& command, Arguments& arguments) {
-    CLI::App& options = command.options();
-    auto positive = CLI::Range(1, 1 << 30).description("");
+    core::Options& options = command.options();
+    constexpr int kHighest = 1 << 30;
     command.choice("--profile", arguments.profile, {"mini", "full"},
                    "mini: minutes on a CPU; full: the MLPerf HPC reference");
     options.add_option("--seed", arguments.seed, "of the weights and of the order of samples")
         ->type_name("N");
     options.add_option("--data-seed", arguments.data_seed, "of the synthetic universes")->type_name("N");
     options.add_option("--epochs", arguments.epochs, "give up after so many")
-        ->check(positive)
+        ->between(1, kHighest)
         ->type_name("N");
     options
         .add_option("--steps", arguments.steps, "end after so many steps; then the target does not matter")
-        ->check(positive)
+        ->between(1, kHighest)
         ->type_name("N");
     options
         .add_option("--target", arguments.target, "mean absolute error to reach on the held-out universes")
         ->type_name("MAE");
     options.add_option("--batch", arguments.batch, "samples per step, over all ranks")
-        ->check(positive)
+        ->between(1, kHighest)
         ->type_name("N");
     options.add_option("--train-samples", arguments.train_samples, "universes to learn from")
-        ->check(positive)
+        ->between(1, kHighest)
         ->type_name("N");
     options.add_option("--eval-samples", arguments.eval_samples, "held-out universes")
-        ->check(positive)
+        ->between(1, kHighest)
         ->type_name("N");
     options
         .add_option("--threads", arguments.threads,
                     "of this rank; without: mini 1, full its share of the CPUs")
-        ->check(positive)
+        ->between(1, kHighest)
         ->type_name("N");
     options
         .add_option("--log-steps", arguments.log_steps,
                     "steps between two tracked_stats; without: about a second")
-        ->check(positive)
+        ->between(1, kHighest)
         ->type_name("N");
     options
         .add_option("--rendezvous", arguments.rendezvous,
@@ -90,7 +90,7 @@ void declare_options(core::CommandDeclaration& command, Arguments& arguments) {
     options.add_option("--summary", arguments.summary, "file for the outcome, JSON")->type_name("FILE");
     options
         .add_option("--fail-at-step", arguments.fail_at_step, "for tests: one rank fails before this step")
-        ->check(positive)
+        ->between(1, kHighest)
         ->type_name("N");
     options.add_option("--fail-rank", arguments.fail_rank, "for tests: the rank that fails")->type_name("N");
     command.duration("--peer-grace", arguments.grace,
