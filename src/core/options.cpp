@@ -113,7 +113,7 @@ Result<> OptionDeclaration::check_range(std::span<const std::string> texts) cons
     auto [lowest, highest] = *range_;
     for (const std::string& text : texts) {
         auto number = parse_number<int64_t>(text);
-        if (number && (*number < lowest || *number > highest))
+        if (number ? *number < lowest || *number > highest : is_whole_number(text))
             return out_of_range(text, fmt::format("{} to {}", lowest, highest));
     }
     return {};
