@@ -92,7 +92,7 @@ TEST(cli, gpu_trace_refuses_what_is_wrong) {
         {{"-o", file, "--synthetic", "idle", "--gpus", "0"}, "there are 1 to 64 of them"},
         {{"-o", file, "--synthetic", "idle", "--gpus", "two"}, "--gpus"},
         {{"-o", file, "--synthetic", "idle", "--seconds", "-1"}, "it must be 1 at least"},
-        {{"-o", file, "--synthetic", "idle", "--seconds", "nan"}, "it must be 1 at least"},
+        {{"-o", file, "--synthetic", "idle", "--seconds", "nan"}, "\"nan\" is not a number"},
         {{"-o", file, "--synthetic", "idle", "--seconds", "1e9"}, "more than the 500000"},
         {{"-o", file, "--interval", "1ms"}, "the interval must be between 10 ms and 1 h"},
         {{"-o", file, "--interval", "1"}, "--interval"},
