@@ -238,6 +238,19 @@ int Application::run(std::vector<std::string> words) {
     return failure.exit_status();
 }
 
+// Where --help stands in "help WORDS": right after the command, so that it is no word of a program to run,
+// and at the end where a command is missing, so that the wrong word is named.
+static size_t help_place(const CommandModel& program, std::span<const std::string> words) {
+    const CommandModel* command = &program;
+    size_t at = 0;
+    for (; at < words.size(); ++at) {
+        const CommandModel* next = command->find_subcommand(words[at]);
+        if (next == nullptr) break;
+        command = next;
+    }
+    return command->runnable ? at : words.size();
+}
+
 Result<int> Application::dispatch(std::vector<std::string> words) {
     BELAY_CHECK(start_logging(page_.name));
     CommandModel program = model();
@@ -247,7 +260,7 @@ Result<int> Application::dispatch(std::vector<std::string> words) {
     }
     if (words[0] == "help") {
         words.erase(words.begin());
-        words.emplace_back("--help");
+        words.insert(words.begin() + static_cast<ptrdiff_t>(help_place(program, words)), "--help");
     }
     if (words[0] == "--version" && program.find_option("--version") != nullptr) {
         fmt::print(out_, "{} {}\n", page_.name, page_.version);

@@ -350,6 +350,14 @@ TEST(core, command_help) {
     EXPECT_THAT(group.out(), HasSubstr("\n  seal                    close a record\n"));
 }
 
+TEST(core, command_help_runs_nothing) {
+    Program program;
+    EXPECT_EQ(program.run({"help", "record", "run", "-o", "r", "true"}), 0) << program.err();
+    EXPECT_EQ(program.seen.calls, 0);
+    EXPECT_THAT(program.out(), StartsWith("belay record run: "));
+    EXPECT_THAT(complaint({"help", "recrod"}), HasSubstr("unknown command \"recrod\""));
+}
+
 TEST(core, command_without_words_shows_help_and_fails) {
     Program program;
     EXPECT_EQ(program.run(std::vector<std::string>{}), 2);
