@@ -3,9 +3,8 @@
 #include "image/digest.h"
 
 #include <algorithm>
-#include <unistd.h>
-
 #include <climits>
+#include <unistd.h>
 
 namespace belay::image {
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,8 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
-
-#include <climits>
 
 namespace belay::observe {
 

@@ -3,14 +3,13 @@
 #include "core/file.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include <climits>
 
 namespace belay::fault {
 

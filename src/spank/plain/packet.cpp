@@ -1,13 +1,12 @@
 #include "spank/plain/packet.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <ctime>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <climits>
 
 namespace belay::spank {
 
