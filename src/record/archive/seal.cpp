@@ -42,20 +42,24 @@ std::string table_file(std::string_view table) {
     return fmt::format("{}/{}.parquet", kTablesName, table);
 }
 
-// What a process that was killed while it sealed has left: nobody else seals now.
-Result<> remove_unfinished(const core::Directory& directory, std::string_view mark) {
+Result<> remove_marked(const core::Directory& directory, std::string_view mark) {
     BELAY_TRY(names, directory.list());
     for (const std::string& name : names)
         if (name.contains(mark)) BELAY_CHECK(directory.remove_file(name));
     return {};
 }
 
+// What a process that was killed while it sealed, or kept a table of its own, has left: nobody else does now.
+Result<> remove_unfinished(const core::Directory& record) {
+    BELAY_TRY(directory, record.enter(kTablesName));
+    BELAY_CHECK(remove_marked(directory, ".parquet.tmp-"));
+    return remove_marked(record, fmt::format("{}.tmp-", kManifestName));
+}
+
 Result<> write_tables(const core::Directory& record, Database& database, const RecordInfo& info,
                       Manifest& manifest) {
     BELAY_CHECK(make_directory(record, kTablesName));
-    BELAY_TRY(directory, record.enter(kTablesName));
-    BELAY_CHECK(remove_unfinished(directory, ".parquet.tmp-"));
-    BELAY_CHECK(remove_unfinished(record, fmt::format("{}.tmp-", kManifestName)));
+    BELAY_CHECK(remove_unfinished(record));
     for (const Table* table : tables()) {
         BELAY_TRY(file, begin_file(record, table_file(table->name)));
         BELAY_CHECK(write_parquet(database, *table, std::move(file)));
@@ -91,8 +95,10 @@ Result<> keep_table(const core::Directory& record, const Batch& rows, std::strin
 Result<Sealing> seal(const fs::path& path, core::Time now, std::span<const StandIn> stand_ins) {
     BELAY_TRY(record, claim_record(path));
     BELAY_TRY(archive, Archive::load(record, stand_ins, {}));
-    if (archive.manifest_.sealed)  // segments are left over if that process was killed at its very end
+    if (archive.manifest_.sealed) {  // segments are left over if that process was killed at its very end
+        (void)remove_unfinished(record);
         return Sealing{.sealed_before = true, .kept = retire_segments(record, archive.manifest_)};
+    }
     BELAY_CHECK(check_sealable(record, archive.segments_, archive.being_written_));
 
     BELAY_TRY(info, archive.info());

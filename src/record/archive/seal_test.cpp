@@ -126,6 +126,18 @@ TEST(record, damaged_segments_are_kept_and_named) {
     EXPECT_EQ(facts.lost[0].file, "n2-0.seg");
 }
 
+TEST(record, what_a_kill_left_unfinished_goes_with_the_next_seal) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    ASSERT_TRUE(seal(fixture.path(), kStart));
+    const std::vector<std::string> tables = files_in(tables_path(fixture.path()));
+    std::ofstream(tables_path(fixture.path()) / "gpu_summary.parquet.tmp-0123456789abcdef") << "a part";
+    std::ofstream(fixture.path() / "record.json.tmp-0123456789abcdef") << "a part";
+    EXPECT_TRUE(seal(fixture.path(), kStart)->sealed_before);
+    EXPECT_EQ(files_in(tables_path(fixture.path())), tables);
+    EXPECT_FALSE(fs::exists(fixture.path() / "record.json.tmp-0123456789abcdef"));
+}
+
 TEST(record, a_segment_of_a_newer_format_keeps_the_record_open) {
     RecordFixture fixture;
     fixture.record("n1", 3, true, 3);
