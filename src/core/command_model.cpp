@@ -112,7 +112,7 @@ class Walk {
 
     // "-o DIR", "-oDIR", and flags together as in "-vo DIR".
     Result<> take_short(const std::string& word) {
-        for (size_t i = 1; i < word.size(); ++i) {
+        for (size_t i = 1; i < word.size() && !parsed_.help; ++i) {
             std::string name = {'-', word[i]};
             const OptionModel* option = command().find_option(name);
             if (option == nullptr) return unknown_option(i == 1 ? word : name, command());
