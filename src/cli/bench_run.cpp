@@ -35,6 +35,7 @@ void add_bench_run(core::Application& application) {
             "belay bench run cosmoflow --help.",
         .examples = {{"srun -N2 --ntasks-per-node=2 belay bench run cosmoflow --seed 1",
                       "the mini profile on four ranks"}},
+        .bounds_own_waits = true,
     });
     auto words = std::make_shared<std::vector<std::string>>();
     command.passthrough("MODEL", *words, "the model, then its options");

@@ -28,6 +28,7 @@ void add_completion(core::Application& application) {
         .examples = {{"source <(belay completion bash)", "complete in this bash; in ~/.bashrc, in every one"},
                      {"source <(belay completion zsh)", "the same for zsh"},
                      {"belay completion fish | source", "the same for fish"}},
+        .bounds_own_waits = true,
     });
     auto name = std::make_shared<std::string>();
     command.choice("SHELL", *name, {"bash", "zsh", "fish"}, "whose script")->required();

@@ -56,6 +56,7 @@ void add_env_run(core::Application& application) {
                        "The command's exit status is that of `belay env run`.",
         .examples = {{"belay env run pytorch -- python3 train.py", "as a job would run it"},
                      {"belay env run ./pytorch.toml -- bash", "look around"}},
+        .bounds_own_waits = true,
     });
     auto options = std::make_shared<Options>();
     command.passthrough("NAME", options->command,

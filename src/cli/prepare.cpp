@@ -14,6 +14,7 @@ void add_prepare(core::Application& application) {
         .name = "_prepare",
         .summary = "print the plan of a step for the Slurm plugin",
         .hidden = true,
+        .bounds_own_waits = true,
     });
     auto words = std::make_shared<std::vector<std::string>>();
     command.passthrough("OPTION", *words, "what srun was given");

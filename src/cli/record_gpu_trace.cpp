@@ -184,6 +184,7 @@ void add_record_gpu_trace(core::Application& application) {
                      {"belay record gpu-trace -o t.trace --synthetic training --gpus 4 --seconds 120",
                       "two minutes of a training that never was"},
                      {"belay record gpu-trace --list", "the kinds of synthetic traces"}},
+        .bounds_own_waits = true,
     });
     auto options = std::make_shared<Options>();
     command.options()

@@ -41,6 +41,7 @@ void add_record_run(core::Application& application) {
                            "the command line is wrong, or DIR is another's; CMD was not started. Where DIR "
                            "cannot be made, CMD runs unrecorded, which is said on standard error"},
                           {3, "CMD could not be started"}},
+        .bounds_own_waits = true,
     });
     struct Options {
         std::string directory;

@@ -14,6 +14,7 @@ void add_record_schema(core::Application& application) {
         .description = "Every table with its columns, their types, units and meanings. --markdown prints the "
                        "reference page.",
         .examples = {{"belay record schema --json", "the same for a script"}},
+        .bounds_own_waits = true,
     });
     struct Options {
         bool json = false;

@@ -13,6 +13,7 @@ void add_version(core::Application& application) {
         .name = "version",
         .summary = "show version, commit and compiler",
         .examples = {{"belay version --json", "the same for a script"}},
+        .bounds_own_waits = true,
     });
     auto json = std::make_shared<bool>(false);
     command.json(*json);

@@ -57,6 +57,7 @@ void add_vet_list(core::Application& application) {
                        "idle). In JSON each type has its parameters.",
         .examples = {{"belay vet list fs.usage", "what can be asked of a file system"},
                      {"belay vet list --json", "all types with all parameters"}},
+        .bounds_own_waits = true,
     });
     struct Options {
         std::string type;

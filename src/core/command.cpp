@@ -3,6 +3,7 @@
 #include "core/help.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "core/work.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -88,13 +89,28 @@ CommandModel& place(CommandModel& program, const std::string& name, std::span<co
     return *node;
 }
 
+Result<int> without_exceptions(const std::function<Result<int>()>& function) {
+    try {
+        return function();
+    } catch (const std::bad_alloc&) {
+        return system_error("out of memory");
+    } catch (const std::system_error& error) {  // of fmt::print: a full disk, a reader that is gone
+        return system_error("cannot write the output: {}", error.code().message());
+    } catch (const std::exception& error) {
+        return system_error("internal error: {}", error.what());
+    }
+}
+
 }  // namespace
 
 Result<Configuration> CommandContext::configuration() const {
+    if (configuration_) return *configuration_;
     ConfigurationSources sources = default_sources();
     for (const auto& option : command_.settings)
         if (!option.texts->empty()) sources.flags.push_back({option.key, option.flag, *option.texts});
-    return load_configuration(application_.settings(), sources);
+    BELAY_TRY(loaded, load_configuration(application_.settings(), sources));
+    configuration_ = loaded;
+    return loaded;
 }
 
 std::FILE* CommandContext::out() const {
@@ -219,23 +235,16 @@ int Application::run(int argc, const char* const* argv) {
 }
 
 int Application::run(std::vector<std::string> words) {
-    Error failure(ErrorKind::kSystem, "");
-    try {
-        Result<int> status = dispatch(std::move(words));
-        if (std::fflush(out_) != 0 && status) status = errno_error(errno, "cannot write the output");
-        if (status) return *status;
-        failure = std::move(status.error());
-    } catch (const std::bad_alloc&) {
-        failure = Error(ErrorKind::kSystem, "out of memory");
-    } catch (const std::system_error& error) {  // of fmt::print: a full disk, a reader that is gone
-        failure =
-            Error(ErrorKind::kSystem, fmt::format("cannot write the output: {}", error.code().message()));
-    } catch (const std::exception& error) {
-        failure = Error(ErrorKind::kSystem, fmt::format("internal error: {}", error.what()));
-    }
-    std::fputs(failure.render(page_.name).c_str(), err_);
+    Result<int> status = without_exceptions([&]() -> Result<int> {
+        BELAY_TRY(returned, dispatch(std::move(words)));
+        if (std::fflush(out_) != 0) return errno_error(errno, "cannot write the output");
+        return returned;
+    });
+    if (status) return *status;
+    std::fflush(out_);
+    std::fputs(status.error().render(page_.name).c_str(), err_);
     std::fflush(err_);
-    return failure.exit_status();
+    return status.error().exit_status();
 }
 
 // Where --help stands in "help WORDS": right after the command, so that it is no word of a program to run,
@@ -282,7 +291,32 @@ Result<int> Application::run_command(const ParsedWords& parsed) {
     // A flag with a wrong value is refused before anything is done.
     if (!command.settings.empty()) BELAY_CHECK(context.configuration());
     if (!command.handler) program_mistake("command without run()", command.page.name);
+    if (watches_files_ && !command.page.bounds_own_waits) return run_watched(command, context);
     return command.handler(context);
+}
+
+Result<int> Application::run_watched(const DeclaredCommand& command, const CommandContext& context) {
+    auto configuration = context.configuration();
+    // What else is wrong with it is said by the commands that need it.
+    if (!configuration && configuration.error().cause() == Cause::kTimedOut)
+        return std::unexpected(std::move(configuration.error()));
+    const Configuration& known = configuration ? *configuration : Configuration(settings_);
+    BELAY_TRY(work,
+              Work::start({.what = "", .name = page_.name, .keep_all = true, .streams = WorkStreams::kOurs},
+                          [&]() -> Result<std::string> {
+                              auto status = without_exceptions([&] { return call(command, context); });
+                              std::fflush(out_);  // also of what came before an error
+                              if (!status) return std::unexpected(std::move(status.error()));
+                              return std::to_string(*status);
+                          }));
+    BELAY_TRY(status, work.finish_unless_stalled(known.duration("files.wait")));
+    return parse_number<int>(status).value_or(static_cast<int>(ErrorKind::kSystem));
+}
+
+Result<int> Application::call(const DeclaredCommand& command, const CommandContext& context) {
+    BELAY_TRY(status, command.handler(context));
+    if (std::fflush(out_) != 0) return errno_error(errno, "cannot write the output");
+    return status;
 }
 
 }  // namespace belay::core

@@ -26,6 +26,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,8 @@ class CommandContext {
     CommandContext(const Application& application, const DeclaredCommand& command)
         : application_(application), command_(command) {}
 
-    // Layered configuration, with the flags that the command declared by setting(). Errors: kBadInput,
-    // kSystem.
+    // Layered configuration, with the flags that the command declared by setting(); read once. Errors:
+    // kBadInput, kSystem.
     Result<Configuration> configuration() const;
 
     // Facts go to standard output; messages, progress and logs to standard error.
@@ -62,6 +63,7 @@ class CommandContext {
   private:
     const Application& application_;
     const DeclaredCommand& command_;
+    mutable std::optional<Configuration> configuration_;
 };
 
 // Returns the exit status.
@@ -116,6 +118,9 @@ class Application {
     // A group such as "record", so that its page says what its commands have in common.
     void add_group(CommandPage page);
     CommandDeclaration add(CommandPage page);
+    // Each command but those of bounds_own_waits runs in a process of its own, which is given up where one
+    // file does not answer for the setting files.wait: of a program that ends after the command.
+    void watch_files() { watches_files_ = true; }
 
     // Parses, runs, shows errors; the exit status of the program.
     int run(int argc, const char* const* argv);
@@ -129,11 +134,14 @@ class Application {
     friend class CommandDeclaration;
     Result<int> dispatch(std::vector<std::string> words);
     Result<int> run_command(const ParsedWords& parsed);
+    Result<int> run_watched(const DeclaredCommand& command, const CommandContext& context);
+    Result<int> call(const DeclaredCommand& command, const CommandContext& context);
     const DeclaredCommand* find(std::string_view name) const;
 
     ApplicationPage page_;
     std::FILE* out_;
     std::FILE* err_;
+    bool watches_files_ = false;
     std::vector<Setting> settings_;
     std::vector<CommandPage> groups_;
     std::vector<std::unique_ptr<DeclaredCommand>> commands_;

@@ -29,6 +29,9 @@ struct CommandPage {
     std::vector<Example> examples = {};
     std::vector<ExitMeaning> exit_statuses = {};  // where they differ from kCommonExitStatuses
     bool hidden = false;                          // not listed; for packaging and the like
+    // It waits for another program as long as that takes, or for nothing: what it reads of files it bounds
+    // itself. All others are given up where a file server does not answer them (Application::watch_files).
+    bool bounds_own_waits = false;
 };
 
 // Every command: 0, 2 and 3.

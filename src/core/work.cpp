@@ -2,7 +2,9 @@
 
 #include "core/error_codec.h"
 #include "core/fork.h"
+#include "core/stall_watch.h"
 #include "core/units.h"
+#include "core/utf8.h"
 
 #include <array>
 #include <cerrno>
@@ -35,9 +37,12 @@ int answer_with(int pipe, const Work::Function& function, size_t limit) {
 }
 
 // What it was doing, for the end of a message.
-std::string at(const Activity& activity) {
-    const std::string text = activity.text();
-    return text.empty() ? "" : fmt::format(" (at: {})", text);
+std::string at(const std::string& activity) {
+    return activity.empty() ? "" : fmt::format(" (at: {})", activity);
+}
+
+int milliseconds(Duration duration) {
+    return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
 
 }  // namespace
@@ -52,16 +57,33 @@ Result<Work> Work::start(WorkOptions options, const Function& function) {
         if (!writer) return errno_error(errno, options.what + ": cannot duplicate a descriptor");
     }
     BELAY_TRY(activity, Activity::create());
-    ForkOptions fork_options{
-        .name = options.name, .null_streams = true, .keep = options.keep, .death_signal = SIGKILL};
+    const bool null_streams = options.streams == WorkStreams::kNull;
+    StreamRelay relay;
+    if (!null_streams) {
+        BELAY_TRY(made, StreamRelay::create());
+        relay = std::move(made);
+    }
+    ForkOptions fork_options{.name = options.name,
+                             .null_streams = null_streams,
+                             .keep = options.keep,
+                             .close_others = !options.keep_all,
+                             .death_signal = SIGKILL};
     fork_options.keep.push_back(writer.get());
+    for (int fd : relay.descriptors()) fork_options.keep.push_back(fd);
     auto process = fork_process(fork_options, [&] {
+        reader.reset();
+        relay.take_over();
         activity.watch_this_process();
         return answer_with(writer.get(), function, options.limit);
     });
-    if (!process) return std::unexpected(std::move(process.error()).context(options.what));
+    if (!process) {
+        if (options.what.empty()) return std::unexpected(std::move(process.error()));
+        return std::unexpected(std::move(process.error()).context(options.what));
+    }
+    relay.release();
     fcntl(reader.get(), F_SETFL, O_NONBLOCK);
-    return Work(std::move(options), std::move(*process), std::move(reader), std::move(activity));
+    return Work(std::move(options), std::move(*process), std::move(reader), std::move(activity),
+                std::move(relay));
 }
 
 // Once all of it is here.
@@ -89,32 +111,75 @@ bool Work::poll_result() {
 }
 
 Result<std::string> Work::result() {
+    relay_.carry();
     if (auto text = answer()) return decode_result(*text);
     auto status = process_.wait_for(kKillPatience);
-    if (!status) return std::unexpected(std::move(status.error()).context(options_.what));
+    relay_.carry();
+    if (!status) return std::unexpected(std::move(status.error()));
     const std::string how = *status ? (*status)->describe() : "no end either";
-    return system_error("{}: the process ended without an answer, with {}{}", options_.what, how,
-                        at(activity_))
+    return system_error("{}", about(fmt::format("the process ended without an answer, with {}{}", how,
+                                                at(activity_.text()))))
         .because(Cause::kEnded);
 }
 
+std::string Work::about(std::string_view text) const {
+    return options_.what.empty() ? std::string(text) : fmt::format("{}: {}", options_.what, text);
+}
+
+std::string Work::activity() const {
+    if (last_activity_) return *last_activity_;
+    if (auto call = file_call_of(process_.pid()); call && call->names_file) return printable(call->what);
+    return activity_.text();
+}
+
 Error Work::give_up(Duration allowed) {
-    const std::string where = at(activity_);
+    last_activity_ = activity();
     auto killed = process_.end();
-    Error error = system_error("{}: no answer within {}{}", options_.what, format_duration(allowed), where)
-                      .because(Cause::kTimedOut)
-                      .error();
+    relay_.carry();
+    Error error =
+        system_error(
+            "{}", about(fmt::format("no answer within {}{}", format_duration(allowed), at(*last_activity_))))
+            .because(Cause::kTimedOut)
+            .error();
     if (!killed) error = std::move(error).hint(killed.error().message());
     return error;
+}
+
+Result<> Work::wait_for_something(int milliseconds) {
+    std::vector<pollfd> entries = relay_.entries();
+    if (!ended_) entries.push_back({.fd = descriptor(), .events = POLLIN, .revents = 0});
+    const int ready = poll(entries.data(), entries.size(), milliseconds);
+    if (ready < 0 && errno != EINTR) return errno_error(errno, about("cannot wait for it"));
+    relay_.carry();
+    return {};
 }
 
 Result<std::string> Work::finish(const Deadline& deadline) {
     const Duration allowed = deadline.left();
     while (!poll_result()) {
-        pollfd entry{.fd = descriptor(), .events = POLLIN, .revents = 0};
-        int ready = poll(&entry, 1, deadline.poll_milliseconds());
-        if (ready < 0 && errno != EINTR) return errno_error(errno, options_.what + ": cannot wait for it");
-        if (ready <= 0 && deadline.is_over() && !poll_result()) return std::unexpected(give_up(allowed));
+        BELAY_CHECK(wait_for_something(deadline.poll_milliseconds()));
+        if (deadline.is_over() && !poll_result()) return std::unexpected(give_up(allowed));
+    }
+    return result();
+}
+
+Result<std::string> Work::finish_unless_stalled(Duration patience) {
+    StallWatch watch(process_.pid(), patience, system_clock());
+    while (!poll_result()) {
+        BELAY_CHECK(wait_for_something(milliseconds(watch.interval())));
+        auto call = poll_result() ? std::nullopt : watch.look();
+        if (!call) continue;
+        const Duration allowed = patience * (call->carries_data ? StallWatch::kDataFactor : 1);
+        auto killed = process_.end();
+        relay_.carry();
+        std::string hint =
+            "its file server does not answer; the setting files.wait says how long Belay waits";
+        if (!killed) hint += "; " + killed.error().message();
+        return system_error("{}", about(fmt::format("cannot {}: no answer within {}{}", printable(call->what),
+                                                    format_duration(allowed),
+                                                    call->names_file ? "" : at(activity_.text()))))
+            .because(Cause::kTimedOut)
+            .hint(hint);
     }
     return result();
 }

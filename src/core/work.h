@@ -7,13 +7,15 @@
 //   // belay: reading the configuration: no answer within 10.0 s (at: open /home/ada/.config/belay/a.toml)
 //
 // The rule about threads is that of core/fork.h: the function allocates, so start it where this process has
-// no other thread, or where those are known to hold no lock that it needs. The child has /dev/null for
-// standard streams and no descriptor but `keep`, so that one that is left behind holds nothing of a job.
+// no other thread, or where those are known to hold no lock that it needs. The child has no descriptor but
+// `keep` and its standard streams, and of pipes and sockets not even those, so that one that is left behind
+// holds nothing of a job.
 #pragma once
 
 #include "core/activity.h"
 #include "core/deadline.h"
 #include "core/process.h"
+#include "core/stream_relay.h"
 
 #include <functional>
 #include <string>
@@ -21,11 +23,18 @@
 
 namespace belay::core {
 
+enum class WorkStreams {
+    kNull,  // /dev/null
+    kOurs,  // this process's; what goes to a pipe or socket is carried on by this process (stream_relay.h)
+};
+
 struct WorkOptions {
-    std::string what;                 // for messages: "reading the configuration"
+    std::string what;                 // for messages: "reading the configuration"; may be empty
     std::string name = "belay-work";  // of the process
     std::vector<int> keep = {};       // descriptors that the function uses
+    bool keep_all = false;            // all of this process's: the user may name any (/dev/fd/63)
     size_t limit = size_t{16} << 20;  // bytes of the answer
+    WorkStreams streams = WorkStreams::kNull;
 };
 
 class Work {
@@ -47,27 +56,36 @@ class Work {
     // Waits for it. Errors: as result(); kSystem, kTimedOut at the deadline, with what did not answer: the
     // process is killed then, and left behind if it does not end.
     Result<std::string> finish(const Deadline& deadline);
+    // Waits for it as long as it takes, unless one file does not answer it for `patience` (stall_watch.h).
+    // Errors: as finish(); kTimedOut is "WHAT: cannot open FILE: no answer within 30.0 s".
+    Result<std::string> finish_unless_stalled(Duration patience);
     // Kills it; the error that finish() gives at a deadline that was `allowed` long.
     Error give_up(Duration allowed);
 
     pid_t pid() const { return process_.pid(); }
-    // What it does right now, as far as it says (activity.h).
-    std::string activity() const { return activity_.text(); }
+    // What it does right now: the file that it waits for (file_call.h), or what it says of itself
+    // (activity.h). After give_up(), what it did then.
+    std::string activity() const;
 
   private:
-    Work(WorkOptions options, Process process, Descriptor pipe, Activity activity)
+    Work(WorkOptions options, Process process, Descriptor pipe, Activity activity, StreamRelay relay)
         : options_(std::move(options)),
           process_(std::move(process)),
           pipe_(std::move(pipe)),
-          activity_(std::move(activity)) {}
+          activity_(std::move(activity)),
+          relay_(std::move(relay)) {}
     std::optional<std::string_view> answer() const;
+    Result<> wait_for_something(int milliseconds);
+    std::string about(std::string_view text) const;
 
     WorkOptions options_;
     Process process_;
     Descriptor pipe_;
     Activity activity_;
+    StreamRelay relay_;
     std::string received_;
     bool ended_ = false;
+    std::optional<std::string> last_activity_;
 };
 
 // Start and finish in one.

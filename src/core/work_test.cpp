@@ -1,6 +1,7 @@
 #include "core/work.h"
 
 #include "core/file.h"
+#include "core/fork.h"
 
 #include <chrono>
 #include <csignal>
@@ -99,6 +100,74 @@ TEST(core, work_may_use_what_it_is_given) {
     EXPECT_TRUE(done);
     writer.reset();
     EXPECT_EQ(read_to_end(reader.get(), "the pipe").value(), "hello");
+}
+
+// Runs `body` with a pipe as this process's standard output and error.
+std::string written_by(const std::function<void()>& body) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    Descriptor reader(ends[0]), writer(ends[1]);
+    auto child = fork_process({.close_others = false}, [&] {
+                     dup2(writer.get(), STDOUT_FILENO);
+                     dup2(writer.get(), STDERR_FILENO);
+                     writer.reset();
+                     body();
+                     return 0;
+                 }).value();
+    writer.reset();
+    std::string text = read_to_end(reader.get(), "the pipe", size_t{4} << 20).value();
+    EXPECT_TRUE(child.wait()->success());
+    return text;
+}
+
+Result<std::string> say(std::string_view text, int fd) {
+    BELAY_CHECK(write_all(fd, text, "it"));
+    return "";
+}
+
+TEST(core, what_work_says_is_carried_on_in_order) {
+    EXPECT_EQ(written_by([] {
+                  (void)run_within(kPlenty, {.what = "talking", .streams = WorkStreams::kOurs}, [] {
+                      (void)say("one ", STDOUT_FILENO);
+                      (void)say("two ", STDERR_FILENO);
+                      return say("three ", STDOUT_FILENO);
+                  });
+                  (void)say("four", STDOUT_FILENO);
+              }),
+              "one two three four");
+    const std::string much(size_t{3} << 20, 'x');
+    EXPECT_EQ(written_by([&] {
+                  auto work = Work::start({.what = "talking", .streams = WorkStreams::kOurs},
+                                          [&] { return say(much, STDOUT_FILENO); });
+                  (void)work->finish_unless_stalled(kPlenty);
+              }),
+              much);
+}
+
+// As one that is left behind in the kernel would.
+TEST(core, work_that_goes_on_holds_no_pipe_of_ours) {
+    int ends[2], gate[2];
+    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    ASSERT_EQ(pipe2(gate, O_CLOEXEC), 0);
+    Descriptor reader(ends[0]), writer(ends[1]), gate_reader(gate[0]), gate_writer(gate[1]);
+    auto child = fork_process({.close_others = false}, [&] {
+                     dup2(writer.get(), STDOUT_FILENO);
+                     dup2(writer.get(), STDERR_FILENO);
+                     writer.reset();
+                     auto work = Work::start({.what = "waiting", .streams = WorkStreams::kOurs},
+                                             []() -> Result<std::string> {
+                                                 pause();
+                                                 return "";
+                                             });
+                     for (int stream : {STDOUT_FILENO, STDERR_FILENO}) close(stream);
+                     char byte = 0;
+                     return read(gate_reader.get(), &byte, 1) == 1 && !work->poll_result() ? 0 : 1;
+                 }).value();
+    writer.reset();
+    auto text = read_to_end(reader.get(), "the pipe", 100, Deadline::after(kPlenty));
+    EXPECT_TRUE(text) << "nobody has it any more";
+    ASSERT_EQ(write(gate_writer.get(), "x", 1), 1);
+    EXPECT_TRUE(child.wait()->success());
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ namespace {
 
 // What imports images needs many more libraries; they would be loaded for every step.
 step::Importer importer_of(const std::vector<std::string>& words) {
-    return [&words](const image::Store&, const image::Reference&) -> Result<image::Image> {
+    return [&words](const core::Configuration&, const image::Reference&) -> Result<> {
         std::string program = std::filesystem::read_symlink("/proc/self/exe").replace_filename("belay");
         std::vector<char*> argv = {program.data(), const_cast<char*>("_prepare"), const_cast<char*>("--")};
         for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));

@@ -144,8 +144,7 @@ Result<EnvironmentPlan> plan_environment(const std::string& name, const core::Co
     BELAY_TRY(planned, plan_in_time(name, configuration));
     if (!planned.plan) {
         BELAY_TRY(reference, image::parse_reference(planned.missing_image));
-        BELAY_TRY(store, image::open_store(configuration, core::current_environment()));
-        BELAY_CHECK(import(store, reference));
+        BELAY_CHECK(import(configuration, reference));
         BELAY_TRY(again, plan_in_time(name, configuration));
         planned = std::move(again);
     }

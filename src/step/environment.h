@@ -17,8 +17,8 @@ namespace belay::step {
 core::Result<env::Host> environment_host(const core::Configuration& configuration);
 
 // Takes an image that is not in the store yet into it; image_import.h has one.
-using Importer =
-    std::function<core::Result<image::Image>(const image::Store& store, const image::Reference& reference)>;
+using Importer = std::function<core::Result<>(const core::Configuration& configuration,
+                                              const image::Reference& reference)>;
 
 // An environment, read and planned; what is executed on the nodes.
 struct EnvironmentPlan {
@@ -39,7 +39,7 @@ core::Result<std::string> read_in_time(const std::string& name,
 
 // An image that is not in the store yet is imported first. Errors: kBadInput with everything that is wrong
 // with the definition; what is only odd is appended to `warnings`, as lines; kSystem, kTimedOut with the file
-// that did not answer within kPlanningTime.
+// that did not answer within kPlanningTime (in the importer: files.wait).
 core::Result<EnvironmentPlan> plan_environment(const std::string& name,
                                                const core::Configuration& configuration,
                                                const Importer& import, std::string& warnings);

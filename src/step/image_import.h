@@ -5,7 +5,8 @@
 
 namespace belay::step {
 
-// With the logins of this user's files; says on stderr what it gets.
+// With the logins of this user's files; says on stderr what it gets. Errors also: kTimedOut where a file of
+// the store does not answer for the setting files.wait.
 Importer import_from_registry();
 
 }  // namespace belay::step

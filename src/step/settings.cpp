@@ -1,5 +1,6 @@
 #include "step/settings.h"
 
+#include "core/settings.h"
 #include "env/settings.h"
 #include "findings/settings.h"
 #include "gpu/settings.h"
@@ -17,7 +18,7 @@ namespace {
 // One line for each module that has settings.
 constexpr std::span<const core::Setting> kTables[] = {
     observe::kSettings, env::kSettings,      image::kSettings,  vet::kSettings,
-    gpu::kSettings,     findings::kSettings, record::kSettings,
+    gpu::kSettings,     findings::kSettings, record::kSettings, core::kSettings,
 };
 
 }  // namespace
