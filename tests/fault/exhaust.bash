@@ -10,7 +10,7 @@
 #   - exit status 0 means done, or between; any other, before too
 #   - a message is one line that says cause and file; EINTR and half of the bytes are nothing to speak of
 #   - the work succeeds when it is done again
-# To look into one run, set FAULT_ONLY=NUMBER-ERROR: it shows all that was said.
+# To look into one run, set FAULT_ONLY=NUMBER-ERROR: it shows all that was said. FAULT_FROM=NUMBER goes on with that call.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # $workspace is of slurm_testing.bash; $inject of the test
 
@@ -20,7 +20,7 @@
 
 watched=()
 sweep() { :; }
-parallel=2
+parallel=${FAULT_PARALLEL:-2}
 
 # The processors that we may use. A run has one, so that threads take turns.
 mapfile -t processors < <(awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status | tr , '\n' |
@@ -114,7 +114,7 @@ one() {
 # changed in between only.
 each_run() {
     [ -z "${FAULT_ONLY-}" ] || { echo "${FAULT_ONLY/-/ }" && return; }
-    awk -F '\t' -v every="$1" '$1 != "end" {
+    awk -F '\t' -v every="$1" -v from="${FAULT_FROM:-1}" '$1 != "end" && $1 >= from {
         changes = $5 ~ /ENOSPC/ || $2 ~ /^(rename|unlink|rmdir|fsync)/
         count = split($5 (changes ? ",KILL" : ""), errors, ",")
         for (i = 1; i <= count; ++i) if (runs++ % every == 0) print $1, errors[i]
