@@ -69,7 +69,7 @@ void add_commands(core::Application& application) {
          .summary = "make records of what other tools recorded",
          .description =
              "A recording becomes a job record that is queried, scored and reported like any other. "
-             "What is wrong with it is told, and in the record."});
+             "Problems are reported, and are in the record."});
     application.add_group(
         {.name = "env",
          .summary = "environments of jobs: images, mounts, variables",

@@ -43,7 +43,7 @@ void add_env_images(core::Application& application) {
         .summary = "list the images in the store",
         .description =
             "A line for each name and the image it stands for. An image without a name was pulled by a tag "
-            "that means another one now. Times are UTC: when the image came into the store, and when it was "
+            "that now names another one. Times are UTC: when the image came into the store, and when it was "
             "last looked up by that name.",
         .examples = {{"belay env images --json", "the same for a script"}},
     });

@@ -20,7 +20,7 @@ class PullDisplay {
         if (phase == image::ImportPhase::kResolving) return;
         if (phase == image::ImportPhase::kWaiting) {
             if (isatty(STDERR_FILENO) == 1)
-                fmt::print(stderr, "another process imports this image; waiting for it\n");
+                fmt::print(stderr, "another process is importing this image; waiting for it\n");
             return;
         }
         if (!shown_ || *shown_ != phase) {

@@ -12,7 +12,7 @@ void add_env_rm(core::Application& application) {
         .name = "env rm",
         .summary = "remove an image from the store",
         .description =
-            "Takes the name away, and the image itself if no other name leads to it. With a hash "
+            "Removes the name, and the image itself if no other name leads to it. With a hash "
             "the image goes "
             "with all its names. Containers that run from it on this node go on; where the store lies on "
             "NFS, those on other nodes lose their files, so remove no image that is in use.",

@@ -96,7 +96,7 @@ void print_text(const core::CommandContext& context, const Options& options,
 
 void add_import(core::Application& application, core::CommandPage page, Import import) {
     page.exit_statuses = {{0, "the record is there, whatever was wrong with the recording"},
-                          {2, "SRC is no such recording, or something is at DIR"}};
+                          {2, "SRC is not such a recording, or something is at DIR"}};
     auto command = application.add(std::move(page));
     auto options = std::make_shared<Options>();
     command.options().add_option("SRC", options->source, "directory of the recording")->required();

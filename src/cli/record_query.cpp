@@ -33,11 +33,14 @@ Result<record::QueryResult> ask(const core::CommandContext& context, const std::
     const std::string_view digest_table = named_digest_table(sql);
     const bool is_missing = !digest_table.empty() && !score::attach_digest(archive);
     auto result = archive.query(sql);
-    if (result || !is_missing || !has_word(result.error().message(), digest_table)) return result;
-    return core::bad_input("{} has no table {} that holds", record, digest_table)
-        .hint(archive.is_thrown_away(record::kGpu.name)
-                  ? "the samples to make it again were thrown away; what reads Parquet reads it as it is"
-                  : "belay record seal makes it of the samples of GPUs, where there are any");
+    if (result || !is_missing) return result;
+    return std::unexpected(
+        std::move(result.error())
+            .context(fmt::format("{} has no valid table {}", record, digest_table))
+            .hint(archive.is_thrown_away(record::kGpu.name)
+                      ? "the samples to make it again were thrown away; other programs can still read its "
+                        "Parquet file"
+                      : "belay record seal makes it of the samples of GPUs, where there are any"));
 }
 
 }  // namespace

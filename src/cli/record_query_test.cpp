@@ -60,7 +60,7 @@ TEST(cli, without_samples_there_is_what_the_digest_tells) {
     EXPECT_NE(found.status, 2) << found.err;
     EXPECT_EQ(found.err, "");
     EXPECT_THAT(belay({"record", "info", path}).out,
-                HasSubstr("lost: gpu.parquet: is not there; its digest is"));
+                HasSubstr("lost: gpu.parquet: is missing; its digest is there"));
     EXPECT_EQ(belay({"record", "seal", path}).err, "");
     EXPECT_EQ(belay({"score", "--by", "step", path}).status, 2);
 
@@ -76,7 +76,7 @@ TEST(cli, without_samples_there_is_what_the_digest_tells) {
     }
     const Outcome query = belay({"record", "query", path, "FROM gpu_summary"});
     EXPECT_EQ(query.status, 2);
-    EXPECT_THAT(query.err, HasSubstr("has no table gpu_summary that holds"));
+    EXPECT_THAT(query.err, HasSubstr("has no valid table gpu_summary"));
     EXPECT_THAT(query.err, HasSubstr("thrown away"));
 }
 

@@ -231,6 +231,7 @@ CommandModel Application::model() const {
 }
 
 int Application::run(int argc, const char* const* argv) {
+    (void)occupy_standard_descriptors();  // without /dev/null there is no place to say so
     return run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }
 
@@ -309,8 +310,13 @@ Result<int> Application::run_watched(const DeclaredCommand& command, const Comma
                               if (!status) return std::unexpected(std::move(status.error()));
                               return std::to_string(*status);
                           }));
-    BELAY_TRY(status, work.finish_unless_stalled(known.duration("files.wait")));
-    return parse_number<int>(status).value_or(static_cast<int>(ErrorKind::kSystem));
+    auto status = work.finish_unless_stalled(known.duration("files.wait"));
+    // A handler that ends its process has said why.
+    if (!status && status.error().cause() == Cause::kEnded)
+        for (ErrorKind kind : {ErrorKind::kBadInput, ErrorKind::kSystem})
+            if (work.exit_code() == static_cast<int>(kind)) return static_cast<int>(kind);
+    if (!status) return std::unexpected(std::move(status.error()));
+    return parse_number<int>(*status).value_or(static_cast<int>(ErrorKind::kSystem));
 }
 
 Result<int> Application::call(const DeclaredCommand& command, const CommandContext& context) {

@@ -9,7 +9,7 @@ namespace belay::core {
 namespace {
 
 std::string help_hint(const CommandModel& command) {
-    return fmt::format("\"{} --help\" lists what there is", command.full_name);
+    return fmt::format("\"{} --help\" lists the commands and options", command.full_name);
 }
 
 Failure unknown(std::string_view what, std::string_view word, std::span<const std::string_view> known,

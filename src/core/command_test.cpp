@@ -209,7 +209,8 @@ TEST(core, command_unknown_words_name_the_nearest) {
     EXPECT_EQ(complaint({"record", "run", "--intervall", "1s", "true"}),
               "belay: unknown option \"--intervall\"\nhint: did you mean \"--interval\"?\n");
     EXPECT_EQ(complaint({"record", "run", "--zzz"}),
-              "belay: unknown option \"--zzz\"\nhint: \"belay record run --help\" lists what there is\n");
+              "belay: unknown option \"--zzz\"\nhint: \"belay record run --help\" lists the commands and "
+              "options\n");
     EXPECT_EQ(complaint({"recrod", "run"}),
               "belay: unknown command \"recrod\"\nhint: did you mean \"record\"?\n");
     EXPECT_EQ(complaint({"record", "ruun"}),

@@ -98,14 +98,14 @@ std::string text_of(const TextList& value) {
     return "[" + join(parts, ", ") + "]";
 }
 
-// The *.toml of a directory by name; none if it is not there or may not be read.
-Result<std::vector<fs::path>> toml_files(const fs::path& directory) {
+// The *.toml of a directory by name; none if it is not there.
+Result<std::vector<fs::path>> toml_files(const fs::path& directory, bool may_be_denied) {
     std::vector<fs::path> files;
     std::error_code error;
     note_activity("list", directory.native());
     fs::directory_iterator entries(directory, error);
-    // HOME may still be another user's (sudo, setpriv): what is in there was not written for this one.
-    if (error == std::errc::no_such_file_or_directory || error == std::errc::permission_denied) return files;
+    if (error == std::errc::no_such_file_or_directory) return files;
+    if (may_be_denied && error == std::errc::permission_denied) return files;
     for (; !error && entries != fs::directory_iterator(); entries.increment(error))
         if (entries->path().extension() == ".toml") files.push_back(entries->path());
     if (error) return errno_error(error, "cannot read " + directory.string());
@@ -119,10 +119,10 @@ struct ConfigurationFile {
 };
 
 // Each as "PATH NUL LENGTH NUL TEXT", all after each other.
-Result<std::string> read_configuration_files(const std::vector<fs::path>& directories) {
+Result<std::string> read_configuration_files(const ConfigurationSources& sources) {
     std::string all;
-    for (const fs::path& directory : directories) {
-        BELAY_TRY(files, toml_files(directory));
+    for (const fs::path& directory : sources.directories) {
+        BELAY_TRY(files, toml_files(directory, directory == sources.home));
         for (const fs::path& file : files) {
             BELAY_TRY(text, read_file(file, kMaxTomlBytes));
             all += fmt::format("{}{}{}{}", file.string(), '\0', text.size(), '\0') + text;
@@ -138,7 +138,7 @@ Result<std::vector<ConfigurationFile>> split_configuration_files(std::string_vie
         const size_t end = std::min(all.find('\0', path + 1), all.size());
         auto size = parse_number<size_t>(all.substr(path + 1, end - path - 1));
         if (!size || end == all.size() || *size > all.size() - end - 1)
-            return system_error("the configuration did not arrive whole");
+            return system_error("the configuration was received incompletely");
         files.push_back({std::string(all.substr(0, path)), std::string(all.substr(end + 1, *size))});
         all.remove_prefix(end + 1 + *size);
     }
@@ -305,7 +305,9 @@ ConfigurationSources default_sources(const Environment& environment) {
     // A relative XDG_CONFIG_HOME is to be ignored (XDG Base Directory Specification 0.8).
     fs::path home = value("XDG_CONFIG_HOME");
     if (!home.is_absolute()) home = value("HOME").empty() ? fs::path() : fs::path(value("HOME")) / ".config";
-    if (!home.empty()) sources.directories.push_back(home / "belay");
+    if (home.empty()) return sources;
+    sources.home = home / "belay";
+    sources.directories.push_back(sources.home);
     return sources;
 }
 
@@ -315,7 +317,7 @@ Result<Configuration> load_configuration(std::span<const Setting> settings,
     // A home directory may be on a file server that does not answer.
     BELAY_TRY(texts, run_within(sources.longest_reading,
                                 {.what = "reading the configuration", .limit = size_t{256} << 20},
-                                [&] { return read_configuration_files(sources.directories); }));
+                                [&] { return read_configuration_files(sources); }));
     BELAY_TRY(files, split_configuration_files(texts));
     for (const ConfigurationFile& file : files) BELAY_CHECK(configuration.merge_toml(file.text, file.path));
     BELAY_CHECK(configuration.merge_environment(sources.environment));

@@ -103,6 +103,9 @@ struct SettingFlag {
 
 struct ConfigurationSources {
     std::vector<std::filesystem::path> directories;  // later ones win; one that is not there is empty
+    // Of those, the one below HOME, which may still be another user's (sudo, setpriv): where it may not be
+    // read, it is not this user's.
+    std::filesystem::path home = {};
     Environment environment;
     std::vector<SettingFlag> flags = {};
     Duration longest_reading = std::chrono::seconds(10);  // of all files; then kTimedOut

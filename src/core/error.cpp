@@ -123,17 +123,16 @@ MarkedLine mark_line(const SourcePosition& position, size_t length) {
             std::string(columns_of(before), ' ') + "^" + std::string(columns - 1, '~')};
 }
 
+std::string Error::headline() const {
+    if (!position_) return message_;
+    return fmt::format("{}:{}:{}: {}", position_->file, position_->line, position_->column, message_);
+}
+
 std::string Error::render(std::string_view program) const {
-    std::string out = fmt::format("{}: ", program);
-    if (position_) {
-        out += fmt::format("{}:{}:{}: {}\n", printable(position_->file), position_->line, position_->column,
-                           printable(message_));
-        if (!position_->line_text.empty()) {
-            auto [line, mark] = mark_line(*position_);
-            out += fmt::format("    {}\n    {}\n", line, mark);
-        }
-    } else {
-        out += fmt::format("{}\n", printable(message_));
+    std::string out = fmt::format("{}: {}\n", program, printable(headline()));
+    if (position_ && !position_->line_text.empty()) {
+        auto [line, mark] = mark_line(*position_);
+        out += fmt::format("    {}\n    {}\n", line, mark);
     }
     if (!hint_.empty()) out += fmt::format("hint: {}\n", printable(hint_));
     return out;

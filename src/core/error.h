@@ -116,6 +116,9 @@ class Error {
     const std::string& hint_text() const { return hint_; }
     const std::optional<SourcePosition>& position() const { return position_; }
 
+    // The message behind its place, where it has one: "env.toml:5:12: unknown key "mount"". For what goes on
+    // and says what happened; may hold control characters of other people's files.
+    std::string headline() const;
     // "belay: MESSAGE\n", then the source line with a caret and the hint where there are any:
     //     belay: env.toml:5:12: unknown key "mount"
     //         mount = ["/a:/b"]

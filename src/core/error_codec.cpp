@@ -58,7 +58,7 @@ class Reader {
 };
 
 Failure not_an_error() {
-    return system_error("the answer is not one of Belay's, or was cut")
+    return system_error("the reply is not in Belay's format, or is incomplete")
         .hint("are all parts of Belay here of the same version?");
 }
 

@@ -48,6 +48,14 @@ Result<Descriptor> open_file(const fs::path& path, int flags, unsigned mode) {
     return Descriptor(fd);
 }
 
+Result<> occupy_standard_descriptors() {
+    for (;;) {
+        BELAY_TRY(null, open_file("/dev/null", O_PATH));
+        if (null.get() > STDERR_FILENO) return {};
+        fcntl(null.release(), F_SETFD, 0);
+    }
+}
+
 Result<> write_all(int fd, std::string_view bytes, std::string_view name) {
     while (!bytes.empty()) {
         ssize_t n = write(fd, bytes.data(), bytes.size());

@@ -36,6 +36,9 @@ class Descriptor {
 
 // open(2) with O_CLOEXEC. Errors: kSystem, with the path.
 Result<Descriptor> open_file(const std::filesystem::path& path, int flags, unsigned mode = 0644);
+// At the start of a program: keeps the numbers of standard streams that are closed from descriptors of our
+// own, into which what is meant for a stream would go. Reading and writing fail as before (EBADF).
+Result<> occupy_standard_descriptors();
 
 // Writes all of it, going on after short writes and EINTR. `name` is for the error message.
 Result<> write_all(int fd, std::string_view bytes, std::string_view name);

@@ -33,7 +33,7 @@ Process sleeping_in(long number, const std::function<void()>& body) {
     for (int i = 0; i < 60'000; ++i) {
         long now = -1;
         std::ifstream file(fmt::format("/proc/{}/syscall", process.pid()));
-        if (file >> now && now == number) return process;  // "running" is no number
+        if (file >> now && now == number) return process;  // "running" is not a number
         std::this_thread::sleep_for(1ms);
     }
     ADD_FAILURE() << "it never slept in call " << number;

@@ -206,7 +206,7 @@ Result<std::optional<ChildFailure>> read_child_failure(int status, const Deadlin
         if (ready < 0) continue;
         if (ready == 0) {
             if (!deadline.is_over()) continue;
-            return system_error("it did not get to its work in time").because(Cause::kTimedOut);
+            return system_error("the new process did not start in time").because(Cause::kTimedOut);
         }
         ChildFailure failure{};
         ssize_t size = recv(status, &failure, sizeof failure, MSG_DONTWAIT);

@@ -10,7 +10,7 @@
 //
 // The kernel can keep a process from ending, also after SIGKILL, while it waits for a file server. So nothing
 // here waits without a bound: a process that was killed gets kKillPatience to be gone and is then left
-// behind, to be reaped when it ends (Process, abandoned_processes()).
+// behind, to be reaped when it ends (Process, reap_abandoned()).
 #pragma once
 
 #include "core/file.h"

@@ -90,7 +90,7 @@ class OptionDeclaration {
     OptionDeclaration* between(int64_t lowest, int64_t highest);  // of a whole number
     OptionDeclaration* needs(const OptionDeclaration* other);     // which must be given too
     OptionDeclaration* repeatable();                              // all texts count, in their order
-    OptionDeclaration* last_counts();                             // may be repeated, but is no list
+    OptionDeclaration* last_counts();                             // may be repeated, but is not a list
 
     const OptionModel& model() const { return model_; }
 

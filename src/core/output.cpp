@@ -44,8 +44,8 @@ Result<> check_replaceable(const fs::path& path, const FileFacts& there) {
         case FileType::kDirectory:
             return bad_input("{} is a directory", path.string()).hint("name a file in it");
         case FileType::kLink:
-            return bad_input("{} is a symbolic link of {}, and outputs follow none", path.string(),
-                             user_name(there.owner))
+            return bad_input("{} is a symbolic link of {}, and output files are not written through links",
+                             path.string(), user_name(there.owner))
                 .hint("name the file that it leads to, or remove the link");
         case FileType::kOther:
             break;

@@ -147,6 +147,7 @@ std::string ExitStatus::describe() const {
 Result<fs::path> find_program(std::string_view name, std::optional<std::string> path) {
     if (name.find('/') != std::string_view::npos) return fs::path(name);
     if (!path) path = environment_variable("PATH").value_or(std::string(kDefaultPath));
+    if (path->empty()) return not_in_path(name, *path);  // not the working directory
     for (std::string_view directory : split(*path, ':')) {
         fs::path candidate = fs::path(directory.empty() ? "." : directory) / name;
         std::error_code ignored;
@@ -297,8 +298,8 @@ Result<ExitStatus> Process::end() {
     BELAY_TRY(status, wait_for(kKillPatience));
     if (status) return *status;
     abandon();
-    return system_error("process {} was killed and does not end: it waits in the kernel, and was left behind",
-                        pid_)
+    return system_error(
+               "process {} did not end after SIGKILL: it is blocked in the kernel, and was left behind", pid_)
         .because(Cause::kTimedOut)
         .hint("it ends when the file server or the device that it waits for answers, or is unmounted");
 }

@@ -121,8 +121,8 @@ Result<Output> run(Command command, const RunOptions& options) {
     if (!ended) return std::unexpected(std::move(ended.error()).context(shown(command)));
     if (!*ended) {
         auto killed = process.end();
-        return system_error("{}: no end within {:g} s; {}", shown(command), to_seconds(*options.timeout),
-                            killed ? "killed" : killed.error().message())
+        return system_error("{}: did not finish within {:g} s; {}", shown(command),
+                            to_seconds(*options.timeout), killed ? "killed" : killed.error().message())
             .because(Cause::kTimedOut);
     }
     BELAY_TRY(status, process.wait());

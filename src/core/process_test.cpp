@@ -240,7 +240,7 @@ TEST(core, process_run_feeds_input) {
 TEST(core, process_run_is_killed_at_the_deadline) {
     auto output = run({.argv = {"sleep", "1000"}}, {.timeout = 20ms});
     ASSERT_FALSE(output);
-    EXPECT_EQ(output.error().message(), "sleep 1000: no end within 0.02 s; killed");
+    EXPECT_EQ(output.error().message(), "sleep 1000: did not finish within 0.02 s; killed");
     EXPECT_EQ(output.error().kind(), ErrorKind::kSystem);
 }
 

@@ -1,18 +1,33 @@
 #include "core/tell.h"
 
+#include "core/utf8.h"
+
 #include <cerrno>
 #include <string>
 #include <unistd.h>
 
 namespace belay::core {
 
-void tell_text(std::string_view text) {
-    std::string line = fmt::format("belay: {}\n", text);
+namespace {
+
+void write_to_stderr(std::string_view line) {
     for (size_t written = 0; written < line.size();) {
         ssize_t size = write(STDERR_FILENO, line.data() + written, line.size() - written);
         if (size < 0 && errno != EINTR) return;
         if (size > 0) written += static_cast<size_t>(size);
     }
+}
+
+}  // namespace
+
+void tell_text(std::string_view text) {
+    write_to_stderr(fmt::format("belay: {}\n", text));
+}
+
+void tell_error(std::string_view what, const Error& error) {
+    std::string lines = fmt::format("belay: {}: {}; the job goes on\n", what, printable(error.headline()));
+    if (!error.hint_text().empty()) lines += fmt::format("hint: {}\n", printable(error.hint_text()));
+    write_to_stderr(lines);
 }
 
 }  // namespace belay::core

@@ -3,6 +3,8 @@
 // instead.
 #pragma once
 
+#include "core/error.h"
+
 #include <string_view>
 
 #include <fmt/format.h>
@@ -16,5 +18,8 @@ template <typename... Args>
 void tell(fmt::format_string<Args...> format, Args&&... args) {
     tell_text(fmt::format(format, std::forward<Args>(args)...));
 }
+
+// "belay: WHAT: MESSAGE; the job goes on", and the hint on a line of its own.
+void tell_error(std::string_view what, const Error& error);
 
 }  // namespace belay::core

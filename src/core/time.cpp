@@ -104,7 +104,7 @@ Result<Time> parse_time(std::string_view text) {
     int64_t seconds = timegm(&parts) - offset_minutes * 60;
     constexpr int64_t kLimit = std::numeric_limits<int64_t>::max() / 1'000'000'000;  // 292 years around 1970
     if (seconds >= kLimit || seconds <= -kLimit)
-        return bad_input("\"{}\" is too far from 1970", original).hint("times from 1678 to 2261 can be told");
+        return bad_input("\"{}\" is too far from 1970", original).hint("use a time between 1678 and 2261");
     return time_from_nanoseconds(seconds * 1'000'000'000 + fraction);
 }
 

@@ -122,6 +122,12 @@ Result<std::string> Work::result() {
         .because(Cause::kEnded);
 }
 
+std::optional<int> Work::exit_code() {
+    const auto status = process_.wait_for(Duration::zero());
+    if (!status || !*status || (*status)->signal != 0) return std::nullopt;
+    return (*status)->code;
+}
+
 std::string Work::about(std::string_view text) const {
     return options_.what.empty() ? std::string(text) : fmt::format("{}: {}", options_.what, text);
 }

@@ -2,8 +2,8 @@
 // hang (a file server that does not answer, a name service) or crash ends there and not here. Its result, or
 // its whole error, comes back.
 //
-//   BELAY_TRY(work, Work::start({.what = "reading the configuration"}, [&] { return read_all(directories);
-//   })); BELAY_TRY(text, work.finish(Deadline::after(10s)));
+//   BELAY_TRY(work, Work::start({.what = "reading the configuration"}, [&] { return read_all(files); }));
+//   BELAY_TRY(text, work.finish(Deadline::after(10s)));
 //   // belay: reading the configuration: no answer within 10.0 s (at: open /home/ada/.config/belay/a.toml)
 //
 // The rule about threads is that of core/fork.h: the function allocates, so start it where this process has
@@ -61,6 +61,10 @@ class Work {
     Result<std::string> finish_unless_stalled(Duration patience);
     // Kills it; the error that finish() gives at a deadline that was `allowed` long.
     Error give_up(Duration allowed);
+
+    // With which the process ended by itself, after an error because of kEnded; nothing where a signal ended
+    // it.
+    std::optional<int> exit_code();
 
     pid_t pid() const { return process_.pid(); }
     // What it does right now: the file that it waits for (file_call.h), or what it says of itself

@@ -119,7 +119,7 @@ class Bounds : public YAML::EventHandler {
   public:
     void OnDocumentStart(const YAML::Mark& mark) override {
         if (++documents_ > 1)
-            throw YAML::ParserException(mark, "a second document, or what belongs to none, begins here");
+            throw YAML::ParserException(mark, "unexpected content after the end of the document");
     }
     void OnDocumentEnd() override {}
     void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { count(mark); }

@@ -82,11 +82,11 @@ TEST(core, yaml_that_is_broken_or_hostile_is_refused) {
     EXPECT_THAT(refused("name: [p\n"), HasSubstr("f.yaml:2:1: end of sequence flow not found"));
     EXPECT_THAT(refused("name: p\nname: q\n"), HasSubstr("f.yaml:2:1: the key \"name\" stands twice"));
     EXPECT_THAT(refused("{[a]: b}\n"), HasSubstr("f.yaml:1:2: a key must be a word"));
-    EXPECT_THAT(refused("a: 1\n---\nb: 2\n"), HasSubstr("a second document"));
+    EXPECT_THAT(refused("a: 1\n---\nb: 2\n"), HasSubstr("unexpected content after the end"));
     EXPECT_THAT(refused("name: p\nchecks: &a [*a]\n"), HasSubstr("an alias inside its own anchor"));
     EXPECT_THAT(refused(std::string(5000, '[')), HasSubstr("f.yaml:"));
     EXPECT_THAT(refused(std::string(kMaxYamlBytes + 1, ' ')), HasSubstr("larger than 256 KiB"));
-    EXPECT_THAT(refused(","), HasSubstr("f.yaml:1:1: a second document, or what belongs to none"))
+    EXPECT_THAT(refused(","), HasSubstr("f.yaml:1:1: unexpected content after the end of the document"))
         << "for which the library alone never comes to an end";
     EXPECT_THAT(refused("name: \xff\n"), HasSubstr("f.yaml:1:1: the line is not UTF-8"));
     EXPECT_THAT(refused("a: &a {b: 1}\nc: {<<: *a}\n"),

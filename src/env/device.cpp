@@ -22,13 +22,13 @@ Result<> check_file(std::string_view text) {
     bool has_permissions = parts.size() > 1 && !parts.back().starts_with('/');
     if (has_permissions &&
         (parts.back().empty() || parts.back().find_first_not_of("rwm") != std::string_view::npos))
-        return core::bad_input("\"{}\" are no permissions of a device", parts.back())
+        return core::bad_input("\"{}\" are not permissions of a device", parts.back())
             .hint("write r, w, m or several of them");
     if (parts.size() - (has_permissions ? 1 : 0) > 2)
         return core::bad_input("\"{}\" has more than /dev/x:/dev/y:rwm", text);
     for (std::string_view part : std::span(parts).first(parts.size() - (has_permissions ? 1 : 0)))
         if (!part.starts_with("/dev/") || part.find("..") != std::string_view::npos)
-            return core::bad_input("\"{}\" is no path under /dev", part);
+            return core::bad_input("\"{}\" is not a path under /dev", part);
     return {};
 }
 

@@ -51,7 +51,7 @@ class Resolver {
         if (!result_.workdir.empty() && !result_.workdir.starts_with('/'))
             problems_.push_back(
                 make_problem("E_WORKDIR", definition.workdir->place,
-                             fmt::format("workdir \"{}\" is no absolute path", result_.workdir)));
+                             fmt::format("workdir \"{}\" is not an absolute path", result_.workdir)));
         result_.entrypoint = flag(definition.entrypoint, "entrypoint", false);
         result_.writable = flag(definition.writable, "writable", true);
         resolve_mounts(definition.mounts);

@@ -58,7 +58,8 @@ class MountParser {
     ParsedMount parse() {
         std::vector<Piece> pieces = split_outside_variables(text_, ':');
         if (pieces.size() > 3)
-            add("E_MOUNT_FIELDS", pieces[3], fmt::format("\"{}\" has more than SRC:DST:FLAGS", text_),
+            add("E_MOUNT_FIELDS", pieces[3],
+                fmt::format("\"{}\" has too many fields: write SRC:DST:FLAGS", text_),
                 "put a path with a colon into a variable: what a variable holds is not split");
         else
             read_fields(pieces);
@@ -87,7 +88,7 @@ class MountParser {
         auto source = expanded(piece);
         if (!source) return false;
         if (!source->starts_with('/') && !is_relative_to_caller(*source)) {
-            add("E_MOUNT_SRC", piece, fmt::format("the source \"{}\" is no absolute path", *source),
+            add("E_MOUNT_SRC", piece, fmt::format("the source \"{}\" is not an absolute path", *source),
                 source->empty() ? "write SRC:DST"
                                 : fmt::format("for a path on this directory, write ./{}", *source));
             return false;
@@ -107,7 +108,8 @@ class MountParser {
         if (!destination) return;
         if (!destination->starts_with('/')) {
             bool flags = !destination->empty() && are_flags(*destination);
-            add("E_MOUNT_DST", piece, fmt::format("the destination \"{}\" is no absolute path", *destination),
+            add("E_MOUNT_DST", piece,
+                fmt::format("the destination \"{}\" is not an absolute path", *destination),
                 flags ? fmt::format("write {0}:{0}:{1}", source_text, *destination)
                       : fmt::format("write the path in the container: {}:/…", source_text));
             return;

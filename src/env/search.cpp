@@ -22,9 +22,9 @@ std::vector<fs::path> search_directories(const Host& host, const Place& place, P
             if (part.starts_with('/'))
                 directories.emplace_back(part);
             else if (!part.empty())
-                problems.push_back(
-                    make_problem("W_EDF_PATH", place,
-                                 fmt::format("\"{}\" in EDF_PATH is no absolute path and is skipped", part)));
+                problems.push_back(make_problem(
+                    "W_EDF_PATH", place,
+                    fmt::format("\"{}\" in EDF_PATH is not an absolute path and is skipped", part)));
         }
     } else if (std::string home = variable(host, "HOME"); !home.empty()) {
         directories.push_back(fs::path(home) / ".edf");
@@ -69,7 +69,7 @@ std::optional<fs::path> find_environment(std::string_view name, const Host& host
     }
     if (has_parent_part(name)) {
         problems.push_back(make_problem("E_NOTFOUND", place,
-                                        fmt::format("the name \"{}\" may not hold \"..\"", name),
+                                        fmt::format("the name \"{}\" must not contain \"..\"", name),
                                         fmt::format("for a file, write ./{}.toml", name)));
         return std::nullopt;
     }

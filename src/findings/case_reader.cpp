@@ -115,7 +115,7 @@ class Reader {
         fill.place = keys_.position(table);
         BELAY_TRY(name, keys_.text(table, "table"));
         if (!std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; }))
-            return keys_.wrong(*table.get("table"), "\"{}\" is no table", name);
+            return keys_.wrong(*table.get("table"), "\"{}\" is not a table", name);
         BELAY_TRY(every, keys_.number(table, "every", 1, 0.001, kMostSeconds));
         BELAY_TRY(from, keys_.number(table, "from", 0, 0, kMostSeconds));
         BELAY_TRY(to, keys_.number(table, "to", 0, 0, kMostSeconds));

@@ -81,7 +81,7 @@ Result<> check_sql(record::Archive& empty, const Run& run, const Rule& rule) {
     };
     for (const std::string& table : rule.needs)
         if (!run.rows.contains(table))
-            return core::bad_input("needs names \"{}\", which is no table", table)
+            return core::bad_input("needs names \"{}\", which is not a table", table)
                 .at(rule.place)
                 .hint("docs/formats/findings-rule.md names the tables");
     if (!rule.applies_when.empty())

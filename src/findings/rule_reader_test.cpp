@@ -76,7 +76,7 @@ TEST(findings, mistakes_have_a_place_and_a_hint) {
                 HasSubstr("severity"));
     EXPECT_THAT(mistake("value = 4", "value = \"4\"").message(), HasSubstr("must be a number"));
     EXPECT_THAT(mistake("id = \"good\"", "id = \"good\"\nneeds = [\"hosts\"]").message(),
-                HasSubstr("no table"));
+                HasSubstr("not a table"));
     EXPECT_THAT(mistake("id = \"good\"", "id = \"good\"\nmin_run = \"2 sec\"").message(),
                 HasSubstr("min_run"));
 }

@@ -43,7 +43,7 @@ core::Result<std::unique_ptr<Library>> Library::connect(std::span<const std::str
                     find(library, dcgm->watch_fields, "dcgmWatchFields") &&
                     find(library, dcgm->update_all_fields, "dcgmUpdateAllFields") &&
                     find(library, dcgm->latest_values, "dcgmGetLatestValuesForFields");
-    if (!complete) return core::system_error("{} is no DCGM that Belay knows", file).hint(kHint);
+    if (!complete) return core::system_error("{} is not a supported DCGM", file).hint(kHint);
     if (Return status = dcgm->init(); status != kOk)
         return core::system_error("DCGM does not start: status {}", static_cast<int>(status));
     dcgm->started_ = true;

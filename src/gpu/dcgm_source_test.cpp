@@ -184,7 +184,7 @@ TEST(gpu, without_dcgm_it_says_what_is_missing) {
         return source ? "opened" : source.error().message();
     };
     EXPECT_THAT(open("libno-such-dcgm.so", "127.0.0.1"), HasSubstr("DCGM is not there"));
-    EXPECT_THAT(open("libc.so.6", "127.0.0.1"), HasSubstr("no DCGM that Belay knows"));
+    EXPECT_THAT(open("libc.so.6", "127.0.0.1"), HasSubstr("not a supported DCGM"));
     auto connect = [](std::vector<std::string> files) {
         auto dcgm = dcgm::Library::connect(files, "127.0.0.1");
         return dcgm ? "connected" : dcgm.error().render();
@@ -193,7 +193,7 @@ TEST(gpu, without_dcgm_it_says_what_is_missing) {
                 AllOf(HasSubstr("DCGM is not there: libno-such.so.4: "), HasSubstr("; libno-such.so.3: "),
                       HasSubstr("dcgm.library")));
     EXPECT_THAT(connect({"libno-such.so.4", "libc.so.6"}),
-                AllOf(HasSubstr("libc.so.6 is no DCGM that Belay knows"), HasSubstr("dcgm.library")))
+                AllOf(HasSubstr("libc.so.6 is not a supported DCGM"), HasSubstr("dcgm.library")))
         << "the one that was found";
     HostEngine none(false);
     EXPECT_THAT(open(BELAY_FAKE_DCGM, "127.0.0.1"), HasSubstr("no host engine of DCGM answers at 127.0.0.1"));

@@ -16,7 +16,7 @@ std::optional<std::string_view> value_of(const core::Environment& environment, c
     return found == environment.end() ? std::nullopt : std::optional<std::string_view>(found->second);
 }
 
-// Nothing if one of them is no number.
+// Nothing if one of them is not a number.
 std::optional<std::set<int>> parse_indices(std::string_view list) {
     std::set<int> indices;
     for (std::string_view word : core::split(list, ',')) {

@@ -72,8 +72,8 @@ core::Result<std::unique_ptr<Library>> Library::load(const std::string& file) {
     find(library, nvml->wait_event, {"nvmlEventSetWait_v2"});
     if (nvml->init == nullptr || nvml->shutdown == nullptr || nvml->device_count == nullptr ||
         nvml->device_by_index == nullptr)
-        return core::system_error(
-                   "{} is no NVML that Belay knows: it lacks nvmlInit_v2 or what lists devices", file)
+        return core::system_error("{} is not a supported NVML: it lacks nvmlInit_v2 or what lists devices",
+                                  file)
             .hint("drivers from 450 on have it");
     if (Return status = nvml->init(); status != kSuccess)
         return core::system_error(

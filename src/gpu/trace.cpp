@@ -142,7 +142,7 @@ class Parser {
             std::string_view word = take_word(line);
             auto value = core::parse_number<double>(word);
             if (!value || !std::isfinite(*value))
-                return wrong("{}: \"{}\" is no number", name, core::printable(word));
+                return wrong("{}: \"{}\" is not a number", name, core::printable(word));
             trace_.facts[device][static_cast<size_t>(found - std::begin(kFacts))] = *value;
         }
         return {};
@@ -167,7 +167,7 @@ class Parser {
     Result<std::pair<double, size_t>> parse_place(std::string_view& line) {
         auto seconds = core::parse_number<double>(take_word(line));
         if (!seconds || !(*seconds >= 0 && *seconds <= kLongestTrace))
-            return wrong("the time is no number of seconds");
+            return wrong("the time is not a number of seconds");
         BELAY_TRY(device, take_device(line));
         return std::pair{*seconds, device};
     }
@@ -175,7 +175,7 @@ class Parser {
     Result<> parse_xid(std::string_view line) {
         BELAY_TRY(place, parse_place(line));
         auto code = core::parse_number<int64_t>(line);
-        if (!code) return wrong("the XID \"{}\" is no number", core::printable(line));
+        if (!code) return wrong("the XID \"{}\" is not a number", core::printable(line));
         trace_.xids.push_back({place.first, place.second, *code});
         return {};
     }
@@ -199,7 +199,7 @@ class Parser {
             if (word == "-") continue;
             auto value = core::parse_number<double>(word);
             if (!value || !std::isfinite(*value))
-                return wrong("{}: \"{}\" is no number; missing is \"-\"", kFields[column].name,
+                return wrong("{}: \"{}\" is not a number; missing is \"-\"", kFields[column].name,
                              core::printable(word));
             if (*value < 0 && kFields[column].unit != "°C")
                 return wrong("{}: {} is less than 0", kFields[column].name, core::printable(word));

@@ -99,17 +99,17 @@ TEST(gpu, a_wrong_trace_says_where) {
         {"belay-gpu-trace 1\ndevice GPU-1 0 1 - gpm X\nrow 0 0 lost\n", "t:3:1: a row stands before"},
         {"belay-gpu-trace 1\nfields\n", "names no field"},
         {kHead + "row 1 1 0.5\n", "t:5:1: the device is not one of the 1 above"},
-        {kHead + "row -1 0 0.5\n", "no number of seconds"},
+        {kHead + "row -1 0 0.5\n", "not a number of seconds"},
         {kHead + "row 2 0 0.5 1\nrow 1 0 0.5 1\n", "t:6:1: the time goes backwards"},
-        {kHead + "row 1 0 x 1\n", "sm_active_ratio: \"x\" is no number; missing is \"-\""},
-        {kHead + "row 1 0 nan 1\n", "is no number"},
+        {kHead + "row 1 0 x 1\n", "sm_active_ratio: \"x\" is not a number; missing is \"-\""},
+        {kHead + "row 1 0 nan 1\n", "is not a number"},
         {kHead + "row 1 0 -0.5 1\n", "sm_active_ratio: -0.5 is less than 0"},
         {kHead + "row 1 0 1\n", "fewer values than there are fields"},
         {kHead + "row 1 0 1 2 3\n", "more values than there are fields"},
         {kHead + "facts 0 nvlink 1\n", "unknown fact \"nvlink\""},
-        {kHead + "facts 0 nvlinks\n", "nvlinks: \"\" is no number"},
+        {kHead + "facts 0 nvlinks\n", "nvlinks: \"\" is not a number"},
         {kHead + "facts 1 nvlinks 1\n", "the device is not one of the 1 above"},
-        {kHead + "xid 1 0 x\n", "the XID \"x\" is no number"},
+        {kHead + "xid 1 0 x\n", "the XID \"x\" is not a number"},
     };
     for (const Case& c : cases) {
         SCOPED_TRACE(c.text);

@@ -78,7 +78,7 @@ Result<Found> from_auth_entry(const json& entry, const CredentialQuery& query) {
     std::optional<std::string> decoded = base64_decode(encoded);
     size_t colon = decoded ? decoded->find(':') : std::string::npos;
     if (colon == std::string::npos)
-        return bad_input("the login for {} is no base64 of user:password", query.registry);
+        return bad_input("the login for {} is not the base64 of user:password", query.registry);
     std::string user = decoded->substr(0, colon);
     if (!is_wanted(user, query)) return Found();
     return Found(Credentials{std::move(user), decoded->substr(colon + 1), ""});
@@ -86,7 +86,7 @@ Result<Found> from_auth_entry(const json& entry, const CredentialQuery& query) {
 
 Result<Found> from_helper(const json& name, const std::string& key, const CredentialQuery& query,
                           const CredentialHelper& helper) {
-    if (!name.is_string()) return bad_input("the name of a credential helper is no text");
+    if (!name.is_string()) return bad_input("the name of a credential helper is not a text");
     BELAY_TRY(printed, helper(name.get<std::string>(), key));
     if (!printed) return Found();
     BELAY_TRY(answer, parse_strict_json(*printed, "what the credential helper printed", kMaxFileBytes));
@@ -144,7 +144,7 @@ Result<std::optional<std::string>> run_credential_helper(const std::string& name
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
                c == '_' || c == '.';
     });
-    if (!plain) return bad_input("\"{}\" is no name of a credential helper", core::printable(name));
+    if (!plain) return bad_input("\"{}\" is not a name of a credential helper", core::printable(name));
     BELAY_TRY(output,
               core::run({.argv = {"docker-credential-" + name, "get"}},
                         {.timeout = kHelperTimeout, .output_limit = kMaxFileBytes, .input = key + "\n"}));

@@ -52,7 +52,7 @@ TEST(image, credentials_of_json_files) {
     EXPECT_EQ(find("localhost", "a"), "none");
     EXPECT_EQ(find("quay.io.evil.org", "a"), "none");
     EXPECT_EQ(find("empty.io", "a"), "none");
-    EXPECT_THAT(find("odd.io", "a"), HasSubstr("no base64"));
+    EXPECT_THAT(find("odd.io", "a"), HasSubstr("not the base64"));
     EXPECT_THAT(show(credentials_from_json("{", {"a", "b", "", ""}, no_helper)), HasSubstr("no JSON"));
 }
 
@@ -74,7 +74,7 @@ TEST(image, credentials_of_helpers) {
     EXPECT_EQ(asked, "pass<quay.io store<https://index.docker.io/v1/ none<quay.io none<quay.io ");
     auto bad = run_credential_helper("x; touch canary", "k");
     ASSERT_FALSE(bad);
-    EXPECT_THAT(bad.error().message(), HasSubstr("no name of a credential helper"));
+    EXPECT_THAT(bad.error().message(), HasSubstr("not a name of a credential helper"));
 }
 
 TEST(image, credentials_of_enroot) {

@@ -50,7 +50,7 @@ TEST(image, hostile_names) {
         {kLong, "refused: a component of 256 bytes", false},
         {deep + "x", "refused: an entry lies deeper than 128 directories", false},
         {wide + "x", "refused: bytes: ", false},
-        {".", "refused: the root of the image is no directory"},
+        {".", "refused: the root of the image is not a directory"},
         {".wh...", "refused: the whiteout"},
         {"a/.wh..", "refused: the whiteout"},
         {".wh.", "refused: the whiteout"},

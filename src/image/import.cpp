@@ -11,7 +11,7 @@ namespace {
 using core::Result;
 using core::system_error;
 
-constexpr std::string_view kBadImageHint = "the image was put together wrongly: build and push it again";
+constexpr std::string_view kBadImageHint = "the image was built incorrectly: build and push it again";
 // Of the content that was written, as 1 in so many: more that nobody can see is not left in the file.
 constexpr uint64_t kUnseenShare = 10;
 
@@ -115,8 +115,8 @@ class ImageWriter {
         if (!index) return of_image(std::move(index), input.name);
         if (!input.diff_id.empty() && index->diff_id != input.diff_id)
             return system_error(
-                       "{}: its content has not the hash {} that the image's configuration says, but {}",
-                       input.name, input.diff_id, index->diff_id)
+                       "{}: its content has the hash {}, not the {} that the image's configuration says",
+                       input.name, index->diff_id, input.diff_id)
                 .hint(kBadImageHint);
         return index;
     }

@@ -155,8 +155,8 @@ TEST(image, import_refuses_a_layer_with_another_hash) {
     ImportTest test;
     auto done = test.import({tar_file("a") + tar_end()}, "sha256:0");
     ASSERT_FALSE(done);
-    EXPECT_THAT(done.error().message(), HasSubstr("has not the hash sha256:0"));
-    EXPECT_THAT(done.error().hint_text(), HasSubstr("put together wrongly"));
+    EXPECT_THAT(done.error().message(), HasSubstr("not the sha256:0 that"));
+    EXPECT_THAT(done.error().hint_text(), HasSubstr("built incorrectly"));
 }
 
 }  // namespace belay::image

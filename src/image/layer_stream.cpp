@@ -118,9 +118,9 @@ Result<std::unique_ptr<Decoder>> decoder_for(std::string_view start) {
     if (start.starts_with(kGzipMagic)) return std::make_unique<GzipDecoder>();
     if (is_zstd(start)) return std::make_unique<ZstdDecoder>();
     if (start.starts_with(kXzMagic))
-        return system_error("it is compressed with xz, which is no format of layers");
+        return system_error("it is compressed with xz, which image layers do not use");
     if (start.starts_with(kBzip2Magic))
-        return system_error("it is compressed with bzip2, which is no format of layers");
+        return system_error("it is compressed with bzip2, which image layers do not use");
     return std::make_unique<PlainDecoder>();
 }
 

@@ -3,11 +3,11 @@
 //
 // Rules (OCI image specification 1.1, layer.md): ".wh.X" hides X of lower layers, ".wh..wh..opq" all lower
 // siblings, wherever in the tar it stands; neither hides what its own layer has. Only regular files are
-// markers. What is no directory hides the children of a lower directory. Entries below dev/ and AUFS's own
+// markers. What is not a directory hides the children of a lower directory. Entries below dev/ and AUFS's own
 // files (".wh..wh.*") are left out. A hard link means the inode that its target has in the view of its own
 // layer, also if a newer layer replaces or hides that name.
 //
-// A parent that is no directory is replaced by one, so that no name ever leads through a symbolic link;
+// A parent that is not a directory is replaced by one, so that no name ever leads through a symbolic link;
 // within a tar the later entry wins.
 #pragma once
 

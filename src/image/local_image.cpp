@@ -66,7 +66,7 @@ core::Result<Image> local_image(const std::filesystem::path& file) {
         return core::errno_error(errno, fmt::format("cannot look at {}", name));
     }
     if (!S_ISREG(status.st_mode))
-        return core::bad_input("{} is no file", name).hint("an image is a SquashFS file");
+        return core::bad_input("{} is not a file", name).hint("an image is a SquashFS file");
     BELAY_TRY(reader, core::with_context(SquashfsReader::open(file), name));
     Image out{.digest = "",
               .squashfs = std::filesystem::absolute(file).lexically_normal(),

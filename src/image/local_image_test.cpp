@@ -99,7 +99,7 @@ TEST(image, local_file_that_is_none) {
     ASSERT_TRUE(directory);
     const fs::path file = directory->path() / "i.sqsh";
     EXPECT_THAT(local_image(file).error().message(), HasSubstr("there is no image"));
-    EXPECT_THAT(local_image(directory->path()).error().message(), HasSubstr("is no file"));
+    EXPECT_THAT(local_image(directory->path()).error().message(), HasSubstr("is not a file"));
     for (std::string text : {"", "hsqs", "#!/bin/sh\n"}) {
         ASSERT_TRUE(core::replace_file(file, text));
         auto image = local_image(file);
@@ -143,9 +143,9 @@ TEST(image, store_is_where_it_is_said_to_be) {
     EXPECT_EQ(root("", environment), "/c/belay/images");
     environment.erase("XDG_CACHE_HOME");
     EXPECT_EQ(root("", environment), "/h/.cache/belay/images");
-    EXPECT_THAT(root("", {}), HasSubstr("no place for images"));
-    EXPECT_THAT(root("images", {}), HasSubstr("\"images\" (env.image_store) is no absolute path"));
-    EXPECT_THAT(root("", {{"EDF_IMAGESTORE", "void"}}), HasSubstr("kept nowhere"));
+    EXPECT_THAT(root("", {}), HasSubstr("no image store is configured"));
+    EXPECT_THAT(root("images", {}), HasSubstr("\"images\" (env.image_store) is not an absolute path"));
+    EXPECT_THAT(root("", {{"EDF_IMAGESTORE", "void"}}), HasSubstr("disables the image store"));
 }
 
 }  // namespace

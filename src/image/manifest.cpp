@@ -48,26 +48,26 @@ bool is_foreign(std::string_view media_type) {
 Result<uint64_t> size_member(const json& object) {
     auto found = object.find("size");
     if (found == object.end() || !found->is_number_unsigned())
-        return system_error("\"size\" is no number of bytes");
+        return system_error("\"size\" is not a number of bytes");
     uint64_t size = found->get<uint64_t>();
     if (size > kMaxBlobBytes) return system_error("a size of {} bytes", size);
     return size;
 }
 
 Result<Descriptor> read_descriptor(const json& object) {
-    if (!object.is_object()) return system_error("a descriptor is no object");
+    if (!object.is_object()) return system_error("a descriptor is not an object");
     Descriptor out;
     BELAY_TRY(media_type, text_member(object, "mediaType"));
     BELAY_TRY(digest, text_member(object, "digest"));
     BELAY_TRY(size, size_member(object));
-    if (!is_digest(digest)) return system_error("\"{}\" is no sha256 hash", digest);
+    if (!is_digest(digest)) return system_error("\"{}\" is not a sha256 hash", digest);
     return Descriptor{std::move(media_type), std::move(digest), size};
 }
 
 Result<std::optional<Platform>> read_platform(const json& object) {
     auto found = object.find("platform");
     if (found == object.end() || found->is_null()) return std::nullopt;
-    if (!found->is_object()) return system_error("\"platform\" is no object");
+    if (!found->is_object()) return system_error("\"platform\" is not an object");
     BELAY_TRY(os, text_member(*found, "os"));
     BELAY_TRY(architecture, text_member(*found, "architecture"));
     BELAY_TRY(variant, text_member(*found, "variant"));
@@ -77,7 +77,7 @@ Result<std::optional<Platform>> read_platform(const json& object) {
 // The list of an object, as long as it may be.
 Result<const json*> list_member(const json& object, const char* key) {
     auto found = object.find(key);
-    if (found == object.end() || !found->is_array()) return system_error("\"{}\" is no list", key);
+    if (found == object.end() || !found->is_array()) return system_error("\"{}\" is not a list", key);
     if (found->size() > kMaxLayers) return system_error("\"{}\" has {} entries", key, found->size());
     return &*found;
 }
@@ -215,11 +215,11 @@ Result<ImageConfig> parse_image_config(std::string_view body) {
         return system_error("the image configuration lists no layers (rootfs.diff_ids)");
     BELAY_TRY(diff_ids, text_list_member(*rootfs, "diff_ids"));
     for (const std::string& id : diff_ids)
-        if (!is_digest(id)) return system_error("\"{}\" in rootfs.diff_ids is no sha256 hash", id);
+        if (!is_digest(id)) return system_error("\"{}\" in rootfs.diff_ids is not a sha256 hash", id);
     out.diff_ids = std::move(diff_ids);
     auto config = document.find("config");
     if (config == document.end() || config->is_null()) return out;
-    if (!config->is_object()) return system_error("\"config\" of the image configuration is no object");
+    if (!config->is_object()) return system_error("\"config\" of the image configuration is not an object");
     BELAY_TRY(environment, text_list_member(*config, "Env"));
     BELAY_TRY(entrypoint, text_list_member(*config, "Entrypoint"));
     BELAY_TRY(command, text_list_member(*config, "Cmd"));

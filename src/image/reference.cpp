@@ -151,7 +151,7 @@ class Parser {
             return fail(offset_of(digest), fmt::format("an image hash of kind \"{}\"", name),
                         "images are pinned by sha256:HEX");
         if (!is_digest(digest))
-            return fail(offset_of(digest), fmt::format("\"{}\" is no image hash", digest),
+            return fail(offset_of(digest), fmt::format("\"{}\" is not an image hash", digest),
                         fmt::format("after sha256: stand {} digits of hex in lower case", kSha256Digits));
         out_.digest = digest;
         rest_ = rest_.substr(0, at);
@@ -167,7 +167,7 @@ class Parser {
         auto first_bad = std::ranges::find_if(user, bad);
         if (user.empty() || first_bad != user.end())
             return fail(offset_of(user) + static_cast<size_t>(first_bad - user.begin()),
-                        fmt::format("\"{}\" is no user name", user),
+                        fmt::format("\"{}\" is not a user name", user),
                         "before \"@\" stands the name of a login, after it the image");
         out_.user = user;
         rest_.remove_prefix(at + 1);
@@ -188,7 +188,7 @@ class Parser {
             }
         }
         if (size_t at = registry_error(registry); at != std::string_view::npos)
-            return fail(offset_of(registry) + at, fmt::format("\"{}\" is no registry", registry),
+            return fail(offset_of(registry) + at, fmt::format("\"{}\" is not a registry", registry),
                         "a registry is HOST or HOST:PORT");
         out_.registry = lower_case(registry);
         if (std::ranges::find(kDockerHubNames, out_.registry) != kDockerHubNames.end())
@@ -209,7 +209,7 @@ class Parser {
         size_t at = static_cast<size_t>(first_bad - tag.begin());
         if (tag.empty() || at < tag.size() || one_of(tag.front(), ".-"))
             return fail(
-                offset_of(tag) + (at < tag.size() ? at : 0), fmt::format("\"{}\" is no tag", tag),
+                offset_of(tag) + (at < tag.size() ? at : 0), fmt::format("\"{}\" is not a tag", tag),
                 "a tag has letters, digits, \"_\", \".\" and \"-\", and begins with none of the last two");
         if (tag.size() > kMaxTagBytes)
             return fail(offset_of(tag), fmt::format("a tag of more than {} bytes", kMaxTagBytes), "");
@@ -259,7 +259,7 @@ class Parser {
                         component_error(lower) == std::string_view::npos
                             ? fmt::format("write \"{}\"{}", lower, end.empty() ? "" : " there")
                             : "repositories are lower case");
-        return fail(offset, fmt::format("\"{}\" is no component of a repository", component),
+        return fail(offset, fmt::format("\"{}\" is not a component of a repository", component),
                     "it has a-z and 0-9, and between them one \".\", one or two \"_\", or \"-\"");
     }
 

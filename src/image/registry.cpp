@@ -115,8 +115,8 @@ Result<std::optional<Credentials>> Registry::State::find_login(const std::string
             .hint("log in with podman login or docker login, or leave the user out");
     // Nor by https to a token host: without TLS, anybody may have named that one.
     if (found && insecure && !core::fetch::is_loopback(reference.registry))
-        return bad_input("{}: the login of \"{}\" is not sent to {} by http, where it could be read", name(),
-                         found->user, reference.registry)
+        return bad_input("{}: the login of \"{}\" is not sent to {} over http, where others could read it",
+                         name(), found->user, reference.registry)
             .hint(fmt::format("serve the registry by https and not as insecure, or remove its login from {}",
                               found->origin));
     return logins.emplace(token_host, std::move(found)).first->second;
@@ -128,7 +128,7 @@ Result<std::string> Registry::State::fetch_token(HttpClient& client, const Chall
     bool same_insecure = insecure && (core::fetch::is_loopback(host) || host == reference.registry);
     if (core::fetch::url_scheme(realm) != "https" &&
         !(same_insecure && core::fetch::url_scheme(realm) == "http"))
-        return system_error("{}: the registry sends to \"{}\" for a token, which is not https", name(),
+        return system_error("{}: the registry names \"{}\" for a token, which does not use https", name(),
                             core::printable(realm));
     if (realm_names_scope(realm))
         return system_error(

@@ -225,7 +225,7 @@ TEST(image, registry_sends_no_password_where_it_could_be_read) {
         Fixture f(server, Credentials{"ann", "pw", "f"});
         auto manifest = f.registry.manifest(f.client, "1");
         ASSERT_FALSE(manifest);
-        EXPECT_THAT(manifest.error().message(), HasSubstr("not https")) << realm;
+        EXPECT_THAT(manifest.error().message(), HasSubstr("does not use https")) << realm;
         EXPECT_TRUE(f.queries.empty());
     }
 }

@@ -138,7 +138,7 @@ Result<std::pair<core::Descriptor, uint64_t>> open_regular(const std::filesystem
     struct stat facts{};
     if (fstat(fd.get(), &facts) != 0)
         return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
-    if (!S_ISREG(facts.st_mode)) return bad_input("{} is no regular file", path.string());
+    if (!S_ISREG(facts.st_mode)) return bad_input("{} is not a regular file", path.string());
     return std::pair(std::move(fd), static_cast<uint64_t>(facts.st_size));
 }
 

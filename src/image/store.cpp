@@ -31,7 +31,8 @@ bool leads_to(const StoredRef& ref, std::string_view digest, std::string_view ke
 
 Result<Store> Store::open(fs::path root, StoreOptions options) {
     if (!root.is_absolute())
-        return core::bad_input("the image store \"{}\" is no absolute path", core::printable(root.string()))
+        return core::bad_input("the image store \"{}\" is not an absolute path",
+                               core::printable(root.string()))
             .hint("EDF_IMAGESTORE or env.image_store names it");
     return Store(root.lexically_normal(), std::move(options));
 }
@@ -72,7 +73,7 @@ Result<std::vector<StoredImage>> Store::list() const {
     BELAY_TRY(parts, parts_of(layout_));
     for (const StoreLayout& part : parts) {
         BELAY_TRY(named, read_refs(part));
-        std::ranges::move(named, std::back_inserter(refs));
+        std::ranges::move(named.refs, std::back_inserter(refs));
         BELAY_TRY(keys, image_keys(part));
         for (const std::string& key : keys)
             if (auto image = load_image(part, key); image && *image) images.emplace(key, std::move(**image));
@@ -127,9 +128,10 @@ Result<bool> Store::remove_from(const StoreLayout& part, const Reference& refere
         return {};
     };
     if (ref) BELAY_CHECK(take_away(name));
-    BELAY_TRY(refs, read_refs(part));
-    bool named = false;
-    for (const StoredRef& other : refs) {
+    BELAY_TRY(stored, read_refs(part));
+    // A name that may not be read may be one of this image.
+    bool named = reference.digest.empty() && !stored.are_all;
+    for (const StoredRef& other : stored.refs) {
         if (!leads_to(other, digest, key)) continue;
         if (reference.digest.empty())
             named = true;

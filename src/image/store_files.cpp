@@ -53,7 +53,7 @@ Result<std::optional<StoredRef>> read_ref(const StoreLayout& layout, const fs::p
     BELAY_TRY(text, core::read_file(path, kMaxRefBytes));
     auto parse = [&]() -> Result<StoredRef> {
         BELAY_TRY(document, parse_strict_json(text, "it", kMaxRefBytes));
-        if (!document.is_object()) return core::system_error("it is no object");
+        if (!document.is_object()) return core::system_error("it is not an object");
         BELAY_TRY(reference, text_member(document, "reference"));
         BELAY_TRY(digest, text_member(document, "digest"));
         if (!is_digest(digest)) return core::system_error("it holds no digest");
@@ -76,15 +76,24 @@ Result<> write_ref(const StoreLayout& layout, const Reference& reference, const 
         return {};
     }
     nlohmann::json document{{"reference", display_name(reference)}, {"digest", digest}};
-    return core::replace_file(path, document.dump() + "\n");
+    BELAY_CHECK(core::replace_file(path, document.dump() + "\n"));
+    struct stat directory{};
+    if (stat(layout.refs().c_str(), &directory) == 0) (void)chmod(path.c_str(), mode_in(directory));
+    return {};
 }
 
-Result<std::vector<StoredRef>> read_refs(const StoreLayout& layout) {
+mode_t mode_in(const struct stat& directory) {
+    return 0600U | (directory.st_mode & 0044U);
+}
+
+Result<StoredRefs> read_refs(const StoreLayout& layout) {
     BELAY_TRY(names, names_in(layout.refs()));
-    std::vector<StoredRef> out;
+    StoredRefs out;
     for (const std::string& name : names) {
         if (name.contains(kUnfinished)) continue;
-        if (auto ref = read_ref(layout, layout.refs() / name); ref && *ref) out.push_back(std::move(**ref));
+        auto ref = read_ref(layout, layout.refs() / name);
+        if (ref && *ref) out.refs.push_back(std::move(**ref));
+        out.are_all &= ref.has_value();
     }
     return out;
 }
@@ -94,9 +103,11 @@ Result<std::optional<Image>> load_image(const StoreLayout& layout, std::string_v
     const fs::path squashfs = layout.image(key);
     const fs::path sidecar = layout.sidecar(key);
     core::note_activity("look at", squashfs.native());
-    if (stat(squashfs.c_str(), &status) != 0 || access(sidecar.c_str(), F_OK) != 0) {
+    for (const fs::path& file : {squashfs, sidecar}) {
+        struct stat ignored{};
+        if (stat(file.c_str(), file == squashfs ? &status : &ignored) == 0) continue;
         if (errno == ENOENT || errno == ENOTDIR) return std::optional<Image>();
-        return core::errno_error(errno, fmt::format("cannot look at {}", squashfs.string()));
+        return core::errno_error(errno, fmt::format("cannot look at {}", file.string()));
     }
     BELAY_TRY(squashfs_believed, is_believed(layout.root, squashfs));
     BELAY_TRY(sidecar_believed, is_believed(layout.root, sidecar));

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 namespace belay::image {
@@ -24,8 +25,15 @@ core::Result<std::optional<StoredRef>> read_ref(const StoreLayout& layout, const
 // Errors: kSystem.
 core::Result<> write_ref(const StoreLayout& layout, const Reference& reference, const Platform& platform,
                          const std::string& digest);
-// All of one architecture and of others; damaged ones are left out.
-core::Result<std::vector<StoredRef>> read_refs(const StoreLayout& layout);
+// All of one architecture and of others.
+struct StoredRefs {
+    std::vector<StoredRef> refs;
+    bool are_all = true;  // false: one that is damaged, or may not be read, was left out
+};
+core::Result<StoredRefs> read_refs(const StoreLayout& layout);
+
+// The permissions of a file that whoever reads this directory may read, whatever the umask.
+mode_t mode_in(const struct stat& directory);
 
 // Nothing if the image is not there, not whole, not what its name says or not is_believed. Errors: kSystem
 // for a damaged sidecar.

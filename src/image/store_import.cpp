@@ -39,6 +39,8 @@ class Unfinished {
         fs::path path =
             layout.images() / fmt::format(".{}.{}.{}-{}", key, host_name(), getpid(), std::random_device{}());
         BELAY_TRY(fd, core::open_file(path, O_RDWR | O_CREAT | O_EXCL));
+        struct stat directory{};
+        if (stat(layout.images().c_str(), &directory) == 0) (void)fchmod(fd.get(), mode_in(directory));
         return Unfinished(std::move(path), std::move(fd));
     }
     Unfinished(Unfinished&& other) noexcept
@@ -158,7 +160,8 @@ class Importer {
                 BELAY_CHECK(make(resolved));
                 trim_layers(layout_, options_.kept_layer_bytes, options_.clock->now());
                 BELAY_TRY(made, load_image(layout_, key_));
-                if (!made) return system_error("{}: somebody removed the image at once", name_);
+                if (!made)
+                    return system_error("{}: the image was removed right after it was imported", name_);
                 known = std::move(made);
             }
         }
@@ -223,7 +226,7 @@ class Importer {
         if (config.diff_ids.size() != resolved.manifest.layers.size())
             return system_error("{}: the manifest has {} layers, the configuration {}", name_,
                                 resolved.manifest.layers.size(), config.diff_ids.size())
-                .hint("the image was put together wrongly: build and push it again");
+                .hint("the image was built incorrectly: build and push it again");
         BELAY_TRY(layers, fetch_layers(registry_, name_, resolved.manifest.layers, layout_, options_.fetch,
                                        *options_.clock, [this](uint64_t done, uint64_t total) {
                                            tell(ImportPhase::kDownloading, done, total);
@@ -236,7 +239,7 @@ class Importer {
         return std::unexpected(std::move(error).hint(
             full ? full_disk_hint(layout_)
                  : fmt::format(
-                       "if the image is good elsewhere, look at the disk of {}; else build and push it again",
+                       "check the disk that holds {}; if it is healthy, build and push the image again",
                        layout_.root.string())));
     }
 

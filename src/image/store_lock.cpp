@@ -165,8 +165,8 @@ Result<StoreLock> StoreLock::acquire(const std::filesystem::path& file, core::Cl
         if (stopped != nullptr && *stopped) return core::system_error("stopped");
         if (clock.monotonic() - started > longest) {
             const std::filesystem::path& held = now ? lease : file;
-            return core::system_error("somebody else has held {}{} for {}", held.string(), owner_of(held),
-                                      core::format_duration(longest))
+            return core::system_error("gave up after {}: {} is locked by another process{}",
+                                      core::format_duration(longest), held.string(), owner_of(held))
                 .hint("if no import is under way on any node, remove that file, or have its owner do so");
         }
         clock.sleep_until(clock.monotonic() + pause);

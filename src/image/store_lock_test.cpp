@@ -72,8 +72,8 @@ TEST(image, lock_waiting_ends) {
         EXPECT_EQ(told, 1);
         const passwd* user = getpwuid(geteuid());
         EXPECT_THAT(waiter.error().message(),
-                    ::testing::HasSubstr(user != nullptr ? fmt::format(" of {} for", user->pw_name)
-                                                         : fmt::format(" of user {} for", geteuid())));
+                    ::testing::HasSubstr(user != nullptr ? fmt::format(" of {}", user->pw_name)
+                                                         : fmt::format(" of {}", geteuid())));
     }
 }
 

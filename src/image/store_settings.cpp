@@ -26,7 +26,7 @@ Result<std::filesystem::path> store_root(const std::string& setting, const core:
         origin = "env.image_store";
     }
     if (store == kNoStore)
-        return bad_input("{} is \"void\", so that images are kept nowhere", origin)
+        return bad_input("{} is \"void\", which disables the image store", origin)
             .hint("name a directory there, or use a SquashFS file as the image");
     if (store.empty()) {
         for (auto [name, below] :
@@ -39,9 +39,10 @@ Result<std::filesystem::path> store_root(const std::string& setting, const core:
         }
     }
     if (store.empty())
-        return bad_input("there is no place for images").hint("set EDF_IMAGESTORE to a directory");
+        return bad_input("no image store is configured").hint("set EDF_IMAGESTORE to a directory");
     if (!store.starts_with('/'))
-        return bad_input("the image store \"{}\" ({}) is no absolute path", core::printable(store), origin);
+        return bad_input("the image store \"{}\" ({}) is not an absolute path", core::printable(store),
+                         origin);
     return std::filesystem::path(store).lexically_normal();
 }
 

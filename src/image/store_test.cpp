@@ -134,6 +134,40 @@ TEST(image, store_removes_an_image_with_its_last_name) {
     EXPECT_FALSE(f.store().remove(*parse_reference("/etc/passwd")));
 }
 
+TEST(image, store_keeps_an_image_that_a_name_it_cannot_read_may_lead_to) {
+    StoreFixture f;
+    f.registry.push("app", "1", {kTop});
+    f.registry.push("app", "2", {kTop});
+    ASSERT_TRUE(f.import("app:1"));
+    auto image = f.import("app:2");
+    ASSERT_TRUE(image);
+    const StoreLayout layout{f.directory.path() / "store"};
+    ASSERT_TRUE(core::replace_file(layout.ref(f.reference("app:2"), host_platform()), "{"));
+    EXPECT_TRUE(*f.store().remove(f.reference("app:1")));
+    EXPECT_TRUE(fs::exists(image->squashfs));
+}
+
+// Else the image of a group's store is there for nobody but who imported it.
+TEST(image, store_shares_images_as_its_directory_says) {
+    for (const auto& [directory, file] :
+         {std::pair(0755U, 0644U), std::pair(0750U, 0640U), std::pair(0700U, 0600U)}) {
+        StoreFixture f;
+        f.registry.push("app", "1", {kTop});
+        fs::create_directory(f.directory.path() / "store");
+        ASSERT_EQ(chmod((f.directory.path() / "store").c_str(), directory), 0);
+        const mode_t before = umask(077);
+        auto image = f.import("app:1");
+        umask(before);
+        ASSERT_TRUE(image) << image.error().render();
+        for (const std::string& name : f.files()) {
+            if (name.starts_with("lock")) continue;
+            struct stat status{};
+            ASSERT_EQ(stat((f.directory.path() / "store" / name).c_str(), &status), 0);
+            EXPECT_EQ(status.st_mode & 07777U, file) << name;
+        }
+    }
+}
+
 TEST(image, store_goes_on_after_broken_connections) {
     StoreFixture f;
     auto pushed = f.registry.push("app", "1", {kBase});
@@ -208,7 +242,7 @@ TEST(image, store_keeps_nothing_that_is_wrong) {
         {"no layer at all", [&](auto& r, auto& p) { r.served.erase(path(p.layers[0])); }, {"does not have"}},
         {"another content than the configuration says",
          [&](auto& r, auto&) { replace_text(r, digest_of(kBase), digest_of("else")); },
-         {"rootfs.diff_ids", "has not the hash", "configuration says"},
+         {"rootfs.diff_ids", "its content has the hash", "configuration says"},
          true},
         {"no configuration",
          [&](auto& r, auto&) {

@@ -2,13 +2,12 @@
 
 #include "core/activity.h"
 #include "core/file.h"
+#include "core/user.h"
 #include "core/utf8.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <optional>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,12 +78,12 @@ Result<StoreLayout> make_part(const StoreLayout& store) {
         if (all) return store;
     }
     StoreLayout own = own_part(store);
-    if (mkdir(own.root.c_str(), 0700) != 0 && errno != EEXIST)
-        return core::errno_error(errno, fmt::format("cannot create {}", own.root.string()));
     if ((root->st_mode & S_ISVTX) == 0)
         return core::system_error("everybody may replace what is in {} (mode {:04o})", store.root.string(),
                                   root->st_mode & 07777U)
             .hint(fmt::format("have its owner add the sticky bit (chmod +t), or {}", kHint));
+    if (mkdir(own.root.c_str(), 0700) != 0 && errno != EEXIST)
+        return core::errno_error(errno, fmt::format("cannot create {}", own.root.string()));
     BELAY_CHECK(make_way(store, own.root));
     BELAY_CHECK(make_directories_of(own, 0700));
     return own;
@@ -137,7 +136,8 @@ Result<StoreLayout> make_store(const StoreLayout& store) {
 Result<> make_way(const StoreLayout& layout, const fs::path& path) {
     BELAY_TRY(in_the_way, is_there_unbelieved(layout, path));
     if (!in_the_way || unlink(path.c_str()) == 0) return {};
-    return core::system_error("{}{} is in the way, and cannot be believed", path.string(), owner_of(path))
+    return core::system_error("{}{} is in the way, and belongs to a user whom this store does not trust",
+                              path.string(), owner_of(path))
         .hint(fmt::format("ask the owner or an administrator to remove it, or {}", kHint));
 }
 
@@ -145,12 +145,7 @@ std::string owner_of(const fs::path& path) {
     core::note_activity("look at", path.native());
     struct stat status{};
     if (lstat(path.c_str(), &status) != 0) return "";
-    passwd entry{};
-    passwd* found = nullptr;
-    std::array<char, 4096> buffer{};
-    if (getpwuid_r(status.st_uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
-        return fmt::format(" of {}", core::printable(found->pw_name));
-    return fmt::format(" of user {}", status.st_uid);
+    return fmt::format(" of {}", core::printable(core::user_name(status.st_uid)));
 }
 
 }  // namespace belay::image

@@ -50,7 +50,7 @@ Result<std::vector<std::string>> text_list_member(const json& object, const char
     std::vector<std::string> out;
     auto found = object.find(key);
     if (found == object.end() || found->is_null()) return out;
-    if (!found->is_array()) return system_error("\"{}\" is no list", key);
+    if (!found->is_array()) return system_error("\"{}\" is not a list", key);
     for (const json& item : *found) {
         if (!item.is_string()) return system_error("\"{}\" holds something else than texts", key);
         out.push_back(item.get<std::string>());

@@ -181,7 +181,7 @@ Result<TarEntry> TarReader::State::read_entry(archive_entry* raw) {
                                 out.target.size());
     }
     if (out.name.empty() && out.kind != EntryKind::kDirectory)
-        return system_error("the root of the image is no directory");
+        return system_error("the root of the image is not a directory");
     return out;
 }
 

@@ -66,7 +66,7 @@ Placement in_step(const slurm::JobFacts& facts) {
                      .restart = static_cast<int64_t>(facts.restart),
                      .account = facts.account.value_or(""),
                      .name = facts.name.value_or(""),
-                     .user = facts.user.value_or(core::user_name(getuid())),
+                     .user = facts.user ? *facts.user : core::user_name(getuid()),
                      .nodes = facts.step_nodes.empty() ? facts.job_nodes : facts.step_nodes,
                      .start = facts.start};
     placement.task = as_signed(facts.rank);

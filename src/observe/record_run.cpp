@@ -56,7 +56,7 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     if (!begun) {
         if (begun.error().kind() == core::ErrorKind::kBadInput)
             return std::unexpected(std::move(begun.error()));
-        core::tell("nothing is recorded: {}; the job goes on", begun.error().message());
+        core::tell_error("nothing is recorded", begun.error());
         return std::unexpected(become(options.command));
     }
     std::error_code ignored;

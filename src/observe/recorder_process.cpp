@@ -34,7 +34,7 @@ int be_recorder(const RecorderOptions& options, const Placement& placement, Link
     } catch (const std::exception& exception) {
         result = core::system_error("{}", exception.what());
     }
-    if (!result) core::tell("recording stopped: {}; the job goes on", result.error().message());
+    if (!result) core::tell_error("recording stopped", result.error());
     return result ? 0 : result.error().exit_status();
 }
 
@@ -51,11 +51,11 @@ RecorderProcess::~RecorderProcess() {
 
 void RecorderProcess::start() {
     auto link = make_link();
-    if (!link) return core::tell("recording did not start: {}; the job goes on", link.error().message());
+    constexpr std::string_view kNotStarted = "recording did not start";
+    if (!link) return core::tell_error(kNotStarted, link.error());
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        return core::tell("recording did not start: cannot create a pipe: {}; the job goes on",
-                          std::generic_category().message(errno));
+        return core::tell_error(kNotStarted, core::errno_error(errno, "cannot create a pipe").error());
     core::Descriptor messages(ends[0]);
     core::Descriptor writer(ends[1]);
     // It keeps only its link and a pipe for its messages. A stream of the step that it held while it waits
@@ -67,8 +67,7 @@ void RecorderProcess::start() {
          .null_streams = true,
          .keep = {link->receiver.fd(), writer.get()}},
         [&] { return be_recorder(options_, placement_, std::move(link->receiver), writer.get()); });
-    if (!process)
-        return core::tell("recording did not start: {}; the job goes on", process.error().message());
+    if (!process) return core::tell_error(kNotStarted, process.error());
     sender_.reopen(std::move(link->sender));
     process_ = std::move(*process);
     messages_ = std::move(messages);
@@ -106,12 +105,20 @@ void RecorderProcess::tend() {
         restart_at_ = now + pause_;
         core::tell("the recorder was killed by signal {}; it is started again, the job goes on",
                    ended->signal);
-        pause_ = std::min(std::max<Duration>(pause_ * 2, std::chrono::seconds(1)), kLongestPause);
+        lengthen_pause();
     }
     if (!process_ && now >= restart_at_) {
         restart_at_ = Duration::max();
         start();
+        if (process_) return;
+        // What it lacks, memory or a process more, may be there again.
+        lengthen_pause();
+        restart_at_ = now + pause_;
     }
+}
+
+void RecorderProcess::lengthen_pause() {
+    pause_ = std::min(std::max<Duration>(pause_ * 2, std::chrono::seconds(1)), kLongestPause);
 }
 
 void RecorderProcess::finish(const std::optional<core::ExitStatus>& status) {

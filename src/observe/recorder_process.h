@@ -29,6 +29,7 @@ class RecorderProcess {
 
   private:
     void pass_on_messages();
+    void lengthen_pause();
     // How it ended, once it has, within that time.
     std::optional<core::ExitStatus> take_end(core::Duration patience);
 

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -24,7 +25,8 @@ using core::Result;
 
 namespace {
 
-constexpr size_t kPipeBytes = size_t{64} << 10;  // of a Linux pipe: what one read can give
+constexpr size_t kPipeBytes = size_t{64} << 10;        // of a Linux pipe: what one read can give
+constexpr size_t kMostSystemBytes = size_t{64} << 10;  // of os-release(5), which has less than one
 
 // What the task left in its pipes is read on after its end, but not for ever: a daemon that it started may
 // hold them.
@@ -80,15 +82,6 @@ Result<Descriptor> block_signals() {
     return Descriptor(fd);
 }
 
-// Started with one of them closed, none of our own descriptors may get its number.
-Result<> occupy_standard_descriptors() {
-    for (;;) {
-        BELAY_TRY(null, core::open_file("/dev/null", O_RDWR));
-        if (null.get() > STDERR_FILENO) return {};
-        fcntl(null.release(), F_SETFD, 0);
-    }
-}
-
 bool is_slurmstepd(uint32_t pid) {
     auto name = core::read_file(fmt::format("/proc/{}/comm", pid));
     return name && core::trim(*name) == "slurmstepd";
@@ -104,12 +97,14 @@ bool slurmstepd_signals_all() {
 
 class Supervisor {
   public:
+    // `system`: what the task says of its system, once it has joined its container; none without one.
     Supervisor(core::Process task, RecorderProcess& recorder, Descriptor signals,
-               std::array<Stream, 2> streams)
+               std::array<Stream, 2> streams, Descriptor system)
         : task_(std::move(task)),
           recorder_(recorder),
           signals_(std::move(signals)),
-          streams_(std::move(streams)) {}
+          streams_(std::move(streams)),
+          system_(std::move(system)) {}
 
     Result<core::ExitStatus> run() {
         std::optional<core::ExitStatus> status;
@@ -118,6 +113,7 @@ class Supervisor {
         while (!status || (is_open() && clock.monotonic() < give_up)) {
             wait_for_something(status.has_value());
             forward_signals(status.has_value());
+            read_system();
             for (Stream& stream : streams_) pass_on(stream);
             recorder_.tend();
             if (status && (asked_to_end_ || !is_pending())) continue;
@@ -138,7 +134,7 @@ class Supervisor {
     bool is_pending() const { return !streams_[0].pending.empty() || !streams_[1].pending.empty(); }
 
     void wait_for_something(bool task_ended) {
-        std::array<pollfd, 5> waiting{{
+        std::array<pollfd, 6> waiting{{
             {.fd = task_ended ? -1 : task_.pidfd(), .events = POLLIN, .revents = 0},
             {.fd = signals_.get(), .events = POLLIN, .revents = 0},
             {.fd = recorder_.link().fd(),
@@ -146,6 +142,7 @@ class Supervisor {
              .revents = 0},
             waiting_for(streams_[0]),
             waiting_for(streams_[1]),
+            {.fd = system_.get(), .events = POLLIN, .revents = 0},
         }};
         // The recorder's end shows as a hang-up of its socket; the timeout is for its restart, which waits a
         // little.
@@ -153,6 +150,20 @@ class Supervisor {
         constexpr int kDrainMilliseconds = 50;
         poll(waiting.data(), waiting.size(), task_ended ? kDrainMilliseconds : kTimeoutMilliseconds);
         for (size_t i = 0; i < streams_.size(); ++i) readable_[i] = (waiting[3 + i].revents & ~POLLOUT) != 0;
+    }
+
+    // Until its end, which is before the command begins: a file system of the container may hold it up.
+    void read_system() {
+        std::array<char, 4096> buffer;
+        while (system_) {
+            const ssize_t size = recv(system_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+            if (size < 0 && errno == EINTR) continue;
+            if (size < 0 && errno == EAGAIN) return;
+            if (size > 0) system_text_.append(buffer.data(), static_cast<size_t>(size));
+            if (size > 0 && system_text_.size() <= kMostSystemBytes) continue;
+            if (!system_text_.empty()) recorder_.link().send(LinkMessage::kSystem, system_text_);
+            system_.reset();
+        }
     }
 
     static pollfd waiting_for(const Stream& stream) {
@@ -204,6 +215,8 @@ class Supervisor {
     Descriptor signals_;
     std::array<Stream, 2> streams_;
     std::array<bool, 2> readable_{};
+    Descriptor system_;
+    std::string system_text_;
     bool asked_to_end_ = false;
     bool slurmstepd_signals_all_ = slurmstepd_signals_all();
 };
@@ -214,9 +227,10 @@ std::array<Stream, 2> output_streams() {
 }
 
 Result<core::ExitStatus> watch(core::Process task, RecorderProcess& recorder, Descriptor signals,
-                               std::array<Stream, 2> streams) {
+                               std::array<Stream, 2> streams, Descriptor system) {
     recorder.link().send(LinkMessage::kStarted, std::to_string(task.pid()));
-    Supervisor supervisor(std::move(task), recorder, std::move(signals), std::move(streams));
+    Supervisor supervisor(std::move(task), recorder, std::move(signals), std::move(streams),
+                          std::move(system));
     BELAY_TRY(status, supervisor.run());
     recorder.finish(status);
     return status;
@@ -234,7 +248,7 @@ bool is_in_step_cgroup(std::string_view text) {
 
 Result<core::ExitStatus> supervise(const std::vector<std::string>& command, RecorderOptions options,
                                    const Placement& placement) {
-    BELAY_CHECK(occupy_standard_descriptors());
+    BELAY_CHECK(core::occupy_standard_descriptors());
     BELAY_TRY(signals, block_signals());
     RecorderProcess recorder(std::move(options), placement);
     recorder.start();
@@ -253,7 +267,7 @@ Result<core::ExitStatus> supervise(const std::vector<std::string>& command, Reco
     }
     output.reset();
     error.reset();
-    return watch(std::move(*task), recorder, std::move(signals), std::move(streams));
+    return watch(std::move(*task), recorder, std::move(signals), std::move(streams), {});
 }
 
 Result<core::ExitStatus> supervise(StartedTask task, RecorderOptions options, const Placement& placement) {
@@ -264,10 +278,8 @@ Result<core::ExitStatus> supervise(StartedTask task, RecorderOptions options, co
     std::array<Stream, 2> streams = output_streams();
     streams[0].source = std::move(task.output);
     streams[1].source = std::move(task.error);
-    auto system = core::read_to_end(task.control.get(), "the task's system");
-    if (system && !system->empty()) recorder.link().send(LinkMessage::kSystem, *system);
-    task.control.reset();
-    return watch(std::move(task.process), recorder, std::move(signals), std::move(streams));
+    return watch(std::move(task.process), recorder, std::move(signals), std::move(streams),
+                 std::move(task.control));
 }
 
 }  // namespace belay::observe

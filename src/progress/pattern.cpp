@@ -62,7 +62,7 @@ constexpr Advice kAdvice[] = {
     {RE2::ErrorUnexpectedParen, "open it with (, or write \\) for the character itself"},
     {RE2::ErrorTrailingBackslash, "a literal backslash is written \\\\"},
     {RE2::ErrorRepeatArgument,
-     "put before it what shall be repeated, or write \\ before it for the character itself"},
+     "put before it what is to be repeated, or write \\ before it for the character itself"},
     {RE2::ErrorRepeatSize, "repeat at most 1000 times, the lower number first"},
     {RE2::ErrorRepeatOp, "write \\ before it for the character itself"},
     {RE2::ErrorBadPerlOp, "a named group is written (?P<step>...); RE2 has no look-ahead and no look-behind"},

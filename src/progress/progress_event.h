@@ -39,8 +39,8 @@ struct ProgressEvent {
     std::optional<int64_t> samples;
     std::optional<int64_t> tokens;
     std::optional<double> value;
-    // JSON, at most 4 KiB: a value that is no number, or {"loss":"NaN"} where the line told numbers that are
-    // not finite.
+    // JSON, at most 4 KiB: a value that is not a number, or {"loss":"NaN"} where the line told numbers that
+    // are not finite.
     std::optional<std::string> text;
 
     bool operator==(const ProgressEvent&) const = default;

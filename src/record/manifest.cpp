@@ -27,7 +27,7 @@ Json text_or_null(const std::string& text) {
     return text.empty() ? Json() : Json(text);
 }
 
-// A part that only its own module understands; what is no object is left out.
+// A part that only its own module understands; what is not an object is left out.
 Json object_or_null(const std::string& text) {
     Json json = core::parse_ordered_json(text);
     return json.is_object() ? json : Json();

@@ -120,7 +120,7 @@ TEST(record, a_step_of_another_environment_or_verdict_is_refused) {
     auto refused = begin_record(record, vetted_again);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
-    EXPECT_THAT(refused.error().message(), HasSubstr("was vetted otherwise"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("was vetted with another protocol or another result"));
     Manifest elsewhere = first;
     elsewhere.environment = R"({"name":"b"})";
     refused = begin_record(record, elsewhere);

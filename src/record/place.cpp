@@ -113,7 +113,7 @@ Result<> check_same_run(const fs::path& record, const Manifest& existing, const 
     if (!same_part(existing.environment, manifest.environment))
         return refuse_other_step(record, "ran in another environment");
     if (!same_part(existing.vetting, manifest.vetting))
-        return refuse_other_step(record, "was vetted otherwise");
+        return refuse_other_step(record, "was vetted with another protocol or another result");
     return {};
 }
 
@@ -229,7 +229,7 @@ Result<Directory> claim_record(const fs::path& path) {
         return bad_input("{} is being sealed by another process, or a recorder is just joining it",
                          path.string())
             .hint(fmt::format(
-                "wait for it; or where nothing of yours holds it, seal a copy: {}",
+                "wait for it, or, if none of your processes holds it, seal a copy: {}",
                 core::quote_command(std::vector<std::string>{"cp", "-r", path.string(), "COPY"})));
     return record;
 }
@@ -239,7 +239,7 @@ Result<> check_own(const Directory& record, std::string_view name) {
     if (!facts || facts->owner == geteuid()) return {};
     return bad_input("{} belongs to {}, not to the owner of the record", record.path_of(name).string(),
                      core::user_name(facts->owner))
-        .hint("whoever may write to the record has put it there: look at it, and move it away")
+        .hint("someone who may write to the record put it there: inspect it, and move it away")
         .because(core::Cause::kDenied);
 }
 

@@ -172,7 +172,7 @@ TEST(record, a_segment_unpacks_to_no_more_than_its_budget) {
     EXPECT_LE(values * 8, budget);
     EXPECT_GT(values, 0U) << "what fits is read";
     ASSERT_FALSE(summary.lost.empty());
-    EXPECT_EQ(summary.lost.back().reason, "unpacks to more than any recorder writes");
+    EXPECT_EQ(summary.lost.back().reason, "decompresses to more than any recorder writes");
     EXPECT_FALSE(summary.whole());
 }
 

@@ -130,7 +130,7 @@ class Walker {
         if (auto used = use(*header, block.substr(kBlockHeaderBytes, header->stored_bytes)); !used)
             note_lost(at, whole, used.error().message());
         if (!budget_.is_empty()) return at + whole;
-        note_lost(at + whole, bytes_.size() - (at + whole), "unpacks to more than any recorder writes");
+        note_lost(at + whole, bytes_.size() - (at + whole), "decompresses to more than any recorder writes");
         return bytes_.size();
     }
 
@@ -172,7 +172,7 @@ class Walker {
     }
 
     Result<> spend(uint64_t bytes) {
-        if (!budget_.spend(bytes)) return bad_input("unpacks to more than any recorder writes");
+        if (!budget_.spend(bytes)) return bad_input("decompresses to more than any recorder writes");
         return {};
     }
 

@@ -142,8 +142,10 @@ Result<> SegmentWriter::write_block(uint8_t kind, uint16_t table, uint32_t rows,
     // once).
     if (Result<> written = core::write_all(fd_.get(), block, path_.string()); !written) {
         // A full disk took a part of the block; without it, the file ends with a whole one again.
-        if (ftruncate(fd_.get(), static_cast<off_t>(size_)) == 0)
-            lseek(fd_.get(), static_cast<off_t>(size_), SEEK_SET);
+        // Where it cannot be cut off, the next block begins behind it: readers pass over it.
+        if (ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0)
+            if (const off_t end = lseek(fd_.get(), 0, SEEK_END); end >= 0) size_ = static_cast<uint64_t>(end);
+        lseek(fd_.get(), static_cast<off_t>(size_), SEEK_SET);
         return written;
     }
     size_ += block.size();

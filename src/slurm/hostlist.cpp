@@ -267,7 +267,7 @@ Result<std::string> compress(std::span<const std::string> names) {
         if (name.size() > kMaxHostNameBytes)
             return bad_input("a host name of more than {} bytes", kMaxHostNameBytes);
         if (name.empty() || name.find_first_of(kNotInNames) != std::string::npos)
-            return bad_input("\"{}\" is no host name: it is empty or holds a comma, a blank or a bracket",
+            return bad_input("\"{}\" is not a host name: it is empty or holds a comma, a blank or a bracket",
                              name);
         Run run = split_number(name);
         if (runs.empty() || !extend(runs.back(), run)) runs.push_back(run);

@@ -34,7 +34,7 @@ Result<> send_patiently(int link, const Packet& packet, core::Clock& clock) {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
     return core::system_error(
-               "cannot answer the tasks: processes of yours are handing each other more open files than the "
+               "cannot answer the tasks: your processes are passing each other more open files than the "
                "{} "
                "that are allowed",
                limit.rlim_cur)

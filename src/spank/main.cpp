@@ -1,3 +1,4 @@
+#include "core/file.h"
 #include "spank/step.h"
 
 #include <cstdio>
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
                                {"supervise", belay::spank::supervise}};
     try {
         std::vector<std::string> words(argv + 1, argv + argc);
+        (void)belay::core::occupy_standard_descriptors();
         belay::spank::show_hidden_variables();
         for (const Verb& verb : kVerbs)
             if (!words.empty() && words[0] == verb.name) return verb.run({words.begin() + 1, words.end()});

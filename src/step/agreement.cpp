@@ -21,7 +21,7 @@ enum : uint8_t { kReady = transfer::kFirstFreeType, kFailed, kStart, kRefuse };
 constexpr core::Duration kTellTime = std::chrono::seconds(5);
 
 std::string text_of(const core::Error& error) {
-    std::string text = error.message();
+    std::string text = error.headline();
     if (!error.hint_text().empty()) text += "\nhint: " + error.hint_text();
     return text;
 }
@@ -80,7 +80,7 @@ class Meeting {
             auto report = reports_.find(rank);
             if (report == reports_.end() && !silence_counts) continue;
             if (report == reports_.end())
-                failures.push_back({members_.nodes[rank], core::system_error("not heard of within {}",
+                failures.push_back({members_.nodes[rank], core::system_error("did not report within {}",
                                                                              core::format_duration(timeout))
                                                               .because(core::Cause::kTimedOut)
                                                               .error()});

@@ -43,7 +43,7 @@ Result<env::Host> environment_host(const core::Configuration& configuration) {
     std::vector<std::filesystem::path> directories;
     for (const std::string& directory : configuration.text_list("env.search_path")) {
         if (!directory.starts_with('/'))
-            return core::bad_input("env.search_path: \"{}\" is no absolute path", directory)
+            return core::bad_input("env.search_path: \"{}\" is not an absolute path", directory)
                 .hint("correct it in " + configuration.origin("env.search_path"));
         directories.emplace_back(directory);
     }
@@ -120,7 +120,8 @@ Result<Planned> decode(std::string_view bytes) {
         planned.plan = std::move(plan);
         return planned;
     } catch (const nlohmann::ordered_json::exception& exception) {
-        return core::system_error("the plan of the environment did not arrive whole: {}", exception.what());
+        return core::system_error("the plan of the environment was received incompletely: {}",
+                                  exception.what());
     }
 }
 

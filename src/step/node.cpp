@@ -109,8 +109,7 @@ class Node {
         auto begun = core::check_within(kRecordTime, {.what = "beginning the record"},
                                         [&] { return write_beginning(verdicts); });
         if (begun || begun.error().kind() == core::ErrorKind::kBadInput) return begun;
-        say(fmt::format("{}: recording may be incomplete: {}; the job goes on", this_node(),
-                        begun.error().message()));
+        core::tell_error(this_node() + ": recording may be incomplete", begun.error());
         return {};
     }
 

@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "core/work.h"
 #include "observe/record_run.h"
 #include "progress/pattern.h"
@@ -37,7 +38,7 @@ Result<VettingPlan> plan_vetting(const std::string& file, const core::Configurat
     if (!text) return std::unexpected(std::move(text.error()));
     BELAY_TRY(protocol, vet::parse_protocol(*text, file));
     for (const core::Error& warning : protocol.warnings)
-        warnings += fmt::format("belay: warning: {}\n", warning.message());
+        warnings += fmt::format("belay: warning: {}\n", core::printable(warning.headline()));
     return VettingPlan{file, std::move(*text),
                        protocol.timeout.value_or(configuration.duration("vet.timeout"))};
 }
@@ -98,7 +99,7 @@ Result<StepOptions> read_step_options(const std::vector<std::string>& words) {
             BELAY_TRY(interval, core::with_context(core::parse_duration(*value), "--record"));
             options.interval = interval;
         } else {
-            return core::bad_input("a step has no option {}", word);
+            return core::bad_input("unknown option of a step: {}", word);
         }
     }
     return options;

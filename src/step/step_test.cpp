@@ -202,7 +202,7 @@ TEST(step, a_node_that_stays_silent_is_named) {
     auto answers = meet(std::nullopt, std::nullopt, "silent", std::chrono::milliseconds(300), false);
     EXPECT_FALSE(answers.root.value());
     ASSERT_EQ(answers.causes.size(), 1U);
-    EXPECT_THAT(answers.causes[0], HasSubstr("n2: not heard of within 300 ms"));
+    EXPECT_THAT(answers.causes[0], HasSubstr("n2: did not report within 300 ms"));
 }
 
 TEST(step, a_node_that_was_ready_and_left_stops_the_others) {

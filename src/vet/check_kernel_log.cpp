@@ -132,7 +132,7 @@ Outcome judge_log(std::vector<KernelMessage> messages, size_t whole_from,
     if (out.status != Status::kPass || whole_since <= oldest + kLogGap) return out;
     out.status = Status::kError;
     out.reason += fmt::format(
-        "; but the log reaches back to {:.0f} s after the node booted only, and the window begins at {:.0f} "
+        "; but the log only reaches back to {:.0f} s after the node booted, and the window begins at {:.0f} "
         "s: "
         "what came between is lost, unless the protocol asks for a shorter window",
         whole_since, oldest);

@@ -360,7 +360,7 @@ TEST(vet, check_that_hangs_is_an_error_in_time) {
     CheckResult result = only_result("type: mem.free, min: 1B, timeout: 50ms", NodeView{root.path()});
     EXPECT_EQ(result.status, Status::kError);
     EXPECT_EQ(result.reason,
-              "no result in time: 50ms were over; at: open " + (root.path() / "proc/meminfo").string());
+              "no result in time: its 50ms have passed; at: open " + (root.path() / "proc/meminfo").string());
 }
 
 TEST(vet, alone_step_checks_are_unsupported_and_need_stops_early) {

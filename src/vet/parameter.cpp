@@ -135,7 +135,7 @@ Parsed parse_patterns(const YamlNode& node) {
     for (const std::string& text : std::get<TextList>(*list->value)) {
         re2::RE2 pattern(text, re2::RE2::Quiet);
         if (!pattern.ok())
-            return wrong(fmt::format("\"{}\" is no regular expression: {}", text, pattern.error()));
+            return wrong(fmt::format("\"{}\" is not a regular expression: {}", text, pattern.error()));
     }
     return list;
 }
@@ -151,7 +151,7 @@ Parsed parse_xid_classes(const YamlNode& node) {
         if (std::find(known.begin(), known.end(), text) != known.end()) continue;
         auto near = core::nearest(text, known);
         return wrong(
-            fmt::format("\"{}\" is no class of the table of XIDs", text),
+            fmt::format("\"{}\" is not a class of the table of XIDs", text),
             near ? fmt::format("did you mean \"{}\"?", *near)
                  : "there are: " + core::join(std::vector<std::string>(known.begin(), known.end()), ", "));
     }

@@ -79,7 +79,7 @@ TEST(vet, protocol_mistakes_have_a_place_and_a_hint) {
     EXPECT_THAT(refused(with_check("{type: net.tcp, host: a, port: 22, timeout: 0s}")),
                 HasSubstr("more than 0"));
     EXPECT_THAT(refused(with_check("{type: host.kmsg, patterns: ['(']}")),
-                HasSubstr("no regular expression"));
+                HasSubstr("not a regular expression"));
     EXPECT_THAT(refused(with_check("{name: a}")), HasSubstr("the check has no type"));
     EXPECT_THAT(refused(with_check("mem.free")), HasSubstr("a check is a map with type"));
 }
@@ -126,7 +126,7 @@ TEST(vet, protocol_values_out_of_range_are_refused) {
 
 TEST(vet, protocol_checks_against_nothing_are_refused) {
     EXPECT_THAT(refused(with_check("{type: gpu.xid, classes: [reset-gpu]}")),
-                HasSubstr("p.yaml:3:30: classes: \"reset-gpu\" is no class of the table of XIDs"));
+                HasSubstr("p.yaml:3:30: classes: \"reset-gpu\" is not a class of the table of XIDs"));
     EXPECT_THAT(refused(with_check("{type: gpu.xid, classes: [reboot, reset-gpu]}")),
                 HasSubstr("did you mean \"reset_gpu\"?"));
     EXPECT_THAT(refused(with_check("{type: gpu.xid, classes: []}")),
@@ -170,7 +170,7 @@ TEST(vet, protocol_that_would_check_nothing_is_refused) {
                 HasSubstr("unknown key \"evals\""));
     EXPECT_THAT(refused("name: p\ncheks: [{type: mem.free}]\n"), HasSubstr("did you mean \"checks\"?"));
     EXPECT_THAT(refused("name: p\nchecks: [{type: mem.free}]\n---\nname: q\n"),
-                HasSubstr("a second document"));
+                HasSubstr("unexpected content after the end"));
 }
 
 TEST(vet, protocol_that_is_not_yaml_is_refused) {

@@ -43,7 +43,7 @@ Outcome measure(const Check& check, const NodeRunOptions& options) {
     Deadline own = Deadline::after(check.timeout + kGrace);
     bool is_own = options.deadline.left() > own.left();
     return measure_in_child(check, options.view, is_own ? own : options.deadline,
-                            is_own ? fmt::format("{} were over", core::to_text(check.timeout))
+                            is_own ? fmt::format("its {} have passed", core::to_text(check.timeout))
                                    : "the time for all checks was over");
 }
 

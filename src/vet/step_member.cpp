@@ -30,7 +30,8 @@ void add_clock(transfer::Channel& root, core::Deadline deadline, Report& report)
         report.clock_error = offset.error().message();
 }
 
-// Waits until the own checks have ended or their time is over; a verdict, where one comes before.
+// Waits until the own checks have ended or their time is over; a verdict, where one comes before. Errors: of
+// the link to the root.
 Result<std::optional<Verdicts>> await_checks(core::Work& checks, transfer::Channel& root,
                                              core::Deadline deadline) {
     while (!checks.poll_result()) {
@@ -42,8 +43,7 @@ Result<std::optional<Verdicts>> await_checks(core::Work& checks, transfer::Chann
         if (message) return core::system_error("message {} means nothing here", message->type);
         pollfd entries[] = {{checks.descriptor(), POLLIN, 0}, {root.socket(), POLLIN, 0}};
         int ready = poll(entries, std::size(entries), deadline.poll_milliseconds());
-        if (ready < 0 && errno != EINTR) return core::errno_error(errno, "cannot wait for the checks");
-        if (ready == 0) break;
+        if (ready == 0 || (ready < 0 && errno != EINTR)) break;  // the report says that they have not ended
     }
     return std::optional<Verdicts>();
 }
@@ -138,7 +138,7 @@ Result<Verdicts> run_member(const Protocol& protocol, const StepContext& context
                 .context(fmt::format("{} got no verdict from {}, where the nodes of the step meet",
                                      context.nodes[context.rank], context.nodes[0]))
                 .because(core::Cause::kUnreachable)
-                .hint("the message of that node, if there is one, says more"));
+                .hint("see the message of that node"));
     return verdicts;
 }
 

@@ -150,7 +150,7 @@ class PairTest {
             return out;
         }
         std::string wanted = core::format_bytes_per_second(minimum_) + " wanted";
-        std::string measured = "no test with another node ended";
+        std::string measured = "no test with another node completed";
         if (auto it = best_.find(rank); it != best_.end()) {
             out.value = it->second.bytes_per_second;
             measured = fmt::format("{} with {}", core::format_bytes_per_second(*out.value),

@@ -26,8 +26,8 @@ Result<std::string> failure_in(std::string_view body) {
 }
 
 std::string problem_of(const core::Error& error) {
-    return error.hint_text().empty() ? error.message()
-                                     : fmt::format("{}; {}", error.message(), error.hint_text());
+    return error.hint_text().empty() ? error.headline()
+                                     : fmt::format("{}; {}", error.headline(), error.hint_text());
 }
 
 class StepRoot {
@@ -113,7 +113,7 @@ class StepRoot {
             reports_[rank].emplace();
         } else {
             if (report->digest != protocol_.digest || report->results.size() != protocol_.checks.size())
-                problems_[rank] = fmt::format("{} was read with other contents there", protocol_.file);
+                problems_[rank] = fmt::format("{} has different contents on that node", protocol_.file);
             reports_[rank] = std::move(*report);
             use_own_words(*reports_[rank]);
         }

@@ -122,7 +122,7 @@ TEST(vet, step_whose_nodes_read_different_protocols_fails) {
     auto verdicts = step.run(protocol_of(warning + "2B}\n"), {1});
     ASSERT_TRUE(verdicts) << verdicts.error().render();
     EXPECT_EQ(verdicts->nodes[1].verdict, Status::kError) << "however little its checks count";
-    EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason, HasSubstr("other contents"));
+    EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason, HasSubstr("different contents"));
 }
 
 TEST(vet, step_that_needs_fewer_nodes_can_pass_without_one) {

@@ -40,7 +40,7 @@ Result<std::optional<double>> number_field(const Json& object, const char* name)
 Result<Status> status_field(const Json& object, const char* name) {
     BELAY_TRY(text, text_field(object, name));
     auto status = status_of_name(text);
-    if (!status) return system_error("field \"{}\": \"{}\" is no status", name, text);
+    if (!status) return system_error("field \"{}\": \"{}\" is not a status", name, text);
     return *status;
 }
 

@@ -51,7 +51,7 @@ TEST(vet, node_that_was_not_heard_is_not_fit) {
     NodeVerdict other = silent;
     other.node = "n2";
     other.report = Status::kError;
-    other.report_problem = "p.yaml was read with other contents there";
+    other.report_problem = "p.yaml has different contents on that node";
     NodeVerdict warned{.node = "n3", .checks = {check(Status::kMissing, Severity::kWarning)}};
     Verdicts verdicts = judge("p", {silent, other, warned}, {});
     EXPECT_FALSE(verdicts.passed);
@@ -59,7 +59,7 @@ TEST(vet, node_that_was_not_heard_is_not_fit) {
     EXPECT_EQ(verdicts.nodes[1].verdict, Status::kError);
     EXPECT_THAT(verdicts.vetted, ElementsAre("n3"));
     EXPECT_THAT(refusals(verdicts), ElementsAre("n1: missing: no report within 3s",
-                                                "n2: error: p.yaml was read with other contents there"));
+                                                "n2: error: p.yaml has different contents on that node"));
     auto back = verdicts_from_json(to_json(verdicts));
     ASSERT_TRUE(back) << back.error().message();
     EXPECT_EQ(refusals(*back), refusals(verdicts));

@@ -236,7 +236,7 @@ CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transf
     transfer.clock = &clock;
     transfer.slow_since = clock.monotonic();
     set_up(request, transfer, why_buffer);
-    if (limit > Duration(0))
+    if (limit != Duration::max())
         curl_easy_setopt(handle.get(), CURLOPT_TIMEOUT_MS, std::max(1L, milliseconds(limit)));
     std::unique_ptr<curl_slist, CurlFree> lines;
     auto add = [&](const std::string& line) {
@@ -288,7 +288,7 @@ Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, Download
         transfer.sink = sink;
         transfer.body_limit = body_limit;
         CURLcode code =
-            perform(request, transfer, sink != nullptr ? Duration(0) : deadline - clock.monotonic());
+            perform(request, transfer, sink != nullptr ? Duration::max() : deadline - clock.monotonic());
         if (transfer.error) return std::unexpected(*transfer.error);
         bool answered = code == CURLE_OK;
         if (answered && !fetch::worth_another_try(transfer.response.status))

@@ -35,8 +35,8 @@ TEST(core_testing, a_program_that_outlives_sigkill_is_left_behind_and_said) {
         auto output = run({.argv = {"ls", directory.path()}}, {.timeout = 300ms});
         EXPECT_FALSE(output);
         EXPECT_EQ(output.error().cause(), Cause::kTimedOut);
-        EXPECT_THAT(output.error().message(), HasSubstr("no end within 0.3 s"));
-        EXPECT_THAT(output.error().message(), HasSubstr("it waits in the kernel, and was left behind"));
+        EXPECT_THAT(output.error().message(), HasSubstr("did not finish within 0.3 s"));
+        EXPECT_THAT(output.error().message(), HasSubstr("it is blocked in the kernel, and was left behind"));
         EXPECT_EQ(reap_abandoned(), 1U);
         directory.let_go();
         for (int i = 0; i < 6000 && reap_abandoned() > 0; ++i) usleep(10'000);
@@ -52,7 +52,8 @@ TEST(core_testing, work_that_outlives_sigkill_is_left_behind_and_says_where_it_i
         EXPECT_FALSE(text);
         EXPECT_EQ(text.error().cause(), Cause::kTimedOut);
         EXPECT_EQ(text.error().message(), "reading: no answer within 300 ms (at: open " + file + ")");
-        EXPECT_THAT(text.error().hint_text(), HasSubstr("does not end: it waits in the kernel"));
+        EXPECT_THAT(text.error().hint_text(),
+                    HasSubstr("did not end after SIGKILL: it is blocked in the kernel"));
         return 0;
     });
 }

@@ -44,7 +44,7 @@ core::Error failed_start(core::Error error, const core::Activity& activity, core
     if (!at.empty()) error = std::move(error).after(fmt::format(" (at: {})", at));
     if (error.cause() == core::Cause::kTimedOut && !holder.kill())
         error = std::move(error).hint(fmt::format(
-            "process {} was killed and does not end: it waits in the kernel, and was left behind; it "
+            "process {} did not end after SIGKILL: it is blocked in the kernel, and was left behind; it "
             "ends when the file server that it waits for answers",
             holder.pid()));
     return error;

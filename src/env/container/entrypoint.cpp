@@ -1,5 +1,6 @@
 #include "env/container/entrypoint.h"
 
+#include "core/error_codec.h"
 #include "core/fork.h"
 #include "core/text.h"
 #include "core/utf8.h"

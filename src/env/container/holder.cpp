@@ -34,7 +34,7 @@ Result<> look_for_sources(std::vector<Bind>& binds) {
     for (const Bind& bind : binds) {
         if (is_there(bind)) continue;
         return core::errno_error(errno, fmt::format("cannot mount {} on {}", bind.source, bind.destination))
-            .hint("it was there where the environment was read: is it on all nodes?");
+            .hint("it exists where the environment was read: does it exist on all nodes?");
     }
     return {};
 }

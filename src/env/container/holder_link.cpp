@@ -41,7 +41,7 @@ std::string_view name_of(HolderPart part) {
 core::Failure ended_without_reply() {
     return core::system_error("{} ended without a reply", kHolder)
         .because(core::Cause::kEnded)
-        .hint("look for a process that was killed for want of memory: dmesg");
+        .hint("look for a process that was killed for lack of memory: dmesg");
 }
 
 // One byte: a part, kReply or, at the end, 0.

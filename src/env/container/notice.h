@@ -11,6 +11,6 @@ enum Notice { kFilesFull, kImageGone, kNotices };
 inline constexpr const char* kNoticeTexts[kNotices] = {
     "tasks have filled the memory for the container's own files; see env.overlay_size",
     "squashfuse_ll, which serves an image to the container, has ended, so that its files are gone; was it "
-    "killed for want of memory?"};
+    "killed for lack of memory?"};
 
 }  // namespace belay::env

@@ -47,7 +47,7 @@ constexpr DetectorParameter kLeak[] = {
     {"window_seconds", "s", 1800, "growth is told for this time"},
     {"limit_share", "ratio", 0.1, "growth in the window, of the limit"},
     {"own_share", "ratio", 0.3, "or growth over the run, of what it began with"},
-    {"least_bytes", "B", 5e7, "less growth is no finding"},
+    {"least_bytes", "B", 5e7, "less growth is not a finding"},
 };
 constexpr DetectorParameter kChange[] = {
     {"deviations", "", 4, "difference of the medians over the spread within"},

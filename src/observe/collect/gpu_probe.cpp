@@ -229,6 +229,10 @@ void GpuProbe::take(std::string_view message, bool in_time, core::Time now, std:
             source_name_ = std::move(head->note);
             state_ = State::kOpen;
             child_is_open_ = true;
+        } else {
+            why_ = head.error().message();
+            if (state_ == State::kOpening) state_ = State::kAbsent;
+            end_child(options_.retry);
         }
     } else if (SampleHead head{}; take_value(message, head)) {
         // Rows of one tick have one time, so that tables can be joined on it; those of a late answer have

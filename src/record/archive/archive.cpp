@@ -196,18 +196,17 @@ Result<> Archive::open_table(const fs::path& record, const Table& table, std::sp
         if (opened) return {};
         // The other tables are still worth reading.
         lost_.push_back({name, 0, 0, "cannot be read: " + opened.error().message()});
-        unreadable_.try_emplace(
-            std::string(table.name),
-            core::bad_input("{} cannot be read: {}", path.string(), opened.error().message())
-                .hint("copy the record again: what the file held counts as missing")
-                .error());
+        core::Error why = std::move(opened.error()).context(fmt::format("{} cannot be read", path.string()));
+        if (why.kind() == core::ErrorKind::kBadInput)
+            why = std::move(why).hint("copy the record again: what the file held counts as missing");
+        unreadable_.try_emplace(std::string(table.name), std::move(why));
     } else if (stand_in != stand_ins.end()) {
-        lost_.push_back({name, 0, 0, "is not there; its digest is"});
+        lost_.push_back({name, 0, 0, "is missing; its digest is there"});
         thrown_away_.emplace(table.name);
         unreadable_.try_emplace(
             std::string(table.name),
             core::bad_input("{} is not there: its samples were thrown away", path.string())
-                .hint(fmt::format("{}.parquet beside it tells what was made of them", stand_in->kept))
+                .hint(fmt::format("{}.parquet beside it holds what was made of them", stand_in->kept))
                 .error());
     } else if (manifest_.tables.contains(std::string(table.name))) {
         return core::bad_input("{} is incomplete: {} is missing", record.string(), path.string())

@@ -206,13 +206,17 @@ Result<> Database::append(const Batch& batch) {
             state = append_value(api_, guard.appender, batch.table().columns[i].type, batch.values(i), row);
         if (state == DuckDBSuccess) state = api_->appender_end_row(guard.appender);
     }
-    if (state == DuckDBSuccess) state = api_->appender_destroy(&guard.appender);  // flushes
-    if (state != DuckDBSuccess) {
-        const char* why = guard.appender != nullptr ? api_->appender_error(guard.appender) : nullptr;
-        return core::system_error("cannot add rows to table {}: {}", table,
-                                  why != nullptr ? why : "no reason given");
-    }
-    return {};
+    if (state == DuckDBSuccess) state = api_->appender_close(guard.appender);  // flushes
+    if (state == DuckDBSuccess) return {};
+    if (guard.appender == nullptr) return core::system_error("cannot add rows to table {}", table);
+    const ErrorDataGuard why{api_, api_->appender_error_data(guard.appender)};
+    const char* message = api_->error_data_message(why.data);
+    auto failure = core::system_error("cannot add rows to table {}: {}", table,
+                                      message != nullptr ? message : "no reason given");
+    if (api_->error_data_error_type(why.data) != DUCKDB_ERROR_OUT_OF_MEMORY) return failure;
+    return std::move(failure)
+        .because(core::Cause::kNoSpace)
+        .hint(limits_.memory ? "raise the setting query.memory" : "it needs more memory than there is");
 }
 
 std::string Database::lend(int fd, const std::filesystem::path& path) {

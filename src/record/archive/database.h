@@ -25,7 +25,7 @@ struct QueryResult {
     std::vector<std::vector<Value>> rows;
 };
 
-// A number as double, whichever numeric type it has; NaN for null and for what is no number.
+// A number as double, whichever numeric type it has; NaN for null and for what is not a number.
 double as_double(const Value& value);
 // Text, or "" for anything else.
 std::string as_text(const Value& value);

@@ -15,12 +15,13 @@ namespace belay::record {
     X(query) X(destroy_result) X(result_error) X(column_count) X(column_type)                               \
     X(fetch_chunk) X(destroy_data_chunk) X(data_chunk_get_size) X(data_chunk_get_vector)                    \
     X(vector_get_data) X(vector_get_validity) X(validity_row_is_valid) X(string_t_data)                     \
-    X(string_t_length) X(free) X(appender_create) X(appender_error) X(appender_destroy)                     \
+    X(string_t_length) X(free) X(appender_create) X(appender_destroy)                                       \
     X(appender_end_row) X(append_null) X(append_bool) X(append_int64) X(append_double)                      \
     X(append_varchar_length) X(append_timestamp) X(library_version) X(prepare) X(prepare_error)             \
     X(prepared_statement_type) X(prepared_statement_column_count) X(prepared_statement_column_name)         \
     X(prepared_statement_column_type) X(execute_prepared) X(destroy_prepare)                               \
-    X(execute_prepared_streaming) X(result_error_type) X(interrupt)
+    X(execute_prepared_streaming) X(result_error_type) X(interrupt) X(appender_close)                      \
+    X(appender_error_data) X(error_data_error_type) X(error_data_message) X(destroy_error_data)
 // clang-format on
 
 struct DuckdbApi {

@@ -31,4 +31,10 @@ struct AppenderGuard {
     ~AppenderGuard() { api->appender_destroy(&appender); }
 };
 
+struct ErrorDataGuard {
+    const DuckdbApi* api;
+    duckdb_error_data data = nullptr;
+    ~ErrorDataGuard() { api->destroy_error_data(&data); }
+};
+
 }  // namespace belay::record

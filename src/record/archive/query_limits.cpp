@@ -32,7 +32,7 @@ std::optional<uint64_t> private_memory() {
 core::Error too_slow(const QueryLimits& limits) {
     return core::bad_input("the query took longer than {}", core::to_text(limits.time))
         .because(core::Cause::kTimedOut)
-        .hint("the setting query.time allows more; an aggregate over fewer rows takes less")
+        .hint("raise the setting query.time, or aggregate fewer rows")
         .error();
 }
 
@@ -43,7 +43,7 @@ core::Error too_large(const QueryLimits& limits) {
             .error();
     return core::bad_input("the query needs more than {} of memory", core::to_text(*limits.memory))
         .because(core::Cause::kNoSpace)
-        .hint("the setting query.memory allows more; an aggregate or a LIMIT needs less")
+        .hint("raise the setting query.memory, or use an aggregate or a LIMIT")
         .error();
 }
 

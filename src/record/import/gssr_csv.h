@@ -16,7 +16,7 @@ class GssrCsv {
     static std::optional<GssrCsv> from_header(std::string_view line);
 
     // Nothing if the line is no whole row: another number of columns than the header's, no time, no GPU. A
-    // cell that is no number is missing.
+    // cell that is not a number is missing.
     std::optional<GssrRow> parse(std::string_view line) const;
 
     // The versions before 2026-01-20 wrote min, max, avg into the header and min, avg, max below it; rows are

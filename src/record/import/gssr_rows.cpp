@@ -107,7 +107,7 @@ std::vector<Defect> GssrRows::defects() const {
     if (unreadable_.count > 0)
         defects.push_back(
             defect(unreadable_.first_line,
-                   fmt::format("{} of the lines, this one the first, are no whole rows: left out",
+                   fmt::format("{} of the lines, this one the first, are not whole rows and were left out",
                                unreadable_.count)));
     for (const GssrFieldFacts& facts : kGssrFieldFacts) {
         const Tally& tally = clipped_[static_cast<size_t>(facts.field)];

@@ -42,7 +42,7 @@ struct Imported {
 
 // A recording of gssr, of either generation: the directory of CSV files that gssr-record writes (in C), or
 // the directory of JSON files that gssr writes (in Python). The record is sealed when it appears at its
-// place. Errors: kBadInput if the source is no such recording or the record's place is taken; kSystem.
+// place. Errors: kBadInput if the source is not such a recording or the record's place is taken; kSystem.
 core::Result<Imported> import_gssr(const ImportOptions& options);
 
 // A directory of jobreport. It holds a mean, a minimum and a maximum per GPU, so the record has devices,

@@ -36,7 +36,7 @@ bool set_time(core::Time& target, std::string_view cell) {
     return true;
 }
 
-// What is no number within the range is missing; a row is not given up for it.
+// What is not a number within the range is missing; a row is not given up for it.
 bool set_number(double& target, std::string_view cell, double highest) {
     auto number = core::parse_number<double>(cell);
     if (number && *number >= 0 && *number <= highest) target = *number;

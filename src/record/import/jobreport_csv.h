@@ -40,7 +40,7 @@ struct JobreportFile {
     std::vector<int64_t> unreadable_lines;  // by number
 };
 
-// Nothing if the first line is no header of jobreport: without jobId, host, gpuId, startTime and endTime.
+// Nothing if the first line is not a header of jobreport: without jobId, host, gpuId, startTime and endTime.
 std::optional<JobreportFile> parse_jobreport(std::string_view text);
 
 // One line for a person: what the file says of the GPU.

@@ -73,15 +73,16 @@ Result<std::optional<std::vector<Placed>>> read_rows(const fs::path& source,
             defects.push_back({.place = place,
                                .text = !text   ? text.error().message()
                                        : empty ? "the file is empty: its job was killed before it ended"
-                                               : "the first line is no header of jobreport: left out"});
+                                               : "the first line is not a header of jobreport: left out"});
             continue;
         }
         any = true;
         if (!file->unreadable_lines.empty())
             defects.push_back(
                 {.place = fmt::format("{}:{}", place, file->unreadable_lines.front()),
-                 .text = fmt::format("{} of the lines, this one the first, are no whole rows: left out",
-                                     file->unreadable_lines.size())});
+                 .text =
+                     fmt::format("{} of the lines, this one the first, are not whole rows and were left out",
+                                 file->unreadable_lines.size())});
         for (JobreportRow& row : file->rows) rows.push_back({place, std::move(row)});
     }
     return any ? std::optional(std::move(rows)) : std::nullopt;

@@ -79,8 +79,9 @@ void start_node(const TaskContext& context, char** environment) {
         case EPIPE:
             refuse_node(context, "belay-step ended without an answer");
         case EPROTO:
-            refuse_node(context,
-                        "belay-step answers as another version does: is it of the plugin's version?");
+            refuse_node(
+                context,
+                "belay-step and the plugin are of different versions: install the same version of both");
         default:
             refuse("cannot receive what belay-step offers", error);
     }
