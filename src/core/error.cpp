@@ -8,6 +8,13 @@
 
 namespace belay::core {
 
+Error::Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+Error::Error(const Error& other) = default;
+Error::Error(Error&& other) noexcept = default;
+Error& Error::operator=(const Error& other) = default;
+Error& Error::operator=(Error&& other) noexcept = default;
+Error::~Error() = default;
+
 Error Error::context(std::string_view what) && {
     message_ = fmt::format("{}: {}", what, message_);
     return std::move(*this);

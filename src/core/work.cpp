@@ -33,7 +33,9 @@ int answer_with(int pipe, const Work::Function& function, size_t limit) {
     const std::string text = encode_result(result);
     const uint64_t length = text.size();
     std::string message(reinterpret_cast<const char*>(&length), sizeof length);
-    return write_all(pipe, message + text, "the answer") ? 0 : 1;
+    const Result<> written = write_all(pipe, message + text, "the answer");
+    if (!written) note_activity("tell its result:", written.error().message());  // which the parent still sees
+    return written ? 0 : 1;
 }
 
 // What it was doing, for the end of a message.

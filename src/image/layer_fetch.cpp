@@ -141,7 +141,7 @@ class Fetcher {
                       const std::string& place) {
         if (partial.position() < blob.size) {
             auto done = registry_.layer(client, blob, partial);
-            if (!done && partial.disk_is_full()) {
+            if (!done && done.error().cause() == core::Cause::kNoSpace) {
                 partial.remove();
                 return std::unexpected(std::move(done.error()).hint(full_disk_hint(layout_)));
             }

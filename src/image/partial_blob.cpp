@@ -50,17 +50,14 @@ Result<> PartialBlob::restart() {
 }
 
 Result<> PartialBlob::write(std::string_view bytes) {
-    if (stopped_) return system_error("stopped");
+    if (stopped_) return system_error("stopped").because(core::Cause::kCancelled);
     if (bytes.size() > size_ - position_)
         return system_error("the registry sends more than the {} bytes that the manifest says", size_)
             .hint("push the image again, or ask who runs the registry");
     while (!bytes.empty()) {
         ssize_t n = pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(position_));
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) {
-            disk_is_full_ = errno == ENOSPC || errno == EDQUOT;
-            return errno_error(errno, fmt::format("cannot write {}", file_.string()));
-        }
+        if (n < 0) return errno_error(errno, fmt::format("cannot write {}", file_.string()));
         bytes.remove_prefix(static_cast<size_t>(n));
         position_ += static_cast<uint64_t>(n);
         counter_(n);

@@ -30,7 +30,6 @@ class PartialBlob : public core::fetch::DownloadSink {
     // Gives the file its final name, if that can be, and the descriptor to the caller.
     core::Descriptor publish(const std::filesystem::path& name) &&;
     void remove() const;
-    bool disk_is_full() const { return disk_is_full_; }
 
   private:
     PartialBlob(std::filesystem::path file, core::Descriptor fd, uint64_t size, uint64_t position,
@@ -48,7 +47,6 @@ class PartialBlob : public core::fetch::DownloadSink {
     uint64_t position_;
     Counter counter_;
     const std::atomic<bool>& stopped_;
-    bool disk_is_full_ = false;
 };
 
 }  // namespace belay::image

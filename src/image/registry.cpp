@@ -200,15 +200,18 @@ core::Failure Registry::State::refusal(const HttpResponse& response, std::string
         if (login)
             return bad_input("{}: {} refuses {} to \"{}\" (status {}){}", name(), reference.registry, what,
                              login->user, response.status, text)
+                .because(core::Cause::kDenied)
                 .hint(fmt::format("check the login in {}, or log in anew with podman login {}", login->origin,
                                   reference.registry));
         return bad_input("{}: {} refuses {} without a login (status {}){}", name(), reference.registry, what,
                          response.status, text)
+            .because(core::Cause::kDenied)
             .hint(fmt::format("log in with podman login {0} or docker login {0}; check the name of the image",
                               reference.registry));
     }
     if (response.status == 404)
         return bad_input("{}: {} does not have {}{}", name(), reference.registry, what, text)
+            .because(core::Cause::kNotFound)
             .hint("check repository and tag; a private image may look like that without a login");
     return system_error("{}: {} answered {} when asked for {}{}", name(), reference.registry, response.status,
                         what, text)

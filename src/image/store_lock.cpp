@@ -162,11 +162,12 @@ Result<StoreLock> StoreLock::acquire(const std::filesystem::path& file, core::Cl
         if (!same) changed = clock.monotonic();
         seen = now;
         if (now && clock.monotonic() - changed > times.stale) unlink(lease.c_str());
-        if (stopped != nullptr && *stopped) return core::system_error("stopped");
+        if (stopped != nullptr && *stopped) return core::system_error("stopped").because(core::Cause::kCancelled);
         if (clock.monotonic() - started > longest) {
             const std::filesystem::path& held = now ? lease : file;
             return core::system_error("gave up after {}: {} is locked by another process{}",
                                       core::format_duration(longest), held.string(), owner_of(held))
+                .because(core::Cause::kTimedOut)
                 .hint("if no import is under way on any node, remove that file, or have its owner do so");
         }
         clock.sleep_until(clock.monotonic() + pause);

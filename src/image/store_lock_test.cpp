@@ -69,6 +69,7 @@ TEST(image, lock_waiting_ends) {
         auto waiter = StoreLock::acquire(place.file, clock, 20s, [&] { ++told; }, method);
         ASSERT_FALSE(waiter);
         EXPECT_THAT(waiter.error().message(), ::testing::HasSubstr(place.file.string()));
+        EXPECT_EQ(waiter.error().cause(), core::Cause::kTimedOut);
         EXPECT_EQ(told, 1);
         const passwd* user = getpwuid(geteuid());
         EXPECT_THAT(waiter.error().message(),
