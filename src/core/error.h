@@ -96,7 +96,8 @@ MarkedLine mark_line(const SourcePosition& position, size_t length = 1);
 class Error {
   public:
     Error(ErrorKind kind, std::string message);
-    // In one place: every BELAY_TRY moves and destroys one, and inlining that costs the compiler 7 % of its work.
+    // In one place: every BELAY_TRY moves and destroys one, and inlining that costs the compiler 7 % of its
+    // work.
     Error(const Error& other);
     Error(Error&& other) noexcept;
     Error& operator=(const Error& other);

@@ -34,7 +34,8 @@ int answer_with(int pipe, const Work::Function& function, size_t limit) {
     const uint64_t length = text.size();
     std::string message(reinterpret_cast<const char*>(&length), sizeof length);
     const Result<> written = write_all(pipe, message + text, "the answer");
-    if (!written) note_activity("tell its result:", written.error().message());  // which the parent still sees
+    if (!written)
+        note_activity("tell its result:", written.error().message());  // which the parent still sees
     return written ? 0 : 1;
 }
 

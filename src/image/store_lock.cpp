@@ -162,7 +162,8 @@ Result<StoreLock> StoreLock::acquire(const std::filesystem::path& file, core::Cl
         if (!same) changed = clock.monotonic();
         seen = now;
         if (now && clock.monotonic() - changed > times.stale) unlink(lease.c_str());
-        if (stopped != nullptr && *stopped) return core::system_error("stopped").because(core::Cause::kCancelled);
+        if (stopped != nullptr && *stopped)
+            return core::system_error("stopped").because(core::Cause::kCancelled);
         if (clock.monotonic() - started > longest) {
             const std::filesystem::path& held = now ? lease : file;
             return core::system_error("gave up after {}: {} is locked by another process{}",
