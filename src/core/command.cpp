@@ -231,7 +231,7 @@ CommandModel Application::model() const {
 }
 
 int Application::run(int argc, const char* const* argv) {
-    (void)occupy_standard_descriptors();  // without /dev/null there is no place to say so
+    (void)occupy_standard_descriptors();  // fails only where /dev/null is missing
     return run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }
 
@@ -248,7 +248,7 @@ int Application::run(std::vector<std::string> words) {
     return status.error().exit_status();
 }
 
-// Where --help stands in "help WORDS": right after the command, so that it is no word of a program to run,
+// Where --help stands in "help WORDS": right after the command, so that a program to run does not get it,
 // and at the end where a command is missing, so that the wrong word is named.
 static size_t help_place(const CommandModel& program, std::span<const std::string> words) {
     const CommandModel* command = &program;

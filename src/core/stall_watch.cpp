@@ -18,7 +18,7 @@ Duration StallWatch::interval() const {
 
 std::optional<FileCall> StallWatch::look() {
     const Duration now = clock_.monotonic();
-    // A pause of this process (Ctrl-Z, a suspended job) is no time in which the server did not answer.
+    // A pause of this process (Ctrl-Z, a suspended job) does not count as silence of the server.
     const Duration passed = std::min(now - looked_, 2 * interval());
     looked_ = now;
     std::map<pid_t, Seen> seen;

@@ -118,12 +118,17 @@ TEST(image, store_follows_a_tag) {
     EXPECT_EQ(f.store().list()->size(), 1u);
 }
 
-TEST(image, store_removes_an_image_with_its_last_name) {
-    StoreFixture f;
+// One image, imported as app:1 and as app:2.
+core::Result<Image> import_by_two_names(StoreFixture& f) {
     f.registry.push("app", "1", {kTop});
     f.registry.push("app", "2", {kTop});
-    ASSERT_TRUE(f.import("app:1"));
-    auto image = f.import("app:2");
+    BELAY_CHECK(f.import("app:1"));
+    return f.import("app:2");
+}
+
+TEST(image, store_removes_an_image_with_its_last_name) {
+    StoreFixture f;
+    auto image = import_by_two_names(f);
     ASSERT_TRUE(image);
     EXPECT_TRUE(*f.store().remove(f.reference("app:1")));
     EXPECT_TRUE(fs::exists(image->squashfs));
@@ -136,10 +141,7 @@ TEST(image, store_removes_an_image_with_its_last_name) {
 
 TEST(image, store_keeps_an_image_that_a_name_it_cannot_read_may_lead_to) {
     StoreFixture f;
-    f.registry.push("app", "1", {kTop});
-    f.registry.push("app", "2", {kTop});
-    ASSERT_TRUE(f.import("app:1"));
-    auto image = f.import("app:2");
+    auto image = import_by_two_names(f);
     ASSERT_TRUE(image);
     const StoreLayout layout{f.directory.path() / "store"};
     ASSERT_TRUE(core::replace_file(layout.ref(f.reference("app:2"), host_platform()), "{"));
