@@ -46,6 +46,22 @@ Error Error::because_of_errno(int errno_value) && {
     return std::move(*this);
 }
 
+Failure::Failure(Error error) : error_(std::move(error)) {}
+Failure::Failure(ErrorKind kind, fmt::string_view format, fmt::format_args args)
+    : error_(kind, fmt::vformat(format, args)) {}
+Failure Failure::hint(std::string_view text) && {
+    return Failure(std::move(error_).hint(text));
+}
+Failure Failure::at(SourcePosition position) && {
+    return Failure(std::move(error_).at(std::move(position)));
+}
+Failure Failure::because(Cause cause) && {
+    return Failure(std::move(error_).because(cause));
+}
+Failure Failure::because_of_errno(int errno_value) && {
+    return Failure(std::move(error_).because_of_errno(errno_value));
+}
+
 std::string_view cause_name(Cause cause) {
     switch (cause) {
         case Cause::kOther:

@@ -150,13 +150,12 @@ using Result = std::expected<T, Error>;
 // Lets `return bad_input(...)` and `return bad_input(...).hint(...)` stand where a Result<T> is returned.
 class Failure {
   public:
-    explicit Failure(Error error) : error_(std::move(error)) {}
-    Failure hint(std::string_view text) && { return Failure(std::move(error_).hint(text)); }
-    Failure at(SourcePosition position) && { return Failure(std::move(error_).at(std::move(position))); }
-    Failure because(Cause cause) && { return Failure(std::move(error_).because(cause)); }
-    Failure because_of_errno(int errno_value) && {
-        return Failure(std::move(error_).because_of_errno(errno_value));
-    }
+    explicit Failure(Error error);
+    Failure(ErrorKind kind, fmt::string_view format, fmt::format_args args);
+    Failure hint(std::string_view text) &&;
+    Failure at(SourcePosition position) &&;
+    Failure because(Cause cause) &&;
+    Failure because_of_errno(int errno_value) &&;
     template <typename T>
     operator std::expected<T, Error>() && {  // NOLINT(google-explicit-constructor): that is its purpose
         return std::unexpected(std::move(error_));
@@ -169,15 +168,15 @@ class Failure {
 
 template <typename... Args>
 Failure negative(fmt::format_string<Args...> format, Args&&... args) {
-    return Failure(Error(ErrorKind::kNegative, fmt::format(format, std::forward<Args>(args)...)));
+    return {ErrorKind::kNegative, format, fmt::make_format_args(args...)};
 }
 template <typename... Args>
 Failure bad_input(fmt::format_string<Args...> format, Args&&... args) {
-    return Failure(Error(ErrorKind::kBadInput, fmt::format(format, std::forward<Args>(args)...)));
+    return {ErrorKind::kBadInput, format, fmt::make_format_args(args...)};
 }
 template <typename... Args>
 Failure system_error(fmt::format_string<Args...> format, Args&&... args) {
-    return Failure(Error(ErrorKind::kSystem, fmt::format(format, std::forward<Args>(args)...)));
+    return {ErrorKind::kSystem, format, fmt::make_format_args(args...)};
 }
 // A failed system call: "WHAT: strerror(errno_value)", with its cause.
 Failure errno_error(int errno_value, std::string_view what);
