@@ -48,8 +48,8 @@ core::Result<ScontrolJob> query_job(uint64_t job_id, core::Duration timeout = st
 // kSystem if it stands there twice.
 core::Result<std::optional<std::string>> parse_scontrol_node_address(std::string_view text);
 
-// Asks for one node; nothing if Slurm does not know it. Errors: kSystem if scontrol cannot be run, or has not
-// answered at the deadline.
+// Asks for one node; nothing if Slurm does not know it. Errors: kSystem if scontrol cannot be run, fails (no
+// slurmctld answers it), or has not answered at the deadline.
 core::Result<std::optional<std::string>> query_node_address(const std::string& node,
                                                             const core::Deadline& deadline);
 

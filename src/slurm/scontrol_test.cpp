@@ -1,5 +1,11 @@
 #include "slurm/scontrol.h"
 
+#include "core/file.h"
+#include "core/process.h"
+
+#include <cstdlib>
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -185,6 +191,29 @@ TEST(slurm, scontrol_tells_where_a_node_is) {
     EXPECT_EQ(parse_scontrol_node_address("Node n9 not found\n").value(), std::nullopt);
     EXPECT_EQ(parse_scontrol_node_address("NodeName=n1 NodeAddr=(null)\n").value(), std::nullopt);
     EXPECT_FALSE(parse_scontrol_node_address("NodeAddr=a\nNodeAddr=b\n"));
+}
+
+// A scontrol of the test's own stands first in PATH.
+core::Result<std::optional<std::string>> address_by(const std::string& script) {
+    auto directory = core::TemporaryDirectory::create().value();
+    auto program = directory.path() / "scontrol";
+    EXPECT_TRUE(core::replace_file(program, "#!/bin/sh\n" + script));
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    const std::string path = core::environment_variable("PATH").value_or("");
+    setenv("PATH", (directory.path().string() + ":" + path).c_str(), 1);
+    auto address = query_node_address("n9", core::Deadline::after(std::chrono::seconds(60)));
+    setenv("PATH", path.c_str(), 1);
+    return address;
+}
+
+TEST(slurm, a_scontrol_that_fails_is_not_a_node_that_slurm_does_not_know) {
+    EXPECT_EQ(address_by("echo 'NodeName=n9 NodeAddr=10.1.2.3'").value(), "10.1.2.3");
+    EXPECT_EQ(address_by("echo 'Node n9 not found'; exit 1").value(), std::nullopt);
+    auto failed = address_by("echo 'slurm_load_node error: Unable to contact slurm controller' >&2; exit 1");
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(
+        failed.error().message(),
+        "scontrol show node n9: exit status 1: slurm_load_node error: Unable to contact slurm controller");
 }
 
 }  // namespace

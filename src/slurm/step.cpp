@@ -16,6 +16,14 @@ constexpr std::string_view kNameParts[] = {"SLURM_CLUSTER_NAME", "SLURM_JOB_ID",
 // glibc waits five seconds for each of up to three servers before it asks one again.
 constexpr core::Duration kNameTime = std::chrono::seconds(15);
 
+// Both failed. Without scontrol's answer it is not known whether the name service should have known the node.
+core::Error also(core::Error name_service, const core::Error& scontrol) {
+    core::Error error = std::move(name_service)
+                            .after(fmt::format("; scontrol cannot be asked either: {}", scontrol.message()));
+    if (error.cause() != core::Cause::kNotFound) return error;
+    return std::move(error).because(scontrol.cause());
+}
+
 }  // namespace
 
 Result<std::optional<Step>> read_step(const Lookup& lookup) {
@@ -51,8 +59,9 @@ AddressOf address_from(AddressSources sources) {
         auto address = core::address_of_name(node, last.but_within(kNameTime), sources.name_service);
         if (address) return address;
         auto configured = sources.node_address(node, last);
-        if (configured && *configured != node)
-            return core::address_of_name(*configured, last, sources.name_service);
+        if (!configured) return std::unexpected(also(std::move(address.error()), configured.error()));
+        if (*configured && **configured != node)
+            return core::address_of_name(**configured, last, sources.name_service);
         return std::unexpected(std::move(address.error()).after("; scontrol names no other address"));
     };
 }
@@ -60,7 +69,7 @@ AddressOf address_from(AddressSources sources) {
 AddressOf system_address() {
     return address_from({.name_service = core::ask_name_service,
                          .node_address = [](const std::string& node, const Deadline& deadline) {
-                             return query_node_address(node, deadline).value_or(std::nullopt);
+                             return query_node_address(node, deadline);
                          }});
 }
 

@@ -22,15 +22,16 @@ core::Result<std::optional<Step>> read_step(const Lookup& lookup);
 // known, where srun's own port tells clusters on one machine apart. Empty outside Slurm.
 std::string step_name(const Lookup& lookup);
 
-// The address of a node as this node reaches it, numeric. Errors: kSystem, why there is none. Injected: tests
-// have neither Slurm nor a name service.
+// The address of a node as this node reaches it, numeric. Errors: kSystem, why there is none; kNotFound only
+// where all that know nodes were asked. Injected: tests have neither Slurm nor a name service.
 using AddressOf = std::function<core::Result<std::string>(const std::string& node)>;
 
 // What asks for addresses: the system's resolver, and scontrol for NodeAddr of Slurm's configuration (a name
-// or numeric, nothing if it does not know the node).
+// or numeric, nothing if it does not know the node; as query_node_address()).
 struct AddressSources {
     core::NameService name_service;
-    std::function<std::optional<std::string>(const std::string& node, const core::Deadline& deadline)>
+    std::function<core::Result<std::optional<std::string>>(const std::string& node,
+                                                           const core::Deadline& deadline)>
         node_address;
 };
 

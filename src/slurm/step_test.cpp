@@ -1,5 +1,6 @@
 #include "slurm/step.h"
 
+#include <netdb.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -57,25 +58,42 @@ TEST(slurm, a_place_that_the_step_does_not_have_is_refused) {
     EXPECT_THAT(refusal(with("SLURM_PROCID", "x")), HasSubstr("SLURM_PROCID=x: not a whole number"));
 }
 
-AddressOf with_sources(core::NameService service, std::optional<std::string> configured) {
+AddressOf with_sources(core::NameService service, core::Result<std::optional<std::string>> configured) {
     return address_from(
         {.name_service = std::move(service),
          .node_address = [=](const std::string&, const core::Deadline&) { return configured; }});
 }
 
-std::optional<std::string> only_numeric(const std::string& name) {
-    return name.starts_with("10.") ? std::optional(name) : std::nullopt;
+core::Result<std::string> only_numeric(const std::string& name) {
+    if (name.starts_with("10.")) return name;
+    return std::unexpected(core::name_service_error(EAI_NONAME, 0, name));
 }
 
 TEST(slurm, a_node_is_found_by_its_name_or_where_slurm_says) {
-    auto knows = [](const std::string& name) { return std::optional("address of " + name); };
+    auto knows = [](const std::string& name) -> core::Result<std::string> { return "address of " + name; };
     EXPECT_EQ(with_sources(knows, "other")("n3").value(), "address of n3");
     EXPECT_EQ(with_sources(only_numeric, "10.1.2.3")("n3").value(), "10.1.2.3");
-    for (const auto& configured : {std::optional<std::string>(), std::optional<std::string>("n3")})
-        EXPECT_EQ(with_sources(only_numeric, configured)("n3").error().message(),
-                  "the name service does not know n3; scontrol names no other address");
+    for (const auto& configured : {std::optional<std::string>(), std::optional<std::string>("n3")}) {
+        core::Error error = with_sources(only_numeric, configured)("n3").error();
+        EXPECT_EQ(error.message(), "the name service does not know n3; scontrol names no other address");
+        EXPECT_EQ(error.cause(), core::Cause::kNotFound);
+    }
     EXPECT_EQ(with_sources(only_numeric, "head")("n3").error().message(),
               "the name service does not know head");
+}
+
+TEST(slurm, why_scontrol_could_not_be_asked_for_an_address_is_told) {
+    const core::Error silent =
+        core::system_error("scontrol: no answer within 10.0 s").because(core::Cause::kTimedOut).error();
+    core::Error error = with_sources(only_numeric, std::unexpected(silent))("n3").error();
+    EXPECT_EQ(error.message(),
+              "the name service does not know n3; scontrol cannot be asked either: scontrol: no answer "
+              "within 10.0 s");
+    EXPECT_EQ(error.cause(), core::Cause::kTimedOut) << "Slurm might know the node";
+    auto fails = [](const std::string& name) -> core::Result<std::string> {
+        return std::unexpected(core::name_service_error(EAI_AGAIN, 0, name));
+    };
+    EXPECT_EQ(with_sources(fails, std::unexpected(silent))("n3").error().cause(), core::Cause::kUnreachable);
 }
 
 }  // namespace

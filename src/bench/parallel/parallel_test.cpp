@@ -3,6 +3,7 @@
 #include "core/file.h"
 
 #include <map>
+#include <netdb.h>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -77,7 +78,10 @@ struct FakeNetwork {
             auto it = map.find(name);
             return it == map.end() ? std::nullopt : std::optional(it->second);
         };
-        auto service = [=, this](const std::string& name) { return find(names, name); };
+        auto service = [=, this](const std::string& name) -> core::Result<std::string> {
+            if (auto address = find(names, name)) return *address;
+            return std::unexpected(core::name_service_error(EAI_NONAME, 0, name));
+        };
         return {.address_of_name =
                     [=](const std::string& name) {
                         return core::address_of_name(name, core::Deadline::after(kSoon), service);
