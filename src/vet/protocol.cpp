@@ -291,8 +291,9 @@ Result<Protocol> parse_protocol(std::string_view text, const std::string& file) 
 Result<Protocol> load_protocol(const std::string& path) {
     auto text = core::read_file(path, core::kMaxYamlBytes + 1);
     if (!text)
-        return bad_input("{}", text.error().message())
-            .hint("a protocol is a YAML file; `belay vet list` shows what it may check");
+        return std::unexpected(
+            std::move(text.error())
+                .hint("a protocol is a YAML file; `belay vet list` shows what it may check"));
     return parse_protocol(*text, path);
 }
 

@@ -3,6 +3,7 @@
 #include "core/yaml.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -25,6 +26,15 @@ std::string refused(const std::string& text) {
     EXPECT_EQ(protocol.error().kind(), core::ErrorKind::kBadInput);
     EXPECT_TRUE(protocol.error().position());
     return protocol.error().render();
+}
+
+TEST(vet, why_a_protocol_cannot_be_read_stays_known) {
+    auto protocol = load_protocol("/no/such/protocol.yaml");
+    ASSERT_FALSE(protocol);
+    EXPECT_EQ(protocol.error().kind(), core::ErrorKind::kSystem);
+    EXPECT_EQ(protocol.error().cause(), core::Cause::kNotFound);
+    EXPECT_EQ(protocol.error().errno_value(), ENOENT);
+    EXPECT_THAT(protocol.error().hint_text(), HasSubstr("belay vet list"));
 }
 
 std::string with_check(const std::string& check) {
