@@ -57,7 +57,8 @@ struct FieldValue {
 inline constexpr unsigned kConnectVersion = sizeof(ConnectParameters) | (2U << 24);
 static_assert(sizeof(ConnectParameters) == 16 && sizeof(FieldValue) == 24 + 4096);
 
-// From here on a number means that there is none, and why (scoring reference, 5).
+// From here on a number means that there is none, and why (dcgm_structs.h, DCGM_FP64_BLANK and
+// DCGM_INT64_BLANK).
 inline constexpr double kBlankReal = 140737488355328.0;
 inline constexpr int64_t kBlankInteger = 0x7ffffffffffffff0;
 

@@ -1,4 +1,4 @@
-// Check types of the vetting reference (section 2) that need devices or services which Belay cannot reach
+// Check types that need devices or services which Belay cannot reach
 // yet. They can be named in a protocol and are reported as unsupported, so that no node passes by something
 // nobody measured.
 #include "vet/catalogue.h"

@@ -1,5 +1,5 @@
-// vetnode's check types with vetnode's keys (vetting reference, 1.2). Belay runs those that it can measure
-// itself.
+// vetnode's check types with vetnode's keys (github.com/eth-cscs/vetnode). Belay runs those that it can
+// measure itself.
 #include "vet/catalogue.h"
 #include "vet/checks.h"
 

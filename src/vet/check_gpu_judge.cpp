@@ -267,7 +267,7 @@ Outcome judge_gpu_links(GpuStates gpus, int64_t down) {
         if (std::isnan(links) || std::isnan(broken)) return untold("of any NVLink");
         double errors = gpu.facts[fact("nvlink_errors_total")];
         std::string text = fmt::format("{:.0f} of {:.0f} NVLinks are down", broken, links);
-        // Healthy nodes count errors too; they are told and convict nobody (vetting reference, 2).
+        // Healthy nodes count errors too; they are told and convict nobody.
         if (errors > 0) text += fmt::format(", {:.0f} errors were counted", errors);
         return at_most(broken, static_cast<double>(down), std::move(text));
     });

@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMaxMessages = 1'000'000;
 constexpr double kLogGap = 10;      // seconds without a message that mean nothing
 constexpr size_t kShownText = 160;  // bytes of a message in a reason
-// NVML's recovery actions as XID 154 prints them (health reference, 11); 0 asks for nothing.
+// NVML's recovery actions (nvmlDeviceGpuRecoveryAction_t) as XID 154 prints them; 0 asks for nothing.
 constexpr std::string_view kRecovery = "GPU recovery action changed from 0x";
 
 double seconds_since_boot() {
@@ -165,7 +165,7 @@ std::optional<Xid> parse_xid(std::string_view message) {
 }
 
 bool xid_is_grave(const Xid& xid, const TextList& classes) {
-    if (xid.code == 45) return false;  // follows other XIDs, and every killed job (health reference, 11)
+    if (xid.code == 45) return false;  // follows other XIDs, and every killed job (src/gpu/xid.tsv)
     if (xid.code == 154 && xid.recovery) return *xid.recovery != 0;
     std::string_view class_name = gpu::xid_meaning(xid.code).class_name;
     return std::find(classes.begin(), classes.end(), class_name) != classes.end();

@@ -1,5 +1,6 @@
-// Which of many nodes is slow, from tests of pairs: the two-pass method (vetting reference, 3). Pure: it
-// plans rounds and is told how they went.
+// Which of many nodes is slow, from tests of pairs: the two-pass method of Google's cluster-health-scanner
+// (nccl_runner.py): pairs first, then the suspects with good partners. Pure: it plans rounds and is told how
+// they went.
 #pragma once
 
 #include <cstdint>

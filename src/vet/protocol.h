@@ -8,8 +8,8 @@
 //       path: /scratch
 //       severity: warning
 //
-// A file with `evals` instead is one of vetnode's, whose three generations are accepted (vetting reference,
-// 1).
+// A file with `evals` instead is one of vetnode's, whose three generations are accepted
+// (docs/formats/vetting-protocol.md).
 #pragma once
 
 #include "core/error.h"

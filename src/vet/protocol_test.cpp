@@ -271,7 +271,7 @@ TEST(vet, protocol_of_vetnode_mistakes) {
     EXPECT_THAT(protocol.warnings[0].render(), HasSubstr("did you mean \"max_temp\"?"));
 }
 
-// The rules of pydantic's ByteSize, as measured (vetting reference, 1.3).
+// The rules of pydantic's ByteSize, as measured.
 TEST(vet, units_of_vetnode) {
     auto payload = [](const std::string& text) -> std::optional<uint64_t> {
         auto protocol = parse_protocol(
@@ -330,7 +330,7 @@ TEST(vet, catalogue_rows_are_whole) {
         auto protocol = parse_protocol(text + "}\n", "p");
         EXPECT_TRUE(protocol) << row.type << ": " << protocol.error().render();
     }
-    // 187 Gbit/s less 2 % (vetting reference, 2), not bytes.
+    // 187 Gbit/s less 2 %, as CSCS's ReFrame test of Slingshot has it; not bytes.
     EXPECT_EQ(
         accepted(with_check("{type: cxi.loopback}")).checks[0].get<core::Bandwidth>("min")->bits_per_second,
         183'000'000'000U);

@@ -9,7 +9,7 @@
 
 namespace belay::vet {
 
-// From best to worst (vetting reference, 1.7).
+// From best to worst.
 enum class Status {
     kPass,         // measured, criterion met
     kUnsupported,  // the type, or a device or library it needs, is absent here
