@@ -23,7 +23,7 @@ struct SourceChoice {
 // Errors: kBadInput for a source that is none.
 core::Result<> check_choice(const SourceChoice& choice);
 
-// Errors: kSystem, of NVML where both are possible.
+// Errors: kSystem, with its cause; of NVML where both are possible.
 core::Result<std::unique_ptr<Source>> open_source(const SourceChoice& choice);
 
 }  // namespace belay::gpu

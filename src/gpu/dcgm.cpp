@@ -1,6 +1,7 @@
 #include "gpu/dcgm.h"
 
 #include "core/text.h"
+#include "gpu/library_file.h"
 
 #include <dlfcn.h>
 #include <vector>
@@ -26,14 +27,20 @@ core::Result<std::unique_ptr<Library>> Library::connect(std::span<const std::str
     std::unique_ptr<Library> dcgm(new Library);
     std::vector<std::string> reasons;  // each begins with the name of the file
     std::string file;
+    core::Cause cause = core::Cause::kNotFound;
     for (const std::string& name : files) {
         file = name;
         dcgm->library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (dcgm->library_ != nullptr) break;
         reasons.emplace_back(dlerror());
+        if (cause == core::Cause::kNotFound) cause = cause_of_failed_load(name);
     }
     if (dcgm->library_ == nullptr)
-        return core::system_error("DCGM is not there: {}", core::join(reasons, "; ")).hint(kHint);
+        return core::system_error("DCGM {}: {}",
+                                  cause == core::Cause::kNotFound ? "is not there" : "cannot be loaded",
+                                  core::join(reasons, "; "))
+            .because(cause)
+            .hint(kHint);
     void* library = dcgm->library_;
     bool complete = find(library, dcgm->init, "dcgmInit") && find(library, dcgm->shutdown, "dcgmShutdown") &&
                     find(library, dcgm->connect_v2, "dcgmConnect_v2") &&
@@ -54,6 +61,7 @@ core::Result<std::unique_ptr<Library>> Library::connect(std::span<const std::str
     if (Return status = dcgm->connect_v2(address.c_str(), &parameters, &dcgm->handle); status != kOk)
         return core::system_error("no host engine of DCGM answers at {}: status {}", address,
                                   static_cast<int>(status))
+            .because(core::Cause::kUnreachable)
             .hint("nv-hostengine is started by the site; Belay starts none");
     dcgm->connected_ = true;
     return dcgm;

@@ -1,5 +1,7 @@
 #include "gpu/nvml.h"
 
+#include "gpu/library_file.h"
+
 #include <dlfcn.h>
 
 namespace belay::gpu::nvml {
@@ -18,9 +20,14 @@ void find(void* library, Function& target, std::initializer_list<const char*> na
 core::Result<std::unique_ptr<Library>> Library::load(const std::string& file) {
     std::unique_ptr<Library> nvml(new Library);
     nvml->library_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (nvml->library_ == nullptr)
-        return core::system_error("NVML is not there: {}", dlerror())
+    if (nvml->library_ == nullptr) {
+        const std::string why = dlerror();
+        const core::Cause cause = cause_of_failed_load(file);
+        return core::system_error("NVML {}: {}",
+                                  cause == core::Cause::kNotFound ? "is not there" : "cannot be loaded", why)
+            .because(cause)
             .hint("it comes with NVIDIA's driver; without it nothing is known of GPUs");
+    }
     void* library = nvml->library_;
     find(library, nvml->init, {"nvmlInit_v2"});
     find(library, nvml->shutdown, {"nvmlShutdown"});
@@ -77,8 +84,9 @@ core::Result<std::unique_ptr<Library>> Library::load(const std::string& file) {
             .hint("drivers from 450 on have it");
     if (Return status = nvml->init(); status != kSuccess)
         return core::system_error(
-            "NVML does not start: {}{}", describe(status),
-            nvml->error_text != nullptr ? fmt::format(" ({})", nvml->error_text(status)) : "");
+                   "NVML does not start: {}{}", describe(status),
+                   nvml->error_text != nullptr ? fmt::format(" ({})", nvml->error_text(status)) : "")
+            .because(cause_of(status));
     nvml->started_ = true;
     return nvml;
 }
@@ -112,6 +120,20 @@ std::string_view describe(Return status) {
     for (const Meaning& meaning : kMeanings)
         if (meaning.status == status) return meaning.text;
     return "unknown error";
+}
+
+core::Cause cause_of(Return status) {
+    switch (status) {
+        case kDriverNotLoaded:
+        case kNotFound:
+            return core::Cause::kNotFound;
+        case kNoPermission:
+            return core::Cause::kDenied;
+        case kTimeout:
+            return core::Cause::kTimedOut;
+        default:
+            return core::Cause::kOther;
+    }
 }
 
 }  // namespace belay::gpu::nvml

@@ -10,7 +10,8 @@
 namespace belay::gpu::nvml {
 
 struct Library {
-    // Errors: kSystem if the library or the driver is not there.
+    // Errors: kSystem; kNotFound if the library or the driver is not there, another cause if it does not
+    // start.
     static core::Result<std::unique_ptr<Library>> load(const std::string& file);
     ~Library();
     Library(const Library&) = delete;
@@ -73,5 +74,7 @@ struct Library {
 
 // "the driver is not loaded": what a status means, for people.
 std::string_view describe(Return status);
+// kNotFound only where there is no driver, or not what was asked for.
+core::Cause cause_of(Return status);
 
 }  // namespace belay::gpu::nvml

@@ -161,7 +161,8 @@ class NvmlSource : public Source {
     Result<> list() {
         unsigned count = 0;
         if (Return status = nvml_->device_count(&count); status != kSuccess)
-            return core::system_error("NVML cannot list its devices: {}", describe(status));
+            return core::system_error("NVML cannot list its devices: {}", describe(status))
+                .because(cause_of(status));
         for (unsigned index = 0; index < count; ++index) {
             Handle device = nullptr;
             Return status = nvml_->device_by_index(index, &device);

@@ -1,6 +1,8 @@
 // NVML as a program meets it: a library found by dlopen, here one that plays a trace.
 #include "core/file.h"
+#include "gpu/library_file.h"
 #include "gpu/mig.h"
+#include "gpu/nvml.h"
 #include "gpu/source.h"
 #include "gpu/synthetic.h"
 
@@ -193,6 +195,36 @@ TEST(gpu, without_nvml_it_says_what_is_missing) {
     ASSERT_FALSE(no_trace);
     EXPECT_THAT(no_trace.error().message(), HasSubstr("the driver is not loaded"));
     EXPECT_THAT(no_trace.error().message(), HasSubstr("BELAY_GPU_TRACE"));
+}
+
+TEST(gpu, a_driver_that_is_there_and_fails_is_not_a_driver_that_is_missing) {
+    using core::Cause;
+    EXPECT_EQ(open_nvml("libno-such-nvml.so").error().cause(), Cause::kNotFound);
+    EXPECT_EQ(open_nvml("/no/such/nvml.so").error().cause(), Cause::kNotFound);
+    EXPECT_EQ(open_nvml("libc.so.6").error().cause(), Cause::kOther);
+    EXPECT_EQ(cause_of_failed_load("libc.so.6"), Cause::kOther) << "it is there, so another thing is wrong";
+    unsetenv("BELAY_GPU_TRACE");
+    EXPECT_EQ(open_nvml(BELAY_NVML_REPLAY).error().cause(), Cause::kNotFound);
+
+    auto directory = core::TemporaryDirectory::create("gpu_test").value();
+    const auto file = directory.path() / "libnvidia-ml.so.1";
+    ASSERT_TRUE(core::replace_file(file, "half a library"));
+    auto broken = open_nvml(file);
+    ASSERT_FALSE(broken);
+    EXPECT_THAT(broken.error().message(), HasSubstr("NVML cannot be loaded"));
+    EXPECT_EQ(broken.error().cause(), Cause::kOther);
+
+    setenv("BELAY_GPU_TRACE", file.c_str(), 1);
+    auto does_not_start = open_nvml(BELAY_NVML_REPLAY);
+    unsetenv("BELAY_GPU_TRACE");
+    ASSERT_FALSE(does_not_start);
+    EXPECT_THAT(does_not_start.error().message(), HasSubstr("NVML does not start"));
+    EXPECT_EQ(does_not_start.error().cause(), Cause::kOther);
+
+    EXPECT_EQ(nvml::cause_of(nvml::kDriverNotLoaded), Cause::kNotFound);
+    EXPECT_EQ(nvml::cause_of(nvml::kNoPermission), Cause::kDenied);
+    EXPECT_EQ(nvml::cause_of(nvml::kTimeout), Cause::kTimedOut);
+    EXPECT_EQ(nvml::cause_of(nvml::kFunctionNotFound), Cause::kOther) << "an old driver is one";
 }
 
 }  // namespace

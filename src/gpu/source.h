@@ -47,12 +47,13 @@ class Source {
     virtual std::vector<Xid> take_xids() = 0;
 };
 
-// Loads libnvidia-ml.so.1, or the library that `library` names. Errors: kSystem, with what is missing: the
-// library, the driver, the permission.
+// Loads libnvidia-ml.so.1, or the library that `library` names. Errors: kSystem; kNotFound where there is no
+// driver, and another cause (kDenied, kTimedOut, kOther) where it is there and does not start.
 core::Result<std::unique_ptr<Source>> open_nvml(const std::string& library = "libnvidia-ml.so.1");
 
 // A host engine of DCGM that runs already; none is started. It looks at this interval, and keeps what it
-// watches for Belay until the source is closed. Errors: kSystem.
+// watches for Belay until the source is closed. Errors: kSystem; kNotFound without DCGM, kUnreachable where
+// no host engine answers.
 core::Result<std::unique_ptr<Source>> open_dcgm(const std::string& library, const std::string& address,
                                                 core::Duration interval);
 

@@ -18,7 +18,7 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
 // The GPUs that the job holds, or all of the node outside of one.
 class Gpus {
   public:
-    // Errors: kSystem, what is not here.
+    // Errors: of gpu::open_nvml().
     static core::Result<Gpus> open(const NodeView& node) {
         std::string library = node.nvml_library;
         if (library.empty()) library = core::environment_variable("BELAY_NVML_LIBRARY").value_or("");
@@ -48,12 +48,13 @@ class Gpus {
     std::vector<size_t> held_;
 };
 
-// Without a driver, that it is not here is the result.
+// Without a driver, that it is not here is the result; one that is here and does not start is a failure.
 template <typename Judge>
 Outcome with_gpus(const NodeView& node, Judge judge) {
     auto gpus = Gpus::open(node);
-    if (!gpus) return unsupported_outcome(gpus.error().message());
-    return judge(*gpus);
+    if (gpus) return judge(*gpus);
+    const bool is_absent = gpus.error().cause() == core::Cause::kNotFound;
+    return is_absent ? unsupported_outcome(gpus.error().message()) : error_outcome(gpus.error().message());
 }
 
 }  // namespace

@@ -321,6 +321,20 @@ TEST(vet, checks_pass_a_healthy_node) {
     }
 }
 
+TEST(vet, a_driver_that_does_not_start_is_an_error_and_none_is_unsupported) {
+    auto directory = core::TemporaryDirectory::create().value();
+    const auto trace = directory.path() / "trace";
+    setenv("BELAY_GPU_TRACE", trace.c_str(), 1);
+    CheckResult none = TracedNode::run("type: gpu.count");
+    EXPECT_EQ(none.status, Status::kUnsupported);
+    EXPECT_THAT(none.reason, HasSubstr("the driver is not loaded"));
+    ASSERT_TRUE(core::replace_file(trace, "no trace"));
+    CheckResult fails = TracedNode::run("type: gpu.count");
+    EXPECT_EQ(fails.status, Status::kError);
+    EXPECT_THAT(fails.reason, HasSubstr("NVML does not start"));
+    unsetenv("BELAY_GPU_TRACE");
+}
+
 TEST(vet, checks_fail_a_node_whose_gpu_is_lost) {
     TracedNode node("lost");
     for (const char* check : kChecks) {

@@ -84,7 +84,8 @@ Return nvmlInit_v2() {
     auto trace = text ? parse_trace(*text, path == nullptr ? "BELAY_GPU_TRACE" : path)
                       : belay::core::Result<Trace>(std::unexpected(text.error()));
     why_not_started = trace ? "" : in_one_line(trace.error());
-    if (!trace) return kDriverNotLoaded;
+    // A trace that is not there is a driver that is not; one that cannot be played does not start.
+    if (!trace) return text && path != nullptr ? kUnknown : kDriverNotLoaded;
     player = std::make_unique<Player>(std::move(*trace), speed == nullptr ? 1 : std::max(0.0, atof(speed)));
     return kSuccess;
 }
