@@ -69,7 +69,7 @@ class GpuCollector : public Collector {
         if (on_event_) on_event_(kind, severity, message);
     }
 
-    // Once: that the GPUs of a node which has some are not read.
+    // Once: that the GPUs of a node which has some, or a driver that fails, are not read.
     void tell_of_source() {
         if (told_of_source_) return;
         const bool is_absent = probe_.state() == GpuProbe::State::kAbsent;
@@ -81,8 +81,9 @@ class GpuCollector : public Collector {
             tell("gpu_unread", "warning",
                  fmt::format("GPUs are not read: the driver has not answered for {:g} s",
                              core::to_seconds(kLongOpening)));
-        else if (options_.wanted || std::filesystem::exists(driver_, error))
-            tell("gpu_unread", "warning", fmt::format("GPUs are not read: {}", probe_.why()));
+        else if (options_.wanted || probe_.why().cause() != core::Cause::kNotFound ||
+                 std::filesystem::exists(driver_, error))
+            tell("gpu_unread", "warning", fmt::format("GPUs are not read: {}", probe_.why().headline()));
     }
 
     void tell_of_devices() {

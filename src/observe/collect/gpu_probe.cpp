@@ -1,5 +1,6 @@
 #include "observe/collect/gpu_probe.h"
 
+#include "core/error_codec.h"
 #include "gpu/held.h"
 #include "gpu/trace.h"
 #include "observe/collect/helper_process.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr size_t kLargestMessage = size_t{192} << 10;  // 256 devices, and 1,000 XIDs
 
 // What a message of the child begins with.
-constexpr char kRefused = 'E';  // the reason: it does not open
+constexpr char kRefused = 'E';  // the error (core/error_codec.h): it does not open
 constexpr char kOpened = 'D';   // the head of a trace: the devices
 constexpr char kSampled = 'S';  // SampleHead, readings, XIDs
 
@@ -58,6 +59,10 @@ bool take_value(std::string_view& message, Value& value) {
 void send_message(int socket, const std::string& message) {
     if (send(socket, message.data(), message.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(message.size()))
         _exit(1);
+}
+
+std::string refusal(const core::Error& why) {
+    return kRefused + core::encode_error(why);
 }
 
 bool wait_for_request(int socket) {
@@ -148,9 +153,10 @@ Result<std::vector<GpuSample>> GpuProbe::sample(core::Time now) {
 }
 
 core::Error GpuProbe::silence() const {
-    if (!child_) return core::system_error("the process that read the GPUs has ended: {}", why_).error();
+    if (!child_) return why_;
     return core::system_error("the driver of the GPUs did not answer within {:g} s",
                               core::to_seconds(options_.deadline))
+        .because(core::Cause::kTimedOut)
         .error();
 }
 
@@ -169,19 +175,22 @@ Result<> GpuProbe::start() {
 void GpuProbe::serve(int socket) {
     try {
         answer_requests(socket);
-    } catch (const std::exception&) {  // the stack is the parent's
-        _exit(1);
+    } catch (const std::exception& exception) {  // the stack is the parent's
+        send_message(socket,
+                     refusal(core::system_error("reading GPUs failed: {}", exception.what()).error()));
     }
 }
 
 void GpuProbe::answer_requests(int socket) {
     auto source = options_.open();
-    if (!source) return send_message(socket, kRefused + source.error().message());
+    if (!source) return send_message(socket, refusal(source.error()));
     const auto held = gpu::held_devices((*source)->devices(), options_.environment);
     if (held.empty())
-        return send_message(socket,
-                            kRefused + fmt::format("the job holds none of the {} GPUs that the driver shows",
-                                                   (*source)->devices().size()));
+        return send_message(
+            socket, refusal(core::system_error("the job holds none of the {} GPUs that the driver shows",
+                                               (*source)->devices().size())
+                                .because(core::Cause::kNotFound)
+                                .error()));
     gpu::Trace head{.note = std::string((*source)->name())};
     for (size_t i : held) {
         gpu::Device device = (*source)->devices()[i];
@@ -208,21 +217,33 @@ void GpuProbe::receive(Duration limit, core::Time now, std::vector<GpuSample>& s
         if (got > 0) {
             take({buffer.data(), static_cast<size_t>(got)}, limit > Duration::zero(), now, samples);
         } else {
-            why_ = "it crashed, or somebody killed it";
-            if (state_ == State::kOpening) state_ = State::kAbsent;
-            end_child(options_.retry);
+            refuse(how_child_ended());
         }
     }
+}
+
+// A child whose socket is at its end is about to end.
+core::Error GpuProbe::how_child_ended() {
+    auto status = child_->wait_for(core::kKillPatience);
+    const std::string how = status && *status ? (*status)->describe() : "no end either";
+    return core::system_error("the process that reads the GPUs ended without an answer, with {}", how)
+        .because(core::Cause::kEnded)
+        .error();
+}
+
+// One that was open before is waited for: a driver may be reloaded.
+void GpuProbe::refuse(core::Error why) {
+    why_ = std::move(why);
+    if (state_ == State::kOpening) state_ = State::kAbsent;
+    end_child(options_.retry);
 }
 
 void GpuProbe::take(std::string_view message, bool in_time, core::Time now, std::vector<GpuSample>& samples) {
     const char kind = message.front();
     message.remove_prefix(1);
     if (kind == kRefused) {
-        // One that was open before is waited for: a driver may be reloaded.
-        why_ = message;
-        if (state_ == State::kOpening) state_ = State::kAbsent;
-        end_child(options_.retry);
+        auto why = core::decode_error(message);
+        refuse(why ? std::move(*why) : std::move(why.error()));
     } else if (kind == kOpened) {
         if (auto head = gpu::parse_trace(message, "devices")) {
             devices_ = std::move(head->devices);
@@ -230,9 +251,7 @@ void GpuProbe::take(std::string_view message, bool in_time, core::Time now, std:
             state_ = State::kOpen;
             child_is_open_ = true;
         } else {
-            why_ = head.error().message();
-            if (state_ == State::kOpening) state_ = State::kAbsent;
-            end_child(options_.retry);
+            refuse(std::move(head.error()));
         }
     } else if (SampleHead head{}; take_value(message, head)) {
         // Rows of one tick have one time, so that tables can be joined on it; those of a late answer have

@@ -60,11 +60,12 @@ class GpuProbe {
     GpuProbe(const GpuProbe&) = delete;
     GpuProbe& operator=(const GpuProbe&) = delete;
 
-    // Errors: kSystem while the source is open and does not answer.
+    // Errors: kSystem while the source is open and does not answer (kTimedOut), or its child has ended
+    // (kEnded) or does not open it again (the source's own).
     core::Result<std::vector<GpuSample>> sample(core::Time now);
 
     State state() const { return state_; }
-    const std::string& why() const { return why_; }
+    const core::Error& why() const { return why_; }
     core::Duration opening_for() const;
     const std::string& source_name() const { return source_name_; }  // "nvml"
     // That the job holds; see is_nameless.
@@ -80,6 +81,8 @@ class GpuProbe {
     // Takes messages until there is nothing to wait for, or `limit` is over.
     void receive(core::Duration limit, core::Time now, std::vector<GpuSample>& samples);
     void take(std::string_view message, bool in_time, core::Time now, std::vector<GpuSample>& samples);
+    void refuse(core::Error why);
+    core::Error how_child_ended();
     bool is_waiting() const { return child_ && (!child_is_open_ || asked_.has_value()); }
     void end_child(core::Duration pause);
     void reap();
@@ -87,7 +90,7 @@ class GpuProbe {
 
     Options options_;
     State state_ = State::kOpening;
-    std::string why_;
+    core::Error why_{core::ErrorKind::kSystem, "the GPUs were not looked for yet"};
     std::vector<gpu::Device> devices_;
     std::string source_name_;
     std::optional<core::Process> child_;

@@ -1,6 +1,7 @@
 // GPUs as a collector meets them: sources of all kinds behind the child that reads them.
 #include "observe/collect/gpu.h"
 
+#include "observe/collect/gpu_probe.h"
 #include "observe/collect/testing.h"
 
 #include <csignal>
@@ -186,6 +187,38 @@ TEST(observe_collect, gpus_that_cannot_be_read_are_told_once) {
     }
 }
 
+TEST(observe_collect, a_driver_that_fails_is_told_with_its_own_error) {
+    const core::Error denied = core::system_error("NVML does not start: permission denied")
+                                   .because(core::Cause::kDenied)
+                                   .hint("ask the site")
+                                   .error();
+    Node node;
+    node.options.gpu.open = [denied]() -> core::Result<std::unique_ptr<gpu::Source>> {
+        return std::unexpected(denied);
+    };
+    EXPECT_EQ(node.tick(1).value().rows(), 0u);
+    EXPECT_THAT(node.events, ElementsAre("gpu_unread warning GPUs are not read: " + denied.message()))
+        << "also where no driver is loaded: it is there, since it fails";
+
+    GpuProbe probe({.open = node.options.gpu.open, .environment = {}, .deadline = std::chrono::seconds(20)});
+    EXPECT_TRUE(probe.sample(at_second(1)));
+    EXPECT_EQ(probe.state(), GpuProbe::State::kAbsent);
+    EXPECT_EQ(probe.why(), denied) << "whole";
+}
+
+TEST(observe_collect, a_driver_that_ends_its_process_at_the_start_is_told_with_how) {
+    for (bool killed : {true, false}) {
+        Node node;
+        node.options.gpu.open = [killed]() -> core::Result<std::unique_ptr<gpu::Source>> {
+            if (killed) kill(getpid(), SIGKILL);
+            _exit(7);
+        };
+        EXPECT_EQ(node.tick(1).value().rows(), 0u);
+        EXPECT_THAT(node.events,
+                    ElementsAre(HasSubstr(killed ? "with signal 9 (SIGKILL)" : "with exit status 7")));
+    }
+}
+
 TEST(observe_collect, a_driver_that_hangs_is_not_waited_for_twice) {
     Node node([](size_t, int number, gpu::Reading&) {
         if (number == 2) pause();
@@ -195,6 +228,7 @@ TEST(observe_collect, a_driver_that_hangs_is_not_waited_for_twice) {
     auto silent = node.tick(2);
     ASSERT_FALSE(silent);
     EXPECT_THAT(silent.error().message(), HasSubstr("did not answer within 0.05 s"));
+    EXPECT_EQ(silent.error().cause(), core::Cause::kTimedOut);
     EXPECT_FALSE(node.tick(3));
     EXPECT_TRUE(node.collector->is_expected()) << "what is not read is missing";
 }
@@ -219,7 +253,9 @@ TEST(observe_collect, a_driver_that_crashes_is_started_again) {
     EXPECT_EQ(node.tick(2).value().rows(), 2u);
     auto crashed = node.tick(3);
     ASSERT_FALSE(crashed);
-    EXPECT_THAT(crashed.error().message(), HasSubstr("the process that read the GPUs has ended"));
+    EXPECT_EQ(crashed.error().message(),
+              "the process that reads the GPUs ended without an answer, with signal 9 (SIGKILL)");
+    EXPECT_EQ(crashed.error().cause(), core::Cause::kEnded);
     core::Result<record::Batch> rows = node.tick_until(4, has_rows);  // when the dead one is reaped
     ASSERT_TRUE(rows);
     EXPECT_EQ(rows->rows(), 2u);
