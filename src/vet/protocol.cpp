@@ -290,11 +290,12 @@ Result<Protocol> parse_protocol(std::string_view text, const std::string& file) 
 
 Result<Protocol> load_protocol(const std::string& path) {
     auto text = core::read_file(path, core::kMaxYamlBytes + 1);
-    if (!text)
-        return std::unexpected(
-            std::move(text.error())
-                .hint("a protocol is a YAML file; `belay vet list` shows what it may check"));
-    return parse_protocol(*text, path);
+    if (text) return parse_protocol(*text, path);
+    core::Error error =
+        std::move(text.error()).hint("a protocol is a YAML file; `belay vet list` shows what it may check");
+    if (error.cause() != core::Cause::kNotFound) return std::unexpected(std::move(error));
+    // Its name is what the person wrote.
+    return bad_input("{}", error.message()).because_of_errno(error.errno_value()).hint(error.hint_text());
 }
 
 std::string to_text(const ParameterValue& value) {

@@ -68,7 +68,8 @@ inline constexpr size_t kMaxChecksPerProtocol = 1000;
 // Errors: kBadInput with file, line and column, and the nearest right word for a wrong one. Nothing is
 // skipped.
 core::Result<Protocol> parse_protocol(std::string_view text, const std::string& file);
-// Errors: also kSystem, with its cause, for a file that cannot be read.
+// Errors: also, with the cause, kBadInput for a file that is not there and kSystem for one that cannot be
+// read.
 core::Result<Protocol> load_protocol(const std::string& path);
 
 // "4.00 GiB", "85 %", "performance": a parameter for people.

@@ -29,12 +29,22 @@ std::string refused(const std::string& text) {
 }
 
 TEST(vet, why_a_protocol_cannot_be_read_stays_known) {
-    auto protocol = load_protocol("/no/such/protocol.yaml");
-    ASSERT_FALSE(protocol);
-    EXPECT_EQ(protocol.error().kind(), core::ErrorKind::kSystem);
-    EXPECT_EQ(protocol.error().cause(), core::Cause::kNotFound);
-    EXPECT_EQ(protocol.error().errno_value(), ENOENT);
-    EXPECT_THAT(protocol.error().hint_text(), HasSubstr("belay vet list"));
+    struct Row {
+        const char* path;
+        core::ErrorKind kind;
+        core::Cause cause;
+        int errno_value;
+    };
+    for (const Row& row :
+         {Row{"/no/such/protocol.yaml", core::ErrorKind::kBadInput, core::Cause::kNotFound, ENOENT},
+          Row{"/", core::ErrorKind::kSystem, core::Cause::kOther, EISDIR}}) {
+        auto protocol = load_protocol(row.path);
+        ASSERT_FALSE(protocol) << row.path;
+        EXPECT_EQ(protocol.error().kind(), row.kind) << row.path;
+        EXPECT_EQ(protocol.error().cause(), row.cause) << row.path;
+        EXPECT_EQ(protocol.error().errno_value(), row.errno_value) << row.path;
+        EXPECT_THAT(protocol.error().hint_text(), HasSubstr("belay vet list"));
+    }
 }
 
 std::string with_check(const std::string& check) {
