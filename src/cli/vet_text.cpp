@@ -20,7 +20,7 @@ std::string verdicts_text(const vet::Verdicts& verdicts) {
             if (verdicts.nodes.size() > kFewNodes && check.status == vet::Status::kPass) continue;
             std::string status(vet::status_name(check.status));
             if (check.severity == vet::Severity::kWarning) status += " (warning)";
-            rows.push_back({node.node, check.name, status, vet::value_text(check), check.reason});
+            rows.push_back({node.node, check.name, status, vet::value_text(check), check.reason.text()});
         }
     std::string text;
     if (!rows.empty()) text = render_table({"node", "check", "status", "value", "reason"}, rows) + "\n";

@@ -1,5 +1,6 @@
 #include "core/error_codec.h"
 
+#include <charconv>
 #include <cstring>
 
 namespace belay::core {
@@ -110,6 +111,29 @@ Result<Error> decode_error(std::string_view bytes) {
     if (!hint.empty()) error = std::move(error).hint(hint);
     if (placed == 1) error = std::move(error).at(std::move(position));
     return error;
+}
+
+std::string error_to_hex(const Error& error) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string digits;
+    for (char byte : encode_error(error)) {
+        digits += kDigits[static_cast<uint8_t>(byte) >> 4];
+        digits += kDigits[static_cast<uint8_t>(byte) & 0xf];
+    }
+    return digits;
+}
+
+Result<Error> error_from_hex(std::string_view digits) {
+    std::string bytes;
+    for (size_t i = 0; i + 1 < digits.size(); i += 2) {
+        uint8_t byte = 0;
+        const char* end = digits.data() + i + 2;
+        auto [read_to, failure] = std::from_chars(digits.data() + i, end, byte, 16);
+        if (failure != std::errc() || read_to != end) return not_an_error();
+        bytes += static_cast<char>(byte);
+    }
+    if (digits.size() % 2 != 0) return not_an_error();
+    return decode_error(bytes);
 }
 
 std::string encode_result(const Result<std::string>& result) {

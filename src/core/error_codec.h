@@ -22,6 +22,10 @@ std::string encode_error(const Error& error);
 // Errors: kSystem where the bytes are not an encoded error; they may come from anywhere.
 Result<Error> decode_error(std::string_view bytes);
 
+// The same in hexadecimal digits, for JSON and other texts.
+std::string error_to_hex(const Error& error);
+Result<Error> error_from_hex(std::string_view digits);
+
 // A value, or the error in its place.
 std::string encode_result(const Result<std::string>& result);
 std::string encode_result(const Result<>& result);

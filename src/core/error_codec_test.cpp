@@ -31,6 +31,9 @@ TEST(core, errors_travel_whole) {
         auto decoded = decode_error(encode_error(error));
         ASSERT_TRUE(decoded);
         expect_same(*decoded, error);
+        auto from_hex = error_from_hex(error_to_hex(error));
+        ASSERT_TRUE(from_hex);
+        expect_same(*from_hex, error);
     }
     EXPECT_EQ(decode_error(encode_error(errno_error(EDQUOT, "x").error()))->cause(), Cause::kNoSpace);
 }
@@ -67,6 +70,12 @@ TEST(core, errors_that_were_cut_or_changed_are_errors) {
             EXPECT_LE(decoded->render().size(), 8 * kLongestEncodedText);
         }
     }
+    const std::string digits = error_to_hex(sample());
+    for (std::string_view wrong : {"", "x", "4", "4g", "+1", "42"})
+        EXPECT_FALSE(error_from_hex(wrong)) << wrong;
+    EXPECT_FALSE(error_from_hex(digits + "0"));
+    EXPECT_FALSE(error_from_hex(digits + "00"));
+    EXPECT_FALSE(error_from_hex(std::string_view(digits).substr(2)));
     EXPECT_FALSE(decode_result(""));
     EXPECT_FALSE(decode_result("x"));
 }

@@ -28,7 +28,7 @@ void add_row(record::Batch& rows, const vet::CheckResult& check, const std::stri
     rows.set(column(kVetting, "value"), check.value);
     rows.set(column(kVetting, "unit"), text_or_null(check.unit));
     rows.set(column(kVetting, "threshold"), check.limit);
-    rows.set(column(kVetting, "reason"), text_or_null(check.reason));
+    rows.set(column(kVetting, "reason"), text_or_null(check.reason.text()));
     rows.set(column(kVetting, "seconds"), check.seconds);
 }
 

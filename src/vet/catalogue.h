@@ -63,7 +63,7 @@ struct Outcome {
     std::optional<double> value = {};
     std::string unit = {};
     std::optional<double> limit = {};
-    std::string reason = {};
+    Reason reason = {};
     std::string device = {};
 };
 

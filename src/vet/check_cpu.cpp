@@ -50,7 +50,7 @@ Outcome judge_rate(double rate, std::optional<double> min, std::string unit, con
 Outcome unless_unread(Outcome out, size_t read, size_t online) {
     if (out.status != Status::kPass || read >= online) return out;
     out.status = Status::kError;
-    out.reason = fmt::format("{} of {} CPUs could be read: {}", read, online, out.reason);
+    out.reason = fmt::format("{} of {} CPUs could be read: {}", read, online, out.reason.text());
     return out;
 }
 
@@ -90,9 +90,9 @@ std::optional<Cache> last_cache(const NodeView& node, int cpu) {
 constexpr uint64_t kArrays = 3;
 
 // Why arrays of this size cannot be used; empty if they can.
-std::string size_problem(uint64_t bytes, std::optional<uint64_t> caches, const NodeView& node) {
+core::Result<> check_size(uint64_t bytes, std::optional<uint64_t> caches, const NodeView& node) {
     if (caches && bytes < kArraysPerCache * *caches)
-        return fmt::format(
+        return core::bad_input(
             "size: {} would be measured in the caches: it must be at least {}, {} times the {} of "
             "last caches of the CPUs used",
             core::to_text(core::ByteSize{bytes}), core::to_text(core::ByteSize{kArraysPerCache * *caches}),
@@ -100,9 +100,9 @@ std::string size_problem(uint64_t bytes, std::optional<uint64_t> caches, const N
     auto text = core::read_file(node.path("/proc/meminfo"), size_t{1} << 20);
     auto available = procfs::parse_meminfo(text.value_or("")).available;
     if (available && kArrays * bytes > static_cast<uint64_t>(*available))
-        return fmt::format("three arrays of {} are more than the {} of memory that are available",
-                           core::format_binary({bytes}),
-                           core::format_binary({static_cast<uint64_t>(*available)}));
+        return core::system_error("three arrays of {} are more than the {} of memory that are available",
+                                  core::format_binary({bytes}),
+                                  core::format_binary({static_cast<uint64_t>(*available)}));
     return {};
 }
 
@@ -147,7 +147,7 @@ uint64_t default_array_bytes(std::optional<uint64_t> cache_bytes) {
 
 Outcome measure_cpu_count(const Check& check, const NodeView& node) {
     auto cpus = online_cpus(node);
-    if (!cpus) return error_outcome("/sys/devices/system/cpu/online cannot be read");
+    if (!cpus) return error_outcome(core::system_error("/sys/devices/system/cpu/online cannot be read"));
     return judge_cpu_count(static_cast<int64_t>(cpus->size()), check.get<int64_t>("expected"),
                            check.get<int64_t>("min"));
 }
@@ -197,10 +197,9 @@ Outcome measure_stream(const Check& check, const NodeView& node) {
     auto caches = last_cache_bytes(node, cpus);
     auto size = check.get<core::ByteSize>("size");
     options.array_bytes = size ? size->bytes : default_array_bytes(caches);
-    if (std::string problem = size_problem(options.array_bytes, caches, node); !problem.empty())
-        return error_outcome(problem);
+    if (auto fits = check_size(options.array_bytes, caches, node); !fits) return error_outcome(fits.error());
     auto rate = kernels::measure_triad(options);
-    if (!rate) return error_outcome(rate.error().message());
+    if (!rate) return error_outcome(rate.error());
     auto min = check.get<core::Bandwidth>("min");
     std::optional<double> limit = min ? std::optional(min->bytes_per_second()) : std::nullopt;
     return judge_rate(*rate, limit, "bytes/s", core::format_bytes_per_second(*rate),
@@ -211,7 +210,7 @@ Outcome measure_gemm(const Check& check, const NodeView&) {
     kernels::GemmOptions options{.threads = threads_of(check), .repeats = repeats_of(check)};
     options.size = static_cast<size_t>(check.get<int64_t>("size").value_or(768));
     auto rate = kernels::measure_gemm(options);
-    if (!rate) return error_outcome(rate.error().message());
+    if (!rate) return error_outcome(rate.error());
     auto min = check.get<double>("min");
     return judge_rate(*rate / 1e9, min, "GFLOP/s", fmt::format("{:.1f} GFLOP/s", *rate / 1e9),
                       fmt::format("{:.1f} GFLOP/s", min.value_or(0)));

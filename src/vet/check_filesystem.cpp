@@ -76,7 +76,7 @@ Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits) {
 
 Outcome measure_mount(const Check& check, const NodeView& node) {
     auto text = core::read_file(node.path("/proc/self/mountinfo"), size_t{16} << 20);
-    if (!text) return error_outcome(text.error().message());
+    if (!text) return error_outcome(text.error());
     std::string path = *check.get<std::string>("path");
     Outcome out = judge_mount(procfs::parse_mountinfo(*text), path, check.get<std::string>("filesystem"),
                               check.get<bool>("writable").value_or(false));
@@ -86,15 +86,14 @@ Outcome measure_mount(const Check& check, const NodeView& node) {
     struct statvfs found{};
     if (statvfs(node.path(path).c_str(), &found) == 0) return out;
     int number = errno;
-    std::string reason = fmt::format("{}, but does not answer: {}", out.reason, error_text(number));
-    return number == EACCES ? error_outcome(reason) : pass_or_fail(false, reason);
+    core::Error why = core::errno_error(number, out.reason.text() + ", but does not answer").error();
+    return number == EACCES ? error_outcome(std::move(why)) : pass_or_fail(false, words_of(why));
 }
 
 Outcome measure_usage(const Check& check, const NodeView& node) {
     std::string path = *check.get<std::string>("path");
     struct statvfs found{};
-    if (statvfs(node.path(path).c_str(), &found) != 0)
-        return error_outcome(fmt::format("{}: {}", path, error_text(errno)));
+    if (statvfs(node.path(path).c_str(), &found) != 0) return error_outcome(core::errno_error(errno, path));
     UsageFacts facts{.block_bytes = found.f_frsize,
                      .blocks = found.f_blocks,
                      .free_blocks = found.f_bfree,

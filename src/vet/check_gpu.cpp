@@ -54,7 +54,7 @@ Outcome with_gpus(const NodeView& node, Judge judge) {
     auto gpus = Gpus::open(node);
     if (gpus) return judge(*gpus);
     const bool is_absent = gpus.error().cause() == core::Cause::kNotFound;
-    return is_absent ? unsupported_outcome(gpus.error().message()) : error_outcome(gpus.error().message());
+    return is_absent ? unsupported_outcome(gpus.error()) : error_outcome(gpus.error());
 }
 
 }  // namespace

@@ -290,17 +290,17 @@ Outcome judge_gpu_pcie(GpuStates gpus) {
 }
 
 std::string slowdown_reasons(double clock_event_reasons) {
-    struct Reason {
+    struct Row {
         unsigned long long bit;
         std::string_view text;
     };
-    constexpr Reason kReasons[] = {{0x8, "hardware slowdown"},
-                                   {0x20, "heat (driver)"},
-                                   {0x40, "heat (hardware)"},
-                                   {0x80, "power brake"}};
+    constexpr Row kReasons[] = {{0x8, "hardware slowdown"},
+                                {0x20, "heat (driver)"},
+                                {0x40, "heat (hardware)"},
+                                {0x80, "power brake"}};
     if (!(clock_event_reasons >= 0)) return {};
     std::string text;
-    for (const Reason& reason : kReasons)
+    for (const Row& reason : kReasons)
         if ((static_cast<unsigned long long>(clock_event_reasons) & reason.bit) != 0)
             text += fmt::format("{}{}", text.empty() ? "" : ", ", reason.text);
     return text;
@@ -323,7 +323,7 @@ Outcome judge_gpu_slowdowns(std::span<const std::vector<GpuState>> looks, double
     const std::vector<GpuState>& last = looks.back();
     constexpr double kMinute = 60;
     if (rate && *rate > 0 && window_seconds * *rate < kMinute)
-        return error_outcome(fmt::format(
+        return error_outcome(core::bad_input(
             "{:g} s cannot tell {:g} slowdowns per minute, as one of them is more: give a window of {:g} s",
             window_seconds, *rate, std::ceil(kMinute / *rate)));
     return judge_each(last, rate ? "1/min" : "slowdowns", Bad::kHigh, [&](const GpuState& gpu) {

@@ -77,7 +77,7 @@ Outcome judged(std::string_view name, GpuStates gpus) {
 TEST(vet, healthy_gpus_pass) {
     for (const Judge& judge : kJudges) {
         Outcome out = judge.judge(four());
-        EXPECT_EQ(out.status, Status::kPass) << judge.name << ": " << out.reason;
+        EXPECT_EQ(out.status, Status::kPass) << judge.name << ": " << out.reason.text();
         EXPECT_THAT(out.device, IsEmpty());
         EXPECT_TRUE(out.value) << judge.name;
     }
@@ -92,7 +92,7 @@ TEST(vet, a_lost_gpu_fails_every_check) {
         Outcome out = judge.judge(gpus);
         EXPECT_EQ(out.status, Status::kFail) << judge.name;
         EXPECT_EQ(out.device, "GPU-2");
-        EXPECT_THAT(out.reason, HasSubstr("does not answer"));
+        EXPECT_THAT(out.reason.text(), HasSubstr("does not answer"));
     }
 }
 
@@ -169,8 +169,8 @@ TEST(vet, the_sick_gpu_is_named_with_its_value) {
         EXPECT_EQ(out.device, "GPU-3");
         EXPECT_EQ(out.value, c.value);
         EXPECT_EQ(out.limit, c.limit);
-        EXPECT_THAT(out.reason, HasSubstr(c.reason));
-        EXPECT_THAT(out.reason, Not(HasSubstr("more)")));
+        EXPECT_THAT(out.reason.text(), HasSubstr(c.reason));
+        EXPECT_THAT(out.reason.text(), Not(HasSubstr("more)")));
     }
 }
 
@@ -180,7 +180,7 @@ TEST(vet, the_worst_of_several_sick_gpus_is_named) {
     gpus[2].reading[field("temperature_celsius")] = 70;
     Outcome out = judged("temperature", gpus);
     EXPECT_EQ(out.device, "GPU-2");
-    EXPECT_THAT(out.reason, HasSubstr("(and 1 more)"));
+    EXPECT_THAT(out.reason.text(), HasSubstr("(and 1 more)"));
 }
 
 TEST(vet, memory_is_judged_in_the_unit_of_the_limit_that_it_exceeds) {
@@ -212,8 +212,8 @@ TEST(vet, gpus_without_a_limit_are_unsupported) {
     for (const Outcome& out : {judge_gpu_count(four(), {}), judge_gpu_temperature(four(), {}),
                                judge_gpu_memory(four(), {}, {}), judge_gpu_clocks(four(), {}, {}),
                                judge_gpu_ecc(four(), {}, {}), judge_gpu_remap(four(), {}, {}, {})}) {
-        EXPECT_EQ(out.status, Status::kUnsupported) << out.reason;
-        EXPECT_THAT(out.reason, HasSubstr("is set: give"));
+        EXPECT_EQ(out.status, Status::kUnsupported) << out.reason.text();
+        EXPECT_THAT(out.reason.text(), HasSubstr("is set: give"));
         EXPECT_TRUE(out.value) << "it is measured all the same";
         EXPECT_FALSE(out.limit);
     }
@@ -237,7 +237,7 @@ TEST(vet, what_lowers_clocks) {
     gpus[1].reading[field("clock_event_reasons")] = 0x80;
     Outcome out = judged("clocks", gpus);
     EXPECT_EQ(out.status, Status::kFail);
-    EXPECT_THAT(out.reason, HasSubstr("lowered: power brake"));
+    EXPECT_THAT(out.reason.text(), HasSubstr("lowered: power brake"));
 }
 
 TEST(vet, slowdowns_are_counted_per_minute) {
@@ -258,9 +258,9 @@ TEST(vet, slowdowns_are_counted_per_minute) {
     EXPECT_EQ(judge_gpu_slowdowns(looks, 100, 0.6).status, Status::kFail);
     out = judge_gpu_slowdowns(looks, 99, 0.6);
     EXPECT_EQ(out.status, Status::kError) << "one slowdown would be above the rate";
-    EXPECT_THAT(out.reason, HasSubstr("give a window of 100 s"));
+    EXPECT_THAT(out.reason.text(), HasSubstr("give a window of 100 s"));
     looks.push_back(slow);
-    EXPECT_THAT(judge_gpu_slowdowns(looks, 60, 5).reason, HasSubstr("is slow now: heat (driver)"));
+    EXPECT_THAT(judge_gpu_slowdowns(looks, 60, 5).reason.text(), HasSubstr("is slow now: heat (driver)"));
     EXPECT_EQ(judge_gpu_slowdowns(looks, 60, 5).status, Status::kFail);
 }
 
@@ -308,7 +308,7 @@ TEST(vet, checks_pass_a_healthy_node) {
     TracedNode node("idle");
     for (const char* check : kChecks) {
         CheckResult result = TracedNode::run(check);
-        EXPECT_EQ(result.status, Status::kPass) << check << ": " << result.reason;
+        EXPECT_EQ(result.status, Status::kPass) << check << ": " << result.reason.text();
     }
     const std::string eval = "name: p\nevals:\n- {name: g, type: vetnode.evaluations.gpu_eval.GPUEval, ";
     for (auto [limits, status] : {std::pair("max_temp: 35, max_used_memory: 0.2}", Status::kPass),
@@ -327,11 +327,11 @@ TEST(vet, a_driver_that_does_not_start_is_an_error_and_none_is_unsupported) {
     setenv("BELAY_GPU_TRACE", trace.c_str(), 1);
     CheckResult none = TracedNode::run("type: gpu.count");
     EXPECT_EQ(none.status, Status::kUnsupported);
-    EXPECT_THAT(none.reason, HasSubstr("the driver is not loaded"));
+    EXPECT_THAT(none.reason.text(), HasSubstr("the driver is not loaded"));
     ASSERT_TRUE(core::replace_file(trace, "no trace"));
     CheckResult fails = TracedNode::run("type: gpu.count");
     EXPECT_EQ(fails.status, Status::kError);
-    EXPECT_THAT(fails.reason, HasSubstr("NVML does not start"));
+    EXPECT_THAT(fails.reason.text(), HasSubstr("NVML does not start"));
     unsetenv("BELAY_GPU_TRACE");
 }
 
@@ -339,7 +339,7 @@ TEST(vet, checks_fail_a_node_whose_gpu_is_lost) {
     TracedNode node("lost");
     for (const char* check : kChecks) {
         CheckResult result = TracedNode::run(check);
-        EXPECT_EQ(result.status, Status::kFail) << check << ": " << result.reason;
+        EXPECT_EQ(result.status, Status::kFail) << check << ": " << result.reason.text();
         EXPECT_EQ(result.device, "GPU-00000000-0000-0000-0000-000000000000") << check;
     }
 }
@@ -352,7 +352,7 @@ TEST(vet, checks_find_what_is_wrong_with_a_node) {
           std::pair("training", "type: gpu.procs, retries: 2, interval: 10ms")}) {
         TracedNode node(kind);
         CheckResult result = TracedNode::run(check);
-        EXPECT_EQ(result.status, Status::kFail) << kind << check << ": " << result.reason;
+        EXPECT_EQ(result.status, Status::kFail) << kind << check << ": " << result.reason.text();
         EXPECT_THAT(result.device, HasSubstr("GPU-0000")) << check;
     }
 }

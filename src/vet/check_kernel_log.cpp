@@ -74,8 +74,9 @@ Outcome with_messages(const Check& check, const NodeView& node,
     auto log = read_log(node.path(source));
     if (!log) {
         const bool denied = log.error().cause() == core::Cause::kDenied;
-        return error_outcome(log.error().message() +
-                             (denied ? " (kernel.dmesg_restrict keeps it from ordinary users)" : ""));
+        return error_outcome(
+            std::move(log.error())
+                .after(denied ? " (kernel.dmesg_restrict keeps it from ordinary users)" : ""));
     }
     return judge_log(log->messages, log->whole_from, check.get<core::Duration>("window"),
                      seconds_since_boot(), [&](const auto& messages) { return judge(messages, *wanted); });
@@ -124,7 +125,8 @@ Outcome judge_kernel_messages(const std::vector<KernelMessage>& messages, const 
 Outcome judge_log(std::vector<KernelMessage> messages, size_t whole_from,
                   std::optional<core::Duration> window, double now,
                   const std::function<Outcome(const std::vector<KernelMessage>&)>& judge) {
-    if (whole_from >= messages.size()) return error_outcome("there are no kernel messages to read");
+    if (whole_from >= messages.size())
+        return error_outcome(core::system_error("there are no kernel messages to read"));
     double whole_since = messages[whole_from].seconds;
     double oldest = window ? std::max(now - core::to_seconds(*window), 0.0) : 0;
     std::erase_if(messages, [&](const KernelMessage& message) { return message.seconds < oldest; });

@@ -34,7 +34,7 @@ TEST(vet, kernel_log_that_lost_part_of_the_window_is_an_error) {
     EXPECT_EQ(judge({at(0, "boot"), at(900, "fine")}, 0, {}).status, Status::kPass);
     Outcome lost = judge({at(600, "fine")}, 0, {});
     EXPECT_EQ(lost.status, Status::kError);
-    EXPECT_THAT(lost.reason, HasSubstr("reaches back to 600 s"));
+    EXPECT_THAT(lost.reason.text(), HasSubstr("reaches back to 600 s"));
     EXPECT_EQ(judge({at(600, "fine")}, 0, seconds(500)).status, Status::kError);
     EXPECT_EQ(judge({at(600, "fine")}, 0, seconds(300)).status, Status::kPass) << "a shorter window";
     EXPECT_EQ(judge({at(600, "fine"), at(601, "bad")}, 0, {}).status, Status::kFail)
@@ -78,7 +78,7 @@ TEST(vet, xids_count_by_their_class) {
     EXPECT_EQ(out.status, Status::kFail);
     EXPECT_EQ(out.value, 1.0);
     EXPECT_EQ(out.device, "0000:81:00");
-    EXPECT_THAT(out.reason, HasSubstr("XID 79"));
+    EXPECT_THAT(out.reason.text(), HasSubstr("XID 79"));
 }
 
 }  // namespace

@@ -119,10 +119,10 @@ Outcome measure_processes(const Check& check, const NodeView& node, char state) 
     for (int again = 1; again < kLooks && stuck && !stuck->empty(); ++again) {
         std::this_thread::sleep_for(watch / (kLooks - 1));
         auto now = look(node, state, age);
-        if (!now) return error_outcome(now.error().message());
+        if (!now) return error_outcome(now.error());
         stuck = still_the_same(*stuck, *now);
     }
-    if (!stuck) return error_outcome(stuck.error().message());
+    if (!stuck) return error_outcome(stuck.error());
     return judge_processes(*stuck, check.get<int64_t>("max").value_or(0));
 }
 

@@ -46,7 +46,7 @@ TEST(vet, mounts) {
     EXPECT_EQ(judge_mount(mounts, "/scratch", {}, false).status, Status::kFail);
     Outcome hidden = judge_mount(mounts, "/data", "nfs", true);
     EXPECT_EQ(hidden.status, Status::kFail) << "the later mount hides the earlier";
-    EXPECT_THAT(hidden.reason, HasSubstr("read-only"));
+    EXPECT_THAT(hidden.reason.text(), HasSubstr("read-only"));
 }
 
 TEST(vet, usage_as_df_counts_it) {
@@ -60,12 +60,12 @@ TEST(vet, usage_as_df_counts_it) {
     Outcome out = judge_usage(facts, {.warn = 0.8, .crit = 0.85});
     EXPECT_EQ(out.status, Status::kPass);
     EXPECT_DOUBLE_EQ(*out.value, 80.0 / 95);
-    EXPECT_THAT(out.reason, HasSubstr("over the 80 %"));
+    EXPECT_THAT(out.reason.text(), HasSubstr("over the 80 %"));
     EXPECT_EQ(judge_usage(facts, {.crit = 0.84}).status, Status::kFail);
     facts.free_inodes = 2;
     out = judge_usage(facts, {.crit = 0.85});
     EXPECT_EQ(out.status, Status::kFail);
-    EXPECT_THAT(out.reason, HasSubstr("98.0 % of inodes"));
+    EXPECT_THAT(out.reason.text(), HasSubstr("98.0 % of inodes"));
     facts.inodes = facts.free_inodes = 0;
     EXPECT_EQ(judge_usage(facts, {.crit = 0.85}).status, Status::kPass) << "no limit of inodes";
     EXPECT_EQ(judge_usage(facts, {.crit = 0.85, .min_free_bytes = 15 * 4096 + 1}).status, Status::kFail);
@@ -73,7 +73,7 @@ TEST(vet, usage_as_df_counts_it) {
     EXPECT_EQ(judge_usage(facts, {.crit = {}, .min_free_bytes = 1}).status, Status::kPass);
     Outcome none = judge_usage({}, {});
     EXPECT_EQ(none.status, Status::kUnsupported) << "a file system without blocks, such as /proc";
-    EXPECT_THAT(none.reason, HasSubstr("no blocks"));
+    EXPECT_THAT(none.reason.text(), HasSubstr("no blocks"));
 }
 
 TEST(vet, cpus_are_counted) {
@@ -164,7 +164,7 @@ TEST(vet, only_what_stays_as_it_is_is_stuck) {
 TEST(vet, variables) {
     Variables found{{"A", "1"}, {"B", ""}};
     EXPECT_EQ(judge_variables({{"A", "1"}, {"B", std::nullopt}}, found).status, Status::kPass);
-    EXPECT_THAT(judge_variables({{"A", "2"}, {"C", std::nullopt}}, found).reason,
+    EXPECT_THAT(judge_variables({{"A", "2"}, {"C", std::nullopt}}, found).reason.text(),
                 HasSubstr("A is set to something else; C is not set"));
     EXPECT_EQ(judge_variables({}, found).status, Status::kUnsupported) << "nothing was asked";
 }
@@ -190,7 +190,7 @@ TEST(vet, values_of_variables_are_not_told) {
          {"BELAY_VET_TOKEN: canary-of-the-protocol", "BELAY_VET_TOKEN: canary-of-the-user",
           "BELAY_VET_NONE: canary-of-the-protocol"}) {
         CheckResult result = only_result(fmt::format("type: env.var, expected: {{{}}}", expected));
-        EXPECT_THAT(result.reason, Not(HasSubstr("canary")));
+        EXPECT_THAT(result.reason.text(), Not(HasSubstr("canary")));
         EXPECT_FALSE(result.value);
         EXPECT_THAT(compact(to_json(result)), Not(HasSubstr("canary")));
     }
@@ -217,7 +217,7 @@ TEST(vet, readers_read_the_node) {
     EXPECT_EQ(only_result("type: mem.free, min: 400KiB", view).status, Status::kPass);
     CheckResult dead = only_result("type: fs.mount, path: /scratch space", view);
     EXPECT_EQ(dead.status, Status::kFail) << "it is in the table, but does not answer";
-    EXPECT_THAT(dead.reason, HasSubstr("lustre is mounted on /scratch space, but does not answer"));
+    EXPECT_THAT(dead.reason.text(), HasSubstr("lustre is mounted on /scratch space, but does not answer"));
     put("scratch space/file", "");
     EXPECT_EQ(only_result("type: fs.mount, path: /scratch space", view).status, Status::kPass);
     EXPECT_EQ(only_result("type: fs.usage, path: /scratch space, crit: null", view).status,
@@ -285,7 +285,7 @@ TEST(vet, cpus_that_cannot_be_read_do_not_pass) {
     for (const std::string& check : {governor, frequency}) {
         CheckResult result = only_result(check, node.view());
         EXPECT_EQ(result.status, Status::kError) << check;
-        EXPECT_THAT(result.reason, HasSubstr("2 of 3 CPUs could be read"));
+        EXPECT_THAT(result.reason.text(), HasSubstr("2 of 3 CPUs could be read"));
     }
     EXPECT_EQ(only_result("type: cpu.freq, min: 2001", node.view()).status, Status::kFail)
         << "it is too slow";
@@ -309,7 +309,7 @@ TEST(vet, writing_is_tried_and_leaves_nothing) {
     EXPECT_TRUE(std::filesystem::is_empty(path));
     CheckResult none = only_result("type: fs.write, path: " + path + "/none");
     EXPECT_EQ(none.status, Status::kFail);
-    EXPECT_THAT(none.reason, HasSubstr("No such file"));
+    EXPECT_THAT(none.reason.text(), HasSubstr("No such file"));
     EXPECT_EQ(only_result("type: fs.write, path: /dev/full").status, Status::kFail);
 }
 
@@ -338,18 +338,18 @@ TEST(vet, stream_measures_memory_and_no_cache) {
     for (int cpu : kernels::usable_cpus()) node.put_cache(cpu, 0, 3, "257K", "all");
     CheckResult cached = only_result(one_mib, node.view());
     EXPECT_EQ(cached.status, Status::kError);
-    EXPECT_THAT(cached.reason,
+    EXPECT_THAT(cached.reason.text(),
                 HasSubstr("1MiB would be measured in the caches: it must be at least 1028KiB"));
     node.put("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n");
     CheckResult large = only_result("type: cpu.stream, size: 2MiB, repeats: 1, min: 1 MB/s", node.view());
     EXPECT_EQ(large.status, Status::kError);
-    EXPECT_THAT(large.reason, HasSubstr("of memory that are available"));
+    EXPECT_THAT(large.reason.text(), HasSubstr("of memory that are available"));
 }
 
 TEST(vet, what_cannot_be_measured_is_unsupported) {
     CheckResult gpu = only_result("type: gpu.temp", {.nvml_library = "libno-such-nvml.so"});
     EXPECT_EQ(gpu.status, Status::kUnsupported);
-    EXPECT_THAT(gpu.reason, HasSubstr("NVML is not there"));
+    EXPECT_THAT(gpu.reason.text(), HasSubstr("NVML is not there"));
 }
 
 // A FIFO that nobody writes to stands for a file server that does not answer.
@@ -359,7 +359,7 @@ TEST(vet, check_that_hangs_is_an_error_in_time) {
     ASSERT_EQ(mkfifo((root.path() / "proc/meminfo").c_str(), 0600), 0);
     CheckResult result = only_result("type: mem.free, min: 1B, timeout: 50ms", NodeView{root.path()});
     EXPECT_EQ(result.status, Status::kError);
-    EXPECT_EQ(result.reason,
+    EXPECT_EQ(result.reason.text(),
               "no result in time: its 50ms have passed; at: open " + (root.path() / "proc/meminfo").string());
 }
 

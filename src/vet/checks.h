@@ -36,11 +36,14 @@ Outcome measure_gpu_links(const Check& check, const NodeView& node);
 Outcome measure_gpu_pcie(const Check& check, const NodeView& node);
 Outcome measure_gpu_eval(const Check& check, const NodeView& node);
 
-// For their reasons.
-inline Outcome error_outcome(std::string reason) {
-    return {.status = Status::kError, .reason = std::move(reason)};
+// Why it could not be measured.
+inline Outcome error_outcome(core::Error failure) {
+    return {.status = Status::kError, .reason = std::move(failure)};
 }
-inline Outcome unsupported_outcome(std::string reason) {
+inline Outcome error_outcome(core::Failure failure) {
+    return error_outcome(std::move(failure).error());
+}
+inline Outcome unsupported_outcome(Reason reason) {
     return {.status = Status::kUnsupported, .reason = std::move(reason)};
 }
 inline Outcome pass_or_fail(bool passed, std::string reason = {}) {

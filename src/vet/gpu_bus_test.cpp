@@ -125,7 +125,7 @@ TEST(vet, missing_gpus_fail_with_and_without_an_expected_number) {
         EXPECT_EQ(out.value, 3);
         EXPECT_EQ(out.limit, 4);
         EXPECT_EQ(out.device, "0000:31:00.0");
-        EXPECT_THAT(out.reason, HasSubstr("does not show 1 on the PCI bus: 0000:31:00.0"));
+        EXPECT_THAT(out.reason.text(), HasSubstr("does not show 1 on the PCI bus: 0000:31:00.0"));
     }
     EXPECT_EQ(judge_gpu_count(three, 4, {}).status, Status::kFail);
     EXPECT_EQ(judge_gpu_count(three, {}, {}).status, Status::kUnsupported);

@@ -146,8 +146,9 @@ TEST(vet, clocks_are_compared_with_the_median) {
     EXPECT_THAT(statuses(judge_clocks({{0.0, 0}, {3.0, 0.5}, {0.05, 0.01}}, 0.1)),
                 ElementsAre(kPass, kFail, kPass))
         << "wrong, however slow the answer";
-    EXPECT_THAT(statuses(judge_clocks({{0.0, 0}, {{}, 0, "timed out"}, {0.0, 0}}, 0.1)),
-                ElementsAre(kPass, kError, kPass));
+    EXPECT_THAT(
+        statuses(judge_clocks({{0.0, 0}, {{}, 0, core::system_error("timed out").error()}, {0.0, 0}}, 0.1)),
+        ElementsAre(kPass, kError, kPass));
     EXPECT_THAT(statuses(judge_clocks({{0.0, 0}}, 0.1)), ElementsAre(kUnsupported));
 }
 

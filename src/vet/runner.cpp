@@ -22,24 +22,27 @@ constexpr core::Duration kGrace = std::chrono::milliseconds(500);
 // `late` says why there was no more time.
 Outcome measure_in_child(const Check& check, const NodeView& view, Deadline deadline, std::string_view late) {
     auto work = core::Work::start({.what = "the check"}, [&] {
-        return Result<std::string>(compact(to_json(result_of(check, check.type->measure(check, view)))));
+        return Result<std::string>(compact(to_wire(result_of(check, check.type->measure(check, view)))));
     });
-    if (!work) return error_outcome(work.error().message());
+    if (!work) return error_outcome(work.error());
     auto text = work->finish(deadline);
     if (!text && text.error().cause() == core::Cause::kTimedOut) {
         const std::string at = work->activity();
-        return error_outcome(fmt::format("no result in time: {}{}", late, at.empty() ? "" : "; at: " + at));
+        return error_outcome(
+            core::system_error("no result in time: {}{}", late, at.empty() ? "" : "; at: " + at)
+                .because(core::Cause::kTimedOut));
     }
-    if (!text) return error_outcome(text.error().message());
+    if (!text) return error_outcome(text.error());
     auto result = check_from_json(core::parse_json(*text));
-    if (!result) return error_outcome(result.error().message());
+    if (!result) return error_outcome(result.error());
     return {result->status, result->value, result->unit, result->limit, result->reason, result->device};
 }
 
 Outcome measure(const Check& check, const NodeRunOptions& options) {
     if (check.type->measure == nullptr)
         return unsupported_outcome(std::string(check.type->unsupported_because));
-    if (options.deadline.is_over()) return error_outcome("no time was left for it");
+    if (options.deadline.is_over())
+        return error_outcome(core::system_error("no time was left for it").because(core::Cause::kTimedOut));
     Deadline own = Deadline::after(check.timeout + kGrace);
     bool is_own = options.deadline.left() > own.left();
     return measure_in_child(check, options.view, is_own ? own : options.deadline,

@@ -37,7 +37,7 @@ Outcome judge_clock(double difference, double uncertainty, double max, std::stri
     bool surely_off = std::abs(difference) - uncertainty > max;
     if (!surely_off && (out.status == Status::kFail || uncertainty > max)) {
         out.status = Status::kError;
-        out.reason = fmt::format("{}: the answers took too long to tell", out.reason);
+        out.reason += ": the answers took too long to tell";
     }
     return out;
 }
@@ -62,7 +62,9 @@ std::vector<Outcome> judge_clocks(const std::vector<ClockFacts>& nodes, double m
     std::vector<Outcome> outcomes;
     for (const ClockFacts& node : nodes) {
         if (!node.seconds) {
-            outcomes.push_back(error_outcome(node.error));
+            outcomes.push_back(error_outcome(
+                node.failure ? *node.failure
+                             : core::system_error("the node did not compare its clock").error()));
         } else if (known.size() < 2) {
             outcomes.push_back(unsupported_outcome("needs 2 nodes"));
         } else if (known.size() == 2) {

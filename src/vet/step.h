@@ -51,7 +51,7 @@ core::Duration longest_vetting_time(const Protocol& protocol, core::Duration tim
 struct ClockFacts {
     std::optional<double> seconds = {};  // ahead of the root's clock; nothing if it could not be measured
     double uncertainty = 0;              // half the round trip
-    std::string error = {};
+    std::optional<core::Error> failure = {};
 };
 std::vector<Outcome> judge_clocks(const std::vector<ClockFacts>& nodes, double max_seconds);
 

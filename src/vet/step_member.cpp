@@ -22,14 +22,6 @@ bool wants_clock(const Protocol& protocol) {
                        [](const Check& check) { return check.type->type == "clock.offset"; });
 }
 
-void add_clock(transfer::Channel& root, core::Deadline deadline, Report& report) {
-    auto offset = transfer::measure_clock_offset(root, kClockProbes, deadline.but_within(kClockTime));
-    if (offset)
-        report.clock = *offset;
-    else
-        report.clock_error = offset.error().message();
-}
-
 // Waits until the own checks have ended or their time is over; a verdict, where one comes before. Errors: of
 // the link to the root.
 Result<std::optional<Verdicts>> await_checks(core::Work& checks, transfer::Channel& root,
@@ -93,7 +85,8 @@ Result<Verdicts> take_part(const Protocol& protocol, const StepContext& context)
         if (early) return std::move(*early);
     }
     auto report = own_report(checks, listener, protocol, context.timeout);
-    if (report && wants_clock(protocol)) add_clock(root, reporting, *report);
+    if (report && wants_clock(protocol))
+        report->clock = transfer::measure_clock_offset(root, kClockProbes, reporting.but_within(kClockTime));
     transfer::Message message = report ? transfer::Message{kReport, encode(*report)}
                                        : transfer::Message{kFailure, core::encode_error(report.error())};
     BELAY_CHECK(root.send(message, last));
@@ -109,14 +102,10 @@ PairAnswer answer_pair_order(const PairOrder& order, int data_listener, const st
         .duration = order.duration,
         .streams = order.streams,
         .deadline = core::Deadline::after(transfer::longest_pair_time(order.duration))};
-    auto rate = order.listen ? transfer::measure_as_listener(data_listener, options)
-                             : transfer::measure_as_connector(order.address, order.port, options);
-    PairAnswer answer{.name = order.name};
-    if (rate)
-        answer.bytes_per_second = *rate;
-    else
-        answer.error = rate.error().message();
-    return answer;
+    return {.name = order.name,
+            .bytes_per_second = order.listen
+                                    ? transfer::measure_as_listener(data_listener, options)
+                                    : transfer::measure_as_connector(order.address, order.port, options)};
 }
 
 Result<core::Work> start_own_checks(const Protocol& protocol, const StepContext& context,

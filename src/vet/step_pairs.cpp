@@ -82,7 +82,10 @@ class PairTest {
                 orders_[rank] = name;
                 if (rank != kRootRank) {
                     if (!root_.send(rank, {kPairOrder, encode(order)}))
-                        answers_[rank] = {.error = "it is no longer connected"};
+                        answers_[rank] =
+                            failed(core::system_error("{} is no longer connected", nodes_.at(rank).name)
+                                       .because(core::Cause::kUnreachable)
+                                       .error());
                     continue;
                 }
                 BELAY_TRY(work, core::Work::start(
@@ -112,11 +115,33 @@ class PairTest {
         return {};
     }
 
+    static PairAnswer failed(core::Error error) {
+        return {.bytes_per_second = std::unexpected(std::move(error))};
+    }
+
+    // The lower of what both sides received.
+    Result<double> rate_of(Pair pair) const {
+        std::optional<double> lowest;
+        for (uint32_t rank : {pair.first, pair.second}) {
+            auto answer = answers_.find(rank);
+            if (answer == answers_.end()) return std::unexpected(no_answer());
+            BELAY_TRY(rate, answer->second.bytes_per_second);
+            lowest = std::min(lowest.value_or(rate), rate);
+        }
+        return *lowest;
+    }
+
+    static core::Error no_answer() {
+        return core::system_error("no answer while pairs of nodes were tested")
+            .because(core::Cause::kTimedOut)
+            .error();
+    }
+
     void take(uint32_t rank, const Result<std::string>& body) {
         auto answer = body ? decode_pair_answer(*body) : std::unexpected(body.error());
         // A node that was too slow for an earlier test answers that one before it takes up this one.
         if (answer && answer->name != orders_[rank]) return;
-        answers_[rank] = answer ? *answer : PairAnswer{.error = answer.error().message()};
+        answers_[rank] = answer ? std::move(*answer) : failed(std::move(answer.error()));
     }
 
     void judge(Pair pair) {
@@ -126,16 +151,13 @@ class PairTest {
                 silent_.insert(rank);
                 silent = true;
             }
-        const PairAnswer &a = answers_[pair.first], &b = answers_[pair.second];
-        std::optional<double> rate;
-        if (a.bytes_per_second && b.bytes_per_second)
-            rate = std::min(*a.bytes_per_second, *b.bytes_per_second);
+        const Result<double> rate = rate_of(pair);
         if (rate) {
             for (auto [node, partner] : {pair, Pair{pair.second, pair.first}})
                 if (!best_.contains(node) || best_[node].bytes_per_second < *rate)
                     best_[node] = {*rate, partner};
         } else if (!silent) {
-            problem_[pair.first] = problem_[pair.second] = a.error.empty() ? b.error : a.error;
+            for (uint32_t rank : {pair.first, pair.second}) problem_.insert_or_assign(rank, rate.error());
         }
         planner_.record(pair, rate && *rate >= minimum_);
         for (uint32_t rank : {pair.first, pair.second})
@@ -146,17 +168,17 @@ class PairTest {
         Outcome out{.status = Status::kError, .unit = "bytes/s", .limit = minimum_};
         if (silent_.contains(rank)) {
             out.status = Status::kMissing;
-            out.reason = "no answer while pairs of nodes were tested";
+            out.reason = no_answer();
             return out;
         }
         std::string wanted = core::format_bytes_per_second(minimum_) + " wanted";
-        std::string measured = "no test with another node completed";
+        core::Error failure = core::system_error("no test with another node completed").error();
+        if (auto problem = problem_.find(rank); problem != problem_.end()) failure = problem->second;
+        std::string measured = words_of(failure);
         if (auto it = best_.find(rank); it != best_.end()) {
             out.value = it->second.bytes_per_second;
             measured = fmt::format("{} with {}", core::format_bytes_per_second(*out.value),
                                    nodes_.at(it->second.partner).name);
-        } else if (auto problem = problem_.find(rank); problem != problem_.end()) {
-            measured = problem->second;
         }
         switch (planner_.verdict(rank)) {
             case PairVerdict::kGood:
@@ -172,13 +194,17 @@ class PairTest {
             case PairVerdict::kInconclusive:
                 // Measured and below the minimum; but no node is to blame more than the others.
                 out.status = out.value ? Status::kFail : Status::kError;
-                out.reason = fmt::format(
-                    "{}, {}; no pair was fast enough, so the network or the minimum may be to blame "
+                out.reason = out.value ? Reason(measured) : Reason(failure);
+                out.reason += fmt::format(
+                    ", {}; no pair was fast enough, so the network or the minimum may be to blame "
                     "rather than this node",
-                    measured, wanted);
+                    wanted);
                 break;
             case PairVerdict::kUntested:
-                out.reason = "undecided when the time for tests of pairs was over: " + measured;
+                out.reason =
+                    core::system_error("undecided when the time for tests of pairs was over: {}", measured)
+                        .because(core::Cause::kTimedOut)
+                        .error();
                 break;
         }
         return out;
@@ -197,7 +223,7 @@ class PairTest {
     std::map<uint32_t, std::string> orders_;  // of the round: what test each node was asked for
     std::map<uint32_t, PairAnswer> answers_;  // to them
     std::map<uint32_t, Best> best_;
-    std::map<uint32_t, std::string> problem_;
+    std::map<uint32_t, core::Error> problem_;
     std::set<uint32_t> silent_;
     double minimum_ = 0;
     core::Duration duration_{};

@@ -16,7 +16,6 @@ using core::Deadline;
 using core::Result;
 
 constexpr uint16_t kAnyPort[] = {0};
-constexpr std::string_view kStopped = "vetting stopped early: too few nodes could still pass";
 constexpr core::Duration kLateTime = std::chrono::seconds(1);
 constexpr core::Duration kTellTime = std::chrono::seconds(2);
 
@@ -25,9 +24,10 @@ Result<std::string> failure_in(std::string_view body) {
     return std::unexpected(failure ? std::move(*failure) : std::move(failure.error()));
 }
 
-std::string problem_of(const core::Error& error) {
-    return error.hint_text().empty() ? error.headline()
-                                     : fmt::format("{}; {}", error.headline(), error.hint_text());
+core::Error stopped_early() {
+    return core::system_error("vetting stopped early: too few nodes could still pass")
+        .because(core::Cause::kCancelled)
+        .error();
 }
 
 class StepRoot {
@@ -109,11 +109,13 @@ class StepRoot {
     void take(uint32_t rank, const Result<std::string>& body) {
         auto report = body ? decode_report(*body, protocol_.checks.size()) : std::unexpected(body.error());
         if (!report) {
-            problems_[rank] = problem_of(report.error());
+            problems_.insert_or_assign(rank, std::move(report.error()));
             reports_[rank].emplace();
         } else {
             if (report->digest != protocol_.digest || report->results.size() != protocol_.checks.size())
-                problems_[rank] = fmt::format("{} has different contents on that node", protocol_.file);
+                problems_.insert_or_assign(
+                    rank,
+                    core::system_error("{} has different contents on that node", protocol_.file).error());
             reports_[rank] = std::move(*report);
             use_own_words(*reports_[rank]);
         }
@@ -184,14 +186,20 @@ class StepRoot {
                 bool lost = it == outcomes.end() && takes_part_was_lost(rank);
                 if (it == outcomes.end() && !lost) continue;
                 auto& result = reports_[rank]->results[index];
-                result = result_of(
-                    check, lost ? Outcome{.status = Status::kMissing, .reason = "its connection ended"}
-                                : it->second);
-                if (result->status == Status::kMissing) lost_.emplace(rank, result->reason);
+                result = result_of(check, lost ? connection_ended() : it->second);
+                if (const core::Error* why = result->reason.failure();
+                    why != nullptr && result->status == Status::kMissing)
+                    lost_.emplace(rank, *why);
                 result->seconds = seconds;
             }
         }
         return {};
+    }
+
+    static Outcome connection_ended() {
+        return {
+            .status = Status::kMissing,
+            .reason = core::system_error("its connection ended").because(core::Cause::kUnreachable).error()};
     }
 
     // It reported, could have gone on, and is gone.
@@ -207,10 +215,14 @@ class StepRoot {
             ranks.push_back(rank);
             ClockFacts& node = facts.emplace_back();
             const Report& report = *reports_[rank];
-            node.error = report.clock_error;
             if (!report.clock) continue;
-            node.seconds = -report.clock->seconds;
-            node.uncertainty = report.clock->round_trip / 2;
+            const core::Result<transfer::ClockOffset>& clock = *report.clock;
+            if (!clock) {
+                node.failure = clock.error();
+                continue;
+            }
+            node.seconds = -clock->seconds;
+            node.uncertainty = clock->round_trip / 2;
         }
         double max =
             core::to_seconds(check.get<core::Duration>("max").value_or(std::chrono::milliseconds(100)));
@@ -260,9 +272,11 @@ class StepRoot {
         }
     }
 
-    std::string why_no_report() const {
-        if (stopped_) return std::string(kStopped);
-        return fmt::format("no report within {}", core::to_text(context_.timeout));
+    core::Error why_no_report() const {
+        if (stopped_) return stopped_early();
+        return core::system_error("no report within {}", core::to_text(context_.timeout))
+            .because(core::Cause::kTimedOut)
+            .error();
     }
 
     std::optional<CheckResult> final_result(uint32_t rank, size_t index) const {
@@ -275,7 +289,8 @@ class StepRoot {
         if (!result && may_pass(rank))
             return result_of(check,
                              {.status = Status::kMissing,
-                              .reason = stopped_ ? std::string(kStopped) : "the node did not report it"});
+                              .reason = stopped_ ? stopped_early()
+                                                 : core::system_error("the node did not report it").error()});
         return result;
     }
 
@@ -284,8 +299,8 @@ class StepRoot {
     transfer::Root root_;
     transfer::Listener data_listener_;
     std::vector<std::optional<Report>> reports_;
-    std::map<uint32_t, std::string> problems_;  // of nodes whose reports are no use
-    std::map<uint32_t, std::string> lost_;      // of nodes that reported and then were silent
+    std::map<uint32_t, core::Error> problems_;  // of nodes whose reports are no use
+    std::map<uint32_t, core::Error> lost_;      // of nodes that reported and then were silent
     bool stopped_ = false;
 };
 

@@ -67,7 +67,9 @@ TEST(vet, step_with_a_silent_node_ends_at_the_deadline) {
     EXPECT_EQ(verdicts->exit_status(), 1);
     EXPECT_THAT(verdicts->cordoned, ElementsAre("n1"));
     EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing);
-    EXPECT_EQ(verdicts->nodes[1].checks.at(0).reason, "no report within 3s");
+    EXPECT_EQ(verdicts->nodes[1].checks.at(0).reason.text(), "no report within 3s");
+    ASSERT_TRUE(verdicts->nodes[1].report_problem);
+    EXPECT_EQ(verdicts->nodes[1].report_problem->cause(), core::Cause::kTimedOut);
     EXPECT_EQ(verdicts->nodes[2].verdict, Status::kPass);
 }
 
@@ -122,7 +124,7 @@ TEST(vet, step_whose_nodes_read_different_protocols_fails) {
     auto verdicts = step.run(protocol_of(warning + "2B}\n"), {1});
     ASSERT_TRUE(verdicts) << verdicts.error().render();
     EXPECT_EQ(verdicts->nodes[1].verdict, Status::kError) << "however little its checks count";
-    EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason, HasSubstr("different contents"));
+    EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason.text(), HasSubstr("different contents"));
 }
 
 TEST(vet, step_that_needs_fewer_nodes_can_pass_without_one) {
@@ -153,15 +155,29 @@ TEST(vet, step_compares_clocks_and_tests_pairs) {
     EXPECT_TRUE(verdicts->passed);
     for (const NodeVerdict& node : verdicts->nodes) {
         ASSERT_EQ(node.checks.size(), 4U) << node.node;
-        EXPECT_EQ(node.checks[1].status, Status::kPass) << node.checks[1].reason;
-        EXPECT_EQ(node.checks[2].status, Status::kPass) << node.checks[2].reason;
+        EXPECT_EQ(node.checks[1].status, Status::kPass) << node.checks[1].reason.text();
+        EXPECT_EQ(node.checks[2].status, Status::kPass) << node.checks[2].reason.text();
         EXPECT_GT(node.checks[2].value.value_or(0), 1000);
         EXPECT_EQ(node.checks[3].status, Status::kFail);
-        EXPECT_THAT(node.checks[3].reason, HasSubstr("the minimum may be to blame"));
+        EXPECT_THAT(node.checks[3].reason.text(), HasSubstr("the minimum may be to blame"));
     }
 }
 
 // It reports, and falls silent before its pair is tested.
+// From the check's process to the node's, to the first node, and back to all.
+TEST(vet, step_hears_whole_why_a_check_could_not_be_measured) {
+    Step step(2);
+    step.forget_memory(1);
+    auto verdicts = step.run(protocol_of(kMemory));
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_EQ(verdicts->nodes[1].checks.at(0).status, Status::kError);
+    const core::Error* failure = verdicts->nodes[1].checks[0].reason.failure();
+    ASSERT_NE(failure, nullptr);
+    EXPECT_EQ(failure->cause(), core::Cause::kNotFound);
+    EXPECT_EQ(failure->errno_value(), ENOENT);
+    EXPECT_EQ(verdicts->nodes[0].checks.at(0).reason.failure(), nullptr) << "a verdict has words";
+}
+
 TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
     Step step(3);
     Protocol protocol = protocol_of(std::string(kMemory) +
@@ -185,40 +201,49 @@ TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
     EXPECT_FALSE(verdicts->passed);
     EXPECT_EQ(verdicts->nodes[1].checks.at(0).status, Status::kPass);
     EXPECT_EQ(verdicts->nodes[1].checks.at(1).status, Status::kMissing)
-        << verdicts->nodes[1].checks[1].reason;
+        << verdicts->nodes[1].checks[1].reason.text();
     EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing) << "what it left counts only a little";
     EXPECT_EQ(verdicts->nodes[0].verdict, Status::kPass);
     EXPECT_EQ(verdicts->nodes[2].verdict, Status::kPass);
+}
+
+core::Error broken_wire() {
+    return core::system_error("a broken wire").because(core::Cause::kUnreachable).hint("mend it").error();
 }
 
 // As a node that was still busy with an earlier test would; its answer to this one comes later.
 TEST(vet, step_passes_over_answers_to_another_test_of_a_pair) {
     Step step(2);
     Protocol protocol = protocol_of("- {type: net.pair_bandwidth, min: 1 kB/s, duration: 50ms}\n");
-    auto late = core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
-                    StepContext context = step.context(1);
-                    uint16_t any[] = {0};
-                    auto listener = transfer::listen_on(any).value();
-                    auto ports = transfer::rendezvous_ports(context.name);
-                    auto until = core::Deadline::after(20s);
-                    auto root = transfer::join(context.root_address, ports, context.secret, 1, until);
-                    Report report{.digest = protocol.digest, .data_port = listener.port, .results = {{}}};
-                    if (!root || !root->send({kReport, encode(report)}, until)) return "no root";
-                    for (;;) {
-                        auto order = decode_pair_order(root->receive(until).value().body);
-                        if (!order) return "verdict";
-                        PairAnswer other{.name = "another", .bytes_per_second = 1e15};
-                        (void)root->send({kPairAnswer, encode(other)}, until);
-                        (void)answer_pair_order(*order, listener.socket.get(), context.secret);
-                        std::this_thread::sleep_for(300ms);  // the root's own answer is there
-                        PairAnswer own{.name = order->name, .error = "a broken wire"};
-                        (void)root->send({kPairAnswer, encode(own)}, until);
-                    }
-                }).value();
+    auto late =
+        core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
+            StepContext context = step.context(1);
+            uint16_t any[] = {0};
+            auto listener = transfer::listen_on(any).value();
+            auto ports = transfer::rendezvous_ports(context.name);
+            auto until = core::Deadline::after(20s);
+            auto root = transfer::join(context.root_address, ports, context.secret, 1, until);
+            Report report{.digest = protocol.digest, .data_port = listener.port, .results = {{}}};
+            if (!root || !root->send({kReport, encode(report)}, until)) return "no root";
+            for (;;) {
+                auto order = decode_pair_order(root->receive(until).value().body);
+                if (!order) return "verdict";
+                PairAnswer other{.name = "another", .bytes_per_second = 1e15};
+                (void)root->send({kPairAnswer, encode(other)}, until);
+                (void)answer_pair_order(*order, listener.socket.get(), context.secret);
+                std::this_thread::sleep_for(300ms);  // the root's own answer is there
+                PairAnswer own{.name = order->name, .bytes_per_second = std::unexpected(broken_wire())};
+                (void)root->send({kPairAnswer, encode(own)}, until);
+            }
+        }).value();
     auto verdicts = step.run(protocol, {1});
     ASSERT_TRUE(verdicts) << verdicts.error().render();
     EXPECT_EQ(verdicts->nodes[1].checks.at(0).status, Status::kError);
-    EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason, HasSubstr("a broken wire"));
+    EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason.text(), HasSubstr("a broken wire"));
+    const core::Error* failure = verdicts->nodes[1].checks.at(0).reason.failure();
+    ASSERT_NE(failure, nullptr);
+    EXPECT_EQ(failure->cause(), core::Cause::kUnreachable);
+    EXPECT_EQ(failure->hint_text(), "mend it");
 }
 
 TEST(vet, step_report_that_leaves_a_check_out_does_not_pass) {

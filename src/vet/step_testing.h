@@ -40,6 +40,10 @@ class Step {
         EXPECT_TRUE(core::replace_file(file, fmt::format("MemTotal: 100 kB\nMemAvailable: {} kB\n", kib)));
     }
 
+    void forget_memory(uint32_t rank) {
+        std::filesystem::remove(directory_.path() / base_.nodes[rank] / "proc/meminfo");
+    }
+
     StepContext context(uint32_t rank) const {
         StepContext out = base_;
         out.rank = rank;

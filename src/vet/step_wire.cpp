@@ -1,5 +1,6 @@
 #include "vet/step_wire.h"
 
+#include "core/error_codec.h"
 #include "core/json.h"
 #include "vet/verdict_json.h"
 
@@ -43,18 +44,28 @@ Result<Value> field(const Json& object, const char* name) {
     return it->get<Value>();
 }
 
+// What failed, where the object tells of that instead of a value.
+Result<std::optional<core::Error>> failure_in(const Json& object) {
+    if (!object.contains("failure")) return std::optional<core::Error>();
+    BELAY_TRY(digits, field<std::string>(object, "failure"));
+    BELAY_TRY(failure, core::error_from_hex(digits));
+    return std::optional(std::move(failure));
+}
+
 }  // namespace
 
 std::string encode(const Report& report) {
     Json results = Json::array();
-    for (const auto& result : report.results) results.push_back(result ? to_json(*result) : Json());
+    for (const auto& result : report.results) results.push_back(result ? to_wire(*result) : Json());
     Json clock;
-    if (report.clock) clock = {{"seconds", report.clock->seconds}, {"round_trip", report.clock->round_trip}};
+    if (report.clock && *report.clock)
+        clock = {{"seconds", (*report.clock)->seconds}, {"round_trip", (*report.clock)->round_trip}};
+    else if (report.clock)
+        clock = {{"failure", core::error_to_hex(report.clock->error())}};
     return compact({{"digest", report.digest},
                     {"data_port", report.data_port},
                     {"results", std::move(results)},
-                    {"clock", std::move(clock)},
-                    {"clock_error", report.clock_error}});
+                    {"clock", std::move(clock)}});
 }
 
 std::string encode(const PairOrder& order) {
@@ -67,8 +78,10 @@ std::string encode(const PairOrder& order) {
 }
 
 std::string encode(const PairAnswer& answer) {
-    Json rate = answer.bytes_per_second ? Json(*answer.bytes_per_second) : Json();
-    return compact({{"name", answer.name}, {"bytes_per_second", std::move(rate)}, {"error", answer.error}});
+    if (!answer.bytes_per_second)
+        return compact(
+            {{"name", answer.name}, {"failure", core::error_to_hex(answer.bytes_per_second.error())}});
+    return compact({{"name", answer.name}, {"bytes_per_second", *answer.bytes_per_second}});
 }
 
 Result<Report> decode_report(std::string_view body, size_t checks) {
@@ -76,14 +89,17 @@ Result<Report> decode_report(std::string_view body, size_t checks) {
     Report report;
     BELAY_TRY(digest, field<uint64_t>(object, "digest"));
     BELAY_TRY(port, field<uint16_t>(object, "data_port"));
-    BELAY_TRY(clock_error, field<std::string>(object, "clock_error"));
     report.digest = digest;
     report.data_port = port;
-    report.clock_error = std::move(clock_error);
     if (auto it = object.find("clock"); it != object.end() && it->is_object()) {
-        BELAY_TRY(seconds, field<double>(*it, "seconds"));
-        BELAY_TRY(round_trip, field<double>(*it, "round_trip"));
-        report.clock = transfer::ClockOffset{seconds, round_trip};
+        BELAY_TRY(failure, failure_in(*it));
+        if (failure) {
+            report.clock = std::unexpected(std::move(*failure));
+        } else {
+            BELAY_TRY(seconds, field<double>(*it, "seconds"));
+            BELAY_TRY(round_trip, field<double>(*it, "round_trip"));
+            report.clock = transfer::ClockOffset{seconds, round_trip};
+        }
     }
     auto results = object.find("results");
     if (results == object.end() || !results->is_array() || results->size() > kMaxChecksPerProtocol)
@@ -122,13 +138,15 @@ Result<PairAnswer> decode_pair_answer(std::string_view body) {
     BELAY_TRY(object, parse_object(body));
     PairAnswer answer;
     BELAY_TRY(name, field<std::string>(object, "name"));
-    BELAY_TRY(error, field<std::string>(object, "error"));
+    BELAY_TRY(failure, failure_in(object));
     answer.name = std::move(name);
-    answer.error = std::move(error);
-    if (auto it = object.find("bytes_per_second"); it != object.end() && it->is_number()) {
-        double rate = it->get<double>();
-        if (std::isfinite(rate) && rate >= 0) answer.bytes_per_second = rate;
+    if (failure) {
+        answer.bytes_per_second = std::unexpected(std::move(*failure));
+        return answer;
     }
+    BELAY_TRY(rate, field<double>(object, "bytes_per_second"));
+    if (!std::isfinite(rate) || rate < 0) return system_error("a bandwidth of {} bytes/s", rate);
+    answer.bytes_per_second = rate;
     return answer;
 }
 
@@ -144,11 +162,11 @@ VerdictMessages::VerdictMessages(const Verdicts& verdicts, size_t refused) : ver
         NodeVerdict& kept = common.nodes.emplace_back(node);
         std::erase_if(kept.checks, [](const CheckResult& check) { return check.status == Status::kPass; });
     }
-    common_ = compact(to_json(common));
+    common_ = compact(to_wire(common));
 }
 
 std::string VerdictMessages::for_rank(size_t rank) const {
-    return fmt::format(R"({{"own":{},"step":{}}})", compact(to_json(verdicts_.nodes[rank])), common_);
+    return fmt::format(R"({{"own":{},"step":{}}})", compact(to_wire(verdicts_.nodes[rank])), common_);
 }
 
 Result<Verdicts> decode_verdict(std::string_view body) {

@@ -1,4 +1,5 @@
 // What the nodes of a step tell each other while they are vetted: JSON in the bodies of transfer's messages.
+// What failed is in it as core/error_codec.h carries it, in hexadecimal digits.
 #pragma once
 
 #include "core/error.h"
@@ -23,8 +24,8 @@ struct Report {
     uint64_t digest = 0;     // of the protocol
     uint16_t data_port = 0;  // where it listens for partners
     NodeResults results = {};
-    std::optional<transfer::ClockOffset> clock = {};  // the root's clock minus its own
-    std::string clock_error = {};
+    // The root's clock minus its own, where the protocol compares clocks.
+    std::optional<core::Result<transfer::ClockOffset>> clock = {};
 };
 
 struct PairOrder {
@@ -38,8 +39,7 @@ struct PairOrder {
 
 struct PairAnswer {
     std::string name;
-    std::optional<double> bytes_per_second = {};  // that this side received
-    std::string error = {};
+    core::Result<double> bytes_per_second = 0;  // that this side received
 };
 
 std::string encode(const Report& report);

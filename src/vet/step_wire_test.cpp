@@ -1,10 +1,14 @@
 #include "vet/step_wire.h"
 
+#include "vet/verdict_json.h"
+
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace {
 
@@ -64,6 +68,47 @@ TEST(vet, a_node_is_told_of_itself_and_of_those_that_were_refused) {
     ASSERT_TRUE(few);
     EXPECT_EQ(few->nodes.size(), 2U) << "itself, and one of the refused";
     EXPECT_FALSE(decode_verdict("{}"));
+}
+
+core::Error failure() {
+    return core::errno_error(EACCES, "cannot open /scratch/\xff").error().hint("ask the site");
+}
+
+// A failure keeps its kind, cause and hint from node to node; it becomes words where it is shown.
+TEST(vet, what_failed_on_a_node_travels_whole) {
+    NodeVerdict node{.node = "n0",
+                     .checks = {{.name = "c", .type = "c", .status = Status::kError, .reason = failure()},
+                                {.name = "d", .type = "d", .status = Status::kFail, .reason = "too little"}},
+                     .report = Status::kError,
+                     .report_problem = failure()};
+    auto told = decode_verdict(VerdictMessages(judge("p", {node}, {})).for_rank(0));
+    ASSERT_TRUE(told) << told.error().message();
+    EXPECT_EQ(told->nodes.at(0).report_problem, failure());
+    ASSERT_NE(told->nodes[0].checks.at(0).reason.failure(), nullptr);
+    EXPECT_EQ(*told->nodes[0].checks[0].reason.failure(), failure());
+    EXPECT_EQ(told->nodes[0].checks.at(1).reason.failure(), nullptr);
+    EXPECT_EQ(told->nodes[0].checks[1].reason.text(), "too little");
+    EXPECT_EQ(to_json(told->nodes[0])["checks"][0]["reason"],
+              "cannot open /scratch/\xff: Permission denied; ask the site");
+    EXPECT_FALSE(to_json(told->nodes[0])["checks"][0].contains("failure"));
+
+    Report report{.results = {node.checks[0]}, .clock = std::unexpected(failure())};
+    auto reported = decode_report(encode(report), 1);
+    ASSERT_TRUE(reported) << reported.error().message();
+    EXPECT_EQ(reported->clock->error(), failure());
+    EXPECT_EQ(*reported->results.at(0)->reason.failure(), failure());
+    report.clock = transfer::ClockOffset{.seconds = -2, .round_trip = 0.5};
+    EXPECT_EQ(decode_report(encode(report), 1)->clock->value().seconds, -2);
+    report.clock.reset();
+    EXPECT_FALSE(decode_report(encode(report), 1)->clock);
+
+    auto answered = decode_pair_answer(encode({.name = "t", .bytes_per_second = std::unexpected(failure())}));
+    ASSERT_TRUE(answered) << answered.error().message();
+    EXPECT_EQ(answered->bytes_per_second.error(), failure());
+    EXPECT_EQ(decode_pair_answer(encode({.name = "t", .bytes_per_second = 5}))->bytes_per_second, 5);
+    for (const char* wrong : {R"({"name":"t"})", R"({"name":"t","bytes_per_second":-1})",
+                              R"({"name":"t","failure":"00"})", R"({"name":"t","failure":7})"})
+        EXPECT_FALSE(decode_pair_answer(wrong)) << wrong;
 }
 
 size_t allocations_to_tell(size_t nodes) {

@@ -21,6 +21,25 @@ std::optional<Status> status_of_name(std::string_view name) {
     return static_cast<Status>(found - kStatusNames.begin());
 }
 
+Reason& Reason::operator+=(std::string_view more) {
+    if (auto* words = std::get_if<std::string>(&what_))
+        *words += more;
+    else
+        what_ = std::move(std::get<core::Error>(what_)).after(more);
+    return *this;
+}
+
+std::string Reason::text() const {
+    const core::Error* error = failure();
+    return error != nullptr ? words_of(*error) : std::get<std::string>(what_);
+}
+
+std::string words_of(const core::Error& failure) {
+    std::string text = failure.headline();
+    if (!failure.hint_text().empty()) text += "; " + failure.hint_text();
+    return text;
+}
+
 std::string_view severity_name(Severity severity) {
     return severity == Severity::kEssential ? "essential" : "warning";
 }

@@ -1,10 +1,13 @@
 // What vetting found: a status for every check, a verdict for every node, one for the step.
 #pragma once
 
+#include "core/error.h"
+
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace belay::vet {
@@ -24,6 +27,25 @@ std::string_view status_name(Status status);
 std::optional<Status> status_of_name(std::string_view name);
 std::string_view severity_name(Severity severity);
 
+// Why a check has its status: what was found, in words; or what failed, whole.
+class Reason {
+  public:
+    Reason() = default;
+    Reason(std::string words) : what_(std::move(words)) {}      // NOLINT(google-explicit-constructor)
+    Reason(const char* words) : what_(words) {}                 // NOLINT(google-explicit-constructor)
+    Reason(core::Error failure) : what_(std::move(failure)) {}  // NOLINT(google-explicit-constructor)
+    Reason& operator+=(std::string_view more);
+
+    const core::Error* failure() const { return std::get_if<core::Error>(&what_); }  // null: words
+    std::string text() const;  // for people, and for the JSON that they and other programs read
+
+  private:
+    std::variant<std::string, core::Error> what_;
+};
+
+// A failure in the words that stand in reports: its message with its place, and its hint.
+std::string words_of(const core::Error& failure);
+
 struct CheckResult {
     std::string name;
     std::string type;
@@ -33,7 +55,7 @@ struct CheckResult {
     std::optional<double> value = {};  // in `unit`
     std::string unit = {};
     std::optional<double> limit = {};  // what the value was compared with
-    std::string reason = {};
+    Reason reason = {};
     double seconds = 0;
 };
 
@@ -44,7 +66,7 @@ struct NodeVerdict {
     // Of the node's report: missing if there was none, an error if it was no use. A node that was not heard
     // is not fit, however little its checks count.
     Status report = Status::kPass;
-    std::string report_problem = {};
+    std::optional<core::Error> report_problem = {};
 };
 
 struct Verdicts {

@@ -1,5 +1,7 @@
 #include "vet/verdict_json.h"
 
+#include "core/error_codec.h"
+
 #include <array>
 #include <cmath>
 
@@ -28,6 +30,14 @@ Result<std::string> text_field(const Json& object, const char* name) {
     if (it == object.end() || it->is_null()) return std::string();
     if (!it->is_string()) return system_error("field \"{}\" is not a text", name);
     return it->get<std::string>();
+}
+
+Result<std::optional<core::Error>> failure_field(const Json& object, const char* name) {
+    BELAY_TRY(digits, text_field(object, name));
+    if (digits.empty()) return std::optional<core::Error>();
+    auto failure = core::error_from_hex(digits);
+    if (!failure) return system_error("field \"{}\" is not an error", name);
+    return std::optional(std::move(*failure));
 }
 
 Result<std::optional<double>> number_field(const Json& object, const char* name) {
@@ -64,46 +74,83 @@ Result<std::vector<std::string>> texts_field(const Json& object, const char* nam
 
 }  // namespace
 
-Json to_json(const CheckResult& check) {
-    return {{"name", check.name},
-            {"type", check.type},
-            {"status", status_name(check.status)},
-            {"severity", severity_name(check.severity)},
-            {"device", text_or_null(check.device)},
-            {"value", number_or_null(check.value)},
-            {"unit", text_or_null(check.unit)},
-            {"limit", number_or_null(check.limit)},
-            {"reason", text_or_null(check.reason)},
-            {"seconds", check.seconds}};
+namespace {
+
+// Whom the JSON is for: words for people and other programs, failures whole for Belay itself.
+enum class For { kPeople, kBelay };
+
+Json json_of(const CheckResult& check, For whom) {
+    Json json = {{"name", check.name},
+                 {"type", check.type},
+                 {"status", status_name(check.status)},
+                 {"severity", severity_name(check.severity)},
+                 {"device", text_or_null(check.device)},
+                 {"value", number_or_null(check.value)},
+                 {"unit", text_or_null(check.unit)},
+                 {"limit", number_or_null(check.limit)},
+                 {"seconds", check.seconds}};
+    const core::Error* failure = check.reason.failure();
+    if (whom == For::kBelay && failure != nullptr)
+        json["failure"] = core::error_to_hex(*failure);
+    else
+        json["reason"] = text_or_null(check.reason.text());
+    return json;
 }
 
-Json to_json(const NodeVerdict& node) {
+Json json_of(const NodeVerdict& node, For whom) {
     Json checks = Json::array();
-    for (const CheckResult& check : node.checks) checks.push_back(to_json(check));
-    return {{"node", node.node},
-            {"verdict", status_name(node.verdict)},
-            {"report", status_name(node.report)},
-            {"report_problem", text_or_null(node.report_problem)},
-            {"checks", std::move(checks)}};
+    for (const CheckResult& check : node.checks) checks.push_back(json_of(check, whom));
+    Json json = {{"node", node.node},
+                 {"verdict", status_name(node.verdict)},
+                 {"report", status_name(node.report)},
+                 {"checks", std::move(checks)}};
+    if (whom == For::kPeople)
+        json["report_problem"] = node.report_problem ? Json(words_of(*node.report_problem)) : Json();
+    else if (node.report_problem)
+        json["report_failure"] = core::error_to_hex(*node.report_problem);
+    return json;
 }
 
-Json to_json(const Verdicts& verdicts) {
+Json json_of(const Verdicts& verdicts, For whom) {
     Json nodes = Json::array();
-    for (const NodeVerdict& node : verdicts.nodes) nodes.push_back(to_json(node));
+    for (const NodeVerdict& node : verdicts.nodes) nodes.push_back(json_of(node, whom));
     return {{"protocol", verdicts.protocol}, {"verdict", verdicts.passed ? "pass" : "fail"},
             {"vetted", verdicts.vetted},     {"cordoned", verdicts.cordoned},
             {"nodes", std::move(nodes)},     {"stopped_early", verdicts.stopped_early}};
 }
 
+}  // namespace
+
+Json to_json(const CheckResult& check) {
+    return json_of(check, For::kPeople);
+}
+Json to_json(const NodeVerdict& node) {
+    return json_of(node, For::kPeople);
+}
+Json to_json(const Verdicts& verdicts) {
+    return json_of(verdicts, For::kPeople);
+}
+Json to_wire(const CheckResult& check) {
+    return json_of(check, For::kBelay);
+}
+Json to_wire(const NodeVerdict& node) {
+    return json_of(node, For::kBelay);
+}
+Json to_wire(const Verdicts& verdicts) {
+    return json_of(verdicts, For::kBelay);
+}
+
 Result<CheckResult> check_from_json(const Json& value) {
     if (!value.is_object()) return system_error("a check is not an object");
     CheckResult check;
-    for (auto [name, field] :
-         {std::pair("name", &check.name), std::pair("type", &check.type), std::pair("device", &check.device),
-          std::pair("unit", &check.unit), std::pair("reason", &check.reason)}) {
+    for (auto [name, field] : {std::pair("name", &check.name), std::pair("type", &check.type),
+                               std::pair("device", &check.device), std::pair("unit", &check.unit)}) {
         BELAY_TRY(text, text_field(value, name));
         *field = std::move(text);
     }
+    BELAY_TRY(failure, failure_field(value, "failure"));
+    BELAY_TRY(reason, text_field(value, "reason"));
+    check.reason = failure ? Reason(std::move(*failure)) : Reason(std::move(reason));
     BELAY_TRY(status, status_field(value, "status"));
     BELAY_TRY(severity, text_field(value, "severity"));
     BELAY_TRY(measured, number_field(value, "value"));
@@ -129,8 +176,10 @@ Result<NodeVerdict> node_from_json(const Json& value) {
         BELAY_TRY(report, status_field(value, "report"));
         node.report = report;
     }
+    BELAY_TRY(failure, failure_field(value, "report_failure"));
     BELAY_TRY(problem, text_field(value, "report_problem"));
-    node.report_problem = problem;
+    node.report_problem = std::move(failure);
+    if (!node.report_problem && !problem.empty()) node.report_problem = system_error("{}", problem).error();
     for (const Json& item : *checks) {
         BELAY_TRY(check, check_from_json(item));
         node.checks.push_back(std::move(check));

@@ -1,4 +1,5 @@
-// Verdicts as JSON: the shape of `belay vet run --json`, and what nodes send each other.
+// Verdicts as JSON: the shape of `belay vet run --json`; and with failures whole, what processes and nodes
+// tell each other.
 #pragma once
 
 #include "core/error.h"
@@ -14,7 +15,12 @@ nlohmann::json to_json(const CheckResult& check);
 nlohmann::json to_json(const NodeVerdict& node);
 nlohmann::json to_json(const Verdicts& verdicts);
 
-// The inverses, for what comes from another node. Errors: kSystem, naming the field.
+// The same with what failed as core/error_codec.h carries it.
+nlohmann::json to_wire(const CheckResult& check);
+nlohmann::json to_wire(const NodeVerdict& node);
+nlohmann::json to_wire(const Verdicts& verdicts);
+
+// The inverses of both, for what comes from another node. Errors: kSystem, naming the field.
 core::Result<CheckResult> check_from_json(const nlohmann::json& value);
 core::Result<NodeVerdict> node_from_json(const nlohmann::json& value);
 core::Result<Verdicts> verdicts_from_json(const nlohmann::json& value);

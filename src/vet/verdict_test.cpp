@@ -47,11 +47,11 @@ TEST(vet, node_that_was_not_heard_is_not_fit) {
     NodeVerdict silent{.node = "n1",
                        .checks = {check(Status::kMissing, Severity::kWarning)},
                        .report = Status::kMissing,
-                       .report_problem = "no report within 3s"};
+                       .report_problem = core::system_error("no report within 3s").error()};
     NodeVerdict other = silent;
     other.node = "n2";
     other.report = Status::kError;
-    other.report_problem = "p.yaml has different contents on that node";
+    other.report_problem = core::system_error("p.yaml has different contents on that node").error();
     NodeVerdict warned{.node = "n3", .checks = {check(Status::kMissing, Severity::kWarning)}};
     Verdicts verdicts = judge("p", {silent, other, warned}, {});
     EXPECT_FALSE(verdicts.passed);

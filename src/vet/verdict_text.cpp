@@ -26,7 +26,7 @@ std::string cause(const CheckResult& check) {
     std::string name = check.name == check.type ? check.name : fmt::format("{} ({})", check.name, check.type);
     std::string device = check.device.empty() ? "" : " on " + check.device;
     return core::printable(
-        fmt::format("{}{}: {}: {}", name, device, status_name(check.status), check.reason));
+        fmt::format("{}{}: {}: {}", name, device, status_name(check.status), check.reason.text()));
 }
 
 }  // namespace
@@ -77,12 +77,12 @@ std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit) {
         if (node.checks.empty()) causes.add("no check was expected of it", node.node);
         // What kept a node from reporting is why each of its checks has no result: it is said once.
         bool reported = node.report == Status::kPass;
+        const std::string problem = node.report_problem ? words_of(*node.report_problem) : "";
         if (!reported)
-            causes.add(core::printable(fmt::format("{}: {}", status_name(node.report), node.report_problem)),
-                       node.node);
+            causes.add(core::printable(fmt::format("{}: {}", status_name(node.report), problem)), node.node);
         for (const CheckResult& check : node.checks) {
             if (check.severity != Severity::kEssential || check.status == Status::kPass) continue;
-            if (reported || check.reason != node.report_problem) causes.add(cause(check), node.node);
+            if (reported || check.reason.text() != problem) causes.add(cause(check), node.node);
         }
     }
     return causes.lines(limit);
