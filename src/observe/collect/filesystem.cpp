@@ -103,6 +103,7 @@ class FilesystemCollector : public Collector {
     core::Result<> look_at_mounts();
     std::vector<size_t> whom_to_ask(core::Time now);
     void ask(core::Time now);
+    void tell_of_probe();
     void note_silence(Watched& watched, core::Time now);
     void note_answer(Watched& watched, core::Time now);
     bool is_due(const Watched& watched, core::Time now);
@@ -117,6 +118,7 @@ class FilesystemCollector : public Collector {
     std::string mountinfo_text_;
     std::vector<procfs::Disk> disks_;
     std::vector<Watched> watched_;
+    bool told_of_probe_ = false;
 };
 
 // The kernel flags changes of the mounts; a look now and then serves sources that cannot.
@@ -160,6 +162,7 @@ void FilesystemCollector::ask(core::Time now) {
     std::vector<std::string> paths;
     for (size_t i : asked) paths.push_back(watched_[i].mount.mount_point);
     std::vector<Answer> answers = probe_.ask(paths);
+    tell_of_probe();
     for (Watched& watched : watched_) watched.answer = {};
     for (size_t i = 0; i < asked.size(); ++i) {
         Watched& watched = watched_[asked[i]];
@@ -169,6 +172,15 @@ void FilesystemCollector::ask(core::Time now) {
         if (answers[i].outcome == Outcome::kAnswered || answers[i].outcome == Outcome::kFailed)
             note_answer(watched, now);
     }
+}
+
+// Once: it is tried again at every tick, and may fail at every one.
+void FilesystemCollector::tell_of_probe() {
+    if (told_of_probe_ || !probe_.problem()) return;
+    told_of_probe_ = true;
+    tell("filesystem_unread", "warning",
+         core::to_valid_utf8(
+             fmt::format("file systems are not asked for their size: {}", probe_.problem()->headline())));
 }
 
 void FilesystemCollector::note_silence(Watched& watched, core::Time now) {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace belay::observe::collect {
@@ -202,6 +203,29 @@ TEST(observe_collect, a_clock_that_went_back_does_not_put_off_the_next_try) {
     watch.root.remove("hang");
     watch.tick_until(100, [](const record::Batch& rows) { return has_size(rows, "/home"); });
     EXPECT_EQ(watch.events.size(), 2u);
+}
+
+TEST(observe_collect, file_systems_that_nobody_can_ask_are_told_once) {
+    Watch watch;
+    watch.options.slow_every = 1;
+    std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
+    ASSERT_TRUE(has_size(sampled(*filesystem, at_second(1)), "/"));
+    watch.root.write("proc/self/mountinfo", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");  // for another child
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit few{STDERR_FILENO + 1, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    record::Batch rows = sampled(*filesystem, at_second(2));
+    sampled(*filesystem, at_second(3));
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_FALSE(has_size(rows, "/"));
+    EXPECT_TRUE(row_where(rows, "kind", "disk")) << "the rest goes on";
+    ASSERT_EQ(watch.events.size(), 1u);
+    EXPECT_EQ(watch.events[0].kind, "filesystem_unread");
+    EXPECT_EQ(watch.events[0].severity, "warning");
+    EXPECT_EQ(watch.events[0].message,
+              "file systems are not asked for their size: cannot make a socket: Too many open files");
+    EXPECT_TRUE(has_size(sampled(*filesystem, at_second(4)), "/"));
 }
 
 TEST(observe_collect, mounts_that_come_and_go_are_seen) {

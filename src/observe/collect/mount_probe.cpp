@@ -65,8 +65,12 @@ MountProbe::~MountProbe() {
 
 std::vector<MountProbe::Answer> MountProbe::ask(std::span<const std::string> paths) {
     reap();
+    problem_.reset();
     if (paths.empty()) return {};
-    if (!start(paths)) return std::vector<Answer>(paths.size());
+    if (auto started = start(paths); !started) {
+        problem_ = std::move(started.error());
+        return std::vector<Answer>(paths.size());
+    }
     for (size_t i = 0; i < paths.size(); ++i) {
         shared_->slot(i).done = false;
         shared_->slot(i).started_nanoseconds = 0;

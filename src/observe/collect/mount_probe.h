@@ -33,7 +33,7 @@ class MountProbe {
         kAnswered,
         kFailed,    // statvfs returned an error
         kSilent,    // was asked and did not answer
-        kNotAsked,  // another took all the time, or no child could be started
+        kNotAsked,  // another took all the time, or no child could be started: problem()
     };
     struct Answer {
         Outcome outcome = Outcome::kNotAsked;
@@ -50,6 +50,9 @@ class MountProbe {
     // Asks for each path in turn: one answer per path, in their order. Where one is silent, those behind it
     // are not asked, so paths of doubtful health belong at the end.
     std::vector<Answer> ask(std::span<const std::string> paths);
+
+    // Why no child could be started for the last ask(), where that was so; the next one tries again.
+    const std::optional<core::Error>& problem() const { return problem_; }
 
     // Whether a child that was asked for this path is still stuck there; asking again would only add another.
     bool is_stuck(const std::string& path);
@@ -84,6 +87,7 @@ class MountProbe {
     std::optional<core::Process> child_;
     core::Descriptor socket_;
     std::vector<Stuck> stuck_;
+    std::optional<core::Error> problem_;
     double ended_children_cpu_seconds_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,34 @@ TEST(observe_collect, probe_survives_a_child_that_dies) {
     ASSERT_TRUE(ends_soon(probe.child()));
     outcomes(probe, {"/a"});  // notices
     EXPECT_EQ(outcomes(probe, {"/a"}), std::vector{Outcome::kAnswered});
+}
+
+// No descriptor can be opened, so no child either, while this lives.
+class NoMoreDescriptors {
+  public:
+    NoMoreDescriptors() {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit few{STDERR_FILENO + 1, before_.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &few);
+    }
+    ~NoMoreDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+    NoMoreDescriptors(const NoMoreDescriptors&) = delete;
+    NoMoreDescriptors& operator=(const NoMoreDescriptors&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+TEST(observe_collect, probe_says_why_it_has_no_child_and_goes_on) {
+    MountProbe probe(answer, kPlenty);
+    {
+        NoMoreDescriptors none;
+        EXPECT_EQ(outcomes(probe, {"/a", "/b"}), (std::vector{Outcome::kNotAsked, Outcome::kNotAsked}));
+        ASSERT_TRUE(probe.problem());
+        EXPECT_EQ(probe.problem()->errno_value(), EMFILE);
+    }
+    EXPECT_EQ(outcomes(probe, {"/a"}), std::vector{Outcome::kAnswered});
+    EXPECT_FALSE(probe.problem());
 }
 
 TEST(observe_collect, probe_child_ignores_the_signals_of_a_job) {
