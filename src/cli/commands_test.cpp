@@ -1,6 +1,7 @@
 #include "cli/build_facts.h"
 #include "cli/testing.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/manual.h"
 #include "core/process.h"
 
@@ -63,7 +64,7 @@ TEST(cli, every_manual_page_is_clean) {
 }
 
 TEST(cli, version_in_both_forms) {
-    json value = json::parse(belay({"version", "--json"}).out);
+    json value = core::parse_json(belay({"version", "--json"}).out);
     EXPECT_EQ(value["version"], kVersion);
     EXPECT_EQ(value["commit"], kCommit);
     EXPECT_EQ(value["compiler"], kCompiler);
@@ -83,7 +84,7 @@ TEST(cli, config_shows_values_and_origins) {
     unsetenv("BELAY_RECORD_FLUSH");
     ASSERT_EQ(shown.status, 0) << shown.err;
     std::map<std::string, json> settings;
-    for (const json& each : json::parse(shown.out)) settings[each["key"]] = each;
+    for (const json& each : core::parse_json(shown.out)) settings[each["key"]] = each;
     EXPECT_EQ(settings["record.interval"]["value"], 0.25);
     EXPECT_EQ(settings["record.interval"]["type"], "duration");
     EXPECT_EQ(settings["record.interval"]["origin"], file + ":2");

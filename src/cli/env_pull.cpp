@@ -51,12 +51,12 @@ core::Result<int> pull(const std::string& text, bool json, const core::CommandCo
     }();
     if (!image) return std::unexpected(std::move(image.error()));
     if (json)
-        context.print_json({{"reference", image::display_name(reference)},
-                            {"digest", image->digest},
-                            {"architecture", image->config.platform.architecture},
-                            {"bytes", image->bytes},
-                            {"created", core::format_time(image->created)},
-                            {"path", image->squashfs.string()}});
+        context.print_json(nlohmann::json{{"reference", image::display_name(reference)},
+                                          {"digest", image->digest},
+                                          {"architecture", image->config.platform.architecture},
+                                          {"bytes", image->bytes},
+                                          {"created", core::format_time(image->created)},
+                                          {"path", image->squashfs.string()}});
     else
         context.print("{}\n{}\n{}\n", image::display_name(reference), image->digest,
                       image->squashfs.string());

@@ -1,5 +1,6 @@
 #include "cli/testing.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "record/place.h"
 #include "record/segment.h"
 #include "record/tables/event.h"
@@ -64,7 +65,7 @@ TEST(cli, findings_of_a_sound_record_are_none) {
     Outcome text = findings({record.path()});
     EXPECT_EQ(text.status, 0) << text.out;
     EXPECT_THAT(text.out, HasSubstr("Nothing was found."));
-    json facts = json::parse(findings({record.path(), "--json"}).out);
+    json facts = core::parse_json(findings({record.path(), "--json"}).out);
     EXPECT_TRUE(facts["findings"].empty());
     EXPECT_FALSE(facts["evaluated"].empty());
     for (const json& skipped : facts["skipped"]) EXPECT_FALSE(skipped["why"].get<std::string>().empty());
@@ -76,7 +77,7 @@ TEST(cli, findings_that_matter_are_status_1) {
     EXPECT_EQ(text.status, 1);
     EXPECT_THAT(text.out,
                 HasSubstr("warning: Tasks ended with an error (task_failed)\n    the first of them: train"));
-    json facts = json::parse(findings({record.path(), "--json"}).out);
+    json facts = core::parse_json(findings({record.path(), "--json"}).out);
     EXPECT_EQ(facts["findings"][0]["id"], "task_failed");
     EXPECT_EQ(facts["findings"][0]["nodes"], json::array({"n1"}));
 }
@@ -87,14 +88,14 @@ TEST(cli, a_wrong_rule_is_status_2_and_the_others_are_asked) {
         record.file("site.toml", "[[rule]]\nid='a'\ntitle='t'\nadvice='a'\nsql='SELECT x FROM host'\n");
     Outcome outcome = findings({record.path(), "--rules", rules, "--json"});
     EXPECT_EQ(outcome.status, 2);
-    json facts = json::parse(outcome.out);
+    json facts = core::parse_json(outcome.out);
     EXPECT_EQ(facts["findings"][0]["id"], "task_failed");
     EXPECT_EQ(facts["problems"].size(), 1u);
     EXPECT_EQ(findings({record.path(), "--rules", rules + ".none"}).status, 2);
 }
 
 TEST(cli, findings_list_shows_guards_and_sources) {
-    json rules = json::parse(findings({"list", "--json"}).out);
+    json rules = core::parse_json(findings({"list", "--json"}).out);
     ASSERT_GE(rules.size(), 18u);
     for (const json& rule : rules)
         for (const char* key : {"id", "title", "severity", "applies_when", "source"})
@@ -118,7 +119,7 @@ TEST(cli, findings_test_tries_a_sites_rules) {
                                        "table='host'\nset={cpu_user_seconds_total=1}\n");
     Outcome outcome = findings({"test", rules, "--json"});
     EXPECT_EQ(outcome.status, 1);
-    json tested = json::parse(outcome.out);
+    json tested = core::parse_json(outcome.out);
     EXPECT_EQ(tested[1]["case"], "little");
     EXPECT_EQ(tested[1]["ok"], false);
     EXPECT_EQ(tested[1]["why"], "it does not fire");

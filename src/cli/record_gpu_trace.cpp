@@ -127,8 +127,8 @@ Result<core::Descriptor> create(const std::string& file) {
 void show(const Options& options, size_t devices, size_t rows, double seconds,
           const core::CommandContext& context) {
     if (options.json)
-        context.print_json(
-            {{"file", options.file}, {"devices", devices}, {"rows", rows}, {"seconds", seconds}});
+        context.print_json(nlohmann::json{
+            {"file", options.file}, {"devices", devices}, {"rows", rows}, {"seconds", seconds}});
     else
         context.print("{}: {} rows of {} {} over {:.1f} s\n", options.file, rows, devices,
                       devices == 1 ? "GPU" : "GPUs", seconds);

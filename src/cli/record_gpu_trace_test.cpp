@@ -1,5 +1,6 @@
 #include "cli/testing.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "gpu/trace.h"
 
 #include <cstdlib>
@@ -38,7 +39,7 @@ TEST(cli, gpu_trace_writes_what_nobody_recorded) {
     Outcome made = gpu_trace({"-o", workspace.file(), "--synthetic", "training", "--gpus", "2", "--seconds",
                               "5", "--interval", "500ms", "--json"});
     ASSERT_EQ(made.status, 0) << made.err;
-    EXPECT_EQ(json::parse(made.out),
+    EXPECT_EQ(core::parse_json(made.out),
               (json{{"file", workspace.file()}, {"devices", 2}, {"rows", 20}, {"seconds", 5.0}}));
     gpu::Trace trace = read(workspace.file());
     EXPECT_EQ(trace.devices.size(), 2U);
@@ -71,7 +72,7 @@ TEST(cli, gpu_trace_names_its_kinds) {
     Outcome shown = gpu_trace({"--list", "--json"});
     ASSERT_EQ(shown.status, 0);
     bool lost = false;
-    for (const json& kind : json::parse(shown.out)) lost = lost || kind["kind"] == "lost";
+    for (const json& kind : core::parse_json(shown.out)) lost = lost || kind["kind"] == "lost";
     EXPECT_TRUE(lost);
     EXPECT_THAT(gpu_trace({"--list"}).out, HasSubstr("throttling"));
 }

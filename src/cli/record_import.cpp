@@ -48,13 +48,13 @@ void print_json(const core::CommandContext& context, const Options& options,
     nlohmann::json notes = nlohmann::json::array();
     for (const record::Defect& defect : imported.defects)
         (defect.is_warning ? warnings : notes).push_back(defect.sentence());
-    context.print_json({{"record", options.record},
-                        {"rows", imported.rows},
-                        {"nodes", imported.nodes},
-                        {"devices", imported.devices},
-                        {"aggregates_only", imported.aggregates_only},
-                        {"warnings", std::move(warnings)},
-                        {"notes", std::move(notes)}});
+    context.print_json(nlohmann::json{{"record", options.record},
+                                      {"rows", imported.rows},
+                                      {"nodes", imported.nodes},
+                                      {"devices", imported.devices},
+                                      {"aggregates_only", imported.aggregates_only},
+                                      {"warnings", std::move(warnings)},
+                                      {"notes", std::move(notes)}});
 }
 
 // What sentences of the same kind have in common: they differ in ranks, lines and counts.

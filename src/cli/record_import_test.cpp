@@ -1,4 +1,5 @@
 #include "cli/testing.h"
+#include "core/json.h"
 #include "record/import/import_testing.h"
 #include "score/digest_store.h"
 #include "score/job_score.h"
@@ -46,7 +47,7 @@ TEST(cli, record_import_of_gssr_in_both_forms) {
     std::filesystem::remove_all(recording.record());
     Outcome as_json = import("gssr", recording, {"--json", "--gpu", "1", "--model", "NVIDIA H100"});
     ASSERT_EQ(as_json.status, 0) << as_json.err;
-    json value = json::parse(as_json.out);
+    json value = core::parse_json(as_json.out);
     EXPECT_EQ(value["record"], recording.record().string());
     EXPECT_EQ(value["rows"], 10);
     EXPECT_EQ(value["devices"], 1);

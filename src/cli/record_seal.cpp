@@ -40,10 +40,10 @@ void add_record_seal(core::Application& application) {
         if (options->json) {
             nlohmann::json kept = nlohmann::json::array();
             for (const std::filesystem::path& segment : sealing.kept) kept.push_back(segment.string());
-            context.print_json({{"record", options->record},
-                                {"sealed", true},
-                                {"was_sealed_before", sealing.sealed_before},
-                                {"kept", std::move(kept)}});
+            context.print_json(nlohmann::json{{"record", options->record},
+                                              {"sealed", true},
+                                              {"was_sealed_before", sealing.sealed_before},
+                                              {"kept", std::move(kept)}});
             return 0;
         }
         context.print("{} {}\n", options->record, sealing.sealed_before ? "was sealed before" : "is sealed");

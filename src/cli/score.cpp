@@ -119,7 +119,8 @@ Result<int> score_model(const core::CommandContext& context, const Options& opti
     const score::OtherModel& model = *score::find_model(options.model);
     const double value = model.score(score::means_of(digest));
     if (options.json)
-        context.print_json({{"model", options.model}, {"score", number_or_null(value)}, {"doc", model.doc}});
+        context.print_json(nlohmann::ordered_json{
+            {"model", options.model}, {"score", number_or_null(value)}, {"doc", model.doc}});
     else
         context.print("{} {}\nnote: {}: not Belay's score\n", model.name, number(value), model.doc);
     return 0;

@@ -19,7 +19,8 @@ void add_version(core::Application& application) {
     command.json(*json);
     command.run([json](const core::CommandContext& context) -> core::Result<int> {
         if (*json)
-            context.print_json({{"version", kVersion}, {"commit", kCommit}, {"compiler", kCompiler}});
+            context.print_json(
+                nlohmann::json{{"version", kVersion}, {"commit", kCommit}, {"compiler", kCompiler}});
         else
             context.print("belay {} (commit {}, {})\n", kVersion, kCommit, kCompiler);
         return 0;

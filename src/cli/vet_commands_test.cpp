@@ -1,5 +1,6 @@
 #include "cli/testing.h"
 #include "core/file.h"
+#include "core/json.h"
 
 #include <cstdlib>
 
@@ -42,7 +43,7 @@ TEST(cli, vet_run_in_both_forms) {
     EXPECT_THAT(text.out, HasSubstr("test: pass: 1 of 1 nodes are fit"));
     Outcome shown = vet(
         {"run", "--json", "--vetted", fit.path("vetted"), "--cordoned", fit.path("cordoned"), fit.path()});
-    json value = json::parse(shown.out);
+    json value = core::parse_json(shown.out);
     EXPECT_EQ(value["protocol"], "test");
     EXPECT_EQ(value["verdict"], "pass");
     std::string node = value["vetted"].at(0);
@@ -73,7 +74,7 @@ TEST(cli, vet_run_exit_statuses) {
     Protocol sick("- {name: memory, type: mem.free, min: 900TiB}\n");
     Outcome refused = vet({"run", "--json", sick.path()});
     EXPECT_EQ(refused.status, 1);
-    EXPECT_EQ(json::parse(refused.out)["verdict"], "fail");
+    EXPECT_EQ(core::parse_json(refused.out)["verdict"], "fail");
     EXPECT_EQ(vet({"run", "--need", "1", sick.path()}).status, 4);
     EXPECT_EQ(vet({"run", "--need", "2", sick.path()}).status, 2);
     EXPECT_EQ(vet({"run", "--need", "0", sick.path()}).status, 2);
@@ -88,7 +89,7 @@ TEST(cli, vet_run_exit_statuses) {
 }
 
 TEST(cli, vet_list_has_every_type_with_its_parameters) {
-    json types = json::parse(vet({"list", "--json"}).out);
+    json types = core::parse_json(vet({"list", "--json"}).out);
     ASSERT_GT(types.size(), 40U);
     bool found = false;
     for (const json& type : types) {
@@ -113,7 +114,7 @@ TEST(cli, vet_list_has_every_type_with_its_parameters) {
 
 TEST(cli, vet_show_fills_in_the_thresholds) {
     Protocol protocol("- {type: fs.usage, path: /tmp}\n- {type: gpu.cuda}\n");
-    json shown = json::parse(vet({"show", "--json", protocol.path()}).out);
+    json shown = core::parse_json(vet({"show", "--json", protocol.path()}).out);
     EXPECT_EQ(shown["checks"][0]["parameters"]["crit"], 0.85);
     EXPECT_EQ(shown["checks"][0]["supported"], true);
     EXPECT_EQ(shown["checks"][1]["supported"], false);

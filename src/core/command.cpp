@@ -121,6 +121,10 @@ void CommandContext::print_json(const nlohmann::json& value) const {
     print("{}\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+void CommandContext::print_json(const nlohmann::ordered_json& value) const {
+    print_json(nlohmann::json(value));
+}
+
 Options& CommandDeclaration::options() {
     return command_.options;
 }

@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/help.h"
+#include "core/json.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -101,7 +102,7 @@ class Program {
                                    configuration.origin("record.interval");
             seen.patterns = configuration.text_list("record.progress_pattern");
             ++seen.calls;
-            if (seen.json) context.print_json({{"output", seen.output}, {"latin", "\xe9"}});
+            if (seen.json) context.print_json(nlohmann::json{{"output", seen.output}, {"latin", "\xe9"}});
             return 0;
         });
     }
@@ -292,7 +293,7 @@ TEST(core, command_exceptions_of_libraries_are_system_errors) {
 TEST(core, command_json_is_valid_whatever_the_text) {
     Program program;
     EXPECT_EQ(program.run({"record", "run", "-o", "r", "--json", "true"}), 0);
-    auto value = nlohmann::json::parse(program.out());
+    auto value = parse_json(program.out());
     EXPECT_EQ(value["output"], "r");
     EXPECT_EQ(value["latin"], "\uFFFD");
 }

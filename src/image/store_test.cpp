@@ -1,6 +1,7 @@
 #include "image/store.h"
 
 #include "core/file.h"
+#include "core/json.h"
 #include "image/squashfs_reader.h"
 #include "image/store_lock.h"
 #include "image/testing/store_fixture.h"
@@ -222,7 +223,7 @@ TEST(image, store_keeps_nothing_that_is_wrong) {
     };
     auto path = [](const std::string& digest) { return FakeRegistry::blob_path("app", digest); };
     auto replace_text = [](FakeRegistry& registry, const std::string& from, const std::string& to) {
-        nlohmann::json manifest = nlohmann::json::parse(registry.served["/v2/app/manifests/1"]);
+        nlohmann::json manifest = core::parse_json(registry.served["/v2/app/manifests/1"]);
         std::string config_path = FakeRegistry::blob_path("app", manifest["config"]["digest"]);
         std::string config = registry.served[config_path];
         config.replace(config.find(from), from.size(), to);
@@ -248,7 +249,7 @@ TEST(image, store_keeps_nothing_that_is_wrong) {
          true},
         {"no configuration",
          [&](auto& r, auto&) {
-             auto manifest = nlohmann::json::parse(r.served["/v2/app/manifests/1"]);
+             auto manifest = core::parse_json(r.served["/v2/app/manifests/1"]);
              r.served.erase(path(manifest["config"]["digest"]));
          },
          {"does not have"},

@@ -1,5 +1,7 @@
 #include "progress/mllog_rows.h"
 
+#include "core/json.h"
+
 #include <gtest/gtest.h>
 
 namespace belay::progress {
@@ -73,7 +75,9 @@ TEST(progress, all_else_is_a_mark) {
 
 TEST(progress, the_end_of_a_run_keeps_its_status) {
     auto status = [](const char* metadata) {
-        return progress_of({.key = "run_stop", .value = Json(), .metadata = Json::parse(metadata)})->text;
+        return progress_of(
+                   {.key = "run_stop", .value = Json(), .metadata = core::parse_ordered_json(metadata)})
+            ->text;
     };
     EXPECT_EQ(status(R"({"status": "success"})"), R"("success")");
     EXPECT_EQ(status(R"({"status": null})"), std::nullopt);

@@ -1,5 +1,6 @@
 #include "report/json.h"
 
+#include "core/json.h"
 #include "report/testing/synthetic.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +27,7 @@ TEST(report, script_json_cannot_end_its_element) {
     EXPECT_THAT(text, testing::Not(testing::ContainsRegex("[<>&]")));
     EXPECT_EQ(text.find("\xe2\x80\xa8"), std::string::npos);
     EXPECT_EQ(text.find("\xe2\x80\xa9"), std::string::npos);
-    ordered_json back = ordered_json::parse(text);
+    ordered_json back = core::parse_ordered_json(text);
     EXPECT_EQ(back["text"], "</script><!-- & \xe2\x80\xa8 \xe2\x80\xa9 \xef\xbf\xbd");
     EXPECT_EQ(back["</script>"], 1);
 }

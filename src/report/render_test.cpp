@@ -1,3 +1,4 @@
+#include "core/json.h"
 #include "report/page.h"
 #include "report/terminal.h"
 #include "report/testing/synthetic.h"
@@ -48,7 +49,7 @@ TEST(report, hostile_text_stays_data) {
         EXPECT_EQ(count_of(page, element), count_of(usual, element)) << element;
     EXPECT_THAT(page, HasSubstr("{{model}}")) << "as text, not filled in a second time";
     size_t begin = page.find("id=\"model\">") + std::string_view("id=\"model\">").size();
-    nlohmann::json data = nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+    nlohmann::json data = core::parse_json(page.substr(begin, page.find("</script>", begin) - begin));
     EXPECT_EQ(data["job"]["user"], "<img src=x onerror=\"window.hacked=2\"><style>*{display:none}</style>");
 }
 

@@ -1,4 +1,5 @@
 #include "core/file.h"
+#include "core/json.h"
 #include "env/container/container.h"
 #include "step/agreement.h"
 #include "step/node.h"
@@ -82,7 +83,7 @@ TEST(step, step_plans_survive_their_journey) {
 }
 
 TEST(step, a_step_plan_that_lacks_something_is_refused) {
-    Json whole = Json::parse(encode(full_plan()));
+    Json whole = core::parse_ordered_json(encode(full_plan()));
     for (const auto& [name, value] : whole.items()) {
         Json without = whole;
         without.erase(name);

@@ -1,5 +1,6 @@
 #include "vet/step.h"
 
+#include "core/json.h"
 #include "core/work.h"
 #include "transfer/rendezvous.h"
 #include "vet/runner.h"
@@ -51,7 +52,7 @@ TEST(vet, step_names_the_node_that_is_not_fit) {
     EXPECT_THAT(verdicts->cordoned, ElementsAre("n2"));
     EXPECT_EQ(verdicts->nodes[2].checks.at(0).status, Status::kFail);
     // A node that is fit hears which one is not, and why.
-    auto told = verdicts_from_json(nlohmann::json::parse(step.told(1), nullptr, false));
+    auto told = verdicts_from_json(core::parse_json(step.told(1)));
     ASSERT_TRUE(told) << step.told(1);
     EXPECT_FALSE(told->passed);
     ASSERT_EQ(told->nodes.size(), 2U);

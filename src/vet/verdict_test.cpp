@@ -1,5 +1,6 @@
 #include "vet/verdict.h"
 
+#include "core/json.h"
 #include "vet/verdict_json.h"
 #include "vet/verdict_text.h"
 
@@ -143,7 +144,7 @@ TEST(vet, verdicts_of_another_node_are_not_believed_blindly) {
          {"[]", "{}", R"({"nodes":[5]})", R"({"nodes":[],"vetted":[1],"cordoned":[]})",
           R"({"nodes":[{"node":"n","verdict":"great","checks":[]}],"vetted":[],"cordoned":[]})",
           R"({"nodes":[{"node":"n","verdict":"pass","checks":[{"status":7}]}],"vetted":[],"cordoned":[]})"})
-        EXPECT_FALSE(verdicts_from_json(nlohmann::json::parse(text))) << text;
+        EXPECT_FALSE(verdicts_from_json(core::parse_json(text))) << text;
 }
 
 }  // namespace

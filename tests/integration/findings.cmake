@@ -2,6 +2,7 @@
 if(TARGET belay_cli AND TARGET belay_nvml_replay)
   add_executable(sick_program ${CMAKE_CURRENT_LIST_DIR}/sick_program.cpp)
   target_link_libraries(sick_program PRIVATE belay_progress Threads::Threads)
+  belay_use_precompiled(sick_program)
   set_target_properties(sick_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
   add_test(NAME integration.findings_on_slurm COMMAND ${CMAKE_CURRENT_LIST_DIR}/findings_on_slurm

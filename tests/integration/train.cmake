@@ -2,6 +2,7 @@
 if(TARGET belay-train)
   add_executable(train_probe ${CMAKE_CURRENT_LIST_DIR}/train_probe.cpp)
   target_link_libraries(train_probe PRIVATE belay_progress)
+  belay_use_precompiled(train_probe)
   set_target_properties(train_probe PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
   foreach(name train_ranks train_on_slurm)

@@ -7,7 +7,11 @@
 #include <mutex>
 #include <vector>
 
-#include <torch/torch.h>
+// Not torch/torch.h, which costs the compiler twice as long.
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/utils.h>
 
 namespace belay::bench::cosmoflow {
 

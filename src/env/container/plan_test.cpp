@@ -1,5 +1,6 @@
 #include "env/container/plan.h"
 
+#include "core/json.h"
 #include "env/container/plan_json.h"
 #include "env/env_testing.h"
 
@@ -102,7 +103,8 @@ TEST(env_container, mount_flags_become_runtime_options) {
 TEST(env_container, runtime_configuration_says_what_the_plan_says) {
     PlanTest test;
     ContainerPlan plan = test.plan("writable = false\nmounts = [\"/a:/b\", \"/i.sqsh:/d:sqsh\"]");
-    Json config = Json::parse(oci_config(plan, "/scratch/root", {"/scratch/squashfs0"}, 1000, 100));
+    Json config =
+        core::parse_ordered_json(oci_config(plan, "/scratch/root", {"/scratch/squashfs0"}, 1000, 100));
     EXPECT_EQ(config["root"], (Json{{"path", "/scratch/root"}, {"readonly", true}}));
     EXPECT_EQ(config["linux"]["uidMappings"],
               Json::array({Json{{"containerID", 1000}, {"hostID", 0}, {"size", 1}}}));
@@ -119,12 +121,12 @@ TEST(env_container, runtime_configuration_says_what_the_plan_says) {
 TEST(env_container, plans_survive_their_journey) {
     PlanTest test;
     ContainerPlan plan = test.plan("workdir = \"/d\"\nmounts = [\"/a:/b:ro\", \"/i.sqsh:/d:sqsh\"]");
-    auto read = container_plan_from_json(Json::parse(to_json(plan).dump()));
+    auto read = container_plan_from_json(core::parse_ordered_json(to_json(plan).dump()));
     ASSERT_TRUE(read) << read.error().message();
     EXPECT_EQ(*read, plan);
 
     VariablePlan variables{{{"A", "1"}}, {"B"}, {{"PATH", "/opt/bin"}}};
-    auto read_variables = variable_plan_from_json(Json::parse(to_json(variables).dump()));
+    auto read_variables = variable_plan_from_json(core::parse_ordered_json(to_json(variables).dump()));
     ASSERT_TRUE(read_variables);
     EXPECT_EQ(*read_variables, variables);
 }
