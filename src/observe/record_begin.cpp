@@ -1,6 +1,7 @@
 #include "observe/record_begin.h"
 
 #include "core/activity.h"
+#include "core/deadline.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -41,9 +42,9 @@ std::map<std::string, std::string> software_facts() {
 
 void wait_for_first_task(const fs::path& record) {
     core::Clock& clock = core::system_clock();
-    core::Duration give_up = clock.monotonic() + kBeginTime;
+    const auto deadline = core::Deadline::after(kBeginTime, clock);
     std::error_code ignored;
-    while (!fs::exists(record::manifest_path(record), ignored) && clock.monotonic() < give_up)
+    while (!fs::exists(record::manifest_path(record), ignored) && !deadline.is_over())
         clock.sleep_until(clock.monotonic() + std::chrono::milliseconds(20));
 }
 

@@ -1,6 +1,5 @@
 #include "observe/recorder_process.h"
 
-#include "core/deadline.h"
 #include "core/fork.h"
 #include "core/tell.h"
 
@@ -15,12 +14,14 @@
 
 namespace belay::observe {
 
+using core::Deadline;
 using core::Duration;
 
 namespace {
 
 constexpr Duration kLongestPause = std::chrono::minutes(1);
 constexpr Duration kFinishTime = std::chrono::seconds(10);
+constexpr Duration kFinishLook = std::chrono::milliseconds(100);
 // A recorder that lived as long as this was killed by chance; one that did not may be killed again at once.
 constexpr Duration kHealthyLife = std::chrono::seconds(5);
 
@@ -71,7 +72,7 @@ void RecorderProcess::start() {
     sender_.reopen(std::move(link->sender));
     process_ = std::move(*process);
     messages_ = std::move(messages);
-    started_at_ = core::system_clock().monotonic();
+    healthy_ = Deadline::after(kHealthyLife);
 }
 
 void RecorderProcess::pass_on_messages() {
@@ -85,9 +86,9 @@ void RecorderProcess::pass_on_messages() {
     }
 }
 
-std::optional<core::ExitStatus> RecorderProcess::take_end(Duration patience) {
+std::optional<core::ExitStatus> RecorderProcess::take_end(const Deadline& deadline) {
     if (!process_) return std::nullopt;
-    auto status = process_->wait_for(patience);
+    auto status = process_->wait_for(deadline.left());
     pass_on_messages();
     if (!status || !*status) return std::nullopt;
     process_.reset();
@@ -98,22 +99,21 @@ std::optional<core::ExitStatus> RecorderProcess::take_end(Duration patience) {
 void RecorderProcess::tend() {
     sender_.flush();
     pass_on_messages();
-    Duration now = core::system_clock().monotonic();
-    auto ended = take_end(Duration::zero());
+    auto ended = take_end(Deadline::after(Duration::zero()));
     if (ended && ended->signal != 0) {
-        if (now - started_at_ >= kHealthyLife) pause_ = Duration::zero();
-        restart_at_ = now + pause_;
+        if (healthy_.is_over()) pause_ = Duration::zero();
+        restart_ = Deadline::after(pause_);
         core::tell("the recorder was killed by signal {}; it is started again, the job goes on",
                    ended->signal);
         lengthen_pause();
     }
-    if (!process_ && now >= restart_at_) {
-        restart_at_ = Duration::max();
+    if (!process_ && restart_ && restart_->is_over()) {
+        restart_.reset();
         start();
         if (process_) return;
         // What it lacks, memory or a process more, may be there again.
         lengthen_pause();
-        restart_at_ = now + pause_;
+        restart_ = Deadline::after(pause_);
     }
 }
 
@@ -123,17 +123,16 @@ void RecorderProcess::lengthen_pause() {
 
 void RecorderProcess::finish(const std::optional<core::ExitStatus>& status) {
     tend();
-    if (!process_ && restart_at_ != Duration::max()) start();  // how the task ended is worth a last segment
+    if (!process_ && restart_) start();  // how the task ended is worth a last segment
     if (status) sender_.send(LinkMessage::kEnded, encode_exit(*status));
-    const auto deadline = core::Deadline::after(kFinishTime);
+    const auto deadline = Deadline::after(kFinishTime);
     while (sender_.fd() >= 0 && sender_.has_backlog() && !deadline.is_over()) {
         pollfd writable{.fd = sender_.fd(), .events = POLLOUT, .revents = 0};
-        poll(&writable, 1, 100);
+        poll(&writable, 1, deadline.but_within(kFinishLook).poll_milliseconds());
         sender_.flush();
     }
     sender_.close();
-    if (process_ && !take_end(deadline.left()))
-        core::tell("the recorder did not finish in time; it goes on alone");
+    if (process_ && !take_end(deadline)) core::tell("the recorder did not finish in time; it goes on alone");
 }
 
 }  // namespace belay::observe

@@ -2,6 +2,7 @@
 // fails.
 #pragma once
 
+#include "core/deadline.h"
 #include "core/process.h"
 #include "observe/recorder.h"
 
@@ -30,17 +31,17 @@ class RecorderProcess {
   private:
     void pass_on_messages();
     void lengthen_pause();
-    // How it ended, once it has, within that time.
-    std::optional<core::ExitStatus> take_end(core::Duration patience);
+    // How it ended, once it has, until the deadline.
+    std::optional<core::ExitStatus> take_end(const core::Deadline& deadline);
 
     RecorderOptions options_;
     const Placement& placement_;
     LinkSender sender_;
-    std::optional<core::Process> process_;               // nothing: none is running
-    core::Descriptor messages_;                          // of the recorder, to be passed on
-    core::Duration restart_at_ = core::Duration::max();  // monotonic; max: no restart is due
+    std::optional<core::Process> process_;   // nothing: none is running
+    core::Descriptor messages_;              // of the recorder, to be passed on
+    std::optional<core::Deadline> restart_;  // at its end; nothing: no restart is due
     core::Duration pause_ = std::chrono::seconds(0);
-    core::Duration started_at_{};
+    core::Deadline healthy_;  // when it will have lived long enough
 };
 
 }  // namespace belay::observe

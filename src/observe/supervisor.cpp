@@ -1,5 +1,6 @@
 #include "observe/supervisor.h"
 
+#include "core/deadline.h"
 #include "core/tell.h"
 #include "core/text.h"
 #include "observe/recorder_process.h"
@@ -108,9 +109,8 @@ class Supervisor {
 
     Result<core::ExitStatus> run() {
         std::optional<core::ExitStatus> status;
-        core::Clock& clock = core::system_clock();
-        Duration give_up = Duration::max();
-        while (!status || (is_open() && clock.monotonic() < give_up)) {
+        auto drain = core::Deadline::never();
+        while (!status || (is_open() && !drain.is_over())) {
             wait_for_something(status.has_value());
             forward_signals(status.has_value());
             read_system();
@@ -124,7 +124,7 @@ class Supervisor {
             }
             // Whoever reads the output may pause; what the task left is not lost for that, unless somebody
             // wants us to end.
-            give_up = clock.monotonic() + kDrainTime;
+            drain = core::Deadline::after(kDrainTime);
         }
         return *status;
     }

@@ -27,10 +27,6 @@ constexpr core::Duration kFirstPause = std::chrono::milliseconds(20),
                          kLongestPause = std::chrono::milliseconds(500);
 constexpr size_t kMoreThanMembers = 64;  // connections of strangers that may stand at the same time
 
-core::Duration monotonic_now() {
-    return core::system_clock().monotonic();
-}
-
 int64_t wall_nanoseconds() {
     return core::to_nanoseconds(core::system_clock().now());
 }
@@ -87,14 +83,14 @@ void Root::State::admit(Descriptor socket, std::string nonce) {
     Connection& connection = connections.emplace_back();
     connection.socket = std::move(socket);
     connection.nonce = std::move(nonce);
-    connection.since = monotonic_now();
+    connection.since = core::system_clock().monotonic();
     connection.outgoing = encode({kChallenge, connection.nonce});
     write_to(connection);
 }
 
 // The stranger that came first goes, unless it may still be a node of the step that is about to prove itself.
 void Root::State::make_room(int lack) {
-    auto now = monotonic_now();
+    auto now = core::system_clock().monotonic();
     shortage.note(lack, now);
     auto oldest = std::ranges::find_if(connections, [](const Connection& each) { return !each.rank; });
     if (oldest != connections.end() && now >= oldest->since + patience.stranger_without_room)
@@ -162,7 +158,7 @@ void Root::State::write_to(Connection& connection) {
 }
 
 void Root::State::drop_broken() {
-    auto now = monotonic_now();
+    auto now = core::system_clock().monotonic();
     for (auto it = connections.begin(); it != connections.end();) {
         bool late = !it->rank && now > it->since + patience.stranger;
         if (!it->broken && !late) {
@@ -178,8 +174,8 @@ void Root::State::drop_broken() {
 // Waits for one round of events, at most a second, so that strangers are turned away in time.
 Result<> Root::State::step(Deadline deadline, const Handler& handler, int wake_descriptor) {
     // While there is no room the listener is not looked at: it would wake this at once, again and again.
-    bool resting = monotonic_now() < shortage.resting_until();
-    if (resting) deadline = deadline.but_within(shortage.resting_until() - monotonic_now());
+    bool resting = core::system_clock().monotonic() < shortage.resting_until();
+    if (resting) deadline = deadline.but_within(shortage.resting_until() - core::system_clock().monotonic());
     std::vector<pollfd> entries;
     entries.push_back({resting ? -1 : listener.socket.get(), POLLIN, 0});
     if (wake_descriptor >= 0) entries.push_back({wake_descriptor, POLLIN, 0});
@@ -256,11 +252,11 @@ bool Root::connected(uint32_t rank) const {
 }
 
 std::optional<core::Error> Root::shortage() const {
-    return state_->shortage.why(monotonic_now());
+    return state_->shortage.why(core::system_clock().monotonic());
 }
 
 bool Root::is_full() const {
-    return state_->shortage.lasts(monotonic_now()) &&
+    return state_->shortage.lasts(core::system_clock().monotonic()) &&
            std::ranges::all_of(state_->connections,
                                [](const Connection& each) { return each.rank.has_value(); });
 }

@@ -16,6 +16,7 @@
 
 namespace belay::observe::collect {
 
+using core::Deadline;
 using core::Duration;
 using core::Result;
 
@@ -123,7 +124,8 @@ GpuProbe::~GpuProbe() {
 }
 
 Duration GpuProbe::opening_for() const {
-    return state_ == State::kOpening && opening_since_ ? monotonic_now() - *opening_since_ : Duration::zero();
+    if (state_ != State::kOpening || !opening_since_) return Duration::zero();
+    return core::system_clock().monotonic() - *opening_since_;
 }
 
 Result<std::vector<GpuSample>> GpuProbe::sample(core::Time now) {
@@ -131,24 +133,24 @@ Result<std::vector<GpuSample>> GpuProbe::sample(core::Time now) {
     reap();
     if (state_ == State::kAbsent) return samples;
     bool is_new = false;
-    if (!child_ && killed_.empty() && monotonic_now() >= start_at_) {
+    if (!child_ && killed_.empty() && pause_.is_over()) {
         BELAY_CHECK(start());
         is_new = true;
     }
     // Whoever has been silent before is not waited for.
-    receive(is_new ? options_.deadline : Duration::zero(), now, samples);
+    receive(Deadline::after(is_new ? options_.deadline : Duration::zero()), now, samples);
     if (state_ != State::kOpen) return samples;
-    if (child_ && !child_is_open_ && monotonic_now() - child_since_ >= options_.retry)
+    if (child_ && !child_is_open_ && open_by_.is_over())
         end_child({});  // a later one than the first, which hangs where that one did not
-    if (child_ && child_is_open_ && !asked_) {
+    if (child_ && child_is_open_ && !answer_by_) {
         char go = 1;
-        asked_ = monotonic_now();
+        answer_by_ = Deadline::after(options_.retry);
         if (send(socket_.get(), &go, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1)
-            receive(options_.deadline, now, samples);
+            receive(Deadline::after(options_.deadline), now, samples);
     }
     if (!samples.empty()) return samples;
     core::Error error = silence();
-    if (asked_ && monotonic_now() - *asked_ >= options_.retry) end_child({});
+    if (answer_by_ && answer_by_->is_over()) end_child({});
     return std::unexpected(std::move(error));
 }
 
@@ -166,8 +168,8 @@ Result<> GpuProbe::start() {
         start_helper("belay-gpu", [this](int socket) { serve(socket); }, static_cast<int>(kLargestMessage)));
     socket_ = std::move(helper.socket);
     child_ = std::move(helper.process);
-    child_since_ = monotonic_now();
-    if (!opening_since_) opening_since_ = child_since_;
+    open_by_ = Deadline::after(options_.retry);
+    if (!opening_since_) opening_since_ = core::system_clock().monotonic();
     child_is_open_ = false;
     return {};
 }
@@ -203,19 +205,17 @@ void GpuProbe::answer_requests(int socket) {
     while (wait_for_request(socket)) send_message(socket, read_devices(**source, held, head.devices, lost));
 }
 
-void GpuProbe::receive(Duration limit, core::Time now, std::vector<GpuSample>& samples) {
-    const Duration until = monotonic_now() + limit;
+void GpuProbe::receive(const Deadline& deadline, core::Time now, std::vector<GpuSample>& samples) {
+    const bool is_waited_for = !deadline.is_over();
     std::string buffer(kLargestMessage, '\0');
     while (is_waiting()) {
-        Duration left = std::max(until - monotonic_now(), Duration::zero());
         pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-        int ready =
-            poll(&entry, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count()));
+        int ready = poll(&entry, 1, deadline.poll_milliseconds());
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) return;
         ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (got > 0) {
-            take({buffer.data(), static_cast<size_t>(got)}, limit > Duration::zero(), now, samples);
+            take({buffer.data(), static_cast<size_t>(got)}, is_waited_for, now, samples);
         } else {
             refuse(how_child_ended());
         }
@@ -264,7 +264,7 @@ void GpuProbe::take(std::string_view message, bool in_time, core::Time now, std:
         for (uint64_t i = 0; i < head.xids && take_value(message, xid); ++i) sample.xids.push_back(xid);
         samples.push_back(std::move(sample));
         cpu_seconds_ = head.cpu_seconds;
-        asked_.reset();
+        answer_by_.reset();
     }
 }
 
@@ -274,10 +274,10 @@ void GpuProbe::end_child(Duration pause) {
     killed_.push_back(std::move(*child_));
     child_.reset();
     socket_.reset();
-    asked_.reset();
+    answer_by_.reset();
     ended_cpu_seconds_ += cpu_seconds_;
     cpu_seconds_ = 0;
-    start_at_ = monotonic_now() + pause;
+    pause_ = Deadline::after(pause);
     reap();
 }
 

@@ -9,9 +9,9 @@
 // other is started. Not thread-safe; start it before any thread.
 #pragma once
 
+#include "core/deadline.h"
 #include "core/file.h"
 #include "core/process.h"
-#include "core/time.h"
 #include "gpu/source.h"
 
 #include <functional>
@@ -78,12 +78,12 @@ class GpuProbe {
     core::Result<> start();
     void serve(int socket);
     void answer_requests(int socket);
-    // Takes messages until there is nothing to wait for, or `limit` is over.
-    void receive(core::Duration limit, core::Time now, std::vector<GpuSample>& samples);
+    // Takes messages until there is nothing to wait for, or the deadline.
+    void receive(const core::Deadline& deadline, core::Time now, std::vector<GpuSample>& samples);
     void take(std::string_view message, bool in_time, core::Time now, std::vector<GpuSample>& samples);
     void refuse(core::Error why);
     core::Error how_child_ended();
-    bool is_waiting() const { return child_ && (!child_is_open_ || asked_.has_value()); }
+    bool is_waiting() const { return child_ && (!child_is_open_ || answer_by_.has_value()); }
     void end_child(core::Duration pause);
     void reap();
     core::Error silence() const;
@@ -96,11 +96,11 @@ class GpuProbe {
     std::optional<core::Process> child_;
     bool child_is_open_ = false;  // it has told its devices
     core::Descriptor socket_;
-    std::vector<core::Process> killed_;  // not reaped yet
-    core::Duration child_since_{};       // monotonic, as the next three
-    std::optional<core::Duration> opening_since_;
-    std::optional<core::Duration> asked_;  // an answer is outstanding since
-    core::Duration start_at_{};            // no child before this time
+    std::vector<core::Process> killed_;                 // not reaped yet
+    std::optional<core::Duration> opening_since_;       // monotonic
+    core::Deadline open_by_;                            // when a child that has not opened is given up
+    std::optional<core::Deadline> answer_by_;           // the same of one that owes an answer
+    core::Deadline pause_ = core::Deadline::after({});  // no child before it is over
     double cpu_seconds_ = 0;
     double ended_cpu_seconds_ = 0;
 };

@@ -15,10 +15,6 @@ constexpr auto kPatience = std::chrono::milliseconds(100);
 
 }  // namespace
 
-core::Duration monotonic_now() {
-    return core::system_clock().monotonic();
-}
-
 core::Result<Helper> start_helper(const char* name, const std::function<void(int socket)>& serve,
                                   int send_bytes) {
     int ends[2];

@@ -13,9 +13,6 @@ namespace belay::observe::collect {
 
 inline constexpr std::string_view kHelperName = "belay-";  // with which names of helpers begin
 
-// Parent and child read the same clock.
-core::Duration monotonic_now();
-
 struct Helper {
     core::Process process;
     core::Descriptor socket;  // of the parent; messages keep their borders

@@ -53,8 +53,8 @@ void MountProbe::Unmap::operator()(Shared* shared) const {
     munmap(shared, shared->mapped_bytes);
 }
 
-MountProbe::MountProbe(Statvfs statvfs, core::Duration deadline)
-    : statvfs_(std::move(statvfs)), deadline_(deadline) {}
+MountProbe::MountProbe(Statvfs statvfs, core::Duration allowed)
+    : statvfs_(std::move(statvfs)), allowed_(allowed) {}
 
 MountProbe::~MountProbe() {
     replace(nullptr);
@@ -77,7 +77,7 @@ std::vector<MountProbe::Answer> MountProbe::ask(std::span<const std::string> pat
     }
     char go = 1;
     bool sent = send(socket_.get(), &go, 1, MSG_NOSIGNAL) == 1;
-    bool complete = sent && wait_for_answers(monotonic_now() + deadline_);
+    bool complete = sent && wait_for_answers(core::Deadline::after(allowed_));
     std::vector<Answer> answers = take_answers(paths.size(), complete);
     if (complete) return answers;
     auto silent = std::ranges::find(answers, Outcome::kSilent, &Answer::outcome);
@@ -123,7 +123,7 @@ void MountProbe::serve(int socket) {
         if (got <= 0) return;
         for (size_t i = 0; i < paths_.size(); ++i) {
             Slot& slot = shared_->slot(i);
-            slot.started_nanoseconds = monotonic_now().count();
+            slot.started_nanoseconds = core::system_clock().monotonic().count();
             slot.error = statvfs_(paths_[i].c_str(), &slot.size) == 0 ? 0 : errno;
             slot.done = true;
         }
@@ -132,13 +132,11 @@ void MountProbe::serve(int socket) {
     }
 }
 
-// True if the child has answered for all paths; false at the time `until` or if it ended.
-bool MountProbe::wait_for_answers(core::Duration until) {
+// True if the child has answered for all paths; false at the deadline or if it ended.
+bool MountProbe::wait_for_answers(const core::Deadline& deadline) {
     while (true) {
-        core::Duration left = std::max(until - monotonic_now(), core::Duration::zero());
-        auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
         pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-        int ready = poll(&entry, 1, static_cast<int>(milliseconds));
+        int ready = poll(&entry, 1, deadline.poll_milliseconds());
         if (ready < 0 && errno == EINTR) continue;
         char byte = 0;
         return ready > 0 && recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 1;
@@ -158,7 +156,7 @@ std::vector<MountProbe::Answer> MountProbe::take_answers(size_t count, bool comp
     }
     if (complete || i == count) return answers;
     core::Duration started(shared_->slot(i).started_nanoseconds.load());
-    bool long_ago = started.count() != 0 && monotonic_now() - started >= deadline_ / 2;
+    bool long_ago = started.count() != 0 && core::system_clock().monotonic() - started >= allowed_ / 2;
     if (long_ago && !is_runnable(child_->pid())) answers[i].outcome = Outcome::kSilent;
     return answers;
 }

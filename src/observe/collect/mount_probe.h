@@ -9,9 +9,9 @@
 // of it. Not thread-safe.
 #pragma once
 
+#include "core/deadline.h"
 #include "core/file.h"
 #include "core/process.h"
-#include "core/time.h"
 
 #include <functional>
 #include <memory>
@@ -41,8 +41,8 @@ class MountProbe {
         struct statvfs size{};  // where it answered
     };
 
-    // `deadline` is the time for all paths of one ask() together.
-    MountProbe(Statvfs statvfs, core::Duration deadline);
+    // `allowed` is the time for all paths of one ask() together.
+    MountProbe(Statvfs statvfs, core::Duration allowed);
     ~MountProbe();
     MountProbe(const MountProbe&) = delete;
     MountProbe& operator=(const MountProbe&) = delete;
@@ -75,13 +75,13 @@ class MountProbe {
 
     core::Result<> start(std::span<const std::string> paths);
     void serve(int socket);
-    bool wait_for_answers(core::Duration until);
+    bool wait_for_answers(const core::Deadline& deadline);
     std::vector<Answer> take_answers(size_t count, bool complete);
     void replace(const std::string* silent_path);
     void reap();
 
     Statvfs statvfs_;
-    core::Duration deadline_;
+    core::Duration allowed_;
     std::vector<std::string> paths_;  // what the child was started with
     std::unique_ptr<Shared, Unmap> shared_;
     std::optional<core::Process> child_;
