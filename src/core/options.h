@@ -68,12 +68,12 @@ Result<> read_option(std::string_view text, std::optional<Value>& value) {
 
 // What --help calls a value for which no name is declared.
 template <typename Value>
-constexpr std::string_view option_type_name() {
-    if constexpr (std::floating_point<Value>) return "FLOAT";
-    if constexpr (std::unsigned_integral<Value>) return "UINT";
-    if constexpr (std::integral<Value>) return "INT";
-    return "TEXT";
-}
+inline constexpr std::string_view kOptionTypeName = std::floating_point<Value>      ? "FLOAT"
+                                                    : std::unsigned_integral<Value> ? "UINT"
+                                                    : std::integral<Value>          ? "INT"
+                                                                                    : "TEXT";
+template <typename Value>
+inline constexpr std::string_view kOptionTypeName<std::optional<Value>> = kOptionTypeName<Value>;
 
 class OptionDeclaration {
   public:
@@ -113,14 +113,7 @@ class Options {
     OptionDeclaration* add_option(std::string_view names, Value& variable, std::string meaning) {
         return add(names, std::move(meaning),
                    [&variable](auto texts) { return read_option(texts.back(), variable); })
-            ->type_name(option_type_name<Value>());
-    }
-    template <typename Value>
-    OptionDeclaration* add_option(std::string_view names, std::optional<Value>& variable,
-                                  std::string meaning) {
-        return add(names, std::move(meaning),
-                   [&variable](auto texts) { return read_option(texts.back(), variable); })
-            ->type_name(option_type_name<Value>());
+            ->type_name(kOptionTypeName<Value>);
     }
     template <typename Value>
     OptionDeclaration* add_option(std::string_view names, std::vector<Value>& variable, std::string meaning) {
@@ -130,7 +123,7 @@ class Options {
             variable = std::move(values);
             return {};
         };
-        return add(names, std::move(meaning), assign)->type_name(option_type_name<Value>())->repeatable();
+        return add(names, std::move(meaning), assign)->type_name(kOptionTypeName<Value>)->repeatable();
     }
     OptionDeclaration* add_flag(std::string_view names, bool& variable, std::string meaning);
     // What the others are made with; a flag if it gets no type_name().
