@@ -108,6 +108,13 @@ TEST(cli, config_mistake_shows_the_place) {
     EXPECT_EQ(belay({"version"}, directory.path()).status, 0);  // needs no configuration
 }
 
+TEST(cli, the_plan_of_a_step_fails_as_every_command) {
+    Outcome outcome = belay({"_prepare", "--", "--environment=/no/such/environment.toml"});
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, HasSubstr("belay: E_NOTFOUND there is no file /no/such/environment.toml"));
+}
+
 TEST(cli, completion_of_each_shell_knows_the_commands) {
     for (const char* shell : {"bash", "zsh", "fish"}) {
         Outcome outcome = belay({"completion", shell});

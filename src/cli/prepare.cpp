@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 #include "step/image_import.h"
 
-#include <cstdio>
 #include <memory>
 
 namespace belay::cli {
@@ -18,14 +17,10 @@ void add_prepare(core::Application& application) {
     });
     auto words = std::make_shared<std::vector<std::string>>();
     command.passthrough("OPTION", *words, "what srun was given");
-    command.run([words](const core::CommandContext&) -> core::Result<int> {
-        auto plan = step::plan_for_plugin(*words, step::import_from_registry());
-        if (plan) {
-            fmt::print("{}", *plan);
-            return 0;
-        }
-        fmt::print(stderr, "{}", plan.error().render("belay"));
-        return 1;
+    command.run([words](const core::CommandContext& context) -> core::Result<int> {
+        BELAY_TRY(plan, step::plan_for_plugin(*words, step::import_from_registry()));
+        context.print("{}", plan);
+        return 0;
     });
 }
 

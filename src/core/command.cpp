@@ -2,12 +2,12 @@
 
 #include "core/help.h"
 #include "core/log.h"
+#include "core/program.h"
 #include "core/text.h"
 #include "core/work.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <new>
 
 #include <nlohmann/json.hpp>
 
@@ -87,18 +87,6 @@ CommandModel& place(CommandModel& program, const std::string& name, std::span<co
         node = &*next;
     }
     return *node;
-}
-
-Result<int> without_exceptions(const std::function<Result<int>()>& function) {
-    try {
-        return function();
-    } catch (const std::bad_alloc&) {
-        return system_error("out of memory");
-    } catch (const std::system_error& error) {  // of fmt::print: a full disk, a reader that is gone
-        return system_error("cannot write the output: {}", error.code().message());
-    } catch (const std::exception& error) {
-        return system_error("internal error: {}", error.what());
-    }
 }
 
 }  // namespace
@@ -240,16 +228,7 @@ int Application::run(int argc, const char* const* argv) {
 }
 
 int Application::run(std::vector<std::string> words) {
-    Result<int> status = without_exceptions([&]() -> Result<int> {
-        BELAY_TRY(returned, dispatch(std::move(words)));
-        if (std::fflush(out_) != 0) return errno_error(errno, "cannot write the output");
-        return returned;
-    });
-    if (status) return *status;
-    std::fflush(out_);
-    std::fputs(status.error().render(page_.name).c_str(), err_);
-    std::fflush(err_);
-    return status.error().exit_status();
+    return run_program(page_.name, [&] { return dispatch(std::move(words)); }, out_, err_);
 }
 
 // Where --help stands in "help WORDS": right after the command, so that a program to run does not get it,

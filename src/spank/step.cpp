@@ -1,6 +1,8 @@
 #include "spank/step.h"
 
 #include "core/config.h"
+#include "core/file.h"
+#include "core/program.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "observe/supervisor.h"
@@ -12,9 +14,10 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
+#include <string_view>
+#include <system_error>
 #include <poll.h>
 #include <unistd.h>
 
@@ -27,7 +30,10 @@ namespace {
 // What imports images needs many more libraries; they would be loaded for every step.
 step::Importer importer_of(const std::vector<std::string>& words) {
     return [&words](const core::Configuration&, const image::Reference&) -> Result<> {
-        std::string program = std::filesystem::read_symlink("/proc/self/exe").replace_filename("belay");
+        std::error_code error;
+        std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
+        if (error) return core::errno_error(error, "cannot tell where belay-step is");
+        std::string program = own.replace_filename("belay");
         std::vector<char*> argv = {program.data(), const_cast<char*>("_prepare"), const_cast<char*>("--")};
         for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
         argv.push_back(nullptr);
@@ -55,11 +61,6 @@ void end_when_abandoned(int link) {
     fcntl(link, F_SETOWN, getpid());
     fcntl(link, F_SETFL, fcntl(link, F_GETFL) | O_ASYNC);
     end_if_hung_up(SIGIO);  // it may have happened before
-}
-
-int show(const core::Error& error) {
-    fmt::print(stderr, "{}", error.render("belay"));
-    return 1;
 }
 
 // From the environment, which it leaves as the tasks are to see it.
@@ -141,8 +142,7 @@ Result<core::ExitStatus> run_supervisor(const std::vector<std::string>& words) {
     return observe::supervise(std::move(task), std::move(options), placement);
 }
 
-}  // namespace
-
+// The job's variables that were hidden from the loader get their names back.
 void show_hidden_variables() {
     for (const auto& [name, value] : core::current_environment()) {
         if (!name.starts_with(kLoaderPrefix)) continue;
@@ -151,43 +151,58 @@ void show_hidden_variables() {
     }
 }
 
-int prepare(const std::vector<std::string>& words) {
-    auto plan = step::plan_for_plugin(words, importer_of(words));
-    if (!plan) return show(plan.error());
-    fmt::print("{}", *plan);
-    return std::fflush(stdout) == 0 ? 0 : 1;
+Result<int> prepare(const std::vector<std::string>& words) {
+    BELAY_TRY(plan, step::plan_for_plugin(words, importer_of(words)));
+    fmt::print("{}", plan);
+    return 0;
 }
 
-int node(const std::vector<std::string>& words) {
-    auto link = number_of<int>(words, 0);
-    auto tasks = number_of<unsigned>(words, 1);
-    auto watched = number_of<pid_t>(words, 2);
-    auto notices = number_of<int>(words, 3);
-    if (!link || !tasks || !watched || !notices)
-        return show(!link      ? link.error()
-                    : !tasks   ? tasks.error()
-                    : !watched ? watched.error()
-                               : notices.error());
-    core::Descriptor socket(*link);
-    core::Descriptor filled(*notices);
+Result<int> node(const std::vector<std::string>& words) {
+    BELAY_TRY(link, number_of<int>(words, 0));
+    BELAY_TRY(tasks, number_of<unsigned>(words, 1));
+    BELAY_TRY(watched, number_of<pid_t>(words, 2));
+    BELAY_TRY(notices, number_of<int>(words, 3));
+    core::Descriptor socket(link);
+    core::Descriptor filled(notices);
     for (int fd : {socket.get(), filled.get()}) fcntl(fd, F_SETFD, FD_CLOEXEC);
     end_when_abandoned(socket.get());
-    Answer answer(socket.get(), *tasks);
-    auto done = prepare_and_answer(answer, *watched, filled.get(), command_after(words, 4));
+    Answer answer(socket.get(), tasks);
+    auto done = prepare_and_answer(answer, watched, filled.get(), command_after(words, 4));
     if (done && *done) return 0;
+    int status = static_cast<int>(core::ErrorKind::kNegative);
     if (!done) {
-        // Without the node's name nobody could tell which one.
+        // Without the node's name nobody could tell which one. It is said before the tasks end.
         auto name = core::environment_variable("SLURMD_NODENAME");
-        show(name ? std::move(done.error()).context(*name) : done.error());
+        status = core::show_error("belay", name ? std::move(done.error()).context(*name) : done.error());
     }
     answer.refuse();
-    return 1;
+    return status;
 }
 
-int supervise(const std::vector<std::string>& words) {
-    auto status = run_supervisor(words);
-    if (!status) return show(status.error());
-    return core::end_like(*status);
+Result<int> supervise(const std::vector<std::string>& words) {
+    BELAY_TRY(status, run_supervisor(words));
+    return core::end_like(status);
+}
+
+Result<int> run_verb(const std::vector<std::string>& words) {
+    struct Verb {
+        std::string_view name;
+        Result<int> (*run)(const std::vector<std::string>&);
+    };
+    constexpr Verb kVerbs[] = {{"prepare", prepare}, {"node", node}, {"supervise", supervise}};
+    for (const Verb& verb : kVerbs)
+        if (!words.empty() && words[0] == verb.name) return verb.run({words.begin() + 1, words.end()});
+    return core::bad_input("belay-step is started by Belay's Slurm plugin")
+        .hint("what people type is belay; see belay(1)");
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& words) {
+    return core::run_program("belay", [&] {
+        show_hidden_variables();
+        return run_verb(words);
+    });
 }
 
 }  // namespace belay::spank

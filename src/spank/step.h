@@ -6,12 +6,9 @@
 
 namespace belay::spank {
 
-// The job's variables that were hidden from the loader get their names back (kLoaderPrefix).
-void show_hidden_variables();
-
-// Exit status. `words` are without the program's name; what is wrong is said on stderr.
-int prepare(const std::vector<std::string>& words);
-int node(const std::vector<std::string>& words);
-int supervise(const std::vector<std::string>& words);
+// What a command line asks for, without the program's name: "prepare OPTION…", "node NUMBER… COMMAND…" or
+// "supervise NUMBER… COMMAND…". What is wrong is said on stderr. The exit status: that of the task of
+// supervise, 1 where another node does not let this one start, else as of `belay`.
+int run(const std::vector<std::string>& words);
 
 }  // namespace belay::spank

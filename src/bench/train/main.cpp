@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "core/output.h"
 #include "core/process.h"
+#include "core/program.h"
 #include "core/text.h"
 
 #include <algorithm>
@@ -194,9 +195,9 @@ int run(int argc, char** argv) {
     command.run([arguments](const core::CommandContext&) -> Result<int> {
         auto done = train(*arguments);
         if (done) return 0;
-        std::fputs(done.error().render("belay-train").c_str(), stderr);
+        const int status = core::show_error("belay-train", done.error());
         std::fflush(nullptr);
-        std::_Exit(done.error().exit_status());  // not by way of the destructors of libtorch's threads
+        std::_Exit(status);  // not by way of the destructors of libtorch's threads
     });
     return application.run(argc, argv);
 }

@@ -2,10 +2,10 @@
 
 #include "core/deadline.h"
 #include "core/file.h"
+#include "core/program.h"
 #include "core/text.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <unistd.h>
 
 namespace belay::record {
@@ -59,9 +59,7 @@ Interrupter::Interrupter(const DuckdbApi* api, duckdb_connection connection, con
             api->interrupt(connection);
             wake_.wait_for(lock, stop, kAgain, never);
             if (stop.stop_requested() || !last.is_over()) continue;
-            const core::Error error = too_slow(limits);
-            std::fputs(error.render("belay").c_str(), stderr);
-            _exit(error.exit_status());
+            _exit(core::show_error("belay", too_slow(limits)));
         }
     });
 }
