@@ -6,6 +6,7 @@
 #include "core/process.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,6 +114,25 @@ TEST(cli, the_plan_of_a_step_fails_as_every_command) {
     EXPECT_EQ(outcome.status, 2);
     EXPECT_EQ(outcome.out, "");
     EXPECT_THAT(outcome.err, HasSubstr("belay: E_NOTFOUND there is no file /no/such/environment.toml"));
+}
+
+TEST(cli, an_environment_that_the_system_cannot_read_is_no_mistake_of_the_person) {
+    auto directory = core::TemporaryDirectory::create().value();
+    const std::string loop = directory.path() / "loop.toml";
+    std::filesystem::create_symlink("loop.toml", loop);
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"env", "validate", loop},
+                                                  {"env", "render", loop},
+                                                  {"env", "run", loop, "--", "true"},
+                                                  {"_prepare", "--", "--environment=" + loop}}) {
+        EXPECT_EQ(belay(words).status, 3) << words[1];
+    }
+    const json problem = core::parse_json(belay({"env", "validate", "--json", loop}).out)[0]["problems"][0];
+    EXPECT_EQ(problem["code"], "E_READ");
+    EXPECT_EQ(problem["cause"], "other");
+    EXPECT_THAT(belay({"env", "run", loop, "--", "true"}).err,
+                HasSubstr("belay: E_READ cannot look at " + loop + ": Too many levels"));
+    EXPECT_EQ(belay({"env", "validate", loop, "/no/such/file.toml"}).status, 3);
+    EXPECT_EQ(belay({"env", "validate", "/no/such/file.toml"}).status, 2);
 }
 
 TEST(cli, completion_of_each_shell_knows_the_commands) {

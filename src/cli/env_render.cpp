@@ -18,13 +18,14 @@ struct Options {
     bool json = false;
 };
 
-// {"ok", "err" and "out" or "json"}: in words, since it comes out of another process.
+// {"status", "err" and "out" or "json"}: in words, since it comes out of another process.
 std::string render_to_text(const Options& options, const env::Host& host) {
     env::Problems problems;
     env::Environment environment = env::load_environment(options.name, host, problems);
     auto variables = env::expand_variables(environment, {}, host.variables, problems);
     const bool ok = !env::has_errors(problems);
-    nlohmann::ordered_json answer{{"ok", ok}, {"err", env::render(problems)}};
+    nlohmann::ordered_json answer{{"status", ok ? 0 : static_cast<int>(env::kind_of(problems))},
+                                  {"err", env::render(problems)}};
     if (options.json) {
         auto json = env::to_json(environment, variables, options.explain);
         json["problems"] = env::to_json(options.name, ok, problems)["problems"];
@@ -42,14 +43,13 @@ core::Result<int> render(const Options& options, const core::CommandContext& con
                   return render_to_text(options, host);
               }));
     const auto answer = core::parse_ordered_json(text);
-    const bool ok = answer["ok"];
     if (options.json) {
         context.print_json(answer["json"]);
     } else {
         context.print("{}", answer.value("out", ""));
         fmt::print(stderr, "{}", answer["err"].get<std::string>());
     }
-    return ok ? 0 : 2;
+    return answer["status"].get<int>();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "env/json.h"
 #include "step/environment.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -23,7 +24,7 @@ struct Options {
 // What is wrong with one, as it is shown and as JSON. Files of an environment may be on a server that does
 // not answer.
 struct Validated {
-    bool ok;
+    int status;
     std::string shown;
     nlohmann::ordered_json json;
 };
@@ -36,29 +37,29 @@ core::Result<Validated> validate_file(const std::string& file, bool strict,
                   env::Environment environment = env::load_environment(file, host, problems);
                   (void)env::expand_variables(environment, {}, host.variables, problems);
                   const bool ok = !env::has_errors(problems) && (!strict || env::passes_strictly(problems));
-                  return nlohmann::ordered_json{{"ok", ok},
+                  return nlohmann::ordered_json{{"status", ok ? 0 : static_cast<int>(env::kind_of(problems))},
                                                 {"shown", env::render(problems)},
                                                 {"json", env::to_json(file, ok, problems)}}
                       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
               }));
     auto answer = core::parse_ordered_json(text);
-    return Validated{answer["ok"], answer["shown"], std::move(answer["json"])};
+    return Validated{answer["status"], answer["shown"], std::move(answer["json"])};
 }
 
 core::Result<int> validate(const Options& options, const core::CommandContext& context) {
     BELAY_TRY(configuration, context.configuration());
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    bool all_ok = true;
+    int status = 0;
     for (const std::string& file : options.files) {
         BELAY_TRY(validated, validate_file(file, options.strict, configuration));
-        all_ok = all_ok && validated.ok;
+        status = std::max(status, validated.status);
         list.push_back(std::move(validated.json));
         if (options.json) continue;
         fmt::print(stderr, "{}", validated.shown);
-        context.print("{}: {}\n", core::printable(file), validated.ok ? "ok" : "not ok");
+        context.print("{}: {}\n", core::printable(file), validated.status == 0 ? "ok" : "not ok");
     }
     if (options.json) context.print_json(list);
-    return all_ok ? 0 : 2;
+    return status;
 }
 
 }  // namespace
@@ -72,7 +73,8 @@ void add_env_validate(core::Application& application) {
                        "with its place. What the files name is checked as the caller sees it now: variables, "
                        "sources of mounts, "
                        "image files. Whether a registry has an image is not asked.\n\n"
-                       "Ends with 2 if anything is wrong; warnings do not count, unless --strict is given.",
+                       "Ends with 2 if anything is wrong, and with 3 where the system could not tell; "
+                       "warnings do not count, unless --strict is given.",
         .examples = {{"belay env validate ./pytorch.toml", "one file"},
                      {"belay env validate --strict --json ~/.edf/*.toml", "all of them, for a script"}},
     });

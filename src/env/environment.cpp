@@ -115,10 +115,12 @@ class Resolver {
         }
         if (reference->is_file()) {
             reference->file = from_caller(reference->file, host_).string();
-            if (auto found = host_.files.identify(reference->file); !found)
+            if (auto found = host_.files.identify(reference->file); !found) {
                 problems_.push_back(make_problem(
                     "E_IMAGE", written->place,
                     why_not(found.error(), fmt::format("there is no image file {}", reference->file))));
+                problems_.back().failure = failure_in(found.error());
+            }
         }
         result_.reference = std::move(*reference);
     }
@@ -134,6 +136,7 @@ class Resolver {
                 problems_.push_back(problem_within(problem.code, entry, problem.offset, problem.length,
                                                    fmt::format("{} (key {})", problem.message, key),
                                                    problem.hint));
+                problems_.back().failure = std::move(problem.failure);
             }
             if (!usable) continue;
             auto before = std::ranges::find(result_.mounts, parsed.mount.destination, &Mount::destination);

@@ -180,8 +180,65 @@ TEST(env, what_cannot_be_looked_at_is_not_called_missing) {
     EXPECT_THAT(fake.find("E_MOUNT_SRC")->message, HasSubstr("cannot look at /data: Permission denied"));
     fake.spoil("/w/job.toml", EACCES);
     fake.load_by_name("job.toml");
-    ASSERT_NE(fake.find("E_NOTFOUND"), nullptr);
-    EXPECT_EQ(fake.find("E_NOTFOUND")->message, "cannot look at /w/job.toml: Permission denied");
+    ASSERT_NE(fake.find("E_READ"), nullptr);
+    EXPECT_EQ(fake.find("E_READ")->message, "cannot look at /w/job.toml: Permission denied");
+}
+
+TEST(env, what_the_machine_fails_at_stays_its_failure) {
+    struct Row {
+        const char* path;
+        int errno_value;
+        core::Cause cause;
+    };
+    const std::string text = "base_environment = './base.toml'\nimage = '/i.sqsh'\nmounts = ['/data:/d']\n";
+    for (const Row& row :
+         {Row{"/w/job.toml", EACCES, core::Cause::kDenied}, Row{"/w/base.toml", EIO, core::Cause::kOther},
+          Row{"/i.sqsh", ETIMEDOUT, core::Cause::kTimedOut},
+          Row{"/data", EHOSTDOWN, core::Cause::kUnreachable}}) {
+        FakeHost fake;
+        fake.write("/w/base.toml", "workdri = '/'\n[env]\nN = 1\n");  // mistakes that count less
+        fake.spoil(row.path, row.errno_value);
+        fake.load(text);
+        EXPECT_EQ(kind_of(fake.problems), core::ErrorKind::kSystem) << row.path;
+        const core::Error error = as_error("job.toml", fake.problems);
+        EXPECT_EQ(error.kind(), core::ErrorKind::kSystem) << row.path;
+        EXPECT_EQ(error.cause(), row.cause) << row.path;
+        EXPECT_EQ(error.errno_value(), row.errno_value) << row.path;
+        EXPECT_THAT(error.message(), HasSubstr(row.path));
+        EXPECT_EQ(to_json("job.toml", false, fake.problems).dump().contains("\"cause\""), true) << row.path;
+    }
+}
+
+TEST(env, what_is_not_there_is_a_mistake_of_whoever_named_it) {
+    for (const char* path : {"/w/base.toml", "/i.sqsh", "/data"}) {
+        FakeHost fake;
+        fake.write("/w/base.toml", "workdir = '/'\n");
+        fake.remove(path);
+        fake.load("base_environment = './base.toml'\nimage = '/i.sqsh'\nmounts = ['/data:/d']\n");
+        EXPECT_EQ(as_error("job.toml", fake.problems).kind(), core::ErrorKind::kBadInput) << path;
+        EXPECT_EQ(to_json("job.toml", false, fake.problems).dump().contains("\"cause\""), false) << path;
+    }
+}
+
+TEST(env, a_file_that_cannot_be_read_is_not_called_missing) {
+    FakeHost fake;
+    fake.host.files.read = [](const auto& path) -> core::Result<std::string> {
+        return core::errno_error(EIO, "cannot read " + path.string());
+    };
+    fake.load("image = 'a'\n");
+    ASSERT_THAT(fake.codes(), ElementsAre("E_READ"));
+    EXPECT_EQ(as_error("job.toml", fake.problems).errno_value(), EIO);
+}
+
+TEST(env, a_directory_that_may_not_be_looked_into_is_named_where_nothing_is_found) {
+    FakeHost fake;
+    fake.spoil("/u/a/.edf/a.toml", EACCES);
+    fake.load_by_name("a");
+    ASSERT_THAT(fake.codes(), ElementsAre("E_READ"));
+    EXPECT_EQ(
+        fake.problems[0].message,
+        "no environment \"a\" in /u/a/.edf, /etc/edf: cannot look at /u/a/.edf/a.toml: Permission denied");
+    EXPECT_EQ(as_error("a", fake.problems).cause(), core::Cause::kDenied);
 }
 
 TEST(env, a_name_is_not_taken_from_another_directory_when_a_disk_fails) {
@@ -192,8 +249,8 @@ TEST(env, a_name_is_not_taken_from_another_directory_when_a_disk_fails) {
     EXPECT_EQ(fake.find("E_NOTFOUND"), nullptr) << "HOME may be another user's";
     fake.spoil("/u/a/.edf/a.toml", EIO);
     fake.load_by_name("a");
-    ASSERT_NE(fake.find("E_NOTFOUND"), nullptr);
-    EXPECT_EQ(fake.find("E_NOTFOUND")->message, "cannot look at /u/a/.edf/a.toml: Input/output error");
+    ASSERT_NE(fake.find("E_READ"), nullptr);
+    EXPECT_EQ(fake.find("E_READ")->message, "cannot look at /u/a/.edf/a.toml: Input/output error");
 }
 
 // What to_edf writes reads as the same environment, also where values hold what would be expanded or split.

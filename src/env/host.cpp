@@ -36,6 +36,11 @@ std::string why_not(const core::Error& error, std::string not_there) {
     return error.cause() == core::Cause::kNotFound ? std::move(not_there) : error.message();
 }
 
+std::optional<core::Error> failure_in(const core::Error& error) {
+    const bool failed = error.kind() == core::ErrorKind::kSystem && error.cause() != core::Cause::kNotFound;
+    return failed ? std::optional(error) : std::nullopt;
+}
+
 core::Result<Host> this_host(std::vector<fs::path> system_directories) {
     std::error_code error;
     fs::path directory = fs::current_path(error);

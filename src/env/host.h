@@ -36,6 +36,9 @@ struct Host {
 Files real_files();
 // What to say of a file that `identify` did not find: `not_there`, unless it may well be there.
 std::string why_not(const core::Error& error, std::string not_there);
+// The error where it is the machine's failure; nothing where the file is not there, or is not as it has to
+// be.
+std::optional<core::Error> failure_in(const core::Error& error);
 // This process: its variables and directory. Errors: kSystem if it has no directory any more.
 core::Result<Host> this_host(std::vector<std::filesystem::path> system_directories);
 

@@ -36,14 +36,14 @@ class Loader {
 
     const Loaded* load_file(const fs::path& path, const Place& place) {
         auto identity = host_.files.identify(path);
-        if (!identity) return not_read(place, identity.error());
+        if (!identity) return not_read(place, path, identity.error());
         if (std::ranges::find(open_, *identity) != open_.end())
             return refuse("E_CYCLE", place, "an environment inherits itself");
         auto known = loaded_.find(*identity);
         if (known == loaded_.end()) {
             if (static_cast<int>(open_.size()) > kDeepestInheritance) return refuse_depth(place);
             auto text = host_.files.read(path);
-            if (!text) return not_read(place, text.error());
+            if (!text) return not_read(place, path, text.error());
             open_.push_back(*identity);
             Loaded loaded = inherit(read_edf(*text, path.string(), chain_, problems_));
             open_.pop_back();
@@ -75,8 +75,8 @@ class Loader {
         return refuse("E_DEPTH", place,
                       fmt::format("environments inherit more than {} deep", kDeepestInheritance));
     }
-    const Loaded* not_read(const Place& place, const core::Error& error) {
-        problems_.push_back(make_problem("E_NOTFOUND", place, error.message()));
+    const Loaded* not_read(const Place& place, const fs::path& path, const core::Error& error) {
+        problems_.push_back(file_problem(place, error, fmt::format("there is no file {}", path.string())));
         return nullptr;
     }
     const Loaded* refuse(std::string_view code, const Place& place, std::string_view what) {

@@ -48,6 +48,7 @@ Json to_json(std::string_view file, bool ok, const Problems& problems) {
                      {"column", position.line > 0 ? Json(position.column) : Json()},
                      {"message", problem.message},
                      {"hint", problem.hint.empty() ? Json() : Json(problem.hint)}};
+        if (problem.failure) json["cause"] = core::cause_name(problem.failure->cause());
         if (problem.place.chain.size() > 1) json["inherited"] = problem.place.chain;
         list.push_back(std::move(json));
     }

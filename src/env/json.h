@@ -7,7 +7,8 @@
 
 namespace belay::env {
 
-// {"file","ok","problems":[…]}; "ok" as told, since --strict counts differently.
+// {"file","ok","problems":[…]}; "ok" as told, since --strict counts differently. A problem has a "cause"
+// where the machine failed at something.
 nlohmann::ordered_json to_json(std::string_view file, bool ok, const Problems& problems);
 
 // {"image","workdir","entrypoint","writable","mounts",…}; `variables` are those of [env], expanded. With

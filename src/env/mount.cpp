@@ -95,9 +95,11 @@ class MountParser {
         }
         result_.mount.source = without_slash(from_caller(*source, host_));
         if (auto found = host_.files.identify(result_.mount.source); !found) {
+            auto failure = failure_in(found.error());
             add("E_MOUNT_SRC", piece,
                 why_not(found.error(), fmt::format("the source {} does not exist", result_.mount.source)),
-                "create it, or correct the path");
+                failure ? "" : "create it, or correct the path");
+            result_.problems.back().failure = std::move(failure);
             return false;
         }
         return true;

@@ -29,6 +29,7 @@ struct MountProblem {
     size_t length = 1;
     std::string message;
     std::string hint;
+    std::optional<core::Error> failure = {};  // as of Problem
 };
 
 struct ParsedMount {

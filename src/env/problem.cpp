@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 #include "core/utf8.h"
+#include "env/host.h"
 
 #include <algorithm>
 
@@ -15,6 +16,14 @@ Problem make_problem(std::string_view code, Place place, std::string message, st
             .place = std::move(place),
             .message = std::move(message),
             .hint = std::move(hint)};
+}
+
+Problem file_problem(Place place, const core::Error& why, std::string not_there, std::string hint) {
+    if (why.cause() == core::Cause::kNotFound)
+        return make_problem("E_NOTFOUND", std::move(place), std::move(not_there), std::move(hint));
+    Problem problem = make_problem("E_READ", std::move(place), why.message(), why.hint_text());
+    problem.failure = failure_in(why);
+    return problem;
 }
 
 std::string render(const Problem& problem) {
@@ -42,16 +51,28 @@ std::string render(const Problems& problems) {
     return out;
 }
 
+core::ErrorKind kind_of(const Problems& problems) {
+    const bool failed =
+        std::ranges::any_of(problems, [](const Problem& problem) { return problem.failure.has_value(); });
+    return failed ? core::ErrorKind::kSystem : core::ErrorKind::kBadInput;
+}
+
 core::Error as_error(std::string_view name, const Problems& problems) {
-    auto first = std::ranges::find(problems, Severity::kError, &Problem::severity);
+    auto first =
+        std::ranges::find_if(problems, [](const Problem& problem) { return problem.failure.has_value(); });
+    if (first == problems.end()) first = std::ranges::find(problems, Severity::kError, &Problem::severity);
     auto errors = std::ranges::count(problems, Severity::kError, &Problem::severity);
     if (first == problems.end()) return core::bad_input("environment {} is wrong", name).error();
-    core::Failure failure = core::bad_input(
-        "{} {}{}", first->code, first->message,
-        errors > 1 ? fmt::format(" (and {} more; see belay env validate {})", errors - 1, name) : "");
-    if (first->place.position.line > 0) failure = std::move(failure).at(first->place.position);
-    if (!first->hint.empty()) failure = std::move(failure).hint(first->hint);
-    return std::move(failure).error();
+    core::Error error(
+        kind_of(problems),
+        fmt::format(
+            "{} {}{}", first->code, first->message,
+            errors > 1 ? fmt::format(" (and {} more; see belay env validate {})", errors - 1, name) : ""));
+    if (first->failure)
+        error =
+            std::move(error).because_of_errno(first->failure->errno_value()).because(first->failure->cause());
+    if (first->place.position.line > 0) error = std::move(error).at(first->place.position);
+    return std::move(error).hint(first->hint);
 }
 
 }  // namespace belay::env

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ struct Problem {
     size_t length = 1;    // bytes under the caret and its tildes
     std::string message;  // "variable DATA is not set (key mounts[0])"
     std::string hint;     // what to do, "" if nothing helps
+    // Where it is no mistake of whoever wrote the file: what the machine failed at, of kSystem.
+    std::optional<core::Error> failure = {};
 };
 
 using Problems = std::vector<Problem>;
@@ -41,6 +44,9 @@ inline bool has_errors(const Problems& problems) {
 
 // Codes that start with "W_" are warnings, all others errors.
 Problem make_problem(std::string_view code, Place place, std::string message, std::string hint = {});
+// A file of an environment that was not found or not read: what is not there is a mistake of whoever named
+// it (E_NOTFOUND), all else is told as the system said it (E_READ).
+Problem file_problem(Place place, const core::Error& why, std::string not_there, std::string hint = {});
 
 //     ngc.toml:4:12: error E_UNDEF: variable DATA is not set (key mounts[0])
 //       mounts = ["${DATA}/train:/data"]
@@ -50,7 +56,11 @@ Problem make_problem(std::string_view code, Place place, std::string message, st
 std::string render(const Problem& problem);
 std::string render(const Problems& problems);
 
-// All errors as one, for a caller that needs an environment or nothing: kBadInput.
+// Of an error in a list: kSystem where the machine failed at something, else kBadInput.
+core::ErrorKind kind_of(const Problems& problems);
+
+// All errors as one, for a caller that needs an environment or nothing: of the kind above. What the machine
+// failed at goes before mistakes, with its cause: they may be there only because of it.
 core::Error as_error(std::string_view name, const Problems& problems);
 
 }  // namespace belay::env

@@ -62,9 +62,9 @@ std::optional<fs::path> find_environment(std::string_view name, const Host& host
         fs::path path = (host.directory / name).lexically_normal();
         auto found = host.files.identify(path);
         if (found) return path;
-        problems.push_back(make_problem(
-            "E_NOTFOUND", place, why_not(found.error(), fmt::format("there is no file {}", path.string())),
-            near_match(path, {path.parent_path()}, host)));
+        problems.push_back(file_problem(place, found.error(),
+                                        fmt::format("there is no file {}", path.string()),
+                                        near_match(path, {path.parent_path()}, host)));
         return std::nullopt;
     }
     if (has_parent_part(name)) {
@@ -77,14 +77,16 @@ std::optional<fs::path> find_environment(std::string_view name, const Host& host
     fs::path file = fmt::format("{}.toml", name);
     std::vector<std::string> tried;
     std::vector<fs::path> parents;
+    std::optional<core::Error> closed;  // the first that may not be looked into
     for (const fs::path& directory : directories) {
         auto found = host.files.identify(directory / file);
         if (found) return directory / file;
         // HOME may be another user's, which is not looked into; else another file of this name is not what
         // was meant.
-        if (found.error().cause() != core::Cause::kNotFound &&
-            found.error().cause() != core::Cause::kDenied) {
-            problems.push_back(make_problem("E_NOTFOUND", place, found.error().message()));
+        if (found.error().cause() == core::Cause::kDenied) {
+            if (!closed) closed = std::move(found.error());
+        } else if (found.error().cause() != core::Cause::kNotFound) {
+            problems.push_back(file_problem(place, found.error(), {}));
             return std::nullopt;
         }
         tried.push_back(directory.string());
@@ -92,10 +94,16 @@ std::optional<fs::path> find_environment(std::string_view name, const Host& host
     }
     std::string hint = near_match(file, parents, host);
     if (hint.empty()) hint = fmt::format("for a file in this directory, write ./{}.toml", name);
-    problems.push_back(make_problem("E_NOTFOUND", place,
-                                    fmt::format("no environment \"{}\" in {}", name,
-                                                tried.empty() ? "any directory" : core::join(tried, ", ")),
-                                    std::move(hint)));
+    std::string message = fmt::format("no environment \"{}\" in {}", name,
+                                      tried.empty() ? "any directory" : core::join(tried, ", "));
+    if (!closed) {
+        problems.push_back(make_problem("E_NOTFOUND", place, std::move(message), std::move(hint)));
+        return std::nullopt;
+    }
+    Problem problem = file_problem(place, *closed, {});
+    problem.message = fmt::format("{}: {}", message, closed->message());
+    problem.hint = std::move(hint);
+    problems.push_back(std::move(problem));
     return std::nullopt;
 }
 

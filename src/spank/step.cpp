@@ -16,9 +16,9 @@
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
+#include <poll.h>
 #include <string_view>
 #include <system_error>
-#include <poll.h>
 #include <unistd.h>
 
 namespace belay::spank {

@@ -37,9 +37,11 @@ TEST(spank, belay_step_ends_with_the_kind_of_what_failed) {
     EXPECT_EQ(missing.status, 2);
     EXPECT_THAT(missing.shown, StartsWith("belay: "));
     EXPECT_THAT(missing.shown, HasSubstr("/no/such/environment.toml"));
-    Ended broken = end_of({"prepare", "--vet=" + loop.string()});
-    EXPECT_EQ(broken.status, 3);
-    EXPECT_THAT(broken.shown, HasSubstr(loop.string()));
+    for (const char* option : {"--vet=", "--environment="}) {
+        Ended broken = end_of({"prepare", option + loop.string()});
+        EXPECT_EQ(broken.status, 3) << option;
+        EXPECT_THAT(broken.shown, HasSubstr(loop.string()));
+    }
     EXPECT_EQ(end_of({"node", "x"}).status, 2);
     EXPECT_EQ(end_of({"supervise"}).status, 2);
 }
@@ -48,9 +50,10 @@ TEST(spank, belay_step_is_not_for_people) {
     for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"--help"}}) {
         Ended ended = end_of(words);
         EXPECT_EQ(ended.status, 2);
-        EXPECT_EQ(ended.shown,
-                  "belay: belay-step is started by Belay's Slurm plugin\nhint: what people type is belay; see "
-                  "belay(1)\n");
+        EXPECT_EQ(
+            ended.shown,
+            "belay: belay-step is started by Belay's Slurm plugin\nhint: what people type is belay; see "
+            "belay(1)\n");
     }
 }
 
