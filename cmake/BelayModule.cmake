@@ -14,6 +14,8 @@ target_compile_options(belay_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-may
 # GCC 12's own std::stable_sort uses what C++23 deprecates, which Clang reports where it is instantiated.
 target_compile_options(belay_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 target_include_directories(belay_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+include(BelayJson)
+target_include_directories(belay_options SYSTEM BEFORE INTERFACE ${belay_json_directory})
 if(BELAY_SANITIZE)
   target_compile_options(belay_options INTERFACE -fsanitize=${BELAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_compile_definitions(belay_options INTERFACE _GLIBCXX_ASSERTIONS)

@@ -1,0 +1,21 @@
+# nlohmann/json.hpp without its two literals ("..."_json), which nothing here uses: they are plain inline functions, so the
+# compiler makes a whole JSON parser of templates in every file that includes the header, 0.3 s each, also where the header is
+# precompiled. The rest is the installed header, byte for byte; where its text is another one, it is used as it is.
+find_path(json_directory nlohmann/json.hpp REQUIRED NO_CACHE)
+set(json_header ${json_directory}/nlohmann/json.hpp)
+set(belay_json_directory ${CMAKE_BINARY_DIR}/include)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${json_header})
+file(READ ${json_header} json_text)
+string(FIND "${json_text}" "/// @brief user-defined string literal for JSON values" literals_begin)
+string(FIND "${json_text}" "}  // namespace json_literals" literals_end)
+if(literals_begin GREATER 0 AND literals_end GREATER literals_begin)
+  string(SUBSTRING "${json_text}" 0 ${literals_begin} before)
+  string(SUBSTRING "${json_text}" ${literals_end} -1 after)
+  string(REPLACE "#if JSON_USE_GLOBAL_UDLS" "#if 0" after "${after}")
+  file(WRITE ${CMAKE_BINARY_DIR}/json.hpp.new "${before}${after}")
+  file(MAKE_DIRECTORY ${belay_json_directory}/nlohmann)
+  file(COPY_FILE ${CMAKE_BINARY_DIR}/json.hpp.new ${belay_json_directory}/nlohmann/json.hpp ONLY_IF_DIFFERENT)
+else()
+  file(REMOVE ${belay_json_directory}/nlohmann/json.hpp)
+  file(MAKE_DIRECTORY ${belay_json_directory})
+endif()
