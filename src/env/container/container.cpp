@@ -27,12 +27,6 @@ Result<Descriptor> open_namespace(pid_t pid, const char* name) {
     return core::open_file(fmt::format("/proc/{}/ns/{}", pid, name), O_RDONLY);
 }
 
-core::Failure workdir_error(const std::string& workdir, int reason) {
-    return core::bad_input("workdir {}: {}", workdir, std::generic_category().message(reason))
-        .because_of_errno(reason)
-        .hint("name a directory of the container, or mount one there");
-}
-
 size_t squashfs_files(const ContainerPlan& plan) {
     return 1 + static_cast<size_t>(std::ranges::count_if(plan.binds, &Bind::squashfs));
 }
@@ -109,8 +103,17 @@ Result<> Container::join(const std::string& workdir) const {
     if (setns(mount_namespace_.get(), CLONE_NEWNS) != 0)
         return errno_error(errno, "cannot join the container's mounts");
     core::note_activity("enter", workdir);
-    if (chdir(workdir.c_str()) != 0) return workdir_error(workdir, errno);
+    if (chdir(workdir.c_str()) != 0) return std::unexpected(workdir_error(workdir, errno));
     return {};
+}
+
+core::Error workdir_error(const std::string& workdir, int errno_value) {
+    core::Error error = errno_error(errno_value, "workdir " + workdir).error();
+    if (error.cause() != core::Cause::kNotFound) return error;
+    return core::bad_input("{}", error.message())
+        .because_of_errno(errno_value)
+        .hint("name a directory of the container, or mount one there")
+        .error();
 }
 
 core::Duration longest_start(const ContainerPlan& plan) {
@@ -124,9 +127,9 @@ core::Error execute(const std::vector<std::string>& argv, const core::Environmen
     auto path = variables.find("PATH");
     auto program = core::find_program(argv.at(0), path == variables.end() ? "" : path->second);
     if (!program)
-        return core::bad_input("{}: not found in the container", argv[0])
-            .hint(path == variables.end() ? "PATH is not set in it" : "its PATH is " + path->second)
-            .error();
+        return std::move(program.error())
+            .context("in the container")
+            .hint(path == variables.end() ? "PATH is not set in it" : "its PATH is " + path->second);
     std::vector<std::string> entries;
     for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
     std::vector<char*> environment;

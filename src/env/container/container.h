@@ -51,8 +51,12 @@ class Container {
 // How long Container::start takes at most, whatever hangs: the sum of what its parts may (holder_link.h).
 core::Duration longest_start(const ContainerPlan& plan);
 
+// Why this process cannot go to the container's working directory: kBadInput where it is not there, since
+// somebody named it; else kSystem, both with their cause.
+core::Error workdir_error(const std::string& workdir, int errno_value);
+
 // Never returns but with an error: `argv` in place of this process, found in the PATH of `variables`. Errors:
-// kBadInput if there is no such program in the container.
+// kSystem; its cause is kNotFound if there is no such program in the container.
 core::Error execute(const std::vector<std::string>& argv, const core::Environment& variables);
 
 }  // namespace belay::env

@@ -1,0 +1,35 @@
+#include "env/container/container.h"
+
+#include <cerrno>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::env {
+
+using ::testing::HasSubstr;
+
+TEST(env_container, a_program_that_is_not_there_keeps_its_cause) {
+    const core::Error error = execute({"no-such-program"}, {{"PATH", "/nonexistent"}});
+    EXPECT_EQ(error.kind(), core::ErrorKind::kSystem);
+    EXPECT_EQ(error.cause(), core::Cause::kNotFound);
+    EXPECT_EQ(error.message(), "in the container: no-such-program: not found in PATH");
+    EXPECT_EQ(error.hint_text(), "its PATH is /nonexistent");
+    EXPECT_EQ(execute({"no-such-program"}, {}).hint_text(), "PATH is not set in it");
+}
+
+TEST(env_container, only_a_working_directory_that_is_not_there_is_a_mistake) {
+    const core::Error missing = workdir_error("/data", ENOENT);
+    EXPECT_EQ(missing.kind(), core::ErrorKind::kBadInput);
+    EXPECT_EQ(missing.cause(), core::Cause::kNotFound);
+    EXPECT_THAT(missing.hint_text(), HasSubstr("mount one there"));
+    for (int errno_value : {EACCES, EIO, ETIMEDOUT}) {
+        const core::Error failed = workdir_error("/data", errno_value);
+        EXPECT_EQ(failed.kind(), core::ErrorKind::kSystem) << errno_value;
+        EXPECT_EQ(failed.cause(), core::cause_of_errno(errno_value)) << errno_value;
+        EXPECT_EQ(failed.errno_value(), errno_value);
+        EXPECT_EQ(failed.hint_text(), "");
+    }
+}
+
+}  // namespace belay::env
