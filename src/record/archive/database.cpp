@@ -1,6 +1,5 @@
 #include "record/archive/database.h"
 
-#include "core/text.h"
 #include "record/archive/duckdb_guards.h"
 #include "record/archive/duckdb_values.h"
 
@@ -12,53 +11,6 @@ namespace belay::record {
 using core::Result;
 
 namespace {
-
-constexpr std::string_view kDescriptors = "/proc/self/fd/";
-
-using LentFiles = std::map<int, std::string>;
-
-// DuckDB's message without the excerpt of the SQL that follows it, in one line.
-std::string first_lines(const char* why) {
-    std::string message;
-    for (std::string_view line : core::split(why != nullptr ? why : "no reason given", '\n')) {
-        if (line.starts_with("LINE ")) break;
-        if (!line.empty()) message += (message.empty() ? "" : " ") + std::string(line);
-    }
-    return message;
-}
-
-// The names by which files were lent, as paths again.
-std::string with_paths(std::string_view message, const LentFiles& lent) {
-    std::string out;
-    for (size_t at = 0; at < message.size();) {
-        const size_t found = std::min(message.find(kDescriptors, at), message.size());
-        out += message.substr(at, found - at);
-        at = found;
-        if (at == message.size()) break;
-        const size_t digits = at + kDescriptors.size();
-        const size_t end = std::min(message.find_first_not_of("0123456789", digits), message.size());
-        const auto number = core::parse_number<int>(message.substr(digits, end - digits));
-        const auto file = number ? lent.find(*number) : lent.end();
-        out += file != lent.end() ? std::string_view(file->second) : message.substr(at, end - at);
-        at = end;
-    }
-    return out;
-}
-
-std::string message_of(const char* why, const LentFiles& lent) {
-    return with_paths(first_lines(why), lent);
-}
-
-// SQL that may run: a SELECT. Files that may be read may also be written, so nothing else may; EXPLAIN
-// ANALYZE runs what it explains.
-Result<> prepare_select(const DuckdbApi* api, duckdb_connection connection, const std::string& sql,
-                        const LentFiles& lent, StatementGuard& guard) {
-    if (api->prepare(connection, sql.c_str(), &guard.statement) != DuckDBSuccess)
-        return core::bad_input("{}", message_of(api->prepare_error(guard.statement), lent));
-    if (api->prepared_statement_type(guard.statement) != DUCKDB_STATEMENT_TYPE_SELECT)
-        return core::bad_input("a record can only be read").hint("write one SELECT statement");
-    return {};
-}
 
 std::vector<std::string> column_names(const DuckdbApi* api, duckdb_prepared_statement statement) {
     std::vector<std::string> names;
@@ -99,7 +51,7 @@ Result<Database> Database::open(int threads, const QueryLimits& limits) {
     BELAY_TRY(api, duckdb_api());
     ConfigGuard config{api};
     if (api->create_config(&config.config) != DuckDBSuccess)
-        return core::system_error("DuckDB: out of memory");
+        return core::system_error("DuckDB: out of memory").because(core::Cause::kNoSpace);
     api->set_config(config.config, "autoinstall_known_extensions", "false");
     api->set_config(config.config, "autoload_known_extensions", "false");
     // Nothing is written where the caller stands, nor read: a link of that name may lie there.
@@ -119,7 +71,9 @@ Result<Database> Database::open(int threads, const QueryLimits& limits) {
         api->close(&database);
         return core::system_error("cannot connect to DuckDB");
     }
-    return Database(api, database, connection, threads == 1, limits);
+    Database opened(api, database, connection, threads == 1, limits);
+    BELAY_CHECK(opened.execute(kTellErrorsAsJson));
+    return opened;
 }
 
 Database::Database(Database&& other) noexcept
@@ -138,34 +92,40 @@ Database::~Database() {
 Result<> Database::execute(const std::string& sql) {
     ResultGuard result{api_};
     if (api_->query(connection_, sql.c_str(), &result.result) != DuckDBSuccess)
-        return core::system_error("DuckDB: {}", message_of(api_->result_error(&result.result), lent_));
+        return std::unexpected(error_of(result.result, Statement::kOwn).context("DuckDB"));
     return {};
 }
 
-core::Failure Database::failure_of(duckdb_result& result) const {
-    switch (api_->result_error_type(&result)) {
-        case DUCKDB_ERROR_INTERRUPT:
-            return core::Failure(too_slow(limits_));
-        case DUCKDB_ERROR_OUT_OF_MEMORY:
-            return core::Failure(too_large(limits_));
-        default:
-            return core::bad_input("{}", message_of(api_->result_error(&result), lent_));
-    }
+core::Error Database::error_of(duckdb_result& result, Statement statement) const {
+    return duckdb_error(api_->result_error_type(&result), api_->result_error(&result), statement, limits_,
+                        lent_);
+}
+
+// SQL that may run: a SELECT. Files that may be read may also be written, so nothing else may; EXPLAIN
+// ANALYZE runs what it explains.
+Result<> Database::prepare_select(const std::string& sql, Statement statement, StatementGuard& guard) const {
+    if (api_->prepare(connection_, sql.c_str(), &guard.statement) != DuckDBSuccess)
+        return std::unexpected(duckdb_error(DUCKDB_ERROR_INVALID, api_->prepare_error(guard.statement),
+                                            statement, limits_, lent_));
+    if (api_->prepared_statement_type(guard.statement) != DUCKDB_STATEMENT_TYPE_SELECT)
+        return core::bad_input("a record can only be read").hint("write one SELECT statement");
+    return {};
 }
 
 Result<QueryResult> Database::query(const std::string& sql) try {
     const Interrupter interrupter(api_, connection_, limits_);
     const MemoryLimit memory(limits_.memory);
     StatementGuard asked{api_};
-    BELAY_CHECK(prepare_select(api_, connection_, sql, lent_, asked));
+    BELAY_CHECK(prepare_select(sql, Statement::kQuery, asked));
     std::string plain = with_plain_columns(api_, asked.statement, sql);
     StatementGuard cast{api_};
     if (!plain.empty())
-        BELAY_CHECK(core::with_context(prepare_select(api_, connection_, plain, lent_, cast),
+        BELAY_CHECK(core::with_context(prepare_select(plain, Statement::kQuery, cast),
                                        "a column that is neither a number, a text nor a time"));
     ResultGuard result{api_};
     duckdb_prepared_statement statement = plain.empty() ? asked.statement : cast.statement;
-    if (api_->execute_prepared(statement, &result.result) != DuckDBSuccess) return failure_of(result.result);
+    if (api_->execute_prepared(statement, &result.result) != DuckDBSuccess)
+        return std::unexpected(error_of(result.result, Statement::kQuery));
     auto rows = read_result(api_, result.result, column_names(api_, asked.statement), limits_.memory);
     if (!rows) return std::unexpected(too_large(limits_));
     return std::move(*rows);
@@ -176,24 +136,24 @@ Result<QueryResult> Database::query(const std::string& sql) try {
 Result<> Database::scan(const std::string& sql, const ScanRequest& request,
                         const std::function<Result<>(const ScanRows&)>& consume) {
     StatementGuard asked{api_};
-    BELAY_CHECK(prepare_select(api_, connection_, sql, lent_, asked));
+    BELAY_CHECK(prepare_select(sql, Statement::kScan, asked));
     ResultGuard result{api_};
     auto run = streams_ ? api_->execute_prepared_streaming : api_->execute_prepared;
     if (run(asked.statement, &result.result) != DuckDBSuccess)
-        return core::bad_input("{}", message_of(api_->result_error(&result.result), lent_));
+        return std::unexpected(error_of(result.result, Statement::kScan));
     while (duckdb_data_chunk raw = api_->fetch_chunk(result.result)) {
         ChunkGuard chunk{api_, raw};
         BELAY_CHECK(consume(ScanRows(api_, raw, request)));
     }
     // What a stream meets on its way (a damaged page) is told at its end only.
     if (api_->result_error_type(&result.result) != DUCKDB_ERROR_INVALID)
-        return core::bad_input("{}", message_of(api_->result_error(&result.result), lent_));
+        return std::unexpected(error_of(result.result, Statement::kScan));
     return {};
 }
 
 Result<std::vector<std::string>> Database::columns_of(const std::string& sql) {
     StatementGuard asked{api_};
-    BELAY_CHECK(prepare_select(api_, connection_, sql, lent_, asked));
+    BELAY_CHECK(prepare_select(sql, Statement::kQuery, asked));
     return column_names(api_, asked.statement);
 }
 
@@ -208,15 +168,12 @@ Result<> Database::append(const Batch& batch) {
     }
     if (state == DuckDBSuccess) state = api_->appender_close(guard.appender);  // flushes
     if (state == DuckDBSuccess) return {};
-    if (guard.appender == nullptr) return core::system_error("cannot add rows to table {}", table);
+    const std::string what = fmt::format("cannot add rows to table {}", table);
+    if (guard.appender == nullptr) return core::system_error("{}", what);
     const ErrorDataGuard why{api_, api_->appender_error_data(guard.appender)};
-    const char* message = api_->error_data_message(why.data);
-    auto failure = core::system_error("cannot add rows to table {}: {}", table,
-                                      message != nullptr ? message : "no reason given");
-    if (api_->error_data_error_type(why.data) != DUCKDB_ERROR_OUT_OF_MEMORY) return failure;
-    return std::move(failure)
-        .because(core::Cause::kNoSpace)
-        .hint(limits_.memory ? "raise the setting query.memory" : "it needs more memory than there is");
+    return std::unexpected(duckdb_error(api_->error_data_error_type(why.data),
+                                        api_->error_data_message(why.data), Statement::kOwn, limits_, lent_)
+                               .context(what));
 }
 
 std::string Database::lend(int fd, const std::filesystem::path& path) {

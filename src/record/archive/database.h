@@ -4,12 +4,13 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "record/archive/duckdb_api.h"
+#include "record/archive/duckdb_error.h"
+#include "record/archive/duckdb_guards.h"
 #include "record/archive/query_limits.h"
 #include "record/archive/scan.h"
 #include "record/batch.h"
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -46,7 +47,8 @@ class Database {
 
     // Runs one query. Integers of any width that fit come as int64_t, wider ones and decimals as double;
     // types that have no plain value (lists, structs) as text. Errors: kBadInput with DuckDB's message, since
-    // the SQL is a person's; because of kTimedOut or kNoSpace where it reached a limit.
+    // the SQL is a person's; because of kTimedOut or kNoSpace where it reached a limit. kSystem with its
+    // cause where a file could not be read.
     core::Result<QueryResult> query(const std::string& sql);
 
     // The names of the columns that the query would give. Errors: as of query().
@@ -54,7 +56,7 @@ class Database {
 
     // Runs the SQL that scan_sql() made and hands on what comes, chunk by chunk. A database with one thread
     // holds no more than a chunk; one with several, whose connections DuckDB 1.4 lets crash while they
-    // stream, all.
+    // stream, all. Errors: kBadInput for a damaged file; kSystem with its cause; those of `consume`.
     core::Result<> scan(const std::string& sql, const ScanRequest& request,
                         const std::function<core::Result<>(const ScanRows&)>& consume);
 
@@ -72,14 +74,15 @@ class Database {
     Database(const DuckdbApi* api, duckdb_database database, duckdb_connection connection, bool streams,
              const QueryLimits& limits)
         : api_(api), database_(database), connection_(connection), streams_(streams), limits_(limits) {}
-    core::Failure failure_of(duckdb_result& result) const;
+    core::Error error_of(duckdb_result& result, Statement statement) const;
+    core::Result<> prepare_select(const std::string& sql, Statement statement, StatementGuard& guard) const;
 
     const DuckdbApi* api_;
     duckdb_database database_;
     duckdb_connection connection_;
     bool streams_;
     QueryLimits limits_;
-    std::map<int, std::string> lent_;  // paths by descriptor
+    LentFiles lent_;
 };
 
 // 'text' as an SQL literal, quotes doubled.
