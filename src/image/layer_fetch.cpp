@@ -109,8 +109,9 @@ class Fetcher {
         std::string name = fmt::format("{}-{}", hex_of(blob.digest), getuid());
         const std::string place = fmt::format("{}: layer {}", image_name_, short_digest(blob.digest));
         BELAY_TRY(lock,
-                  core::with_context(StoreLock::acquire(layout_.lock(name), clock_, options_.longest_wait, {},
-                                                        LockMethod::kFlock, {}, &stopped_),
+                  core::with_context(StoreLock::acquire(layout_.lock(name), clock_,
+                                                        core::Deadline::after(options_.longest_wait, clock_),
+                                                        {}, LockMethod::kFlock, {}, &stopped_),
                                      place));
         if (auto layer = kept(blob)) {  // another process was faster
             count(static_cast<int64_t>(blob.size));

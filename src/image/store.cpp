@@ -121,7 +121,8 @@ Result<bool> Store::remove_from(const StoreLayout& part, const Reference& refere
     BELAY_TRY(image, load_image(part, key));
     if (!ref && !image) return false;
     // No import of this image may be under way: it would find its name taken away.
-    BELAY_TRY(lock, StoreLock::acquire(part.lock(key), *options_.clock, options_.longest_wait, {}));
+    BELAY_TRY(lock, StoreLock::acquire(part.lock(key), *options_.clock,
+                                       core::Deadline::after(options_.longest_wait, *options_.clock), {}));
     auto take_away = [](const fs::path& path) -> Result<> {
         if (unlink(path.c_str()) != 0 && errno != ENOENT)
             return core::errno_error(errno, fmt::format("cannot remove {}", path.string()));

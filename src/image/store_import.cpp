@@ -150,7 +150,8 @@ class Importer {
         }
         layout_ = std::move(part);
         if (!known) {
-            BELAY_TRY(lock, StoreLock::acquire(layout_.lock(key_), *options_.clock, options_.longest_wait,
+            BELAY_TRY(lock, StoreLock::acquire(layout_.lock(key_), *options_.clock,
+                                               core::Deadline::after(options_.longest_wait, *options_.clock),
                                                [this] { tell(ImportPhase::kWaiting); }));
             sweep(layout_, key_, options_.clock->now());
             sweep_names(layout_, options_.clock->now());

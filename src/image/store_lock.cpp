@@ -139,12 +139,12 @@ Result<std::optional<StoreLock>> StoreLock::try_acquire(const std::filesystem::p
 }
 
 Result<StoreLock> StoreLock::acquire(const std::filesystem::path& file, core::Clock& clock,
-                                     core::Duration longest, const std::function<void()>& waiting,
+                                     const core::Deadline& deadline, const std::function<void()>& waiting,
                                      LockMethod method, LeaseTimes times, const std::atomic<bool>* stopped) {
     const std::filesystem::path lease = lease_of(file);
     const core::Duration started = clock.monotonic();
     core::Duration pause = kFirstPause;
-    core::Duration changed = started;
+    core::Deadline stale = core::Deadline::after(times.stale, clock);
     std::optional<struct stat> seen;
     for (bool told = false;; pause = std::min(2 * pause, kLongestPause)) {
         BELAY_TRY(lock, try_acquire(file, method));
@@ -159,19 +159,20 @@ Result<StoreLock> StoreLock::acquire(const std::filesystem::path& file, core::Cl
         bool same = now && seen && now->st_ino == seen->st_ino &&
                     now->st_mtim.tv_sec == seen->st_mtim.tv_sec &&
                     now->st_mtim.tv_nsec == seen->st_mtim.tv_nsec;
-        if (!same) changed = clock.monotonic();
+        if (!same) stale = core::Deadline::after(times.stale, clock);
         seen = now;
-        if (now && clock.monotonic() - changed > times.stale) unlink(lease.c_str());
+        if (now && stale.is_over()) unlink(lease.c_str());
         if (stopped != nullptr && *stopped)
             return core::system_error("stopped").because(core::Cause::kCancelled);
-        if (clock.monotonic() - started > longest) {
+        if (deadline.is_over()) {
             const std::filesystem::path& held = now ? lease : file;
             return core::system_error("gave up after {}: {} is locked by another process{}",
-                                      core::format_duration(longest), held.string(), owner_of(held))
+                                      core::format_duration(clock.monotonic() - started), held.string(),
+                                      owner_of(held))
                 .because(core::Cause::kTimedOut)
                 .hint("if no import is under way on any node, remove that file, or have its owner do so");
         }
-        clock.sleep_until(clock.monotonic() + pause);
+        clock.sleep_until(clock.monotonic() + std::min(pause, deadline.left()));
     }
 }
 

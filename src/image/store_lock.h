@@ -7,6 +7,7 @@
 // done twice.
 #pragma once
 
+#include "core/deadline.h"
 #include "core/file.h"
 #include "core/time.h"
 
@@ -31,10 +32,11 @@ class StoreLock {
     static core::Result<std::optional<StoreLock>> try_acquire(const std::filesystem::path& file,
                                                               LockMethod method = LockMethod::kFlock);
 
-    // Waits, at most `longest` and until `stopped` is set; `waiting` is called once if there is something to
-    // wait for. Errors: kSystem, also when the time is over.
+    // Waits until the deadline, on its clock, or until `stopped` is set; `waiting` is called once if there is
+    // something to wait for. Errors: kSystem, also when the time is over.
     static core::Result<StoreLock> acquire(const std::filesystem::path& file, core::Clock& clock,
-                                           core::Duration longest, const std::function<void()>& waiting,
+                                           const core::Deadline& deadline,
+                                           const std::function<void()>& waiting,
                                            LockMethod method = LockMethod::kFlock, LeaseTimes times = {},
                                            const std::atomic<bool>* stopped = nullptr);
 

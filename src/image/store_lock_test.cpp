@@ -48,7 +48,8 @@ TEST(image, lock_lets_one_thread_in) {
         for (int t = 0; t < 8; ++t)
             threads.emplace_back([&] {
                 for (int i = 0; i < 5; ++i) {
-                    auto lock = StoreLock::acquire(place.file, core::system_clock(), 1min, {}, method);
+                    auto lock = StoreLock::acquire(place.file, core::system_clock(),
+                                                   core::Deadline::after(1min), {}, method);
                     if (!lock || ++inside != 1) ++failures;
                     std::this_thread::yield();
                     --inside;
@@ -62,13 +63,17 @@ TEST(image, lock_lets_one_thread_in) {
 TEST(image, lock_waiting_ends) {
     for (LockMethod method : kMethods) {
         Place place;
-        auto holder = StoreLock::acquire(place.file, core::system_clock(), 1s, {}, method);
+        auto holder =
+            StoreLock::acquire(place.file, core::system_clock(), core::Deadline::after(1s), {}, method);
         ASSERT_TRUE(holder);
         core::ManualClock clock(core::time_from_nanoseconds(0));
         int told = 0;
-        auto waiter = StoreLock::acquire(place.file, clock, 20s, [&] { ++told; }, method);
+        auto waiter =
+            StoreLock::acquire(place.file, clock, core::Deadline::after(20s, clock), [&] { ++told; }, method);
         ASSERT_FALSE(waiter);
+        EXPECT_THAT(waiter.error().message(), ::testing::StartsWith("gave up after 20.0 s: "));
         EXPECT_THAT(waiter.error().message(), ::testing::HasSubstr(place.file.string()));
+        EXPECT_EQ(clock.monotonic(), 20s);
         EXPECT_EQ(waiter.error().cause(), core::Cause::kTimedOut);
         EXPECT_EQ(told, 1);
         const passwd* user = getpwuid(geteuid());
@@ -83,7 +88,8 @@ TEST(image, lock_waiting_can_be_stopped) {
     auto holder = StoreLock::try_acquire(place.file);
     std::atomic<bool> stopped = false;
     auto waiter = StoreLock::acquire(
-        place.file, core::system_clock(), 24h, [&] { stopped = true; }, LockMethod::kFlock, {}, &stopped);
+        place.file, core::system_clock(), core::Deadline::never(), [&] { stopped = true; },
+        LockMethod::kFlock, {}, &stopped);
     EXPECT_FALSE(waiter);
 }
 
@@ -120,8 +126,8 @@ TEST(image, lease_is_kept_while_it_is_touched) {
     Place place;
     struct stat first{};
     struct stat later{};
-    auto holder =
-        StoreLock::acquire(place.file, core::system_clock(), 1s, {}, LockMethod::kLease, {.touch = 1ms});
+    auto holder = StoreLock::acquire(place.file, core::system_clock(), core::Deadline::after(1s), {},
+                                     LockMethod::kLease, {.touch = 1ms});
     ASSERT_TRUE(holder);
     ASSERT_EQ(stat(place.lease.c_str(), &first), 0);
     do {  // ends when it was touched
@@ -134,7 +140,8 @@ TEST(image, lease_of_the_dead_is_taken_over) {
     Place place;
     ASSERT_TRUE(core::create_file(place.lease, "dead"));
     core::ManualClock clock(core::time_from_nanoseconds(0));
-    auto lock = StoreLock::acquire(place.file, clock, 10min, {}, LockMethod::kLease);
+    auto lock =
+        StoreLock::acquire(place.file, clock, core::Deadline::after(10min, clock), {}, LockMethod::kLease);
     ASSERT_TRUE(lock) << lock.error().render();
     EXPECT_GE(clock.monotonic(), 60s);
     EXPECT_LT(clock.monotonic(), 62s);

@@ -1,5 +1,6 @@
 #include "spank/answer.h"
 
+#include "core/deadline.h"
 #include "spank/plain/packet.h"
 
 #include <cerrno>
@@ -25,9 +26,9 @@ constexpr core::Duration kPatience = std::chrono::seconds(10);
 constexpr core::Duration kPause = std::chrono::milliseconds(10);
 
 Result<> send_patiently(int link, const Packet& packet, core::Clock& clock) {
-    core::Duration give_up = clock.monotonic() + kPatience;
+    const core::Deadline deadline = core::Deadline::after(kPatience, clock);
     int error = 0;
-    while ((error = send_packet(link, packet)) == ETOOMANYREFS && clock.monotonic() < give_up)
+    while ((error = send_packet(link, packet)) == ETOOMANYREFS && !deadline.is_over())
         clock.sleep_until(clock.monotonic() + kPause);
     if (error == 0) return {};
     if (error != ETOOMANYREFS) return core::errno_error(error, "cannot answer the tasks");

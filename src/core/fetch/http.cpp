@@ -1,5 +1,6 @@
 #include "core/fetch/http.h"
 
+#include "core/deadline.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
@@ -170,11 +171,10 @@ struct HttpClient::State {
         if (started == CURLE_OK) handle.reset(curl_easy_init());
     }
 
-    // A `limit` of 0 is none.
-    CURLcode perform(const HttpRequest& request, Transfer& transfer, Duration limit);
+    CURLcode perform(const HttpRequest& request, Transfer& transfer, const Deadline& deadline);
     void set_up(const HttpRequest& request, Transfer& transfer, char* why);
     // Sleeps before the next try; false if there is none, which must begin before `deadline`.
-    bool wait(int next_try, std::string_view retry_after, Duration deadline);
+    bool wait(int next_try, std::string_view retry_after, const Deadline& deadline);
     Result<HttpResponse> run(const HttpRequest& request, DownloadSink* sink, size_t body_limit);
 
     HttpOptions options;
@@ -230,14 +230,15 @@ void HttpClient::State::set_up(const HttpRequest& request, Transfer& transfer, c
         curl_easy_setopt(curl, CURLOPT_RANGE, fmt::format("{}-", transfer.sink->position()).c_str());
 }
 
-CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transfer, Duration limit) {
+CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transfer,
+                                    const Deadline& deadline) {
     char why_buffer[CURL_ERROR_SIZE] = "";
     transfer.options = &options;
     transfer.clock = &clock;
     transfer.slow_since = clock.monotonic();
     set_up(request, transfer, why_buffer);
-    if (limit != Duration::max())
-        curl_easy_setopt(handle.get(), CURLOPT_TIMEOUT_MS, std::max(1L, milliseconds(limit)));
+    if (!deadline.is_never())
+        curl_easy_setopt(handle.get(), CURLOPT_TIMEOUT_MS, std::max(1L, milliseconds(deadline.left())));
     std::unique_ptr<curl_slist, CurlFree> lines;
     auto add = [&](const std::string& line) {
         if (curl_slist* longer = curl_slist_append(lines.get(), line.c_str()); longer != nullptr) {
@@ -266,29 +267,32 @@ CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transf
     return code;
 }
 
-bool HttpClient::State::wait(int next_try, std::string_view retry_after, Duration deadline) {
+bool HttpClient::State::wait(int next_try, std::string_view retry_after, const Deadline& deadline) {
     double jitter = std::uniform_real_distribution<double>(0.5, 1.5)(random);
     auto delay = retry_delay(options, next_try, retry_after, jitter, clock.now());
-    if (!delay || *delay >= deadline - clock.monotonic()) return false;
-    const Duration end = clock.monotonic() + *delay;
+    if (!delay || *delay >= deadline.left()) return false;
+    const Deadline end = Deadline::after(*delay, clock);
     auto is_stopped = [this] { return options.stopped != nullptr && *options.stopped; };
-    while (!is_stopped() && clock.monotonic() < end)
-        clock.sleep_until(options.stopped == nullptr ? end : std::min(end, clock.monotonic() + kStopLooks));
+    while (!is_stopped() && !end.is_over()) {
+        const Duration left = end.left();
+        clock.sleep_until(clock.monotonic() +
+                          (options.stopped == nullptr ? left : std::min(left, kStopLooks)));
+    }
     return !is_stopped();
 }
 
 Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, DownloadSink* sink,
                                             size_t body_limit) {
     if (!handle) return system_error("libcurl cannot be started");
-    const Duration deadline = sink != nullptr ? Duration::max() : clock.monotonic() + options.get_deadline;
+    const Deadline deadline =
+        sink != nullptr ? Deadline::never() : Deadline::after(options.longest_get, clock);
     uint64_t furthest = sink != nullptr ? sink->position() : 0;
     int idle_tries = 0;
     for (int total = 1;; ++total) {
         Transfer transfer;
         transfer.sink = sink;
         transfer.body_limit = body_limit;
-        CURLcode code =
-            perform(request, transfer, sink != nullptr ? Duration::max() : deadline - clock.monotonic());
+        CURLcode code = perform(request, transfer, deadline);
         if (transfer.error) return std::unexpected(*transfer.error);
         bool answered = code == CURLE_OK;
         if (answered && !fetch::worth_another_try(transfer.response.status))

@@ -61,7 +61,7 @@ class DownloadSink {
 struct HttpOptions {
     Duration connect_timeout = std::chrono::seconds(20);
     Duration stall_timeout = std::chrono::seconds(30);  // without a single byte
-    Duration get_deadline = std::chrono::minutes(10);   // of get(), with all its tries and delays
+    Duration longest_get = std::chrono::minutes(10);    // with all its tries and delays
     // A download that brings less in that time is broken off, and tried again as one that brought nothing.
     uint64_t least_bytes_per_second = 1000;
     Duration slow_time = std::chrono::minutes(5);

@@ -254,7 +254,7 @@ TEST(core_fetch, get_ends_where_no_answer_comes) {
         future.wait();
         return ServedResponse{};
     });
-    HttpClient client({.stall_timeout = 24h, .get_deadline = 100ms, .seed = 1}, system_clock());
+    HttpClient client({.stall_timeout = 24h, .longest_get = 100ms, .seed = 1}, system_clock());
     EXPECT_FALSE(client.get({.url = server.url("/")}, 100));
     ended.set_value();
 }
