@@ -137,7 +137,7 @@ void show(const Options& options, size_t devices, size_t rows, double seconds,
 Result<int> write_synthetic(const Options& options, const core::CommandContext& context) {
     BELAY_TRY(wanted, synthetic_options(options));
     auto trace = gpu::synthetic_trace(options.synthetic, wanted);
-    if (!trace) return bad_input("{}", trace.error().message()).hint("belay record gpu-trace --list");
+    if (!trace) return std::unexpected(std::move(trace.error()).hint("belay record gpu-trace --list"));
     BELAY_TRY(file, create(options.file));
     BELAY_CHECK(core::write_all(file.get(), gpu::format_trace(*trace), options.file));
     show(options, trace->devices.size(), trace->rows.size(), trace->seconds(), context);

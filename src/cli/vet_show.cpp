@@ -32,7 +32,9 @@ void add_vet_show(core::Application& application) {
                        "defaults filled in, and which of them this version of Belay cannot measure. Nothing "
                        "is measured.",
         .examples = {{"belay vet show before-training.yaml", "before it is used"}},
-        .exit_statuses = {{0, "the protocol is valid"}, {2, "it is not; the message shows the place"}},
+        .exit_statuses = {{0, "the protocol is valid"},
+                          {2, "it is not; the message shows the place"},
+                          {3, "the system could not read it"}},
     });
     struct Options {
         std::string protocol;

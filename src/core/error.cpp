@@ -40,6 +40,11 @@ Error Error::because(Cause cause) && {
     return std::move(*this);
 }
 
+Error Error::as(ErrorKind kind) && {
+    kind_ = kind;
+    return std::move(*this);
+}
+
 Error Error::because_of_errno(int errno_value) && {
     errno_value_ = errno_value;
     cause_ = cause_of_errno(errno_value);

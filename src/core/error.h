@@ -112,6 +112,9 @@ class Error {
     Error hint(std::string_view text) &&;
     Error at(SourcePosition position) &&;
     Error because(Cause cause) &&;
+    // The same failure as somebody else's fault: a file that is not there is the person's where they named
+    // it.
+    Error as(ErrorKind kind) &&;
     // The cause that the number stands for; the message stays as it is.
     Error because_of_errno(int errno_value) &&;
 

@@ -25,6 +25,13 @@ Result<> check(int number) {
     return {};
 }
 
+TEST(core, error_keeps_all_but_its_kind_as_somebody_elses_fault) {
+    Error failed = std::move(errno_error(ENOENT, "cannot open x")).error().hint("name another");
+    Error theirs = Error(failed).as(ErrorKind::kBadInput);
+    EXPECT_EQ(theirs.kind(), ErrorKind::kBadInput);
+    EXPECT_EQ(std::move(theirs).as(ErrorKind::kSystem), failed);
+}
+
 TEST(core, error_goes_up_with_context) {
     EXPECT_EQ(quarter(8).value(), 2);
     EXPECT_TRUE(check(8));

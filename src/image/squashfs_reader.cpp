@@ -119,8 +119,11 @@ Result<sqfs_super_t> read_super(SquashfsFile& file, const std::string& name) {
     int code = file.size < sizeof(super) ? SFQS_ERROR_SUPER_MAGIC : sqfs_super_read(&super, &file.interface);
     if (code != 0 && file.failed_errno != 0) return file.failure(code, "read", name);
     if (code != 0)
-        return bad_input("{}", file.failure(code, "use", name).error().message())
-            .hint("an image file is made by mksquashfs, enroot import or belay env pull");
+        return std::unexpected(
+            file.failure(code, "use", name)
+                .error()
+                .as(core::ErrorKind::kBadInput)
+                .hint("an image file is made by mksquashfs, enroot import or belay env pull"));
     if (super.bytes_used > file.size)
         return bad_input("cannot use {}: it says {} bytes and has {}", name, super.bytes_used, file.size)
             .hint("the file is cut off; copy or make it again");

@@ -295,7 +295,7 @@ Result<Protocol> load_protocol(const std::string& path) {
         std::move(text.error()).hint("a protocol is a YAML file; `belay vet list` shows what it may check");
     if (error.cause() != core::Cause::kNotFound) return std::unexpected(std::move(error));
     // Its name is what the person wrote.
-    return bad_input("{}", error.message()).because_of_errno(error.errno_value()).hint(error.hint_text());
+    return std::unexpected(std::move(error).as(core::ErrorKind::kBadInput));
 }
 
 std::string to_text(const ParameterValue& value) {

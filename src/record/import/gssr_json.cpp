@@ -112,7 +112,9 @@ core::Time GssrJson::time_of(size_t sample) const {
 Result<GssrJson> parse_gssr_json(std::string_view text, const std::string& file) {
     auto document = core::parse_python_json(text);
     if (!document)
-        return bad_input("{} is not JSON ({}): the file may be cut off", file, document.error().message());
+        return std::unexpected(std::move(document.error())
+                                   .context(fmt::format("{} is not JSON", file))
+                                   .hint("the file may be cut off; export it again"));
     if (!document->is_object()) return bad_input("{} is not a JSON object", file);
     auto data = document->find("data");
     if (data == document->end() || !data->is_object()) return bad_input("{} has no \"data\"", file);

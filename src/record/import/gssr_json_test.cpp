@@ -181,7 +181,7 @@ TEST(record_import, a_gpu_that_two_ranks_recorded_counts_once) {
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_EQ(done->devices, 1U);
     EXPECT_THAT(told(*done), HasSubstr("99 samples of GPU 0 are of a time that another rank"));
-    EXPECT_THAT(told(*done), HasSubstr("proc_2.json is not JSON (byte "));
+    EXPECT_THAT(told(*done), HasSubstr("proc_2.json is not JSON: byte "));
     EXPECT_EQ(recording.info().coverage, 1.0);
 }
 
