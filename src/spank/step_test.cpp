@@ -37,6 +37,7 @@ TEST(spank, belay_step_ends_with_the_kind_of_what_failed) {
     EXPECT_EQ(missing.status, 2);
     EXPECT_THAT(missing.shown, StartsWith("belay: "));
     EXPECT_THAT(missing.shown, HasSubstr("/no/such/environment.toml"));
+    EXPECT_EQ(end_of({"prepare", "--vet=/no/such/protocol.yaml"}).status, 2);
     for (const char* option : {"--vet=", "--environment="}) {
         Ended broken = end_of({"prepare", option + loop.string()});
         EXPECT_EQ(broken.status, 3) << option;

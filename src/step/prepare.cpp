@@ -2,7 +2,6 @@
 
 #include "core/file.h"
 #include "core/text.h"
-#include "core/utf8.h"
 #include "core/work.h"
 #include "observe/record_run.h"
 #include "progress/pattern.h"
@@ -35,10 +34,11 @@ Result<VettingPlan> plan_vetting(const std::string& file, const core::Configurat
                                  [&] { return core::read_file(file, kLongest); });
     if (!text && text.error().kind() == core::ErrorKind::kBadInput)
         return std::unexpected(std::move(text.error()).hint("a protocol for srun has at most 64 KiB"));
+    if (!text && text.error().cause() == core::Cause::kNotFound)  // as in belay vet run
+        return core::bad_input("{}", text.error().message()).because_of_errno(text.error().errno_value());
     if (!text) return std::unexpected(std::move(text.error()));
     BELAY_TRY(protocol, vet::parse_protocol(*text, file));
-    for (const core::Error& warning : protocol.warnings)
-        warnings += fmt::format("belay: warning: {}\n", core::printable(warning.headline()));
+    for (const core::Error& warning : protocol.warnings) warnings += warning.render("belay: warning");
     return VettingPlan{file, std::move(*text),
                        protocol.timeout.value_or(configuration.duration("vet.timeout"))};
 }
