@@ -5,13 +5,13 @@
 #include "core/output.h"
 #include "core/process.h"
 #include "core/progress_display.h"
+#include "record/liveness.h"
 #include "slurm/job.h"
 #include "vet/runner.h"
 #include "vet/step_context.h"
 #include "vet/verdict_json.h"
 #include "vet/verdict_text.h"
 
-#include <array>
 #include <memory>
 #include <thread>
 #include <unistd.h>
@@ -33,12 +33,6 @@ struct Options {
     core::Duration timeout{};
     bool json = false;
 };
-
-std::string own_name() {
-    if (auto name = core::environment_variable("SLURMD_NODENAME")) return *name;
-    std::array<char, 256> name{};
-    return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
 
 Result<> publish(const vet::Verdicts& verdicts, const Options& options, const core::CommandContext& context) {
     if (options.json)
@@ -98,11 +92,12 @@ Result<int> run_alone(const vet::Protocol& protocol, const Options& options, cor
     BELAY_CHECK(check_outputs(options));
     core::ProgressDisplay display(core::system_clock());
     display.start("checks", core::ProgressUnit::items("checks"), protocol.checks.size());
-    vet::Verdicts verdicts = vet::run_alone(protocol, own_name(), options.need,
-                                            {.deadline = core::Deadline::after(timeout),
-                                             .stop_at_first_refusal = options.need.has_value(),
-                                             .view = std::move(view),
-                                             .progress = [&](size_t done) { display.update(done); }});
+    vet::Verdicts verdicts = vet::run_alone(
+        protocol, core::environment_variable("SLURMD_NODENAME").value_or(record::this_node()), options.need,
+        {.deadline = core::Deadline::after(timeout),
+         .stop_at_first_refusal = options.need.has_value(),
+         .view = std::move(view),
+         .progress = [&](size_t done) { display.update(done); }});
     display.finish();
     BELAY_CHECK(publish(verdicts, options, context));
     return verdicts.exit_status();

@@ -225,6 +225,15 @@ TEST(core, new_files_that_are_given_up_leave_nothing) {
     EXPECT_THAT(directory.list().value(), ElementsAre("tables"));
 }
 
+TEST(core, a_new_file_may_be_named_by_whoever_looks_for_what_is_left_behind) {
+    DirectoryFixture fixture;
+    const Directory directory = fixture.open();
+    auto file = NewFile::begin(directory, "file", 0600, ".key.host.").value();
+    EXPECT_THAT(directory.list().value(), ElementsAre(testing::StartsWith(".key.host."), "tables"));
+    ASSERT_TRUE(std::move(file).replace());
+    EXPECT_THAT(directory.list().value(), ElementsAre("file", "tables"));
+}
+
 TEST(core, of_two_new_files_one_is_created) {
     DirectoryFixture fixture;
     const Directory directory = fixture.open();

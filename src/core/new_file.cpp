@@ -18,13 +18,15 @@ Result<std::string> random_name(std::string_view prefix) {
     return fmt::format("{}{:016x}", prefix, random);
 }
 
-Result<NewFile> NewFile::begin(const Directory& directory, std::string_view name, unsigned mode) {
+Result<NewFile> NewFile::begin(const Directory& directory, std::string_view name, unsigned mode,
+                               std::string_view temporary_start) {
     if (!is_name_beneath(name))
         return errno_error(EINVAL, fmt::format("cannot create {}", directory.path_of(name).string()));
     const fs::path relative(name);
     BELAY_TRY(parent, directory.enter(relative.parent_path().native()));
     std::string last = relative.filename();
-    BELAY_TRY(temporary, random_name(last + ".tmp-"));
+    BELAY_TRY(temporary,
+              random_name(temporary_start.empty() ? last + ".tmp-" : std::string(temporary_start)));
     BELAY_TRY(fd, parent.open_file(temporary, O_RDWR | O_CREAT | O_EXCL, mode));
     return NewFile(std::move(parent), std::move(fd), std::move(last), std::move(temporary));
 }

@@ -17,8 +17,10 @@ Result<std::string> random_name(std::string_view prefix);
 // create() nothing is left of it.
 class NewFile {
   public:
-    // In the directory in which `name` will be. Errors: kSystem.
-    static Result<NewFile> begin(const Directory& directory, std::string_view name, unsigned mode = 0600);
+    // In the directory in which `name` will be. Until then its name is `temporary` and a random end; without
+    // one, the name itself and ".tmp-". Errors: kSystem.
+    static Result<NewFile> begin(const Directory& directory, std::string_view name, unsigned mode = 0600,
+                                 std::string_view temporary = {});
     NewFile(NewFile&& other) noexcept;
     NewFile& operator=(NewFile&&) = delete;
     NewFile(const NewFile&) = delete;

@@ -1,5 +1,6 @@
 #include "image/layer_fetch.h"
 
+#include "core/host_name.h"
 #include "image/digest.h"
 #include "image/layer_stream.h"
 #include "image/partial_blob.h"
@@ -118,10 +119,11 @@ class Fetcher {
             return std::move(*layer);
         }
         auto counter = [this](int64_t change) { count(change); };
-        BELAY_TRY(partial, core::with_context(
-                               PartialBlob::open(layout_.partial() / fmt::format("{}-{}", name, host_name()),
-                                                 blob.size, counter, stopped_),
-                               place));
+        BELAY_TRY(partial,
+                  core::with_context(
+                      PartialBlob::open(layout_.partial() / fmt::format("{}-{}", name, core::host_name()),
+                                        blob.size, counter, stopped_),
+                      place));
         while (true) {
             bool resumed = partial.position() > 0;
             BELAY_CHECK(download(client, blob, partial, place));

@@ -1,4 +1,6 @@
 // From a registry into the store.
+#include "core/host_name.h"
+#include "core/new_file.h"
 #include "core/units.h"
 #include "core/utf8.h"
 #include "image/digest.h"
@@ -14,7 +16,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <random>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <thread>
@@ -31,45 +32,25 @@ using core::system_error;
 
 constexpr unsigned kMostWriters = 32;  // threads that compress; more wait for the disk
 
-// Beside the image (or its sidecar), with a name that says which, so that what a kill left behind is known as
-// such.
-class Unfinished {
-  public:
-    static Result<Unfinished> create(const StoreLayout& layout, const std::string& key) {
-        fs::path path =
-            layout.images() / fmt::format(".{}.{}.{}-{}", key, host_name(), getpid(), std::random_device{}());
-        BELAY_TRY(fd, core::open_file(path, O_RDWR | O_CREAT | O_EXCL));
-        struct stat directory{};
-        if (stat(layout.images().c_str(), &directory) == 0) (void)fchmod(fd.get(), mode_in(directory));
-        return Unfinished(std::move(path), std::move(fd));
-    }
-    Unfinished(Unfinished&& other) noexcept
-        : path_(std::exchange(other.path_, {})), fd_(std::move(other.fd_)) {}
-    Unfinished& operator=(Unfinished&&) = delete;
-    ~Unfinished() {
-        if (!path_.empty()) unlink(path_.c_str());
-    }
+// An image or its sidecar, under a name that says of which key and whose it is, so that what a kill left
+// behind is known as such.
+Result<core::NewFile> begin_file(const StoreLayout& layout, const std::string& key, const fs::path& path) {
+    BELAY_TRY(images, core::Directory::open(layout.images()));
+    BELAY_TRY(file, core::NewFile::begin(images, path.filename().native(), 0600,
+                                         fmt::format(".{}.{}.{}-", key, core::host_name(), getpid())));
+    struct stat directory{};
+    if (fstat(images.fd(), &directory) == 0) (void)fchmod(file.fd(), mode_in(directory));
+    return file;
+}
 
-    int descriptor() const { return fd_.get(); }
-    Result<> publish(const StoreLayout& layout, const fs::path& name) && {
-        BELAY_CHECK(make_way(layout, name));
-        if (fsync(fd_.get()) != 0)
-            return core::errno_error(errno, fmt::format("cannot sync {}", path_.string()));
-        if (rename(path_.c_str(), name.c_str()) != 0) {
-            // Somebody took it for left behind: no loss if the image has come from another node meanwhile.
-            const int why = errno;
-            if (why != ENOENT || access(name.c_str(), F_OK) != 0)
-                return core::errno_error(why, fmt::format("cannot create {}", name.string()));
-        }
-        path_.clear();
-        return core::sync_directory(name.parent_path());
-    }
-
-  private:
-    Unfinished(fs::path path, core::Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
-    fs::path path_;
-    core::Descriptor fd_;
-};
+Result<> publish_file(const StoreLayout& layout, core::NewFile file) {
+    const fs::path path = file.path();
+    BELAY_CHECK(make_way(layout, path));
+    auto published = std::move(file).replace();
+    // Somebody took it for left behind: no loss if the image has come from another node meanwhile.
+    if (!published && published.error().errno_value() == ENOENT && access(path.c_str(), F_OK) == 0) return {};
+    return published;
+}
 
 constexpr int64_t kLeftBehind = 3600;  // seconds without a change
 
@@ -92,7 +73,7 @@ void sweep_names(const StoreLayout& layout, core::Time now) {
 // locks may hold on one node only (NFS with local_lock, Lustre with localflock), so what another node may be
 // writing is left alone while it changes.
 void sweep(const StoreLayout& layout, const std::string& held, core::Time now) {
-    const std::string host = host_name();
+    const std::string host = core::host_name();
     std::error_code error;
     for (fs::directory_iterator it(layout.images(), error), end; !error && it != end; it.increment(error)) {
         const std::string name = it->path().filename().string();
@@ -248,16 +229,16 @@ class Importer {
                      const std::vector<Layer>& layers) {
         BELAY_TRY(written, write(resolved, config, layers));
         // The sidecar first: there is an image once there is its SquashFS file.
-        BELAY_TRY(sidecar, Unfinished::create(layout_, key_));
-        BELAY_CHECK(core::write_all(sidecar.descriptor(),
+        BELAY_TRY(sidecar, begin_file(layout_, key_, layout_.sidecar(key_)));
+        BELAY_CHECK(core::write_all(sidecar.fd(),
                                     sidecar_text(resolved.digest, config_text, options_.clock->now()),
                                     layout_.sidecar(key_).string()));
-        BELAY_CHECK(std::move(sidecar).publish(layout_, layout_.sidecar(key_)));
-        return std::move(written).publish(layout_, layout_.image(key_));
+        BELAY_CHECK(publish_file(layout_, std::move(sidecar)));
+        return publish_file(layout_, std::move(written));
     }
 
-    Result<Unfinished> write(const Resolved& resolved, const ImageConfig& config,
-                             const std::vector<Layer>& layers) {
+    Result<core::NewFile> write(const Resolved& resolved, const ImageConfig& config,
+                                const std::vector<Layer>& layers) {
         std::vector<LayerInput> inputs;
         for (size_t i = 0; i < layers.size(); ++i) {
             const Descriptor& blob = resolved.manifest.layers[i];
@@ -269,13 +250,13 @@ class Importer {
                  .diff_id = config.diff_ids[i],
                  .compressed_bytes = blob.size});
         }
-        BELAY_TRY(out, Unfinished::create(layout_, key_));
+        BELAY_TRY(out, begin_file(layout_, key_, layout_.image(key_)));
         unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWriters);
         auto open_writer = [&]() -> Result<SquashfsWriter> {
-            if (ftruncate(out.descriptor(), 0) != 0)
+            if (ftruncate(out.fd(), 0) != 0)
                 return core::errno_error(errno,
                                          fmt::format("cannot begin {} anew", layout_.image(key_).string()));
-            return SquashfsWriter::create(out.descriptor(), layout_.image(key_).string(), threads);
+            return SquashfsWriter::create(out.fd(), layout_.image(key_).string(), threads);
         };
         BELAY_CHECK(
             write_image(inputs, options_.limits, open_writer, created_seconds(config),

@@ -3,8 +3,6 @@
 #include "image/digest.h"
 
 #include <algorithm>
-#include <climits>
-#include <unistd.h>
 
 namespace belay::image {
 
@@ -45,14 +43,6 @@ std::string ref_name(const Reference& reference, const Platform& platform) {
 
 std::filesystem::path StoreLayout::ref(const Reference& reference, const Platform& platform) const {
     return refs() / ref_name(reference, platform);
-}
-
-std::string host_name() {
-    char name[HOST_NAME_MAX + 1] = "";
-    if (gethostname(name, sizeof name - 1) != 0 || *name == '\0') return "unknown";
-    std::string out(name);
-    std::ranges::replace(out, '/', '_');
-    return out;
 }
 
 std::vector<std::string> enroot_names(const Reference& reference) {

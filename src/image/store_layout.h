@@ -47,9 +47,6 @@ std::string image_key(std::string_view digest, const Platform& platform);
 // The file name of a reference; one that would be too long for a file system ends in a hash of the rest.
 std::string ref_name(const Reference& reference, const Platform& platform);
 
-// This host's, as it stands in the names of files.
-std::string host_name();
-
 // What enroot would have called the file of an image, the likeliest first.
 std::vector<std::string> enroot_names(const Reference& reference);
 

@@ -1,5 +1,6 @@
 // A store that other nodes and users write to at the same time.
 #include "core/file.h"
+#include "core/host_name.h"
 #include "image/squashfs_reader.h"
 #include "image/store.h"
 #include "image/store_lock.h"
@@ -30,8 +31,9 @@ TEST(image, store_writes_through_no_planted_link) {
         auto pushed = f.registry.push("app", "1", {kBase});
         const fs::path canary = f.directory.path() / "canary";
         ASSERT_TRUE(core::replace_file(canary, "alive"));
-        const fs::path partial = f.directory.path() / "store/partial" /
-                                 fmt::format("{}-{}-{}", hex_of(pushed.layers[0]), getuid(), host_name());
+        const fs::path partial =
+            f.directory.path() / "store/partial" /
+            fmt::format("{}-{}-{}", hex_of(pushed.layers[0]), getuid(), core::host_name());
         fs::create_directories(partial.parent_path());
         if (symbolic)
             fs::create_symlink(canary, partial);
@@ -78,7 +80,7 @@ TEST(image, store_sweeps_up_after_the_killed) {
     fs::create_directories(images);
     const std::string key = image_key(pushed.digest, host_platform());
     const std::string other = image_key(digest_of("other"), host_platform());
-    const std::string here = "." + host_name() + ".";
+    const std::string here = "." + core::host_name() + ".";
     const std::string far_off = ".node7.example.org.";
     const std::string in_use = "." + key + far_off + "8-9";
     for (const std::string& name :
@@ -126,7 +128,7 @@ TEST(image, store_takes_the_image_that_another_node_made_meanwhile) {
         };
         auto image = f.store().import(f.reference("app:1"), no_login, sweep);
         ASSERT_EQ(image.has_value(), made);
-        EXPECT_THAT(made ? "cannot create" : image.error().message(), HasSubstr("cannot create"));
+        EXPECT_THAT(made ? "cannot replace" : image.error().message(), HasSubstr("cannot replace"));
     }
 }
 

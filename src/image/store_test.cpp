@@ -1,6 +1,7 @@
 #include "image/store.h"
 
 #include "core/file.h"
+#include "core/host_name.h"
 #include "core/json.h"
 #include "image/squashfs_reader.h"
 #include "image/store_lock.h"
@@ -205,7 +206,7 @@ TEST(image, store_goes_on_with_what_an_earlier_attempt_left) {
     ASSERT_TRUE(*f.store().remove(f.reference("app:1")));
     fs::remove(f.blob(pushed.layers[0]));
     fs::path partial = f.directory.path() / "store/partial" /
-                       fmt::format("{}-{}-{}", hex_of(pushed.layers[0]), getuid(), host_name());
+                       fmt::format("{}-{}-{}", hex_of(pushed.layers[0]), getuid(), core::host_name());
     ASSERT_TRUE(core::replace_file(partial, std::string(1000, 'x')));
     image = f.import("app:1");
     ASSERT_TRUE(image) << image.error().render();

@@ -1,9 +1,8 @@
 #include "record/liveness.h"
 
-#include "core/utf8.h"
+#include "core/host_name.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -36,9 +35,7 @@ SegmentLock segment_lock(int fd) {
 }
 
 std::string this_node() {
-    std::array<char, 256> buffer{};
-    if (gethostname(buffer.data(), buffer.size() - 1) != 0) return "localhost";
-    std::string name = core::to_valid_utf8(buffer.data());
+    const std::string name = core::host_name();
     return name.substr(0, name.find('.'));
 }
 
