@@ -35,7 +35,7 @@ Result<VettingPlan> plan_vetting(const std::string& file, const core::Configurat
     if (!text && text.error().kind() == core::ErrorKind::kBadInput)
         return std::unexpected(std::move(text.error()).hint("a protocol for srun has at most 64 KiB"));
     if (!text && text.error().cause() == core::Cause::kNotFound)  // as in belay vet run
-        return core::bad_input("{}", text.error().message()).because_of_errno(text.error().errno_value());
+        return std::unexpected(std::move(text.error()).as(core::ErrorKind::kBadInput));
     if (!text) return std::unexpected(std::move(text.error()));
     BELAY_TRY(protocol, vet::parse_protocol(*text, file));
     for (const core::Error& warning : protocol.warnings) warnings += warning.render("belay: warning");

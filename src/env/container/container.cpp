@@ -110,10 +110,9 @@ Result<> Container::join(const std::string& workdir) const {
 core::Error workdir_error(const std::string& workdir, int errno_value) {
     core::Error error = errno_error(errno_value, "workdir " + workdir).error();
     if (error.cause() != core::Cause::kNotFound) return error;
-    return core::bad_input("{}", error.message())
-        .because_of_errno(errno_value)
-        .hint("name a directory of the container, or mount one there")
-        .error();
+    return std::move(error)
+        .as(core::ErrorKind::kBadInput)
+        .hint("name a directory of the container, or mount one there");
 }
 
 core::Duration longest_start(const ContainerPlan& plan) {
