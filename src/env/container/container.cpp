@@ -125,10 +125,15 @@ core::Duration longest_start(const ContainerPlan& plan) {
 core::Error execute(const std::vector<std::string>& argv, const core::Environment& variables) {
     auto path = variables.find("PATH");
     auto program = core::find_program(argv.at(0), path == variables.end() ? "" : path->second);
-    if (!program)
-        return std::move(program.error())
-            .context("in the container")
-            .hint(path == variables.end() ? "PATH is not set in it" : "its PATH is " + path->second);
+    if (!program) {
+        core::Error error =
+            std::move(program.error())
+                .context("in the container")
+                .hint(path == variables.end() ? "PATH is not set in it" : "its PATH is " + path->second);
+        // Its name is what the person wrote.
+        if (error.cause() == core::Cause::kNotFound) return std::move(error).as(core::ErrorKind::kBadInput);
+        return error;
+    }
     std::vector<std::string> entries;
     for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
     std::vector<char*> environment;

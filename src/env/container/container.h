@@ -56,7 +56,7 @@ core::Duration longest_start(const ContainerPlan& plan);
 core::Error workdir_error(const std::string& workdir, int errno_value);
 
 // Never returns but with an error: `argv` in place of this process, found in the PATH of `variables`. Errors:
-// kSystem; its cause is kNotFound if there is no such program in the container.
+// kBadInput with cause kNotFound if there is no such program in the container, else kSystem.
 core::Error execute(const std::vector<std::string>& argv, const core::Environment& variables);
 
 }  // namespace belay::env

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 TEST(env_container, a_program_that_is_not_there_keeps_its_cause) {
     const core::Error error = execute({"no-such-program"}, {{"PATH", "/nonexistent"}});
-    EXPECT_EQ(error.kind(), core::ErrorKind::kSystem);
+    EXPECT_EQ(error.kind(), core::ErrorKind::kBadInput);
     EXPECT_EQ(error.cause(), core::Cause::kNotFound);
     EXPECT_EQ(error.message(), "in the container: no-such-program: not found in PATH");
     EXPECT_EQ(error.hint_text(), "its PATH is /nonexistent");
