@@ -53,12 +53,9 @@ Result<std::string> ask_name_service(const std::string& name) {
 
 Result<std::string> address_of_name(const std::string& name, const Deadline& deadline,
                                     const NameService& service) {
-    BELAY_TRY(work, Work::start({.what = "the name service"}, [&] { return service(name); }));
-    auto address = work.finish(deadline);
-    if (!address && address.error().cause() == Cause::kTimedOut)
-        return system_error("the name service did not answer when asked for {}", name)
-            .because(Cause::kTimedOut);
-    return address;
+    BELAY_TRY(work,
+              Work::start({.what = "the name service, asked for " + name}, [&] { return service(name); }));
+    return work.finish(deadline);
 }
 
 }  // namespace belay::core

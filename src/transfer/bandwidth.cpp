@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <poll.h>
 #include <sys/socket.h>
 #include <thread>
@@ -57,15 +58,17 @@ Result<double> receive_bytes(std::vector<Channel> streams, const PairOptions& op
             ssize_t n = recv(entry.fd, block.data(), block.size(), 0);
             if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
             if (n < 0) return errno_error(errno, kTooEarly);
-            if (n == 0) return system_error("{}: the other side closed it", kTooEarly);
+            if (n == 0)
+                return system_error("{}: the other side closed it", kTooEarly).because(core::Cause::kEnded);
             const core::Duration now = clock.monotonic();
             if (!started) first = now;
             started = true;
             if (now - first >= warm_up) counted += static_cast<uint64_t>(n);
         }
     }
-    if (!started) return system_error("no byte arrived");
-    if (!is_complete()) return system_error("the time was over before the measurement");
+    if (!started) return system_error("no byte arrived in time").because(core::Cause::kTimedOut);
+    if (!is_complete())
+        return system_error("the time was over before the measurement").because(core::Cause::kTimedOut);
     return static_cast<double>(counted) / core::to_seconds(options.duration);
 }
 
@@ -103,6 +106,7 @@ Result<std::vector<Channel>> accept_streams(int listener, const PairOptions& opt
 
 Result<Channel> open_stream(const std::string& address, uint16_t port, const PairOptions& options,
                             int direction, int index) {
+    std::optional<core::Error> last;
     for (;;) {
         // The listener may still be busy with the round before: what it does not answer is tried again.
         Deadline until = options.deadline.but_within(std::chrono::seconds(2));
@@ -115,8 +119,10 @@ Result<Channel> open_stream(const std::string& address, uint16_t port, const Pai
         } else {
             opened = std::unexpected(std::move(socket.error()));
         }
-        if (opened || options.deadline.is_over()) return opened;
+        if (opened) return opened;
+        if (!last || !was_cut_short(opened.error(), options.deadline)) last = std::move(opened.error());
         std::this_thread::sleep_for(options.deadline.but_within(std::chrono::milliseconds(50)).left());
+        if (options.deadline.is_over()) return std::unexpected(std::move(*last));
     }
 }
 

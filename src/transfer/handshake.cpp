@@ -68,12 +68,18 @@ std::string encode_welcome(std::string_view secret, std::string_view purpose, st
 
 Result<> introduce(Channel& channel, std::string_view secret, std::string_view purpose, uint32_t rank,
                    Deadline deadline) {
+    const std::string peer = peer_address(channel.socket());  // not known any more once it has hung up
     BELAY_TRY(server_nonce, channel.receive(kChallenge, deadline));
     if (server_nonce.size() != kNonceBytes)
         return system_error("a challenge of {} bytes", server_nonce.size());
     BELAY_TRY(nonce, make_nonce());
     BELAY_CHECK(channel.send({kProof, encode_proof(secret, purpose, server_nonce, nonce, rank)}, deadline));
-    BELAY_TRY(welcome, channel.receive(kWelcome, deadline));
+    auto answer = channel.receive(kWelcome, deadline);
+    if (!answer && answer.error().cause() == core::Cause::kEnded)
+        return system_error("{} did not accept this node's proof that it knows the step's secret",
+                            peer.empty() ? "the other side" : peer)
+            .because(core::Cause::kDenied);
+    BELAY_TRY(welcome, std::move(answer));
     if (!same_digest(digest_of(secret, "root", purpose, server_nonce, nonce, rank), welcome))
         return system_error("the peer does not know the secret of this step");
     channel.set_limit(kMaxBody);
@@ -99,7 +105,7 @@ Result<Introduced> accept_introduced(int listener, std::string_view secret, std:
                                      Deadline deadline) {
     for (;;) {
         BELAY_TRY(readable, wait_readable(listener, deadline));
-        if (!readable) return system_error("nobody connected in time");
+        if (!readable) return system_error("nobody connected in time").because(core::Cause::kTimedOut);
         Channel channel(core::Descriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
         if (channel.socket() < 0 && Shortage::is_lack(errno))
             return core::errno_error(errno, "cannot take a connection");

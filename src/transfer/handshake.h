@@ -43,7 +43,8 @@ core::Result<Proof> check_proof(std::string_view body, std::string_view secret, 
 std::string encode_welcome(std::string_view secret, std::string_view purpose, std::string_view server_nonce,
                            const Proof& proof);
 
-// The client's side. Errors: kSystem if the peer does not know the secret, or is no Belay at all.
+// The client's side. Errors: kSystem if the peer does not know the secret, or is no Belay at all; kDenied
+// where it did not accept the proof.
 core::Result<> introduce(Channel& channel, std::string_view secret, std::string_view purpose, uint32_t rank,
                          Deadline deadline);
 
@@ -52,7 +53,7 @@ struct Introduced {
     uint32_t rank = 0;
 };
 // The server's side for one connection after the other: strangers are turned away until somebody who knows
-// the secret comes. Errors: kSystem at the deadline.
+// the secret comes. Errors: kSystem; kTimedOut at the deadline.
 core::Result<Introduced> accept_introduced(int listener, std::string_view secret, std::string_view purpose,
                                            Deadline deadline);
 

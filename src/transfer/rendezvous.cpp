@@ -31,6 +31,18 @@ int64_t wall_nanoseconds() {
     return core::to_nanoseconds(core::system_clock().now());
 }
 
+bool is_of_link(const core::Error& error) {
+    switch (error.cause()) {
+        case core::Cause::kUnreachable:
+        case core::Cause::kTimedOut:
+        case core::Cause::kEnded:
+        case core::Cause::kNotFound:
+            return true;
+        default:
+            return false;
+    }
+}
+
 struct Connection {
     Descriptor socket;
     MessageParser parser;
@@ -285,8 +297,9 @@ std::vector<uint16_t> rendezvous_ports(std::string_view step_name, size_t count)
 Result<Channel> join(const std::string& address, std::span<const uint16_t> ports, std::string_view secret,
                      uint32_t rank, Deadline deadline) {
     core::Duration pause = kFirstPause;
-    Result<Channel> last = system_error("no port to try");
+    std::optional<core::Error> last;
     for (;;) {
+        bool told = false;  // in this round, more than that nobody answers
         for (uint16_t port : ports) {
             Deadline until = deadline.but_within(kTryTime);
             auto socket = connect_to(address, port, until);
@@ -296,12 +309,25 @@ Result<Channel> join(const std::string& address, std::span<const uint16_t> ports
                 known = introduce(channel, secret, kPurpose, rank, until);
                 if (known) return channel;
             }
-            last = std::unexpected(std::move(known.error()));
-            if (deadline.is_over()) return last;
+            if (known.error().cause() == core::Cause::kDenied)
+                known = std::unexpected(
+                    std::move(known.error()).hint("is the secret of the step the same on all nodes?"));
+            bool tells = !is_of_link(known.error());
+            if (!last || tells || (!told && !was_cut_short(known.error(), deadline)))
+                last = std::move(known.error());
+            told = told || tells;
+            if (deadline.is_over()) return std::unexpected(std::move(*last));
         }
         std::this_thread::sleep_for(deadline.but_within(pause).left());
+        if (!last) last = system_error("no port to try").error();
+        if (deadline.is_over()) return std::unexpected(std::move(*last));
         pause = std::min(2 * pause, kLongestPause);
     }
+}
+
+core::Error link_error(core::Error error) {
+    if (!is_of_link(error)) return error;
+    return std::move(error).because(core::Cause::kUnreachable);
 }
 
 ClockOffset clock_offset(double t0, double t1, double t2, double t3) {

@@ -72,9 +72,14 @@ class Root {
 };
 
 // Joins the step as `rank`: tries the ports at the address again and again until the root answers or the
-// deadline is there. Errors: kSystem, with the reason of the last try.
+// deadline is there. Errors: kSystem, with the reason of the last tries that the deadline did not cut short;
+// what failed on this node or was refused there outweighs that other ports did not answer.
 core::Result<Channel> join(const std::string& address, std::span<const uint16_t> ports,
                            std::string_view secret, uint32_t rank, Deadline deadline);
+
+// For those who decide which node speaks: kUnreachable where the root has no address, does not answer, or
+// answers no more. What failed on this node, or was not understood, keeps its cause.
+core::Error link_error(core::Error error);
 
 struct ClockOffset {
     double seconds = 0;     // the root's clock minus this node's

@@ -1,8 +1,11 @@
 #include "transfer/socket.h"
 
+#include "core/name_service.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <netdb.h>
@@ -38,10 +41,11 @@ Result<short> wait_for(int socket, short events, Deadline deadline) {
     }
 }
 
-Result<Descriptor> connect_address(const addrinfo& address, const std::string& what, Deadline deadline) {
-    Descriptor socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Result<Descriptor> connect_address(const Destination::Address& address, const std::string& what,
+                                   Deadline deadline) {
+    Descriptor socket(::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket) return errno_error(errno, what);
-    if (connect(socket.get(), address.ai_addr, address.ai_addrlen) != 0) {
+    if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.bytes), address.length) != 0) {
         if (errno != EINPROGRESS) return errno_error(errno, what);
         BELAY_TRY(events, wait_for(socket.get(), POLLOUT, deadline));
         if (events == 0) return system_error("{}: timed out", what).because(core::Cause::kTimedOut);
@@ -93,22 +97,36 @@ std::string numeric(const sockaddr_storage& address, socklen_t length) {
 
 }  // namespace
 
-Result<Descriptor> connect_to(const std::string& host, uint16_t port, Deadline deadline) {
-    std::string what = fmt::format("{}:{}", host, port);
+Result<Destination> find_destination(const std::string& host, uint16_t port) {
+    Destination destination{.name = fmt::format("{}:{}", host, port), .addresses = {}};
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_NUMERICSERV;
     addrinfo* found = nullptr;
-    int failure = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-    if (failure != 0)
-        return system_error("{}: {}", what, gai_strerror(failure)).because(core::Cause::kUnreachable);
+    if (int status = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); status != 0)
+        return std::unexpected(core::name_service_error(status, errno, host).context(destination.name));
     std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, &freeaddrinfo);
-    Result<Descriptor> last = system_error("{}: the name has no address", what);
     for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
-        last = connect_address(*entry, what, deadline);
+        Destination::Address& address = destination.addresses.emplace_back();
+        address.length = std::min(entry->ai_addrlen, static_cast<socklen_t>(sizeof address.bytes));
+        std::memcpy(&address.bytes, entry->ai_addr, address.length);
+    }
+    return destination;
+}
+
+Result<Descriptor> connect_to(const Destination& destination, Deadline deadline) {
+    Result<Descriptor> last =
+        system_error("{}: the name has no address", destination.name).because(core::Cause::kNotFound);
+    for (const Destination::Address& address : destination.addresses) {
+        last = connect_address(address, destination.name, deadline);
         if (last) break;
     }
     return last;
+}
+
+Result<Descriptor> connect_to(const std::string& host, uint16_t port, Deadline deadline) {
+    BELAY_TRY(destination, find_destination(host, port));
+    return connect_to(destination, deadline);
 }
 
 Result<Listener> listen_on(std::span<const uint16_t> ports) {
@@ -140,6 +158,10 @@ Result<bool> wait_readable(int socket, Deadline deadline) {
     return events != 0;
 }
 
+bool was_cut_short(const core::Error& error, const Deadline& deadline) {
+    return error.cause() == core::Cause::kTimedOut && deadline.is_over();
+}
+
 Result<> Channel::send(const Message& message, Deadline deadline) {
     std::string bytes = encode(message);
     std::string_view rest = bytes;
@@ -169,7 +191,7 @@ Result<std::optional<Message>> Channel::try_receive() {
         if (n > 0)
             parser_.feed({buffer.data(), static_cast<size_t>(n)});
         else if (n == 0)
-            return system_error("the connection was closed");
+            return system_error("the other side closed the connection").because(core::Cause::kEnded);
         else if (errno == EAGAIN)
             return std::optional<Message>();
         else if (errno != EINTR)
@@ -182,7 +204,9 @@ Result<Message> Channel::receive(Deadline deadline) {
         BELAY_TRY(message, try_receive());
         if (message) return std::move(*message);
         BELAY_TRY(readable, wait_readable(socket_.get(), deadline));
-        if (!readable) return system_error("timed out").because(core::Cause::kTimedOut);
+        if (!readable)
+            return system_error("receiving from {}: timed out", peer_address(socket_.get()))
+                .because(core::Cause::kTimedOut);
     }
 }
 

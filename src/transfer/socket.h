@@ -1,5 +1,4 @@
-// TCP with deadlines. Nothing here waits past the deadline it was given, except the name service in
-// connect_to().
+// TCP with deadlines. Nothing here waits past the deadline it was given, except for the name service.
 #pragma once
 
 #include "core/deadline.h"
@@ -11,13 +10,29 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <sys/socket.h>
+#include <vector>
 
 namespace belay::transfer {
 
 using core::Deadline;
 
-// A connection to the first address of the name that takes one, not blocking afterwards. Errors: kSystem,
+// Where a host's name leads.
+struct Destination {
+    struct Address {
+        sockaddr_storage bytes{};
+        socklen_t length = 0;
+    };
+    std::string name;  // "HOST:PORT"
+    std::vector<Address> addresses;
+};
+// Asks the name service, for as long as that takes. Errors: kSystem, those of core/name_service.h.
+core::Result<Destination> find_destination(const std::string& host, uint16_t port);
+
+// A connection to the first of the addresses that takes one, not blocking afterwards. Errors: kSystem,
 // with the reason of the last address.
+core::Result<core::Descriptor> connect_to(const Destination& destination, Deadline deadline);
+// Both in one.
 core::Result<core::Descriptor> connect_to(const std::string& host, uint16_t port, Deadline deadline);
 
 struct Listener {
@@ -34,6 +49,9 @@ std::string own_address(int socket);
 // Whether the socket can be read (or has ended) before the deadline. Errors: kSystem.
 core::Result<bool> wait_readable(int socket, Deadline deadline);
 
+// Whether a try failed for want of time alone: the one before it, which had more, says more.
+bool was_cut_short(const core::Error& error, const Deadline& deadline);
+
 // Messages over one connection.
 class Channel {
   public:
@@ -41,7 +59,7 @@ class Channel {
     explicit Channel(core::Descriptor socket, size_t max_body = kMaxStrangerBody)
         : socket_(std::move(socket)), parser_(max_body) {}
 
-    // Errors: kSystem "timed out" at the deadline, or as the connection ended.
+    // Errors: kSystem; kTimedOut at the deadline, kEnded where the other side closed the connection.
     core::Result<> send(const Message& message, Deadline deadline);
     core::Result<Message> receive(Deadline deadline);
     // As receive, where only this type will do; another one is left for the next call.

@@ -2,10 +2,12 @@
 #include "transfer/message.h"
 #include "transfer/rendezvous.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <future>
 #include <map>
 #include <set>
+#include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 
@@ -166,6 +168,52 @@ TEST(transfer, join_ends_at_the_deadline_when_nobody_listens) {
     auto channel = join("127.0.0.1", std::vector<uint16_t>{port}, "secret", 1, core::Deadline::after(100ms));
     ASSERT_FALSE(channel);
     EXPECT_THAT(channel.error().message(), HasSubstr(fmt::format("127.0.0.1:{}", port)));
+}
+
+// The address is full of those who do not answer in time; before that, the port was known to be closed.
+TEST(transfer, a_try_that_the_deadline_cuts_short_does_not_hide_the_one_before) {
+    uint16_t port = Meeting(2).root.port();  // closed again
+    auto member = std::async(std::launch::async, [port] {
+        return join("127.0.0.1", std::vector<uint16_t>{port}, "secret", 1, core::Deadline::after(1s));
+    });
+    std::this_thread::sleep_for(300ms);
+    auto silent = listen_on(std::vector<uint16_t>{port});  // takes connections and says nothing
+    ASSERT_TRUE(silent);
+    auto channel = member.get();
+    ASSERT_FALSE(channel);
+    EXPECT_EQ(channel.error().errno_value(), ECONNREFUSED) << channel.error().message();
+    EXPECT_EQ(link_error(channel.error()).cause(), core::Cause::kUnreachable);
+}
+
+TEST(transfer, a_secret_that_is_not_the_steps_is_told_apart_from_silence) {
+    Meeting meeting(2);
+    uint16_t closed = Meeting(2).root.port();
+    auto member = std::async(std::launch::async, [ports = std::vector{meeting.root.port(), closed}] {
+        return join("127.0.0.1", ports, "guess", 1, core::Deadline::after(1s));
+    });
+    EXPECT_FALSE(meeting.gather(1, 1s));
+    auto channel = member.get();
+    ASSERT_FALSE(channel);
+    EXPECT_EQ(channel.error().message(),
+              "127.0.0.1 did not accept this node's proof that it knows the step's secret");
+    EXPECT_THAT(channel.error().hint_text(), HasSubstr("secret of the step"));
+    EXPECT_EQ(link_error(channel.error()).cause(), core::Cause::kDenied);
+}
+
+TEST(transfer, why_nothing_was_heard_is_told_by_cause) {
+    uint16_t any[] = {0};
+    Listener listener = listen_on(any).value();
+    auto until = core::Deadline::after(50ms);
+    auto nobody = accept_introduced(listener.socket.get(), "s", "p", until);
+    EXPECT_EQ(nobody.error().cause(), core::Cause::kTimedOut);
+    Channel channel(connect_to("127.0.0.1", listener.port, core::Deadline::after(5s)).value());
+    auto silent = channel.receive(core::Deadline::after(50ms));
+    EXPECT_EQ(silent.error().message(), "receiving from 127.0.0.1: timed out");
+    core::Descriptor(accept(listener.socket.get(), nullptr, nullptr)).reset();
+    EXPECT_EQ(channel.receive(core::Deadline::after(5s)).error().cause(), core::Cause::kEnded);
+    auto unknown = connect_to("a..b", 53, core::Deadline::after(5s));
+    ASSERT_FALSE(unknown);
+    EXPECT_THAT(unknown.error().message(), HasSubstr("a..b:53: the name service"));
 }
 
 TEST(transfer, join_finds_the_root_behind_a_port_that_somebody_else_has) {
