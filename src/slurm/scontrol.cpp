@@ -172,7 +172,10 @@ Result<ScontrolJob> read_job(const Record& record) {
     if (reason != "None") job.reason = std::move(reason);
     job.restarts = restarts.value_or(0);
     auto nodes = expand(node_list.value_or(""), "NodeList");
-    if (!nodes) return system_error("scontrol: NodeList={}: {}", *node_list, nodes.error().message());
+    if (!nodes)
+        return std::unexpected(std::move(nodes.error())
+                                   .as(core::ErrorKind::kSystem)
+                                   .context(fmt::format("scontrol: NodeList={}", *node_list)));
     job.nodes = std::move(*nodes);
     BELAY_CHECK(read_user(facts, job));
     BELAY_CHECK(read_times(facts, job));

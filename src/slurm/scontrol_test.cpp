@@ -174,6 +174,7 @@ TEST(slurm, scontrol_names_what_it_does_not_understand) {
     for (const auto& [what, with, message] : cases) {
         auto jobs = parse_scontrol_jobs(replaced(kFailed, what, with));
         ASSERT_FALSE(jobs) << with;
+        EXPECT_EQ(jobs.error().kind(), core::ErrorKind::kSystem) << with;
         EXPECT_THAT(jobs.error().message(), HasSubstr(message));
     }
 }

@@ -16,12 +16,15 @@ constexpr std::string_view kNameParts[] = {"SLURM_CLUSTER_NAME", "SLURM_JOB_ID",
 // glibc waits five seconds for each of up to three servers before it asks one again.
 constexpr core::Duration kNameTime = std::chrono::seconds(15);
 
-// Both failed. Without scontrol's answer it is not known whether the name service should have known the node.
+// Both failed. Without scontrol's answer it is not known whether the name service should have known the node,
+// also where there is no scontrol.
 core::Error also(core::Error name_service, const core::Error& scontrol) {
     core::Error error = std::move(name_service)
                             .after(fmt::format("; scontrol cannot be asked either: {}", scontrol.message()));
     if (error.cause() != core::Cause::kNotFound) return error;
-    return std::move(error).because(scontrol.cause());
+    bool is_missing = scontrol.cause() == core::Cause::kNotFound;
+    error = std::move(error).because(is_missing ? core::Cause::kUnreachable : scontrol.cause());
+    return scontrol.hint_text().empty() ? error : std::move(error).hint(scontrol.hint_text());
 }
 
 }  // namespace

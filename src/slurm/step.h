@@ -23,7 +23,7 @@ core::Result<std::optional<Step>> read_step(const Lookup& lookup);
 std::string step_name(const Lookup& lookup);
 
 // The address of a node as this node reaches it, numeric. Errors: kSystem, why there is none; kNotFound only
-// where all that know nodes were asked. Injected: tests have neither Slurm nor a name service.
+// where everything that knows nodes was asked. Injected: tests have neither Slurm nor a name service.
 using AddressOf = std::function<core::Result<std::string>(const std::string& node)>;
 
 // What asks for addresses: the system's resolver, and scontrol for NodeAddr of Slurm's configuration (a name

@@ -90,6 +90,13 @@ TEST(slurm, why_scontrol_could_not_be_asked_for_an_address_is_told) {
               "the name service does not know n3; scontrol cannot be asked either: scontrol: no answer "
               "within 10.0 s");
     EXPECT_EQ(error.cause(), core::Cause::kTimedOut) << "Slurm might know the node";
+    const core::Error missing = core::system_error("scontrol: cannot be run")
+                                    .because(core::Cause::kNotFound)
+                                    .hint("install it")
+                                    .error();
+    core::Error unasked = with_sources(only_numeric, std::unexpected(missing))("n3").error();
+    EXPECT_EQ(unasked.cause(), core::Cause::kUnreachable) << "a scontrol that is missing knows of no node";
+    EXPECT_EQ(unasked.hint_text(), "install it");
     auto fails = [](const std::string& name) -> core::Result<std::string> {
         return std::unexpected(core::name_service_error(EAI_AGAIN, 0, name));
     };
