@@ -23,9 +23,12 @@ constexpr int kMaxCaches = 16;  // of one CPU
 constexpr uint64_t kArraysPerCache = 4;
 constexpr uint64_t kLeastArray = uint64_t{64} << 20;
 
-std::optional<std::vector<int>> online_cpus(const NodeView& node) {
-    auto text = core::read_file(node.path("/sys/devices/system/cpu/online"), kSmallFile);
-    return text ? procfs::parse_cpu_list(*text) : std::nullopt;
+core::Result<std::vector<int>> online_cpus(const NodeView& node) {
+    constexpr const char* kFile = "/sys/devices/system/cpu/online";
+    BELAY_TRY(text, core::read_file(node.path(kFile), kSmallFile));
+    auto cpus = procfs::parse_cpu_list(text);
+    if (!cpus) return core::system_error("{}: \"{}\" is not a list of CPUs", kFile, core::trim(text));
+    return std::move(*cpus);
 }
 
 std::optional<std::string> cpufreq_file(const NodeView& node, int cpu, std::string_view name) {
@@ -89,7 +92,7 @@ std::optional<Cache> last_cache(const NodeView& node, int cpu) {
 // Bytes that a triad over three arrays touches.
 constexpr uint64_t kArrays = 3;
 
-// Why arrays of this size cannot be used; empty if they can.
+// Errors: why arrays of this size cannot be used.
 core::Result<> check_size(uint64_t bytes, std::optional<uint64_t> caches, const NodeView& node) {
     if (caches && bytes < kArraysPerCache * *caches)
         return core::bad_input(
@@ -100,7 +103,7 @@ core::Result<> check_size(uint64_t bytes, std::optional<uint64_t> caches, const 
     auto text = core::read_file(node.path("/proc/meminfo"), size_t{1} << 20);
     auto available = procfs::parse_meminfo(text.value_or("")).available;
     if (available && kArrays * bytes > static_cast<uint64_t>(*available))
-        return core::system_error("three arrays of {} are more than the {} of memory that are available",
+        return core::system_error("three arrays of {} are more than the {} of memory that is available",
                                   core::format_binary({bytes}),
                                   core::format_binary({static_cast<uint64_t>(*available)}));
     return {};
@@ -147,15 +150,16 @@ uint64_t default_array_bytes(std::optional<uint64_t> cache_bytes) {
 
 Outcome measure_cpu_count(const Check& check, const NodeView& node) {
     auto cpus = online_cpus(node);
-    if (!cpus) return error_outcome(core::system_error("/sys/devices/system/cpu/online cannot be read"));
+    if (!cpus) return error_outcome(cpus.error());
     return judge_cpu_count(static_cast<int64_t>(cpus->size()), check.get<int64_t>("expected"),
                            check.get<int64_t>("min"));
 }
 
 Outcome measure_cpu_frequency(const Check& check, const NodeView& node) {
     std::vector<std::pair<int, double>> clocks;
-    std::vector<int> cpus = online_cpus(node).value_or(std::vector<int>{});
-    for (int cpu : cpus)
+    auto cpus = online_cpus(node);
+    if (!cpus) return error_outcome(cpus.error());
+    for (int cpu : *cpus)
         if (auto text = cpufreq_file(node, cpu, "scaling_cur_freq"))
             if (auto kilohertz = core::parse_number<double>(*text))
                 clocks.emplace_back(cpu, *kilohertz / 1000);
@@ -166,15 +170,16 @@ Outcome measure_cpu_frequency(const Check& check, const NodeView& node) {
         return unsupported_outcome("neither cpufreq nor /proc/cpuinfo tells the clock of this node's CPUs");
     auto min = check.get<double>("min");
     if (!min) return unsupported_outcome("no minimum is set: give min");
-    return unless_unread(judge_frequency(clocks, *min), clocks.size(), cpus.size());
+    return unless_unread(judge_frequency(clocks, *min), clocks.size(), cpus->size());
 }
 
 Outcome measure_governor(const Check& check, const NodeView& node) {
     auto expected = check.get<std::string>("expected");
     if (!expected) return unsupported_outcome("no governor is set: give expected");
     size_t seen = 0;
-    std::vector<int> cpus = online_cpus(node).value_or(std::vector<int>{});
-    for (int cpu : cpus) {
+    auto cpus = online_cpus(node);
+    if (!cpus) return error_outcome(cpus.error());
+    for (int cpu : *cpus) {
         auto governor = cpufreq_file(node, cpu, "scaling_governor");
         if (!governor) continue;
         ++seen;
@@ -187,7 +192,7 @@ Outcome measure_governor(const Check& check, const NodeView& node) {
     }
     if (seen == 0) return unsupported_outcome("this node's CPUs have no frequency governor");
     return unless_unread(pass_or_fail(true, fmt::format("the governor of {} CPUs is {}", seen, *expected)),
-                         seen, cpus.size());
+                         seen, cpus->size());
 }
 
 Outcome measure_stream(const Check& check, const NodeView& node) {

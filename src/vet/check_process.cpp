@@ -146,9 +146,15 @@ Outcome measure_tcp(const Check& check, const NodeView&) {
     int64_t port = check.get<int64_t>("port").value_or(53);
     std::string host = *check.get<std::string>("host");
     core::Duration timeout = check.get<core::Duration>("timeout").value_or(check.timeout);
-    auto connected = transfer::connect_to(host, static_cast<uint16_t>(port), core::Deadline::after(timeout));
-    if (!connected) return pass_or_fail(false, connected.error().message());
-    return pass_or_fail(true, fmt::format("{}:{} answers", host, port));
+    auto deadline = core::Deadline::after(timeout);
+    auto destination = transfer::find_destination(host, static_cast<uint16_t>(port));
+    if (!destination) return error_outcome(destination.error());
+    auto connected = transfer::connect_to(*destination, deadline);
+    if (connected) return pass_or_fail(true, fmt::format("{}:{} answers", host, port));
+    core::Cause cause = connected.error().cause();
+    if (cause == core::Cause::kUnreachable || cause == core::Cause::kTimedOut)
+        return pass_or_fail(false, connected.error().message());
+    return error_outcome(connected.error());  // nothing is known of the other side
 }
 
 }  // namespace belay::vet

@@ -240,8 +240,12 @@ TEST(vet, readers_read_the_node) {
     EXPECT_EQ(only_result("type: fs.usage, path: /none", view).status, Status::kError);
     NodeView empty{node.path() / "none"};
     EXPECT_EQ(only_result("type: mem.free, min: 1B", empty).status, Status::kError);
-    EXPECT_EQ(only_result("type: cpu.freq", empty).status, Status::kUnsupported);
-    EXPECT_EQ(only_result("type: cpu.governor", empty).status, Status::kUnsupported);
+    for (const char* check : {"type: cpu.count, min: 1", "type: cpu.freq, min: 1", "type: cpu.governor"}) {
+        CheckResult result = only_result(check, empty);
+        EXPECT_EQ(result.status, Status::kError) << check;
+        ASSERT_NE(result.reason.failure(), nullptr) << check;
+        EXPECT_EQ(result.reason.failure()->errno_value(), ENOENT) << check;
+    }
 }
 
 // Vetting and the recorder once read these files each for itself, and vetting got them wrong.
@@ -294,6 +298,9 @@ TEST(vet, cpus_that_cannot_be_read_do_not_pass) {
     put(2, "scaling_cur_freq", "2000000\n");
     for (const std::string& check : {governor, frequency})
         EXPECT_EQ(only_result(check, node.view()).status, Status::kPass) << check;
+    node.put("sys/devices/system/cpu/online", "nonsense\n");
+    for (const std::string& check : {governor, frequency})
+        EXPECT_THAT(only_result(check, node.view()).reason.text(), HasSubstr("not a list of CPUs")) << check;
     Node other;  // whose clocks stand in /proc/cpuinfo only
     other.put("sys/devices/system/cpu/online", "0-2\n");
     other.put("proc/cpuinfo", "cpu MHz : 2000\ncpu MHz : 2000\n");
@@ -320,6 +327,11 @@ TEST(vet, tcp_connections) {
     EXPECT_EQ(only_result(check).status, Status::kPass);
     listener.socket.reset();
     EXPECT_EQ(only_result(check).status, Status::kFail);
+    CheckResult unknown =
+        only_result("type: net.tcp, host: a..b, port: 53");  // no name server is asked for it
+    EXPECT_EQ(unknown.status, Status::kError) << "nothing was measured";
+    ASSERT_NE(unknown.reason.failure(), nullptr);
+    EXPECT_THAT(unknown.reason.text(), HasSubstr("a..b:53: the name service"));
 }
 
 TEST(vet, rates_without_a_minimum_are_unsupported) {
@@ -343,7 +355,7 @@ TEST(vet, stream_measures_memory_and_no_cache) {
     node.put("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n");
     CheckResult large = only_result("type: cpu.stream, size: 2MiB, repeats: 1, min: 1 MB/s", node.view());
     EXPECT_EQ(large.status, Status::kError);
-    EXPECT_THAT(large.reason.text(), HasSubstr("of memory that are available"));
+    EXPECT_THAT(large.reason.text(), HasSubstr("of memory that is available"));
 }
 
 TEST(vet, what_cannot_be_measured_is_unsupported) {
