@@ -66,7 +66,7 @@ Result<StepPlan> decode_step_plan(std::string_view text) {
         if (const Json& part = json.at("recording"); !part.is_null()) plan.recording = recording_from(part);
         return plan;
     } catch (const Json::exception& exception) {
-        return core::bad_input("the plan of the step cannot be read: {}", exception.what())
+        return core::system_error("the plan of the step cannot be read: {}", exception.what())
             .hint("is belay-step of the same version on all nodes?");
     }
 }

@@ -113,7 +113,8 @@ Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const
     fmt::print(stderr, "{}", warnings);
     BELAY_TRY(longest, longest_preparation(plan));
     // JSON has no bytes that are not text: they would arrive as others.
-    if (auto arrives = decode_step_plan(encode(plan)); !arrives || *arrives != plan)
+    BELAY_TRY(arrives, decode_step_plan(encode(plan)));
+    if (arrives != plan)
         return core::bad_input("a path, a variable or a mount of the step is not UTF-8")
             .hint("look at the directory you are in, and at what the environment takes from your variables");
     return fmt::format("{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(), encode(plan));
