@@ -91,8 +91,8 @@ std::vector<std::string> command_after(const std::vector<std::string>& words, si
     return {words.begin() + static_cast<std::ptrdiff_t>(std::min(numbers, words.size())), words.end()};
 }
 
-Result<bool> prepare_and_answer(Answer& answer, pid_t watched, int notices,
-                                std::vector<std::string> command) {
+// The exit status, where all that there is to say has been said.
+Result<int> prepare_and_answer(Answer& answer, pid_t watched, int notices, std::vector<std::string> command) {
     BELAY_TRY(plan, take_plan());
     BELAY_TRY(step, this_step());
     step::NodeContext context{.step = std::move(step),
@@ -110,9 +110,9 @@ Result<bool> prepare_and_answer(Answer& answer, pid_t watched, int notices,
         return answer.offer(instructions(wanted, node.root_address), namespaces);
     };
     BELAY_TRY(prepared, step::prepare_node(plan, context));
-    if (!prepared) return false;
+    if (!prepared) return static_cast<int>(prepared.error());
     BELAY_CHECK(answer.start());
-    return true;
+    return 0;
 }
 
 // Where the task's own messages went before, the supervisor's go too.
@@ -168,8 +168,8 @@ Result<int> node(const std::vector<std::string>& words) {
     end_when_abandoned(socket.get());
     Answer answer(socket.get(), tasks);
     auto done = prepare_and_answer(answer, watched, filled.get(), command_after(words, 4));
-    if (done && *done) return 0;
-    int status = static_cast<int>(core::ErrorKind::kNegative);
+    if (done && *done == 0) return 0;
+    int status = done.value_or(0);
     if (!done) {
         // Without the node's name nobody could tell which one. It is said before the tasks end.
         auto name = core::environment_variable("SLURMD_NODENAME");

@@ -104,7 +104,8 @@ class Meeting {
 Result<bool> report_to_root(const StepMembers& members, const std::optional<core::Error>& failure,
                             const std::vector<uint16_t>& ports, core::Duration timeout) {
     core::Deadline deadline = core::Deadline::after(timeout);
-    BELAY_TRY(channel, transfer::join(members.root_address, ports, members.secret, members.rank, deadline));
+    BELAY_TRY(address, members.root_address);
+    BELAY_TRY(channel, transfer::join(address, ports, members.secret, members.rank, deadline));
     transfer::Message message{.type = failure ? kFailed : kReady};
     if (failure) message.body = core::encode_error(*failure);
     BELAY_CHECK(channel.send(message, deadline));
@@ -146,8 +147,10 @@ Result<bool> meet(const StepMembers& members, const std::optional<core::Error>& 
     std::vector<uint16_t> ports = transfer::rendezvous_ports(members.name);
     if (members.rank != 0) {
         auto answer = report_to_root(members, failure, ports, timeout);
-        if (!answer) return std::unexpected(std::move(answer.error()).because(core::Cause::kUnreachable));
-        return answer;
+        if (answer) return answer;
+        if (!failure) return std::unexpected(transfer::link_error(std::move(answer.error())));
+        return std::unexpected(core::Error(*failure).after(
+            fmt::format("; {} cannot be told of it: {}", members.nodes[0], answer.error().message())));
     }
     BELAY_TRY(root, transfer::Root::open(ports, members.secret, static_cast<uint32_t>(members.nodes.size())));
     return Meeting(members, std::move(root), silence_counts).run(failure, timeout, causes);

@@ -12,16 +12,17 @@
 namespace belay::step {
 
 struct StepMembers {
-    uint32_t rank = 0;               // of this node in the step
-    std::vector<std::string> nodes;  // by rank
-    std::string root_address;        // of nodes[0]
-    std::string name;                // of this meeting: gives the ports
+    uint32_t rank = 0;                       // of this node in the step
+    std::vector<std::string> nodes;          // by rank
+    core::Result<std::string> root_address;  // of nodes[0], or why it has none
+    std::string name;                        // of this meeting: gives the ports
     std::string secret;
 };
 
 // `failure` is why this node is not ready. True if all are. On the first node the reasons put into
 // `causes`, one for each, with the nodes that it holds for. Errors: kSystem if the nodes cannot talk,
-// kUnreachable where this one cannot reach the first.
+// kUnreachable where the first does not answer this one; `failure` itself where it could not be told, with
+// why.
 core::Result<bool> agree(const StepMembers& members, const std::optional<core::Error>& failure,
                          core::Duration timeout, std::vector<std::string>& causes);
 

@@ -41,18 +41,19 @@ class Node {
     Node(const StepPlan& plan, const NodeContext& context, vet::StepContext members)
         : plan_(plan), context_(context), members_(std::move(members)) {}
 
-    Result<std::optional<PreparedNode>> run() {
+    Result<Prepared> run() {
         std::optional<vet::Verdicts> verdicts;
         if (plan_.vetting) {
             auto found = vet_nodes();
-            if (!found && is_said_elsewhere(found.error())) return std::optional<PreparedNode>();
+            if (!found && is_said_elsewhere(found.error())) return refused(found.error().kind());
             if (!found) return std::unexpected(std::move(found.error()));
             verdicts = std::move(*found);
         }
         std::optional<Error> failure;
         if (plan_.recording) failure = error_of(begin_recording(verdicts));
         if (verdicts && !verdicts->passed)
-            return std::optional<PreparedNode>();  // the first node has said why
+            return refused(
+                protocol_failure_.value_or(core::ErrorKind::kNegative));  // the first node has said why
         PreparedNode node;
         if (plan_.environment && plan_.environment->container && !failure) {
             auto container = env::Container::start(*plan_.environment->container,
@@ -65,12 +66,16 @@ class Node {
         if (!failure && context_.offer) failure = error_of(context_.offer(node));
         if (!needs_agreement(plan_)) {
             if (failure) return std::unexpected(std::move(*failure));
-            return std::optional(std::move(node));
+            return Prepared(std::move(node));
         }
-        BELAY_TRY(ready, all_are_ready(failure));
-        if (!ready) return std::optional<PreparedNode>();
-        return std::optional(std::move(node));
+        auto ready = all_are_ready(failure);
+        if (!ready && !failure && is_said_elsewhere(ready.error())) return refused(ready.error().kind());
+        if (!ready) return std::unexpected(std::move(ready.error()));
+        if (!*ready) return refused(failure ? failure->kind() : core::ErrorKind::kNegative);
+        return Prepared(std::move(node));
     }
+
+    static Prepared refused(core::ErrorKind kind) { return std::unexpected(kind); }
 
   private:
     template <typename T>
@@ -84,6 +89,7 @@ class Node {
         auto protocol = vet::parse_protocol(plan_.vetting->text, plan_.vetting->file);
         if (!protocol && context.rank > 0) {  // of another version, perhaps; the first node says so for all
             BELAY_CHECK(vet::fail_in_step(protocol.error(), context));
+            protocol_failure_ = protocol.error().kind();
             return vet::Verdicts{.protocol = plan_.vetting->file};
         }
         if (!protocol) return std::unexpected(std::move(protocol.error()));
@@ -100,8 +106,12 @@ class Node {
     // The first node never needs to reach itself; its tasks may.
     std::string root_address() const {
         if (members_.nodes.size() == 1) return "127.0.0.1";
-        if (!members_.root_address.empty()) return members_.root_address;
-        return slurm::system_address()(members_.nodes[0]).value_or("");
+        if (members_.rank != 0)
+            return members_.root_address.value_or("");  // without it there is no agreement
+        auto address = slurm::system_address()(members_.nodes[0]);
+        if (!address)
+            core::tell_error(this_node() + ": MASTER_ADDR is not set for the tasks", address.error());
+        return address.value_or("");
     }
 
     // A disk that fails is no reason to stop a job; a directory that holds something else is a mistake.
@@ -134,7 +144,7 @@ class Node {
     }
 
     // That the first node cannot be met is said by the second, not by thousands. What else fails on a node,
-    // the first one hears and says.
+    // the first one hears and says, or the node itself.
     bool is_said_elsewhere(const Error& error) const {
         return members_.rank > 1 && error.cause() == core::Cause::kUnreachable;
     }
@@ -142,7 +152,6 @@ class Node {
     Result<bool> all_are_ready(const std::optional<Error>& failure) {
         std::vector<std::string> causes;
         auto ready = agree(meeting_of(members_), failure, longest_agreement(plan_), causes);
-        if (!ready && is_said_elsewhere(ready.error())) return false;
         for (const std::string& cause : causes) say(cause);
         return ready;
     }
@@ -150,6 +159,7 @@ class Node {
     const StepPlan& plan_;
     const NodeContext& context_;
     vet::StepContext members_;
+    std::optional<core::ErrorKind> protocol_failure_;  // that the first node has heard of
 };
 
 }  // namespace
@@ -163,7 +173,7 @@ Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts
                               std::to_string(step.restart));
 }
 
-Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const NodeContext& context) {
+Result<Prepared> prepare_node(const StepPlan& plan, const NodeContext& context) {
     auto find_members = [&]() -> Result<vet::StepContext> {
         BELAY_TRY(members, vet::step_context(slurm::lookup_in(context.variables), slurm::system_address()));
         if (!members) return core::system_error("this is not the first task of a node in a step of Slurm");
@@ -180,7 +190,7 @@ Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const Nod
     std::vector<std::string> causes;
     if (!members || !fail_together(meeting_of(*members), node.error(), kTellingTime, causes)) return node;
     for (const std::string& cause : causes) say(cause);
-    return std::optional<PreparedNode>();
+    return Node::refused(node.error().kind());
 }
 
 }  // namespace belay::step

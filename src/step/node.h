@@ -5,6 +5,7 @@
 #include "slurm/job.h"
 #include "step/plan.h"
 
+#include <expected>
 #include <functional>
 #include <sys/types.h>
 
@@ -26,9 +27,13 @@ struct NodeContext {
     std::function<core::Result<>(const PreparedNode&)> offer = {};
 };
 
-// Nothing if a node was found unfit or could not be prepared, here or elsewhere: then no task of the step may
-// run, and one node has said why on stderr. Errors: kSystem, kBadInput where that could not be.
-core::Result<std::optional<PreparedNode>> prepare_node(const StepPlan& plan, const NodeContext& context);
+// A node whose tasks may start. Or, if one was found unfit or could not be prepared, here or elsewhere, with
+// what this program ends: the kind of what failed on this node, kNegative where it was another. Then no task
+// of the step may run, and one node has said why on stderr.
+using Prepared = std::expected<PreparedNode, core::ErrorKind>;
+
+// Errors: kSystem, kBadInput for what no other node says.
+core::Result<Prepared> prepare_node(const StepPlan& plan, const NodeContext& context);
 
 // Where the step is recorded. Errors: kBadInput for a pattern that cannot be expanded.
 core::Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts& step);

@@ -93,7 +93,7 @@ TEST(step, a_step_plan_that_lacks_something_is_refused) {
         EXPECT_FALSE(decode_step_plan(wrong.dump())) << name;
     }
     for (const char* text : {"", "{", "null", "[]", "\"x\"", "{\"secret\": 1e999}"})
-        EXPECT_FALSE(decode_step_plan(text)) << text;
+        EXPECT_EQ(decode_step_plan(text).error().kind(), core::ErrorKind::kSystem) << text;
 }
 
 TEST(step, tasks_wait_longer_than_every_part_may_take) {
@@ -197,6 +197,28 @@ TEST(step, all_start_or_none_does) {
     auto same = meet(failure, failure, "same");
     EXPECT_FALSE(same.root.value() || same.other.value());
     EXPECT_THAT(same.causes, ElementsAre("n[1-2]: no image\nhint: pull it"));
+}
+
+TEST(step, a_node_that_cannot_meet_the_first_says_what_it_failed_of) {
+    StepMembers alone{.rank = 2,
+                      .nodes = {"n1", "n2", "n3"},
+                      .root_address = "127.0.0.1",
+                      .name = "alone" + std::to_string(getpid()),
+                      .secret = "secret"};
+    std::vector<std::string> none;
+    core::Error failure = core::bad_input("no image").hint("pull it").error();
+    auto own = agree(alone, failure, std::chrono::milliseconds(100), none);
+    ASSERT_FALSE(own);
+    EXPECT_THAT(own.error().message(),
+                ::testing::StartsWith("no image; n1 cannot be told of it: 127.0.0.1:"));
+    EXPECT_EQ(own.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_EQ(own.error().hint_text(), "pull it");
+    auto link = agree(alone, std::nullopt, std::chrono::milliseconds(100), none);
+    EXPECT_EQ(link.error().cause(), core::Cause::kUnreachable);
+    alone.root_address = std::unexpected(core::errno_error(EMFILE, "the name service").error());
+    EXPECT_EQ(agree(alone, std::nullopt, std::chrono::milliseconds(100), none).error().cause(),
+              core::Cause::kOther)
+        << "what fails on this node is not the first node's silence";
 }
 
 TEST(step, a_node_that_stays_silent_is_named) {

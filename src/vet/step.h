@@ -19,7 +19,8 @@ namespace belay::vet {
 struct StepContext {
     uint32_t rank = 0;               // this node's number in the step; 0 is the root
     std::vector<std::string> nodes;  // of the step, in the order of their ranks
-    std::string root_address;        // name or address of nodes[0], as this node reaches it
+    // Name or address of nodes[0], as this node reaches it; or why it has none, for all but the root.
+    core::Result<std::string> root_address;
     std::string name;    // of this start of this step, the same on all nodes and no other's: gives the ports
     std::string secret;  // known to the tasks of this step alone
     std::optional<size_t> need;  // how many nodes must pass; all if not set. Then it stops early
@@ -36,11 +37,12 @@ struct StepContext {
 // the verdicts are complete; elsewhere they hold this node's checks and those of others that did not pass.
 // What fails on a node is that node's report, and the verdict names it. Errors: kSystem if vetting itself
 // could not run: on the root, no port to listen on; on the other nodes, kUnreachable where no verdict came
-// from the root in time (its node is named). Whoever gets an error must treat the step as refused.
+// from the root in time (its node is named), and another cause where something failed on the node itself.
+// Whoever gets an error must treat the step as refused.
 core::Result<Verdicts> run_in_step(const Protocol& protocol, const StepContext& context);
 
 // For a node other than the root that cannot even read the protocol: tells the root why, whose verdict then
-// names this node. Errors: kSystem, kUnreachable if the root cannot be told.
+// names this node. Errors: the failure itself, with why the root could not be told.
 core::Result<> fail_in_step(const core::Error& failure, const StepContext& context);
 
 // An upper bound: reporting, and the checks between nodes.

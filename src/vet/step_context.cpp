@@ -15,10 +15,9 @@ Result<std::optional<StepContext>> step_context(const slurm::Lookup& lookup,
     context.secret = lookup(kSecretVariable).value_or("");
     if (context.secret.empty()) context.secret = context.name;
     if (context.rank == 0 || context.nodes.size() == 1) return std::optional(std::move(context));
-    BELAY_TRY(address, core::with_context(address_of(context.nodes[0]),
-                                          fmt::format("{}, where the nodes of the step meet, has no address",
-                                                      context.nodes[0])));
-    context.root_address = std::move(address);
+    context.root_address = core::with_context(
+        address_of(context.nodes[0]),
+        fmt::format("{}, where the nodes of the step meet, has no address", context.nodes[0]));
     return std::optional(std::move(context));
 }
 

@@ -1,9 +1,11 @@
 // What fails on a node of a step, and who says so.
 #include "core/text.h"
 #include "transfer/rendezvous.h"
+#include "vet/step_parts.h"
 #include "vet/step_testing.h"
 #include "vet/verdict_text.h"
 
+#include <cerrno>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -111,6 +113,36 @@ TEST(vet, step_hears_of_a_node_that_cannot_read_the_protocol) {
     ASSERT_TRUE(verdicts) << verdicts.error().render();
     EXPECT_THAT(refusals(*verdicts), ElementsAre("n1: error: unknown check; update this node"));
     EXPECT_EQ(other.finish(core::Deadline::after(30s)).value(), "told");
+}
+
+// It speaks for itself: what it should have told the first node reaches nobody else.
+TEST(vet, a_node_that_cannot_tell_its_failure_keeps_it) {
+    Step step(3);
+    step.base().timeout = 100ms;
+    auto failure = core::bad_input("unknown check").hint("update this node").error();
+    auto told = fail_in_step(failure, step.context(2));
+    ASSERT_FALSE(told);
+    EXPECT_THAT(told.error().message(), StartsWith("unknown check; n2 cannot tell n0 of it: 127.0.0.1:"));
+    EXPECT_EQ(told.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_EQ(told.error().hint_text(), "update this node");
+    EXPECT_NE(told.error().cause(), core::Cause::kUnreachable);
+}
+
+TEST(vet, a_node_that_may_open_no_files_does_not_blame_the_first) {
+    Step step(2);
+    step.base().timeout = 1s;
+    auto member = core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
+                      rlimit few{3, 3};
+                      if (setrlimit(RLIMIT_NOFILE, &few) != 0) return "no limit";
+                      auto verdicts = run_in_step(protocol_of(kMemory), step.context(1));
+                      if (verdicts) return "a verdict";
+                      return std::unexpected(std::move(verdicts.error()));
+                  }).value();
+    auto error = member.finish(core::Deadline::after(30s));
+    ASSERT_FALSE(error) << *error;
+    EXPECT_EQ(error.error().errno_value(), EMFILE) << error.error().message();
+    EXPECT_NE(error.error().cause(), core::Cause::kUnreachable);
+    EXPECT_EQ(error.error().hint_text(), "");
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ Result<Verdicts> follow(transfer::Channel& root, int data_listener, const StepCo
 
 Result<transfer::Channel> join_root(const StepContext& context, core::Deadline deadline) {
     auto ports = transfer::rendezvous_ports(context.name);
-    return transfer::join(context.root_address, ports, context.secret, context.rank, deadline);
+    BELAY_TRY(address, context.root_address);
+    return transfer::join(address, ports, context.secret, context.rank, deadline);
 }
 
 Result<Verdicts> take_part(const Protocol& protocol, const StepContext& context) {
@@ -121,14 +122,14 @@ Result<core::Work> start_own_checks(const Protocol& protocol, const StepContext&
 
 Result<Verdicts> run_member(const Protocol& protocol, const StepContext& context) {
     auto verdicts = take_part(protocol, context);
-    if (!verdicts)
-        return std::unexpected(
-            std::move(verdicts.error())
-                .context(fmt::format("{} got no verdict from {}, where the nodes of the step meet",
-                                     context.nodes[context.rank], context.nodes[0]))
-                .because(core::Cause::kUnreachable)
-                .hint("see the message of that node"));
-    return verdicts;
+    if (verdicts) return verdicts;
+    core::Error error =
+        transfer::link_error(std::move(verdicts.error()))
+            .context(fmt::format("{} got no verdict from {}, where the nodes of the step meet",
+                                 context.nodes[context.rank], context.nodes[0]));
+    if (error.cause() == core::Cause::kUnreachable && error.hint_text().empty())
+        error = std::move(error).hint("see the message of that node");
+    return std::unexpected(std::move(error));
 }
 
 Result<> fail_in_step(const core::Error& failure, const StepContext& context) {
@@ -138,10 +139,9 @@ Result<> fail_in_step(const core::Error& failure, const StepContext& context) {
         return root.send({kFailure, core::encode_error(failure)}, deadline);
     }();
     if (told) return told;
-    return std::unexpected(std::move(told.error())
-                               .context(fmt::format("{} cannot tell {} that it failed",
-                                                    context.nodes[context.rank], context.nodes[0]))
-                               .because(core::Cause::kUnreachable));
+    return std::unexpected(
+        core::Error(failure).after(fmt::format("; {} cannot tell {} of it: {}", context.nodes[context.rank],
+                                               context.nodes[0], told.error().message())));
 }
 
 }  // namespace belay::vet

@@ -189,7 +189,7 @@ TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
             StepContext context = step.context(1);
             auto ports = transfer::rendezvous_ports(context.name);
             auto root =
-                transfer::join(context.root_address, ports, context.secret, 1, core::Deadline::after(10s));
+                transfer::join(*context.root_address, ports, context.secret, 1, core::Deadline::after(10s));
             Report report{.digest = protocol.digest, .data_port = 1};
             report.results =
                 run_node_checks(protocol, {.deadline = core::Deadline::after(10s), .view = context.view});
@@ -223,7 +223,7 @@ TEST(vet, step_passes_over_answers_to_another_test_of_a_pair) {
             auto listener = transfer::listen_on(any).value();
             auto ports = transfer::rendezvous_ports(context.name);
             auto until = core::Deadline::after(20s);
-            auto root = transfer::join(context.root_address, ports, context.secret, 1, until);
+            auto root = transfer::join(*context.root_address, ports, context.secret, 1, until);
             Report report{.digest = protocol.digest, .data_port = listener.port, .results = {{}}};
             if (!root || !root->send({kReport, encode(report)}, until)) return "no root";
             for (;;) {
@@ -253,7 +253,7 @@ TEST(vet, step_report_that_leaves_a_check_out_does_not_pass) {
     auto sloppy = core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
                       StepContext context = step.context(1);
                       auto ports = transfer::rendezvous_ports(context.name);
-                      auto root = transfer::join(context.root_address, ports, context.secret, 1,
+                      auto root = transfer::join(*context.root_address, ports, context.secret, 1,
                                                  core::Deadline::after(10s));
                       Report report{.digest = protocol.digest, .data_port = 1};
                       report.results.resize(2);
@@ -286,13 +286,18 @@ TEST(vet, step_context_from_what_slurm_says) {
     ASSERT_TRUE(context);
     EXPECT_EQ(context->rank, 1U);
     EXPECT_THAT(context->nodes, ElementsAre("n3", "n4", "n5"));
-    EXPECT_EQ(context->root_address, "address of n3");
+    EXPECT_EQ(*context->root_address, "address of n3");
     EXPECT_FALSE(context->secret.empty());
     auto nobody = [](const std::string&) -> core::Result<std::string> {
-        return core::system_error("nobody knows it");
+        return core::system_error("nobody knows it").because(core::Cause::kNotFound);
     };
-    EXPECT_EQ(step_context(slurm::lookup_in(variables), nobody).error().message(),
-              "n3, where the nodes of the step meet, has no address: nobody knows it");
+    auto lost = step_context(slurm::lookup_in(variables), nobody).value();
+    ASSERT_TRUE(lost);
+    auto no_verdict = run_in_step(protocol_of(kMemory), *lost);
+    ASSERT_FALSE(no_verdict);
+    EXPECT_THAT(no_verdict.error().message(),
+                HasSubstr("n3, where the nodes of the step meet, has no address: nobody knows it"));
+    EXPECT_EQ(no_verdict.error().cause(), core::Cause::kUnreachable) << "as where n3 does not answer";
     auto again = variables;
     again["SLURM_RESTART_COUNT"] = "1";
     EXPECT_NE(step_context(slurm::lookup_in(again), address).value()->name, context->name);
