@@ -145,5 +145,25 @@ TEST(vet, a_node_that_may_open_no_files_does_not_blame_the_first) {
     EXPECT_EQ(error.error().hint_text(), "");
 }
 
+TEST(vet, a_pair_that_fails_says_which_side_failed_of_what) {
+    const auto late = core::system_error("nobody connected in time").because(core::Cause::kTimedOut).error();
+    const auto refused = core::system_error("10.0.0.1:17: Connection refused")
+                             .because(core::Cause::kUnreachable)
+                             .hint("a firewall?")
+                             .error();
+    const auto files = core::errno_error(EMFILE, "cannot take a connection").error();
+    auto of = [](const core::Error& error) { return core::Result<double>(std::unexpected(error)); };
+    auto failed = rate_of_pair({"n0", of(late)}, {"n1", of(refused)});
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().message(), "n1, connecting to n0: 10.0.0.1:17: Connection refused");
+    EXPECT_EQ(failed.error().cause(), core::Cause::kUnreachable);
+    EXPECT_EQ(failed.error().hint_text(), "a firewall?");
+    EXPECT_EQ(rate_of_pair({"n0", of(files)}, {"n1", of(late)}).error().message(),
+              "n0, waiting for n1: cannot take a connection: Too many open files");
+    EXPECT_THAT(rate_of_pair({"n0", of(late)}, {"n1", 3.0}).error().message(),
+                StartsWith("n0, waiting for n1"));
+    EXPECT_EQ(rate_of_pair({"n0", 5.0}, {"n1", 3.0}).value(), 3.0);
+}
+
 }  // namespace
 }  // namespace belay::vet

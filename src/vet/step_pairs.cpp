@@ -18,6 +18,20 @@ using core::Result;
 constexpr core::Duration kAnswerTime = std::chrono::seconds(1);  // for orders and answers on their way
 constexpr uint32_t kRootRank = 0;
 
+// A failure that may only be what the other side's looks like from here says less than one that cannot.
+int weight(const core::Error& error) {
+    switch (error.cause()) {
+        case core::Cause::kTimedOut:
+            return 0;
+        case core::Cause::kEnded:
+            return 1;
+        case core::Cause::kUnreachable:
+            return 2;
+        default:
+            return 3;
+    }
+}
+
 struct Best {
     double bytes_per_second = 0;
     uint32_t partner = 0;
@@ -83,7 +97,7 @@ class PairTest {
                 if (rank != kRootRank) {
                     if (!root_.send(rank, {kPairOrder, encode(order)}))
                         answers_[rank] =
-                            failed(core::system_error("{} is no longer connected", nodes_.at(rank).name)
+                            failed(core::system_error("its connection to the first node has ended")
                                        .because(core::Cause::kUnreachable)
                                        .error());
                     continue;
@@ -119,16 +133,10 @@ class PairTest {
         return {.bytes_per_second = std::unexpected(std::move(error))};
     }
 
-    // The lower of what both sides received.
-    Result<double> rate_of(Pair pair) const {
-        std::optional<double> lowest;
-        for (uint32_t rank : {pair.first, pair.second}) {
-            auto answer = answers_.find(rank);
-            if (answer == answers_.end()) return std::unexpected(no_answer());
-            BELAY_TRY(rate, answer->second.bytes_per_second);
-            lowest = std::min(lowest.value_or(rate), rate);
-        }
-        return *lowest;
+    PairSide side(uint32_t rank) const {
+        auto answer = answers_.find(rank);
+        return {nodes_.at(rank).name,
+                answer == answers_.end() ? std::unexpected(no_answer()) : answer->second.bytes_per_second};
     }
 
     static core::Error no_answer() {
@@ -151,7 +159,7 @@ class PairTest {
                 silent_.insert(rank);
                 silent = true;
             }
-        const Result<double> rate = rate_of(pair);
+        const Result<double> rate = rate_of_pair(side(pair.first), side(pair.second));
         if (rate) {
             for (auto [node, partner] : {pair, Pair{pair.second, pair.first}})
                 if (!best_.contains(node) || best_[node].bytes_per_second < *rate)
@@ -231,6 +239,17 @@ class PairTest {
 };
 
 }  // namespace
+
+Result<double> rate_of_pair(const PairSide& listener, const PairSide& connector) {
+    const Result<double>&heard = listener.bytes_per_second, &sent = connector.bytes_per_second;
+    if (heard && sent) return std::min(*heard, *sent);
+    if (!sent && (heard || weight(sent.error()) >= weight(heard.error())))
+        return std::unexpected(
+            core::Error(sent.error())
+                .context(fmt::format("{}, connecting to {}", connector.name, listener.name)));
+    return std::unexpected(
+        core::Error(heard.error()).context(fmt::format("{}, waiting for {}", listener.name, connector.name)));
+}
 
 Result<std::map<uint32_t, Outcome>> test_pairs(transfer::Root& root, const std::vector<PairNode>& nodes,
                                                const Check& check, const PairSettings& settings) {

@@ -43,6 +43,15 @@ struct PairSettings {
 core::Result<std::map<uint32_t, Outcome>> test_pairs(transfer::Root& root, const std::vector<PairNode>& nodes,
                                                      const Check& check, const PairSettings& settings);
 
+// One side of a test of a pair, and what it received or what failed there.
+struct PairSide {
+    std::string name;  // of the node
+    core::Result<double> bytes_per_second;
+};
+// The lower of what both received. Errors: what failed, with the side where it did: to the listener it looks
+// as if nobody came, whatever keeps the other from coming.
+core::Result<double> rate_of_pair(const PairSide& listener, const PairSide& connector);
+
 // How long the checks between nodes may take, all together.
 core::Duration step_checks_time(const Protocol& protocol);
 
