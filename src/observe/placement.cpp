@@ -1,6 +1,7 @@
 #include "observe/placement.h"
 
 #include "core/process.h"
+#include "core/tell.h"
 #include "core/text.h"
 #include "core/user.h"
 #include "record/liveness.h"
@@ -88,7 +89,10 @@ Result<Placement> find_placement() {
     Placement placement = in_step(*facts);
     if (!placement.first_of_job) return placement;
     // The controller knows more; that it does not answer must not keep a job from running.
-    if (auto job = slurm::query_job(facts->job_id, kControllerTime)) {
+    auto job = slurm::query_job(facts->job_id, kControllerTime);
+    if (!job) {
+        core::tell_error(placement.node + ": the record will lack when the job was submitted", job.error());
+    } else {
         placement.job.submit = job->submit;
         if (!placement.job.start) placement.job.start = job->start;
         if (placement.job.account.empty()) placement.job.account = job->account.value_or("");

@@ -23,8 +23,8 @@ struct Placement {
 };
 
 // From Slurm's environment of a task, or of this machine alone if there is none. Asks slurmctld (bounded in
-// time, only from the first task) for the times of the job. Errors: kBadInput for variables that cannot be
-// Slurm's.
+// time, only from the first task) for the times of the job, and says on stderr where that fails. Errors:
+// kBadInput for variables that cannot be Slurm's.
 core::Result<Placement> find_placement();
 
 }  // namespace belay::observe
