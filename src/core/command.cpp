@@ -288,7 +288,7 @@ Result<int> Application::run_watched(const DeclaredCommand& command, const Comma
     BELAY_TRY(work,
               Work::start({.what = "", .name = page_.name, .keep_all = true, .streams = WorkStreams::kOurs},
                           [&]() -> Result<std::string> {
-                              auto status = without_exceptions([&] { return call(command, context); });
+                              auto status = without_exceptions([&] { return call(command, context); }, out_);
                               std::fflush(out_);  // also of what came before an error
                               if (!status) return std::unexpected(std::move(status.error()));
                               return std::to_string(*status);

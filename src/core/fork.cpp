@@ -1,7 +1,11 @@
 #include "core/fork.h"
 
+#include "core/activity.h"
 #include "core/deadline.h"
 #include "core/fork_child.h"
+#include "core/program.h"
+#include "core/tell.h"
+#include "core/utf8.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -91,10 +95,9 @@ void close_all_but(const std::vector<int>& kept_in_order) {
 // What the body must not do: leave by an exception, whose handlers are the parent's.
 [[noreturn]] void run_body(const std::function<int()>& body) {
     int status = kUncaughtException;
-    try {
-        status = body();
-    } catch (...) {
-        status = kUncaughtException;
+    if (auto thrown = exception_of([&] { status = body(); })) {
+        note_activity("end:", thrown->message());  // where nobody sees the stream
+        tell("a process cannot go on: {}", printable(in_one_line(*thrown)));
     }
     _exit(status);
 }

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <new>
+#include <system_error>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,6 +38,11 @@ TEST(core, an_exception_of_a_library_is_a_failure_of_the_system) {
     Ended memory = end_of([]() -> Result<int> { throw std::bad_alloc(); });
     EXPECT_EQ(memory.status, 3);
     EXPECT_EQ(memory.shown, "belay: out of memory\n");
+    EXPECT_EQ(exception_of([] { throw std::bad_alloc(); })->errno_value(), ENOMEM);
+    Ended thread = end_of([]() -> Result<int> { throw std::system_error(EAGAIN, std::generic_category()); });
+    EXPECT_EQ(thread.status, 3);
+    EXPECT_EQ(thread.shown, "belay: a call of the system failed: Resource temporarily unavailable\n")
+        << "not about the output, which can be written";
     auto gone = without_exceptions([]() -> Result<int> {
         (void)std::filesystem::read_symlink("/no/such/link");
         return 0;

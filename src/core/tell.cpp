@@ -30,4 +30,10 @@ void tell_error(std::string_view what, const Error& error) {
     write_to_stderr(lines);
 }
 
+std::string in_one_line(const Error& error) {
+    std::string line = error.headline();
+    if (!error.hint_text().empty()) line += "; " + error.hint_text();
+    return line;
+}
+
 }  // namespace belay::core

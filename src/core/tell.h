@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -21,5 +22,8 @@ void tell(fmt::format_string<Args...> format, Args&&... args) {
 
 // "belay: WHAT: MESSAGE; the job goes on", and the hint on a line of its own.
 void tell_error(std::string_view what, const Error& error);
+
+// The headline and the hint behind it, for what has one line for both: an event, a list of what is missing.
+std::string in_one_line(const Error& error);
 
 }  // namespace belay::core

@@ -2,6 +2,7 @@
 
 #include "core/error_codec.h"
 #include "core/fork.h"
+#include "core/program.h"
 #include "core/stall_watch.h"
 #include "core/units.h"
 #include "core/utf8.h"
@@ -21,14 +22,7 @@ constexpr size_t kLengthBytes = sizeof(uint64_t);  // before the answer; both si
 
 int answer_with(int pipe, const Work::Function& function, size_t limit) {
     std::signal(SIGPIPE, SIG_IGN);
-    Result<std::string> result;
-    try {
-        result = function();
-    } catch (const std::exception& exception) {
-        result = system_error("{}", exception.what());
-    } catch (...) {
-        result = system_error("an exception of an unknown type");
-    }
+    Result<std::string> result = without_exceptions(function);
     if (result && result->size() > limit) result = system_error("an answer of more than {} bytes", limit);
     const std::string text = encode_result(result);
     const uint64_t length = text.size();

@@ -42,7 +42,7 @@ TEST(core, work_brings_its_whole_error_back) {
     EXPECT_EQ(failed.error().hint_text(), "make it right");
     auto thrown = run_within(kPlenty, {.what = "reading"},
                              []() -> Result<std::string> { throw std::runtime_error("no memory"); });
-    EXPECT_EQ(thrown.error().message(), "no memory");
+    EXPECT_EQ(thrown.error().message(), "internal error: no memory");
     auto too_much = run_within(kPlenty, {.what = "reading", .limit = 10},
                                [] { return Result<std::string>(std::string(11, 'x')); });
     EXPECT_EQ(too_much.error().message(), "an answer of more than 10 bytes");

@@ -1,6 +1,7 @@
 #include "observe/recorder_process.h"
 
 #include "core/fork.h"
+#include "core/program.h"
 #include "core/tell.h"
 
 #include <algorithm>
@@ -29,12 +30,8 @@ constexpr Duration kHealthyLife = std::chrono::seconds(5);
 int be_recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link, int messages) {
     dup2(messages, STDERR_FILENO);
     close(messages);
-    core::Result<> result;
-    try {
-        result = run_recorder(options, placement, std::move(link));
-    } catch (const std::exception& exception) {
-        result = core::system_error("{}", exception.what());
-    }
+    const core::Result<> result =
+        core::without_exceptions([&] { return run_recorder(options, placement, std::move(link)); });
     if (!result) core::tell_error("recording stopped", result.error());
     return result ? 0 : result.error().exit_status();
 }

@@ -1,6 +1,7 @@
 #include "observe/collect/gpu_probe.h"
 
 #include "core/error_codec.h"
+#include "core/program.h"
 #include "gpu/held.h"
 #include "gpu/trace.h"
 #include "observe/collect/helper_process.h"
@@ -175,12 +176,8 @@ Result<> GpuProbe::start() {
 }
 
 void GpuProbe::serve(int socket) {
-    try {
-        answer_requests(socket);
-    } catch (const std::exception& exception) {  // the stack is the parent's
-        send_message(socket,
-                     refusal(core::system_error("reading GPUs failed: {}", exception.what()).error()));
-    }
+    auto thrown = core::exception_of([&] { answer_requests(socket); });  // the stack is the parent's
+    if (thrown) send_message(socket, refusal(std::move(*thrown).context("reading GPUs failed")));
 }
 
 void GpuProbe::answer_requests(int socket) {

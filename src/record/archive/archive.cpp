@@ -1,5 +1,6 @@
 #include "record/archive/archive.h"
 
+#include "core/program.h"
 #include "record/archive/coverage.h"
 #include "record/archive/parquet_file.h"
 #include "record/archive/segments.h"
@@ -256,16 +257,13 @@ Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) 
 Result<> Archive::scan_file(const ScanRequest& request, const TableFile& file, const std::string& source,
                             const ScanConsumer& consume) {
     auto scan_part = [&](size_t part) -> Result<> {
-        try {
+        auto done = core::without_exceptions([&]() -> Result<> {  // of the consumer: memory
             BELAY_TRY(database, Database::open(1, {.memory = kScanMemory}));
             database.lend(file.opened->get(), file.path);
-            return core::with_context(
-                database.scan(scan_sql(request, source, part), request,
-                              [&](const ScanRows& rows) { return consume(part, rows); }),
-                file.path.string());
-        } catch (const std::exception& error) {  // of the consumer: memory
-            return core::system_error("{}: {}", file.path.string(), error.what());
-        }
+            return database.scan(scan_sql(request, source, part), request,
+                                 [&](const ScanRows& rows) { return consume(part, rows); });
+        });
+        return core::with_context(std::move(done), file.path.string());
     };
     std::vector<Result<>> results(request.splits.size() + 1);
     {
