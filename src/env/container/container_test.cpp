@@ -1,6 +1,11 @@
 #include "env/container/container.h"
 
+#include "core/file.h"
+#include "env/container/entrypoint.h"
+
 #include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,6 +35,22 @@ TEST(env_container, only_a_working_directory_that_is_not_there_is_a_mistake) {
         EXPECT_EQ(failed.errno_value(), errno_value);
         EXPECT_EQ(failed.hint_text(), "");
     }
+}
+
+// A process joins no user namespace that it is in already.
+TEST(env_container, an_entrypoint_that_cannot_be_started_is_told_with_its_own_error) {
+    const auto directory = core::TemporaryDirectory::create().value();
+    int link[2] = {-1, -1};
+    ASSERT_EQ(pipe2(link, O_CLOEXEC), 0);
+    const core::Descriptor reader(link[0]), writer(link[1]);
+    auto entered = run_entrypoint({"/bin/true"}, {}, "/", getpid(), directory.path(), writer.get());
+    ASSERT_FALSE(entered);
+    const core::Error& error = entered.error();
+    EXPECT_EQ(error.kind(), core::ErrorKind::kSystem) << error.render();
+    EXPECT_EQ(error.errno_value(), EINVAL);
+    EXPECT_EQ(error.message(),
+              "the image's entrypoint: cannot join the container's user namespace: Invalid argument");
+    EXPECT_EQ(error.hint_text(), "");
 }
 
 }  // namespace belay::env

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,16 +28,18 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kShownOutput = 2000;  // bytes of what a failed entrypoint printed
+constexpr size_t kMostToldError = 8 * core::kLongestEncodedText;
 
-// In a process of its own; returns only if it fails.
+// In a process of its own; returns only if it fails, and why goes to `failed`, which the entrypoint does not
+// get.
 int become(const std::vector<std::string>& argv, const core::Environment& variables,
-           const std::string& workdir, pid_t init, int output) {
+           const std::string& workdir, pid_t init, int output, int failed) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     auto container = Container::of_process(init);
     Result<> joined = container ? container->join(workdir) : std::unexpected(std::move(container.error()));
     core::Error error = joined ? execute(argv, variables) : std::move(joined.error());
-    (void)core::write_all(output, error.message(), "messages");
+    (void)core::write_all(failed, core::encode_error(error), "the error");
     return 127;
 }
 
@@ -49,6 +52,14 @@ std::string end_of_file(int fd, size_t most) {
     const ssize_t n = pread(fd, out.data(), size, status.st_size - static_cast<off_t>(size));
     out.resize(n < 0 ? 0 : static_cast<size_t>(n));
     return out;
+}
+
+// Why it never became the entrypoint; nothing where it did.
+std::optional<core::Error> failure_to_become(int failed) {
+    const std::string told = end_of_file(failed, kMostToldError);
+    if (told.empty()) return std::nullopt;
+    auto error = core::decode_error(told);
+    return (error ? std::move(*error) : std::move(error.error())).context("the image's entrypoint");
 }
 
 core::Failure failure(const std::string& program, std::string_view what, int output) {
@@ -88,14 +99,17 @@ Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const
                                const std::string& workdir, pid_t init, const fs::path& directory, int link) {
     // In the container's own memory, which is bounded; what it started may go on writing.
     BELAY_TRY(output, core::open_file(directory / "output", O_RDWR | O_CREAT | O_APPEND));
+    core::Descriptor failed(memfd_create("belay-entry", MFD_CLOEXEC));
+    if (!failed) return core::errno_error(errno, "cannot make a file in memory");
     std::vector<std::string> argv = entrypoint;
     argv.push_back(std::string(kEntryDirectory) + "/entry");
     BELAY_TRY(process,
-              core::fork_process({.name = "belay-entry",
-                                  .signals = core::ChildSignals::kDefault,
-                                  .keep = {output.get()},
-                                  .new_session = true},
-                                 [&] { return become(argv, variables, workdir, init, output.get()); }));
+              core::fork_process(
+                  {.name = "belay-entry",
+                   .signals = core::ChildSignals::kDefault,
+                   .keep = {output.get(), failed.get()},
+                   .new_session = true},
+                  [&] { return become(argv, variables, workdir, init, output.get(), failed.get()); }));
     const auto deadline = core::Deadline::after(kHolderTimes.entrypoint);
     // The command may be a child of the entrypoint, and come while that already ends.
     for (;;) {
@@ -105,7 +119,10 @@ Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const
         pollfd waiting{.fd = link, .events = 0, .revents = 0};
         if (poll(&waiting, 1, 0) == 1 && (waiting.revents & (POLLHUP | POLLERR)) != 0)
             return core::system_error("nobody waits for the container any more");
-        if (ended) return failure(entrypoint.front(), "ended with " + ended->describe(), output.get());
+        if (ended) {
+            if (auto error = failure_to_become(failed.get())) return std::unexpected(std::move(*error));
+            return failure(entrypoint.front(), "ended with " + ended->describe(), output.get());
+        }
         if (deadline.is_over())
             return failure(entrypoint.front(),
                            fmt::format("did not start its command within {} s",

@@ -25,7 +25,7 @@ struct Entered {
 
 // `init` is a process in the container, `directory` what offer_entry() filled; once `link` is hung up nobody
 // waits for it. Errors: kBadInput, with the end of what the entrypoint printed, if it ended or did not start
-// its command in time; kSystem.
+// its command in time; of Container::join and execute where it could not be started; kSystem.
 core::Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint,
                                      const core::Environment& variables, const std::string& workdir,
                                      pid_t init, const std::filesystem::path& directory, int link);

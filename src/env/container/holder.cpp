@@ -15,7 +15,6 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/statfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace belay::env {
@@ -143,6 +142,15 @@ class Holder {
     std::optional<core::Process> entered_;
 };
 
+// One that waits in the kernel is left behind.
+void end_init(pid_t init) {
+    auto process = core::adopt_child(init);
+    if (process)
+        (void)process->end();
+    else
+        kill(init, SIGKILL);
+}
+
 constexpr int kFullnessMilliseconds = 250;
 
 // False if nothing came in time.
@@ -193,8 +201,7 @@ void run_holder(const ContainerPlan& plan, const core::Environment& variables,
     if (told) {
         std::vector<pollfd> joined = {{.fd = descriptors.link, .events = POLLIN, .revents = 0}};
         wait_for(joined);
-        kill(ready->init, SIGKILL);
-        waitpid(ready->init, nullptr, 0);
+        end_init(ready->init);
         watch(holder, descriptors);
     }
     holder.close();
