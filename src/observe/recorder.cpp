@@ -1,5 +1,6 @@
 #include "observe/recorder.h"
 
+#include "core/tell.h"
 #include "core/text.h"
 #include "observe/collect/collector.h"
 #include "observe/progress_rows.h"
@@ -156,8 +157,8 @@ class Recorder {
     void report_failure(const record::Table& table, const core::Error& error) {
         if (std::ranges::find(reported_, &table) != reported_.end()) return;
         reported_.push_back(&table);
-        add_event("collector_failed", "warning", fmt::format("table {}: {}", table.name, error.message()),
-                  std::nullopt);
+        add_event("collector_failed", "warning",
+                  fmt::format("table {}: {}", table.name, core::in_one_line(error)), std::nullopt);
     }
 
     // False when the supervisor is gone.

@@ -1,5 +1,6 @@
 #include "observe/collect/filesystem.h"
 
+#include "core/tell.h"
 #include "core/utf8.h"
 #include "observe/collect/mount_probe.h"
 #include "observe/collect/source_file.h"
@@ -29,7 +30,8 @@ struct Watched {
     std::optional<core::Time> silent_since;
     core::Time last_asked;  // while it is silent
     bool left_out = false;  // was not asked last time, because another took all the time
-    Answer answer;          // of this tick
+    bool told_of_error = false;
+    Answer answer;  // of this tick
 };
 
 void add_disk(const Sample& sample, const procfs::Disk& disk, Batch& rows) {
@@ -93,6 +95,9 @@ class FilesystemCollector : public Collector {
         procfs::parse_diskstats(diskstats_.read_or_empty(), disks_);
         core::Result<> mounts = look_at_mounts();
         if (!mounts && disks_.empty()) return mounts;
+        if (!mounts && !std::exchange(told_of_mounts_, true))
+            tell("filesystem_unread", "warning",
+                 core::to_valid_utf8("mounts are not read: " + core::in_one_line(mounts.error())));
         for (const procfs::Disk& disk : disks_) add_disk(sample, disk, rows);
         ask(sample.time);
         for (const Watched& watched : watched_) add_mount(sample, watched, rows);
@@ -106,6 +111,7 @@ class FilesystemCollector : public Collector {
     void tell_of_probe();
     void note_silence(Watched& watched, core::Time now);
     void note_answer(Watched& watched, core::Time now);
+    void note_error(Watched& watched, int error);
     bool is_due(const Watched& watched, core::Time now);
     void tell(std::string_view kind, std::string_view severity, const std::string& message) const {
         if (options_.on_event) options_.on_event(kind, severity, message);
@@ -119,6 +125,7 @@ class FilesystemCollector : public Collector {
     std::vector<procfs::Disk> disks_;
     std::vector<Watched> watched_;
     bool told_of_probe_ = false;
+    bool told_of_mounts_ = false;
 };
 
 // The kernel flags changes of the mounts; a look now and then serves sources that cannot.
@@ -171,6 +178,7 @@ void FilesystemCollector::ask(core::Time now) {
         if (answers[i].outcome == Outcome::kSilent) note_silence(watched, now);
         if (answers[i].outcome == Outcome::kAnswered || answers[i].outcome == Outcome::kFailed)
             note_answer(watched, now);
+        if (answers[i].outcome == Outcome::kFailed) note_error(watched, answers[i].error);
     }
 }
 
@@ -179,8 +187,8 @@ void FilesystemCollector::tell_of_probe() {
     if (told_of_probe_ || !probe_.problem()) return;
     told_of_probe_ = true;
     tell("filesystem_unread", "warning",
-         core::to_valid_utf8(
-             fmt::format("file systems are not asked for their size: {}", probe_.problem()->headline())));
+         core::to_valid_utf8(fmt::format("file systems are not asked for their size: {}",
+                                         core::in_one_line(*probe_.problem()))));
 }
 
 void FilesystemCollector::note_silence(Watched& watched, core::Time now) {
@@ -202,6 +210,17 @@ void FilesystemCollector::note_answer(Watched& watched, core::Time now) {
                                          watched.mount.mount_point,
                                          core::to_seconds(now - *watched.silent_since))));
     watched.silent_since.reset();
+}
+
+// Once for each mount. Where the job may not look, or another mount lies above it, nothing of it is missing.
+void FilesystemCollector::note_error(Watched& watched, int error) {
+    const core::Cause cause = core::cause_of_errno(error);
+    if (cause == core::Cause::kDenied || cause == core::Cause::kNotFound) return;
+    if (std::exchange(watched.told_of_error, true)) return;
+    const auto what = fmt::format("file system {} ({}, {}) does not tell its size", watched.mount.mount_point,
+                                  watched.mount.type, watched.mount.source);
+    tell("filesystem_unread", "warning",
+         core::to_valid_utf8(core::in_one_line(core::errno_error(error, what).error())));
 }
 
 }  // namespace

@@ -228,6 +228,22 @@ TEST(observe_collect, file_systems_that_nobody_can_ask_are_told_once) {
     EXPECT_TRUE(has_size(sampled(*filesystem, at_second(4)), "/"));
 }
 
+TEST(observe_collect, a_file_system_that_answers_with_an_error_is_told_once) {
+    Watch watch;
+    watch.options.statvfs = [](const char* path, struct statvfs* size) {
+        if (std::strcmp(path, "/home") != 0) return fake_statvfs(path, size);
+        errno = ESTALE;
+        return -1;
+    };
+    std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
+    for (int second = 1; second <= 3; ++second) sampled(*filesystem, at_second(second));
+    ASSERT_EQ(watch.events.size(), 1u);
+    EXPECT_EQ(watch.events[0].kind, "filesystem_unread");
+    EXPECT_EQ(watch.events[0].severity, "warning");
+    EXPECT_EQ(watch.events[0].message,
+              "file system /home (nfs4, filer:/export/home) does not tell its size: Stale file handle");
+}
+
 TEST(observe_collect, mounts_that_come_and_go_are_seen) {
     Watch watch;
     watch.options.slow_every = 1;
@@ -247,6 +263,10 @@ TEST(observe_collect, one_of_disks_and_mounts_is_enough) {
     record::Batch rows = sampled(*filesystem, at_second(1));
     EXPECT_TRUE(row_where(rows, "kind", "disk").has_value());
     EXPECT_FALSE(row_where(rows, "kind", "mount").has_value());
+    sampled(*filesystem, at_second(2));
+    ASSERT_EQ(watch.events.size(), 1u);
+    EXPECT_EQ(watch.events[0].kind, "filesystem_unread");
+    EXPECT_TRUE(watch.events[0].message.starts_with("mounts are not read: ")) << watch.events[0].message;
 
     watch.root.remove("proc/diskstats");
     std::unique_ptr<Collector> neither = make_filesystem_collector(watch.options);

@@ -1,5 +1,6 @@
 #include "observe/collect/gpu.h"
 
+#include "core/tell.h"
 #include "gpu/precision.h"
 #include "gpu/xid.h"
 #include "observe/collect/gpu_probe.h"
@@ -83,7 +84,8 @@ class GpuCollector : public Collector {
                              core::to_seconds(kLongOpening)));
         else if (options_.wanted || probe_.why().cause() != core::Cause::kNotFound ||
                  std::filesystem::exists(driver_, error))
-            tell("gpu_unread", "warning", fmt::format("GPUs are not read: {}", probe_.why().headline()));
+            tell("gpu_unread", "warning",
+                 fmt::format("GPUs are not read: {}", core::in_one_line(probe_.why())));
     }
 
     void tell_of_devices() {

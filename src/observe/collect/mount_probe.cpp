@@ -77,9 +77,10 @@ std::vector<MountProbe::Answer> MountProbe::ask(std::span<const std::string> pat
     }
     char go = 1;
     bool sent = send(socket_.get(), &go, 1, MSG_NOSIGNAL) == 1;
-    bool complete = sent && wait_for_answers(core::Deadline::after(allowed_));
-    std::vector<Answer> answers = take_answers(paths.size(), complete);
-    if (complete) return answers;
+    const Heard heard = sent ? wait_for_answers(core::Deadline::after(allowed_)) : Heard::kEnd;
+    std::vector<Answer> answers = take_answers(paths.size(), heard);
+    if (heard == Heard::kAll) return answers;
+    if (heard == Heard::kEnd) problem_ = how_child_ended();
     auto silent = std::ranges::find(answers, Outcome::kSilent, &Answer::outcome);
     replace(silent == answers.end() ? nullptr : &paths_[static_cast<size_t>(silent - answers.begin())]);
     return answers;
@@ -132,20 +133,29 @@ void MountProbe::serve(int socket) {
     }
 }
 
-// True if the child has answered for all paths; false at the deadline or if it ended.
-bool MountProbe::wait_for_answers(const core::Deadline& deadline) {
+MountProbe::Heard MountProbe::wait_for_answers(const core::Deadline& deadline) {
     while (true) {
         pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
         int ready = poll(&entry, 1, deadline.poll_milliseconds());
         if (ready < 0 && errno == EINTR) continue;
+        if (ready == 0) return Heard::kNothing;
         char byte = 0;
-        return ready > 0 && recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 1;
+        return ready > 0 && recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 1 ? Heard::kAll : Heard::kEnd;
     }
+}
+
+// A child whose socket is at its end is about to end.
+core::Error MountProbe::how_child_ended() {
+    auto status = child_->wait_for(core::kKillPatience);
+    const std::string how = status && *status ? (*status)->describe() : "no end either";
+    return core::system_error("the process that asks file systems ended without an answer, with {}", how)
+        .because(core::Cause::kEnded)
+        .error();
 }
 
 // A path is silent only if the child has been in its call for at least half the time and does not wait for a
 // CPU.
-std::vector<MountProbe::Answer> MountProbe::take_answers(size_t count, bool complete) {
+std::vector<MountProbe::Answer> MountProbe::take_answers(size_t count, Heard heard) {
     std::vector<Answer> answers(count);
     size_t i = 0;
     for (; i < count && shared_->slot(i).done; ++i) {
@@ -154,7 +164,7 @@ std::vector<MountProbe::Answer> MountProbe::take_answers(size_t count, bool comp
         answers[i].error = slot.error;
         if (slot.error == 0) answers[i].size = slot.size;
     }
-    if (complete || i == count) return answers;
+    if (heard != Heard::kNothing || i == count) return answers;
     core::Duration started(shared_->slot(i).started_nanoseconds.load());
     bool long_ago = started.count() != 0 && core::system_clock().monotonic() - started >= allowed_ / 2;
     if (long_ago && !is_runnable(child_->pid())) answers[i].outcome = Outcome::kSilent;

@@ -33,7 +33,7 @@ class MountProbe {
         kAnswered,
         kFailed,    // statvfs returned an error
         kSilent,    // was asked and did not answer
-        kNotAsked,  // another took all the time, or no child could be started: problem()
+        kNotAsked,  // another took all the time, or there was no child that could: problem()
     };
     struct Answer {
         Outcome outcome = Outcome::kNotAsked;
@@ -51,7 +51,8 @@ class MountProbe {
     // are not asked, so paths of doubtful health belong at the end.
     std::vector<Answer> ask(std::span<const std::string> paths);
 
-    // Why no child could be started for the last ask(), where that was so; the next one tries again.
+    // Why no child could be started for the last ask(), or how it ended (kEnded), where that was so; the next
+    // one tries again.
     const std::optional<core::Error>& problem() const { return problem_; }
 
     // Whether a child that was asked for this path is still stuck there; asking again would only add another.
@@ -75,8 +76,14 @@ class MountProbe {
 
     core::Result<> start(std::span<const std::string> paths);
     void serve(int socket);
-    bool wait_for_answers(const core::Deadline& deadline);
-    std::vector<Answer> take_answers(size_t count, bool complete);
+    enum class Heard {
+        kAll,      // an answer for every path
+        kNothing,  // the deadline is over
+        kEnd,      // the child has ended
+    };
+    Heard wait_for_answers(const core::Deadline& deadline);
+    core::Error how_child_ended();
+    std::vector<Answer> take_answers(size_t count, Heard heard);
     void replace(const std::string* silent_path);
     void reap();
 

@@ -107,7 +107,12 @@ TEST(observe_collect, probe_survives_a_child_that_dies) {
     MountProbe probe(answer, kPlenty);
     EXPECT_EQ(outcomes(probe, {"/a", "/die", "/b"}),
               (std::vector{Outcome::kAnswered, Outcome::kNotAsked, Outcome::kNotAsked}));
+    ASSERT_TRUE(probe.problem());
+    EXPECT_EQ(probe.problem()->cause(), core::Cause::kEnded);
+    EXPECT_EQ(probe.problem()->message(),
+              "the process that asks file systems ended without an answer, with exit status 7");
     EXPECT_EQ(outcomes(probe, {"/a"}), std::vector{Outcome::kAnswered});
+    EXPECT_FALSE(probe.problem());
     kill(probe.child(), SIGKILL);
     ASSERT_TRUE(ends_soon(probe.child()));
     outcomes(probe, {"/a"});  // notices
