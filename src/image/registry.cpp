@@ -149,7 +149,7 @@ Result<std::string> Registry::State::fetch_token(HttpClient& client, const Chall
     if (!response.success()) return refusal(response, "a token", sent);
     BELAY_TRY(answer,
               core::with_context(parse_strict_json(response.body, "the token", kMaxTokenBytes), name()));
-    if (!answer.is_object()) return system_error("{}: the token is no JSON object", name());
+    if (!answer.is_object()) return system_error("{}: the token is not a JSON object", name());
     BELAY_TRY(token, text_member(answer, "token"));
     BELAY_TRY(access_token, text_member(answer, "access_token"));
     if (token.empty()) token = access_token;
@@ -220,7 +220,8 @@ core::Failure Registry::State::refusal(const HttpResponse& response, std::string
 
 // What kept an answer from coming: the network, or the sink.
 std::unexpected<core::Error> Registry::State::unreachable(core::Error error, const std::string& what) const {
-    const bool is_network = error.cause() == core::Cause::kUnreachable;
+    const bool is_network =
+        error.cause() == core::Cause::kUnreachable || error.cause() == core::Cause::kTimedOut;
     error = std::move(error).context(what.empty() ? name() : name() + ": " + what);
     if (is_network)
         error =

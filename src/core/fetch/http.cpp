@@ -1,6 +1,7 @@
 #include "core/fetch/http.h"
 
 #include "core/deadline.h"
+#include "core/fetch/curl_error.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
@@ -39,26 +40,6 @@ std::string url_part(std::string_view url, CURLUPart part) {
     std::string out(text);
     curl_free(text);
     return out;
-}
-
-// Errors of libcurl after which the same request may succeed later.
-bool worth_another_try(CURLcode code) {
-    switch (code) {
-        case CURLE_COULDNT_RESOLVE_HOST:
-        case CURLE_COULDNT_RESOLVE_PROXY:
-        case CURLE_COULDNT_CONNECT:
-        case CURLE_PARTIAL_FILE:
-        case CURLE_OPERATION_TIMEDOUT:
-        case CURLE_SSL_CONNECT_ERROR:
-        case CURLE_GOT_NOTHING:
-        case CURLE_SEND_ERROR:
-        case CURLE_RECV_ERROR:
-        case CURLE_HTTP2:
-        case CURLE_HTTP2_STREAM:
-            return true;
-        default:
-            return false;
-    }
 }
 
 // One transfer: what its callbacks fill.
@@ -181,8 +162,9 @@ struct HttpClient::State {
     Clock& clock;
     std::mt19937 random;
     std::unique_ptr<CURL, CurlFree> handle;
-    std::string why;    // of the last transfer that failed
-    bool told = false;  // of the first retry
+    std::string why;      // of the last transfer that failed
+    int errno_value = 0;  // the same, where a connection could not be made
+    bool told = false;    // of the first retry
 };
 
 std::string_view HttpResponse::header(const std::string& lower_case_name) const {
@@ -256,9 +238,10 @@ CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transf
         transfer.response.url = url;
     why = *why_buffer != '\0' ? why_buffer : curl_easy_strerror(code);
     // libcurl's own words stop at "Couldn't connect to server".
-    if (long error = 0; code == CURLE_COULDNT_CONNECT &&
-                        curl_easy_getinfo(handle.get(), CURLINFO_OS_ERRNO, &error) == CURLE_OK && error != 0)
-        why += fmt::format(": {}", std::generic_category().message(static_cast<int>(error)));
+    long error = 0;
+    if (code == CURLE_COULDNT_CONNECT) curl_easy_getinfo(handle.get(), CURLINFO_OS_ERRNO, &error);
+    errno_value = static_cast<int>(error);
+    if (errno_value != 0) why += fmt::format(": {}", std::generic_category().message(errno_value));
     if (transfer.too_slow)
         why = fmt::format("less than {} bytes per second came in {}", options.least_bytes_per_second,
                           format_duration(options.slow_time));
@@ -313,7 +296,10 @@ Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, Download
             last = !wait(idle_tries + 1, answered ? transfer.response.header("retry-after") : "", deadline);
         if (!last) continue;
         if (answered) return std::move(transfer.response);
-        return system_error("{}", unreached()).because(Cause::kUnreachable);
+        return system_error("{}", unreached())
+            .because_of_errno(errno_value)
+            .because(transfer.too_slow ? Cause::kTimedOut : cause_of(code, errno_value))
+            .hint(transfer.too_slow ? "" : hint_of(code));
     }
 }
 

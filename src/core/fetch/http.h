@@ -86,8 +86,8 @@ class HttpClient {
     HttpClient& operator=(HttpClient&&) = delete;
     ~HttpClient();
 
-    // Errors: kSystem "cannot reach HOST: …" when the last try failed, or for a body of more than
-    // `body_limit`.
+    // Errors: kSystem "cannot reach HOST: …" when the last try failed, kUnreachable or kTimedOut where the
+    // network failed, kOther where TLS did; kSystem for a body of more than `body_limit`.
     Result<HttpResponse> get(const HttpRequest& request, size_t body_limit);
 
     // Fills the sink up. A success with status 200 or 206 is complete as far as its length was announced; any

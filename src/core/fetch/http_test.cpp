@@ -3,6 +3,9 @@
 #include "core/fetch/testing/http_server.h"
 
 #include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <future>
 
 #include <gmock/gmock.h>
@@ -163,9 +166,22 @@ TEST(core_fetch, nobody_there_is_said) {
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().kind(), ErrorKind::kSystem);
     EXPECT_THAT(response.error().message(), HasSubstr("cannot reach " + url_authority(url)));
+    EXPECT_EQ(response.error().cause(), Cause::kUnreachable);
+    EXPECT_EQ(response.error().errno_value(), ECONNREFUSED);
     EXPECT_GT(f.clock.monotonic(), 5s);  // 1 + 2 + 4 + 8 s with jitter
     EXPECT_FALSE(f.client.get({.url = "file:///etc/passwd"}, 100));
-    EXPECT_FALSE(f.client.get({.url = "nonsense://x"}, 100));
+    EXPECT_EQ(f.client.get({.url = "nonsense://x"}, 100).error().cause(), Cause::kOther);
+}
+
+TEST(core_fetch, certificates_that_cannot_be_read_are_no_failure_of_the_network) {
+    HttpServer server([](const ServedRequest&) { return ServedResponse{}; });
+    Fixture f;
+    setenv("SSL_CERT_FILE", "/nonexistent", 1);
+    auto response = f.client.get({.url = "https" + server.url("/").substr(std::strlen("http"))}, 100);
+    unsetenv("SSL_CERT_FILE");
+    ASSERT_FALSE(response);
+    EXPECT_EQ(response.error().cause(), Cause::kOther) << response.error().render();
+    EXPECT_THAT(response.error().hint_text(), HasSubstr("SSL_CERT_FILE"));
 }
 
 TEST(core_fetch, download_goes_on_where_it_broke_off) {
@@ -234,6 +250,7 @@ TEST(core_fetch, download_that_trickles_is_given_up) {
     auto response = f.client.download({.url = server.url("/blob")}, sink);
     ASSERT_FALSE(response);
     EXPECT_THAT(response.error().message(), HasSubstr("less than 1000 bytes per second"));
+    EXPECT_EQ(response.error().cause(), Cause::kTimedOut);
     EXPECT_EQ(server.requests().size(), 5u);
     SlowSink fast(f.clock, 1ms);
     EXPECT_TRUE(f.client.download({.url = server.url("/blob")}, fast));
@@ -255,8 +272,10 @@ TEST(core_fetch, get_ends_where_no_answer_comes) {
         return ServedResponse{};
     });
     HttpClient client({.stall_timeout = 24h, .longest_get = 100ms, .seed = 1}, system_clock());
-    EXPECT_FALSE(client.get({.url = server.url("/")}, 100));
+    auto response = client.get({.url = server.url("/")}, 100);
     ended.set_value();
+    ASSERT_FALSE(response);
+    EXPECT_EQ(response.error().cause(), Cause::kTimedOut);
 }
 
 TEST(core_fetch, stopping_ends_a_delay) {
