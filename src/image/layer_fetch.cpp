@@ -1,6 +1,7 @@
 #include "image/layer_fetch.h"
 
 #include "core/host_name.h"
+#include "core/program.h"
 #include "image/digest.h"
 #include "image/layer_stream.h"
 #include "image/partial_blob.h"
@@ -58,25 +59,33 @@ class Fetcher {
         std::map<std::string, Layer> layers;
         std::optional<core::Error> failed;
         std::atomic<size_t> next = 0;
-        auto work = [&] {
+        auto fetch_some = [&]() -> Result<> {
             core::fetch::HttpOptions http = options_.http;
             http.stopped = &stopped_;
             core::fetch::HttpClient client(http, clock_);
             for (size_t i = next++; i < wanted.size() && !stopped_; i = next++) {
-                auto layer = fetch_one(client, wanted[i]);
+                BELAY_TRY(layer, fetch_one(client, wanted[i]));
                 std::lock_guard lock(mutex_);
-                if (layer) {
-                    layers[wanted[i].digest] = std::move(*layer);
-                } else if (!failed) {
-                    stopped_ = true;
-                    failed = std::move(layer.error());
-                }
+                layers[wanted[i].digest] = std::move(layer);
             }
+            return {};
+        };
+        auto work = [&] {
+            auto done = core::without_exceptions(fetch_some);  // one that left a thread would end the process
+            if (done) return;
+            std::lock_guard lock(mutex_);
+            stopped_ = true;
+            if (!failed) failed = std::move(done.error());
         };
         {
             std::vector<std::jthread> threads;
-            size_t count = std::min<size_t>(std::max(options_.threads, 1U), wanted.size());
-            for (size_t i = 0; i < count; ++i) threads.emplace_back(work);
+            const size_t count = std::min<size_t>(std::max(options_.threads, 1U), wanted.size());
+            // At a limit of processes fewer do it, or this thread alone.
+            auto start_all = [&] {
+                while (threads.size() < count) threads.emplace_back(work);
+            };
+            (void)core::exception_of(start_all);
+            if (threads.empty()) work();
         }
         if (failed) return std::unexpected(std::move(*failed));
         return layers;

@@ -197,6 +197,7 @@ class Importer {
         return system_error("{}: its layers have {}, and {} has only {} free", name_,
                             core::format_decimal({needed}), layout_.root.string(),
                             core::format_decimal({free}))
+            .because(core::Cause::kNoSpace)
             .hint(full_disk_hint(layout_));
     }
 

@@ -347,5 +347,17 @@ TEST(image, store_must_be_a_place) {
                 AllOf(HasSubstr("the image store cannot be used"), HasSubstr("EDF_IMAGESTORE")));
 }
 
+// In a thread, it would end the process.
+TEST(image, an_exception_while_layers_are_fetched_is_an_error) {
+    StoreFixture fixture;
+    fixture.registry.push("app", "1", {kBase, kTop});
+    auto image = fixture.store().import(fixture.reference("app:1"), no_login,
+                                        [](ImportPhase phase, uint64_t, uint64_t) {
+                                            if (phase == ImportPhase::kDownloading) throw std::bad_alloc();
+                                        });
+    ASSERT_FALSE(image);
+    EXPECT_EQ(image.error().errno_value(), ENOMEM) << image.error().render();
+}
+
 }  // namespace
 }  // namespace belay::image
