@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <dlfcn.h>
 #include <unistd.h>
-#include <vector>
 
 namespace belay::gpu {
 
@@ -40,8 +39,14 @@ std::vector<std::string> search_directories() {
 
 Cause cause_of_failed_load(const std::string& file) {
     if (file.find('/') != std::string::npos) return cause_of_file(file);
-    for (const std::string& directory : search_directories())
+    return cause_of_failed_load(file, search_directories());
+}
+
+Cause cause_of_failed_load(const std::string& file, const std::vector<std::string>& directories) {
+    for (const std::string& directory : directories) {
+        if (access(directory.c_str(), X_OK) != 0 && errno == EACCES) continue;
         if (Cause cause = cause_of_file(directory + "/" + file); cause != Cause::kNotFound) return cause;
+    }
     return Cause::kNotFound;
 }
 

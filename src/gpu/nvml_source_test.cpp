@@ -1,13 +1,17 @@
 // NVML as a program meets it: a library found by dlopen, here one that plays a trace.
 #include "core/file.h"
+#include "core/work.h"
 #include "gpu/library_file.h"
 #include "gpu/mig.h"
 #include "gpu/nvml.h"
 #include "gpu/source.h"
 #include "gpu/synthetic.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -195,6 +199,20 @@ TEST(gpu, without_nvml_it_says_what_is_missing) {
     ASSERT_FALSE(no_trace);
     EXPECT_THAT(no_trace.error().message(), HasSubstr("the driver is not loaded"));
     EXPECT_THAT(no_trace.error().message(), HasSubstr("BELAY_GPU_TRACE"));
+}
+
+// The loader skips it too.
+TEST(gpu, a_directory_that_may_not_be_searched_holds_no_driver) {
+    const auto directory = core::TemporaryDirectory::create("gpu_test").value();
+    ASSERT_EQ(chmod(directory.path().c_str(), 0), 0);
+    auto cause = core::run_within(std::chrono::minutes(1), {}, [&]() -> core::Result<std::string> {
+        if (geteuid() == 0 && setuid(65534) != 0) return core::errno_error(errno, "setuid");
+        return std::string(
+            core::cause_name(cause_of_failed_load("libnvidia-ml.so.1", {directory.path().string()})));
+    });
+    chmod(directory.path().c_str(), 0700);
+    ASSERT_TRUE(cause) << cause.error().render();
+    EXPECT_EQ(*cause, core::cause_name(core::Cause::kNotFound));
 }
 
 TEST(gpu, a_driver_that_is_there_and_fails_is_not_a_driver_that_is_missing) {
