@@ -3,6 +3,7 @@
 #include "record/archive/duckdb_guards.h"
 #include "record/archive/duckdb_values.h"
 
+#include <cerrno>
 #include <new>
 #include <utility>
 
@@ -51,7 +52,7 @@ Result<Database> Database::open(int threads, const QueryLimits& limits) {
     BELAY_TRY(api, duckdb_api());
     ConfigGuard config{api};
     if (api->create_config(&config.config) != DuckDBSuccess)
-        return core::system_error("DuckDB: out of memory").because(core::Cause::kNoSpace);
+        return core::system_error("DuckDB: out of memory").because_of_errno(ENOMEM);
     api->set_config(config.config, "autoinstall_known_extensions", "false");
     api->set_config(config.config, "autoload_known_extensions", "false");
     // Nothing is written where the caller stands, nor read: a link of that name may lie there.

@@ -47,7 +47,7 @@ class Database {
 
     // Runs one query. Integers of any width that fit come as int64_t, wider ones and decimals as double;
     // types that have no plain value (lists, structs) as text. Errors: kBadInput with DuckDB's message, since
-    // the SQL is a person's; because of kTimedOut or kNoSpace where it reached a limit. kSystem with its
+    // the SQL is a person's; because of kTimedOut or ENOMEM where it reached a limit. kSystem with its
     // cause where a file could not be read.
     core::Result<QueryResult> query(const std::string& sql);
 

@@ -4,6 +4,7 @@
 #include "core/text.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 
 namespace belay::record {
@@ -78,11 +79,11 @@ std::string with_paths(std::string_view message, const LentFiles& lent) {
 
 core::Error out_of_memory(std::string message, Statement statement, const QueryLimits& limits) {
     if (statement == Statement::kQuery) return too_large(limits);
-    core::Error error =
-        core::Error(core::ErrorKind::kSystem, std::move(message)).because(core::Cause::kNoSpace);
+    core::Error error = core::Error(core::ErrorKind::kSystem, std::move(message)).because_of_errno(ENOMEM);
     if (statement == Statement::kScan) return error;
-    return std::move(error).hint(limits.memory ? "raise the setting query.memory"
-                                               : "it needs more memory than there is");
+    return std::move(error).hint(limits.memory
+                                     ? "raise the setting query.memory"
+                                     : "run it where there is more memory, or ask Slurm for more (--mem)");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ enum class Statement {
 };
 
 // `type` is DUCKDB_ERROR_INVALID where the API does not tell it. A system call that failed is kSystem with
-// its cause, whoever wrote the statement; what took too much memory or time is kNoSpace, kTimedOut or
+// its cause, whoever wrote the statement; what took too much memory has ENOMEM, too much time is kTimedOut or
 // kCancelled.
 core::Error duckdb_error(duckdb_error_type type, const char* words, Statement statement,
                          const QueryLimits& limits, const LentFiles& lent);

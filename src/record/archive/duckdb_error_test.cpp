@@ -39,7 +39,7 @@ TEST(record, the_type_that_duckdb_tells_decides_kind_and_cause) {
         {R"({"exception_type":"Permission","exception_message":"no x"})", kBadInput, kBadInput, kSystem,
          core::Cause::kDenied},
         {R"({"exception_type":"Out of Memory","exception_message":"no x"})", kBadInput, kSystem, kSystem,
-         core::Cause::kNoSpace},
+         core::Cause::kOther},
         {R"({"exception_type":"INTERNAL","exception_message":"no x"})", kSystem, kSystem, kSystem,
          core::Cause::kOther},
         {"words only", kBadInput, kBadInput, kSystem, core::Cause::kOther},
@@ -53,6 +53,18 @@ TEST(record, the_type_that_duckdb_tells_decides_kind_and_cause) {
         for (Statement statement : {Statement::kQuery, Statement::kScan, Statement::kOwn})
             EXPECT_EQ(error_of(row.words, statement).cause(), row.cause) << name;
     }
+}
+
+TEST(record, too_little_memory_is_no_full_disk_and_says_what_to_do) {
+    const char* words = R"({"exception_type":"Out of Memory","exception_message":"no x"})";
+    for (Statement statement : {Statement::kQuery, Statement::kScan, Statement::kOwn}) {
+        const core::Error error = error_of(words, statement);
+        EXPECT_EQ(error.errno_value(), ENOMEM);
+        EXPECT_EQ(error.cause(), core::Cause::kOther);
+    }
+    for (Statement statement : {Statement::kQuery, Statement::kOwn})
+        EXPECT_THAT(duckdb_error(DUCKDB_ERROR_INVALID, words, statement, {}, {}).hint_text(),
+                    HasSubstr("where there is more memory"));
 }
 
 TEST(record, an_interrupt_is_a_limit_of_queries_and_else_somebodys_wish) {

@@ -6,6 +6,7 @@
 #include "core/text.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <unistd.h>
 
 namespace belay::record {
@@ -39,10 +40,11 @@ core::Error too_slow(const QueryLimits& limits) {
 core::Error too_large(const QueryLimits& limits) {
     if (!limits.memory)
         return core::bad_input("the query needs more memory than there is")
-            .because(core::Cause::kNoSpace)
+            .because_of_errno(ENOMEM)
+            .hint("use an aggregate or a LIMIT, or ask it where there is more memory")
             .error();
     return core::bad_input("the query needs more than {} of memory", core::to_text(*limits.memory))
-        .because(core::Cause::kNoSpace)
+        .because_of_errno(ENOMEM)
         .hint("raise the setting query.memory, or use an aggregate or a LIMIT")
         .error();
 }

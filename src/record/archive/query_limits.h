@@ -20,7 +20,7 @@ struct QueryLimits {
         {};  // of tables held in memory and of queries; nothing: most of the machine's
 };
 
-// Why a query ended. Because of kTimedOut and kNoSpace.
+// Why a query ended. Because of kTimedOut and ENOMEM.
 core::Error too_slow(const QueryLimits& limits);
 core::Error too_large(const QueryLimits& limits);
 
