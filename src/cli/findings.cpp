@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/diagnosis.h"
 #include "cli/text_table.h"
+#include "core/program.h"
 #include "findings/engine.h"
 #include "findings/report_text.h"
 #include "score/digest_store.h"
@@ -17,11 +18,12 @@ namespace {
 
 using core::Result;
 
-void show_problems(const std::vector<core::Error>& problems) {
-    for (const core::Error& problem : problems) fmt::print(stderr, "{}", problem.render());
+// Returns the exit status of the worst one, 0 if there is none.
+int show_problems(const std::vector<core::Error>& problems) {
+    int worst = 0;
+    for (const core::Error& problem : problems) worst = std::max(worst, core::show_error("belay", problem));
+    return worst;
 }
-
-constexpr int kBadRules = 2;
 
 }  // namespace
 
@@ -38,7 +40,8 @@ void add_findings(core::Application& application) {
         .examples = {{"belay findings r", "what went wrong in a recorded job"},
                      {"belay findings r --rules mine.toml", "with rules of your own"}},
         .exit_statuses = {{1, "a finding is a warning or critical"},
-                          {2, "a rule is wrong; the others were asked"}},
+                          {2, "a rule is wrong; the others were asked"},
+                          {3, "a table cannot be read; rules that do not need it were asked"}},
     });
     struct Options {
         std::string record;
@@ -55,12 +58,12 @@ void add_findings(core::Application& application) {
         BELAY_TRY(archive, open_for_queries(context, options->record));
         BELAY_TRY(rules, site_rules(context, options->rules));
         BELAY_TRY(report, diagnose_record(archive, rules, nullptr));
-        show_problems(report.problems);
+        const int problem = show_problems(report.problems);
         if (options->json)
             context.print_json(findings::to_json(report));
         else
             context.print("{}", findings::report_text(report));
-        if (!report.problems.empty()) return kBadRules;
+        if (problem != 0) return problem;
         return findings::is_healthy(report) ? 0 : 1;
     });
 }
@@ -84,7 +87,7 @@ void add_findings_list(core::Application& application) {
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> Result<int> {
         BELAY_TRY(rules, site_rules(context, options->rules));
-        show_problems(rules.problems);
+        const int problem = show_problems(rules.problems);
         if (options->json) {
             context.print_json(findings::rules_json(rules.rules));
         } else {
@@ -94,7 +97,7 @@ void add_findings_list(core::Application& application) {
                                 findings::guards_text(rule)});
             context.print("{}", render_table({"id", "severity", "title", "asked when"}, rows));
         }
-        return rules.problems.empty() ? 0 : kBadRules;
+        return problem;
     });
 }
 

@@ -1,6 +1,7 @@
 // belay record import gssr, jobreport: recordings of other tools as job records.
 #include "cli/build_facts.h"
 #include "cli/commands.h"
+#include "core/program.h"
 #include "core/progress_display.h"
 #include "core/utf8.h"
 #include "record/import/import.h"
@@ -120,7 +121,8 @@ void add_import(core::Application& application, core::CommandPage page, Import i
         BELAY_TRY(imported, import_with_progress(import, *options));
         // Without it everything works, only slower.
         if (auto digest = score::keep_digest(options->record); !digest)
-            fmt::print(stderr, "{}", digest.error().render());
+            core::show_error("belay: warning",
+                             std::move(digest.error()).context("the digest of its GPUs is not kept"));
         if (options->json)
             print_json(context, *options, imported);
         else

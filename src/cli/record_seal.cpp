@@ -1,5 +1,6 @@
 // belay record seal: the segments of a record become Parquet files.
 #include "cli/commands.h"
+#include "core/program.h"
 #include "core/utf8.h"
 #include "record/archive/archive.h"
 #include "score/digest_store.h"
@@ -36,7 +37,8 @@ void add_record_seal(core::Application& application) {
         BELAY_TRY(sealing, record::seal(options->record, core::system_clock().now(), score::stand_ins()));
         // Without it everything works, only slower.
         if (auto digest = score::keep_digest(options->record); !digest)
-            fmt::print(stderr, "{}", digest.error().render());
+            core::show_error("belay: warning",
+                             std::move(digest.error()).context("the digest of its GPUs is not kept"));
         if (options->json) {
             nlohmann::json kept = nlohmann::json::array();
             for (const std::filesystem::path& segment : sealing.kept) kept.push_back(segment.string());

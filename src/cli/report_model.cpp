@@ -1,6 +1,8 @@
 #include "cli/report_model.h"
 
 #include "cli/diagnosis.h"
+#include "core/program.h"
+#include "core/tell.h"
 #include "findings/engine.h"
 #include "findings/value_text.h"
 #include "report/findings.h"
@@ -18,6 +20,8 @@ namespace belay::cli {
 namespace {
 
 using core::Result;
+
+constexpr std::string_view kWarning = "belay: warning";  // the report is made all the same
 
 report::Finding to_report(const findings::Finding& found, core::Time start) {
     report::Finding result{.id = found.id,
@@ -58,7 +62,10 @@ std::string cpu_sentence(const score::JobScore& job) {
 void add_score(record::Archive& archive, report::ReportModel& model, const score::Digest& digest) {
     report::add_gpus(model, digest);
     if (model.gpu) return;
-    if (auto cpus = score::read_cpu_use(archive); cpus && !cpus->nodes.empty())
+    auto cpus = score::read_cpu_use(archive);
+    if (!cpus)
+        model.coverage.lost.push_back("the samples of CPUs: " + core::in_one_line(cpus.error()));
+    else if (!cpus->nodes.empty())
         model.score_sentence = cpu_sentence(score::score_cpus(*cpus));
 }
 
@@ -67,17 +74,16 @@ void add_score(record::Archive& archive, report::ReportModel& model, const score
 Result<report::ReportModel> whole_report(record::Archive& archive, const core::CommandContext& context) {
     BELAY_TRY(model, report::build_model(archive));
     auto digest = score::digest_of(archive);
-    if (!digest)
-        model.coverage.lost.push_back(fmt::format("the samples of GPUs: {}", digest.error().message()));
+    if (!digest) model.coverage.lost.push_back("the samples of GPUs: " + core::in_one_line(digest.error()));
     const score::Digest known = digest ? std::move(*digest) : score::Digest();
     add_score(archive, model, known);
     auto rules = site_rules(context);
     auto found = rules ? diagnose_record(archive, *rules, &known) : std::unexpected(std::move(rules.error()));
     if (!found) {
-        fmt::print(stderr, "{}", found.error().render());
+        core::show_error(kWarning, std::move(found.error()).context("the findings are missing"));
         return model;
     }
-    for (const core::Error& problem : found->problems) fmt::print(stderr, "{}", problem.render());
+    for (const core::Error& problem : found->problems) core::show_error(kWarning, problem);
     report::Findings findings{.evaluated = found->evaluated, .skipped = {}, .findings = {}};
     for (const findings::Skipped& rule : found->skipped) findings.skipped.push_back({rule.id, rule.why});
     for (const findings::Finding& one : found->findings)
