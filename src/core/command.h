@@ -55,7 +55,7 @@ class CommandContext {
     void print(fmt::format_string<Args...> format, Args&&... args) const {
         fmt::print(out(), format, std::forward<Args>(args)...);
     }
-    // One JSON value and a newline, with its keys in order of the alphabet. Text that is not UTF-8 is shown
+    // One JSON value and a newline, with its keys in alphabetical order. Text that is not UTF-8 is shown
     // with replacement characters.
     void print_json(const nlohmann::json& value) const;
     void print_json(const nlohmann::ordered_json& value) const;

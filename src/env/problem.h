@@ -30,7 +30,7 @@ struct Problem {
     size_t length = 1;    // bytes under the caret and its tildes
     std::string message;  // "variable DATA is not set (key mounts[0])"
     std::string hint;     // what to do, "" if nothing helps
-    // Where it is no mistake of whoever wrote the file: what the machine failed at, of kSystem.
+    // Where it is not a mistake of whoever wrote the file: what the machine failed at, of kSystem.
     std::optional<core::Error> failure = {};
 };
 

@@ -158,7 +158,7 @@ Result<std::optional<std::string>> run_credential_helper(const std::string& name
 Result<Found> credentials_from_json(std::string_view text, const CredentialQuery& query,
                                     const CredentialHelper& helper) {
     BELAY_TRY(document, parse_strict_json(text, "the file", kMaxFileBytes));
-    if (!document.is_object()) return bad_input("the file is no JSON object");
+    if (!document.is_object()) return bad_input("the file is not a JSON object");
     const std::string key(query.registry == kDockerHub ? kDockerHubHelperKey
                                                        : std::string_view(query.registry));
     if (auto helpers = document.find("credHelpers"); helpers != document.end() && helpers->is_object()) {

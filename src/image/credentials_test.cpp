@@ -53,7 +53,7 @@ TEST(image, credentials_of_json_files) {
     EXPECT_EQ(find("quay.io.evil.org", "a"), "none");
     EXPECT_EQ(find("empty.io", "a"), "none");
     EXPECT_THAT(find("odd.io", "a"), HasSubstr("not the base64"));
-    EXPECT_THAT(show(credentials_from_json("{", {"a", "b", "", ""}, no_helper)), HasSubstr("no JSON"));
+    EXPECT_THAT(show(credentials_from_json("{", {"a", "b", "", ""}, no_helper)), HasSubstr("not JSON"));
 }
 
 TEST(image, credentials_of_helpers) {
@@ -144,7 +144,7 @@ TEST(image, credentials_of_the_first_file_that_has_them) {
     ASSERT_TRUE(core::replace_file(path / "auth.json", "broken"));
     files = credential_files({{"REGISTRY_AUTH_FILE", (path / "auth.json").string()}});
     EXPECT_THAT(show(find_credentials(files, {"a.io", "x", "", ""}, no_helper)),
-                HasSubstr("auth.json: the file is no JSON"));
+                HasSubstr("auth.json: the file is not JSON"));
 }
 
 }  // namespace

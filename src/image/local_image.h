@@ -8,7 +8,7 @@
 
 namespace belay::image {
 
-// Errors: kBadInput if the file is not there or is no SquashFS file.
+// Errors: kBadInput if the file is not there or is not a SquashFS file.
 core::Result<Image> local_image(const std::filesystem::path& file);
 
 // The lines NAME=VALUE of /etc/environment, as data: blank lines and comments are left out, a pair of quotes

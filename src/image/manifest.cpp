@@ -160,7 +160,7 @@ std::span<const std::string_view> manifest_media_types() {
 
 Result<Document> parse_document(std::string_view body, std::string_view content_type) {
     BELAY_TRY(document, parse_strict_json(body, "the manifest", kMaxManifestBytes));
-    if (!document.is_object()) return system_error("the manifest is no JSON object");
+    if (!document.is_object()) return system_error("the manifest is not a JSON object");
     auto version = document.find("schemaVersion");
     if (version == document.end() || !version->is_number_integer())
         return system_error("the manifest says no schema version");
@@ -202,7 +202,7 @@ Result<Descriptor> choose_platform(const Index& index, const Platform& wanted) {
 
 Result<ImageConfig> parse_image_config(std::string_view body) {
     BELAY_TRY(document, parse_strict_json(body, "the image configuration", kMaxConfigBytes));
-    if (!document.is_object()) return system_error("the image configuration is no JSON object");
+    if (!document.is_object()) return system_error("the image configuration is not a JSON object");
     ImageConfig out;
     BELAY_TRY(os, text_member(document, "os"));
     BELAY_TRY(architecture, text_member(document, "architecture"));

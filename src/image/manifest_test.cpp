@@ -56,8 +56,8 @@ TEST(image, manifest_type_comes_from_the_document_then_the_response) {
 
 TEST(image, manifest_refusals) {
     const std::pair<std::string, std::string> kBad[] = {
-        {"", "no JSON"},
-        {"[]", "no JSON object"},
+        {"", "not JSON"},
+        {"[]", "not a JSON object"},
         {"{}", "no schema version"},
         {R"({"schemaVersion":1,"fsLayers":[]})", "schema 1"},
         {R"({"schemaVersion":3})", "schema 3"},
@@ -146,15 +146,15 @@ TEST(image, config_is_read) {
 
 TEST(image, config_refusals) {
     const std::pair<std::string, std::string> kBad[] = {
-        {"x", "no JSON"},
-        {"[]", "no JSON object"},
+        {"x", "not JSON"},
+        {"[]", "not a JSON object"},
         {"{}", "rootfs.diff_ids"},
         {R"({"rootfs":{"diff_ids":["x"]}})", "\"x\" in rootfs.diff_ids"},
         {R"({"rootfs":{"diff_ids":[1]}})", "something else than texts"},
         {R"({"rootfs":{},"config":[]})", "\"config\""},
         {R"({"rootfs":{},"config":{"Env":"A=1"}})", "\"Env\" is not a list"},
-        {R"({"rootfs":{},"config":{"WorkingDir":1}})", "\"WorkingDir\" is no text"},
-        {R"({"os":1,"rootfs":{}})", "\"os\" is no text"},
+        {R"({"rootfs":{},"config":{"WorkingDir":1}})", "\"WorkingDir\" is not a text"},
+        {R"({"os":1,"rootfs":{}})", "\"os\" is not a text"},
     };
     for (const auto& [body, why] : kBad) {
         auto config = parse_image_config(body);

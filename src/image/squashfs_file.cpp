@@ -66,7 +66,7 @@ constexpr std::array kReasons = {
     std::pair{static_cast<int>(SQFS_ERROR_UNSUPPORTED), "it uses a feature that is not supported"},
     std::pair{static_cast<int>(SQFS_ERROR_OVERFLOW), "it holds a number that is too large"},
     std::pair{static_cast<int>(SQFS_ERROR_OUT_OF_BOUNDS), "it ends early"},
-    std::pair{static_cast<int>(SFQS_ERROR_SUPER_MAGIC), "it is no SquashFS file"},
+    std::pair{static_cast<int>(SFQS_ERROR_SUPER_MAGIC), "it is not a SquashFS file"},
     std::pair{static_cast<int>(SFQS_ERROR_SUPER_VERSION), "its SquashFS version is not 4.0"},
     std::pair{static_cast<int>(SQFS_ERROR_SUPER_BLOCK_SIZE), "its block size is not usable"},
 };

@@ -19,7 +19,7 @@ struct SquashfsFacts {
     std::string compression;  // "zstd", "gzip", …
 };
 
-// Errors: kBadInput if it is no SquashFS 4.0 file or shorter than it says; kSystem if it cannot be read.
+// Errors: kBadInput if it is not a SquashFS 4.0 file or shorter than it says; kSystem if it cannot be read.
 core::Result<SquashfsFacts> squashfs_facts(const std::filesystem::path& path);
 
 struct SquashfsEntry {

@@ -33,16 +33,16 @@ Result<json> parse_strict_json(std::string_view text, std::string_view what, siz
     } catch (const Refused& refused) {
         return system_error("{} is not usable: {}", what, refused.why);
     } catch (const json::parse_error& error) {  // its text quotes what it read, which may be a secret
-        return system_error("{} is no JSON, seen at byte {}", what, error.byte);
+        return system_error("{} is not JSON, seen at byte {}", what, error.byte);
     } catch (const json::exception&) {
-        return system_error("{} is no JSON", what);
+        return system_error("{} is not JSON", what);
     }
 }
 
 Result<std::string> text_member(const json& object, const char* key) {
     auto found = object.find(key);
     if (found == object.end() || found->is_null()) return std::string();
-    if (!found->is_string()) return system_error("\"{}\" is no text", key);
+    if (!found->is_string()) return system_error("\"{}\" is not a text", key);
     return found->get<std::string>();
 }
 

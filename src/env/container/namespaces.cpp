@@ -120,7 +120,7 @@ Result<core::Process> mount_squashfs(const fs::path& image, const fs::path& targ
             return failure;
         }
         if (deadline.is_over())
-            return core::system_error("cannot mount the image {}: nothing within {} s", image.string(),
+            return core::system_error("cannot mount the image {}: no answer within {} s", image.string(),
                                       core::to_seconds(kHolderTimes.file))
                 .because(core::Cause::kTimedOut);
     }

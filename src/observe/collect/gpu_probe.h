@@ -90,7 +90,7 @@ class GpuProbe {
 
     Options options_;
     State state_ = State::kOpening;
-    core::Error why_{core::ErrorKind::kSystem, "the GPUs were not looked for yet"};
+    core::Error why_{core::ErrorKind::kSystem, "the GPUs have not been looked for yet"};
     std::vector<gpu::Device> devices_;
     std::string source_name_;
     std::optional<core::Process> child_;
