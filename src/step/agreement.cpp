@@ -4,10 +4,9 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
-#include "slurm/hostlist.h"
+#include "slurm/node_causes.h"
 #include "transfer/rendezvous.h"
 
-#include <algorithm>
 #include <map>
 
 namespace belay::step {
@@ -116,23 +115,10 @@ Result<bool> report_to_root(const StepMembers& members, const std::optional<core
 }  // namespace
 
 std::vector<std::string> causes_of(const std::vector<NodeFailure>& failures) {
-    struct Group {
-        core::Error why;
-        std::vector<std::string> nodes;
-    };
-    std::vector<Group> groups;  // few: most nodes fail of the same
-    for (const NodeFailure& failure : failures) {
-        auto group = std::ranges::find(groups, failure.why, &Group::why);
-        if (group == groups.end()) group = groups.insert(group, {failure.why, {}});
-        group->nodes.push_back(failure.node);
-    }
-    std::vector<std::string> lines;
-    for (const Group& group : groups) {
-        auto nodes = slurm::compress(group.nodes);
-        lines.push_back(
-            fmt::format("{}: {}", nodes ? *nodes : group.nodes[0], printable_lines(text_of(group.why))));
-    }
-    return lines;
+    slurm::NodeCauses causes;
+    for (const NodeFailure& failure : failures)
+        causes.add(printable_lines(text_of(failure.why)), failure.node);
+    return causes.lines();
 }
 
 namespace {

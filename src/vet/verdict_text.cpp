@@ -1,9 +1,9 @@
 #include "vet/verdict_text.h"
 
-#include "core/text.h"
+#include "core/tell.h"
 #include "core/units.h"
 #include "core/utf8.h"
-#include "slurm/hostlist.h"
+#include "slurm/node_causes.h"
 
 #include <algorithm>
 
@@ -12,15 +12,6 @@
 namespace belay::vet {
 
 namespace {
-
-constexpr size_t kShownNames = 200;  // bytes of a list of nodes in one line
-
-std::string hosts(const std::vector<std::string>& nodes) {
-    auto folded = slurm::compress(nodes);
-    std::string text = core::printable(folded ? *folded : core::join(nodes, ","));
-    if (text.size() <= kShownNames) return text;
-    return fmt::format("{}… ({} nodes)", core::utf8_prefix(text, kShownNames), nodes.size());
-}
 
 std::string cause(const CheckResult& check) {
     std::string name = check.name == check.type ? check.name : fmt::format("{} ({})", check.name, check.type);
@@ -36,48 +27,18 @@ std::string summary(const Verdicts& verdicts) {
                                    verdicts.passed ? "pass" : "fail", verdicts.vetted.size(),
                                    verdicts.vetted.size() + verdicts.cordoned.size());
     if (verdicts.stopped_early) text += ", stopped early";
-    if (!verdicts.cordoned.empty()) text += "; not fit: " + hosts(verdicts.cordoned);
+    if (!verdicts.cordoned.empty()) text += "; not fit: " + slurm::short_list(verdicts.cordoned);
     return text;
 }
 
-namespace {
-
-// Texts, each with the nodes that it holds for, in the order in which they came.
-class Causes {
-  public:
-    void add(std::string text, const std::string& node) {
-        auto known = std::ranges::find(causes_, text, &Cause::first);
-        if (known == causes_.end())
-            known = causes_.emplace(causes_.end(), std::move(text), std::vector<std::string>());
-        if (known->second.empty() || known->second.back() != node) known->second.push_back(node);
-    }
-    std::vector<std::string> lines(size_t limit) const {
-        std::vector<std::string> lines;
-        for (const auto& [text, nodes] : causes_) {
-            if (lines.size() == limit) {
-                lines.push_back(fmt::format("and {} more causes", causes_.size() - limit));
-                break;
-            }
-            lines.push_back(fmt::format("{}: {}", hosts(nodes), text));
-        }
-        return lines;
-    }
-
-  private:
-    using Cause = std::pair<std::string, std::vector<std::string>>;
-    std::vector<Cause> causes_;
-};
-
-}  // namespace
-
 std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit) {
-    Causes causes;
+    slurm::NodeCauses causes;
     for (const NodeVerdict& node : verdicts.nodes) {
         if (node.verdict == Status::kPass) continue;
         if (node.checks.empty()) causes.add("no check was expected of it", node.node);
         // What kept a node from reporting is why each of its checks has no result: it is said once.
         bool reported = node.report == Status::kPass;
-        const std::string problem = node.report_problem ? words_of(*node.report_problem) : "";
+        const std::string problem = node.report_problem ? core::in_one_line(*node.report_problem) : "";
         if (!reported)
             causes.add(core::printable(fmt::format("{}: {}", status_name(node.report), problem)), node.node);
         for (const CheckResult& check : node.checks) {
@@ -89,7 +50,7 @@ std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit) {
 }
 
 std::vector<std::string> warnings(const Verdicts& verdicts, size_t limit) {
-    Causes causes;
+    slurm::NodeCauses causes;
     for (const NodeVerdict& node : verdicts.nodes)
         for (const CheckResult& check : node.checks)
             if (check.severity == Severity::kWarning && check.status != Status::kPass)
