@@ -214,18 +214,9 @@ void GpuProbe::receive(const Deadline& deadline, core::Time now, std::vector<Gpu
         if (got > 0) {
             take({buffer.data(), static_cast<size_t>(got)}, is_waited_for, now, samples);
         } else {
-            refuse(how_child_ended());
+            refuse(how_it_ended(*child_, "the process that reads the GPUs"));
         }
     }
-}
-
-// A child whose socket is at its end is about to end.
-core::Error GpuProbe::how_child_ended() {
-    auto status = child_->wait_for(core::kKillPatience);
-    const std::string how = status && *status ? (*status)->describe() : "no end either";
-    return core::system_error("the process that reads the GPUs ended without an answer, with {}", how)
-        .because(core::Cause::kEnded)
-        .error();
 }
 
 // One that was open before is waited for: a driver may be reloaded.

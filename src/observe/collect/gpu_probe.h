@@ -82,7 +82,6 @@ class GpuProbe {
     void receive(const core::Deadline& deadline, core::Time now, std::vector<GpuSample>& samples);
     void take(std::string_view message, bool in_time, core::Time now, std::vector<GpuSample>& samples);
     void refuse(core::Error why);
-    core::Error how_child_ended();
     bool is_waiting() const { return child_ && (!child_is_open_ || answer_by_.has_value()); }
     void end_child(core::Duration pause);
     void reap();

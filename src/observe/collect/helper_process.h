@@ -25,6 +25,10 @@ struct Helper {
 core::Result<Helper> start_helper(const char* name, const std::function<void(int socket)>& serve,
                                   int send_bytes = 0);
 
+// Why a helper whose socket is at its end gives no answer: "WHO ended without an answer, with signal 9".
+// kEnded; waits up to half a second for the end, which is near.
+core::Error how_it_ended(core::Process& helper, std::string_view who);
+
 // Whether a helper that was killed is gone.
 bool has_ended(core::Process& helper);
 

@@ -80,7 +80,7 @@ std::vector<MountProbe::Answer> MountProbe::ask(std::span<const std::string> pat
     const Heard heard = sent ? wait_for_answers(core::Deadline::after(allowed_)) : Heard::kEnd;
     std::vector<Answer> answers = take_answers(paths.size(), heard);
     if (heard == Heard::kAll) return answers;
-    if (heard == Heard::kEnd) problem_ = how_child_ended();
+    if (heard == Heard::kEnd) problem_ = how_it_ended(*child_, "the process that asks file systems");
     auto silent = std::ranges::find(answers, Outcome::kSilent, &Answer::outcome);
     replace(silent == answers.end() ? nullptr : &paths_[static_cast<size_t>(silent - answers.begin())]);
     return answers;
@@ -142,15 +142,6 @@ MountProbe::Heard MountProbe::wait_for_answers(const core::Deadline& deadline) {
         char byte = 0;
         return ready > 0 && recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 1 ? Heard::kAll : Heard::kEnd;
     }
-}
-
-// A child whose socket is at its end is about to end.
-core::Error MountProbe::how_child_ended() {
-    auto status = child_->wait_for(core::kKillPatience);
-    const std::string how = status && *status ? (*status)->describe() : "no end either";
-    return core::system_error("the process that asks file systems ended without an answer, with {}", how)
-        .because(core::Cause::kEnded)
-        .error();
 }
 
 // A path is silent only if the child has been in its call for at least half the time and does not wait for a

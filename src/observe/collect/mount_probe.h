@@ -82,7 +82,6 @@ class MountProbe {
         kEnd,      // the child has ended
     };
     Heard wait_for_answers(const core::Deadline& deadline);
-    core::Error how_child_ended();
     std::vector<Answer> take_answers(size_t count, Heard heard);
     void replace(const std::string* silent_path);
     void reap();
