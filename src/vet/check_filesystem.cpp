@@ -1,6 +1,7 @@
 // fs.mount, fs.usage, fs.write. They run in a child that can be killed, as every check does: a file server
 // that does not answer must not hold vetting up.
 #include "core/file.h"
+#include "core/tell.h"
 #include "vet/check_facts.h"
 #include "vet/checks.h"
 
@@ -87,7 +88,7 @@ Outcome measure_mount(const Check& check, const NodeView& node) {
     if (statvfs(node.path(path).c_str(), &found) == 0) return out;
     int number = errno;
     core::Error why = core::errno_error(number, out.reason.text() + ", but does not answer").error();
-    return number == EACCES ? error_outcome(std::move(why)) : pass_or_fail(false, words_of(why));
+    return number == EACCES ? error_outcome(std::move(why)) : pass_or_fail(false, core::in_one_line(why));
 }
 
 Outcome measure_usage(const Check& check, const NodeView& node) {

@@ -1,4 +1,5 @@
 // net.pair_bandwidth, as the root drives it: rounds of the planner become orders, answers become outcomes.
+#include "core/tell.h"
 #include "core/text.h"
 #include "transfer/bandwidth.h"
 #include "vet/checks.h"
@@ -182,7 +183,7 @@ class PairTest {
         std::string wanted = core::format_bytes_per_second(minimum_) + " wanted";
         core::Error failure = core::system_error("no test with another node completed").error();
         if (auto problem = problem_.find(rank); problem != problem_.end()) failure = problem->second;
-        std::string measured = words_of(failure);
+        std::string measured = core::in_one_line(failure);
         if (auto it = best_.find(rank); it != best_.end()) {
             out.value = it->second.bytes_per_second;
             measured = fmt::format("{} with {}", core::format_bytes_per_second(*out.value),

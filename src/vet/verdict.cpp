@@ -1,5 +1,7 @@
 #include "vet/verdict.h"
 
+#include "core/tell.h"
+
 #include <algorithm>
 #include <array>
 
@@ -31,13 +33,7 @@ Reason& Reason::operator+=(std::string_view more) {
 
 std::string Reason::text() const {
     const core::Error* error = failure();
-    return error != nullptr ? words_of(*error) : std::get<std::string>(what_);
-}
-
-std::string words_of(const core::Error& failure) {
-    std::string text = failure.headline();
-    if (!failure.hint_text().empty()) text += "; " + failure.hint_text();
-    return text;
+    return error != nullptr ? core::in_one_line(*error) : std::get<std::string>(what_);
 }
 
 std::string_view severity_name(Severity severity) {

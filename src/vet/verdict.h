@@ -43,9 +43,6 @@ class Reason {
     std::variant<std::string, core::Error> what_;
 };
 
-// A failure in the words that stand in reports: its message with its place, and its hint.
-std::string words_of(const core::Error& failure);
-
 struct CheckResult {
     std::string name;
     std::string type;

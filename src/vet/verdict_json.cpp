@@ -1,6 +1,7 @@
 #include "vet/verdict_json.h"
 
 #include "core/error_codec.h"
+#include "core/tell.h"
 
 #include <array>
 #include <cmath>
@@ -72,10 +73,6 @@ Result<std::vector<std::string>> texts_field(const Json& object, const char* nam
     return out;
 }
 
-}  // namespace
-
-namespace {
-
 // Whom the JSON is for: words for people and other programs, failures whole for Belay itself.
 enum class For { kPeople, kBelay };
 
@@ -105,7 +102,7 @@ Json json_of(const NodeVerdict& node, For whom) {
                  {"report", status_name(node.report)},
                  {"checks", std::move(checks)}};
     if (whom == For::kPeople)
-        json["report_problem"] = node.report_problem ? Json(words_of(*node.report_problem)) : Json();
+        json["report_problem"] = node.report_problem ? Json(core::in_one_line(*node.report_problem)) : Json();
     else if (node.report_problem)
         json["report_failure"] = core::error_to_hex(*node.report_problem);
     return json;

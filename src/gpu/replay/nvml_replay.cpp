@@ -1,6 +1,7 @@
 // A library with NVML's names that plays a trace: BELAY_GPU_TRACE names the file, BELAY_GPU_TRACE_SPEED its
 // speed. A program finds it where it looks for libnvidia-ml.so.1, and takes the same way as with a driver.
 #include "core/file.h"
+#include "core/tell.h"
 #include "gpu/gpm_metrics.h"
 #include "gpu/replay/playing.h"
 
@@ -35,12 +36,6 @@ std::optional<Profile> parse_profile(const std::string& text) {
 }
 
 std::string why_not_started;
-
-std::string in_one_line(const belay::core::Error& error) {
-    if (!error.position()) return error.message();
-    const auto& position = *error.position();
-    return fmt::format("{}:{}:{}: {}", position.file, position.line, position.column, error.message());
-}
 
 Sample* sample_of(GpmSample sample) {
     return reinterpret_cast<Sample*>(sample);
@@ -83,7 +78,7 @@ Return nvmlInit_v2() {
         path == nullptr ? belay::core::Result<std::string>(std::string()) : belay::core::read_file(path);
     auto trace = text ? parse_trace(*text, path == nullptr ? "BELAY_GPU_TRACE" : path)
                       : belay::core::Result<Trace>(std::unexpected(text.error()));
-    why_not_started = trace ? "" : in_one_line(trace.error());
+    why_not_started = trace ? "" : belay::core::in_one_line(trace.error());
     // A trace that is not there is a driver that is not; one that cannot be played does not start.
     if (!trace) return text && path != nullptr ? kUnknown : kDriverNotLoaded;
     player = std::make_unique<Player>(std::move(*trace), speed == nullptr ? 1 : std::max(0.0, atof(speed)));

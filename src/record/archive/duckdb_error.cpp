@@ -31,8 +31,8 @@ struct Words {
     std::string message;
 };
 
-// Without the excerpt of the SQL that may follow, in one line.
-std::string in_one_line(std::string_view words) {
+// In one line, without the excerpt of the SQL that may follow.
+std::string without_excerpt(std::string_view words) {
     std::string message;
     for (std::string_view line : core::split(words, '\n')) {
         if (line.starts_with("LINE ")) break;
@@ -43,7 +43,7 @@ std::string in_one_line(std::string_view words) {
 
 // Some errors come as words all the same, and those of the parser as JSON behind "Parser Error: ".
 Words read_words(duckdb_error_type type, std::string_view words) {
-    Words plain{.type = type, .errno_value = 0, .message = in_one_line(words)};
+    Words plain{.type = type, .errno_value = 0, .message = without_excerpt(words)};
     const auto json = core::parse_json(words.substr(std::min(words.find('{'), words.size())));
     if (!json.is_object() || !json.contains("exception_type") || !json.contains("exception_message"))
         return plain;
@@ -53,7 +53,7 @@ Words read_words(duckdb_error_type type, std::string_view words) {
     const std::string name = text_of("exception_type");
     Words out{.type = type,
               .errno_value = core::parse_number<int>(text_of("errno")).value_or(0),
-              .message = fmt::format("{} Error: {}", name, in_one_line(text_of("exception_message")))};
+              .message = fmt::format("{} Error: {}", name, without_excerpt(text_of("exception_message")))};
     const auto* known = std::ranges::find(kTypes, name, &TypeName::name);
     if (known != std::end(kTypes)) out.type = known->type;
     return out;
