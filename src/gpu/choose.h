@@ -20,7 +20,7 @@ struct SourceChoice {
     bool is_wanted() const { return source != "auto" || !nvml_library.empty() || !dcgm_library.empty(); }
 };
 
-// Errors: kBadInput for a source that is none.
+// Errors: kBadInput for an unknown source.
 core::Result<> check_choice(const SourceChoice& choice);
 
 // Errors: kSystem, with its cause; of NVML where both are possible.
