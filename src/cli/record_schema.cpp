@@ -2,10 +2,27 @@
 #include "cli/commands.h"
 #include "cli/record_json.h"
 #include "cli/text_table.h"
+#include "record/event.h"
 
 #include <memory>
 
 namespace belay::cli {
+
+namespace {
+
+std::string or_nothing(std::string_view text) {
+    return text.empty() ? "null" : std::string(text);
+}
+
+void print_event_kinds(const core::CommandContext& context) {
+    context.print("\n## Kinds of events\n\nWhat the columns of `event` hold, by kind.\n\n"
+                  "| kind | what happened | subject | code | value |\n|---|---|---|---|---|\n");
+    for (const record::EventKindRow& kind : record::kEventKinds)
+        context.print("| `{}` | {} | {} | {} | {} |\n", kind.name, kind.doc, or_nothing(kind.subject),
+                      or_nothing(kind.code), or_nothing(kind.value));
+}
+
+}  // namespace
 
 void add_record_schema(core::Application& application) {
     auto command = application.add({
@@ -45,6 +62,7 @@ void add_record_schema(core::Application& application) {
             for (const auto& row : rows)
                 context.print("| `{}` | {} | {} | {} |\n", row[0], row[1], row[2], row[3]);
         }
+        if (options->markdown) print_event_kinds(context);
         return 0;
     });
 }

@@ -39,11 +39,11 @@ std::string file_name(const Placement& placement, core::Time now) {
 }
 
 // The one line of os-release(5) that says most of what a container was made for.
-std::string describe_system(std::string_view os_release) {
+std::optional<std::string> describe_system(std::string_view os_release) {
     for (std::string_view key : {"VARIANT_ID=", "PRETTY_NAME=", "ID="})
         for (std::string_view line : core::split(os_release, '\n'))
             if (line.starts_with(key)) return std::string(line);
-    return "nothing known of the system";
+    return std::nullopt;
 }
 
 Result<record::SegmentWriter> new_segment(const std::filesystem::path& path, std::string_view name,
@@ -96,10 +96,7 @@ class Recorder {
         options.job.roots = {options_.supervisor};
         options.job.step_of = options_.supervisor;
         options.job.exclude = {options_.supervisor, getpid()};
-        options.on_event = [this](std::string_view kind, std::string_view severity,
-                                  std::string_view message) {
-            add_event(kind, severity, message, std::nullopt);
-        };
+        options.on_event = [this](const record::Event& event) { add_event(event); };
         gpu::SourceChoice choice = options_.gpus;
         if (choice.nvml_library.empty())
             choice.nvml_library = core::environment_variable("BELAY_NVML_LIBRARY").value_or("");
@@ -147,18 +144,25 @@ class Recorder {
     void report_unread_lines(std::string_view stream, const progress::ProgressReader::Counts& counts) {
         if (counts.cut + counts.refused + counts.malformed == 0) return;
         add_event(
-            "progress_unread", "warning",
-            fmt::format("{}: {} lines were cut, {} came too fast, {} were malformed MLLOG; {} were read",
-                        stream, counts.cut, counts.refused, counts.malformed, counts.lines),
-            placement_.task);
+            {.kind = "progress_unread",
+             .severity = "warning",
+             .task = placement_.task,
+             .subject = std::string(stream),
+             .value = static_cast<double>(counts.cut + counts.refused + counts.malformed),
+             .message = fmt::format(
+                 "{}: {} lines were cut, {} came too fast, {} were malformed MLLOG; {} were read", stream,
+                 counts.cut, counts.refused, counts.malformed, counts.lines)});
     }
 
     // Once per table: a source that is not there stays away, and the coverage tells how long.
     void report_failure(const record::Table& table, const core::Error& error) {
         if (std::ranges::find(reported_, &table) != reported_.end()) return;
         reported_.push_back(&table);
-        add_event("collector_failed", "warning",
-                  fmt::format("table {}: {}", table.name, core::in_one_line(error)), std::nullopt);
+        add_event({.kind = "collector_failed",
+                   .severity = "warning",
+                   .subject = std::string(table.name),
+                   .code = record::error_number(error),
+                   .message = fmt::format("table {}: {}", table.name, core::in_one_line(error))});
     }
 
     // False when the supervisor is gone.
@@ -179,37 +183,48 @@ class Recorder {
                 standard_error_.feed(payload);
                 break;
             case LinkMessage::kStarted:
-                add_event("task_start", "info",
-                          fmt::format("{} started as process {}", options_.command_name, payload),
-                          placement_.task);
+                add_event({.kind = "task_start",
+                           .severity = "info",
+                           .task = placement_.task,
+                           .subject = options_.command_name,
+                           .code = core::parse_number<int64_t>(payload),
+                           .message = fmt::format("{} started as process {}", options_.command_name, payload)});
                 break;
             case LinkMessage::kSystem:
-                add_event("task_system", "info", describe_system(payload), placement_.task);
+                add_system(describe_system(payload));
                 break;
             case LinkMessage::kEnded: {
                 core::ExitStatus status = decode_exit(payload).value_or(core::ExitStatus{.code = -1});
-                add_event("task_end", status.success() ? "info" : "critical",
-                          fmt::format("{} ended with {}", options_.command_name, status.describe()),
-                          placement_.task);
+                add_event({.kind = "task_end",
+                           .severity = status.success() ? "info" : "critical",
+                           .task = placement_.task,
+                           .subject = options_.command_name,
+                           .code = status.signal != 0 ? -status.signal : status.code,
+                           .message =
+                               fmt::format("{} ended with {}", options_.command_name, status.describe())});
                 break;
             }
             case LinkMessage::kDropped:
-                add_event(
-                    "output_dropped", "warning",
-                    fmt::format("{} bytes of output came too fast to be searched for progress", payload),
-                    placement_.task);
+                add_event({.kind = "output_dropped",
+                           .severity = "warning",
+                           .task = placement_.task,
+                           .value = core::parse_number<double>(payload),
+                           .message = fmt::format(
+                               "{} bytes of output came too fast to be searched for progress", payload)});
                 break;
         }
     }
 
-    void add_event(std::string_view kind, std::string_view severity, std::string_view message,
-                   std::optional<int64_t> task) {
-        record::Batch& rows = writer_.rows(kEvent);
-        rows.add_row(clock_.now(), placement_.node);
-        rows.set(column(kEvent, "task"), task);
-        rows.set(column(kEvent, "kind"), kind);
-        rows.set(column(kEvent, "severity"), severity);
-        rows.set(column(kEvent, "message"), message);
+    void add_event(const record::Event& event) {
+        record::add_event(writer_.rows(kEvent), clock_.now(), placement_.node, event);
+    }
+
+    void add_system(const std::optional<std::string>& system) {
+        add_event({.kind = "task_system",
+                   .severity = "info",
+                   .task = placement_.task,
+                   .subject = system,
+                   .message = system.value_or("nothing known of the system")});
     }
 
     void add_device(const gpu::Device& device, std::string_view source) {

@@ -19,8 +19,6 @@ using record::as_text;
 
 namespace {
 
-constexpr std::string_view kExitWords = "exit status ";
-
 void take_manifest(const record::Manifest& manifest, Measurements& data) {
     const record::JobFacts& from = manifest.job;
     JobFacts& job = data.job;
@@ -38,17 +36,11 @@ void take_manifest(const record::Manifest& manifest, Measurements& data) {
     job.end = from.end;
 }
 
-std::optional<int64_t> exit_status_in(std::string_view message) {
-    size_t at = message.rfind(kExitWords);
-    return at == message.npos ? std::nullopt
-                              : core::parse_number<int64_t>(message.substr(at + kExitWords.size()));
-}
-
 // Every task says how it ended. The first that ended badly is the one to look at: the others follow it.
 Result<> find_outcome(record::Archive& archive, bool being_written, Measurements& data) {
     BELAY_TRY(ends,
               archive.query(
-                  "SELECT node, task, severity, message FROM event WHERE kind = 'task_end' ORDER BY time"));
+                  "SELECT node, task, severity, message, code FROM event WHERE kind = 'task_end' ORDER BY time"));
     JobFacts& job = data.job;
     size_t tasks = 0;
     for (const NodeFacts& node : data.nodes) tasks += static_cast<size_t>(node.tasks.value_or(1));
@@ -57,7 +49,8 @@ Result<> find_outcome(record::Archive& archive, bool being_written, Measurements
         double task = as_double((*bad)[1]);
         std::string message = as_text((*bad)[3]);
         job.outcome = "failed";
-        job.exit_status = exit_status_in(message);
+        const double code = as_double((*bad)[4]);  // a signal is less than 0
+        if (code >= 0) job.exit_status = static_cast<int64_t>(code);
         job.failure = is_missing(task)
                           ? message
                           : fmt::format("rank {:.0f} on {}: {}", task, as_text((*bad)[0]), message);

@@ -1,6 +1,7 @@
 // The tables that a recorder would have left of a made-up job.
 #include "findings/tables.h"
 #include "findings/testing/job.h"
+#include "record/event.h"
 #include "record/tables/allocation.h"
 #include "record/tables/coverage.h"
 #include "record/tables/event.h"
@@ -249,26 +250,27 @@ class Writer {
             }
     }
 
-    void event(double second, int rank, std::string_view kind, std::string_view severity,
-               const std::string& message) {
-        event_.add_row(at(second), node_name(rank / job_.ranks_per_node));
-        event_.set(column(record::kEvent, "task"), rank);
-        event_.set(column(record::kEvent, "kind"), kind);
-        event_.set(column(record::kEvent, "severity"), severity);
-        event_.set(column(record::kEvent, "message"), message);
+    void event(double second, int rank, record::Event event) {
+        event.task = rank;
+        record::add_event(event_, at(second), node_name(rank / job_.ranks_per_node), event);
     }
     void write_events() {
         if (job_.fault == Fault::kDeviceFault)
-            event(timeline_.end, job_.victim, "xid", "critical",
-                  fmt::format("XID 79 of {} (number 0 of the node): GPU has fallen off the bus",
-                              uuid(job_.victim)));
+            event(timeline_.end, job_.victim,
+                  {.kind = "xid",
+                   .severity = "critical",
+                   .source = "nvml",
+                   .device = uuid(job_.victim),
+                   .code = 79,
+                   .value = 1,
+                   .message = "a fault"});
         bool fails = job_.fault == Fault::kDeviceFault || job_.fault == Fault::kMemoryRanOut;
         if (fails)
-            event(timeline_.end + 1, job_.victim, "task_end", "critical",
-                  "python3 ended with signal 9 (SIGKILL)");
+            event(timeline_.end + 1, job_.victim,
+                  {.kind = "task_end", .severity = "critical", .code = -9, .message = "an end"});
         if (!fails && job_.fault != Fault::kHang)
             for (int rank = 0; rank < job_.ranks(); ++rank)
-                event(job_.seconds, rank, "task_end", "info", "python3 ended with exit status 0");
+                event(job_.seconds, rank, {.kind = "task_end", .severity = "info", .code = 0, .message = "an end"});
     }
 
     static std::string uuid(int rank) { return fmt::format("GPU-{:04}", rank); }

@@ -15,6 +15,7 @@
 #include "core/time.h"
 #include "gpu/choose.h"
 #include "record/batch.h"
+#include "record/event.h"
 
 #include <chrono>
 #include <filesystem>
@@ -63,10 +64,8 @@ struct GpuOptions {
     core::Duration retry = std::chrono::seconds(60);
 };
 
-// Told when something happened that belongs into the table `event`: its kind, severity (info, warning,
-// critical) and message. Called from within collect().
-using EventSink =
-    std::function<void(std::string_view kind, std::string_view severity, std::string_view message)>;
+// Told when something happened that belongs into the table `event`. Called from within collect().
+using EventSink = std::function<void(const record::Event&)>;
 
 // Which processes of the node are the job's: all given roots, and all their descendants. A process that once
 // was in the job stays in it when its parent ends.

@@ -96,8 +96,10 @@ class FilesystemCollector : public Collector {
         core::Result<> mounts = look_at_mounts();
         if (!mounts && disks_.empty()) return mounts;
         if (!mounts && !std::exchange(told_of_mounts_, true))
-            tell("filesystem_unread", "warning",
-                 core::to_valid_utf8("mounts are not read: " + core::in_one_line(mounts.error())));
+            tell({.kind = "filesystem_unread",
+                  .severity = "warning",
+                  .code = record::error_number(mounts.error()),
+                  .message = "mounts are not read: " + core::in_one_line(mounts.error())});
         for (const procfs::Disk& disk : disks_) add_disk(sample, disk, rows);
         ask(sample.time);
         for (const Watched& watched : watched_) add_mount(sample, watched, rows);
@@ -113,8 +115,8 @@ class FilesystemCollector : public Collector {
     void note_answer(Watched& watched, core::Time now);
     void note_error(Watched& watched, int error);
     bool is_due(const Watched& watched, core::Time now);
-    void tell(std::string_view kind, std::string_view severity, const std::string& message) const {
-        if (options_.on_event) options_.on_event(kind, severity, message);
+    void tell(const record::Event& event) const {
+        if (options_.on_event) options_.on_event(event);
     }
 
     SourceFile diskstats_, mountinfo_;
@@ -186,29 +188,37 @@ void FilesystemCollector::ask(core::Time now) {
 void FilesystemCollector::tell_of_probe() {
     if (told_of_probe_ || !probe_.problem()) return;
     told_of_probe_ = true;
-    tell("filesystem_unread", "warning",
-         core::to_valid_utf8(fmt::format("file systems are not asked for their size: {}",
-                                         core::in_one_line(*probe_.problem()))));
+    tell({.kind = "filesystem_unread",
+          .severity = "warning",
+          .code = record::error_number(*probe_.problem()),
+          .message = fmt::format("file systems are not asked for their size: {}",
+                                 core::in_one_line(*probe_.problem()))});
 }
 
 void FilesystemCollector::note_silence(Watched& watched, core::Time now) {
     watched.last_asked = now;
     if (watched.silent_since) return;
     watched.silent_since = now;
-    tell("filesystem_hang", "critical",
-         core::to_valid_utf8(fmt::format(
-             "file system {} ({}, {}) did not answer within {} ms; it is asked again every {:.0f} s",
-             watched.mount.mount_point, watched.mount.type, watched.mount.source,
-             std::chrono::duration_cast<std::chrono::milliseconds>(options_.filesystem_deadline).count(),
-             core::to_seconds(options_.filesystem_retry))));
+    tell({.kind = "filesystem_hang",
+          .severity = "critical",
+          .subject = watched.mount.mount_point,
+          .value = core::to_seconds(options_.filesystem_deadline),
+          .message = fmt::format(
+              "file system {} ({}, {}) did not answer within {} ms; it is asked again every {:.0f} s",
+              watched.mount.mount_point, watched.mount.type, watched.mount.source,
+              std::chrono::duration_cast<std::chrono::milliseconds>(options_.filesystem_deadline).count(),
+              core::to_seconds(options_.filesystem_retry))});
 }
 
 void FilesystemCollector::note_answer(Watched& watched, core::Time now) {
     if (!watched.silent_since) return;
-    tell("filesystem_back", "info",
-         core::to_valid_utf8(fmt::format("file system {} answers again after {:.0f} s",
-                                         watched.mount.mount_point,
-                                         core::to_seconds(now - *watched.silent_since))));
+    const double seconds = core::to_seconds(now - *watched.silent_since);
+    tell({.kind = "filesystem_back",
+          .severity = "info",
+          .subject = watched.mount.mount_point,
+          .value = seconds,
+          .message =
+              fmt::format("file system {} answers again after {:.0f} s", watched.mount.mount_point, seconds)});
     watched.silent_since.reset();
 }
 
@@ -219,8 +229,11 @@ void FilesystemCollector::note_error(Watched& watched, int error) {
     if (std::exchange(watched.told_of_error, true)) return;
     const auto what = fmt::format("file system {} ({}, {}) does not tell its size", watched.mount.mount_point,
                                   watched.mount.type, watched.mount.source);
-    tell("filesystem_unread", "warning",
-         core::to_valid_utf8(core::in_one_line(core::errno_error(error, what).error())));
+    tell({.kind = "filesystem_unread",
+          .severity = "warning",
+          .subject = watched.mount.mount_point,
+          .code = error,
+          .message = core::in_one_line(core::errno_error(error, what).error())});
 }
 
 }  // namespace

@@ -31,23 +31,16 @@ int fake_statvfs(const char* path, struct statvfs* size) {
     return 0;
 }
 
-struct Told {
-    std::string kind, severity, message;
-};
-
 struct Watch {
     FakeRoot root;
     CollectOptions options = root.options();
-    std::vector<Told> events;
+    std::vector<record::Event> events;
 
     Watch() {
         root.load("aarch64_no_psi");
         options.statvfs = fake_statvfs;
         options.filesystem_deadline = 10s;  // machines may be slow; tests of hangs set their own
-        options.on_event = [this](std::string_view kind, std::string_view severity,
-                                  std::string_view message) {
-            events.push_back({std::string(kind), std::string(severity), std::string(message)});
-        };
+        options.on_event = [this](const record::Event& event) { events.push_back(event); };
     }
 };
 
@@ -163,8 +156,9 @@ TEST(observe_collect, a_mount_that_hangs_is_told_and_hides_only_itself) {
     EXPECT_FALSE(is_responsive(rows, "/mnt/hidden").has_value());  // stands behind it and had no turn
     EXPECT_TRUE(row_where(rows, "name", "sda").has_value());
     ASSERT_EQ(watch.events.size(), 1u);
-    EXPECT_EQ(watch.events[0].kind, "filesystem_hang");
+    EXPECT_EQ(watch.events[0].kind.name(), "filesystem_hang");
     EXPECT_EQ(watch.events[0].severity, "critical");
+    EXPECT_EQ(watch.events[0].subject, "/home");
     EXPECT_EQ(watch.events[0].message,
               "file system /home (nfs4, filer:/export/home) did not answer within 1000 ms; it is asked again "
               "every 60 s");
@@ -192,9 +186,11 @@ TEST(observe_collect, a_mount_that_hangs_is_asked_again_later_and_last) {
     rows = watch.tick_until(220, [](const record::Batch& now) { return has_size(now, "/home"); });
     EXPECT_EQ(is_responsive(rows, "/home"), 1);
     ASSERT_EQ(watch.events.size(), 2u);
-    EXPECT_EQ(watch.events[1].kind, "filesystem_back");
+    EXPECT_EQ(watch.events[1].kind.name(), "filesystem_back");
     EXPECT_EQ(watch.events[1].severity, "info");
     EXPECT_EQ(watch.events[1].message, "file system /home answers again after 120 s");
+    EXPECT_EQ(watch.events[1].subject, "/home");
+    EXPECT_EQ(watch.events[1].value, 120);
 }
 
 TEST(observe_collect, a_clock_that_went_back_does_not_put_off_the_next_try) {
@@ -221,7 +217,7 @@ TEST(observe_collect, file_systems_that_nobody_can_ask_are_told_once) {
     EXPECT_FALSE(has_size(rows, "/"));
     EXPECT_TRUE(row_where(rows, "kind", "disk")) << "the rest goes on";
     ASSERT_EQ(watch.events.size(), 1u);
-    EXPECT_EQ(watch.events[0].kind, "filesystem_unread");
+    EXPECT_EQ(watch.events[0].kind.name(), "filesystem_unread");
     EXPECT_EQ(watch.events[0].severity, "warning");
     EXPECT_EQ(watch.events[0].message,
               "file systems are not asked for their size: cannot make a socket: Too many open files");
@@ -238,7 +234,7 @@ TEST(observe_collect, a_file_system_that_answers_with_an_error_is_told_once) {
     std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
     for (int second = 1; second <= 3; ++second) sampled(*filesystem, at_second(second));
     ASSERT_EQ(watch.events.size(), 1u);
-    EXPECT_EQ(watch.events[0].kind, "filesystem_unread");
+    EXPECT_EQ(watch.events[0].kind.name(), "filesystem_unread");
     EXPECT_EQ(watch.events[0].severity, "warning");
     EXPECT_EQ(watch.events[0].message,
               "file system /home (nfs4, filer:/export/home) does not tell its size: Stale file handle");
@@ -265,7 +261,7 @@ TEST(observe_collect, one_of_disks_and_mounts_is_enough) {
     EXPECT_FALSE(row_where(rows, "kind", "mount").has_value());
     sampled(*filesystem, at_second(2));
     ASSERT_EQ(watch.events.size(), 1u);
-    EXPECT_EQ(watch.events[0].kind, "filesystem_unread");
+    EXPECT_EQ(watch.events[0].kind.name(), "filesystem_unread");
     EXPECT_TRUE(watch.events[0].message.starts_with("mounts are not read: ")) << watch.events[0].message;
 
     watch.root.remove("proc/diskstats");

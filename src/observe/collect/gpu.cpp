@@ -66,8 +66,8 @@ class GpuCollector : public Collector {
     }
 
   private:
-    void tell(std::string_view kind, std::string_view severity, const std::string& message) {
-        if (on_event_) on_event_(kind, severity, message);
+    void tell(const record::Event& event) {
+        if (on_event_) on_event_(event);
     }
 
     // Once: that the GPUs of a node which has some, or a driver that fails, are not read.
@@ -79,13 +79,16 @@ class GpuCollector : public Collector {
         told_of_source_ = true;
         std::error_code error;
         if (is_slow)
-            tell("gpu_unread", "warning",
-                 fmt::format("GPUs are not read: the driver has not answered for {:g} s",
-                             core::to_seconds(kLongOpening)));
+            tell({.kind = "gpu_unread",
+                  .severity = "warning",
+                  .message = fmt::format("GPUs are not read: the driver has not answered for {:g} s",
+                                         core::to_seconds(kLongOpening))});
         else if (options_.wanted || probe_.why().cause() != core::Cause::kNotFound ||
                  std::filesystem::exists(driver_, error))
-            tell("gpu_unread", "warning",
-                 fmt::format("GPUs are not read: {}", core::in_one_line(probe_.why())));
+            tell({.kind = "gpu_unread",
+                  .severity = "warning",
+                  .code = record::error_number(probe_.why()),
+                  .message = fmt::format("GPUs are not read: {}", core::in_one_line(probe_.why()))});
     }
 
     void tell_of_devices() {
@@ -115,9 +118,13 @@ class GpuCollector : public Collector {
         const std::string& name = known_name(device);
         if (reading.reading.lost || name != device.uuid) {
             if (lost_.insert(name).second)
-                tell("gpu_lost", "critical",
-                     fmt::format("{} does not answer any more: nothing is known of it from here on",
-                                 name_of(device)));
+                tell({.kind = "gpu_lost",
+                      .severity = "critical",
+                      .source = probe_.source_name(),
+                      .device = name,
+                      .message =
+                          fmt::format("{} does not answer any more: nothing is known of it from here on",
+                                      name_of(device))});
             return;
         }
         rows.add_row(time, node);
@@ -138,9 +145,16 @@ class GpuCollector : public Collector {
         for (const GpuXid& xid : sample.xids) ++counts[{xid.device, xid.code}];
         for (const auto& [xid, count] : counts) {
             const gpu::XidMeaning meaning = gpu::xid_meaning(xid.second);
-            tell("xid", gpu::xid_severity(meaning),
-                 fmt::format("XID {} of {}: {}{}", xid.second, name_of(probe_.devices().at(xid.first)),
-                             gpu::xid_text(meaning), count > 1 ? fmt::format(", {} times", count) : ""));
+            const gpu::Device& device = probe_.devices().at(xid.first);
+            tell({.kind = "xid",
+                  .severity = gpu::xid_severity(meaning),
+                  .source = probe_.source_name(),
+                  .device = known_name(device),
+                  .code = xid.second,
+                  .value = count,
+                  .message =
+                      fmt::format("XID {} of {}: {}{}", xid.second, name_of(device), gpu::xid_text(meaning),
+                                  count > 1 ? fmt::format(", {} times", count) : "")});
         }
     }
 

@@ -67,9 +67,10 @@ class Node {
             EXPECT_EQ(source, "nvml");
             devices.push_back(device.uuid);
         };
-        options.on_event = [this](std::string_view kind, std::string_view severity,
-                                  std::string_view message) {
-            events.push_back(fmt::format("{} {} {}", kind, severity, message));
+        options.on_event = [this](const record::Event& event) {
+            events.push_back(fmt::format("{} {} {}", event.kind.name(), event.severity, event.message));
+            facts.push_back(fmt::format("{} {} {} {}", event.source, event.device.value_or("-"),
+                                        event.code.value_or(0), event.value.value_or(0)));
         };
         options.proc = root_.proc();
         options.gpu.open = [misfortune] {
@@ -98,7 +99,7 @@ class Node {
 
     CollectOptions options;
     std::unique_ptr<Collector> collector;
-    std::vector<std::string> devices, events;
+    std::vector<std::string> devices, events, facts;
 
   private:
     FakeRoot root_;
@@ -142,6 +143,7 @@ TEST(observe_collect, xids_become_events) {
                     "exit or earlier error; every killed job leaves one",
                     "xid critical XID 79 of GPU-1 (number 1 of the node): GPU unreachable on PCIe (fallen "
                     "off bus); the node needs a reboot, 2 times"));
+    EXPECT_THAT(node.facts, ElementsAre("nvml GPU-0 45 1", "nvml GPU-1 79 2")) << "for programs";
 }
 
 TEST(observe_collect, a_lost_gpu_is_told_once_and_hides_no_other) {

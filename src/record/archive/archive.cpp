@@ -2,10 +2,12 @@
 
 #include "core/program.h"
 #include "record/archive/coverage.h"
+#include "record/archive/older_events.h"
 #include "record/archive/parquet_file.h"
 #include "record/archive/segments.h"
 #include "record/liveness.h"
 #include "record/tables/coverage.h"
+#include "record/tables/event.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -119,9 +121,10 @@ Result<> Archive::make_view(const Table& table, const TableFile& file) {
                                 type);
     }
     const std::string replaced = cast.empty() ? "" : fmt::format(" REPLACE ({})", cast);
-    const std::string rows = added.empty() && cast.empty()
-                                 ? source
-                                 : fmt::format("(SELECT *{}{} FROM {})", replaced, added, source);
+    std::string rows = added.empty() && cast.empty()
+                           ? source
+                           : fmt::format("(SELECT *{}{} FROM {})", replaced, added, source);
+    if (&table == &kEvent && !types.contains("source")) rows = facts_of_older_events(rows);
     BELAY_CHECK(database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM {}", table.name, rows)));
     sources_[std::string(table.name)] = rows;
     return {};
@@ -222,6 +225,7 @@ Result<> Archive::load_segments(const core::Directory& record) {
     UnpackBudget budget;
     for (const std::string& name : names) BELAY_CHECK(load_segment(record, name, budget));
     BELAY_CHECK(database_.execute(kKeepClosedAllocations));
+    BELAY_CHECK(database_.execute(fill_older_events()));
     if (!being_written_) BELAY_CHECK(count_what_was_never_taken(database_, segments_));
     return {};
 }

@@ -2,6 +2,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "record/event.h"
 #include "record/import/import.h"
 #include "record/import/jobreport_csv.h"
 #include "record/import/record_builder.h"
@@ -140,10 +141,12 @@ std::map<std::string, HeldNode> held_by(const std::vector<Placed>& rows) {
 
 void add_events(const std::vector<Placed>& rows, Batch& events) {
     for (const auto& [place, row] : rows) {
-        events.add_row(row.end, row.host);
-        events.set(column(kEvent, "kind"), "jobreport");
-        events.set(column(kEvent, "severity"), "info");
-        events.set(column(kEvent, "message"), summary_of(row));
+        add_event(events, row.end, row.host,
+                  {.kind = "jobreport",
+                   .severity = "info",
+                   .source = "jobreport",
+                   .device = device_label(row.host, row.gpu),
+                   .message = summary_of(row)});
     }
 }
 

@@ -4,6 +4,7 @@
 #include "core/user.h"
 #include "core/utf8.h"
 #include "record/archive/archive.h"
+#include "record/event.h"
 #include "record/tables/allocation.h"
 #include "record/tables/coverage.h"
 #include "record/tables/event.h"
@@ -218,10 +219,11 @@ Result<> RecordBuilder::finish(const std::vector<Defect>& defects) {
     Batch& events = rows(kEvent);
     std::string first_node = manifest_.job.nodes.empty() ? "" : manifest_.job.nodes.front();
     for (const Defect& defect : defects) {
-        events.add_row(manifest_.job.start.value_or(now_), defect.node.empty() ? first_node : defect.node);
-        events.set(column(kEvent, "kind"), "import");
-        events.set(column(kEvent, "severity"), defect.is_warning ? "warning" : "info");
-        events.set(column(kEvent, "message"), defect.sentence());
+        add_event(events, manifest_.job.start.value_or(now_), defect.node.empty() ? first_node : defect.node,
+                  {.kind = "import",
+                   .severity = defect.is_warning ? "warning" : "info",
+                   .source = "import",
+                   .message = defect.sentence()});
     }
     BELAY_CHECK(write_samples());
     BELAY_CHECK(write_rows());

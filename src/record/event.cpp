@@ -1,0 +1,24 @@
+#include "record/event.h"
+
+#include "record/tables/event.h"
+
+namespace belay::record {
+
+std::optional<int64_t> error_number(const core::Error& error) {
+    return error.errno_value() != 0 ? std::optional<int64_t>(error.errno_value()) : std::nullopt;
+}
+
+void add_event(Batch& rows, core::Time time, std::string_view node, const Event& event) {
+    rows.add_row(time, node);
+    rows.set(column(kEvent, "task"), event.task);
+    rows.set(column(kEvent, "kind"), event.kind.name());
+    rows.set(column(kEvent, "severity"), event.severity);
+    rows.set(column(kEvent, "source"), event.source);
+    rows.set(column(kEvent, "subject"), event.subject);
+    rows.set(column(kEvent, "device"), event.device);
+    rows.set(column(kEvent, "code"), event.code);
+    rows.set(column(kEvent, "value"), event.value);
+    rows.set(column(kEvent, "message"), event.message);
+}
+
+}  // namespace belay::record
