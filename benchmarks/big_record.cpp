@@ -107,15 +107,15 @@ const std::map<std::string, std::string>& process_values() {
     return values;
 }
 
-std::string columns_of(const record::Table& table, const std::string& first,
+std::string columns_of(const schema::Table& table, const std::string& first,
                        const std::map<std::string, std::string>& values) {
     std::string sql = first;
     for (size_t i = 2; i < table.columns.size(); ++i) {
-        const record::Column& column = table.columns[i];
+        const schema::Column& column = table.columns[i];
         if (column.name == "device") continue;
         auto value = values.find(std::string(column.name));
         sql += fmt::format(", CAST({} AS {}) AS \"{}\"", value != values.end() ? value->second : "NULL",
-                           record::sql_type(column.type), column.name);
+                           schema::sql_type(column.type), column.name);
     }
     return sql;
 }
@@ -126,7 +126,7 @@ struct Shape {
     int64_t seconds = 86400;
 };
 
-std::string select_of(const record::Table& table, const Shape& shape) {
+std::string select_of(const schema::Table& table, const Shape& shape) {
     const std::string time = fmt::format("make_timestamp({} + (t + 1) * 1000000) AS time", kStart);
     const std::string node = "'node' || lpad(n::VARCHAR, 4, '0') AS node";
     const std::string device =
@@ -181,10 +181,10 @@ Result<> make(const std::filesystem::path& directory, const Shape& shape) {
     BELAY_CHECK(record::begin_record(directory, manifest));
     BELAY_CHECK(core::make_directories(record::tables_path(directory)));
     BELAY_TRY(database, record::Database::open());
-    for (const record::Table* table : record::tables()) {
+    for (const schema::Table* table : schema::tables()) {
         std::string select = select_of(*table, shape);
         if (select.empty()) {
-            BELAY_CHECK(database.execute(record::create_table_sql(*table)));
+            BELAY_CHECK(database.execute(schema::create_table_sql(*table)));
             select = fmt::format("SELECT * FROM \"{}\"", table->name);
         }
         const auto file = record::tables_path(directory) / fmt::format("{}.parquet", table->name);

@@ -2,7 +2,7 @@
 // shown is CPU time, that of the child that asks the file systems included; at 1 Hz, 1 ms of it is 0.1 % of a
 // core, which is the goal.
 #include "observe/collect/collector.h"
-#include "record/tables/host.h"
+#include "schema/tables/host.h"
 
 #include <benchmark/benchmark.h>
 #include <csignal>
@@ -44,7 +44,7 @@ void tick(benchmark::State& state) {
     IdleProcesses processes(state.range(0));
     std::vector<std::unique_ptr<Collector>> collectors = make_collectors(options());
     std::vector<record::Batch> rows = make_batches(collectors);
-    constexpr size_t kCost = record::column(record::kHost, "collection_seconds");
+    constexpr size_t kCost = schema::column(schema::kHost, "collection_seconds");
     core::Time now = core::system_clock().now();
     for (auto _ : state) {
         for (record::Batch& batch : rows) batch.clear();

@@ -3,8 +3,8 @@
 #include "core/json.h"
 #include "record/place.h"
 #include "record/segment.h"
-#include "record/tables/event.h"
-#include "record/tables/host.h"
+#include "schema/tables/event.h"
+#include "schema/tables/host.h"
 
 #include <cstdlib>
 
@@ -34,18 +34,18 @@ class Record {
         auto writer = record::SegmentWriter::create(
             record::segments_path(path()) / "n1.seg",
             {.node = "n1", .start = start, .interval = std::chrono::seconds(1)});
-        record::Batch host(record::kHost);
+        record::Batch host(schema::kHost);
         for (int second = 0; second < 60; ++second) {
             host.add_row(start + std::chrono::seconds(second), "n1");
-            host.set(record::column(record::kHost, "cpu_count"), 4);
-            host.set(record::column(record::kHost, "cpu_user_seconds_total"), 2.0 * second);
-            host.set(record::column(record::kHost, "cpu_system_seconds_total"), 0.0);
+            host.set(schema::column(schema::kHost, "cpu_count"), 4);
+            host.set(schema::column(schema::kHost, "cpu_user_seconds_total"), 2.0 * second);
+            host.set(schema::column(schema::kHost, "cpu_system_seconds_total"), 0.0);
         }
-        record::Batch event(record::kEvent);
+        record::Batch event(schema::kEvent);
         event.add_row(start + std::chrono::seconds(60), "n1");
-        event.set(record::column(record::kEvent, "kind"), "task_end");
-        event.set(record::column(record::kEvent, "severity"), severity);
-        event.set(record::column(record::kEvent, "message"), "train ended");
+        event.set(schema::column(schema::kEvent, "kind"), "task_end");
+        event.set(schema::column(schema::kEvent, "severity"), severity);
+        event.set(schema::column(schema::kEvent, "message"), "train ended");
         EXPECT_TRUE(writer->append(host));
         EXPECT_TRUE(writer->append(event));
         EXPECT_TRUE(writer->finish(start + std::chrono::seconds(60)));

@@ -32,7 +32,7 @@ void print_info(const core::CommandContext& context, const record::RecordInfo& i
                                                          : "not sealed");
     context.print("coverage  {}\n\n", percent(info.coverage));
     std::vector<std::vector<std::string>> rows;
-    for (const record::Table* table : record::tables()) {
+    for (const schema::Table* table : schema::tables()) {
         const record::TableInfo& facts = info.tables.at(std::string(table->name));
         rows.push_back({std::string(table->name), std::to_string(facts.rows),
                         facts.start ? core::format_time(*facts.start) : "-",

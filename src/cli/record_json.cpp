@@ -53,7 +53,7 @@ Json to_json(const record::QueryResult& result) {
 
 Json to_json(const record::RecordInfo& info) {
     Json tables = Json::object();
-    for (const record::Table* table : record::tables()) {
+    for (const schema::Table* table : schema::tables()) {
         const record::TableInfo& facts = info.tables.at(std::string(table->name));
         tables[std::string(table->name)] = {{"rows", facts.rows},
                                             {"start", or_null(facts.start)},
@@ -73,11 +73,11 @@ Json to_json(const record::RecordInfo& info) {
 
 Json schema_json() {
     Json tables = Json::object();
-    for (const record::Table* table : record::tables()) {
+    for (const schema::Table* table : schema::tables()) {
         Json columns = Json::array();
-        for (const record::Column& column : table->columns)
+        for (const schema::Column& column : table->columns)
             columns.push_back({{"name", std::string(column.name)},
-                               {"type", std::string(record::sql_type(column.type))},
+                               {"type", std::string(schema::sql_type(column.type))},
                                {"unit", text_or_null(std::string(column.unit))},
                                {"doc", std::string(column.doc)}});
         tables[std::string(table->name)] = {{"doc", std::string(table->doc)},

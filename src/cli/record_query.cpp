@@ -4,7 +4,7 @@
 #include "cli/record_json.h"
 #include "cli/sql_words.h"
 #include "cli/text_table.h"
-#include "record/tables/gpu.h"
+#include "schema/tables/gpu.h"
 #include "score/digest_store.h"
 
 #include <memory>
@@ -18,7 +18,7 @@ using core::Result;
 
 // The first table of the digest that the SQL names; "" for none.
 std::string_view named_digest_table(std::string_view sql) {
-    for (const record::Table* table : score::kept_tables())
+    for (const schema::Table* table : score::kept_tables())
         if (has_word(sql, table->name)) return table->name;
     return {};
 }
@@ -37,7 +37,7 @@ Result<record::QueryResult> ask(const core::CommandContext& context, const std::
     return std::unexpected(
         std::move(result.error())
             .context(fmt::format("{} has no valid table {}", record, digest_table))
-            .hint(archive.is_thrown_away(record::kGpu.name)
+            .hint(archive.is_thrown_away(schema::kGpu.name)
                       ? "the samples to make it again were thrown away; other programs can still read its "
                         "Parquet file"
                       : "belay record seal makes it of the samples of GPUs, where there are any"));

@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "cli/record_json.h"
 #include "cli/text_table.h"
-#include "record/event.h"
+#include "schema/event_kinds.h"
 
 #include <memory>
 
@@ -17,7 +17,7 @@ std::string or_nothing(std::string_view text) {
 void print_event_kinds(const core::CommandContext& context) {
     context.print("\n## Kinds of events\n\nWhat the columns of `event` hold, by kind.\n\n"
                   "| kind | what happened | subject | code | value |\n|---|---|---|---|---|\n");
-    for (const record::EventKindRow& kind : record::kEventKinds)
+    for (const schema::EventKindRow& kind : schema::kEventKinds)
         context.print("| `{}` | {} | {} | {} | {} |\n", kind.name, kind.doc, or_nothing(kind.subject),
                       or_nothing(kind.code), or_nothing(kind.value));
 }
@@ -47,10 +47,10 @@ void add_record_schema(core::Application& application) {
         }
         if (options->markdown)
             context.print("# Tables of the job record\n\nMade by `belay record schema --markdown`.\n");
-        for (const record::Table* table : record::tables()) {
+        for (const schema::Table* table : schema::tables()) {
             std::vector<std::vector<std::string>> rows;
-            for (const record::Column& column : table->columns)
-                rows.push_back({std::string(column.name), std::string(record::sql_type(column.type)),
+            for (const schema::Column& column : table->columns)
+                rows.push_back({std::string(column.name), std::string(schema::sql_type(column.type)),
                                 std::string(column.unit), std::string(column.doc)});
             if (!options->markdown) {
                 context.print("{}: {}\n\n{}\n", table->name, table->doc,

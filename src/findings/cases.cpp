@@ -2,7 +2,7 @@
 
 #include "core/text.h"
 #include "findings/sql_text.h"
-#include "record/tables/gpu_digest.h"
+#include "schema/tables/gpu_digest.h"
 
 #include <algorithm>
 
@@ -51,12 +51,12 @@ std::string fill_sql(const Fill& fill, const Case& spec) {
 }
 
 // A case of GPUs says their series; the other two tables follow from it as they do from a digest.
-std::string means_sql(const record::Table& table, std::string_view keys, std::string_view others) {
+std::string means_sql(const schema::Table& table, std::string_view keys, std::string_view others) {
     std::string columns;
-    for (const record::Column& column : table.columns) {
-        bool is_quantity = std::ranges::find(record::kGpuSeries.columns, column.name,
-                                             &record::Column::name) != record::kGpuSeries.columns.end();
-        if (is_quantity && column.type == record::ColumnType::kReal)
+    for (const schema::Column& column : table.columns) {
+        bool is_quantity = std::ranges::find(schema::kGpuSeries.columns, column.name,
+                                             &schema::Column::name) != schema::kGpuSeries.columns.end();
+        if (is_quantity && column.type == schema::ColumnType::kReal)
             columns += fmt::format(", avg({0}) AS {0}", column.name);
     }
     return fmt::format(
@@ -66,12 +66,12 @@ std::string means_sql(const record::Table& table, std::string_view keys, std::st
 
 Result<> derive_gpu_tables(record::Archive& archive) {
     BELAY_CHECK(archive.define(means_sql(
-        record::kGpuSummary, "node, device",
+        schema::kGpuSummary, "node, device",
         ", sum(seconds) AS allocated_seconds, sum(seconds) AS observed_seconds, 1 AS weight, 0 AS \"index\", "
         "100 * avg(saturated_share) AS score, max(memory_used_bytes) AS memory_peak_bytes, "
         "80e9 AS memory_total_bytes")));
     return archive.define(
-        means_sql(record::kJobSeries, "time",
+        means_sql(schema::kJobSeries, "time",
                   ", 1 AS observed_share, avg(coalesce(pcie_bytes_per_second, 0) + "
                   "coalesce(nvlink_bytes_per_second, 0) + coalesce(c2c_bytes_per_second, 0)) AS "
                   "link_bytes_per_second"));
@@ -90,7 +90,7 @@ std::string why_not(const Case& spec, const Report& report) {
 
 Result<record::Archive> build_case(const Case& spec) {
     BELAY_TRY(archive, record::Archive::in_memory());
-    for (const record::Table* table : {&record::kGpuSummary, &record::kGpuSeries, &record::kJobSeries})
+    for (const schema::Table* table : {&schema::kGpuSummary, &schema::kGpuSeries, &schema::kJobSeries})
         BELAY_CHECK(archive.add(*table, record::Batch(*table)));
     BELAY_CHECK(archive.define(kMacros));
     for (const Fill& fill : spec.fills) {

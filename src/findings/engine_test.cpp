@@ -3,7 +3,7 @@
 #include "findings/cases.h"
 #include "findings/catalogue.h"
 #include "findings/report_text.h"
-#include "record/tables/gpu_digest.h"
+#include "schema/tables/gpu_digest.h"
 
 #include <algorithm>
 
@@ -196,10 +196,10 @@ TEST(findings, gpu_tables_of_the_face_are_used) {
     auto archive = run_of(120);
     RuleSet rules = rules_of(rule_text("r", "needs = ['gpu_summary']", "SELECT device FROM gpu_summary"));
     Report report = diagnose(archive, rules, [](record::Archive& into) {
-                        record::Batch rows(record::kGpuSummary);
+                        record::Batch rows(schema::kGpuSummary);
                         rows.add_row(core::time_from_nanoseconds(1'767'225'600'000'000'000), "n0");
                         rows.set(2, "GPU-1");
-                        return into.add(record::kGpuSummary, rows);
+                        return into.add(schema::kGpuSummary, rows);
                     }).value();
     ASSERT_EQ(report.findings.size(), 1u);
     EXPECT_THAT(report.findings[0].devices, testing::ElementsAre("GPU-1"));

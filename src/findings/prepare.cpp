@@ -1,7 +1,7 @@
 #include "findings/series_sql.h"
 #include "findings/sql_text.h"
 #include "findings/tables.h"
-#include "record/tables/gpu_digest.h"
+#include "schema/tables/gpu_digest.h"
 
 #include <algorithm>
 #include <cmath>
@@ -154,7 +154,7 @@ constexpr DerivedTable kDerived[] = {
 // A record without GPUs has their tables all the same, without rows.
 Result<> add_missing(record::Archive& archive) {
     BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
-    for (const record::Table* table : {&record::kGpuSummary, &record::kGpuSeries, &record::kJobSeries}) {
+    for (const schema::Table* table : {&schema::kGpuSummary, &schema::kGpuSeries, &schema::kJobSeries}) {
         auto is_it = [&](const auto& row) { return record::as_text(row[0]) == table->name; };
         if (std::ranges::none_of(names.rows, is_it)) BELAY_CHECK(archive.add(*table, record::Batch(*table)));
     }
@@ -264,10 +264,10 @@ std::vector<std::string> tables_behind(const std::vector<std::string>& tables) {
 
 std::vector<PreparedTable> prepared_tables() {
     std::vector<PreparedTable> out;
-    for (const record::Table* table : {&record::kGpuSummary, &record::kGpuSeries, &record::kJobSeries}) {
+    for (const schema::Table* table : {&schema::kGpuSummary, &schema::kGpuSeries, &schema::kJobSeries}) {
         PreparedTable& facts =
             out.emplace_back(PreparedTable{std::string(table->name), std::string(table->doc), {}});
-        for (const record::Column& column : table->columns)
+        for (const schema::Column& column : table->columns)
             facts.columns.push_back(
                 {std::string(column.name), std::string(column.unit), std::string(column.doc)});
     }

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "findings/run.h"
 #include "record/archive/archive.h"
-#include "record/schema.h"
+#include "schema/schema.h"
 
 #include <functional>
 #include <string>

@@ -1,11 +1,11 @@
 #include "observe/progress_rows.h"
 
-#include "record/tables/progress.h"
+#include "schema/tables/progress.h"
 
 namespace belay::observe {
 
-using record::column;
-using record::kProgress;
+using schema::column;
+using schema::kProgress;
 
 void add_progress_row(record::Batch& rows, const progress::ProgressEvent& event, core::Time now,
                       std::string_view node, std::optional<int64_t> task) {

@@ -7,10 +7,10 @@
 #include "observe/table_writer.h"
 #include "progress/reader.h"
 #include "record/place.h"
-#include "record/tables/allocation.h"
-#include "record/tables/event.h"
-#include "record/tables/gpu_device.h"
-#include "record/tables/progress.h"
+#include "schema/tables/allocation.h"
+#include "schema/tables/event.h"
+#include "schema/tables/gpu_device.h"
+#include "schema/tables/progress.h"
 
 #include <algorithm>
 #include <poll.h>
@@ -23,10 +23,10 @@
 namespace belay::observe {
 
 using core::Result;
-using record::column;
-using record::kAllocation;
-using record::kEvent;
-using record::kGpuDevice;
+using schema::column;
+using schema::kAllocation;
+using schema::kEvent;
+using schema::kGpuDevice;
 
 namespace {
 
@@ -112,16 +112,16 @@ class Recorder {
 
     progress::EventHandler progress_sink() {
         return [this](const progress::ProgressEvent& event) {
-            add_progress_row(writer_.rows(record::kProgress), event, clock_.now(), placement_.node,
+            add_progress_row(writer_.rows(schema::kProgress), event, clock_.now(), placement_.node,
                              placement_.task);
         };
     }
 
     void sample(int64_t due) {
         core::Time now = clock_.now();
-        std::vector<const record::Table*> failed;
+        std::vector<const schema::Table*> failed;
         collect::collect_all(collectors_, {now, placement_.node}, batches_,
-                             [&](const record::Table& table, const core::Error& error) {
+                             [&](const schema::Table& table, const core::Error& error) {
                                  failed.push_back(&table);
                                  report_failure(table, error);
                              });
@@ -155,7 +155,7 @@ class Recorder {
     }
 
     // Once per table: a source that is not there stays away, and the coverage tells how long.
-    void report_failure(const record::Table& table, const core::Error& error) {
+    void report_failure(const schema::Table& table, const core::Error& error) {
         if (std::ranges::find(reported_, &table) != reported_.end()) return;
         reported_.push_back(&table);
         add_event({.kind = "collector_failed",
@@ -280,7 +280,7 @@ class Recorder {
     std::vector<record::Batch> batches_;
     std::vector<int64_t> owed_;  // samples due of each collector that are not counted yet
     std::vector<std::string> devices_;
-    std::vector<const record::Table*> reported_;
+    std::vector<const schema::Table*> reported_;
 };
 
 }  // namespace

@@ -1,18 +1,18 @@
 #include "observe/table_writer.h"
 
 #include "record/liveness.h"
-#include "record/tables/coverage.h"
+#include "schema/tables/coverage.h"
 
 namespace belay::observe {
 
-using record::column;
-using record::kCoverage;
+using schema::column;
+using schema::kCoverage;
 
-record::Batch& TableWriter::rows(const record::Table& table) {
+record::Batch& TableWriter::rows(const schema::Table& table) {
     return batches_.try_emplace(&table, table).first->second;
 }
 
-void TableWriter::count(const record::Table& table, core::Time at, int64_t due, int64_t taken) {
+void TableWriter::count(const schema::Table& table, core::Time at, int64_t due, int64_t taken) {
     auto [entry, is_new] = counts_.try_emplace(&table, Count{.start = at - due * interval_, .end = at});
     entry->second.end = at;
     entry->second.due += due;

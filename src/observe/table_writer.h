@@ -21,10 +21,10 @@ class TableWriter {
         : segment_(std::move(segment)), node_(std::move(node)), interval_(interval) {}
 
     // The rows of a table that are not written yet; new ones are added to it.
-    record::Batch& rows(const record::Table& table);
+    record::Batch& rows(const schema::Table& table);
 
     // `due` samples of the periodic table should have been taken since the last call, `taken` (0 or 1) was.
-    void count(const record::Table& table, core::Time at, int64_t due, int64_t taken);
+    void count(const schema::Table& table, core::Time at, int64_t due, int64_t taken);
 
     // Writes what has been collected; `now` is monotonic. If there has been nothing for a while, the segment
     // is touched, because by its age other nodes know that its recorder is alive. Errors: kSystem; the rows
@@ -45,8 +45,8 @@ class TableWriter {
     record::SegmentWriter segment_;
     std::string node_;
     core::Duration interval_;
-    std::map<const record::Table*, record::Batch> batches_;
-    std::map<const record::Table*, Count> counts_;
+    std::map<const schema::Table*, record::Batch> batches_;
+    std::map<const schema::Table*, Count> counts_;
     std::optional<core::Duration> changed_;  // when the segment last grew or was touched
 };
 

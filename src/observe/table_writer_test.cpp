@@ -1,8 +1,8 @@
 #include "observe/table_writer.h"
 
-#include "record/tables/coverage.h"
-#include "record/tables/event.h"
-#include "record/tables/host.h"
+#include "schema/tables/coverage.h"
+#include "schema/tables/event.h"
+#include "schema/tables/host.h"
 
 #include <filesystem>
 
@@ -11,9 +11,9 @@
 namespace belay::observe {
 namespace {
 
-using record::column;
-using record::kCoverage;
-using record::kHost;
+using schema::column;
+using schema::kCoverage;
+using schema::kHost;
 using std::chrono::seconds;
 
 const core::Time kStart = core::time_from_nanoseconds(1'700'000'000'000'000'000);

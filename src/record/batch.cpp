@@ -7,16 +7,16 @@
 
 namespace belay::record {
 
-Batch::Batch(const Table& table) : table_(&table), columns_(table.columns.size()) {}
+Batch::Batch(const schema::Table& table) : table_(&table), columns_(table.columns.size()) {}
 
 void Batch::add_row(core::Time time, std::string_view node) {
     for (size_t i = 0; i < columns_.size(); ++i) {
         columns_[i].present.push_back(0);
         switch (table_->columns[i].type) {
-            case ColumnType::kText:
+            case schema::ColumnType::kText:
                 columns_[i].texts.emplace_back();
                 break;
-            case ColumnType::kReal:
+            case schema::ColumnType::kReal:
                 columns_[i].reals.push_back(0);
                 break;
             default:
@@ -30,33 +30,33 @@ void Batch::add_row(core::Time time, std::string_view node) {
 }
 
 void Batch::set(size_t column, double value) {
-    assert(table_->columns[column].type == ColumnType::kReal);
+    assert(table_->columns[column].type == schema::ColumnType::kReal);
     if (!std::isfinite(value)) return;
     columns_[column].reals.back() = value;
     columns_[column].present.back() = 1;
 }
 
 void Batch::set(size_t column, int64_t value) {
-    if (table_->columns[column].type == ColumnType::kReal) return set(column, static_cast<double>(value));
-    assert(table_->columns[column].type == ColumnType::kInteger);
+    if (table_->columns[column].type == schema::ColumnType::kReal) return set(column, static_cast<double>(value));
+    assert(table_->columns[column].type == schema::ColumnType::kInteger);
     columns_[column].integers.back() = value;
     columns_[column].present.back() = 1;
 }
 
 void Batch::set(size_t column, bool value) {
-    assert(table_->columns[column].type == ColumnType::kBoolean);
+    assert(table_->columns[column].type == schema::ColumnType::kBoolean);
     columns_[column].integers.back() = value ? 1 : 0;
     columns_[column].present.back() = 1;
 }
 
 void Batch::set(size_t column, std::string_view value) {
-    assert(table_->columns[column].type == ColumnType::kText);
+    assert(table_->columns[column].type == schema::ColumnType::kText);
     columns_[column].texts.back() = core::to_valid_utf8(value);
     columns_[column].present.back() = 1;
 }
 
 void Batch::set(size_t column, core::Time value) {
-    assert(table_->columns[column].type == ColumnType::kTimestamp);
+    assert(table_->columns[column].type == schema::ColumnType::kTimestamp);
     columns_[column].integers.back() = core::to_nanoseconds(value);
     columns_[column].present.back() = 1;
 }

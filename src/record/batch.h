@@ -8,7 +8,7 @@
 #pragma once
 
 #include "core/time.h"
-#include "record/schema.h"
+#include "schema/schema.h"
 
 #include <cstdint>
 #include <optional>
@@ -29,9 +29,9 @@ struct ColumnValues {
 
 class Batch {
   public:
-    explicit Batch(const Table& table);
+    explicit Batch(const schema::Table& table);
 
-    const Table& table() const { return *table_; }
+    const schema::Table& table() const { return *table_; }
     size_t rows() const { return rows_; }
     bool empty() const { return rows_ == 0; }
 
@@ -65,7 +65,7 @@ class Batch {
     void clear();
 
   private:
-    const Table* table_;
+    const schema::Table* table_;
     size_t rows_ = 0;
     std::vector<ColumnValues> columns_;
 };

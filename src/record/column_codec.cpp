@@ -173,25 +173,25 @@ Result<uint64_t> take_varint(std::string_view& in) {
     return bad_input("number too long");
 }
 
-void encode_column(ColumnType type, const ColumnValues& values, size_t rows, std::string& out) {
+void encode_column(schema::ColumnType type, const ColumnValues& values, size_t rows, std::string& out) {
     encode_presence(values, rows, out);
     switch (type) {
-        case ColumnType::kText:
+        case schema::ColumnType::kText:
             return encode_texts(values, rows, out);
-        case ColumnType::kReal:
+        case schema::ColumnType::kReal:
             return encode_reals(values, rows, out);
         default:
             return encode_integers(values, rows, out);
     }
 }
 
-Result<> decode_column(ColumnType type, std::string_view& in, size_t rows, ColumnValues& values,
+Result<> decode_column(schema::ColumnType type, std::string_view& in, size_t rows, ColumnValues& values,
                        uint64_t& text_budget) {
     BELAY_CHECK(decode_presence(in, rows, values));
     switch (type) {
-        case ColumnType::kText:
+        case schema::ColumnType::kText:
             return decode_texts(in, rows, values, text_budget);
-        case ColumnType::kReal:
+        case schema::ColumnType::kReal:
             return decode_reals(in, rows, values);
         default:
             return decode_integers(in, rows, values);

@@ -1,6 +1,6 @@
 #include "record/event.h"
 
-#include "record/tables/event.h"
+#include "schema/tables/event.h"
 
 namespace belay::record {
 
@@ -10,15 +10,15 @@ std::optional<int64_t> error_number(const core::Error& error) {
 
 void add_event(Batch& rows, core::Time time, std::string_view node, const Event& event) {
     rows.add_row(time, node);
-    rows.set(column(kEvent, "task"), event.task);
-    rows.set(column(kEvent, "kind"), event.kind.name());
-    rows.set(column(kEvent, "severity"), event.severity);
-    rows.set(column(kEvent, "source"), event.source);
-    rows.set(column(kEvent, "subject"), event.subject);
-    rows.set(column(kEvent, "device"), event.device);
-    rows.set(column(kEvent, "code"), event.code);
-    rows.set(column(kEvent, "value"), event.value);
-    rows.set(column(kEvent, "message"), event.message);
+    rows.set(column(schema::kEvent, "task"), event.task);
+    rows.set(column(schema::kEvent, "kind"), event.kind.name());
+    rows.set(column(schema::kEvent, "severity"), event.severity);
+    rows.set(column(schema::kEvent, "source"), event.source);
+    rows.set(column(schema::kEvent, "subject"), event.subject);
+    rows.set(column(schema::kEvent, "device"), event.device);
+    rows.set(column(schema::kEvent, "code"), event.code);
+    rows.set(column(schema::kEvent, "value"), event.value);
+    rows.set(column(schema::kEvent, "message"), event.message);
 }
 
 }  // namespace belay::record

@@ -8,58 +8,16 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "record/batch.h"
+#include "schema/event_kinds.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace belay::record {
 
-struct EventKindRow {
-    std::string_view name;
-    std::string_view doc;
-    std::string_view subject = {};  // what the column holds; empty where it is null
-    std::string_view code = {};
-    std::string_view value = {};
-};
-
-// Every kind that Belay writes.
-inline constexpr EventKindRow kEventKinds[] = {
-    {"task_start", "a task of the job was started", "its program", {}, "its process id"},
-    {"task_system", "the system that a task runs in", "VARIANT_ID, PRETTY_NAME or ID of its os-release"},
-    {"task_end", "a task ended", "its program", "its exit status; less than 0: the signal that ended it"},
-    {"output_dropped", "output came too fast to be searched for progress", {}, {}, "bytes"},
-    {"progress_unread", "lines of output were not searched for progress", "the stream", {}, "lines"},
-    {"collector_failed", "a table could not be sampled", "the table", "the system's error number"},
-    {"filesystem_hang", "a file system did not answer", "its mount point", {}, "seconds waited"},
-    {"filesystem_back", "it answers again", "its mount point", {}, "seconds without an answer"},
-    {"filesystem_unread",
-     "space on file systems is not known",
-     "the mount point; null for all of them",
-     "the system's error number"},
-    {"gpu_unread", "GPUs are not read", {}, "the system's error number"},
-    {"gpu_lost", "a GPU does not answer any more"},
-    {"xid", "the driver reported a fault of a GPU", {}, "the XID", "times at once"},
-    {"import", "what an import found in its source"},
-    {"jobreport", "means of a GPU over a step, as jobreport has them"},
-};
-
-// The name of a kind; one that is not in the table does not compile.
-class EventKind {
-  public:
-    consteval EventKind(const char* name) : name_(name) {  // NOLINT: written as a text
-        if (std::ranges::find(kEventKinds, name_, &EventKindRow::name) == std::end(kEventKinds))
-            throw "there is no such kind of event";
-    }
-    constexpr std::string_view name() const { return name_; }
-
-  private:
-    std::string_view name_;
-};
-
 struct Event {
-    EventKind kind;
+    schema::EventKind kind;
     std::string_view severity;  // info, warning or critical
     std::string_view source = "recorder";
     std::optional<int64_t> task = {};

@@ -3,8 +3,8 @@
 #include "record/column_codec.h"
 #include "record/segment.h"
 #include "record/segment_format.h"
-#include "record/tables/event.h"
-#include "record/tables/host.h"
+#include "schema/tables/event.h"
+#include "schema/tables/host.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ Example make_example(size_t blocks, bool finish) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     const fs::path path = directory.path() / "a.seg";
     auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
-    Batch batch(kEvent);
+    Batch batch(schema::kEvent);
     batch.add_row(kStart, "n1");
     for (size_t i = 0; i < blocks; ++i) EXPECT_TRUE(writer.append(batch));
     if (finish) {
@@ -75,14 +75,14 @@ TEST(record, hostile_blocks_are_refused) {
 TEST(record, one_text_named_by_every_row_is_bounded) {
     // What is 16 KiB in the file would be 512 MiB in memory, and could be terabytes.
     Example example = make_example(0, false);
-    Batch event(kEvent);
+    Batch event(schema::kEvent);
     constexpr uint32_t kRows = kMaxBlockRows;
     for (uint32_t i = 0; i < kRows; ++i) event.add_row(kStart, "n1");
     std::string payload;
-    put_varint(payload, kEvent.columns.size());
-    for (size_t i = 0; i < kEvent.columns.size(); ++i) {
-        if (i != column(kEvent, "message")) {
-            encode_column(kEvent.columns[i].type, event.values(i), kRows, payload);
+    put_varint(payload, schema::kEvent.columns.size());
+    for (size_t i = 0; i < schema::kEvent.columns.size(); ++i) {
+        if (i != column(schema::kEvent, "message")) {
+            encode_column(schema::kEvent.columns[i].type, event.values(i), kRows, payload);
             continue;
         }
         payload.push_back(0);  // no row is null
@@ -90,7 +90,7 @@ TEST(record, one_text_named_by_every_row_is_bounded) {
         put_varint(payload, 8192);
         payload += std::string(8192, 'x') + std::string(kRows, '\0');
     }
-    auto index = static_cast<uint16_t>(std::ranges::find(tables(), &kEvent) - tables().begin());
+    auto index = static_cast<uint16_t>(std::ranges::find(schema::tables(), &schema::kEvent) - schema::tables().begin());
     auto header = encode_block_header({.kind = kRowsBlock,
                                        .table = index,
                                        .rows = kRows,
@@ -122,10 +122,10 @@ void add_packed(std::string& bytes, BlockKind kind, uint16_t table, uint32_t row
 // Every row of every column names the same text of 4 KiB.
 std::string repeated_text_payload() {
     std::string payload;
-    put_varint(payload, kEvent.columns.size());
-    for (const Column& column : kEvent.columns) {
-        payload.push_back(column.type == ColumnType::kText ? 0 : 1);
-        if (column.type != ColumnType::kText) {
+    put_varint(payload, schema::kEvent.columns.size());
+    for (const schema::Column& column : schema::kEvent.columns) {
+        payload.push_back(column.type == schema::ColumnType::kText ? 0 : 1);
+        if (column.type != schema::ColumnType::kText) {
             payload.append(kMaxBlockRows / 8, '\0');
             continue;
         }
@@ -138,7 +138,7 @@ std::string repeated_text_payload() {
 
 TEST(record, the_texts_of_all_columns_of_a_block_are_bounded_together) {
     Example example = make_example(0, false);
-    auto table = static_cast<uint16_t>(std::ranges::find(tables(), &kEvent) - tables().begin());
+    auto table = static_cast<uint16_t>(std::ranges::find(schema::tables(), &schema::kEvent) - schema::tables().begin());
     add_packed(example.bytes, kRowsBlock, table, kMaxBlockRows, repeated_text_payload());
     SegmentSummary summary;
     EXPECT_TRUE(read(example.bytes, summary).empty());
@@ -148,12 +148,12 @@ TEST(record, the_texts_of_all_columns_of_a_block_are_bounded_together) {
 
 // Blocks of rows in which nothing is known: each takes 150 bytes and becomes megabytes.
 void add_empty_rows(std::string& bytes, int blocks) {
-    const auto host = static_cast<uint16_t>(std::ranges::find(tables(), &kHost) - tables().begin());
+    const auto host = static_cast<uint16_t>(std::ranges::find(schema::tables(), &schema::kHost) - schema::tables().begin());
     std::string payload;
-    put_varint(payload, kHost.columns.size());
-    for (const Column& column : kHost.columns) {
+    put_varint(payload, schema::kHost.columns.size());
+    for (const schema::Column& column : schema::kHost.columns) {
         payload += '\1' + std::string(kMaxBlockRows / 8, '\0');
-        if (column.type == ColumnType::kText) payload += '\0';  // no texts
+        if (column.type == schema::ColumnType::kText) payload += '\0';  // no texts
     }
     for (int i = 0; i < blocks; ++i) add_packed(bytes, kRowsBlock, host, kMaxBlockRows, payload);
 }
@@ -167,7 +167,7 @@ TEST(record, a_segment_unpacks_to_no_more_than_its_budget) {
         values += batch.rows() * batch.table().columns.size();
     });
     const uint64_t budget = kUnpackedFloor + kUnpackedRatio * example.bytes.size();
-    ASSERT_LT(budget, uint64_t{kBlocks} * kMaxBlockRows * kHost.columns.size() * 8)
+    ASSERT_LT(budget, uint64_t{kBlocks} * kMaxBlockRows * schema::kHost.columns.size() * 8)
         << "or the test tests nothing";
     EXPECT_LE(values * 8, budget);
     EXPECT_GT(values, 0U) << "what fits is read";
@@ -212,7 +212,7 @@ TEST(record, all_segments_of_a_record_have_one_budget) {
         ASSERT_TRUE(summary) << summary.error().message();
     }
     const uint64_t limit = kUnpackedFloor + kFiles * kUnpackedRatio * rows_bytes;
-    ASSERT_LT(limit, kFiles * 3 * kMaxBlockRows * kHost.columns.size() * 8) << "or the test tests nothing";
+    ASSERT_LT(limit, kFiles * 3 * kMaxBlockRows * schema::kHost.columns.size() * 8) << "or the test tests nothing";
     EXPECT_LE(values * 8, limit);
 }
 

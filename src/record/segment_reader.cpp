@@ -3,7 +3,7 @@
 #include "record/segment_bytes.h"
 #include "record/segment_format.h"
 #include "record/segment_session.h"
-#include "record/tables/progress.h"
+#include "schema/tables/progress.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,11 +30,11 @@ Result<std::string> unpack(const BlockHeader& header, std::string_view stored) {
     return raw;
 }
 
-void fill_with_nulls(const Column& column, size_t rows, ColumnValues& values) {
+void fill_with_nulls(const schema::Column& column, size_t rows, ColumnValues& values) {
     values.present.assign(rows, 0);
-    if (column.type == ColumnType::kText)
+    if (column.type == schema::ColumnType::kText)
         values.texts.assign(rows, {});
-    else if (column.type == ColumnType::kReal)
+    else if (column.type == schema::ColumnType::kReal)
         values.reals.assign(rows, 0);
     else
         values.integers.assign(rows, 0);
@@ -164,7 +164,7 @@ class Walker {
         summary_.rows += (*batch)->rows();
         // A program's own clock (the table progress) says nothing about when it was recorded.
         for (int64_t time :
-             &(*batch)->table() == &kProgress ? std::vector<int64_t>() : (*batch)->values(0).integers)
+             &(*batch)->table() == &schema::kProgress ? std::vector<int64_t>() : (*batch)->values(0).integers)
             summary_.last =
                 std::max(summary_.last.value_or(core::Time::min()), core::time_from_nanoseconds(time));
         visit_(**batch);

@@ -12,16 +12,16 @@ using core::Result;
 
 namespace {
 
-std::optional<ColumnType> type_named(std::string_view name) {
-    for (ColumnType type : {ColumnType::kTimestamp, ColumnType::kText, ColumnType::kInteger,
-                            ColumnType::kReal, ColumnType::kBoolean})
+std::optional<schema::ColumnType> type_named(std::string_view name) {
+    for (schema::ColumnType type : {schema::ColumnType::kTimestamp, schema::ColumnType::kText, schema::ColumnType::kInteger,
+                            schema::ColumnType::kReal, schema::ColumnType::kBoolean})
         if (sql_type(type) == name) return type;
     return std::nullopt;
 }
 
-WrittenColumn match_column(const Table* table, std::string_view name, ColumnType type) {
+WrittenColumn match_column(const schema::Table* table, std::string_view name, schema::ColumnType type) {
     if (table == nullptr) return {type, std::nullopt};
-    auto found = std::ranges::find(table->columns, name, &Column::name);
+    auto found = std::ranges::find(table->columns, name, &schema::Column::name);
     if (found == table->columns.end() || found->type != type) return {type, std::nullopt};
     return {type, static_cast<size_t>(found - table->columns.begin())};
 }
@@ -31,7 +31,7 @@ Result<WrittenSchema> schema_from_json(const nlohmann::json& tables_json) {
     if (tables_json.size() > kMaxTables) return bad_input("more than {} tables", kMaxTables);
     WrittenSchema schema;
     for (const auto& table_json : tables_json) {
-        WrittenTable written{find_table(table_json.at("name").get<std::string>()), {}};
+        WrittenTable written{schema::find_table(table_json.at("name").get<std::string>()), {}};
         const auto& columns_json = table_json.at("columns");
         if (columns_json.size() > kMaxColumns) return bad_input("more than {} columns", kMaxColumns);
         for (const auto& column_json : columns_json) {
@@ -53,9 +53,9 @@ bool WrittenTable::knows_all() const {
 
 WrittenSchema own_schema() {
     WrittenSchema schema;
-    for (const Table* table : tables()) {
+    for (const schema::Table* table : schema::tables()) {
         WrittenTable written{table, {}};
-        for (const Column& column : table->columns)
+        for (const schema::Column& column : table->columns)
             written.columns.push_back(match_column(table, column.name, column.type));
         schema.push_back(std::move(written));
     }

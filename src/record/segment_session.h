@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/time.h"
-#include "record/schema.h"
+#include "schema/schema.h"
 #include "record/segment.h"
 
 #include <optional>
@@ -14,11 +14,11 @@ namespace belay::record {
 
 // The writer's schema as the session block states it, matched with ours.
 struct WrittenColumn {
-    ColumnType type;
+    schema::ColumnType type;
     std::optional<size_t> index;  // in our table; nothing if we do not know the column
 };
 struct WrittenTable {
-    const Table* table = nullptr;  // nullptr if we do not know the table
+    const schema::Table* table = nullptr;  // nullptr if we do not know the table
     std::vector<WrittenColumn> columns;
     bool knows_all() const;
 };

@@ -3,9 +3,9 @@
 #include "core/file.h"
 #include "record/column_codec.h"
 #include "record/segment_format.h"
-#include "record/tables/event.h"
-#include "record/tables/host.h"
-#include "record/tables/process.h"
+#include "schema/tables/event.h"
+#include "schema/tables/host.h"
+#include "schema/tables/process.h"
 
 #include <csignal>
 #include <fstream>
@@ -24,7 +24,7 @@ using core::Time;
 const Time kStart = core::time_from_nanoseconds(1'700'000'000'000'000'001);
 
 // Random rows of a table: nulls, extremes, repeated and long texts.
-Batch random_batch(const Table& table, std::mt19937_64& random, size_t rows) {
+Batch random_batch(const schema::Table& table, std::mt19937_64& random, size_t rows) {
     Batch batch(table);
     for (size_t row = 0; row < rows; ++row) {
         batch.add_row(core::time_from_nanoseconds(static_cast<int64_t>(random())),
@@ -32,19 +32,19 @@ Batch random_batch(const Table& table, std::mt19937_64& random, size_t rows) {
         for (size_t i = 2; i < table.columns.size(); ++i) {
             if (random() % 4 == 0) continue;
             switch (table.columns[i].type) {
-                case ColumnType::kText:
+                case schema::ColumnType::kText:
                     batch.set(i, std::string(random() % 40, static_cast<char>(random())));
                     break;
-                case ColumnType::kReal:
+                case schema::ColumnType::kReal:
                     batch.set(i, static_cast<double>(static_cast<int64_t>(random())) / 7);
                     break;
-                case ColumnType::kBoolean:
+                case schema::ColumnType::kBoolean:
                     batch.set(i, random() % 2 == 0);
                     break;
-                case ColumnType::kTimestamp:
+                case schema::ColumnType::kTimestamp:
                     batch.set(i, core::time_from_nanoseconds(static_cast<int64_t>(random())));
                     break;
-                case ColumnType::kInteger:
+                case schema::ColumnType::kInteger:
                     batch.set(i, static_cast<int64_t>(random()));
                     break;
             }
@@ -78,7 +78,7 @@ Example make_example(size_t blocks, bool finish, uint64_t seed = 1) {
     auto writer = SegmentWriter::create(path, session).value();
     for (size_t i = 0; i < blocks; ++i) {
         example.batches.push_back(
-            random_batch(*tables()[random() % tables().size()], random, 1 + random() % 20));
+            random_batch(*schema::tables()[random() % schema::tables().size()], random, 1 + random() % 20));
         EXPECT_TRUE(writer.append(example.batches.back()));
         example.ends.push_back(writer.bytes());
     }
@@ -176,7 +176,7 @@ TEST(record, a_full_disk_leaves_whole_blocks_and_a_usable_writer) {
     fs::path path = directory.path() / "a.seg";
     auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
     std::mt19937_64 random(3);
-    Batch batch = random_batch(kProcess, random, 200);
+    Batch batch = random_batch(schema::kProcess, random, 200);
     ASSERT_TRUE(writer.append(batch));
 
     // A limit on the file size fails a write in its middle, as a full disk does.
@@ -228,9 +228,9 @@ TEST(record, a_segment_of_another_schema_is_matched_by_names) {
     auto batches = read(bytes, summary);
     ASSERT_TRUE(summary.lost.empty()) << summary.lost[0].reason;
     ASSERT_EQ(batches.size(), 1u);
-    EXPECT_EQ(&batches[0].table(), &kEvent);
-    EXPECT_EQ(batches[0].values(column(kEvent, "node")).texts[0], "n9");
-    EXPECT_EQ(batches[0].values(column(kEvent, "message")).present[0], 0);
+    EXPECT_EQ(&batches[0].table(), &schema::kEvent);
+    EXPECT_EQ(batches[0].values(column(schema::kEvent, "node")).texts[0], "n9");
+    EXPECT_EQ(batches[0].values(column(schema::kEvent, "message")).present[0], 0);
     EXPECT_EQ(summary.session->version, "9");
     EXPECT_TRUE(summary.left_out);
     EXPECT_FALSE(summary.whole());
@@ -260,12 +260,12 @@ TEST(record, a_batch_with_more_text_than_a_block_takes_is_read_back) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     fs::path path = directory.path() / "a.seg";
     auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
-    Batch batch(kEvent);
+    Batch batch(schema::kEvent);
     std::string text(1 << 20, 'x');
     constexpr size_t kRows = kMaxBlockTextBytes / (1 << 20) + 3;
     for (size_t i = 0; i < kRows; ++i) {
         batch.add_row(kStart, "n1");
-        batch.set(column(kEvent, "message"), text);
+        batch.set(column(schema::kEvent, "message"), text);
     }
     ASSERT_TRUE(writer.append(batch));
     size_t rows = 0;
@@ -278,16 +278,16 @@ TEST(record, a_batch_of_any_size_is_read_back) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     fs::path path = directory.path() / "a.seg";
     auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
-    Batch batch(kEvent);
+    Batch batch(schema::kEvent);
     constexpr size_t kRows = 2 * kMaxBlockRows + 3;
     for (size_t i = 0; i < kRows; ++i) {
         batch.add_row(kStart, "n1");
-        batch.set(column(kEvent, "task"), static_cast<int64_t>(i));
+        batch.set(column(schema::kEvent, "task"), static_cast<int64_t>(i));
     }
     ASSERT_TRUE(writer.append(batch));
     int64_t next = 0;
     auto summary = read_segment(path, [&](const Batch& part) {
-        for (int64_t task : part.values(column(kEvent, "task")).integers) EXPECT_EQ(task, next++);
+        for (int64_t task : part.values(column(schema::kEvent, "task")).integers) EXPECT_EQ(task, next++);
     });
     EXPECT_EQ(next, static_cast<int64_t>(kRows));
     EXPECT_TRUE(summary->lost.empty());

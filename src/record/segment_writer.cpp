@@ -26,9 +26,9 @@ constexpr int kCompressionLevel = 1;
 
 nlohmann::json session_json(const Session& session) {
     nlohmann::json tables_json = nlohmann::json::array();
-    for (const Table* table : tables()) {
+    for (const schema::Table* table : schema::tables()) {
         nlohmann::json columns = nlohmann::json::array();
-        for (const Column& column : table->columns)
+        for (const schema::Column& column : table->columns)
             columns.push_back({std::string(column.name), std::string(sql_type(column.type))});
         tables_json.push_back({{"name", std::string(table->name)}, {"columns", std::move(columns)}});
     }
@@ -89,7 +89,7 @@ Result<SegmentWriter> SegmentWriter::create(const std::filesystem::path& path, c
 
 Result<> SegmentWriter::append(const Batch& batch) {
     if (batch.empty()) return {};
-    auto all = tables();
+    auto all = schema::tables();
     auto table = std::ranges::find(all, &batch.table());
     std::string payload;
     put_varint(payload, batch.table().columns.size());

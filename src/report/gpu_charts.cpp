@@ -13,50 +13,56 @@ namespace belay::report {
 
 using score::Digest;
 using score::GpuDigest;
-using score::Quantity;
 
 namespace {
 
+// "nvlink" of "nvlink_bytes_per_second": what a plot is called in the page and in JSON.
+std::string stem(const schema::Series& series) {
+    static constexpr std::pair<std::string_view, std::string_view> kEndings[] = {
+        {"ratio", "_share"}, {"B/s", "_bytes_per_second"}, {"B", "_bytes"}, {"W", "_watts"},
+        {"Hz", "_hertz"},    {"°C", "_celsius"},            {"1/s", "_per_second"}};
+    for (auto [unit, ending] : kEndings)
+        if (series.unit == unit && series.name.ends_with(ending))
+            return std::string(series.name.substr(0, series.name.size() - ending.size()));
+    return std::string(series.name);
+}
+
 struct QuantityRow {
-    Quantity quantity;
-    std::string_view id, label, unit, section, note;
+    size_t quantity;
+    std::string id, label, unit, section, note;
     bool heat;  // always in the heat maps; the others only for few GPUs
 };
 
-// Which quantities a report shows of each GPU, in this order. Those of section "gpus" are the small plots.
-constexpr QuantityRow kRows[] = {
-    {Quantity::kSaturated, "saturated", "Saturation", "share", "", "", true},
-    {Quantity::kUsedTensor, "used_tensor", "Tensor", "share", "", "", true},
-    {Quantity::kUsedFp64, "used_fp64", "FP64", "share", "", "", true},
-    {Quantity::kUsedFp32, "used_fp32", "FP32", "share", "", "", true},
-    {Quantity::kUsedFp16, "used_fp16", "FP16", "share", "", "", true},
-    {Quantity::kUsedDram, "used_dram", "DRAM", "share", "", "", true},
-    {Quantity::kUtilization, "utilization", "Utilization", "share", "gpus", "A kernel was present", false},
-    {Quantity::kSm, "sm", "SM active", "share", "gpus", "A warp was on a multiprocessor", false},
-    {Quantity::kOccupancy, "occupancy", "SM occupancy", "share", "gpus", "Warps of those that fit", false},
-    {Quantity::kDram, "dram", "DRAM active", "share", "gpus", "Memory interface, 80 % is a practical peak",
-     false},
-    {Quantity::kTensor, "tensor", "Tensor active", "share", "gpus", "Tensor pipe", false},
-    {Quantity::kNvlink, "nvlink", "NVLink", "B/s", "gpus", "Both directions", false},
-    {Quantity::kPower, "power", "Power", "W", "power", "Per GPU", false},
-    {Quantity::kClock, "clock", "SM clock", "Hz", "power", "Falls when power or heat hold it down", false},
-    {Quantity::kTemperature, "temperature", "Temperature", "°C", "power", "Highest of each moment", false},
-    {Quantity::kMemoryUsed, "memory_used", "GPU memory in use", "B", "power", "Highest of each moment",
-     false},
-    {Quantity::kPcie, "pcie", "PCIe", "B/s", "power", "Both directions, per GPU", false},
-    {Quantity::kC2c, "c2c", "Chip to chip", "B/s", "power", "Both directions, per GPU", false},
-};
-
-const std::vector<float>& series(const GpuDigest& gpu, Quantity quantity) {
-    return gpu.series[static_cast<size_t>(quantity)];
+// Which quantities a report shows of each GPU, in their order. Those of section "gpus" are the small plots.
+const std::vector<QuantityRow>& plotted() {
+    static const std::vector<QuantityRow> rows = [] {
+        std::vector<size_t> order;
+        for (size_t i = 0; i < score::kQuantities; ++i)
+            if (!schema::kGpuQuantities[i].series.plot.label.empty()) order.push_back(i);
+        std::ranges::sort(order, {}, [](size_t i) { return schema::kGpuQuantities[i].series.plot.place; });
+        std::vector<QuantityRow> made;
+        for (size_t i : order) {
+            const schema::Series& series = schema::kGpuQuantities[i].series;
+            made.push_back({i, stem(series), std::string(series.plot.label),
+                            std::string(series.unit == "ratio" ? "share" : series.unit),
+                            std::string(series.plot.section), std::string(series.plot.note),
+                            series.plot.section.empty()});
+        }
+        return made;
+    }();
+    return rows;
 }
 
-double value_at(const GpuDigest& gpu, Quantity quantity, size_t bucket) {
+const std::vector<float>& series(const GpuDigest& gpu, size_t quantity) {
+    return gpu.series[quantity];
+}
+
+double value_at(const GpuDigest& gpu, size_t quantity, size_t bucket) {
     const std::vector<float>& values = series(gpu, quantity);
     return bucket < values.size() ? static_cast<double>(values[bucket]) : kMissing;
 }
 
-bool any_value(const Digest& digest, Quantity quantity) {
+bool any_value(const Digest& digest, size_t quantity) {
     return std::ranges::any_of(digest.gpus, [&](const GpuDigest& gpu) {
         return std::ranges::any_of(series(gpu, quantity), [](float value) { return !std::isnan(value); });
     });
@@ -78,7 +84,7 @@ std::vector<double> weighted_mean(const Digest& digest, auto&& value) {
     return result;
 }
 
-std::vector<double> weighted_mean(const Digest& digest, Quantity quantity) {
+std::vector<double> weighted_mean(const Digest& digest, size_t quantity) {
     return weighted_mean(
         digest, [=](const GpuDigest& gpu, size_t bucket) { return value_at(gpu, quantity, bucket); });
 }
@@ -91,7 +97,7 @@ std::vector<double> bucket_centres(const Digest& digest, double offset) {
 }
 
 struct Part {
-    Quantity quantity;
+    size_t quantity;
     std::string_view label, colour;
 };
 
@@ -114,7 +120,7 @@ Chart stack(const Digest& digest, double offset, Chart chart, std::span<const Pa
 constexpr std::array<std::pair<double, std::string_view>, 3> kRanks = {
     {{0.1, "lowest 10 %"}, {0.5, "median"}, {0.9, "highest 10 %"}}};
 
-std::array<std::vector<double>, 3> quantiles(const Digest& digest, Quantity quantity) {
+std::array<std::vector<double>, 3> quantiles(const Digest& digest, size_t quantity) {
     std::array<std::vector<double>, 3> result;
     std::vector<double> present;
     for (size_t bucket = 0; bucket < digest.buckets; ++bucket) {
@@ -141,14 +147,14 @@ double median_of(std::vector<double> values) {
 
 // GPUs whose mean lies far from the others', the farthest first: 3.5 scaled median deviations (Iglewicz and
 // Hoaglin 1993) and at least a twentieth of the highest mean, so that equal GPUs have no outliers.
-std::vector<size_t> outliers(const Digest& digest, Quantity quantity) {
+std::vector<size_t> outliers(const Digest& digest, size_t quantity) {
     constexpr size_t kMostOutliers = 3;
     constexpr double kFar = 3.5 * 1.4826;
     constexpr double kLeastShare = 0.05;
     std::vector<double> means;
     double top = 0;
     for (const GpuDigest& gpu : digest.gpus)
-        if (double mean = gpu.means[static_cast<size_t>(quantity)]; !is_missing(mean)) {
+        if (double mean = gpu.means[quantity]; !is_missing(mean)) {
             means.push_back(mean);
             top = std::max(top, mean);
         }
@@ -156,7 +162,7 @@ std::vector<size_t> outliers(const Digest& digest, Quantity quantity) {
     for (double& mean : means) mean = std::abs(mean - median);
     double least = std::max(kFar * median_of(means), kLeastShare * top);
     auto distance = [&](size_t i) {
-        return std::abs(digest.gpus[i].means[static_cast<size_t>(quantity)] - median);
+        return std::abs(digest.gpus[i].means[quantity] - median);
     };
     std::vector<size_t> result;
     for (size_t i = 0; i < digest.gpus.size(); ++i)
@@ -166,12 +172,12 @@ std::vector<size_t> outliers(const Digest& digest, Quantity quantity) {
     return result;
 }
 
-std::vector<double> of_gpu(const GpuDigest& gpu, Quantity quantity) {
+std::vector<double> of_gpu(const GpuDigest& gpu, size_t quantity) {
     const std::vector<float>& values = series(gpu, quantity);
     return {values.begin(), values.end()};
 }
 
-void add_spread(Chart& chart, const Digest& digest, Quantity quantity) {
+void add_spread(Chart& chart, const Digest& digest, size_t quantity) {
     chart.kind = ChartKind::kSpread;
     auto bands = quantiles(digest, quantity);
     for (size_t i = 0; i < bands.size(); ++i)
@@ -190,10 +196,10 @@ void add_spread(Chart& chart, const Digest& digest, Quantity quantity) {
 
 Chart quantity_chart(const Digest& digest, double offset, const QuantityRow& row) {
     Chart chart{.id = fmt::format("gpu_{}", row.id),
-                .section = std::string(row.section),
-                .title = std::string(row.label),
-                .note = std::string(row.note),
-                .unit = std::string(row.unit),
+                .section = row.section,
+                .title = row.label,
+                .note = row.note,
+                .unit = row.unit,
                 .top = row.unit == "share" ? std::optional<double>(1) : std::nullopt,
                 .target = {},
                 .seconds = bucket_centres(digest, offset),
@@ -211,7 +217,7 @@ Chart quantity_chart(const Digest& digest, double offset, const QuantityRow& row
 }
 
 // Means of `factor` neighbouring buckets of every GPU.
-std::vector<double> grid_values(const Digest& digest, Quantity quantity, size_t bins, size_t factor) {
+std::vector<double> grid_values(const Digest& digest, size_t quantity, size_t bins, size_t factor) {
     std::vector<double> values;
     values.reserve(digest.gpus.size() * bins);
     for (const GpuDigest& gpu : digest.gpus)
@@ -231,10 +237,10 @@ std::vector<double> grid_values(const Digest& digest, Quantity quantity, size_t 
 
 // Of the busiest link, in B/s.
 double link_traffic(const GpuDigest& gpu, size_t bucket) {
-    static constexpr std::array<Quantity, score::kLinks> kLinks = {Quantity::kPcie, Quantity::kNvlink,
-                                                                   Quantity::kC2c};
+    static constexpr std::array<size_t, score::kLinks> kLinks = {schema::gpu_quantity("pcie_bytes_per_second"), schema::gpu_quantity("nvlink_bytes_per_second"),
+                                                                   schema::gpu_quantity("c2c_bytes_per_second")};
     double most = kMissing;
-    for (Quantity link : kLinks) {
+    for (size_t link : kLinks) {
         double value = value_at(gpu, link, bucket);
         if (!is_missing(value) && !(most >= value)) most = value;
     }
@@ -244,13 +250,13 @@ double link_traffic(const GpuDigest& gpu, size_t bucket) {
 }  // namespace
 
 std::vector<Chart> gpu_charts(const Digest& digest, double offset) {
-    static constexpr Part kShares[] = {{Quantity::kSaturated, "saturated", "saturated"},
-                                       {Quantity::kUnsaturated, "unsaturated", "unsaturated"},
-                                       {Quantity::kGap, "gap", "gap"},
-                                       {Quantity::kIdle, "idle", "idle"}};
-    static constexpr Part kHeld[] = {{Quantity::kPowerCapped, "power limit", "system"},
-                                     {Quantity::kThermal, "heat", "iowait"},
-                                     {Quantity::kSlowdown, "hardware", "other"}};
+    static constexpr Part kShares[] = {{score::kSaturated, "saturated", "saturated"},
+                                       {score::kUnsaturated, "unsaturated", "unsaturated"},
+                                       {score::kGap, "gap", "gap"},
+                                       {score::kIdle, "idle", "idle"}};
+    static constexpr Part kHeld[] = {{schema::gpu_quantity("power_capped_share"), "power limit", "system"},
+                                     {schema::gpu_quantity("thermal_share"), "heat", "iowait"},
+                                     {schema::gpu_quantity("slowdown_share"), "hardware", "other"}};
     std::vector<Chart> charts;
     charts.push_back(stack(digest, offset,
                            {.id = "gpu_shares",
@@ -260,7 +266,7 @@ std::vector<Chart> gpu_charts(const Digest& digest, double offset) {
                             .top = {},
                             .target = {}},
                            kShares));
-    for (const QuantityRow& row : kRows) {
+    for (const QuantityRow& row : plotted()) {
         if (row.section.empty() || !any_value(digest, row.quantity)) continue;
         if (row.section == "gpus" && digest.gpus.size() <= kMostGpuRows) continue;  // small plots show them
         charts.push_back(quantity_chart(digest, offset, row));
@@ -294,38 +300,38 @@ NodeGrid gpu_grid(const Digest& digest, double offset) {
                   .bin_seconds = digest.bucket_seconds * static_cast<double>(factor),
                   .start = offset,
                   .metrics = {}};
-    for (const QuantityRow& row : kRows) {
+    for (const QuantityRow& row : plotted()) {
         if ((!row.heat && (!few || row.section != "gpus")) || !any_value(digest, row.quantity)) continue;
-        NodeMetric metric{.id = std::string(row.id),
-                          .label = std::string(row.label),
-                          .unit = std::string(row.unit),
+        NodeMetric metric{.id = row.id,
+                          .label = row.label,
+                          .unit = row.unit,
                           .top = row.unit == "share" ? std::optional<double>(1) : std::nullopt,
                           .values = grid_values(digest, row.quantity, grid.bins, factor),
                           .means = {},
                           .peaks = {}};
         for (const GpuDigest& gpu : digest.gpus)
-            metric.means.push_back(gpu.means[static_cast<size_t>(row.quantity)]);
+            metric.means.push_back(gpu.means[row.quantity]);
         grid.metrics.push_back(std::move(metric));
     }
     return grid;
 }
 
 Mix gpu_mix(const Digest& digest, double offset) {
-    static constexpr Quantity kPipes[] = {Quantity::kUsedTensor, Quantity::kUsedFp64, Quantity::kUsedFp32,
-                                          Quantity::kUsedFp16};
+    static constexpr size_t kPipes[] = {score::used(score::Limit::kTensor), score::used(score::Limit::kFp64), score::used(score::Limit::kFp32),
+                                          score::used(score::Limit::kFp16)};
     Mix mix{.seconds = bucket_centres(digest, offset), .compute = {}, .memory = {}, .network = {}};
     mix.compute = weighted_mean(digest, [](const GpuDigest& gpu, size_t bucket) {
         double most = kMissing;
-        for (Quantity pipe : kPipes)
+        for (size_t pipe : kPipes)
             if (double value = value_at(gpu, pipe, bucket); !is_missing(value) && !(most >= value))
                 most = value;
         return most;
     });
-    mix.memory = weighted_mean(digest, Quantity::kUsedDram);
+    mix.memory = weighted_mean(digest, score::used(score::Limit::kDram));
     bool peaks_known = std::ranges::all_of(digest.gpus, [](const GpuDigest& gpu) {
         return std::ranges::any_of(gpu.ceilings.links, [](double peak) { return peak > 0; });
     });
-    mix.network = peaks_known ? weighted_mean(digest, Quantity::kLink) : weighted_mean(digest, link_traffic);
+    mix.network = peaks_known ? weighted_mean(digest, schema::gpu_quantity("link_share")) : weighted_mean(digest, link_traffic);
     mix.network_note = "Network: the busiest link of its bandwidth";
     mix.network_is_share = peaks_known;
     if (peaks_known) return mix;
@@ -354,10 +360,10 @@ std::vector<Histogram> histograms(const Digest& digest, double startup_seconds) 
         }
     for (double& share : windows.shares) share /= total;
     if (total > 0) result.push_back(std::move(windows));
-    for (const QuantityRow& row : kRows) {
-        if (!row.heat || row.quantity == Quantity::kSaturated || !any_value(digest, row.quantity)) continue;
-        Histogram one{.id = std::string(row.id),
-                      .label = std::string(row.label),
+    for (const QuantityRow& row : plotted()) {
+        if (!row.heat || row.quantity == score::kSaturated || !any_value(digest, row.quantity)) continue;
+        Histogram one{.id = row.id,
+                      .label = row.label,
                       .note = fmt::format("Means of {:.3g} s", digest.bucket_seconds),
                       .shares = std::vector<double>(score::kHistogramBins, 0),
                       .startup = {}};

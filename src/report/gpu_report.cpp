@@ -15,15 +15,14 @@ namespace belay::report {
 
 using score::Digest;
 using score::GpuDigest;
-using score::Quantity;
 
 namespace {
 
 constexpr double kSecondsPerHour = 3600;
 constexpr double kJoulesPerWattHour = 3600;
 
-double mean_of(const GpuDigest& gpu, Quantity quantity) {
-    return gpu.means[static_cast<size_t>(quantity)];
+double mean_of(const GpuDigest& gpu, size_t quantity) {
+    return gpu.means[quantity];
 }
 
 double highest(double a, double b) {
@@ -34,9 +33,9 @@ double highest(double a, double b) {
 // The most used of the pipes.
 double compute_use(const GpuDigest& gpu) {
     double most = kMissing;
-    for (Quantity pipe :
-         {Quantity::kUsedTensor, Quantity::kUsedFp64, Quantity::kUsedFp32, Quantity::kUsedFp16})
-        most = highest(most, mean_of(gpu, pipe));
+    for (score::Limit pipe :
+         {score::Limit::kTensor, score::Limit::kFp64, score::Limit::kFp32, score::Limit::kFp16})
+        most = highest(most, mean_of(gpu, score::used(pipe)));
     return most;
 }
 
@@ -204,9 +203,9 @@ std::vector<GpuFacts> gpu_facts(const Digest& digest) {
                           .unsaturated = score.shares.unsaturated,
                           .saturated = score.shares.saturated,
                           .compute = compute_use(gpu),
-                          .memory = mean_of(gpu, Quantity::kUsedDram),
-                          .power_watts = mean_of(gpu, Quantity::kPower),
-                          .temperature = mean_of(gpu, Quantity::kTemperature),
+                          .memory = mean_of(gpu, score::used(score::Limit::kDram)),
+                          .power_watts = mean_of(gpu, schema::gpu_quantity("power_watts")),
+                          .temperature = mean_of(gpu, schema::gpu_quantity("temperature_celsius")),
                           .energy_wh = gpu.energy_joules / kJoulesPerWattHour,
                           .memory_peak_bytes = gpu.memory_peak_bytes});
     }

@@ -15,7 +15,7 @@ TEST(report, vetting_keeps_units_apart) {
     manifest.interval = manifest.flush = std::chrono::seconds(1);
     RecordBuilder record(manifest);
     auto space = [&](const char* node, double value, const char* unit) {
-        record.row(record::kVetting, node, 0)
+        record.row(schema::kVetting, node, 0)
             .set("name", "space")
             .set("type", "fs.usage")
             .set("status", "fail")

@@ -12,14 +12,14 @@
 namespace belay::report {
 namespace {
 
-using record::kAllocation;
-using record::kCoverage;
-using record::kEvent;
-using record::kFilesystem;
-using record::kHost;
-using record::kNetwork;
-using record::kProcess;
-using record::kProgress;
+using schema::kAllocation;
+using schema::kCoverage;
+using schema::kEvent;
+using schema::kFilesystem;
+using schema::kHost;
+using schema::kNetwork;
+using schema::kProcess;
+using schema::kProgress;
 
 constexpr double kTolerance = 1e-6;
 

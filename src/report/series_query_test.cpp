@@ -24,7 +24,7 @@ TEST(report, of_very_many_samples_some_tell_the_same) {
     RecordBuilder record(one_node());
     for (int i = 0; i <= 5000; ++i) {
         const double second = i + 0.01 * (i % 7);
-        record.row(record::kHost, "n1", second)
+        record.row(schema::kHost, "n1", second)
             .set("cpu_count", 4)
             .set("cpu_user_seconds_total", 2 * second)
             .set("cpu_system_seconds_total", 0.0);

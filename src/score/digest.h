@@ -6,6 +6,7 @@
 #include "core/time.h"
 #include "score/ceilings.h"
 #include "score/companion.h"
+#include "schema/tables/gpu_digest.h"
 #include "score/total.h"
 
 #include <array>
@@ -18,43 +19,22 @@ namespace belay::score {
 
 inline constexpr size_t kMostBuckets = 600;
 
-// What is followed over time. Means over the observed time of a bucket, except the highest of kTemperature
-// and kMemoryUsed.
-enum class Quantity : uint8_t {
-    kIdle,  // the four shares, 0 to 1
-    kGap,
-    kUnsaturated,
-    kSaturated,
-    kUsedTensor,  // of each limit, 0 to 1
-    kUsedFp64,
-    kUsedFp32,
-    kUsedFp16,
-    kUsedDram,
-    kEngine,  // as sampled, 0 to 1
-    kSm,
-    kOccupancy,
-    kTensor,
-    kDram,
-    kUtilization,
-    kClock,        // Hz
-    kPower,        // W
-    kTemperature,  // °C
-    kMemoryUsed,   // B
-    kPcie,         // B/s, both directions
-    kNvlink,
-    kC2c,
-    kLink,         // use of the busiest link, of its bandwidth (ceilings.h)
-    kPowerCapped,  // share of the time in which the clock was held down: by the power limit,
-    kThermal,      // by heat,
-    kSlowdown,     // by the hardware (brake, slowdown)
-    kCount,
-};
-// Their names, units and meanings: record/tables/gpu_digest.h.
-inline constexpr size_t kQuantities = static_cast<size_t>(Quantity::kCount);
+// What is followed over time: schema::kGpuQuantities, by their index. Means are over the observed time of a
+// bucket. Those that the model makes have names here.
+inline constexpr size_t kQuantities = schema::kGpuQuantityCount;
+inline constexpr size_t kIdle = schema::gpu_quantity("idle_share");  // the four shares, 0 to 1
+inline constexpr size_t kGap = schema::gpu_quantity("gap_share");
+inline constexpr size_t kUnsaturated = schema::gpu_quantity("unsaturated_share");
+inline constexpr size_t kSaturated = schema::gpu_quantity("saturated_share");
+inline constexpr size_t kUsed = schema::gpu_quantity("used_tensor_share");  // and the other limits after it
+inline constexpr size_t used(Limit limit) {
+    return kUsed + static_cast<size_t>(limit);
+}
+static_assert(used(Limit::kDram) == schema::gpu_quantity("used_dram_share"));
 
 // How much of a digest is made. Reading fewer columns of a large record takes half the time.
 enum class Detail : uint8_t {
-    kScore,  // what a score needs: of the quantities only those up to kSm
+    kScore,  // what a score needs: of the quantities only the model's
     kFull,
 };
 

@@ -1,75 +1,53 @@
 #include "score/digest_part.h"
 
-#include "record/tables/gpu.h"
+#include "schema/tables/gpu.h"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 
 namespace belay::score {
 
 namespace {
 
 consteval size_t gpu(std::string_view name) {
-    return record::column(record::kGpu, name);
+    return schema::gpu_field(name);
 }
 
-// In the order in which sample_of() takes them: first what a score needs.
-constexpr size_t kColumns[] = {gpu("engine_active_ratio"),
-                               gpu("sm_active_ratio"),
-                               gpu("tensor_active_ratio"),
-                               gpu("fp64_active_ratio"),
-                               gpu("fp32_active_ratio"),
-                               gpu("fp16_active_ratio"),
-                               gpu("dram_active_ratio"),
-                               gpu("integer_active_ratio"),
-                               gpu("clock_sm_hertz"),
-                               gpu("energy_joules_total"),
-                               gpu("memory_used_bytes"),
-                               gpu("processes"),
-                               gpu("utilization_ratio"),
-                               gpu("pcie_sent_bytes_per_second"),
-                               gpu("pcie_received_bytes_per_second"),
-                               gpu("nvlink_sent_bytes_per_second"),
-                               gpu("nvlink_received_bytes_per_second"),
-                               gpu("c2c_sent_bytes_per_second"),
-                               gpu("c2c_received_bytes_per_second"),
-                               gpu("sm_occupancy_ratio"),
-                               gpu("power_watts"),
-                               gpu("temperature_celsius"),
-                               gpu("memory_total_bytes"),
-                               gpu("clock_event_reasons")};
-constexpr size_t kScoreColumns = 19;
-static_assert(kColumns[kScoreColumns] == gpu("sm_occupancy_ratio"));
+// What a score needs.
+constexpr std::array kScoreFields = {gpu("engine_active_ratio"),
+                                     gpu("sm_active_ratio"),
+                                     gpu("tensor_active_ratio"),
+                                     gpu("fp64_active_ratio"),
+                                     gpu("fp32_active_ratio"),
+                                     gpu("fp16_active_ratio"),
+                                     gpu("dram_active_ratio"),
+                                     gpu("integer_active_ratio"),
+                                     gpu("clock_sm_hertz"),
+                                     gpu("energy_joules_total"),
+                                     gpu("memory_used_bytes"),
+                                     gpu("processes"),
+                                     gpu("utilization_ratio"),
+                                     gpu("pcie_sent_bytes_per_second"),
+                                     gpu("pcie_received_bytes_per_second"),
+                                     gpu("nvlink_sent_bytes_per_second"),
+                                     gpu("nvlink_received_bytes_per_second"),
+                                     gpu("c2c_sent_bytes_per_second"),
+                                     gpu("c2c_received_bytes_per_second")};
 
-double both(double sent, double received) {
-    if (std::isnan(sent)) return received;
-    return std::isnan(received) ? sent : sent + received;
-}
-
-GpuSample sample_of(const std::array<std::span<const double>, std::size(kColumns)>& columns, size_t row,
-                    Detail detail) {
-    GpuSample sample;
-    size_t next = 0;
-    auto value = [&] { return columns[next++][row]; };
-    sample.activity.engine = value();
-    sample.activity.sm = value();
-    for (double& active : sample.activity.active) active = value();
-    sample.activity.integer = value();
-    sample.activity.clock_hertz = value();
-    sample.energy_joules_total = value();
-    sample.memory_used_bytes = value();
-    sample.processes = value();
-    sample.utilization = value();
-    for (double& link : sample.links) {
-        const double sent = value();
-        link = both(sent, value());
+// Those, and what else is followed over time.
+std::vector<size_t> fields_of(Detail detail) {
+    std::vector<size_t> fields(kScoreFields.begin(), kScoreFields.end());
+    if (detail == Detail::kScore) return fields;
+    auto add = [&](size_t field) {
+        if (std::ranges::find(fields, field) == fields.end()) fields.push_back(field);
+    };
+    add(gpu("memory_total_bytes"));
+    for (const schema::GpuQuantity& quantity : schema::kGpuQuantities) {
+        if (quantity.origin == schema::GpuOrigin::kModel || quantity.origin == schema::GpuOrigin::kLinks) continue;
+        add(quantity.first);
+        if (quantity.origin == schema::GpuOrigin::kSum) add(quantity.second);
     }
-    if (detail == Detail::kScore) return sample;
-    sample.occupancy = value();
-    sample.power_watts = value();
-    sample.temperature_celsius = value();
-    sample.memory_total_bytes = value();
-    sample.clock_event_reasons = value();
-    return sample;
+    return fields;
 }
 
 }  // namespace
@@ -97,24 +75,25 @@ GpuDigest describe(const KnownJob& job, const DeviceKey& key, const std::vector<
 
 record::ScanRequest gpu_columns(Detail detail) {
     record::ScanRequest request{
-        .table = &record::kGpu, .numbers = {}, .texts = {}, .hashes = {1, 2}, .splits = {}};
-    const size_t count = detail == Detail::kScore ? kScoreColumns : std::size(kColumns);
-    request.numbers.assign(std::begin(kColumns), std::begin(kColumns) + count);
+        .table = &schema::kGpu, .numbers = {}, .texts = {}, .hashes = {1, 2}, .splits = {}};
+    for (size_t field : fields_of(detail)) request.numbers.push_back(schema::kFirstGpuField + field);
     return request;
 }
 
 DigestPart::DigestPart(const KnownJob& job, const Frame& frame, const std::vector<DeviceCeilings>& ceilings)
-    : job_(job), frame_(frame), ceilings_(ceilings) {
+    : job_(job), frame_(frame), ceilings_(ceilings), fields_(fields_of(job.detail)) {
     sums_.seconds.resize(seconds_of(frame));
 }
 
 void DigestPart::add(const record::ScanRows& rows) {
-    std::array<std::span<const double>, std::size(kColumns)> columns;
-    for (size_t i = 0; i < gpu_columns(job_.detail).numbers.size(); ++i) columns[i] = rows.numbers(i);
+    std::vector<std::span<const double>> columns;
+    for (size_t i = 0; i < fields_.size(); ++i) columns.push_back(rows.numbers(i));
     for (size_t row = 0; row < rows.size(); ++row) {
         Device* device = find({rows.hashes(0)[row], rows.hashes(1)[row]});
         if (device == nullptr) continue;
-        if (!device->digester.add(rows.time(row), sample_of(columns, row, job_.detail))) disorder_ = true;
+        GpuSample sample;
+        for (size_t i = 0; i < fields_.size(); ++i) sample[fields_[i]] = columns[i][row];
+        if (!device->digester.add(rows.time(row), sample)) disorder_ = true;
     }
 }
 

@@ -81,6 +81,7 @@ class DigestPart {
     const KnownJob& job_;
     const Frame& frame_;
     const std::vector<DeviceCeilings>& ceilings_;
+    std::vector<size_t> fields_;  // that are read
     JobSums sums_;
     std::vector<std::unique_ptr<Device>> devices_;
     std::map<DeviceHash, size_t> by_hash_;

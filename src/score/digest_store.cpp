@@ -1,6 +1,6 @@
 #include "score/digest_store.h"
 
-#include "record/tables/gpu.h"
+#include "schema/tables/gpu.h"
 #include "score/digest_facts.h"
 #include "score/digest_query.h"
 #include "score/digest_tables.h"
@@ -17,18 +17,18 @@ using core::Result;
 namespace {
 
 void detach(record::Archive& archive) {
-    for (const record::Table* table : kept_tables())
+    for (const schema::Table* table : kept_tables())
         if (auto gone = archive.detach(*table); !gone) return;  // then SQL tells of them what is wrong
 }
 
 // The frame of a kept digest that holds; its tables are attached then. What cannot be read is not there: the
 // samples are.
 std::optional<Digest> attach(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings) {
-    const auto facts = archive.kept_facts(record::kGpuSummary);
+    const auto facts = archive.kept_facts(schema::kGpuSummary);
     if (!facts) return std::nullopt;
     std::optional<Digest> frame = digest_frame(*facts, archive.manifest(), ceilings);
     if (!frame) return std::nullopt;
-    for (const record::Table* table : kept_tables()) {
+    for (const schema::Table* table : kept_tables()) {
         if (archive.kept_facts(*table) == facts && archive.attach(*table)) continue;  // of one writing
         detach(archive);
         return std::nullopt;
@@ -91,8 +91,8 @@ Result<> load_summary(record::Archive& archive, const std::vector<DeviceCeilings
         gpu.integer_unknown_seconds = number("integer_unknown_seconds");
         gpu.pipes_mean = number("pipes_mean");
         for (size_t bin = 0; bin < kHistogramBins; ++bin)
-            gpu.histogram[bin] = number(record::kSaturationBins[bin].name);
-        for (size_t i = 0; i < kQuantities; ++i) gpu.means[i] = number(record::kGpuQuantities[i].name);
+            gpu.histogram[bin] = number(schema::kSaturationBins[bin].name);
+        for (size_t i = 0; i < kQuantities; ++i) gpu.means[i] = number(schema::kGpuQuantityColumns[i].name);
         digest.gpus.push_back(std::move(gpu));
     }
     return {};
@@ -106,7 +106,7 @@ Result<> load_series(record::Archive& archive, Digest& digest) {
             series.assign(digest.buckets, std::numeric_limits<float>::quiet_NaN());
     }
     record::ScanRequest request{
-        .table = &record::kGpuSeries, .numbers = {}, .texts = {1, 2}, .hashes = {}, .splits = {}};
+        .table = &schema::kGpuSeries, .numbers = {}, .texts = {1, 2}, .hashes = {}, .splits = {}};
     for (size_t i = 0; i < kQuantities; ++i) request.numbers.push_back(kFirstQuantity + i);
     return archive.scan(request, [&](size_t, const record::ScanRows& rows) -> Result<> {
         for (size_t row = 0; row < rows.size(); ++row) {
@@ -126,7 +126,7 @@ Result<> load_series(record::Archive& archive, Digest& digest) {
 
 Result<> load_job(record::Archive& archive, Digest& digest) {
     record::ScanRequest request{
-        .table = &record::kJobSeries, .numbers = {}, .texts = {}, .hashes = {}, .splits = {}};
+        .table = &schema::kJobSeries, .numbers = {}, .texts = {}, .hashes = {}, .splits = {}};
     for (size_t i = 0; i < kJobFields.size(); ++i) request.numbers.push_back(kFirstJobColumn + i);
     return archive.scan(request, [&](size_t, const record::ScanRows& rows) -> Result<> {
         for (size_t row = 0; row < rows.size(); ++row) {
@@ -150,7 +150,7 @@ Result<Digest> load(record::Archive& archive, const std::vector<DeviceCeilings>&
 
 // All that is in the tables can be read.
 bool is_whole(record::Archive& archive) {
-    return std::ranges::all_of(kept_tables(), [&](const record::Table* table) {
+    return std::ranges::all_of(kept_tables(), [&](const schema::Table* table) {
         return archive.query(fmt::format("SELECT max(COLUMNS(*)) FROM \"{}\"", table->name)).has_value();
     });
 }
@@ -164,14 +164,14 @@ Result<> check_readable(const record::Archive& archive) {
 
 }  // namespace
 
-std::span<const record::Table* const> kept_tables() {
-    static const std::array tables = {&record::kGpuSeries, &record::kJobSeries, &record::kGpuSummary};
+std::span<const schema::Table* const> kept_tables() {
+    static const std::array tables = {&schema::kGpuSeries, &schema::kJobSeries, &schema::kGpuSummary};
     return tables;
 }
 
 std::span<const record::StandIn> stand_ins() {
     static const std::array stand_ins = {
-        record::StandIn{.table = record::kGpu.name, .kept = record::kGpuSummary.name}};
+        record::StandIn{.table = schema::kGpu.name, .kept = schema::kGpuSummary.name}};
     return stand_ins;
 }
 
@@ -191,7 +191,7 @@ Result<bool> keep_digest(const std::filesystem::path& record) {
     if (digest.empty()) return false;
     const std::string facts = digest_facts(digest, archive.manifest());
     const std::vector<record::Batch> made = digest_tables(digest);
-    for (const record::Table* table : kept_tables())
+    for (const schema::Table* table : kept_tables())
         for (const record::Batch& rows : made)
             if (&rows.table() == table) BELAY_CHECK(record::keep_table(claim, rows, facts));
     return true;

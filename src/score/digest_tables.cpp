@@ -11,12 +11,11 @@ namespace {
 
 using record::Batch;
 
-static_assert(std::size(record::kGpuQuantities) == kQuantities);
-static_assert(std::size(record::kSaturationBins) == kHistogramBins);
-static_assert(std::size(record::kJobSeriesColumns) == kFirstJobColumn + kJobFields.size());
+static_assert(std::size(schema::kSaturationBins) == kHistogramBins);
+static_assert(std::size(schema::kJobSeriesColumns) == kFirstJobColumn + kJobFields.size());
 
 Batch summary_rows(const Digest& digest) {
-    Batch rows(record::kGpuSummary);
+    Batch rows(schema::kGpuSummary);
     for (const GpuDigest& gpu : digest.gpus) {
         rows.add_row(digest.start, gpu.node);
         size_t column = 2;
@@ -56,7 +55,7 @@ Batch summary_rows(const Digest& digest) {
 }
 
 Batch series_rows(const Digest& digest) {
-    Batch rows(record::kGpuSeries);
+    Batch rows(schema::kGpuSeries);
     const core::Duration bucket(std::llround(digest.bucket_seconds * 1e9));
     for (const GpuDigest& gpu : digest.gpus)
         for (size_t i = 0; i < digest.buckets; ++i) {
@@ -72,7 +71,7 @@ Batch series_rows(const Digest& digest) {
 }
 
 Batch job_rows(const Digest& digest) {
-    Batch rows(record::kJobSeries);
+    Batch rows(schema::kJobSeries);
     for (size_t i = 0; i < digest.job.size(); ++i) {
         const JobWindow& window = digest.job[i];
         if (!(window.observed > 0)) continue;

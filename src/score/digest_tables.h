@@ -2,14 +2,14 @@
 #pragma once
 
 #include "record/batch.h"
-#include "record/tables/gpu_digest.h"
+#include "schema/tables/gpu_digest.h"
 #include "score/digest.h"
 
 #include <vector>
 
 namespace belay::score {
 
-inline constexpr size_t kFirstQuantity = std::size(record::kGpuSeriesColumns);  // of gpu_series
+inline constexpr size_t kFirstQuantity = std::size(schema::kGpuSeriesColumns);  // of gpu_series
 inline constexpr size_t kFirstJobColumn = 2;  // of job_series, from which on they are these fields
 inline constexpr std::array kJobFields = {
     &JobWindow::observed, &JobWindow::saturated, &JobWindow::engine,      &JobWindow::sm,

@@ -4,10 +4,10 @@
 #include "core/file.h"
 #include "record/archive/archive.h"
 #include "record/segment.h"
-#include "record/tables/allocation.h"
-#include "record/tables/coverage.h"
-#include "record/tables/gpu.h"
-#include "record/tables/gpu_device.h"
+#include "schema/tables/allocation.h"
+#include "schema/tables/coverage.h"
+#include "schema/tables/gpu.h"
+#include "schema/tables/gpu_device.h"
 #include "score/digest_query.h"
 
 #include <optional>
@@ -34,29 +34,29 @@ class RecordOfGpus {
     void device(const std::string& node, const std::string& uuid, int index) {
         if (!known_.insert({node, uuid}).second) return;
         devices_.add_row(kStart, node);
-        devices_.set(record::column(record::kGpuDevice, "device"), uuid);
-        devices_.set(record::column(record::kGpuDevice, "index"), index);
-        devices_.set(record::column(record::kGpuDevice, "name"), "Synthetic GPU 80GB");
-        devices_.set(record::column(record::kGpuDevice, "weight"), 1.0);
+        devices_.set(schema::column(schema::kGpuDevice, "device"), uuid);
+        devices_.set(schema::column(schema::kGpuDevice, "index"), index);
+        devices_.set(schema::column(schema::kGpuDevice, "name"), "Synthetic GPU 80GB");
+        devices_.set(schema::column(schema::kGpuDevice, "weight"), 1.0);
     }
     void held(const std::string& node, const std::string& uuid, int from, int to,
               const std::string& step = "0") {
         if (!uuid.empty()) device(node, uuid, 0);
         allocation_.add_row(kStart, node);
-        allocation_.set(record::column(record::kAllocation, "step_id"), step);
-        if (!uuid.empty()) allocation_.set(record::column(record::kAllocation, "device"), uuid);
-        allocation_.set(record::column(record::kAllocation, "t0"), kStart + std::chrono::seconds(from));
-        allocation_.set(record::column(record::kAllocation, "t1"), kStart + std::chrono::seconds(to));
+        allocation_.set(schema::column(schema::kAllocation, "step_id"), step);
+        if (!uuid.empty()) allocation_.set(schema::column(schema::kAllocation, "device"), uuid);
+        allocation_.set(schema::column(schema::kAllocation, "t0"), kStart + std::chrono::seconds(from));
+        allocation_.set(schema::column(schema::kAllocation, "t1"), kStart + std::chrono::seconds(to));
     }
     // Samples in ]from, to] with a saturation.
     void samples(const std::string& node, const std::string& uuid, int from, int to, double saturation) {
         device(node, uuid, 0);
         for (int i = from + 1; i <= to; ++i) {
             gpu_.add_row(kStart + std::chrono::seconds(i), node);
-            gpu_.set(record::column(record::kGpu, "device"), uuid);
-            gpu_.set(record::column(record::kGpu, "dram_active_ratio"), 0.8 * saturation);
-            gpu_.set(record::column(record::kGpu, "sm_active_ratio"), 1.0);
-            gpu_.set(record::column(record::kGpu, "processes"), 1);
+            gpu_.set(schema::column(schema::kGpu, "device"), uuid);
+            gpu_.set(schema::column(schema::kGpu, "dram_active_ratio"), 0.8 * saturation);
+            gpu_.set(schema::column(schema::kGpu, "sm_active_ratio"), 1.0);
+            gpu_.set(schema::column(schema::kGpu, "processes"), 1);
         }
     }
     // Without counters of pipes.
@@ -64,14 +64,14 @@ class RecordOfGpus {
         device(node, uuid, 0);
         for (int i = from + 1; i <= to; ++i) {
             gpu_.add_row(kStart + std::chrono::seconds(i), node);
-            gpu_.set(record::column(record::kGpu, "device"), uuid);
-            gpu_.set(record::column(record::kGpu, "utilization_ratio"), share);
+            gpu_.set(schema::column(schema::kGpu, "device"), uuid);
+            gpu_.set(schema::column(schema::kGpu, "utilization_ratio"), share);
         }
     }
     void counted(double interval) {
         coverage_.add_row(kStart, "n1");
-        coverage_.set(record::column(record::kCoverage, "table_name"), "gpu");
-        coverage_.set(record::column(record::kCoverage, "interval_seconds"), interval);
+        coverage_.set(schema::column(schema::kCoverage, "table_name"), "gpu");
+        coverage_.set(schema::column(schema::kCoverage, "interval_seconds"), interval);
     }
 
     void seal() {
@@ -107,10 +107,10 @@ class RecordOfGpus {
 
     core::TemporaryDirectory directory_;
     std::set<std::pair<std::string, std::string>> known_;
-    record::Batch devices_{record::kGpuDevice};
-    record::Batch allocation_{record::kAllocation};
-    record::Batch gpu_{record::kGpu};
-    record::Batch coverage_{record::kCoverage};
+    record::Batch devices_{schema::kGpuDevice};
+    record::Batch allocation_{schema::kAllocation};
+    record::Batch gpu_{schema::kGpu};
+    record::Batch coverage_{schema::kCoverage};
     bool written_ = false;
 };
 

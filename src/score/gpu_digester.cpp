@@ -8,26 +8,53 @@ namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLongestSample = 1.5;  // in intervals, as WindowBuilder has it
-// The bits of NVML's clock event reasons (nvml.h, nvmlClocksEventReason*).
-constexpr int64_t kPowerCap = 0x4;
-constexpr int64_t kThermal = 0x20 | 0x40;
-constexpr int64_t kSlowdown = 0x8 | 0x80;
+
+constexpr size_t kEnergy = schema::gpu_field("energy_joules_total");
+constexpr size_t kMemoryUsed = schema::gpu_field("memory_used_bytes");
+constexpr size_t kMemoryTotal = schema::gpu_field("memory_total_bytes");
+constexpr size_t kPower = schema::gpu_field("power_watts");
+constexpr size_t kProcesses = schema::gpu_field("processes");
+constexpr size_t kUtilization = schema::gpu_field("utilization_ratio");
 
 template <typename Enum>
 constexpr size_t at(Enum place) {
     return static_cast<size_t>(place);
 }
 // Quantities up to here come from windows, the others from samples as they are.
-constexpr Quantity kFirstSampled = Quantity::kEngine;
+constexpr size_t kFirstSampled = schema::kGpuModelCount;
+// Of those, the score needs these.
+constexpr size_t kScoreEnd = kFirstSampled + 2;
+static_assert(schema::gpu_quantity("engine_share") < kScoreEnd && schema::gpu_quantity("sm_share") < kScoreEnd);
 
-double has_any(double reasons, int64_t bits) {
-    if (std::isnan(reasons)) return kMissing;
-    return (static_cast<int64_t>(reasons) & bits) != 0 ? 1 : 0;
+double has_any(double value, int64_t bits) {
+    if (std::isnan(value)) return kMissing;
+    return (static_cast<int64_t>(value) & bits) != 0 ? 1 : 0;
+}
+
+double both(double sent, double received) {
+    if (std::isnan(sent)) return received;
+    return std::isnan(received) ? sent : sent + received;
+}
+
+double value_of(const schema::GpuQuantity& quantity, const GpuSample& sample, const DeviceCeilings& ceilings) {
+    switch (quantity.origin) {
+        case schema::GpuOrigin::kModel:
+            break;
+        case schema::GpuOrigin::kField:
+            return sample[quantity.first];
+        case schema::GpuOrigin::kSum:
+            return both(sample[quantity.first], sample[quantity.second]);
+        case schema::GpuOrigin::kAnyBit:
+            return has_any(sample[quantity.first], quantity.bits);
+        case schema::GpuOrigin::kLinks:
+            return link_use(sample.links(), ceilings.links);
+    }
+    return kMissing;
 }
 
 // Of a bucket the highest is told, not the mean.
-bool is_highest(Quantity quantity) {
-    return quantity == Quantity::kTemperature || quantity == Quantity::kMemoryUsed;
+bool is_highest(size_t quantity) {
+    return schema::kGpuQuantities[quantity].series.fold == schema::Fold::kHighest;
 }
 
 double highest_of(const BlockColumn& values, size_t rows) {
@@ -56,7 +83,7 @@ double unknown_in(const BlockColumn& values, const BlockColumn& seconds, size_t 
 // A driver's utilisation looks back a second at most (nvml.h, nvmlUtilization_t), its list of processes not
 // at all.
 bool nothing_runs(const GpuSample& sample, Averaging averaging) {
-    return averaging == Averaging::kFine && (sample.processes == 0 || sample.utilization == 0);
+    return averaging == Averaging::kFine && (sample[kProcesses] == 0 || sample[kUtilization] == 0);
 }
 
 // Without counters of the pipes it is still known that nothing runs where no process or no kernel is. Returns
@@ -74,6 +101,32 @@ double fill_known_idleness(const BlockColumn& nothing_runs, const BlockColumn& s
 }
 
 }  // namespace
+
+Activity GpuSample::activity() const {
+    static constexpr std::array<size_t, kLimits> kPipes = {
+        schema::gpu_field("tensor_active_ratio"), schema::gpu_field("fp64_active_ratio"),
+        schema::gpu_field("fp32_active_ratio"), schema::gpu_field("fp16_active_ratio"),
+        schema::gpu_field("dram_active_ratio")};
+    Activity activity;
+    for (size_t i = 0; i < kLimits; ++i) activity.active[i] = values[kPipes[i]];
+    activity.integer = values[schema::gpu_field("integer_active_ratio")];
+    activity.engine = values[schema::gpu_field("engine_active_ratio")];
+    activity.sm = values[schema::gpu_field("sm_active_ratio")];
+    activity.clock_hertz = values[schema::gpu_field("clock_sm_hertz")];
+    return activity;
+}
+
+std::array<double, kLinks> GpuSample::links() const {
+    static constexpr std::array<size_t, kLinks> kQuantity = {schema::gpu_quantity("pcie_bytes_per_second"),
+                                                             schema::gpu_quantity("nvlink_bytes_per_second"),
+                                                             schema::gpu_quantity("c2c_bytes_per_second")};
+    std::array<double, kLinks> links;
+    for (size_t i = 0; i < kLinks; ++i) {
+        const schema::GpuQuantity& link = schema::kGpuQuantities[kQuantity[i]];
+        links[i] = both(values[link.first], values[link.second]);
+    }
+    return links;
+}
 
 Frame make_frame(core::Time start, core::Time end, core::Duration interval) {
     Frame frame{.start = start, .interval = interval, .bucket = std::max(kWindow, interval), .buckets = 1};
@@ -152,9 +205,9 @@ GpuDigester::GpuDigester(GpuDigest& gpu, JobSums& job, const Frame& frame, Held 
       held_(united(std::move(held))),
       longest_sample_(std::chrono::duration_cast<core::Duration>(frame.interval * kLongestSample)),
       builder_(frame.interval) {
-    windows_.first = Quantity::kIdle;
+    windows_.first = kIdle;
     windows_.end = samples_.first = kFirstSampled;
-    samples_.end = detail == Detail::kFull ? Quantity::kCount : Quantity::kOccupancy;
+    samples_.end = detail == Detail::kFull ? kQuantities : kScoreEnd;
     for (Block* block : {static_cast<Block*>(&windows_), static_cast<Block*>(&samples_)})
         block->until = frame.buckets > 1 ? frame.start + frame.bucket : core::Time::max();
     for (std::vector<float>& series : gpu_.series)
@@ -179,11 +232,11 @@ bool GpuDigester::add(core::Time time, const GpuSample& sample) {
     if (last_ && time - *last_ < longest_sample_) length = time - *last_;
     last_ = time;
     if (!is_held(time)) {
-        if (!std::isnan(sample.energy_joules_total)) last_energy_ = sample.energy_joules_total;
+        if (!std::isnan(sample[kEnergy])) last_energy_ = sample[kEnergy];
         return true;
     }
     bool is_gathered = true;
-    for (const Window& window : builder_.add(time, sample.activity)) {
+    for (const Window& window : builder_.add(time, sample.activity())) {
         if (window.end < time) {  // gathered from those before
             add_window(window, previous_, std::exchange(idle_so_far_, true));
         } else {
@@ -214,43 +267,29 @@ void GpuDigester::add_window(const Window& window, const GpuSample& sample, bool
     windows_.lengths[row] = window.length;
     windows_.seconds[row] = core::to_seconds(window.length);
     windows_.activity.set(row, window.activity, window.averaging);
-    for (size_t i = 0; i < kLinks; ++i) windows_.links[i][row] = sample.links[i];
-    windows_.power_watts[row] = sample.power_watts;
+    const std::array<double, kLinks> links = sample.links();
+    for (size_t i = 0; i < kLinks; ++i) windows_.links[i][row] = links[i];
+    windows_.power_watts[row] = sample[kPower];
     windows_.nothing_runs[row] = idle ? 1 : 0;
 }
 
 void GpuDigester::add_counters(const GpuSample& sample) {
-    if (sample.energy_joules_total >= last_energy_) {  // a counter that went back was reset
+    if (sample[kEnergy] >= last_energy_) {  // a counter that went back was reset
         if (std::isnan(gpu_.energy_joules)) gpu_.energy_joules = 0;
-        gpu_.energy_joules += sample.energy_joules_total - last_energy_;
+        gpu_.energy_joules += sample[kEnergy] - last_energy_;
     }
-    if (!std::isnan(sample.energy_joules_total)) last_energy_ = sample.energy_joules_total;
-    if (!(gpu_.memory_peak_bytes >= sample.memory_used_bytes))
-        gpu_.memory_peak_bytes = sample.memory_used_bytes;
-    if (!std::isnan(sample.memory_total_bytes)) gpu_.memory_total_bytes = sample.memory_total_bytes;
+    if (!std::isnan(sample[kEnergy])) last_energy_ = sample[kEnergy];
+    if (!(gpu_.memory_peak_bytes >= sample[kMemoryUsed]))
+        gpu_.memory_peak_bytes = sample[kMemoryUsed];
+    if (!std::isnan(sample[kMemoryTotal])) gpu_.memory_total_bytes = sample[kMemoryTotal];
 }
 
 void GpuDigester::add_sample(core::Time time, double seconds, const GpuSample& sample) {
     make_room(samples_, time);
     const size_t row = samples_.rows++;
     samples_.seconds[row] = seconds;
-    auto set = [&](Quantity quantity, double value) { samples_.values[at(quantity)][row] = value; };
-    set(Quantity::kEngine, sample.activity.engine);
-    set(Quantity::kSm, sample.activity.sm);
-    if (samples_.end != Quantity::kCount) return;
-    set(Quantity::kOccupancy, sample.occupancy);
-    set(Quantity::kTensor, sample.activity.active[at(Limit::kTensor)]);
-    set(Quantity::kDram, sample.activity.active[at(Limit::kDram)]);
-    set(Quantity::kUtilization, sample.utilization);
-    set(Quantity::kClock, sample.activity.clock_hertz);
-    set(Quantity::kPower, sample.power_watts);
-    set(Quantity::kTemperature, sample.temperature_celsius);
-    set(Quantity::kMemoryUsed, sample.memory_used_bytes);
-    for (size_t i = 0; i < kLinks; ++i) samples_.values[at(Quantity::kPcie) + i][row] = sample.links[i];
-    set(Quantity::kLink, link_use(sample.links, gpu_.ceilings.links));
-    set(Quantity::kPowerCapped, has_any(sample.clock_event_reasons, kPowerCap));
-    set(Quantity::kThermal, has_any(sample.clock_event_reasons, kThermal));
-    set(Quantity::kSlowdown, has_any(sample.clock_event_reasons, kSlowdown));
+    for (size_t i = samples_.first; i < samples_.end; ++i)
+        samples_.values[i][row] = value_of(schema::kGpuQuantities[i], sample, gpu_.ceilings);
 }
 
 template <typename Rows>
@@ -271,24 +310,23 @@ void GpuDigester::make_room(Rows& rows, core::Time time) {
 template <typename Rows>
 void GpuDigester::complete(Rows& rows) {
     if (rows.rows > 0) add_up(rows);
-    for (size_t i = at(rows.first); i < at(rows.end); ++i) {
+    for (size_t i = rows.first; i < rows.end; ++i) {
         if (of_bucket_[i].weight <= 0) continue;
         of_all_[i] += of_bucket_[i];
-        if (!is_highest(static_cast<Quantity>(i)))
+        if (!is_highest(i))
             gpu_.series[i][rows.bucket] = static_cast<float>(of_bucket_[i].mean());
         of_bucket_[i] = {};
     }
 }
 
-void GpuDigester::add_quantity(Quantity quantity, const BlockColumn& values, const Block& rows) {
-    of_bucket_[at(quantity)] += add_known(values, rows.seconds, rows.rows);
+void GpuDigester::add_quantity(size_t quantity, const BlockColumn& values, const Block& rows) {
+    of_bucket_[quantity] += add_known(values, rows.seconds, rows.rows);
 }
 
 void GpuDigester::add_up(SampleRows& rows) {
-    for (size_t i = at(rows.first); i < at(rows.end); ++i) {
-        const auto quantity = static_cast<Quantity>(i);
-        add_quantity(quantity, rows.values[i], rows);
-        if (!is_highest(quantity)) continue;
+    for (size_t i = rows.first; i < rows.end; ++i) {
+        add_quantity(i, rows.values[i], rows);
+        if (!is_highest(i)) continue;
         float& highest = gpu_.series[i][rows.bucket];
         const auto value = static_cast<float>(highest_of(rows.values[i], rows.rows));
         if (!(highest >= value)) highest = value;
@@ -314,12 +352,12 @@ void GpuDigester::add_up(WindowRows& rows) {
 }
 
 void GpuDigester::add_scores(const WindowRows& rows, const ScoreBlock& scores) {
-    add_quantity(Quantity::kIdle, scores.idle, rows);
-    add_quantity(Quantity::kGap, scores.gap, rows);
-    add_quantity(Quantity::kUnsaturated, scores.unsaturated, rows);
-    add_quantity(Quantity::kSaturated, scores.saturated, rows);
+    add_quantity(kIdle, scores.idle, rows);
+    add_quantity(kGap, scores.gap, rows);
+    add_quantity(kUnsaturated, scores.unsaturated, rows);
+    add_quantity(kSaturated, scores.saturated, rows);
     for (size_t i = 0; i < kLimits; ++i)
-        add_quantity(static_cast<Quantity>(at(Quantity::kUsedTensor) + i), scores.used[i], rows);
+        add_quantity(kUsed + i, scores.used[i], rows);
     for (size_t row = 0; row < rows.rows; ++row) {
         if (rows.seconds[row] <= 0) continue;
         const auto bin = static_cast<size_t>(scores.saturated[row] * kHistogramBins);

@@ -13,22 +13,11 @@
 
 namespace belay::score {
 
-// One row of the table `gpu`; NaN where it has nothing.
-struct GpuSample {
-    Activity activity;
-    double occupancy = std::numeric_limits<double>::quiet_NaN();
-    double utilization = std::numeric_limits<double>::quiet_NaN();
-    double power_watts = std::numeric_limits<double>::quiet_NaN();
-    double temperature_celsius = std::numeric_limits<double>::quiet_NaN();
-    double memory_used_bytes = std::numeric_limits<double>::quiet_NaN();
-    double memory_total_bytes = std::numeric_limits<double>::quiet_NaN();
-    double energy_joules_total = std::numeric_limits<double>::quiet_NaN();
-    double clock_event_reasons = std::numeric_limits<double>::quiet_NaN();
-    double processes = std::numeric_limits<double>::quiet_NaN();
+// One row of the table `gpu`.
+struct GpuSample : schema::GpuValues {
+    Activity activity() const;
     // B/s, both directions together, by Link
-    std::array<double, kLinks> links = {std::numeric_limits<double>::quiet_NaN(),
-                                        std::numeric_limits<double>::quiet_NaN(),
-                                        std::numeric_limits<double>::quiet_NaN()};
+    std::array<double, kLinks> links() const;
 };
 
 // Where in time a digest lies.
@@ -80,8 +69,8 @@ class GpuDigester {
   private:
     // Rows of one bucket of time, of which sums are made together.
     struct Block {
-        Quantity first;  // of which quantities
-        Quantity end;
+        size_t first = 0;  // of which quantities
+        size_t end = 0;
         size_t rows = 0;
         size_t bucket = 0;
         core::Time until;  // the bucket's end
@@ -114,7 +103,7 @@ class GpuDigester {
     void add_companions(const WindowRows& rows);
     void add_links(const WindowRows& rows, const ScoreBlock& scores);
     void add_to_job(const WindowRows& rows, const ScoreBlock& scores);
-    void add_quantity(Quantity quantity, const BlockColumn& values, const Block& rows);
+    void add_quantity(size_t quantity, const BlockColumn& values, const Block& rows);
 
     GpuDigest& gpu_;
     JobSums& job_;

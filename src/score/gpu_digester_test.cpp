@@ -13,13 +13,9 @@ using std::chrono::seconds;
 
 const core::Time kStart = core::time_from_nanoseconds(1'700'000'000'000'000'000);
 
-size_t at(Quantity quantity) {
-    return static_cast<size_t>(quantity);
-}
-
 GpuSample sample_of(const testing::Given& given) {
     GpuSample sample;
-    sample.activity = testing::activity(given);
+    testing::set_activity(sample, testing::activity(given));
     return sample;
 }
 
@@ -65,26 +61,26 @@ TEST(score, digest_has_series_means_and_histogram) {
     OneGpu one(seconds(1200));  // buckets of 2 s
     for (int i = 1; i <= 1200; ++i) {
         GpuSample sample = sample_of({.dram = i <= 600 ? 0.4 : 0.8, .sm = 0.9, .engine = 1.0});
-        sample.memory_used_bytes = i;
-        sample.power_watts = 300;
-        sample.clock_event_reasons = i % 2 == 0 ? 0x4 : 0x20;
+        sample[schema::gpu_field("memory_used_bytes")] = i;
+        sample[schema::gpu_field("power_watts")] = 300;
+        sample[schema::gpu_field("clock_event_reasons")] = i % 2 == 0 ? 0x4 : 0x20;
         EXPECT_TRUE(one.add(seconds(i), sample));
     }
     const GpuDigest& gpu = one.finish();
     ASSERT_EQ(one.frame.buckets, 600U);
-    EXPECT_NEAR(gpu.series[at(Quantity::kSaturated)][0], 0.5, 1e-6);
-    EXPECT_NEAR(gpu.series[at(Quantity::kSaturated)][599], 1.0, 1e-6);
-    EXPECT_EQ(gpu.series[at(Quantity::kMemoryUsed)][0], 2);  // the highest of the bucket
-    EXPECT_NEAR(gpu.series[at(Quantity::kPowerCapped)][7], 0.5, 1e-6);
-    EXPECT_NEAR(gpu.means[at(Quantity::kThermal)], 0.5, 1e-6);
-    EXPECT_NEAR(gpu.means[at(Quantity::kSlowdown)], 0, 1e-9);
-    EXPECT_NEAR(gpu.means[at(Quantity::kSaturated)], 0.75, 1e-6);
-    EXPECT_NEAR(gpu.means[at(Quantity::kPower)], 300, 1e-3);
+    EXPECT_NEAR(gpu.series[kSaturated][0], 0.5, 1e-6);
+    EXPECT_NEAR(gpu.series[kSaturated][599], 1.0, 1e-6);
+    EXPECT_EQ(gpu.series[schema::gpu_quantity("memory_used_bytes")][0], 2);  // the highest of the bucket
+    EXPECT_NEAR(gpu.series[schema::gpu_quantity("power_capped_share")][7], 0.5, 1e-6);
+    EXPECT_NEAR(gpu.means[schema::gpu_quantity("thermal_share")], 0.5, 1e-6);
+    EXPECT_NEAR(gpu.means[schema::gpu_quantity("slowdown_share")], 0, 1e-9);
+    EXPECT_NEAR(gpu.means[kSaturated], 0.75, 1e-6);
+    EXPECT_NEAR(gpu.means[schema::gpu_quantity("power_watts")], 300, 1e-3);
     EXPECT_NEAR(gpu.histogram[10], 600, 1e-9);
     EXPECT_NEAR(gpu.histogram[kHistogramBins - 1], 600, 1e-9);
     EXPECT_EQ(gpu.memory_peak_bytes, 1200);
     EXPECT_TRUE(std::isnan(gpu.energy_joules));  // no counter
-    EXPECT_TRUE(std::isnan(gpu.means[at(Quantity::kNvlink)]));
+    EXPECT_TRUE(std::isnan(gpu.means[schema::gpu_quantity("nvlink_bytes_per_second")]));
     EXPECT_NEAR(score_of(gpu.totals).point, 75, 1e-6);
 }
 
@@ -98,7 +94,7 @@ TEST(score, digest_leaves_gaps_missing) {
     EXPECT_NEAR(score.point, 60, 1e-9);
     EXPECT_NEAR(score.high, 64, 1e-9);
     EXPECT_NEAR(score.coverage, 0.9, 1e-9);
-    EXPECT_TRUE(std::isnan(gpu.series[at(Quantity::kSaturated)][45]));
+    EXPECT_TRUE(std::isnan(gpu.series[kSaturated][45]));
     auto job = add_up(one.job, 1);
     EXPECT_TRUE(std::isnan(job[45].saturated));
     EXPECT_EQ(job[45].observed, 0);
@@ -131,7 +127,7 @@ TEST(score, digest_adds_energy_over_resets) {
     const double counter[] = {1000, 1300, 1600, 5, 305, 605};
     for (int i = 0; i < 6; ++i) {
         GpuSample sample = sample_of({.dram = 0.4});
-        sample.energy_joules_total = counter[i];
+        sample[schema::gpu_field("energy_joules_total")] = counter[i];
         one.add(seconds(i + 1), sample);
     }
     EXPECT_NEAR(one.finish().energy_joules, 1200, 1e-9);
@@ -141,7 +137,7 @@ TEST(score, digest_adds_energy_over_missing_values) {
     OneGpu one(seconds(3));
     for (double joules : {1000.0, std::nan(""), 9000.0}) {
         GpuSample sample = sample_of({.dram = 0.4});
-        sample.energy_joules_total = joules;
+        sample[schema::gpu_field("energy_joules_total")] = joules;
         one.add(seconds(joules == 1000 ? 1 : joules == 9000 ? 3 : 2), sample);
     }
     EXPECT_NEAR(one.finish().energy_joules, 8000, 1e-9);
@@ -152,7 +148,7 @@ TEST(score, job_sums_bear_jitter_of_the_samples) {
     testing::Random random(2);
     for (int i = 0; i < 60; ++i) {
         GpuSample sample = sample_of({.dram = 0.4});
-        sample.power_watts = 300;
+        sample[schema::gpu_field("power_watts")] = 300;
         const auto jitter = milliseconds(static_cast<int64_t>(random.between(-5, 5)));
         one.add(seconds(i) + milliseconds(500) + jitter, sample);
     }
@@ -180,9 +176,9 @@ TEST(score, digest_knows_that_nothing_ran_without_counters) {
     OneGpu one(seconds(30));
     for (int i = 1; i <= 30; ++i) {
         GpuSample sample;  // no counters of pipes
-        if (i <= 10) sample.processes = 0;
-        if (i > 10 && i <= 20) sample.utilization = 0;
-        if (i > 20) sample.utilization = 0.5;  // says nothing of saturation
+        if (i <= 10) sample[schema::gpu_field("processes")] = 0;
+        if (i > 10 && i <= 20) sample[schema::gpu_field("utilization_ratio")] = 0;
+        if (i > 20) sample[schema::gpu_field("utilization_ratio")] = 0.5;  // says nothing of saturation
         one.add(seconds(i), sample);
     }
     Score score = score_of(one.finish().totals);
@@ -195,14 +191,14 @@ TEST(score, digest_knows_time_that_waited_for_a_link) {
     OneGpu one(seconds(30));
     for (int i = 1; i <= 30; ++i) {
         GpuSample sample = sample_of({.dram = i <= 10 ? 0.1 : 0.8});
-        sample.links[static_cast<size_t>(Link::kNvlink)] = i <= 20 ? 600e9 : 10e9;
+        sample[schema::gpu_field("nvlink_sent_bytes_per_second")] = i <= 20 ? 600e9 : 10e9;
         one.add(seconds(i), sample);
     }
     const GpuDigest& digest = one.finish();
     EXPECT_NEAR(digest.link_bound_seconds, 10, 1e-9);
     const double bandwidth = digest.ceilings.links[static_cast<size_t>(Link::kNvlink)];
-    EXPECT_NEAR(digest.series[at(Quantity::kLink)].front(), 600e9 / bandwidth, 1e-6);
-    EXPECT_NEAR(digest.means[at(Quantity::kLink)], (20 * 600e9 + 10 * 10e9) / 30 / bandwidth, 1e-6);
+    EXPECT_NEAR(digest.series[schema::gpu_quantity("link_share")].front(), 600e9 / bandwidth, 1e-6);
+    EXPECT_NEAR(digest.means[schema::gpu_quantity("link_share")], (20 * 600e9 + 10 * 10e9) / 30 / bandwidth, 1e-6);
 }
 
 TEST(score, digest_does_not_depend_on_sampling_finer_than_a_window) {
@@ -222,7 +218,7 @@ TEST(score, digest_does_not_depend_on_sampling_finer_than_a_window) {
     const GpuDigest& b = coarse.finish();
     EXPECT_NEAR(score_of(a.totals).point, score_of(b.totals).point, 1e-9);
     for (size_t i = 0; i < 100; ++i) {
-        EXPECT_NEAR(a.series[at(Quantity::kSaturated)][i], b.series[at(Quantity::kSaturated)][i], 1e-5);
+        EXPECT_NEAR(a.series[kSaturated][i], b.series[kSaturated][i], 1e-5);
         EXPECT_NEAR(add_up(fine.job, 1)[i].saturated, add_up(coarse.job, 1)[i].saturated, 1e-5);
     }
 }
@@ -231,7 +227,7 @@ TEST(score, a_window_is_idle_if_all_of_it_was) {
     OneGpu one(seconds(40), milliseconds(250));
     for (int i = 1; i <= 160; ++i) {
         GpuSample sample;                                   // no counters of pipes
-        sample.utilization = i > 80 || i % 4 == 0 ? 0 : 1;  // each second ends idle; the last 20 s are
+        sample[schema::gpu_field("utilization_ratio")] = i > 80 || i % 4 == 0 ? 0 : 1;  // each second ends idle; the last 20 s are
         one.add(milliseconds(250 * i), sample);
     }
     EXPECT_NEAR(one.finish().uncounted_seconds, 20, 1e-9);
@@ -241,8 +237,8 @@ TEST(score, a_moment_without_use_is_no_idle_minute) {
     OneGpu one(seconds(600), seconds(60));
     for (int i = 1; i <= 10; ++i) {
         GpuSample sample;
-        sample.utilization = 0;
-        if (i > 5) sample.processes = 0;
+        sample[schema::gpu_field("utilization_ratio")] = 0;
+        if (i > 5) sample[schema::gpu_field("processes")] = 0;
         one.add(seconds(60 * i), sample);
     }
     EXPECT_EQ(one.finish().uncounted_seconds, 0);
@@ -252,8 +248,8 @@ TEST(score, samples_that_come_early_keep_power_and_links) {
     OneGpu one(seconds(10));
     for (int i = 1; i <= 10; ++i) {
         GpuSample sample = sample_of({.dram = 0.4});
-        sample.power_watts = 500;
-        sample.links[static_cast<size_t>(Link::kNvlink)] = 1e9;
+        sample[schema::gpu_field("power_watts")] = 500;
+        sample[schema::gpu_field("nvlink_sent_bytes_per_second")] = 1e9;
         one.add(milliseconds(1000 * i - (i % 2 == 0 ? 150 : 0)), sample);
     }
     one.finish();
@@ -268,7 +264,7 @@ TEST(score, without_counters_of_links_the_job_has_none) {
     OneGpu one(seconds(2));
     GpuSample sample = sample_of({.dram = 0.4});
     one.add(seconds(1), sample);
-    sample.links[static_cast<size_t>(Link::kPcie)] = 5e9;
+    sample[schema::gpu_field("pcie_sent_bytes_per_second")] = 5e9;
     one.add(seconds(2), sample);
     one.finish();
     const std::vector<JobWindow> job = add_up(one.job, 1);

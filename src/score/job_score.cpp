@@ -17,8 +17,8 @@ constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNearNothing = 0.05;
 constexpr double kMostOfTheTime = 0.5;
 
-double mean_of(const GpuDigest& gpu, Quantity quantity) {
-    return gpu.means[static_cast<size_t>(quantity)];
+double mean_of(const GpuDigest& gpu, size_t quantity) {
+    return gpu.means[quantity];
 }
 
 // Means over devices, weighted with their observed time.
@@ -36,7 +36,7 @@ class Mean {
     double weight_ = 0;
 };
 
-double mean_over(const Digest& digest, Quantity quantity) {
+double mean_over(const Digest& digest, size_t quantity) {
     Mean mean;
     for (const GpuDigest& gpu : digest.gpus) mean.add(mean_of(gpu, quantity), gpu.totals.observed);
     return mean.value();
@@ -46,12 +46,11 @@ double mean_over(const Digest& digest, Quantity quantity) {
 // the peaks; of several, that which is used most decides.
 Bound bound_of(const Digest& digest, double link_bound_share) {
     double pipes = 0;
-    for (Quantity pipe :
-         {Quantity::kUsedTensor, Quantity::kUsedFp64, Quantity::kUsedFp32, Quantity::kUsedFp16}) {
-        const double used = mean_over(digest, pipe);
-        if (used > pipes) pipes = used;
+    for (Limit pipe : {Limit::kTensor, Limit::kFp64, Limit::kFp32, Limit::kFp16}) {
+        const double use = mean_over(digest, used(pipe));
+        if (use > pipes) pipes = use;
     }
-    double dram = mean_over(digest, Quantity::kUsedDram);
+    double dram = mean_over(digest, used(Limit::kDram));
     if (std::isnan(dram)) dram = 0;
     if (link_bound_share >= kMostOfTheTime) return Bound::kLink;
     if (std::max(pipes, dram) < kNearNothing) return Bound::kNone;
@@ -202,8 +201,8 @@ JobScore score_job(const Digest& digest) {
     const std::vector<Stretch> over_time = stretches(digest);
     job.startup_seconds = startup_seconds(over_time);
     job.steady_state = job.startup_seconds ? steady_score(over_time, *job.startup_seconds) : kMissing;
-    job.busy_engine = mean_over(digest, Quantity::kEngine);
-    job.busy_sm = mean_over(digest, Quantity::kSm);
+    job.busy_engine = mean_over(digest, schema::gpu_quantity("engine_share"));
+    job.busy_sm = mean_over(digest, schema::gpu_quantity("sm_share"));
     job.link_bound_share = seconds > 0 ? link_bound / seconds : kMissing;
     job.bound = bound_of(digest, job.link_bound_share);
     job.imbalance = imbalance(means);

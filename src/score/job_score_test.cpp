@@ -41,9 +41,9 @@ Digest digest_of(size_t gpus, int length, Of of, double weight_of_first = 1) {
         GpuDigester digester(gpu, sums, frame, {{kStart, kStart + seconds(length)}});
         for (int second = 1; second <= length; ++second) {
             GpuSample sample;
-            sample.activity = testing::activity(of(i, second));
-            sample.power_watts = 500;
-            sample.energy_joules_total = 500.0 * second;
+            testing::set_activity(sample, testing::activity(of(i, second)));
+            sample[schema::gpu_field("power_watts")] = 500;
+            sample[schema::gpu_field("energy_joules_total")] = 500.0 * second;
             digester.add(kStart + seconds(second), sample);
         }
         digester.finish();

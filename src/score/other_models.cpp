@@ -60,16 +60,16 @@ Means means_of(const Digest& digest) {
         }
         return seconds > 0 ? sum / seconds : kMissing;
     };
-    auto quantity = [&](Quantity wanted) {
-        return mean([wanted](const GpuDigest& gpu) { return gpu.means[static_cast<size_t>(wanted)]; });
+    auto quantity = [&](size_t wanted) {
+        return mean([wanted](const GpuDigest& gpu) { return gpu.means[wanted]; });
     };
-    return {.engine = quantity(Quantity::kEngine),
-            .sm = quantity(Quantity::kSm),
-            .occupancy = quantity(Quantity::kOccupancy),
+    return {.engine = quantity(schema::gpu_quantity("engine_share")),
+            .sm = quantity(schema::gpu_quantity("sm_share")),
+            .occupancy = quantity(schema::gpu_quantity("occupancy_share")),
             .pipes = mean([](const GpuDigest& gpu) { return gpu.pipes_mean; }),
-            .tensor = quantity(Quantity::kTensor),
-            .dram = quantity(Quantity::kDram),
-            .utilization = quantity(Quantity::kUtilization),
+            .tensor = quantity(schema::gpu_quantity("tensor_share")),
+            .dram = quantity(schema::gpu_quantity("dram_share")),
+            .utilization = quantity(schema::gpu_quantity("utilization_share")),
             .flop_use = mean([](const GpuDigest& gpu) { return gpu.flop_use; })};
 }
 

@@ -1,6 +1,7 @@
 // Windows and random numbers for the tests of the model.
 #pragma once
 
+#include "score/gpu_digester.h"
 #include "score/total.h"
 
 #include <limits>
@@ -34,6 +35,18 @@ inline Activity activity(const Given& given) {
     activity.engine = given.engine;
     activity.clock_hertz = given.clock_hertz;
     return activity;
+}
+
+inline void set_activity(GpuSample& sample, const Activity& activity) {
+    sample[schema::gpu_field("tensor_active_ratio")] = activity.active[static_cast<size_t>(Limit::kTensor)];
+    sample[schema::gpu_field("fp64_active_ratio")] = activity.active[static_cast<size_t>(Limit::kFp64)];
+    sample[schema::gpu_field("fp32_active_ratio")] = activity.active[static_cast<size_t>(Limit::kFp32)];
+    sample[schema::gpu_field("fp16_active_ratio")] = activity.active[static_cast<size_t>(Limit::kFp16)];
+    sample[schema::gpu_field("dram_active_ratio")] = activity.active[static_cast<size_t>(Limit::kDram)];
+    sample[schema::gpu_field("integer_active_ratio")] = activity.integer;
+    sample[schema::gpu_field("engine_active_ratio")] = activity.engine;
+    sample[schema::gpu_field("sm_active_ratio")] = activity.sm;
+    sample[schema::gpu_field("clock_sm_hertz")] = activity.clock_hertz;
 }
 
 // A window with this saturation.

@@ -2,15 +2,15 @@
 
 #include "record/place.h"
 #include "record/segment.h"
-#include "record/tables/vetting.h"
+#include "schema/tables/vetting.h"
 
 #include <nlohmann/json.hpp>
 
 namespace belay::step {
 
 using core::Result;
-using record::column;
-using record::kVetting;
+using schema::column;
+using schema::kVetting;
 
 namespace {
 

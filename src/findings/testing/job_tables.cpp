@@ -2,15 +2,15 @@
 #include "findings/tables.h"
 #include "findings/testing/job.h"
 #include "record/event.h"
-#include "record/tables/allocation.h"
-#include "record/tables/coverage.h"
-#include "record/tables/event.h"
-#include "record/tables/filesystem.h"
-#include "record/tables/gpu_digest.h"
-#include "record/tables/host.h"
-#include "record/tables/network.h"
-#include "record/tables/process.h"
-#include "record/tables/progress.h"
+#include "schema/tables/allocation.h"
+#include "schema/tables/coverage.h"
+#include "schema/tables/event.h"
+#include "schema/tables/filesystem.h"
+#include "schema/tables/gpu_digest.h"
+#include "schema/tables/host.h"
+#include "schema/tables/network.h"
+#include "schema/tables/process.h"
+#include "schema/tables/progress.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ namespace belay::findings {
 namespace {
 
 using record::Batch;
-using record::column;
+using schema::column;
 
 const core::Time kStart = core::time_from_nanoseconds(1'770'000'000'000'000'000);
 
@@ -98,11 +98,11 @@ class Writer {
     void write_node(int node) {
         Batch& rows = allocation_;
         rows.add_row(kStart, node_name(node));
-        rows.set(column(record::kAllocation, "job_id"), 7);
-        rows.set(column(record::kAllocation, "first_task"), node * job_.ranks_per_node);
-        rows.set(column(record::kAllocation, "tasks"), job_.ranks_per_node);
-        rows.set(column(record::kAllocation, "cpus"), job_.cpus_per_node);
-        rows.set(column(record::kAllocation, "t0"), kStart);
+        rows.set(column(schema::kAllocation, "job_id"), 7);
+        rows.set(column(schema::kAllocation, "first_task"), node * job_.ranks_per_node);
+        rows.set(column(schema::kAllocation, "tasks"), job_.ranks_per_node);
+        rows.set(column(schema::kAllocation, "cpus"), job_.cpus_per_node);
+        rows.set(column(schema::kAllocation, "t0"), kStart);
         double read_total = 1e9;
         std::vector<std::array<double, 4>> totals(
             static_cast<size_t>(job_.ranks_per_node));  // CPU, delay, reads, writes
@@ -155,23 +155,23 @@ class Writer {
         if (is_over(second) || is_lost(second)) return;
         process_.add_row(at(second + 1), node_name(node));
         auto set = [&](size_t where, auto value) { process_.set(where, value); };
-        set(column(record::kProcess, "pid"), 1000 + k);
-        set(column(record::kProcess, "start_time"), kStart);
-        set(column(record::kProcess, "task"), rank);
-        set(column(record::kProcess, "command"), "python3");
-        set(column(record::kProcess, "state"), waits_for_storage && s.load > 0.5 ? "D"
+        set(column(schema::kProcess, "pid"), 1000 + k);
+        set(column(schema::kProcess, "start_time"), kStart);
+        set(column(schema::kProcess, "task"), rank);
+        set(column(schema::kProcess, "command"), "python3");
+        set(column(schema::kProcess, "state"), waits_for_storage && s.load > 0.5 ? "D"
                                                : cpus > 0.5                      ? "R"
                                                                                  : "S");
-        set(column(record::kProcess, "threads"),
+        set(column(schema::kProcess, "threads"),
             job_.fault == Fault::kTooManyThreads ? job_.threads * 8 : job_.threads);
-        set(column(record::kProcess, "cpu_user_seconds_total"), totals[0] * 0.95);
-        set(column(record::kProcess, "cpu_system_seconds_total"), totals[0] * 0.05);
-        set(column(record::kProcess, "run_delay_seconds_total"), totals[1]);
-        set(column(record::kProcess, "resident_bytes"), static_cast<int64_t>(resident(rank, second)));
-        set(column(record::kProcess, "read_bytes_total"), static_cast<int64_t>(totals[2]));
-        set(column(record::kProcess, "written_bytes_total"), static_cast<int64_t>(totals[3]));
-        set(column(record::kProcess, "read_characters_total"), static_cast<int64_t>(totals[2] * 1.1));
-        set(column(record::kProcess, "written_characters_total"), static_cast<int64_t>(totals[3]));
+        set(column(schema::kProcess, "cpu_user_seconds_total"), totals[0] * 0.95);
+        set(column(schema::kProcess, "cpu_system_seconds_total"), totals[0] * 0.05);
+        set(column(schema::kProcess, "run_delay_seconds_total"), totals[1]);
+        set(column(schema::kProcess, "resident_bytes"), static_cast<int64_t>(resident(rank, second)));
+        set(column(schema::kProcess, "read_bytes_total"), static_cast<int64_t>(totals[2]));
+        set(column(schema::kProcess, "written_bytes_total"), static_cast<int64_t>(totals[3]));
+        set(column(schema::kProcess, "read_characters_total"), static_cast<int64_t>(totals[2] * 1.1));
+        set(column(schema::kProcess, "written_characters_total"), static_cast<int64_t>(totals[3]));
     }
 
     // Memory fills while the caches warm up, and then stays.
@@ -205,18 +205,18 @@ class Writer {
         set("compaction_stalls_total", second / 50);
         Batch& net = network_;
         net.add_row(at(second + 1), node_name(node));
-        net.set(column(record::kNetwork, "device"), "hsn0");
-        net.set(column(record::kNetwork, "receive_bytes_total"), static_cast<int64_t>(sums.network));
-        net.set(column(record::kNetwork, "transmit_bytes_total"), static_cast<int64_t>(sums.network));
-        net.set(column(record::kNetwork, "carrier_changes_total"), 1);
+        net.set(column(schema::kNetwork, "device"), "hsn0");
+        net.set(column(schema::kNetwork, "receive_bytes_total"), static_cast<int64_t>(sums.network));
+        net.set(column(schema::kNetwork, "transmit_bytes_total"), static_cast<int64_t>(sums.network));
+        net.set(column(schema::kNetwork, "carrier_changes_total"), 1);
         Batch& disk = disk_;
         disk.add_row(at(second + 1), node_name(node));
-        disk.set(column(record::kFilesystem, "kind"), "disk");
-        disk.set(column(record::kFilesystem, "name"), "nvme0n1");
-        disk.set(column(record::kFilesystem, "read_bytes_total"), static_cast<int64_t>(sums.read_bytes));
-        disk.set(column(record::kFilesystem, "written_bytes_total"), static_cast<int64_t>(sums.writes));
-        disk.set(column(record::kFilesystem, "reads_total"), static_cast<int64_t>(sums.reads));
-        disk.set(column(record::kFilesystem, "writes_total"), static_cast<int64_t>(sums.writes / 1e6));
+        disk.set(column(schema::kFilesystem, "kind"), "disk");
+        disk.set(column(schema::kFilesystem, "name"), "nvme0n1");
+        disk.set(column(schema::kFilesystem, "read_bytes_total"), static_cast<int64_t>(sums.read_bytes));
+        disk.set(column(schema::kFilesystem, "written_bytes_total"), static_cast<int64_t>(sums.writes));
+        disk.set(column(schema::kFilesystem, "reads_total"), static_cast<int64_t>(sums.reads));
+        disk.set(column(schema::kFilesystem, "writes_total"), static_cast<int64_t>(sums.writes / 1e6));
     }
 
     void write_coverage(int node) {
@@ -224,11 +224,11 @@ class Writer {
             int received = 0;
             for (int second = from; second < from + 2; ++second) received += is_lost(second) ? 0 : 1;
             coverage_.add_row(at(from + 2), node_name(node));
-            coverage_.set(column(record::kCoverage, "table_name"), "host");
-            coverage_.set(column(record::kCoverage, "start"), at(from));
-            coverage_.set(column(record::kCoverage, "interval_seconds"), 1.0);
-            coverage_.set(column(record::kCoverage, "expected"), 2);
-            coverage_.set(column(record::kCoverage, "received"), received);
+            coverage_.set(column(schema::kCoverage, "table_name"), "host");
+            coverage_.set(column(schema::kCoverage, "start"), at(from));
+            coverage_.set(column(schema::kCoverage, "interval_seconds"), 1.0);
+            coverage_.set(column(schema::kCoverage, "expected"), 2);
+            coverage_.set(column(schema::kCoverage, "received"), received);
         }
     }
 
@@ -239,14 +239,14 @@ class Writer {
                 double when = timeline_.arrivals[step][rank] + std::abs(noise(0.002));
                 progress_.add_row(at(when), node_name(static_cast<int>(rank) / job_.ranks_per_node));
                 auto set = [&](size_t where, auto value) { progress_.set(where, value); };
-                set(column(record::kProgress, "task"), static_cast<int64_t>(rank));
-                set(column(record::kProgress, "source"), "pattern");
-                set(column(record::kProgress, "kind"), "train");
-                set(column(record::kProgress, "step"), static_cast<int64_t>(step) + 1);
+                set(column(schema::kProgress, "task"), static_cast<int64_t>(rank));
+                set(column(schema::kProgress, "source"), "pattern");
+                set(column(schema::kProgress, "kind"), "train");
+                set(column(schema::kProgress, "step"), static_cast<int64_t>(step) + 1);
                 if (job_.fault == Fault::kDiverged && when > job_.moment)
-                    set(column(record::kProgress, "text"), R"({"loss":"NaN"})");
+                    set(column(schema::kProgress, "text"), R"({"loss":"NaN"})");
                 else
-                    set(column(record::kProgress, "loss"), 3 / (1 + when / 100));
+                    set(column(schema::kProgress, "loss"), 3 / (1 + when / 100));
             }
     }
 
@@ -369,10 +369,10 @@ class Writer {
     const Timeline& timeline_;
     record::Archive& archive_;
     std::mt19937 random_;
-    Batch host_{record::kHost}, process_{record::kProcess}, network_{record::kNetwork},
-        disk_{record::kFilesystem}, allocation_{record::kAllocation}, coverage_{record::kCoverage},
-        event_{record::kEvent}, progress_{record::kProgress}, gpus_{record::kGpuSeries},
-        summary_{record::kGpuSummary}, whole_{record::kJobSeries};
+    Batch host_{schema::kHost}, process_{schema::kProcess}, network_{schema::kNetwork},
+        disk_{schema::kFilesystem}, allocation_{schema::kAllocation}, coverage_{schema::kCoverage},
+        event_{schema::kEvent}, progress_{schema::kProgress}, gpus_{schema::kGpuSeries},
+        summary_{schema::kGpuSummary}, whole_{schema::kJobSeries};
 };
 
 }  // namespace

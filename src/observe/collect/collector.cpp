@@ -5,7 +5,7 @@
 #include "observe/collect/host.h"
 #include "observe/collect/network.h"
 #include "observe/collect/process.h"
-#include "record/tables/host.h"
+#include "schema/tables/host.h"
 
 #include <ctime>
 
@@ -48,10 +48,10 @@ void collect_all(std::span<const std::unique_ptr<Collector>> collectors, const S
     for (size_t i = 0; i < collectors.size(); ++i) {
         core::Result<> result = collectors[i]->collect(sample, rows[i]);
         if (!result && on_error) on_error(collectors[i]->table(), result.error());
-        if (result && &rows[i].table() == &record::kHost) host_rows = &rows[i];
+        if (result && &rows[i].table() == &schema::kHost) host_rows = &rows[i];
     }
     if (host_rows == nullptr || host_rows->empty()) return;
-    host_rows->set(record::column(record::kHost, "collection_seconds"), cpu_seconds(collectors) - start);
+    host_rows->set(schema::column(schema::kHost, "collection_seconds"), cpu_seconds(collectors) - start);
 }
 
 }  // namespace belay::observe::collect

@@ -39,7 +39,7 @@ struct Sample {
 class Collector {
   public:
     virtual ~Collector() = default;
-    virtual const record::Table& table() const = 0;
+    virtual const schema::Table& table() const = 0;
     // Adds this tick's rows. What the kernel does not tell is null. Errors (kSystem) mean that the source as
     // a whole could not be read; `rows` then has no rows of this tick.
     virtual core::Result<> collect(const Sample& sample, record::Batch& rows) = 0;
@@ -112,7 +112,7 @@ std::vector<std::unique_ptr<Collector>> make_collectors(const CollectOptions& op
 std::vector<record::Batch> make_batches(std::span<const std::unique_ptr<Collector>> collectors);
 
 // Told which table could not be sampled, and why.
-using ErrorSink = std::function<void(const record::Table& table, const core::Error& error)>;
+using ErrorSink = std::function<void(const schema::Table& table, const core::Error& error)>;
 
 // One tick: runs every collector, `rows[i]` for `collectors[i]`. A failure is told to `on_error` and hides no
 // other collector. Puts the CPU time of the tick, helpers included, into the host row's collection_seconds.

@@ -33,7 +33,7 @@ TEST(observe_collect, one_that_fails_hides_no_other) {
     std::vector<std::unique_ptr<Collector>> collectors = make_collectors(root.options());
     std::vector<record::Batch> rows = make_batches(collectors);
     std::vector<std::string> failed;
-    auto on_error = [&](const record::Table& table, const core::Error& error) {
+    auto on_error = [&](const schema::Table& table, const core::Error& error) {
         failed.emplace_back(table.name);
         EXPECT_NE(error.message().find("net/dev"), std::string::npos);
     };
@@ -64,7 +64,7 @@ TEST(observe_collect, a_tick_of_this_machine_fills_every_table) {
     std::vector<std::unique_ptr<Collector>> collectors = make_collectors(options);
     std::vector<record::Batch> rows = make_batches(collectors);
     collect_all(collectors, {at_second(1), "n1"}, rows,
-                [](const record::Table& table, const core::Error& error) {
+                [](const schema::Table& table, const core::Error& error) {
                     ADD_FAILURE() << table.name << ": " << error.message();
                 });
     for (size_t i = 0; i < rows.size(); ++i) {

@@ -8,7 +8,7 @@
 #include "observe/collect/watched_mounts.h"
 #include "procfs/diskstats.h"
 #include "procfs/mountinfo.h"
-#include "record/tables/filesystem.h"
+#include "schema/tables/filesystem.h"
 
 #include <algorithm>
 #include <string>
@@ -19,8 +19,8 @@ namespace belay::observe::collect {
 namespace {
 
 using record::Batch;
-using record::column;
-using record::kFilesystem;
+using schema::column;
+using schema::kFilesystem;
 using Answer = MountProbe::Answer;
 using Outcome = MountProbe::Outcome;
 
@@ -87,7 +87,7 @@ class FilesystemCollector : public Collector {
           probe_(options.statvfs, options.filesystem_deadline),
           options_(options) {}
 
-    const record::Table& table() const override { return kFilesystem; }
+    const schema::Table& table() const override { return kFilesystem; }
 
     double helper_cpu_seconds() const override { return probe_.cpu_seconds(); }
 

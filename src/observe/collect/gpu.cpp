@@ -4,7 +4,7 @@
 #include "gpu/precision.h"
 #include "gpu/xid.h"
 #include "observe/collect/gpu_probe.h"
-#include "record/tables/gpu.h"
+#include "schema/tables/gpu.h"
 
 #include <algorithm>
 #include <map>
@@ -16,24 +16,8 @@ namespace belay::observe::collect {
 namespace {
 
 using record::Batch;
-using record::column;
-using record::kGpu;
-
-// The columns of the readings follow time, node and device.
-constexpr size_t kFirstField = 3;
-
-consteval bool columns_are_fields() {
-    if (kGpu.columns.size() != kFirstField + gpu::kFieldCount) return false;
-    for (size_t i = 0; i < gpu::kFieldCount; ++i) {
-        const gpu::Field& field = gpu::kFields[i];
-        const record::Column& column = kGpu.columns[i + kFirstField];
-        const auto type =
-            field.type == gpu::FieldType::kReal ? record::ColumnType::kReal : record::ColumnType::kInteger;
-        if (column.name != field.name || column.type != type || column.unit != field.unit) return false;
-    }
-    return true;
-}
-static_assert(columns_are_fields(), "record/tables/gpu.h and gpu/field.h differ");
+using schema::column;
+using schema::kGpu;
 
 // A driver takes seconds to start GPUs that nobody holds open.
 constexpr core::Duration kLongOpening = std::chrono::seconds(10);
@@ -49,7 +33,7 @@ class GpuCollector : public Collector {
                   .deadline = options.gpu.deadline,
                   .retry = options.gpu.retry}) {}
 
-    const record::Table& table() const override { return kGpu; }
+    const schema::Table& table() const override { return kGpu; }
     bool is_expected() const override { return probe_.state() == GpuProbe::State::kOpen; }
     double helper_cpu_seconds() const override { return probe_.cpu_seconds(); }
 
@@ -133,9 +117,9 @@ class GpuCollector : public Collector {
             const double value = gpu::kept(gpu::kFields[i], reading.reading[i]);
             if (std::isnan(value)) continue;
             if (gpu::kFields[i].type == gpu::FieldType::kReal)
-                rows.set(kFirstField + i, value);
+                rows.set(schema::kFirstGpuField + i, value);
             else
-                rows.set(kFirstField + i, static_cast<int64_t>(value));
+                rows.set(schema::kFirstGpuField + i, static_cast<int64_t>(value));
         }
     }
 

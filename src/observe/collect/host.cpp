@@ -7,7 +7,7 @@
 #include "procfs/pressure.h"
 #include "procfs/stat.h"
 #include "procfs/vmstat.h"
-#include "record/tables/host.h"
+#include "schema/tables/host.h"
 
 #include <unistd.h>
 
@@ -16,8 +16,8 @@ namespace belay::observe::collect {
 namespace {
 
 using record::Batch;
-using record::column;
-using record::kHost;
+using schema::column;
+using schema::kHost;
 
 void set_cpu(Batch& rows, const procfs::Stat& stat, int64_t ticks) {
     rows.set(column(kHost, "cpu_count"), stat.cpus_online);
@@ -59,7 +59,7 @@ class HostCollector : public Collector {
           pressure_memory_(proc / "pressure/memory"),
           pressure_io_(proc / "pressure/io") {}
 
-    const record::Table& table() const override { return kHost; }
+    const schema::Table& table() const override { return kHost; }
 
     core::Result<> collect(const Sample& sample, Batch& rows) override {
         BELAY_TRY(stat, stat_.read());

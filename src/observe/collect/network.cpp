@@ -4,7 +4,7 @@
 #include "observe/collect/source_file.h"
 #include "procfs/net_dev.h"
 #include "procfs/scan.h"
-#include "record/tables/network.h"
+#include "schema/tables/network.h"
 
 #include <array>
 #include <fcntl.h>
@@ -17,8 +17,8 @@ namespace belay::observe::collect {
 namespace {
 
 using record::Batch;
-using record::column;
-using record::kNetwork;
+using schema::column;
+using schema::kNetwork;
 
 constexpr int64_t kMegabit = 1'000'000;
 
@@ -57,7 +57,7 @@ class NetworkCollector : public Collector {
           class_net_(options.sys / "class/net"),
           slow_every_(options.slow_every) {}
 
-    const record::Table& table() const override { return kNetwork; }
+    const schema::Table& table() const override { return kNetwork; }
 
     core::Result<> collect(const Sample& sample, Batch& rows) override {
         BELAY_TRY(text, net_dev_.read());

@@ -7,7 +7,7 @@
 #include "procfs/scan.h"
 #include "procfs/schedstat.h"
 #include "procfs/statm.h"
-#include "record/tables/process.h"
+#include "schema/tables/process.h"
 
 #include <ctime>
 #include <unistd.h>
@@ -17,8 +17,8 @@ namespace belay::observe::collect {
 namespace {
 
 using record::Batch;
-using record::column;
-using record::kProcess;
+using schema::column;
+using schema::kProcess;
 
 core::Time boot_time_by_clocks() {
     timespec wall{}, since_boot{};
@@ -35,7 +35,7 @@ class ProcessCollector : public Collector {
         : processes_(options.proc, options.job, options.process_refresh),
           boot_time_(options.boot_time ? *options.boot_time : boot_time_by_clocks()) {}
 
-    const record::Table& table() const override { return kProcess; }
+    const schema::Table& table() const override { return kProcess; }
 
     core::Result<> collect(const Sample& sample, Batch& rows) override {
         BELAY_CHECK(processes_.look(sample.time));

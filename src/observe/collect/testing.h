@@ -58,7 +58,7 @@ class FakeRoot {
 
 inline size_t column_index(const record::Batch& rows, std::string_view name) {
     const auto& columns = rows.table().columns;
-    auto found = std::ranges::find(columns, name, &record::Column::name);
+    auto found = std::ranges::find(columns, name, &schema::Column::name);
     EXPECT_TRUE(found != columns.end()) << name;
     return static_cast<size_t>(found - columns.begin());
 }

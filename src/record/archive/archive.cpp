@@ -6,8 +6,8 @@
 #include "record/archive/parquet_file.h"
 #include "record/archive/segments.h"
 #include "record/liveness.h"
-#include "record/tables/coverage.h"
-#include "record/tables/event.h"
+#include "schema/tables/coverage.h"
+#include "schema/tables/event.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -90,12 +90,12 @@ Result<Archive> Archive::open(const fs::path& path, std::span<const StandIn> sta
 Result<Archive> Archive::in_memory() {
     BELAY_TRY(database, Database::open());
     Archive archive({}, std::move(database));
-    for (const Table* table : tables()) BELAY_CHECK(archive.database_.execute(create_table_sql(*table)));
+    for (const schema::Table* table : schema::tables()) BELAY_CHECK(archive.database_.execute(create_table_sql(*table)));
     BELAY_CHECK(archive.database_.confine());
     return archive;
 }
 
-Result<> Archive::add(const Table& table, const Batch& rows) {
+Result<> Archive::add(const schema::Table& table, const Batch& rows) {
     std::string create = create_table_sql(table);
     BELAY_CHECK(database_.execute(create.insert(std::string_view("CREATE TABLE").size(), " IF NOT EXISTS")));
     return database_.append(rows);
@@ -103,7 +103,7 @@ Result<> Archive::add(const Table& table, const Batch& rows) {
 
 // A file that is older than a column of its table has null there; one that somebody else wrote has the types
 // that are declared, or cannot be read.
-Result<> Archive::make_view(const Table& table, const TableFile& file) {
+Result<> Archive::make_view(const schema::Table& table, const TableFile& file) {
     const std::string source = fmt::format("read_parquet({})", file.lent);
     BELAY_TRY(described, database_.query(fmt::format(
                              "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {})", source)));
@@ -111,7 +111,7 @@ Result<> Archive::make_view(const Table& table, const TableFile& file) {
     for (const auto& row : described.rows) types[as_text(row[0])] = as_text(row[1]);
     std::string added;
     std::string cast;
-    for (const Column& column : table.columns) {
+    for (const schema::Column& column : table.columns) {
         auto found = types.find(column.name);
         const std::string_view type = sql_type(column.type);
         if (found == types.end())
@@ -124,20 +124,20 @@ Result<> Archive::make_view(const Table& table, const TableFile& file) {
     std::string rows = added.empty() && cast.empty()
                            ? source
                            : fmt::format("(SELECT *{}{} FROM {})", replaced, added, source);
-    if (&table == &kEvent && !types.contains("source")) rows = facts_of_older_events(rows);
+    if (&table == &schema::kEvent && !types.contains("source")) rows = facts_of_older_events(rows);
     BELAY_CHECK(database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM {}", table.name, rows)));
     sources_[std::string(table.name)] = rows;
     return {};
 }
 
-std::optional<std::string> Archive::kept_facts(const Table& table) {
+std::optional<std::string> Archive::kept_facts(const schema::Table& table) {
     auto file = files_.find(table.name);
     if (file == files_.end() || !file->second.opened) return std::nullopt;
     auto facts = parquet_facts(database_, file->second.lent);
     return facts ? std::optional(std::move(*facts)) : std::nullopt;
 }
 
-Result<> Archive::attach(const Table& table) {
+Result<> Archive::attach(const schema::Table& table) {
     if (sources_.contains(table.name)) return {};
     auto file = files_.find(table.name);
     if (file == files_.end()) return core::bad_input("the record has no table {}", table.name);
@@ -145,7 +145,7 @@ Result<> Archive::attach(const Table& table) {
     return make_view(table, file->second);
 }
 
-Result<> Archive::detach(const Table& table) {
+Result<> Archive::detach(const schema::Table& table) {
     sources_.erase(std::string(table.name));
     return database_.execute(fmt::format("DROP VIEW IF EXISTS \"{}\"", table.name));
 }
@@ -160,7 +160,7 @@ Result<> Archive::open_files(const core::Directory& record) {
     for (const std::string& name : names) {
         if (!name.ends_with(kSuffix)) continue;
         const std::string table = name.substr(0, name.size() - kSuffix.size());
-        const bool is_ours = std::ranges::find(tables(), table, &Table::name) != tables().end();
+        const bool is_ours = std::ranges::find(schema::tables(), table, &schema::Table::name) != schema::tables().end();
         if (!is_ours && files_.size() >= kMostFiles) continue;
         TableFile file{.path = directory.path_of(name), .opened = directory.open_file(name, O_RDONLY)};
         if (file.opened) file.lent = database_.lend(file.opened->get(), file.path);
@@ -170,7 +170,7 @@ Result<> Archive::open_files(const core::Directory& record) {
 }
 
 Result<> Archive::open_tables(const fs::path& record, std::span<const StandIn> stand_ins) {
-    for (const Table* table : tables()) BELAY_CHECK(open_table(record, *table, stand_ins));
+    for (const schema::Table* table : schema::tables()) BELAY_CHECK(open_table(record, *table, stand_ins));
     return uncover_unreadable();
 }
 
@@ -179,16 +179,16 @@ Result<> Archive::uncover_unreadable() {
     std::string names;
     for (const auto& [table, error] : unreadable_)
         if (!is_thrown_away(table)) names += (names.empty() ? "" : ", ") + sql_literal(table);
-    auto coverage = sources_.find(kCoverage.name);
+    auto coverage = sources_.find(schema::kCoverage.name);
     if (names.empty() || coverage == sources_.end()) return {};
     return database_.execute(
         fmt::format("CREATE OR REPLACE VIEW \"{}\" AS SELECT * REPLACE (CASE WHEN table_name IN ({}) THEN 0 "
                     "ELSE received "
                     "END AS received) FROM {}",
-                    kCoverage.name, names, coverage->second));
+                    schema::kCoverage.name, names, coverage->second));
 }
 
-Result<> Archive::open_table(const fs::path& record, const Table& table, std::span<const StandIn> stand_ins) {
+Result<> Archive::open_table(const fs::path& record, const schema::Table& table, std::span<const StandIn> stand_ins) {
     const std::string name = fmt::format("{}.parquet", table.name);
     const fs::path path = tables_path(record) / name;
     const auto file = files_.find(table.name);
@@ -220,7 +220,7 @@ Result<> Archive::open_table(const fs::path& record, const Table& table, std::sp
 }
 
 Result<> Archive::load_segments(const core::Directory& record) {
-    for (const Table* table : tables()) BELAY_CHECK(database_.execute(create_table_sql(*table)));
+    for (const schema::Table* table : schema::tables()) BELAY_CHECK(database_.execute(create_table_sql(*table)));
     BELAY_TRY(names, segment_names(record));
     UnpackBudget budget;
     for (const std::string& name : names) BELAY_CHECK(load_segment(record, name, budget));
@@ -283,7 +283,7 @@ Result<> Archive::scan_file(const ScanRequest& request, const TableFile& file, c
 Result<RecordInfo> Archive::info() {
     RecordInfo info{
         .manifest = manifest_, .sealed = manifest_.sealed.has_value(), .being_written = being_written_};
-    for (const Table* table : tables()) {
+    for (const schema::Table* table : schema::tables()) {
         BELAY_TRY(answer,
                   query(fmt::format("SELECT count(*), min(time), max(time) FROM \"{}\"", table->name)));
         const auto& row = answer.rows.at(0);

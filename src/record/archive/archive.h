@@ -69,16 +69,16 @@ class Archive {
     // What later queries see beside the record's own tables, for as long as this archive lives; the record on
     // disk stays as it is. Rows, for which the table is made where it is not yet there. Errors: kSystem, also
     // for a table that lies sealed on disk.
-    core::Result<> add(const Table& table, const Batch& rows);
+    core::Result<> add(const schema::Table& table, const Batch& rows);
     // Our own CREATE TABLE ... AS, CREATE VIEW, CREATE MACRO, INSERT; never SQL that a person wrote. Errors:
     // kSystem.
     core::Result<> define(const std::string& sql) { return database_.execute(sql); }
     // Tables that are made from the record's own and lie beside them, in a sealed record: written by
     // keep_table(). kept_facts() gives back the facts, nothing where no such table can be read; attach()
     // makes it one for query() and scan(), until detach(). Errors: kBadInput if there is none; kSystem.
-    std::optional<std::string> kept_facts(const Table& table);
-    core::Result<> attach(const Table& table);
-    core::Result<> detach(const Table& table);
+    std::optional<std::string> kept_facts(const schema::Table& table);
+    core::Result<> attach(const schema::Table& table);
+    core::Result<> detach(const schema::Table& table);
     // Tables of a sealed record that cannot be read, and why. They count as empty, so whoever needs one has
     // to ask.
     const std::map<std::string, core::Error, std::less<>>& unreadable() const { return unreadable_; }
@@ -104,10 +104,10 @@ class Archive {
     core::Result<> load_segment(const core::Directory& record, const std::string& name, UnpackBudget& budget);
     core::Result<> open_files(const core::Directory& record);
     core::Result<> open_tables(const std::filesystem::path& record, std::span<const StandIn> stand_ins);
-    core::Result<> open_table(const std::filesystem::path& record, const Table& table,
+    core::Result<> open_table(const std::filesystem::path& record, const schema::Table& table,
                               std::span<const StandIn> stand_ins);
     core::Result<> uncover_unreadable();
-    core::Result<> make_view(const Table& table, const TableFile& file);
+    core::Result<> make_view(const schema::Table& table, const TableFile& file);
     core::Result<> scan_file(const ScanRequest& request, const TableFile& file, const std::string& source,
                              const ScanConsumer& consume);
 

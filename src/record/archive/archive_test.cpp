@@ -2,11 +2,11 @@
 
 #include "core/file.h"
 #include "record/archive/testing.h"
-#include "record/tables/allocation.h"
-#include "record/tables/coverage.h"
-#include "record/tables/event.h"
-#include "record/tables/gpu.h"
-#include "record/tables/gpu_device.h"
+#include "schema/tables/allocation.h"
+#include "schema/tables/coverage.h"
+#include "schema/tables/event.h"
+#include "schema/tables/gpu.h"
+#include "schema/tables/gpu_device.h"
 
 #include <fstream>
 
@@ -77,15 +77,15 @@ TEST(record, gpus_are_due_only_where_a_recorder_knew_of_one) {
     {
         auto writer = SegmentWriter::create(segments_path(fixture.path()) / "gpus.seg",
                                             {.node = "n2", .periodic = false, .start = kStart});
-        Batch device(kGpuDevice);
+        Batch device(schema::kGpuDevice);
         device.add_row(kStart, "n2");
-        Batch sample(kGpu);
+        Batch sample(schema::kGpu);
         sample.add_row(kStart + seconds(1), "n3");
-        Batch count(kCoverage);
+        Batch count(schema::kCoverage);
         count.add_row(kStart + seconds(10), "n4");
-        count.set(column(kCoverage, "table_name"), "gpu");
-        count.set(column(kCoverage, "expected"), 10);
-        count.set(column(kCoverage, "received"), 0);
+        count.set(column(schema::kCoverage, "table_name"), "gpu");
+        count.set(column(schema::kCoverage, "expected"), 10);
+        count.set(column(schema::kCoverage, "received"), 0);
         for (const Batch* rows : {&device, &sample, &count}) ASSERT_TRUE(writer->append(*rows));
         ASSERT_TRUE(writer->finish(kStart + seconds(10)));
     }
@@ -138,11 +138,11 @@ TEST(record, of_an_interval_the_closing_row_is_kept) {
     auto writer =
         SegmentWriter::create(segments_path(fixture.path()) / "a.seg", {.node = "n1", .start = kStart});
     for (bool closing : {false, true}) {
-        Batch rows(kAllocation);
+        Batch rows(schema::kAllocation);
         rows.add_row(kStart + seconds(closing ? 50 : 0), "n1");
-        rows.set(column(kAllocation, "job_id"), 7);
-        rows.set(column(kAllocation, "t0"), kStart);
-        if (closing) rows.set(column(kAllocation, "t1"), kStart + seconds(50));
+        rows.set(column(schema::kAllocation, "job_id"), 7);
+        rows.set(column(schema::kAllocation, "t0"), kStart);
+        if (closing) rows.set(column(schema::kAllocation, "t1"), kStart + seconds(50));
         ASSERT_TRUE(writer->append(rows));
     }
     ASSERT_TRUE(writer->finish(kStart));
@@ -181,10 +181,10 @@ TEST(record, tables_of_our_own_stand_beside_the_records) {
     fixture.record("n1", 3, true, 3);
     ASSERT_TRUE(seal(fixture.path(), kStart));
     auto archive = Archive::open(fixture.path());
-    static constexpr Column kColumns[] = {{"time", ColumnType::kTimestamp, "", ""},
-                                          {"node", ColumnType::kText, "", ""},
-                                          {"share", ColumnType::kReal, "", ""}};
-    static constexpr Table kOurs{"ours", Cadence::kEvents, "", kColumns};
+    static constexpr Column kColumns[] = {{"time", schema::ColumnType::kTimestamp, "", ""},
+                                          {"node", schema::ColumnType::kText, "", ""},
+                                          {"share", schema::ColumnType::kReal, "", ""}};
+    static constexpr schema::Table kOurs{"ours", schema::Cadence::kEvents, "", kColumns};
     for (double share : {0.25, 0.5}) {
         Batch rows(kOurs);
         rows.add_row(kStart, "n1");
@@ -196,9 +196,9 @@ TEST(record, tables_of_our_own_stand_beside_the_records) {
                         "FROM ours JOIN host USING (node)"));
     EXPECT_THAT(archive->query("SELECT s, n FROM joined")->rows[0],
                 testing::ElementsAre(Value(2.25), Value(int64_t{6})));
-    Batch host(kHost);
+    Batch host(schema::kHost);
     host.add_row(kStart, "n1");
-    EXPECT_FALSE(archive->add(kHost, host)) << "what is sealed stays as it is";
+    EXPECT_FALSE(archive->add(schema::kHost, host)) << "what is sealed stays as it is";
     EXPECT_THAT(archive->columns_of("SELECT node, share FROM ours").value(),
                 testing::ElementsAre("node", "share"));
     EXPECT_FALSE(archive->columns_of("SELECT nobody FROM ours"));
@@ -207,7 +207,7 @@ TEST(record, tables_of_our_own_stand_beside_the_records) {
 TEST(record, an_archive_in_memory_has_every_table_and_no_files) {
     auto archive = Archive::in_memory();
     ASSERT_TRUE(archive) << archive.error().message();
-    for (const Table* table : tables())
+    for (const schema::Table* table : schema::tables())
         EXPECT_TRUE(archive->query(fmt::format("SELECT time, node FROM \"{}\"", table->name)));
     EXPECT_FALSE(archive->query("SELECT * FROM read_text('/etc/hostname')"));
 }
@@ -256,13 +256,13 @@ TEST(record, texts_of_any_bytes_are_sealed_as_valid_ones) {
         auto writer =
             SegmentWriter::create(segments_path(fixture.path()) / "a.seg", {.node = node, .start = kStart});
         ASSERT_TRUE(writer);
-        Batch events(kEvent);
+        Batch events(schema::kEvent);
         events.add_row(kStart, node);
-        events.set(column(kEvent, "message"), "caf\xe9 ended");
-        EXPECT_EQ(events.values(column(kEvent, "message")).texts[0], "caf\uFFFD ended");
+        events.set(column(schema::kEvent, "message"), "caf\xe9 ended");
+        EXPECT_EQ(events.values(column(schema::kEvent, "message")).texts[0], "caf\uFFFD ended");
         events.add_row(kStart + seconds(1), node);
-        events.set(column(kEvent, "message"), "");
-        events.values(column(kEvent, "message")).texts[1] =
+        events.set(column(schema::kEvent, "message"), "");
+        events.values(column(schema::kEvent, "message")).texts[1] =
             "cut \xe2\x82";  // as somebody else's segment may say
         ASSERT_TRUE(writer->append(events));
         ASSERT_TRUE(writer->finish(kStart));

@@ -1,6 +1,6 @@
 #include "record/archive/coverage.h"
 
-#include "record/tables/gpu.h"
+#include "schema/tables/gpu.h"
 
 #include <algorithm>
 
@@ -28,8 +28,8 @@ core::Time due_until(const SegmentSummary& segment, const std::vector<SegmentSum
 }
 
 // GPUs are due only where there are some: a recorder that knew of one told of it, sampled it or counted.
-Result<bool> is_due(Database& database, const Table& table, const std::string& node) {
-    if (table.name != kGpu.name) return true;
+Result<bool> is_due(Database& database, const schema::Table& table, const std::string& node) {
+    if (table.name != schema::kGpu.name) return true;
     BELAY_TRY(known,
               database.query(fmt::format(
                   "SELECT EXISTS (FROM gpu_device WHERE node = {0}) OR EXISTS (FROM gpu WHERE node = {0}) "
@@ -38,7 +38,7 @@ Result<bool> is_due(Database& database, const Table& table, const std::string& n
     return known.rows.at(0).at(0) == Value(true);
 }
 
-Result<> count_rest(Database& database, const Table& table, const Session& session, core::Time until) {
+Result<> count_rest(Database& database, const schema::Table& table, const Session& session, core::Time until) {
     std::string node = sql_literal(session.node);
     // `counted` is where the recorder's own counts end.
     return database.execute(fmt::format(
@@ -91,14 +91,14 @@ Result<> count_what_was_never_taken(Database& database, const std::vector<Segmen
             segment.session->interval.count() <= 0)
             continue;
         core::Time until = segment.ended.value_or(due_until(segment, segments));
-        std::vector<const Table*> due;  // asked before counts are forgotten
-        for (const Table* table : tables()) {
-            if (table->cadence != Cadence::kPeriodic) continue;
+        std::vector<const schema::Table*> due;  // asked before counts are forgotten
+        for (const schema::Table* table : schema::tables()) {
+            if (table->cadence != schema::Cadence::kPeriodic) continue;
             BELAY_TRY(is, is_due(database, *table, segment.session->node));
             if (is) due.push_back(table);
         }
         if (is_damaged) BELAY_CHECK(forget_counts(database, *segment.session, until));
-        for (const Table* table : due) BELAY_CHECK(count_rest(database, *table, *segment.session, until));
+        for (const schema::Table* table : due) BELAY_CHECK(count_rest(database, *table, *segment.session, until));
     }
     return {};
 }

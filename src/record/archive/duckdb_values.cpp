@@ -131,19 +131,19 @@ std::optional<QueryResult> read_result(const DuckdbApi* api, duckdb_result& resu
     return out;
 }
 
-duckdb_state append_value(const DuckdbApi* api, duckdb_appender appender, ColumnType type,
+duckdb_state append_value(const DuckdbApi* api, duckdb_appender appender, schema::ColumnType type,
                           const ColumnValues& values, size_t row) {
     if (values.present[row] == 0) return api->append_null(appender);
     switch (type) {
-        case ColumnType::kText:
+        case schema::ColumnType::kText:
             return api->append_varchar_length(appender, values.texts[row].data(), values.texts[row].size());
-        case ColumnType::kReal:
+        case schema::ColumnType::kReal:
             return api->append_double(appender, values.reals[row]);
-        case ColumnType::kBoolean:
+        case schema::ColumnType::kBoolean:
             return api->append_bool(appender, values.integers[row] != 0);
-        case ColumnType::kTimestamp:
+        case schema::ColumnType::kTimestamp:
             return api->append_timestamp(appender, {values.integers[row] / 1000});
-        case ColumnType::kInteger:
+        case schema::ColumnType::kInteger:
             break;
     }
     return api->append_int64(appender, values.integers[row]);

@@ -153,7 +153,7 @@ TEST(record, a_directory_named_like_a_partition_adds_no_column) {
     ASSERT_EQ(record.message_of_seal(), "sealed");
     const fs::path renamed = record.path().parent_path() / "rate=0.1";
     fs::rename(record.path(), renamed);
-    EXPECT_EQ(query(renamed, "SELECT * FROM host").columns.size(), kHost.columns.size());
+    EXPECT_EQ(query(renamed, "SELECT * FROM host").columns.size(), schema::kHost.columns.size());
 }
 
 TEST(record, what_is_anothers_is_neither_sealed_nor_joined) {

@@ -9,9 +9,9 @@ using core::Result;
 namespace {
 
 // Parquet files carry the schema with units and meanings, so that they explain themselves without Belay.
-std::string table_metadata(const Table& table) {
+std::string table_metadata(const schema::Table& table) {
     nlohmann::ordered_json columns = nlohmann::ordered_json::object();
-    for (const Column& column : table.columns)
+    for (const schema::Column& column : table.columns)
         columns[std::string(column.name)] = {{"unit", std::string(column.unit)},
                                              {"doc", std::string(column.doc)}};
     nlohmann::ordered_json json = {
@@ -21,7 +21,7 @@ std::string table_metadata(const Table& table) {
 
 }  // namespace
 
-Result<> write_parquet(Database& database, const Table& table, core::NewFile file, std::string_view facts) {
+Result<> write_parquet(Database& database, const schema::Table& table, core::NewFile file, std::string_view facts) {
     return write_rows(database, fmt::format("SELECT * FROM \"{}\" ORDER BY node, time", table.name),
                       std::move(file),
                       {{"belay", table_metadata(table)}, {"belay_facts", std::string(facts)}});

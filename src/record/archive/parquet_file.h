@@ -3,7 +3,7 @@
 
 #include "core/new_file.h"
 #include "record/archive/database.h"
-#include "record/schema.h"
+#include "schema/schema.h"
 
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@ namespace belay::record {
 
 // All rows of a table of the database, by node and time; the file is there as a whole or not at all. It
 // carries the table's documentation and `facts`, which parquet_facts() gives back. Errors: kSystem.
-core::Result<> write_parquet(Database& database, const Table& table, core::NewFile file,
+core::Result<> write_parquet(Database& database, const schema::Table& table, core::NewFile file,
                              std::string_view facts = "");
 // What a SELECT gives, with `metadata`, likewise. Errors: kSystem.
 core::Result<> write_rows(Database& database, std::string_view select, core::NewFile file,

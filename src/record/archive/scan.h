@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "record/archive/duckdb_api.h"
-#include "record/schema.h"
+#include "schema/schema.h"
 
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@
 namespace belay::record {
 
 struct ScanRequest {
-    const Table* table = nullptr;
+    const schema::Table* table = nullptr;
     std::vector<size_t> numbers;      // columns that are read as double
     std::vector<size_t> texts;        // columns that are read as text, which costs a copy of each
     std::vector<size_t> hashes;       // columns of which DuckDB's hash is read

@@ -2,7 +2,7 @@
 
 #include "core/file.h"
 #include "record/archive/testing.h"
-#include "record/tables/gpu.h"
+#include "schema/tables/gpu.h"
 
 #include <cmath>
 #include <fstream>
@@ -13,9 +13,9 @@ namespace belay::record {
 
 namespace {
 
-constexpr size_t kLoad = column(kHost, "load_1m");
-constexpr size_t kMemory = column(kHost, "memory_total_bytes");
-constexpr size_t kCpus = column(kHost, "cpu_count");  // which the fixture leaves out
+constexpr size_t kLoad = column(schema::kHost, "load_1m");
+constexpr size_t kMemory = column(schema::kHost, "memory_total_bytes");
+constexpr size_t kCpus = column(schema::kHost, "cpu_count");  // which the fixture leaves out
 
 struct Seen {
     std::string node;
@@ -27,7 +27,7 @@ struct Seen {
 
 std::vector<std::vector<Seen>> scan_host(Archive& archive, std::vector<std::string> splits) {
     std::vector<std::vector<Seen>> parts(splits.size() + 1);
-    ScanRequest request{.table = &kHost,
+    ScanRequest request{.table = &schema::kHost,
                         .numbers = {kLoad, kMemory, kCpus},
                         .texts = {1},
                         .hashes = {1},
@@ -82,8 +82,8 @@ TEST(record, scan_of_an_empty_table_consumes_nothing) {
     auto archive = Archive::open(fixture.path());
     ASSERT_TRUE(archive);
     bool called = false;
-    ScanRequest request{.table = &kGpu,
-                        .numbers = {column(kGpu, "sm_active_ratio")},
+    ScanRequest request{.table = &schema::kGpu,
+                        .numbers = {column(schema::kGpu, "sm_active_ratio")},
                         .texts = {},
                         .hashes = {},
                         .splits = {}};
@@ -100,7 +100,7 @@ TEST(record, scan_ends_with_the_error_of_its_consumer) {
     ASSERT_TRUE(seal(fixture.path(), kStart));
     auto archive = Archive::open(fixture.path());
     ASSERT_TRUE(archive);
-    ScanRequest request{.table = &kHost, .numbers = {kLoad}, .texts = {}, .hashes = {}, .splits = {}};
+    ScanRequest request{.table = &schema::kHost, .numbers = {kLoad}, .texts = {}, .hashes = {}, .splits = {}};
     auto done = archive->scan(
         request, [](size_t, const ScanRows&) -> core::Result<> { return core::bad_input("enough"); });
     ASSERT_FALSE(done);
@@ -143,7 +143,7 @@ TEST(record, scan_tells_a_damaged_file) {
     auto archive = Archive::open(fixture.path());
     ASSERT_TRUE(archive);
     ScanRequest request{
-        .table = &kHost, .numbers = {kLoad, kMemory}, .texts = {}, .hashes = {}, .splits = {}};
+        .table = &schema::kHost, .numbers = {kLoad, kMemory}, .texts = {}, .hashes = {}, .splits = {}};
     auto done = archive->scan(request, [](size_t, const ScanRows&) -> core::Result<> { return {}; });
     ASSERT_FALSE(done);
     EXPECT_THAT(done.error().message(), testing::HasSubstr("host.parquet"));

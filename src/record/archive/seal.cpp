@@ -60,7 +60,7 @@ Result<> write_tables(const core::Directory& record, Database& database, const R
                       Manifest& manifest) {
     BELAY_CHECK(make_directory(record, kTablesName));
     BELAY_CHECK(remove_unfinished(record));
-    for (const Table* table : tables()) {
+    for (const schema::Table* table : schema::tables()) {
         BELAY_TRY(file, begin_file(record, table_file(table->name)));
         BELAY_CHECK(write_parquet(database, *table, std::move(file)));
         manifest.tables[std::string(table->name)] = {.rows = info.tables.at(std::string(table->name)).rows};
@@ -71,7 +71,7 @@ Result<> write_tables(const core::Directory& record, Database& database, const R
 // The record as it was before its tables were written; what cannot be removed is written anew by the next
 // seal.
 void remove_tables(const core::Directory& record) {
-    for (const Table* table : tables()) (void)record.remove_file(table_file(table->name));
+    for (const schema::Table* table : schema::tables()) (void)record.remove_file(table_file(table->name));
     (void)record.remove_directory(kTablesName);
 }
 

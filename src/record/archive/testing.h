@@ -3,8 +3,8 @@
 
 #include "core/file.h"
 #include "record/archive/archive.h"
-#include "record/tables/coverage.h"
-#include "record/tables/host.h"
+#include "schema/tables/coverage.h"
+#include "schema/tables/host.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -40,21 +40,21 @@ class RecordFixture {
                         .flush = std::chrono::seconds(2)};
         auto writer = SegmentWriter::create(segment(node, first), session);
         ASSERT_TRUE(writer) << writer.error().message();
-        Batch host(kHost);
+        Batch host(schema::kHost);
         for (int i = 1; i <= samples; ++i) {
             host.add_row(kStart + std::chrono::seconds(first + i), node);
-            host.set(column(kHost, "load_1m"), i * 0.5);
-            host.set(column(kHost, "memory_total_bytes"), int64_t{1} << 40);
+            host.set(column(schema::kHost, "load_1m"), i * 0.5);
+            host.set(column(schema::kHost, "memory_total_bytes"), int64_t{1} << 40);
         }
         ASSERT_TRUE(writer->append(host));
         if (counted > 0) {
-            Batch coverage(kCoverage);
+            Batch coverage(schema::kCoverage);
             coverage.add_row(kStart + std::chrono::seconds(first + counted), node);
-            coverage.set(column(kCoverage, "table_name"), "host");
-            coverage.set(column(kCoverage, "start"), kStart + std::chrono::seconds(first));
-            coverage.set(column(kCoverage, "interval_seconds"), 1.0);
-            coverage.set(column(kCoverage, "expected"), counted);
-            coverage.set(column(kCoverage, "received"), std::min(counted, samples));
+            coverage.set(column(schema::kCoverage, "table_name"), "host");
+            coverage.set(column(schema::kCoverage, "start"), kStart + std::chrono::seconds(first));
+            coverage.set(column(schema::kCoverage, "interval_seconds"), 1.0);
+            coverage.set(column(schema::kCoverage, "expected"), counted);
+            coverage.set(column(schema::kCoverage, "received"), std::min(counted, samples));
             ASSERT_TRUE(writer->append(coverage));
         }
         if (closed) {

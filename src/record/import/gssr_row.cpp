@@ -1,6 +1,6 @@
 #include "record/import/gssr_row.h"
 
-#include "record/tables/gpu.h"
+#include "schema/tables/gpu.h"
 
 #include <cmath>
 
@@ -48,21 +48,21 @@ struct Plain {
     double scale;
 };
 constexpr Plain kPlain[] = {
-    {kUtilization, column(kGpu, "utilization_ratio"), 0.01},
-    {kSmActive, column(kGpu, "sm_active_ratio"), 1},
-    {kSmOccupancy, column(kGpu, "sm_occupancy_ratio"), 1},
-    {kTensor, column(kGpu, "tensor_active_ratio"), 1},
-    {kFp64, column(kGpu, "fp64_active_ratio"), 1},
-    {kFp32, column(kGpu, "fp32_active_ratio"), 1},
-    {kFp16, column(kGpu, "fp16_active_ratio"), 1},
-    {kDram, column(kGpu, "dram_active_ratio"), 1},
-    {kPcieSent, column(kGpu, "pcie_sent_bytes_per_second"), 1},
-    {kPcieReceived, column(kGpu, "pcie_received_bytes_per_second"), 1},
-    {kNvlinkSent, column(kGpu, "nvlink_sent_bytes_per_second"), 1},
-    {kNvlinkReceived, column(kGpu, "nvlink_received_bytes_per_second"), 1},
-    {kC2cSent, column(kGpu, "c2c_sent_bytes_per_second"), 1},
-    {kC2cReceived, column(kGpu, "c2c_received_bytes_per_second"), 1},
-    {kPower, column(kGpu, "power_watts"), 1},
+    {kUtilization, column(schema::kGpu, "utilization_ratio"), 0.01},
+    {kSmActive, column(schema::kGpu, "sm_active_ratio"), 1},
+    {kSmOccupancy, column(schema::kGpu, "sm_occupancy_ratio"), 1},
+    {kTensor, column(schema::kGpu, "tensor_active_ratio"), 1},
+    {kFp64, column(schema::kGpu, "fp64_active_ratio"), 1},
+    {kFp32, column(schema::kGpu, "fp32_active_ratio"), 1},
+    {kFp16, column(schema::kGpu, "fp16_active_ratio"), 1},
+    {kDram, column(schema::kGpu, "dram_active_ratio"), 1},
+    {kPcieSent, column(schema::kGpu, "pcie_sent_bytes_per_second"), 1},
+    {kPcieReceived, column(schema::kGpu, "pcie_received_bytes_per_second"), 1},
+    {kNvlinkSent, column(schema::kGpu, "nvlink_sent_bytes_per_second"), 1},
+    {kNvlinkReceived, column(schema::kGpu, "nvlink_received_bytes_per_second"), 1},
+    {kC2cSent, column(schema::kGpu, "c2c_sent_bytes_per_second"), 1},
+    {kC2cReceived, column(schema::kGpu, "c2c_received_bytes_per_second"), 1},
+    {kPower, column(schema::kGpu, "power_watts"), 1},
 };
 
 constexpr GssrField kRates[] = {kPcieSent,   kPcieReceived, kNvlinkReceived,
@@ -119,7 +119,7 @@ std::bitset<kGssrFields> drop_clipped(GssrRow& row) {
 void add_gpu_row(Batch& rows, core::Time time, std::string_view node, std::string_view device,
                  const GssrRow& row, double energy_joules) {
     rows.add_row(time, node);
-    rows.set(column(kGpu, "device"), device);
+    rows.set(column(schema::kGpu, "device"), device);
     for (const Plain& plain : kPlain) {
         double value = row[plain.field].average * plain.scale;
         if (is_share(plain.field) || plain.field == kUtilization) value = value > 1 ? 1 : value;
@@ -131,9 +131,9 @@ void add_gpu_row(Batch& rows, core::Time time, std::string_view node, std::strin
         double reserved = row[kMemoryReserved].average;
         total = used + row[kMemoryFree].average + (std::isnan(reserved) ? 0 : reserved);
     }
-    if (!std::isnan(used)) rows.set(column(kGpu, "memory_used_bytes"), bytes_of(used));
-    if (total > 0) rows.set(column(kGpu, "memory_total_bytes"), bytes_of(total));
-    rows.set(column(kGpu, "energy_joules_total"), energy_joules);
+    if (!std::isnan(used)) rows.set(column(schema::kGpu, "memory_used_bytes"), bytes_of(used));
+    if (total > 0) rows.set(column(schema::kGpu, "memory_total_bytes"), bytes_of(total));
+    rows.set(column(schema::kGpu, "energy_joules_total"), energy_joules);
 }
 
 }  // namespace belay::record

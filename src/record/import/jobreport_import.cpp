@@ -7,7 +7,7 @@
 #include "record/import/jobreport_csv.h"
 #include "record/import/record_builder.h"
 #include "record/import/source_files.h"
-#include "record/tables/event.h"
+#include "schema/tables/event.h"
 
 #include <algorithm>
 #include <map>
@@ -186,7 +186,7 @@ Result<Imported> import_jobreport(const ImportOptions& options) {
         builder.add_held(node, "jobreport", false);
         imported.devices += node.gpus.size();
     }
-    add_events(*rows, builder.rows(kEvent));
+    add_events(*rows, builder.rows(schema::kEvent));
     BELAY_CHECK(builder.finish(imported.defects));
     imported.nodes = nodes.size();
     return imported;

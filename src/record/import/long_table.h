@@ -19,7 +19,7 @@ class LongTable {
     static constexpr int64_t kPartRows = 245'760;
 
     // `directory` is empty and this user's alone. Errors: kSystem.
-    static core::Result<LongTable> create(const Table& table, core::Directory directory,
+    static core::Result<LongTable> create(const schema::Table& table, core::Directory directory,
                                           int64_t part_rows = kPartRows);
 
     // Errors: kSystem.
@@ -34,7 +34,7 @@ class LongTable {
     core::Result<> replace(const core::Directory& record, std::string_view name);
 
   private:
-    LongTable(const Table& table, core::Directory directory, Database database, int64_t part_rows)
+    LongTable(const schema::Table& table, core::Directory directory, Database database, int64_t part_rows)
         : table_(&table),
           directory_(std::move(directory)),
           database_(std::move(database)),
@@ -42,7 +42,7 @@ class LongTable {
     core::Result<> write_part();
     std::string sql_name(const std::string& part) const;
 
-    const Table* table_;
+    const schema::Table* table_;
     core::Directory directory_;
     Database database_;
     int64_t part_rows_;

@@ -1,7 +1,7 @@
 #include "record/import/long_table.h"
 
 #include "record/import/import_testing.h"
-#include "record/tables/gpu.h"
+#include "schema/tables/gpu.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@ namespace {
 
 // Rows of seconds `first` to `last` of a node.
 Batch batch_of(std::string_view node, int first, int last) {
-    Batch rows(kGpu);
+    Batch rows(schema::kGpu);
     for (int second = first; second <= last; ++second) {
         rows.add_row(core::Time(std::chrono::seconds(second)), node);
-        rows.set(column(kGpu, "power_watts"), second);
+        rows.set(column(schema::kGpu, "power_watts"), second);
     }
     return rows;
 }
@@ -23,14 +23,14 @@ TEST(record_import, a_table_of_several_parts_is_one_in_order) {
     auto directory = core::TemporaryDirectory::create("it's").value();
     std::filesystem::path parquet = directory.path() / "gpu.parquet";
     auto database = Database::open().value();
-    ASSERT_TRUE(database.execute(create_table_sql(kGpu)));
+    ASSERT_TRUE(database.execute(create_table_sql(schema::kGpu)));
     ASSERT_TRUE(
         database.execute(fmt::format("COPY gpu TO {} (FORMAT parquet, KV_METADATA {{belay: 'its columns'}})",
                                      sql_literal(parquet.string()))));
 
     auto record = core::Directory::open(directory.path()).value();
     ASSERT_TRUE(record.make_directory("parts"));
-    auto table = LongTable::create(kGpu, record.enter("parts").value(), 200).value();
+    auto table = LongTable::create(schema::kGpu, record.enter("parts").value(), 200).value();
     constexpr int kRows = 300;  // more than a part has
     for (const char* node : {"a", "b"}) {
         ASSERT_TRUE(table.add(batch_of(node, 1, kRows)));

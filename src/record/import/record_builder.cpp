@@ -5,10 +5,10 @@
 #include "core/utf8.h"
 #include "record/archive/archive.h"
 #include "record/event.h"
-#include "record/tables/allocation.h"
-#include "record/tables/coverage.h"
-#include "record/tables/event.h"
-#include "record/tables/gpu_device.h"
+#include "schema/tables/allocation.h"
+#include "schema/tables/coverage.h"
+#include "schema/tables/event.h"
+#include "schema/tables/gpu_device.h"
 
 #include <algorithm>
 #include <cmath>
@@ -140,12 +140,12 @@ Result<RecordBuilder> RecordBuilder::create(const ImportOptions& options, Manife
     BELAY_TRY(segment, SegmentWriter::create(record, fmt::format("{}/import.seg", kSegmentsName), session));
     BELAY_CHECK(record.make_directory(kParts));
     BELAY_TRY(parts, record.enter(kParts));
-    BELAY_TRY(table, LongTable::create(kGpu, std::move(parts)));
+    BELAY_TRY(table, LongTable::create(schema::kGpu, std::move(parts)));
     return RecordBuilder(std::move(workplace), std::move(manifest), std::move(segment), std::move(table),
                          options);
 }
 
-Batch& RecordBuilder::rows(const Table& table) {
+Batch& RecordBuilder::rows(const schema::Table& table) {
     return batches_.try_emplace(&table, table).first->second;
 }
 
@@ -167,33 +167,33 @@ Result<> RecordBuilder::write_rows() {
 // The record was sealed without a sample.
 Result<> RecordBuilder::replace_samples() {
     const core::Directory& record = workplace_.record();
-    BELAY_CHECK(table_.replace(record, fmt::format("{}/{}.parquet", kTablesName, kGpu.name)));
+    BELAY_CHECK(table_.replace(record, fmt::format("{}/{}.parquet", kTablesName, schema::kGpu.name)));
     BELAY_TRY(manifest, read_manifest(record));
-    manifest.tables[std::string(kGpu.name)] = {.rows = table_.rows()};
+    manifest.tables[std::string(schema::kGpu.name)] = {.rows = table_.rows()};
     return replace_manifest(record, manifest);
 }
 
 void RecordBuilder::add_allocation(const std::string& node, const std::string& device, const HeldSpan& span) {
-    Batch& allocation = rows(kAllocation);
+    Batch& allocation = rows(schema::kAllocation);
     allocation.add_row(span.start, node);
-    allocation.set(column(kAllocation, "job_id"), manifest_.job.id);
-    if (!span.step.empty()) allocation.set(column(kAllocation, "step_id"), span.step);
-    if (!device.empty()) allocation.set(column(kAllocation, "device"), device);
-    allocation.set(column(kAllocation, "t0"), span.start);
-    allocation.set(column(kAllocation, "t1"), span.end);
+    allocation.set(column(schema::kAllocation, "job_id"), manifest_.job.id);
+    if (!span.step.empty()) allocation.set(column(schema::kAllocation, "step_id"), span.step);
+    if (!device.empty()) allocation.set(column(schema::kAllocation, "device"), device);
+    allocation.set(column(schema::kAllocation, "t0"), span.start);
+    allocation.set(column(schema::kAllocation, "t1"), span.end);
 }
 
 void RecordBuilder::add_coverage(const std::string& node, const HeldSpan& span) {
     int64_t due = samples_due(span, manifest_.interval);
     if (due == 0) return;
-    Batch& coverage = rows(kCoverage);
+    Batch& coverage = rows(schema::kCoverage);
     coverage.add_row(span.end, node);
-    coverage.set(column(kCoverage, "table_name"), kGpu.name);
-    coverage.set(column(kCoverage, "start"), span.start);
-    coverage.set(column(kCoverage, "interval_seconds"), core::to_seconds(manifest_.interval));
-    coverage.set(column(kCoverage, "expected"), due);
+    coverage.set(column(schema::kCoverage, "table_name"), schema::kGpu.name);
+    coverage.set(column(schema::kCoverage, "start"), span.start);
+    coverage.set(column(schema::kCoverage, "interval_seconds"), core::to_seconds(manifest_.interval));
+    coverage.set(column(schema::kCoverage, "expected"), due);
     // One more than the clock says is the rounding of the span's ends.
-    coverage.set(column(kCoverage, "received"), std::min(due, span.received));
+    coverage.set(column(schema::kCoverage, "received"), std::min(due, span.received));
 }
 
 void RecordBuilder::add_held(const HeldNode& node, const std::string& source, bool has_samples) {
@@ -205,18 +205,18 @@ void RecordBuilder::add_held(const HeldNode& node, const std::string& source, bo
             add_allocation(node.name, device, span);
             if (has_samples) add_coverage(node.name, span);
         }
-        Batch& devices = rows(kGpuDevice);
+        Batch& devices = rows(schema::kGpuDevice);
         devices.add_row(spans.front().start, node.name);
-        devices.set(column(kGpuDevice, "device"), device);
-        devices.set(column(kGpuDevice, "index"), gpu);
-        if (!model_.empty()) devices.set(column(kGpuDevice, "name"), model_);
-        devices.set(column(kGpuDevice, "weight"), 1.0);
-        devices.set(column(kGpuDevice, "source"), source);
+        devices.set(column(schema::kGpuDevice, "device"), device);
+        devices.set(column(schema::kGpuDevice, "index"), gpu);
+        if (!model_.empty()) devices.set(column(schema::kGpuDevice, "name"), model_);
+        devices.set(column(schema::kGpuDevice, "weight"), 1.0);
+        devices.set(column(schema::kGpuDevice, "source"), source);
     }
 }
 
 Result<> RecordBuilder::finish(const std::vector<Defect>& defects) {
-    Batch& events = rows(kEvent);
+    Batch& events = rows(schema::kEvent);
     std::string first_node = manifest_.job.nodes.empty() ? "" : manifest_.job.nodes.front();
     for (const Defect& defect : defects) {
         add_event(events, manifest_.job.start.value_or(now_), defect.node.empty() ? first_node : defect.node,

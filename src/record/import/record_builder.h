@@ -7,7 +7,7 @@
 #include "record/import/long_table.h"
 #include "record/place.h"
 #include "record/segment.h"
-#include "record/tables/gpu.h"
+#include "schema/tables/gpu.h"
 
 #include <map>
 #include <optional>
@@ -59,7 +59,7 @@ class RecordBuilder {
     int64_t sample_rows() const { return table_.rows(); }
 
     // Rows of any other table, of which there are few.
-    Batch& rows(const Table& table);
+    Batch& rows(const schema::Table& table);
 
     // What the job held: devices, allocations and, where the recording has samples, how many of them were due
     // and came.
@@ -100,7 +100,7 @@ class RecordBuilder {
           manifest_(std::move(manifest)),
           segment_(std::move(segment)),
           table_(std::move(table)),
-          samples_(kGpu),
+          samples_(schema::kGpu),
           now_(options.now),
           model_(options.model) {}
     core::Result<> write_rows();
@@ -115,7 +115,7 @@ class RecordBuilder {
     Batch samples_;
     core::Time now_;
     std::string model_;
-    std::map<const Table*, Batch> batches_;
+    std::map<const schema::Table*, Batch> batches_;
 };
 
 }  // namespace belay::record

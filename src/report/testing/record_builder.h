@@ -4,15 +4,15 @@
 #include "core/file.h"
 #include "record/place.h"
 #include "record/segment.h"
-#include "record/tables/allocation.h"
-#include "record/tables/coverage.h"
-#include "record/tables/event.h"
-#include "record/tables/filesystem.h"
-#include "record/tables/host.h"
-#include "record/tables/network.h"
-#include "record/tables/process.h"
-#include "record/tables/progress.h"
-#include "record/tables/vetting.h"
+#include "schema/tables/allocation.h"
+#include "schema/tables/coverage.h"
+#include "schema/tables/event.h"
+#include "schema/tables/filesystem.h"
+#include "schema/tables/host.h"
+#include "schema/tables/network.h"
+#include "schema/tables/process.h"
+#include "schema/tables/progress.h"
+#include "schema/tables/vetting.h"
 
 #include <filesystem>
 #include <map>
@@ -28,7 +28,7 @@ class Row {
     explicit Row(record::Batch& batch) : batch_(batch) {}
     template <typename T>
     Row& set(std::string_view name, T value) {
-        const record::Table& table = batch_.table();
+        const schema::Table& table = batch_.table();
         for (size_t i = 0; i < table.columns.size(); ++i) {
             if (table.columns[i].name != name) continue;
             batch_.set(i, value);
@@ -53,7 +53,7 @@ class RecordBuilder {
     // `second` counts from the manifest's `created`.
     core::Time at(double second) const { return start_ + core::Duration(static_cast<int64_t>(second * 1e9)); }
 
-    Row row(const record::Table& table, std::string_view node, double second) {
+    Row row(const schema::Table& table, std::string_view node, double second) {
         record::Batch& batch = batches_.try_emplace(std::string(table.name), table).first->second;
         batch.add_row(at(second), node);
         return Row(batch);

@@ -15,7 +15,6 @@ namespace {
 
 using score::Digest;
 using score::GpuDigest;
-using score::Quantity;
 
 double noise(uint64_t seed, uint64_t index) {
     uint64_t z = seed * 0x9e3779b97f4a7c15ULL + index * 0xbf58476d1ce4e5b9ULL + 0x94d049bb133111ebULL;
@@ -62,37 +61,37 @@ Values values_at(const Moment& m) {
     double load = effort(m) * (hot ? 0.72 : 1.0);
     Values v;
     v.fill(kMissing);
-    auto set = [&](Quantity quantity, double value) { v[static_cast<size_t>(quantity)] = value; };
+    auto set = [&](size_t quantity, double value) { v[quantity] = value; };
     double tensor = 0.66 * load * (0.95 + 0.1 * m.random(3));
     double dram = 0.44 * load * (0.9 + 0.2 * m.random(4));
     double used = std::min(1.0, std::max(tensor, dram / 0.8));
     double sm = std::max(used, 0.86 * load);
     double engine = std::max(sm, std::min(1.0, 0.02 + load * 0.97));
-    set(Quantity::kSaturated, used);
-    set(Quantity::kUnsaturated, sm - used);
-    set(Quantity::kGap, engine - sm);
-    set(Quantity::kIdle, 1 - engine);
-    set(Quantity::kUsedTensor, tensor);
-    set(Quantity::kUsedFp64, 0);
-    set(Quantity::kUsedFp32, 0.17 * load);
-    set(Quantity::kUsedFp16, 0.05 * load);
-    set(Quantity::kUsedDram, std::min(1.0, dram / 0.8));
-    set(Quantity::kEngine, engine);
-    set(Quantity::kSm, sm);
-    set(Quantity::kOccupancy, 0.38 * load);
-    set(Quantity::kTensor, tensor);
-    set(Quantity::kDram, dram);
-    set(Quantity::kUtilization, std::min(1.0, engine * 1.02));
-    set(Quantity::kClock, hot ? 1.29e9 + 4e7 * m.random(5) : 1.98e9 - 9e7 * load);
-    set(Quantity::kPower, 105 + 520 * load * (hot ? 0.8 : 1) + 12 * m.random(6));
-    set(Quantity::kTemperature, 33 + 29 * load + (hot ? 26 : 0) + 2 * noise(7, m.gpu));
-    set(Quantity::kMemoryUsed, m.progress < kStartup / 2 ? 6e8 : 61.5e9 + 1e9 * noise(8, m.gpu));
-    set(Quantity::kPcie, 2.1e9 * load + 1e7);
-    set(Quantity::kLink, 0.13 * load);
-    set(Quantity::kNvlink, 118e9 * load * (0.85 + 0.3 * m.random(9)));
-    set(Quantity::kPowerCapped, 0);
-    set(Quantity::kThermal, hot ? 0.9 : 0);
-    set(Quantity::kSlowdown, 0);
+    set(score::kSaturated, used);
+    set(score::kUnsaturated, sm - used);
+    set(score::kGap, engine - sm);
+    set(score::kIdle, 1 - engine);
+    set(score::used(score::Limit::kTensor), tensor);
+    set(score::used(score::Limit::kFp64), 0);
+    set(score::used(score::Limit::kFp32), 0.17 * load);
+    set(score::used(score::Limit::kFp16), 0.05 * load);
+    set(score::used(score::Limit::kDram), std::min(1.0, dram / 0.8));
+    set(schema::gpu_quantity("engine_share"), engine);
+    set(schema::gpu_quantity("sm_share"), sm);
+    set(schema::gpu_quantity("occupancy_share"), 0.38 * load);
+    set(schema::gpu_quantity("tensor_share"), tensor);
+    set(schema::gpu_quantity("dram_share"), dram);
+    set(schema::gpu_quantity("utilization_share"), std::min(1.0, engine * 1.02));
+    set(schema::gpu_quantity("clock_hertz"), hot ? 1.29e9 + 4e7 * m.random(5) : 1.98e9 - 9e7 * load);
+    set(schema::gpu_quantity("power_watts"), 105 + 520 * load * (hot ? 0.8 : 1) + 12 * m.random(6));
+    set(schema::gpu_quantity("temperature_celsius"), 33 + 29 * load + (hot ? 26 : 0) + 2 * noise(7, m.gpu));
+    set(schema::gpu_quantity("memory_used_bytes"), m.progress < kStartup / 2 ? 6e8 : 61.5e9 + 1e9 * noise(8, m.gpu));
+    set(schema::gpu_quantity("pcie_bytes_per_second"), 2.1e9 * load + 1e7);
+    set(schema::gpu_quantity("link_share"), 0.13 * load);
+    set(schema::gpu_quantity("nvlink_bytes_per_second"), 118e9 * load * (0.85 + 0.3 * m.random(9)));
+    set(schema::gpu_quantity("power_capped_share"), 0);
+    set(schema::gpu_quantity("thermal_share"), hot ? 0.9 : 0);
+    set(schema::gpu_quantity("slowdown_share"), 0);
     return v;
 }
 
@@ -125,22 +124,22 @@ GpuDigest make_gpu(const Digest& digest, const Measurements& data, size_t gpu, s
             sums[q] += v[q] * digest.bucket_seconds;
         }
         one.memory_peak_bytes =
-            std::max(one.memory_peak_bytes, v[static_cast<size_t>(Quantity::kMemoryUsed)]);
-        double saturated = v[static_cast<size_t>(Quantity::kSaturated)];
+            std::max(one.memory_peak_bytes, v[schema::gpu_quantity("memory_used_bytes")]);
+        double saturated = v[score::kSaturated];
         auto bin = std::min<size_t>(score::kHistogramBins - 1,
                                     static_cast<size_t>(saturated * score::kHistogramBins));
         one.histogram[bin] += digest.bucket_seconds;
     }
     for (size_t q = 0; q < score::kQuantities; ++q) one.means[q] = sums[q] / seconds;
-    auto share = [&](Quantity quantity) { return sums[static_cast<size_t>(quantity)]; };
+    auto share = [&](size_t quantity) { return sums[quantity]; };
     one.totals.observed = seconds;
-    one.totals.shares = {.idle = share(Quantity::kIdle),
-                         .gap = share(Quantity::kGap),
-                         .unsaturated = share(Quantity::kUnsaturated),
-                         .saturated = share(Quantity::kSaturated)};
-    one.pipes_mean = one.means[static_cast<size_t>(Quantity::kTensor)] + 0.14;
-    one.energy_joules = share(Quantity::kPower);
-    one.flop_use = one.means[static_cast<size_t>(Quantity::kTensor)] * 0.95;
+    one.totals.shares = {.idle = share(score::kIdle),
+                         .gap = share(score::kGap),
+                         .unsaturated = share(score::kUnsaturated),
+                         .saturated = share(score::kSaturated)};
+    one.pipes_mean = one.means[schema::gpu_quantity("tensor_share")] + 0.14;
+    one.energy_joules = share(schema::gpu_quantity("power_watts"));
+    one.flop_use = one.means[schema::gpu_quantity("tensor_share")] * 0.95;
     return one;
 }
 
@@ -151,7 +150,7 @@ void add_seconds(Digest& digest) {
         auto bucket = std::min(digest.buckets - 1,
                                static_cast<size_t>(static_cast<double>(second) / digest.bucket_seconds));
         score::JobWindow window;
-        auto mean = [&](Quantity quantity) {
+        auto mean = [&](size_t quantity) {
             double sum = 0;
             size_t count = 0;
             for (const GpuDigest& gpu : digest.gpus) {
@@ -170,13 +169,13 @@ void add_seconds(Digest& digest) {
             digest.job.push_back(digest.job.back());
             continue;
         }
-        window.saturated = mean(Quantity::kSaturated);
-        window.engine = mean(Quantity::kEngine);
-        window.sm = mean(Quantity::kSm);
-        window.tensor = mean(Quantity::kTensor);
-        window.dram = mean(Quantity::kDram);
-        window.power_watts = mean(Quantity::kPower);
-        window.link_bytes_per_second = mean(Quantity::kNvlink);
+        window.saturated = mean(score::kSaturated);
+        window.engine = mean(schema::gpu_quantity("engine_share"));
+        window.sm = mean(schema::gpu_quantity("sm_share"));
+        window.tensor = mean(schema::gpu_quantity("tensor_share"));
+        window.dram = mean(schema::gpu_quantity("dram_share"));
+        window.power_watts = mean(schema::gpu_quantity("power_watts"));
+        window.link_bytes_per_second = mean(schema::gpu_quantity("nvlink_bytes_per_second"));
         digest.job.push_back(window);
     }
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "record/schema.h"
+#include "schema/schema.h"
 
-namespace belay::record {
+namespace belay::schema {
 
 inline constexpr Column kNetworkColumns[] = {
     {"time", ColumnType::kTimestamp, "", "when the row was sampled"},
@@ -24,4 +24,4 @@ inline constexpr Column kNetworkColumns[] = {
 inline constexpr Table kNetwork{"network", Cadence::kPeriodic, "traffic and link state per network interface",
                                 kNetworkColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

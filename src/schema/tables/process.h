@@ -1,8 +1,8 @@
 #pragma once
 
-#include "record/schema.h"
+#include "schema/schema.h"
 
-namespace belay::record {
+namespace belay::schema {
 
 inline constexpr Column kProcessColumns[] = {
     {"time", ColumnType::kTimestamp, "", "when the row was sampled"},
@@ -34,4 +34,4 @@ inline constexpr Column kProcessColumns[] = {
 inline constexpr Table kProcess{"process", Cadence::kPeriodic,
                                 "the processes of the job, Belay's own left out", kProcessColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

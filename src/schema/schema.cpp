@@ -1,22 +1,20 @@
-#include "record/schema.h"
+#include "schema/schema.h"
 
-#include "record/tables/allocation.h"
-#include "record/tables/coverage.h"
-#include "record/tables/event.h"
-#include "record/tables/filesystem.h"
-#include "record/tables/gpu.h"
-#include "record/tables/gpu_device.h"
-#include "record/tables/host.h"
-#include "record/tables/network.h"
-#include "record/tables/process.h"
-#include "record/tables/progress.h"
-#include "record/tables/vetting.h"
+#include "schema/tables/allocation.h"
+#include "schema/tables/coverage.h"
+#include "schema/tables/event.h"
+#include "schema/tables/filesystem.h"
+#include "schema/tables/gpu.h"
+#include "schema/tables/gpu_device.h"
+#include "schema/tables/host.h"
+#include "schema/tables/network.h"
+#include "schema/tables/process.h"
+#include "schema/tables/progress.h"
+#include "schema/tables/vetting.h"
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
-namespace belay::record {
+namespace belay::schema {
 
 namespace {
 
@@ -60,11 +58,13 @@ std::string_view sql_type(ColumnType type) {
 }
 
 std::string create_table_sql(const Table& table) {
-    std::string sql = fmt::format("CREATE TABLE \"{}\" (", table.name);
-    for (const Column& column : table.columns)
-        sql += fmt::format("{}\"{}\" {}", &column == table.columns.data() ? "" : ", ", column.name,
-                           sql_type(column.type));
+    std::string sql = "CREATE TABLE \"";
+    sql.append(table.name).append("\" (");
+    for (const Column& column : table.columns) {
+        if (&column != table.columns.data()) sql += ", ";
+        sql.append("\"").append(column.name).append("\" ").append(sql_type(column.type));
+    }
     return sql + ")";
 }
 
-}  // namespace belay::record
+}  // namespace belay::schema

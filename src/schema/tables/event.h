@@ -1,8 +1,8 @@
 #pragma once
 
-#include "record/schema.h"
+#include "schema/schema.h"
 
-namespace belay::record {
+namespace belay::schema {
 
 inline constexpr Column kEventColumns[] = {
     {"time", ColumnType::kTimestamp, "", "when it happened"},
@@ -22,4 +22,4 @@ inline constexpr Column kEventColumns[] = {
 
 inline constexpr Table kEvent{"event", Cadence::kEvents, "things that happened at one moment", kEventColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

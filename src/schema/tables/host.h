@@ -1,8 +1,8 @@
 #pragma once
 
-#include "record/schema.h"
+#include "schema/schema.h"
 
-namespace belay::record {
+namespace belay::schema {
 
 inline constexpr Column kHostColumns[] = {
     {"time", ColumnType::kTimestamp, "", "when the row was sampled"},
@@ -50,4 +50,4 @@ inline constexpr Column kHostColumns[] = {
 inline constexpr Table kHost{"host", Cadence::kPeriodic, "CPU, memory and pressure of a node, from /proc",
                              kHostColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "record/schema.h"
+#include "schema/schema.h"
 
-namespace belay::record {
+namespace belay::schema {
 
 inline constexpr Column kProgressColumns[] = {
     {"time", ColumnType::kTimestamp, "", "when the line says it happened, or when it was read"},
@@ -33,4 +33,4 @@ inline constexpr Column kProgressColumns[] = {
 inline constexpr Table kProgress{"progress", Cadence::kEvents,
                                  "what the training program printed about its progress", kProgressColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

@@ -2,54 +2,97 @@
 // asked by the rules of findings/ (docs/formats/digest.md).
 #pragma once
 
-#include "record/schema.h"
+#include "schema/tables/gpu.h"
 
 #include <array>
 
-namespace belay::record {
+namespace belay::schema {
 
-template <size_t... Sizes>
-consteval auto joined(const Column (&... parts)[Sizes]) {
-    std::array<Column, (Sizes + ...)> all{};
+// How a value of gpu_series comes from the fields of a reading.
+enum class GpuOrigin : uint8_t {
+    kModel,   // from the score's model, in windows
+    kField,   // as it is sampled
+    kSum,     // of two fields; where one is missing, the other
+    kAnyBit,  // 1 where any of `bits` is set in a field
+    kLinks,   // from the traffic of all links and their bandwidths (score/ceilings.h)
+};
+
+struct GpuQuantity {
+    Series series;
+    GpuOrigin origin = GpuOrigin::kModel;
+    size_t first = 0;  // fields
+    size_t second = 0;
+    int64_t bits = 0;
+};
+
+inline constexpr Series kGpuModel[] = {
+    {"idle_share", "ratio", "time without an active engine"},
+    {"gap_share", "ratio", "time with an engine active, without a warp on a multiprocessor"},
+    {"unsaturated_share", "ratio", "time with warps, below every limit"},
+    {"saturated_share", "ratio", "use of the highest limit", Fold::kMean, {"Saturation", "", "", 1}},
+    {"used_tensor_share", "ratio", "use of the tensor pipe, of its ceiling", Fold::kMean, {"Tensor", "", "", 2}},
+    {"used_fp64_share", "ratio", "use of the FP64 pipe, of its ceiling", Fold::kMean, {"FP64", "", "", 3}},
+    {"used_fp32_share", "ratio", "use of the FP32 pipe, of its ceiling", Fold::kMean, {"FP32", "", "", 4}},
+    {"used_fp16_share", "ratio", "use of the FP16 pipe, of its ceiling", Fold::kMean, {"FP16", "", "", 5}},
+    {"used_dram_share", "ratio", "use of the device memory's bandwidth, of its ceiling", Fold::kMean,
+     {"DRAM", "", "", 6}},
+};
+
+// Made of several fields, or of a part of one. The bits are those of nvml.h, nvmlClocksEventReason*.
+inline constexpr GpuQuantity kGpuDerived[] = {
+    {{"pcie_bytes_per_second", "B/s", "over PCIe, both directions", Fold::kMean,
+      {"PCIe", "power", "Both directions, per GPU", 120}},
+     GpuOrigin::kSum, gpu_field("pcie_sent_bytes_per_second"), gpu_field("pcie_received_bytes_per_second")},
+    {{"nvlink_bytes_per_second", "B/s", "over NVLink, both directions", Fold::kMean,
+      {"NVLink", "gpus", "Both directions", 60}},
+     GpuOrigin::kSum, gpu_field("nvlink_sent_bytes_per_second"), gpu_field("nvlink_received_bytes_per_second")},
+    {{"c2c_bytes_per_second", "B/s", "over the link to the CPU, both directions", Fold::kMean,
+      {"Chip to chip", "power", "Both directions, per GPU", 130}},
+     GpuOrigin::kSum, gpu_field("c2c_sent_bytes_per_second"), gpu_field("c2c_received_bytes_per_second")},
+    {{"link_share", "ratio", "use of the busiest link, of its bandwidth"}, GpuOrigin::kLinks},
+    {{"power_capped_share", "ratio", "time in which the power limit held the clock down"},
+     GpuOrigin::kAnyBit, gpu_field("clock_event_reasons"), 0, 0x4},
+    {{"thermal_share", "ratio", "time in which heat held the clock down"},
+     GpuOrigin::kAnyBit, gpu_field("clock_event_reasons"), 0, 0x20 | 0x40},
+    {{"slowdown_share", "ratio", "time in which the hardware's slowdown or power brake was on"},
+     GpuOrigin::kAnyBit, gpu_field("clock_event_reasons"), 0, 0x8 | 0x80},
+};
+
+consteval size_t count_kept_fields() {
+    size_t count = 0;
+    for (const Quantity& field : kGpuFields) count += field.series.name.empty() ? 0 : 1;
+    return count;
+}
+inline constexpr size_t kGpuModelCount = std::size(kGpuModel);
+inline constexpr size_t kGpuQuantityCount = kGpuModelCount + count_kept_fields() + std::size(kGpuDerived);
+
+// Everything that is followed over time on a GPU: the model's, the fields that say so, and what is derived.
+inline constexpr auto kGpuQuantities = [] {
+    std::array<GpuQuantity, kGpuQuantityCount> all{};
     size_t at = 0;
-    auto add = [&](const Column* part, size_t size) {
-        for (size_t i = 0; i < size; ++i) all[at++] = part[i];
-    };
-    (add(parts, Sizes), ...);
+    for (const Series& series : kGpuModel) all[at++] = {series};
+    for (size_t field = 0; field < kGpuFieldCount; ++field)
+        if (!kGpuFields[field].series.name.empty())
+            all[at++] = {kGpuFields[field].series, GpuOrigin::kField, field};
+    for (const GpuQuantity& quantity : kGpuDerived) all[at++] = quantity;
     return all;
+}();
+
+// The index of one of them, at compile time: a name that is none does not compile.
+consteval size_t gpu_quantity(std::string_view name) {
+    for (size_t i = 0; i < kGpuQuantityCount; ++i)
+        if (kGpuQuantities[i].series.name == name) return i;
+    throw "there is no such quantity";
 }
 
-// In the order of score::Quantity.
-inline constexpr Column kGpuQuantities[] = {
-    {"idle_share", ColumnType::kReal, "ratio", "time without an active engine"},
-    {"gap_share", ColumnType::kReal, "ratio",
-     "time with an engine active, without a warp on a multiprocessor"},
-    {"unsaturated_share", ColumnType::kReal, "ratio", "time with warps, below every limit"},
-    {"saturated_share", ColumnType::kReal, "ratio", "use of the highest limit"},
-    {"used_tensor_share", ColumnType::kReal, "ratio", "use of the tensor pipe, of its ceiling"},
-    {"used_fp64_share", ColumnType::kReal, "ratio", "use of the FP64 pipe, of its ceiling"},
-    {"used_fp32_share", ColumnType::kReal, "ratio", "use of the FP32 pipe, of its ceiling"},
-    {"used_fp16_share", ColumnType::kReal, "ratio", "use of the FP16 pipe, of its ceiling"},
-    {"used_dram_share", ColumnType::kReal, "ratio", "use of the device memory's bandwidth, of its ceiling"},
-    {"engine_share", ColumnType::kReal, "ratio", "engine active, as sampled"},
-    {"sm_share", ColumnType::kReal, "ratio", "multiprocessors active, as sampled"},
-    {"occupancy_share", ColumnType::kReal, "ratio", "warps of those that would fit"},
-    {"tensor_share", ColumnType::kReal, "ratio", "tensor pipe active, as sampled"},
-    {"dram_share", ColumnType::kReal, "ratio", "device memory active, as sampled"},
-    {"utilization_share", ColumnType::kReal, "ratio", "time in which any kernel was there"},
-    {"clock_hertz", ColumnType::kReal, "Hz", "clock of the multiprocessors"},
-    {"power_watts", ColumnType::kReal, "W", "power of the board"},
-    {"temperature_celsius", ColumnType::kReal, "°C", "highest temperature"},
-    {"memory_used_bytes", ColumnType::kReal, "B", "highest use of device memory"},
-    {"pcie_bytes_per_second", ColumnType::kReal, "B/s", "over PCIe, both directions"},
-    {"nvlink_bytes_per_second", ColumnType::kReal, "B/s", "over NVLink, both directions"},
-    {"c2c_bytes_per_second", ColumnType::kReal, "B/s", "over the link to the CPU, both directions"},
-    {"link_share", ColumnType::kReal, "ratio", "use of the busiest link, of its bandwidth"},
-    {"power_capped_share", ColumnType::kReal, "ratio", "time in which the power limit held the clock down"},
-    {"thermal_share", ColumnType::kReal, "ratio", "time in which heat held the clock down"},
-    {"slowdown_share", ColumnType::kReal, "ratio",
-     "time in which the hardware's slowdown or power brake was on"},
-};
+inline constexpr auto kGpuQuantityColumns = [] {
+    std::array<Column, kGpuQuantityCount> columns{};
+    for (size_t i = 0; i < kGpuQuantityCount; ++i) {
+        const Series& series = kGpuQuantities[i].series;
+        columns[i] = {series.name, ColumnType::kReal, series.unit, series.doc};
+    }
+    return columns;
+}();
 
 inline constexpr std::string_view kTimeAtSaturation = "time with a saturation from here on, in percent";
 inline constexpr Column kSaturationBins[] = {
@@ -104,7 +147,8 @@ inline constexpr Column kGpuSummaryColumns[] = {
     {"integer_unknown_seconds", ColumnType::kReal, "s", "in which FP32 may hold integer work"},
     {"pipes_mean", ColumnType::kReal, "ratio", "sum of the pipes as sampled, mean"},
 };
-inline constexpr auto kAllGpuSummaryColumns = joined(kGpuSummaryColumns, kSaturationBins, kGpuQuantities);
+inline constexpr auto kAllGpuSummaryColumns = 
+    joined(columns_of(kGpuSummaryColumns), columns_of(kSaturationBins), kGpuQuantityColumns);
 inline constexpr Table kGpuSummary{"gpu_summary", Cadence::kEvents, "a device over the whole job",
                                    kAllGpuSummaryColumns};
 
@@ -114,7 +158,7 @@ inline constexpr Column kGpuSeriesColumns[] = {
     {"device", ColumnType::kText, "", "UUID of the GPU"},
     {"seconds", ColumnType::kReal, "s", "length of the span"},
 };
-inline constexpr auto kAllGpuSeriesColumns = joined(kGpuSeriesColumns, kGpuQuantities);
+inline constexpr auto kAllGpuSeriesColumns = joined(columns_of(kGpuSeriesColumns), kGpuQuantityColumns);
 inline constexpr Table kGpuSeries{"gpu_series", Cadence::kEvents, "a device over a span of the job",
                                   kAllGpuSeriesColumns};
 
@@ -133,4 +177,4 @@ inline constexpr Column kJobSeriesColumns[] = {
 inline constexpr Table kJobSeries{"job_series", Cadence::kEvents, "all devices of the job, second by second",
                                   kJobSeriesColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

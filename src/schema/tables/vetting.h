@@ -1,8 +1,8 @@
 #pragma once
 
-#include "record/schema.h"
+#include "schema/schema.h"
 
-namespace belay::record {
+namespace belay::schema {
 
 inline constexpr Column kVettingColumns[] = {
     {"time", ColumnType::kTimestamp, "", "when the verdict was known"},
@@ -22,4 +22,4 @@ inline constexpr Column kVettingColumns[] = {
 inline constexpr Table kVetting{"vetting", Cadence::kEvents, "a check of a node before the tasks started",
                                 kVettingColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

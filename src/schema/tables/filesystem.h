@@ -1,8 +1,8 @@
 #pragma once
 
-#include "record/schema.h"
+#include "schema/schema.h"
 
-namespace belay::record {
+namespace belay::schema {
 
 inline constexpr Column kFilesystemColumns[] = {
     {"time", ColumnType::kTimestamp, "", "when the row was sampled"},
@@ -32,4 +32,4 @@ inline constexpr Table kFilesystem{"filesystem", Cadence::kPeriodic,
                                    "space on each mounted file system and traffic of each disk",
                                    kFilesystemColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

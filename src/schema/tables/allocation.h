@@ -1,8 +1,8 @@
 #pragma once
 
-#include "record/schema.h"
+#include "schema/schema.h"
 
-namespace belay::record {
+namespace belay::schema {
 
 inline constexpr Column kAllocationColumns[] = {
     {"time", ColumnType::kTimestamp, "", "when the row was written"},
@@ -22,4 +22,4 @@ inline constexpr Table kAllocation{
     "allocation", Cadence::kEvents,
     "which job had which node and device from when to when: maps samples to jobs", kAllocationColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

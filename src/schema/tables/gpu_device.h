@@ -1,8 +1,8 @@
 #pragma once
 
-#include "record/schema.h"
+#include "schema/schema.h"
 
-namespace belay::record {
+namespace belay::schema {
 
 inline constexpr Column kGpuDeviceColumns[] = {
     {"time", ColumnType::kTimestamp, "", "when the recorder found it"},
@@ -19,4 +19,4 @@ inline constexpr Column kGpuDeviceColumns[] = {
 inline constexpr Table kGpuDevice{"gpu_device", Cadence::kEvents, "what the GPUs of a node are",
                                   kGpuDeviceColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

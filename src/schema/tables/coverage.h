@@ -1,8 +1,8 @@
 #pragma once
 
-#include "record/schema.h"
+#include "schema/schema.h"
 
-namespace belay::record {
+namespace belay::schema {
 
 inline constexpr Column kCoverageColumns[] = {
     {"time", ColumnType::kTimestamp, "", "end of the span that the row counts"},
@@ -17,4 +17,4 @@ inline constexpr Column kCoverageColumns[] = {
 inline constexpr Table kCoverage{"coverage", Cadence::kEvents,
                                  "samples expected and received per node and table", kCoverageColumns};
 
-}  // namespace belay::record
+}  // namespace belay::schema

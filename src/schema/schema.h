@@ -1,0 +1,118 @@
+// The tables of the job record as data: what a table, a column and a quantity are. Each is declared once, in
+// tables/NAME.h; the DDL, the segment codec, the Parquet files, what is kept of samples, the reference page
+// and the labels of the report are derived from that.
+//
+// Every table starts with `time` and `node`. Missing is null, never 0.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace belay::schema {
+
+enum class ColumnType : uint8_t {
+    kTimestamp = 1,  // UTC; nanoseconds in memory and in segments, microseconds in Parquet
+    kText = 2,
+    kInteger = 3,  // 64 bit, signed
+    kReal = 4,
+    kBoolean = 5,
+};
+
+struct Column {
+    std::string_view name;  // ends in its base unit
+    ColumnType type;
+    std::string_view unit;  // "" for none
+    std::string_view doc;   // one line
+};
+
+// How samples become one value of a span of time, and that over the whole job.
+enum class Fold : uint8_t {
+    kMean,     // over the time in which it was sampled
+    kHighest,  // of the span; over the job, the mean all the same
+};
+
+// Where a report plots a quantity.
+struct Plot {
+    std::string_view label = {};    // empty: nowhere
+    std::string_view section = {};  // of the report; empty: only in the maps of all devices
+    std::string_view note = {};
+    int place = 0;  // among the plots
+};
+
+// What a sealed record keeps of a quantity's samples: a column of a table of spans.
+struct Series {
+    std::string_view name = {};  // empty: nothing is kept
+    std::string_view unit = {};
+    std::string_view doc = {};
+    Fold fold = Fold::kMean;
+    Plot plot = {};
+};
+
+// Something that is sampled: its column, and what becomes of its samples.
+struct Quantity {
+    std::string_view name;
+    ColumnType type;
+    std::string_view unit;
+    std::string_view doc;
+    Series series = {};
+
+    constexpr Column column() const { return {name, type, unit, doc}; }
+};
+
+// Periodic tables get rows at every sampling interval, so what should be there is known and coverage is a
+// number. Rows of the others come when something happens; their coverage is null.
+enum class Cadence : uint8_t { kPeriodic, kEvents };
+
+struct Table {
+    std::string_view name;
+    Cadence cadence;
+    std::string_view doc;
+    std::span<const Column> columns;
+};
+
+// All tables, in the order in which they are documented.
+std::span<const Table* const> tables();
+
+// nullptr if there is no such table.
+const Table* find_table(std::string_view name);
+
+// "TIMESTAMP", "VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN": the SQL type and the name used in `record schema`.
+std::string_view sql_type(ColumnType type);
+
+// CREATE TABLE "name" ("time" TIMESTAMP, ...)
+std::string create_table_sql(const Table& table);
+
+// The index of a column, at compile time: a name that the table does not have does not compile.
+consteval size_t column(const Table& table, std::string_view name) {
+    for (size_t i = 0; i < table.columns.size(); ++i)
+        if (table.columns[i].name == name) return i;
+    throw "the table has no such column";
+}
+
+// The columns of several declarations, one after the other.
+template <size_t... Sizes>
+consteval auto joined(const std::array<Column, Sizes>&... parts) {
+    std::array<Column, (Sizes + ...)> all{};
+    size_t at = 0;
+    auto add = [&](const auto& part) {
+        for (const Column& column : part) all[at++] = column;
+    };
+    (add(parts), ...);
+    return all;
+}
+template <size_t kSize>
+consteval std::array<Column, kSize> columns_of(const Column (&columns)[kSize]) {
+    return std::to_array(columns);
+}
+template <size_t kSize>
+consteval std::array<Column, kSize> columns_of(const Quantity (&quantities)[kSize]) {
+    std::array<Column, kSize> columns{};
+    for (size_t i = 0; i < kSize; ++i) columns[i] = quantities[i].column();
+    return columns;
+}
+
+}  // namespace belay::schema
