@@ -52,7 +52,7 @@ Json to_json(const score::JobScore& job) {
             {"startup_seconds", job.startup_seconds ? Json(*job.startup_seconds) : Json()},
             {"coverage", job.score.coverage},
             {"shares", shares_json(job.score)},
-            {"bound", to_text(job.bound)},
+            {"bound", job.bound ? Json(to_text(*job.bound)) : Json()},
             {"link_bound_share", number_or_null(job.link_bound_share)},
             {"busy_engine", number_or_null(job.busy_engine)},
             {"busy_sm", number_or_null(job.busy_sm)},

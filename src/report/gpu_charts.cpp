@@ -154,7 +154,7 @@ std::vector<size_t> outliers(const Digest& digest, size_t quantity) {
     std::vector<double> means;
     double top = 0;
     for (const GpuDigest& gpu : digest.gpus)
-        if (double mean = gpu.means[quantity]; !is_missing(mean)) {
+        if (double mean = gpu.whole[quantity]; !is_missing(mean)) {
             means.push_back(mean);
             top = std::max(top, mean);
         }
@@ -162,7 +162,7 @@ std::vector<size_t> outliers(const Digest& digest, size_t quantity) {
     for (double& mean : means) mean = std::abs(mean - median);
     double least = std::max(kFar * median_of(means), kLeastShare * top);
     auto distance = [&](size_t i) {
-        return std::abs(digest.gpus[i].means[quantity] - median);
+        return std::abs(digest.gpus[i].whole[quantity] - median);
     };
     std::vector<size_t> result;
     for (size_t i = 0; i < digest.gpus.size(); ++i)
@@ -310,7 +310,7 @@ NodeGrid gpu_grid(const Digest& digest, double offset) {
                           .means = {},
                           .peaks = {}};
         for (const GpuDigest& gpu : digest.gpus)
-            metric.means.push_back(gpu.means[row.quantity]);
+            metric.means.push_back(gpu.whole[row.quantity]);
         grid.metrics.push_back(std::move(metric));
     }
     return grid;

@@ -22,7 +22,7 @@ constexpr double kSecondsPerHour = 3600;
 constexpr double kJoulesPerWattHour = 3600;
 
 double mean_of(const GpuDigest& gpu, size_t quantity) {
-    return gpu.means[quantity];
+    return gpu.whole[quantity];
 }
 
 double highest(double a, double b) {
@@ -155,7 +155,7 @@ ScoreFacts score_facts(const Digest& digest, const score::JobScore& job) {
     bool sampled = false;
     for (const GpuDigest& gpu : digest.gpus) {
         allocated += gpu.totals.allocated;
-        sampled |= std::ranges::any_of(gpu.means, [](double mean) { return !is_missing(mean); });
+        sampled |= std::ranges::any_of(gpu.whole, [](double value) { return !is_missing(value); });
     }
     return {.point = score.point,
             .low = score.low,
@@ -169,7 +169,7 @@ ScoreFacts score_facts(const Digest& digest, const score::JobScore& job) {
             .saturated = score.shares.saturated,
             .steady = job.steady_state,
             .startup_seconds = job.startup_seconds.value_or(kMissing),
-            .bound = is_missing(score.point) ? std::string() : std::string(to_text(job.bound)),
+            .bound = is_missing(score.point) || !job.bound ? std::string() : std::string(to_text(*job.bound)),
             .imbalance = job.imbalance,
             .variation = job.burstiness.variation,
             .burst_index = job.burstiness.index,

@@ -124,7 +124,7 @@ TEST(report, few_gpus_are_rows_and_many_are_bands) {
 TEST(report, gpus_that_are_alike_have_no_outliers) {
     score::Digest digest = synthetic_digest(synthetic_large(5, 600), 4);
     for (score::GpuDigest& gpu : digest.gpus) {
-        gpu.means = digest.gpus[0].means;
+        gpu.whole = digest.gpus[0].whole;
         gpu.series = digest.gpus[0].series;
     }
     for (const Chart& chart : gpu_charts(digest, 0)) {

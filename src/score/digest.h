@@ -64,7 +64,9 @@ struct GpuDigest {
         0;  // of the sum of the tensor, FP64, FP32 and FP16 pipes as sampled; NaN without them
     // Seconds of windows by their saturation.
     std::array<double, kHistogramBins> histogram{};
-    std::array<double, kQuantities> means{};  // over the observed time; NaN if never sampled
+    // Of the whole job, the mean over the observed time or the highest, as the quantity says; NaN if never
+    // sampled.
+    std::array<double, kQuantities> whole{};
     std::array<std::vector<float>, kQuantities>
         series;  // Digest::buckets each; NaN where nothing was sampled
 };

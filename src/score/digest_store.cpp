@@ -4,6 +4,7 @@
 #include "score/digest_facts.h"
 #include "score/digest_query.h"
 #include "score/digest_tables.h"
+#include "score/gpu_digester.h"
 
 #include <algorithm>
 #include <array>
@@ -92,7 +93,7 @@ Result<> load_summary(record::Archive& archive, const std::vector<DeviceCeilings
         gpu.pipes_mean = number("pipes_mean");
         for (size_t bin = 0; bin < kHistogramBins; ++bin)
             gpu.histogram[bin] = number(schema::kSaturationBins[bin].name);
-        for (size_t i = 0; i < kQuantities; ++i) gpu.means[i] = number(schema::kGpuQuantityColumns[i].name);
+        for (size_t i = 0; i < kQuantities; ++i) gpu.whole[i] = number(schema::kGpuQuantityColumns[i].name);
         digest.gpus.push_back(std::move(gpu));
     }
     return {};
@@ -144,7 +145,9 @@ Result<Digest> load(record::Archive& archive, const std::vector<DeviceCeilings>&
                     Digest digest) {
     BELAY_CHECK(load_summary(archive, ceilings, digest));
     BELAY_CHECK(load_job(archive, digest));
-    if (detail == Detail::kFull) BELAY_CHECK(load_series(archive, digest));
+    if (detail == Detail::kScore) return digest;
+    BELAY_CHECK(load_series(archive, digest));
+    for (GpuDigest& gpu : digest.gpus) take_highest(gpu);  // until 0.2.0 the summary held their means
     return digest;
 }
 

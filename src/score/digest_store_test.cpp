@@ -68,7 +68,7 @@ void expect_same(const GpuDigest& a, const GpuDigest& b) {
           &GpuDigest::integer_unknown_seconds, &GpuDigest::pipes_mean})
         EXPECT_TRUE(same(a.*field, b.*field)) << a.*field << " " << b.*field;
     for (size_t i = 0; i < kQuantities; ++i) {
-        EXPECT_TRUE(same(a.means[i], b.means[i]));
+        EXPECT_TRUE(same(a.whole[i], b.whole[i]));
         ASSERT_EQ(a.series[i].size(), b.series[i].size());
         for (size_t bucket = 0; bucket < a.series[i].size(); ++bucket)
             EXPECT_TRUE(same(a.series[i][bucket], b.series[i][bucket])) << i << " " << bucket;

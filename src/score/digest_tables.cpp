@@ -49,7 +49,7 @@ Batch summary_rows(const Digest& digest) {
         set(gpu.integer_unknown_seconds);
         set(gpu.pipes_mean);
         for (double seconds : gpu.histogram) set(seconds);
-        for (double mean : gpu.means) set(mean);
+        for (double value : gpu.whole) set(value);
     }
     return rows;
 }

@@ -55,6 +55,11 @@ class RecordOfGpus {
             gpu_.add_row(kStart + std::chrono::seconds(i), node);
             gpu_.set(schema::column(schema::kGpu, "device"), uuid);
             gpu_.set(schema::column(schema::kGpu, "dram_active_ratio"), 0.8 * saturation);
+            for (size_t pipe : {schema::column(schema::kGpu, "tensor_active_ratio"),
+                                schema::column(schema::kGpu, "fp64_active_ratio"),
+                                schema::column(schema::kGpu, "fp32_active_ratio"),
+                                schema::column(schema::kGpu, "fp16_active_ratio")})
+                gpu_.set(pipe, 0.0);
             gpu_.set(schema::column(schema::kGpu, "sm_active_ratio"), 1.0);
             gpu_.set(schema::column(schema::kGpu, "processes"), 1);
         }

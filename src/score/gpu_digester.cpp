@@ -57,9 +57,9 @@ bool is_highest(size_t quantity) {
     return schema::kGpuQuantities[quantity].series.fold == schema::Fold::kHighest;
 }
 
-double highest_of(const BlockColumn& values, size_t rows) {
+double highest_in(const BlockColumn& values, size_t rows) {
     double highest = kMissing;
-    for (size_t row = 0; row < rows; ++row) highest = highest >= values[row] ? highest : values[row];
+    for (size_t row = 0; row < rows; ++row) highest = highest_of(highest, values[row]);
     return highest;
 }
 
@@ -92,7 +92,11 @@ double fill_known_idleness(const BlockColumn& nothing_runs, const BlockColumn& s
                            ScoreBlock& scores) {
     double idle = 0;
     for (size_t row = 0; row < rows; ++row) {
-        if (!std::isnan(scores.saturated[row]) || nothing_runs[row] == 0) continue;
+        if (nothing_runs[row] == 0) continue;
+        if (!std::isnan(scores.saturated[row])) {
+            scores.highest[row] = scores.saturated[row];  // limits that were not sampled were idle, too
+            continue;
+        }
         scores.idle[row] = 1;
         scores.gap[row] = scores.unsaturated[row] = scores.saturated[row] = scores.highest[row] = 0;
         idle += seconds[row];
@@ -215,7 +219,7 @@ GpuDigester::GpuDigester(GpuDigest& gpu, JobSums& job, const Frame& frame, Held 
     gpu_.energy_joules = kMissing;
     gpu_.memory_peak_bytes = kMissing;
     gpu_.memory_total_bytes = kMissing;
-    gpu_.means.fill(kMissing);
+    gpu_.whole.fill(kMissing);
     for (const auto& [start, end] : held_) gpu_.totals.allocate(gpu_.weight, core::to_seconds(end - start));
 }
 
@@ -251,13 +255,23 @@ bool GpuDigester::add(core::Time time, const GpuSample& sample) {
     return true;
 }
 
+void take_highest(GpuDigest& gpu) {
+    for (size_t i = 0; i < kQuantities; ++i) {
+        if (!is_highest(i)) continue;
+        float highest = std::numeric_limits<float>::quiet_NaN();
+        for (float value : gpu.series[i]) highest = highest_of(highest, value);
+        gpu.whole[i] = static_cast<double>(highest);
+    }
+}
+
 void GpuDigester::finish() {
     for (const Window& window : builder_.finish()) add_window(window, previous_, idle_so_far_);
     complete(windows_);
     complete(samples_);
     gpu_.flop_use = flop_use_.mean();
     gpu_.pipes_mean = pipes_.mean();
-    for (size_t i = 0; i < kQuantities; ++i) gpu_.means[i] = of_all_[i].mean();
+    for (size_t i = 0; i < kQuantities; ++i) gpu_.whole[i] = of_all_[i].mean();
+    take_highest(gpu_);
 }
 
 void GpuDigester::add_window(const Window& window, const GpuSample& sample, bool idle) {
@@ -279,8 +293,7 @@ void GpuDigester::add_counters(const GpuSample& sample) {
         gpu_.energy_joules += sample[kEnergy] - last_energy_;
     }
     if (!std::isnan(sample[kEnergy])) last_energy_ = sample[kEnergy];
-    if (!(gpu_.memory_peak_bytes >= sample[kMemoryUsed]))
-        gpu_.memory_peak_bytes = sample[kMemoryUsed];
+    gpu_.memory_peak_bytes = highest_of(gpu_.memory_peak_bytes, sample[kMemoryUsed]);
     if (!std::isnan(sample[kMemoryTotal])) gpu_.memory_total_bytes = sample[kMemoryTotal];
 }
 
@@ -328,8 +341,8 @@ void GpuDigester::add_up(SampleRows& rows) {
         add_quantity(i, rows.values[i], rows);
         if (!is_highest(i)) continue;
         float& highest = gpu_.series[i][rows.bucket];
-        const auto value = static_cast<float>(highest_of(rows.values[i], rows.rows));
-        if (!(highest >= value)) highest = value;
+        const auto value = static_cast<float>(highest_in(rows.values[i], rows.rows));
+        highest = highest_of(highest, value);
     }
     rows.rows = 0;
 }

@@ -55,6 +55,9 @@ using Held = std::vector<std::pair<core::Time, core::Time>>;
 // The same time as intervals in order, without overlap.
 Held united(Held intervals);
 
+// Sets in `whole` what is the highest of a series.
+void take_highest(GpuDigest& gpu);
+
 class GpuDigester {
   public:
     // `gpu` has what the device is; the rest of it is filled, by finish() at the latest. Both and `job` must

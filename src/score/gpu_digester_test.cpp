@@ -72,15 +72,15 @@ TEST(score, digest_has_series_means_and_histogram) {
     EXPECT_NEAR(gpu.series[kSaturated][599], 1.0, 1e-6);
     EXPECT_EQ(gpu.series[schema::gpu_quantity("memory_used_bytes")][0], 2);  // the highest of the bucket
     EXPECT_NEAR(gpu.series[schema::gpu_quantity("power_capped_share")][7], 0.5, 1e-6);
-    EXPECT_NEAR(gpu.means[schema::gpu_quantity("thermal_share")], 0.5, 1e-6);
-    EXPECT_NEAR(gpu.means[schema::gpu_quantity("slowdown_share")], 0, 1e-9);
-    EXPECT_NEAR(gpu.means[kSaturated], 0.75, 1e-6);
-    EXPECT_NEAR(gpu.means[schema::gpu_quantity("power_watts")], 300, 1e-3);
+    EXPECT_NEAR(gpu.whole[schema::gpu_quantity("thermal_share")], 0.5, 1e-6);
+    EXPECT_NEAR(gpu.whole[schema::gpu_quantity("slowdown_share")], 0, 1e-9);
+    EXPECT_NEAR(gpu.whole[kSaturated], 0.75, 1e-6);
+    EXPECT_NEAR(gpu.whole[schema::gpu_quantity("power_watts")], 300, 1e-3);
     EXPECT_NEAR(gpu.histogram[10], 600, 1e-9);
     EXPECT_NEAR(gpu.histogram[kHistogramBins - 1], 600, 1e-9);
     EXPECT_EQ(gpu.memory_peak_bytes, 1200);
     EXPECT_TRUE(std::isnan(gpu.energy_joules));  // no counter
-    EXPECT_TRUE(std::isnan(gpu.means[schema::gpu_quantity("nvlink_bytes_per_second")]));
+    EXPECT_TRUE(std::isnan(gpu.whole[schema::gpu_quantity("nvlink_bytes_per_second")]));
     EXPECT_NEAR(score_of(gpu.totals).point, 75, 1e-6);
 }
 
@@ -198,7 +198,7 @@ TEST(score, digest_knows_time_that_waited_for_a_link) {
     EXPECT_NEAR(digest.link_bound_seconds, 10, 1e-9);
     const double bandwidth = digest.ceilings.links[static_cast<size_t>(Link::kNvlink)];
     EXPECT_NEAR(digest.series[schema::gpu_quantity("link_share")].front(), 600e9 / bandwidth, 1e-6);
-    EXPECT_NEAR(digest.means[schema::gpu_quantity("link_share")], (20 * 600e9 + 10 * 10e9) / 30 / bandwidth, 1e-6);
+    EXPECT_NEAR(digest.whole[schema::gpu_quantity("link_share")], (20 * 600e9 + 10 * 10e9) / 30 / bandwidth, 1e-6);
 }
 
 TEST(score, digest_does_not_depend_on_sampling_finer_than_a_window) {
@@ -258,6 +258,21 @@ TEST(score, samples_that_come_early_keep_power_and_links) {
         EXPECT_NEAR(second.power_watts, 500 * second.observed, 0.01);
         EXPECT_NEAR(second.link_bytes_per_second, 1e9 * second.observed, 1000);
     }
+}
+
+TEST(score, a_missing_reading_does_not_reset_the_highest) {
+    OneGpu one(seconds(10));
+    for (int i = 1; i <= 3; ++i) {
+        GpuSample sample = sample_of({.dram = 0.4});
+        const double value = i == 1 ? 60 : i == 2 ? std::nan("") : 10;
+        sample[schema::gpu_field("temperature_celsius")] = value;
+        sample[schema::gpu_field("memory_used_bytes")] = value;
+        EXPECT_TRUE(one.add(seconds(i), sample));
+    }
+    const GpuDigest& gpu = one.finish();
+    EXPECT_EQ(gpu.memory_peak_bytes, 60);
+    EXPECT_EQ(gpu.whole[schema::gpu_quantity("temperature_celsius")], 60) << "the highest, as its column says";
+    EXPECT_EQ(gpu.whole[schema::gpu_quantity("memory_used_bytes")], 60);
 }
 
 TEST(score, without_counters_of_links_the_job_has_none) {

@@ -1,5 +1,7 @@
 #include "score/job_score.h"
 
+#include "score/window_block.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,7 +20,7 @@ constexpr double kNearNothing = 0.05;
 constexpr double kMostOfTheTime = 0.5;
 
 double mean_of(const GpuDigest& gpu, size_t quantity) {
-    return gpu.means[quantity];
+    return gpu.whole[quantity];
 }
 
 // Means over devices, weighted with their observed time.
@@ -43,18 +45,22 @@ double mean_over(const Digest& digest, size_t quantity) {
 }
 
 // Of one pipe, activity over that of DRAM is arithmetic intensity over the ridge of its roofline, whatever
-// the peaks; of several, that which is used most decides.
-Bound bound_of(const Digest& digest, double link_bound_share) {
-    double pipes = 0;
+// the peaks; of several, that which is used most decides. A limit that was not sampled may be the highest, but
+// for one whose use is known to be exceeded.
+std::optional<Bound> bound_of(const Digest& digest, double link_bound_share) {
+    double pipes = kMissing;
+    bool all_pipes = true;
     for (Limit pipe : {Limit::kTensor, Limit::kFp64, Limit::kFp32, Limit::kFp16}) {
         const double use = mean_over(digest, used(pipe));
-        if (use > pipes) pipes = use;
+        all_pipes = all_pipes && !std::isnan(use);
+        pipes = highest_of(pipes, use);
     }
-    double dram = mean_over(digest, used(Limit::kDram));
-    if (std::isnan(dram)) dram = 0;
+    const double dram = mean_over(digest, used(Limit::kDram));
     if (link_bound_share >= kMostOfTheTime) return Bound::kLink;
-    if (std::max(pipes, dram) < kNearNothing) return Bound::kNone;
-    return pipes >= dram ? Bound::kCompute : Bound::kMemory;
+    if (std::isnan(dram)) return std::nullopt;
+    if (all_pipes && std::max(pipes, dram) < kNearNothing) return Bound::kNone;
+    if (pipes >= dram && pipes >= kNearNothing) return Bound::kCompute;
+    return all_pipes ? std::optional(Bound::kMemory) : std::nullopt;
 }
 
 void add_energy(const Digest& digest, JobScore& job) {
@@ -195,7 +201,7 @@ JobScore score_job(const Digest& digest) {
         link_bound += gpu.link_bound_seconds * gpu.weight;
         seconds += gpu.totals.observed;
         flop_use.add(gpu.flop_use, gpu.totals.observed);
-        if (!(job.memory_peak_bytes >= gpu.memory_peak_bytes)) job.memory_peak_bytes = gpu.memory_peak_bytes;
+        job.memory_peak_bytes = highest_of(job.memory_peak_bytes, gpu.memory_peak_bytes);
     }
     job.score = score_of_part(totals, uncounted);
     const std::vector<Stretch> over_time = stretches(digest);

@@ -30,7 +30,7 @@ struct JobScore {
     double steady_state = 0;                // NaN without start-up
     double busy_engine = 0;                 // mean, 0 to 1; NaN if not sampled
     double busy_sm = 0;
-    Bound bound = Bound::kNone;
+    std::optional<Bound> bound;   // nothing where a limit that was not sampled may decide it
     double link_bound_share = 0;  // of the observed time
     double imbalance = 0;
     Burstiness burstiness;

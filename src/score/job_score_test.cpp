@@ -89,6 +89,17 @@ TEST(score, a_job_of_copies_is_memory_bound_and_one_that_spins_by_nothing) {
     EXPECT_NEAR(idle.score.shares.idle, 1, 1e-9);
 }
 
+TEST(score, what_a_job_is_bound_by_is_not_known_where_a_limit_that_was_not_sampled_may_be) {
+    const double missing = std::nan("");
+    auto bound = [&](const testing::Given& given) {
+        return score_job(digest_of(1, 60, [&](size_t, int) { return given; })).bound;
+    };
+    EXPECT_EQ(bound({.tensor = missing, .dram = 0.3, .fp32 = missing}), std::nullopt);
+    EXPECT_EQ(bound({.tensor = 0.5, .dram = missing}), std::nullopt);
+    EXPECT_EQ(bound({.tensor = 0.5, .dram = 0.3, .fp32 = missing}), Bound::kCompute) << "more than DRAM anyhow";
+    EXPECT_EQ(bound({.tensor = 0.1, .dram = 0.6, .fp32 = missing}), std::nullopt);
+}
+
 TEST(score, copies_are_told_from_kernels) {
     auto notes = [](double sm) {
         return score_job(

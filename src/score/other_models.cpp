@@ -61,7 +61,7 @@ Means means_of(const Digest& digest) {
         return seconds > 0 ? sum / seconds : kMissing;
     };
     auto quantity = [&](size_t wanted) {
-        return mean([wanted](const GpuDigest& gpu) { return gpu.means[wanted]; });
+        return mean([wanted](const GpuDigest& gpu) { return gpu.whole[wanted]; });
     };
     return {.engine = quantity(schema::gpu_quantity("engine_share")),
             .sm = quantity(schema::gpu_quantity("sm_share")),

@@ -37,7 +37,7 @@ TEST(score, kempner_is_a_weighted_sum) {
 TEST(score, a_model_without_its_samples_says_nothing) {
     Digest digest;
     digest.gpus.emplace_back();
-    digest.gpus[0].means.fill(std::nan(""));
+    digest.gpus[0].whole.fill(std::nan(""));
     digest.gpus[0].totals.observed = 10;
     for (const OtherModel& model : other_models())
         if (model.name != "ofu") {

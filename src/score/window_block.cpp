@@ -54,13 +54,29 @@ void use_limit(Limit limit, const ActivityBlock& activity, const BlockColumn& cl
             used[row] = in_range(in_range(active[row]) * clock[row] * inverse);
 }
 
+// The most that a limit which was not sampled may have been used; 0 if all were. A pipe works for warps, so it
+// is active at most as long as a multiprocessor is, or, where that is not known, the engine; copies use DRAM
+// without either.
+double highest_unknown(const ActivityBlock& activity, size_t row, double clock, const Ceilings& ceilings) {
+    const double sm = activity.sm[row];
+    const double engine = activity.engine[row];
+    const double warps = sm == sm ? in_range(sm) : engine == engine ? in_range(engine) : 1;
+    double highest = 0;
+    for (size_t i = 0; i < kLimits; ++i) {
+        if (activity.active[i][row] == activity.active[i][row]) continue;
+        if (static_cast<Limit>(i) == Limit::kDram) return 1;
+        highest = at_least(highest, in_range(warps * clock / ceilings.active[i]));
+    }
+    return highest;
+}
+
 // The mean of the highest is at least the highest of the means, and at most their sum. The clock was read at
 // the end of the window, and may have been the highest while it worked; integer work may have been at another
 // time than FP32's.
 double highest_of_coarse(const ActivityBlock& activity, size_t row, double clock, const Ceilings& ceilings) {
     const double fastest =
         ceilings.clock_hertz > 0 ? at_least(ceilings.highest_clock() / ceilings.clock_hertz, clock) : 1;
-    double sum = 0;
+    double sum = highest_unknown(activity, row, fastest, ceilings);
     for (size_t i = 0; i < kLimits; ++i) {
         const double ratio = static_cast<Limit>(i) == Limit::kDram ? 1 : fastest;
         sum += or_zero(in_range(in_range(activity.active[i][row]) * ratio / ceilings.active[i]));
@@ -97,11 +113,14 @@ void score_windows(const ActivityBlock& activity, size_t rows, const Ceilings& c
         scores.gap[row] = engine - sm;
         scores.unsaturated[row] = sm - saturated;
         scores.saturated[row] = saturated;
-        scores.highest[row] = saturated;
     }
-    for (size_t row = 0; row < rows; ++row)
-        if (activity.coarse[row] > 0 && scores.saturated[row] == scores.saturated[row])
-            scores.highest[row] = highest_of_coarse(activity, row, clock[row], ceilings);
+    for (size_t row = 0; row < rows; ++row) {
+        const double saturated = scores.saturated[row];
+        scores.highest[row] = saturated != saturated ? kMissing
+                              : activity.coarse[row] > 0
+                                  ? highest_of_coarse(activity, row, clock[row], ceilings)
+                                  : at_least(saturated, highest_unknown(activity, row, clock[row], ceilings));
+    }
 }
 
 WeightedSum& WeightedSum::operator+=(const WeightedSum& other) {

@@ -37,6 +37,12 @@ struct ScoreBlock {
 // The first `rows` of each column.
 void score_windows(const ActivityBlock& activity, size_t rows, const Ceilings& ceilings, ScoreBlock& scores);
 
+// The higher of two values of which either may be missing (NaN).
+template <typename Number>
+Number highest_of(Number a, Number b) {
+    return b > a || a != a ? b : a;
+}
+
 // Of values with weights, those that are not NaN.
 struct WeightedSum {
     double sum = 0;     // weight × value

@@ -4,6 +4,8 @@
 #include "score/window_block.h"
 
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -39,6 +41,27 @@ TEST(score, example_6_highest_and_not_sum) {
     EXPECT_NEAR(score->used[static_cast<size_t>(Limit::kTensor)], 0.20, 1e-12);
     EXPECT_NEAR(score->shares.saturated, 0.70, 1e-12);
     EXPECT_EQ(score->limit, Limit::kDram);
+}
+
+// A pipe that nobody sampled may have been used as long as a multiprocessor was active, and DRAM always.
+TEST(score, a_limit_that_was_not_sampled_widens_the_bounds) {
+    const double missing = std::numeric_limits<double>::quiet_NaN();
+    auto bounds = [](const Activity& given) {
+        auto score = score_window(given, example_ceilings());
+        return std::pair(score->shares.saturated, score->highest);
+    };
+    Activity dram_alone;
+    dram_alone.active[static_cast<size_t>(Limit::kDram)] = 0.3;
+    EXPECT_EQ(bounds(dram_alone), std::pair(0.375, 1.0));
+    dram_alone.sm = 0.45;
+    dram_alone.clock_hertz = 1755e6;
+    EXPECT_EQ(bounds(dram_alone), std::pair(0.375, 0.5)) << "of the ceiling of the tensor pipe, 0.9";
+    Activity no_fp16 = activity({.tensor = 0.81, .dram = 0.1, .sm = 0.81});
+    no_fp16.active[static_cast<size_t>(Limit::kFp16)] = missing;
+    EXPECT_NEAR(bounds(no_fp16).second, bounds(no_fp16).first, 1e-9) << "no more than the warps allow";
+    Activity no_dram = activity({.tensor = 0.45, .sm = 0.9});
+    no_dram.active[static_cast<size_t>(Limit::kDram)] = missing;
+    EXPECT_EQ(bounds(no_dram), std::pair(0.5, 1.0)) << "copies need no warps";
 }
 
 void expect_shares(const Given& given, double idle, double gap, double unsaturated, double saturated) {

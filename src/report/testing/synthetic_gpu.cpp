@@ -130,16 +130,16 @@ GpuDigest make_gpu(const Digest& digest, const Measurements& data, size_t gpu, s
                                     static_cast<size_t>(saturated * score::kHistogramBins));
         one.histogram[bin] += digest.bucket_seconds;
     }
-    for (size_t q = 0; q < score::kQuantities; ++q) one.means[q] = sums[q] / seconds;
+    for (size_t q = 0; q < score::kQuantities; ++q) one.whole[q] = sums[q] / seconds;
     auto share = [&](size_t quantity) { return sums[quantity]; };
     one.totals.observed = seconds;
     one.totals.shares = {.idle = share(score::kIdle),
                          .gap = share(score::kGap),
                          .unsaturated = share(score::kUnsaturated),
                          .saturated = share(score::kSaturated)};
-    one.pipes_mean = one.means[schema::gpu_quantity("tensor_share")] + 0.14;
+    one.pipes_mean = one.whole[schema::gpu_quantity("tensor_share")] + 0.14;
     one.energy_joules = share(schema::gpu_quantity("power_watts"));
-    one.flop_use = one.means[schema::gpu_quantity("tensor_share")] * 0.95;
+    one.flop_use = one.whole[schema::gpu_quantity("tensor_share")] * 0.95;
     return one;
 }
 
