@@ -15,33 +15,44 @@ constexpr size_t kPayloadBytes = size_t{32} << 10;
 // However fast a task prints, its recorder comes back to sampling after this many messages.
 constexpr int kMessagesAtOnce = 64;
 
+bool is_output(LinkMessage kind) {
+    return kind == LinkMessage::kStandardOutput || kind == LinkMessage::kStandardError;
+}
+
 }  // namespace
 
 void LinkSender::send(LinkMessage kind, std::string_view payload) {
-    bool is_output = kind == LinkMessage::kStandardOutput || kind == LinkMessage::kStandardError;
     if (!socket_) {
-        if (is_output) dropped_ += payload.size();
+        if (is_output(kind)) dropped_ += payload.size();
         return;
     }
     do {
         std::string_view part = payload.substr(0, kPayloadBytes);
         payload.remove_prefix(part.size());
-        if (is_output && backlog_bytes_ + part.size() > kBacklogBytes) {
+        if (is_output(kind) && backlog_bytes_ + part.size() + kMessageBytes > kBacklogBytes) {
             dropped_ += part.size();
             continue;
         }
         if (dropped_ > 0) {
-            enqueue(static_cast<char>(LinkMessage::kDropped) + std::to_string(dropped_));
+            enqueue(LinkMessage::kDropped, std::to_string(dropped_));
             dropped_ = 0;
         }
-        enqueue(static_cast<char>(kind) + std::string(part));
+        enqueue(kind, part);
     } while (!payload.empty());
     flush();
 }
 
-void LinkSender::enqueue(std::string message) {
-    backlog_bytes_ += message.size();
-    backlog_.push_back(std::move(message));
+// A task may write a byte at a time: output that waits grows the message before it.
+void LinkSender::enqueue(LinkMessage kind, std::string_view payload) {
+    const bool goes_on = is_output(kind) && !backlog_.empty() &&
+                         backlog_.back().front() == static_cast<char>(kind) &&
+                         backlog_.back().size() + payload.size() <= kPayloadBytes + 1;
+    if (!goes_on) {
+        backlog_.emplace_back(1, static_cast<char>(kind));
+        backlog_bytes_ += kMessageBytes + 1;
+    }
+    backlog_.back() += payload;
+    backlog_bytes_ += payload.size();
 }
 
 void LinkSender::flush() {
@@ -53,7 +64,7 @@ void LinkSender::flush() {
             close();  // the recorder is gone
             return;
         }
-        backlog_bytes_ -= message.size();
+        backlog_bytes_ -= kMessageBytes + message.size();
         backlog_.pop_front();
     }
 }

@@ -27,8 +27,11 @@ enum class LinkMessage : uint8_t {
 // The supervisor's end.
 class LinkSender {
   public:
-    // Output that the recorder has not taken yet is kept up to this; what comes then is dropped and counted.
+    // Output that the recorder has not taken yet may take this much memory; what comes then is dropped and
+    // counted.
     static constexpr size_t kBacklogBytes = size_t{8} << 20;
+    // What a message in the backlog takes beside its bytes: a std::string, and its block of the heap.
+    static constexpr size_t kMessageBytes = 64;
 
     LinkSender() = default;
     explicit LinkSender(core::Descriptor socket) : socket_(std::move(socket)) {}
@@ -44,11 +47,11 @@ class LinkSender {
     void reopen(LinkSender fresh);
 
   private:
-    void enqueue(std::string message);
+    void enqueue(LinkMessage kind, std::string_view payload);
 
     core::Descriptor socket_;
     std::deque<std::string> backlog_;
-    size_t backlog_bytes_ = 0;
+    size_t backlog_bytes_ = 0;  // of memory
     uint64_t dropped_ = 0;  // bytes not yet reported as dropped
 };
 

@@ -1,5 +1,7 @@
 #include "observe/recorder_link.h"
 
+#include "core/text.h"
+
 #include <gtest/gtest.h>
 
 namespace belay::observe {
@@ -62,6 +64,47 @@ TEST(observe, a_recorder_that_does_not_read_holds_nobody_up) {
     EXPECT_GE(received, LinkSender::kBacklogBytes / 2);
     EXPECT_GT(dropped, 0u);
     EXPECT_EQ(received + dropped, sent);
+}
+
+// What waits is bounded with all that it takes, however small the pieces are in which it was written.
+TEST(observe, a_backlog_of_single_bytes_is_bounded_too) {
+    auto link = make_link();
+    ASSERT_TRUE(link);
+    constexpr size_t kBytes = 400'000;
+    for (size_t i = 0; i < kBytes; ++i)
+        link->sender.send(i % 2 == 0 ? LinkMessage::kStandardOutput : LinkMessage::kStandardError, "x");
+    size_t messages = 0;
+    size_t dropped = 0;
+    size_t bytes = 0;
+    auto count = [&](LinkMessage kind, std::string_view payload) {
+        ++messages;
+        if (kind == LinkMessage::kDropped)
+            dropped += core::parse_number<size_t>(payload).value_or(0);
+        else
+            bytes += payload.size();
+    };
+    link->sender.send(LinkMessage::kStarted, "1");
+    while (link->sender.has_backlog()) {
+        link->sender.flush();
+        link->receiver.receive(count);
+    }
+    link->sender.close();
+    while (link->receiver.receive(count)) continue;
+    EXPECT_EQ(bytes + dropped, kBytes + 1) << "none is lost silently";
+    EXPECT_LT(messages, 2 * LinkSender::kBacklogBytes / LinkSender::kMessageBytes);
+    EXPECT_GT(dropped, 0U);
+
+    auto plain = make_link();
+    for (size_t i = 0; i < kBytes; ++i) plain->sender.send(LinkMessage::kStandardOutput, "x");
+    messages = bytes = dropped = 0;
+    while (plain->sender.has_backlog()) {
+        plain->sender.flush();
+        plain->receiver.receive(count);
+    }
+    plain->sender.close();
+    while (plain->receiver.receive(count)) continue;
+    EXPECT_EQ(bytes, kBytes);
+    EXPECT_EQ(dropped, 0U) << "pieces of one stream are put together";
 }
 
 TEST(observe, messages_to_a_recorder_that_is_gone_vanish) {

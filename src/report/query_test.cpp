@@ -298,58 +298,6 @@ TEST(report, progress_is_told_by_one_rank) {
     EXPECT_NEAR(model.training->throughput_mean, 100, kTolerance);
 }
 
-struct Ending {
-    const char* severity;
-    const char* message;
-    int64_t code = 0;
-};
-
-JobFacts job_that_ended(const std::vector<Ending>& endings, int tasks) {
-    RecordBuilder record(manifest_of({"n1"}));
-    record.row(kAllocation, "n1", 0).set("t0", record.at(0)).set("tasks", tasks);
-    for (size_t i = 0; i < endings.size(); ++i)
-        record.row(kEvent, "n1", 5.0 + static_cast<double>(i))
-            .set("kind", "task_end")
-            .set("task", static_cast<int64_t>(i))
-            .set("severity", endings[i].severity)
-            .set("source", "recorder")
-            .set("code", endings[i].code)
-            .set("message", endings[i].message);
-    return measured(record).job;
-}
-
-TEST(report, outcome_follows_from_how_the_tasks_ended) {
-    JobFacts good = job_that_ended({{"info", "done"}, {"info", "done"}}, 2);
-    EXPECT_EQ(good.outcome, "completed");
-    EXPECT_EQ(good.exit_status, 0);
-    EXPECT_EQ(good.id, "4711_3");
-
-    JobFacts bad = job_that_ended({{"critical", "it stopped, of 3 reasons", 7}, {"critical", "stopped", -15}}, 2);
-    EXPECT_EQ(bad.outcome, "failed");
-    EXPECT_EQ(bad.exit_status, 7) << "whatever the words are";
-    EXPECT_EQ(bad.failure, "rank 0 on n1: it stopped, of 3 reasons");
-
-    JobFacts killed = job_that_ended({{"critical", "killed: exit status 9", -9}}, 1);
-    EXPECT_EQ(killed.outcome, "failed");
-    EXPECT_FALSE(killed.exit_status);
-
-    EXPECT_EQ(job_that_ended({{"info", "done"}}, 2).outcome, "unknown") << "one of two";
-    EXPECT_EQ(job_that_ended({}, 1).outcome, "unknown");
-}
-
-// What records of 0.1.0 and 0.2.0 hold: nothing but words.
-TEST(report, an_older_record_tells_how_its_tasks_ended_in_words) {
-    auto ended = [](const char* message) {
-        RecordBuilder record(manifest_of({"n1"}));
-        record.row(kAllocation, "n1", 0).set("t0", record.at(0)).set("tasks", int64_t{1});
-        record.row(kEvent, "n1", 5).set("kind", "task_end").set("severity", "critical").set("message", message);
-        return measured(record).job;
-    };
-    EXPECT_EQ(ended("python ended with exit status 7").exit_status, 7);
-    EXPECT_EQ(ended("exit status 3 ended with exit status 7").exit_status, 7) << "a program of that name";
-    EXPECT_FALSE(ended("python ended with signal 15 (SIGTERM)").exit_status);
-}
-
 TEST(report, coverage_and_what_is_lost) {
     record::Manifest manifest = manifest_of({"n1", "n2"});
     manifest.lost = {{"a.seg", 0, 0, "was killed"}, {"b.seg", 0, 7, "truncated"}};

@@ -26,32 +26,6 @@ constexpr size_t kFirstSampled = schema::kGpuModelCount;
 constexpr size_t kScoreEnd = kFirstSampled + 2;
 static_assert(schema::gpu_quantity("engine_share") < kScoreEnd && schema::gpu_quantity("sm_share") < kScoreEnd);
 
-double has_any(double value, int64_t bits) {
-    if (std::isnan(value)) return kMissing;
-    return (static_cast<int64_t>(value) & bits) != 0 ? 1 : 0;
-}
-
-double both(double sent, double received) {
-    if (std::isnan(sent)) return received;
-    return std::isnan(received) ? sent : sent + received;
-}
-
-double value_of(const schema::GpuQuantity& quantity, const GpuSample& sample, const DeviceCeilings& ceilings) {
-    switch (quantity.origin) {
-        case schema::GpuOrigin::kModel:
-            break;
-        case schema::GpuOrigin::kField:
-            return sample[quantity.first];
-        case schema::GpuOrigin::kSum:
-            return both(sample[quantity.first], sample[quantity.second]);
-        case schema::GpuOrigin::kAnyBit:
-            return has_any(sample[quantity.first], quantity.bits);
-        case schema::GpuOrigin::kLinks:
-            return link_use(sample.links(), ceilings.links);
-    }
-    return kMissing;
-}
-
 // Of a bucket the highest is told, not the mean.
 bool is_highest(size_t quantity) {
     return schema::kGpuQuantities[quantity].series.fold == schema::Fold::kHighest;
@@ -105,89 +79,6 @@ double fill_known_idleness(const BlockColumn& nothing_runs, const BlockColumn& s
 }
 
 }  // namespace
-
-Activity GpuSample::activity() const {
-    static constexpr std::array<size_t, kLimits> kPipes = {
-        schema::gpu_field("tensor_active_ratio"), schema::gpu_field("fp64_active_ratio"),
-        schema::gpu_field("fp32_active_ratio"), schema::gpu_field("fp16_active_ratio"),
-        schema::gpu_field("dram_active_ratio")};
-    Activity activity;
-    for (size_t i = 0; i < kLimits; ++i) activity.active[i] = values[kPipes[i]];
-    activity.integer = values[schema::gpu_field("integer_active_ratio")];
-    activity.engine = values[schema::gpu_field("engine_active_ratio")];
-    activity.sm = values[schema::gpu_field("sm_active_ratio")];
-    activity.clock_hertz = values[schema::gpu_field("clock_sm_hertz")];
-    return activity;
-}
-
-std::array<double, kLinks> GpuSample::links() const {
-    static constexpr std::array<size_t, kLinks> kQuantity = {schema::gpu_quantity("pcie_bytes_per_second"),
-                                                             schema::gpu_quantity("nvlink_bytes_per_second"),
-                                                             schema::gpu_quantity("c2c_bytes_per_second")};
-    std::array<double, kLinks> links;
-    for (size_t i = 0; i < kLinks; ++i) {
-        const schema::GpuQuantity& link = schema::kGpuQuantities[kQuantity[i]];
-        links[i] = both(values[link.first], values[link.second]);
-    }
-    return links;
-}
-
-Frame make_frame(core::Time start, core::Time end, core::Duration interval) {
-    Frame frame{.start = start, .interval = interval, .bucket = std::max(kWindow, interval), .buckets = 1};
-    if (end <= start) return frame;
-    const core::Duration least = frame.bucket;
-    const auto most = static_cast<int64_t>(kMostBuckets);
-    const int64_t windows = (end - start + least - core::Duration(1)) / least;
-    const int64_t windows_each = (windows + most - 1) / most;
-    frame.bucket = least * std::max<int64_t>(1, windows_each);
-    frame.buckets = static_cast<size_t>((end - start + frame.bucket - core::Duration(1)) / frame.bucket);
-    return frame;
-}
-
-size_t seconds_of(const Frame& frame) {
-    const auto seconds =
-        static_cast<size_t>(frame.bucket * static_cast<int64_t>(frame.buckets) / std::chrono::seconds(1));
-    return seconds <= kMostSeconds ? seconds : 0;
-}
-
-void JobSums::Second::add(const std::array<float, kColumns>& values, double weight, double part) {
-    for (size_t column = 0; column < kColumns; ++column) {
-        const auto share = static_cast<float>(column < kMeans ? weight * part : part);
-        const bool known = values[column] == values[column];
-        sums[column] += known ? share * values[column] : 0;
-        weights[column] += known ? share : 0;
-    }
-}
-
-void JobSums::merge(const JobSums& other) {
-    seconds.resize(std::max(seconds.size(), other.seconds.size()));
-    for (size_t i = 0; i < other.seconds.size(); ++i)
-        for (size_t column = 0; column < kColumns; ++column) {
-            seconds[i].sums[column] += other.seconds[i].sums[column];
-            seconds[i].weights[column] += other.seconds[i].weights[column];
-        }
-}
-
-std::vector<JobWindow> add_up(const JobSums& sums, double allocated_weight) {
-    std::vector<JobWindow> job;
-    job.reserve(sums.seconds.size());
-    for (const JobSums::Second& second : sums.seconds) {
-        auto mean = [&](size_t column) { return second.sums[column] / second.weights[column]; };  // 0/0: NaN
-        auto total = [&](size_t column) {
-            return second.weights[column] > 0 ? second.sums[column] : static_cast<float>(kMissing);
-        };
-        const double observed = allocated_weight > 0 ? second.weights[0] / allocated_weight : 0;
-        job.push_back({.observed = static_cast<float>(std::min(1.0, observed)),
-                       .saturated = mean(0),
-                       .engine = mean(1),
-                       .sm = mean(2),
-                       .tensor = mean(3),
-                       .dram = mean(4),
-                       .power_watts = total(5),
-                       .link_bytes_per_second = total(6)});
-    }
-    return job;
-}
 
 Held united(Held intervals) {
     std::ranges::sort(intervals);

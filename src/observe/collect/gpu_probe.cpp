@@ -3,7 +3,6 @@
 #include "core/error_codec.h"
 #include "core/program.h"
 #include "gpu/held.h"
-#include "gpu/trace.h"
 #include "observe/collect/helper_process.h"
 
 #include <algorithm>
@@ -27,7 +26,7 @@ constexpr size_t kLargestMessage = size_t{192} << 10;  // 256 devices, and 1,000
 
 // What a message of the child begins with.
 constexpr char kRefused = 'E';  // the error (core/error_codec.h): it does not open
-constexpr char kOpened = 'D';   // the head of a trace: the devices
+constexpr char kOpened = 'D';   // the source's name and the devices
 constexpr char kSampled = 'S';  // SampleHead, readings, XIDs
 
 // Both sides are the same program: values travel as they lie in memory.
@@ -56,6 +55,75 @@ bool take_value(std::string_view& message, Value& value) {
     std::memcpy(static_cast<void*>(&value), message.data(), sizeof value);
     message.remove_prefix(sizeof value);
     return true;
+}
+
+void put_text(std::string& message, std::string_view text) {
+    put(message, static_cast<uint64_t>(text.size()));
+    message += text;
+}
+
+bool take_text(std::string_view& message, std::string& text) {
+    uint64_t size = 0;
+    if (!take_value(message, size) || message.size() < size) return false;
+    text = message.substr(0, size);
+    message.remove_prefix(size);
+    return true;
+}
+
+struct Opened {
+    std::string source;
+    std::vector<gpu::Device> devices;
+};
+
+std::string encode_opened(const Opened& opened) {
+    std::string message(1, kOpened);
+    put_text(message, opened.source);
+    put(message, static_cast<uint64_t>(opened.devices.size()));
+    for (const gpu::Device& device : opened.devices) {
+        for (const std::string* text :
+             {&device.uuid, &device.name, &device.mig_profile, &device.driver, &device.pci_address})
+            put_text(message, *text);
+        put(message, device.index);
+        put(message, device.weight);
+        put(message, device.profiling);
+    }
+    return message;
+}
+
+std::optional<Opened> decode_opened(std::string_view message) {
+    Opened opened;
+    uint64_t count = 0;
+    if (!take_text(message, opened.source) || !take_value(message, count)) return std::nullopt;
+    for (uint64_t i = 0; i < count; ++i) {
+        gpu::Device device;
+        for (std::string* text :
+             {&device.uuid, &device.name, &device.mig_profile, &device.driver, &device.pci_address})
+            if (!take_text(message, *text)) return std::nullopt;
+        if (!take_value(message, device.index) || !take_value(message, device.weight) ||
+            !take_value(message, device.profiling))
+            return std::nullopt;
+        opened.devices.push_back(std::move(device));
+    }
+    return message.empty() ? std::optional(std::move(opened)) : std::nullopt;
+}
+
+// Nothing if it is not what read_devices() makes.
+std::optional<GpuSample> decode_sample(std::string_view message, size_t devices, double& cpu_seconds) {
+    SampleHead head{};
+    if (!take_value(message, head)) return std::nullopt;
+    GpuSample sample{.time = core::time_from_nanoseconds(head.time)};
+    GpuReading reading{};
+    GpuXid xid{};
+    for (uint64_t i = 0; i < head.readings; ++i) {
+        if (!take_value(message, reading) || reading.device >= devices) return std::nullopt;
+        sample.readings.push_back(reading);
+    }
+    for (uint64_t i = 0; i < head.xids; ++i) {
+        if (!take_value(message, xid) || xid.device >= devices) return std::nullopt;
+        sample.xids.push_back(xid);
+    }
+    cpu_seconds = head.cpu_seconds;
+    return sample;
 }
 
 void send_message(int socket, const std::string& message) {
@@ -190,16 +258,15 @@ void GpuProbe::answer_requests(int socket) {
                                                (*source)->devices().size())
                                 .because(core::Cause::kNotFound)
                                 .error()));
-    gpu::Trace head{.note = std::string((*source)->name())};
+    Opened opened{.source = std::string((*source)->name()), .devices = {}};
     for (size_t i : held) {
         gpu::Device device = (*source)->devices()[i];
         if (device.uuid.empty()) device.uuid = name_without_uuid(device);
-        head.driver = device.driver;
-        head.devices.push_back(std::move(device));
+        opened.devices.push_back(std::move(device));
     }
-    send_message(socket, kOpened + gpu::format_trace_head(head));
+    send_message(socket, encode_opened(opened));
     std::vector<bool> lost(held.size());
-    while (wait_for_request(socket)) send_message(socket, read_devices(**source, held, head.devices, lost));
+    while (wait_for_request(socket)) send_message(socket, read_devices(**source, held, opened.devices, lost));
 }
 
 void GpuProbe::receive(const Deadline& deadline, core::Time now, std::vector<GpuSample>& samples) {
@@ -232,28 +299,29 @@ void GpuProbe::take(std::string_view message, bool in_time, core::Time now, std:
     if (kind == kRefused) {
         auto why = core::decode_error(message);
         refuse(why ? std::move(*why) : std::move(why.error()));
-    } else if (kind == kOpened) {
-        if (auto head = gpu::parse_trace(message, "devices")) {
-            devices_ = std::move(head->devices);
-            source_name_ = std::move(head->note);
+        return;
+    }
+    if (kind == kOpened) {
+        if (auto opened = decode_opened(message)) {
+            devices_ = std::move(opened->devices);
+            source_name_ = std::move(opened->source);
             state_ = State::kOpen;
             child_is_open_ = true;
-        } else {
-            refuse(std::move(head.error()));
+            return;
         }
-    } else if (SampleHead head{}; take_value(message, head)) {
-        // Rows of one tick have one time, so that tables can be joined on it; those of a late answer have
-        // their own.
-        GpuSample sample{.time = in_time ? now : core::time_from_nanoseconds(head.time)};
-        GpuReading reading{};
-        GpuXid xid{};
-        for (uint64_t i = 0; i < head.readings && take_value(message, reading); ++i)
-            sample.readings.push_back(reading);
-        for (uint64_t i = 0; i < head.xids && take_value(message, xid); ++i) sample.xids.push_back(xid);
-        samples.push_back(std::move(sample));
-        cpu_seconds_ = head.cpu_seconds;
-        answer_by_.reset();
+    } else if (kind == kSampled) {
+        if (auto sample = decode_sample(message, devices_.size(), cpu_seconds_)) {
+            // Rows of one tick have one time, so that tables can be joined on it; those of a late answer have
+            // their own.
+            if (in_time) sample->time = now;
+            samples.push_back(std::move(*sample));
+            answer_by_.reset();
+            return;
+        }
     }
+    refuse(core::system_error("the process that reads the GPUs sent something that is not an answer")
+               .because(core::Cause::kEnded)
+               .error());
 }
 
 void GpuProbe::end_child(Duration pause) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 
@@ -246,6 +247,19 @@ TEST(observe_collect, a_driver_that_hangs_while_it_starts_holds_up_nothing) {
         return core::system_error("woken");
     };
     for (int second = 1; second <= 5; ++second) EXPECT_EQ(node.tick(second).value().rows(), 0u);
+    EXPECT_FALSE(node.collector->is_expected());
+}
+
+TEST(observe_collect, an_answer_that_is_none_is_a_reason_and_not_waited_for) {
+    Node node;
+    node.options.gpu.wanted = true;
+    node.options.gpu.open = []() -> core::Result<std::unique_ptr<gpu::Source>> {
+        for (int fd = 3; fd < 64; ++fd) (void)send(fd, "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT);  // its socket is one
+        pause();
+        return core::system_error("woken");
+    };
+    EXPECT_EQ(node.tick_until(1, [&](const auto&) { return !node.events.empty(); }).value().rows(), 0u);
+    EXPECT_THAT(node.events, ElementsAre(HasSubstr("sent something that is not an answer")));
     EXPECT_FALSE(node.collector->is_expected());
 }
 

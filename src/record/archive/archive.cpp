@@ -52,7 +52,8 @@ std::vector<Lost> missing_parts(const SegmentSummary& segment, bool being_writte
     }
     double at_most = core::to_seconds(segment.session->flush) + core::to_seconds(segment.session->interval);
     lost.push_back({segment.file, 0, 0,
-                    fmt::format("the recorder on {} was killed: up to {:g} s before its end are missing",
+                    fmt::format("the recorder on {} was killed: up to {:g} s before its end are missing, or more "
+                                "if the node failed: then what it had not yet written to disk is gone too",
                                 segment.session->node, at_most)});
     return lost;
 }

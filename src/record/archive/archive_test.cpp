@@ -181,7 +181,7 @@ TEST(record, tables_of_our_own_stand_beside_the_records) {
     fixture.record("n1", 3, true, 3);
     ASSERT_TRUE(seal(fixture.path(), kStart));
     auto archive = Archive::open(fixture.path());
-    static constexpr Column kColumns[] = {{"time", schema::ColumnType::kTimestamp, "", ""},
+    static constexpr schema::Column kColumns[] = {{"time", schema::ColumnType::kTimestamp, "", ""},
                                           {"node", schema::ColumnType::kText, "", ""},
                                           {"share", schema::ColumnType::kReal, "", ""}};
     static constexpr schema::Table kOurs{"ours", schema::Cadence::kEvents, "", kColumns};
