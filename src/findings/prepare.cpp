@@ -1,7 +1,9 @@
 #include "findings/series_sql.h"
 #include "findings/sql_text.h"
 #include "findings/tables.h"
+#include "schema/tables/filesystem.h"
 #include "schema/tables/gpu_digest.h"
+#include "schema/tables/network.h"
 
 #include <algorithm>
 #include <cmath>
@@ -66,6 +68,8 @@ constexpr SeriesColumn kNetworkColumns[] = {
      "1/s", "packets lost or damaged"},
     {"carrier_changes", kHighest, "carrier_changes_total", "", "times the link went up or down since boot"},
     {"link_bits_per_second", kHighest, "link_bits_per_second", "bit/s", "speed of the link"},
+    {"is_own", kHighest, schema::kOwnTraffic, "",
+     "whether no other interface counts the same traffic: not of lo, bonds, bridges, VLANs"},
 };
 constexpr SeriesColumn kDiskColumns[] = {
     {"read_bytes_per_second", kRate, "read_bytes_total", "B/s", "read"},
@@ -75,7 +79,6 @@ constexpr SeriesColumn kDiskColumns[] = {
     {"busy_share", kRate, "busy_seconds_total", "ratio", "time with requests outstanding"},
 };
 
-// Devices that stand on others (device mapper, RAID, loop) would count the same bytes twice.
 constexpr SeriesTable kSeries[] = {
     {"node_series", "CPU, memory and pressure of a node", "host", "", "", kHostColumns},
     {"process_series", "a process of the job", "process", "", "task, pid, start_time, command",
@@ -83,8 +86,7 @@ constexpr SeriesTable kSeries[] = {
     {"network_series", "a network interface; lo is the node itself", "network", "", "device",
      kNetworkColumns},
     {"disk_series", "a block device", "filesystem",
-     "kind = 'disk' AND NOT regexp_matches(name, '^(dm-|md|loop|zram|ram|sr|fd)[0-9]')", "name",
-     kDiskColumns},
+     schema::kOwnDisk, "name", kDiskColumns},
 };
 
 struct DerivedTable {
@@ -124,7 +126,7 @@ constexpr DerivedTable kDerived[] = {
             FROM task_series GROUP BY time, node),
         fabric AS (
             SELECT time, node, sum(received_bytes_per_second + sent_bytes_per_second) AS network_bytes_per_second
-            FROM network_series GROUP BY time, node),
+            FROM network_series WHERE is_own GROUP BY time, node),
         disks AS (
             SELECT time, node, sum(read_bytes_per_second) AS disk_read_bytes_per_second,
                    sum(written_bytes_per_second) AS disk_written_bytes_per_second,

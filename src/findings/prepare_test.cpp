@@ -47,6 +47,22 @@ TEST(findings, without_samples_the_run_is_what_was_told) {
     EXPECT_GT(run.rows.at("step_series"), 0);
 }
 
+TEST(findings, traffic_that_several_interfaces_count_is_counted_once) {
+    auto archive = job("'host'", R"toml(
+        [[case.fill]]
+        table = 'network'
+        per_node = 6
+        set = { device = "['eth0', 'eth1', 'bond0', 'br0', 'lo', 'bond0.7'][k + 1]", counted_elsewhere = "if(n = 0, k >= 2, NULL)", receive_bytes_total = "(i * if(k < 2, 1e6, 2e6))::BIGINT", transmit_bytes_total = "0" })toml");
+    ASSERT_TRUE(prepare(archive, {}));
+    auto answer = archive.query("SELECT node, min(network_bytes_per_second), max(network_bytes_per_second) FROM host_series "
+                                "WHERE network_bytes_per_second IS NOT NULL GROUP BY node ORDER BY node").value();
+    ASSERT_FALSE(answer.rows.empty());
+    for (const auto& row : answer.rows) {
+        EXPECT_NEAR(record::as_double(row[1]), 2e6, 1) << record::as_text(row[0]) << ": eth0 + eth1 = bond0";
+        EXPECT_NEAR(record::as_double(row[2]), 2e6, 1);
+    }
+}
+
 // Four ranks of 3 GB, of which the third grows fastest, on a node of 64 GB with 50 GB left.
 TEST(findings, the_time_until_a_node_is_full_counts_all_its_ranks) {
     auto archive = job("'host', 'allotment', 'network'", R"toml(

@@ -1,6 +1,8 @@
 #include "report/series_query.h"
 
 #include "report/query.h"
+#include "schema/tables/filesystem.h"
+#include "schema/tables/network.h"
 
 #include <algorithm>
 #include <map>
@@ -116,14 +118,12 @@ constexpr Output kDiskOutputs[] = {
     {Metric::kDiskWrite, "writes"},
 };
 
-// Devices that stand on other devices (device mapper, RAID, loop) would count the same bytes twice.
 constexpr Source kSources[] = {
     {"host", "true", "", kHostColumns, kHostOutputs, kCapacity},
     {"process", "true", "pid, start_time", kProcessColumns, kProcessOutputs},
-    {"network", "device <> 'lo'", "device", kNetworkColumns, kNetworkOutputs},
+    {"network", schema::kOwnTraffic, "device", kNetworkColumns, kNetworkOutputs},
     {"network", "device = 'lo'", "device", kNetworkColumns, kLoopbackOutputs},
-    {"filesystem", "kind = 'disk' AND NOT regexp_matches(name, '^(dm-|md|loop|zram|ram|sr|fd)[0-9]')", "name",
-     kDiskColumns, kDiskOutputs},
+    {"filesystem", schema::kOwnDisk, "name", kDiskColumns, kDiskOutputs},
 };
 
 std::string rate_sql(const SourceColumn& column, double longest) {

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <map>
 #include <string>
+#include <system_error>
 #include <unistd.h>
 
 namespace belay::observe::collect {
@@ -28,6 +29,7 @@ struct Link {
     std::optional<bool> carrier;
     std::optional<int64_t> carrier_changes;
     std::optional<int64_t> bits_per_second;
+    std::optional<bool> counted_elsewhere;
 };
 
 // The number in a file of one line; nothing if the kernel refuses (EINVAL of an interface that is down) or
@@ -42,8 +44,23 @@ std::optional<int64_t> read_count(const std::filesystem::path& path) {
     return procfs::count(line);
 }
 
+// A bond, a bridge and a VLAN stand on interfaces below them, and the port of a bridge that is no card of its
+// own passes on what the others count.
+std::optional<bool> is_counted_elsewhere(const std::filesystem::path& directory) {
+    std::error_code error;
+    std::filesystem::directory_iterator entries(directory, error);
+    if (error) return std::nullopt;
+    bool stands_on_others = false;
+    for (const auto& entry : entries)
+        stands_on_others = stands_on_others || entry.path().filename().string().starts_with("lower_");
+    const bool is_port = std::filesystem::exists(directory / "brport", error);
+    const bool is_card = std::filesystem::exists(directory / "device", error);
+    return stands_on_others || (is_port && !is_card);
+}
+
 Link read_link(const std::filesystem::path& directory) {
     Link link;
+    link.counted_elsewhere = is_counted_elsewhere(directory);
     if (std::optional<int64_t> carrier = read_count(directory / "carrier")) link.carrier = *carrier != 0;
     link.carrier_changes = read_count(directory / "carrier_changes");
     link.bits_per_second = procfs::scaled(read_count(directory / "speed"), kMegabit);
@@ -83,6 +100,7 @@ class NetworkCollector : public Collector {
         rows.set(column(kNetwork, "carrier"), link.carrier);
         rows.set(column(kNetwork, "carrier_changes_total"), link.carrier_changes);
         rows.set(column(kNetwork, "link_bits_per_second"), link.bits_per_second);
+        rows.set(column(kNetwork, "counted_elsewhere"), link.counted_elsewhere);
     }
 
     const Link& link_of(std::string_view name) {

@@ -32,4 +32,9 @@ inline constexpr Table kFilesystem{"filesystem", Cadence::kPeriodic,
                                    "space on each mounted file system and traffic of each disk",
                                    kFilesystemColumns};
 
+// SQL: whether the bytes of a row are a disk's own: devices that stand on others (device mapper, RAID, loop)
+// would count them twice.
+inline constexpr std::string_view kOwnDisk =
+    "kind = 'disk' AND NOT regexp_matches(name, '^(dm-|md|loop|zram|ram|sr|fd)[0-9]')";
+
 }  // namespace belay::schema
