@@ -137,11 +137,27 @@ constexpr DerivedTable kDerived[] = {
                job.* EXCLUDE (time, node), fabric.* EXCLUDE (time, node), disks.* EXCLUDE (time, node)
         FROM node_series h JOIN node_allotment a USING (node)
         LEFT JOIN job USING (time, node) LEFT JOIN fabric USING (time, node) LEFT JOIN disks USING (time, node))"},
+    // A program may count its steps anew in each epoch: they are counted on. One that goes back by less has
+    // gone on from a checkpoint, or printed out of order.
     {"step_series", "when each rank reached each training step in the run; of very many, some of them", R"(
-        WITH lines AS (
-            SELECT min(time) AS time, node, task, step, max(step_seconds) AS told_seconds, max(loss) AS loss,
-                   max(total_steps) AS total_steps
-            FROM progress WHERE kind = 'train' AND step IS NOT NULL AND in_run(time) GROUP BY node, task, step),
+        WITH told AS (
+            SELECT *, coalesce(step <= lag(step) OVER ranks / 2, false) AS begins_anew
+            FROM progress WHERE kind = 'train' AND step IS NOT NULL AND in_run(time)
+            WINDOW ranks AS (PARTITION BY node, task ORDER BY time, step)),
+        rounds AS (
+            SELECT *, count_if(begins_anew) OVER (PARTITION BY node, task ORDER BY time, step ROWS UNBOUNDED PRECEDING)
+                   AS round
+            FROM told),
+        passed AS (
+            SELECT node, task, round, coalesce(sum(max(step)) OVER (PARTITION BY node, task ORDER BY round
+                   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::BIGINT AS steps
+            FROM rounds GROUP BY node, task, round),
+        lines AS (
+            SELECT min(time) AS time, rounds.node, rounds.task, step + passed.steps AS step, max(step_seconds) AS told_seconds,
+                   max(loss) AS loss, max(total_steps) AS total_steps
+            FROM rounds JOIN passed ON passed.node = rounds.node AND passed.round = rounds.round
+                                   AND passed.task IS NOT DISTINCT FROM rounds.task
+            GROUP BY rounds.node, rounds.task, step + passed.steps),
         gaps AS (
             SELECT *, epoch_us(time - lag(time) OVER ranks) / 1e6 AS gap_seconds,
                    step - lag(step) OVER ranks AS steps, dense_rank() OVER (ORDER BY step) - 1 AS nth

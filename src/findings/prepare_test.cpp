@@ -63,6 +63,40 @@ TEST(findings, traffic_that_several_interfaces_count_is_counted_once) {
     }
 }
 
+bool is_found(record::Archive& archive, std::string_view id) {
+    Report report = diagnose(archive, load_rules(builtin_files()).value(), {}).value();
+    return std::ranges::find(report.findings, id, &Finding::id) != report.findings.end();
+}
+
+// An epoch of 100 steps, a second each, and so on.
+TEST(findings, steps_that_are_counted_anew_in_each_epoch_are_counted_on) {
+    constexpr std::string_view kEpochs = R"toml(
+        [[case.fill]]
+        table = 'progress'
+        to = {}
+        set = {{ task = 0, source = "'pattern'", kind = "'train'", step = "i % 100 + 1", epoch = "i // 100" }})toml";
+    auto healthy = job("'host', 'allotment', 'ranks', 'network'", fmt::format(kEpochs, 600));
+    ASSERT_TRUE(prepare(healthy, {}));
+    auto steps = healthy.query("SELECT max(step), count(*), max(gap_seconds), min(step_seconds), max(step_seconds) FROM "
+                               "step_series WHERE node = 'n0'").value();
+    EXPECT_EQ(record::as_double(steps.rows[0][0]), 601);
+    EXPECT_EQ(record::as_double(steps.rows[0][1]), 601);
+    for (size_t i : {2, 3, 4}) EXPECT_NEAR(record::as_double(steps.rows[0][i]), 1, 1e-6);
+    auto again = job("'host', 'allotment', 'ranks', 'network'", fmt::format(kEpochs, 600));
+    EXPECT_FALSE(is_found(again, "hang")) << "it trains to its end";
+}
+
+// A rank that goes on from a checkpoint, and one whose lines come out of order, do not begin anew.
+TEST(findings, steps_that_go_back_a_little_are_the_same_steps) {
+    auto archive = job("'host'", R"toml(
+        [[case.fill]]
+        table = 'progress'
+        set = { task = 0, source = "'pattern'", kind = "'train'", step = "if(i > 300, i - 50, i + if(i % 2 = 0, 1, -1)) + 100" })toml");
+    ASSERT_TRUE(prepare(archive, {}));
+    auto steps = archive.query("SELECT max(step) FROM step_series WHERE node = 'n0'").value();
+    EXPECT_EQ(record::as_double(steps.rows[0][0]), 650);
+}
+
 // Four ranks of 3 GB, of which the third grows fastest, on a node of 64 GB with 50 GB left.
 TEST(findings, the_time_until_a_node_is_full_counts_all_its_ranks) {
     auto archive = job("'host', 'allotment', 'network'", R"toml(
