@@ -1,6 +1,7 @@
 #include "findings/series_sql.h"
 #include "findings/sql_text.h"
 #include "findings/tables.h"
+#include "schema/tables/allocation.h"
 #include "schema/tables/filesystem.h"
 #include "schema/tables/gpu_digest.h"
 #include "schema/tables/network.h"
@@ -108,10 +109,12 @@ constexpr DerivedTable kDerived[] = {
                sum(written_characters_per_second) AS written_characters_per_second,
                max(device_wait_share) AS device_wait_share
         FROM process_series GROUP BY time, node, task)"},
+    {"step_allotment", "CPUs that steps had together on a node, from t0 to t1; no row for a pause between them",
+     schema::kAllotmentSql},
     {"node_allotment", "CPUs that the job may use on a node", R"(
         SELECT n.node, coalesce(a.cpus, n.cpus) AS cpus, a.cpus IS NOT NULL AS is_known, n.cpus AS node_cpus
         FROM (SELECT node, max(cpus) AS cpus FROM node_series GROUP BY node) n
-        LEFT JOIN (SELECT node, max(cpus) AS cpus FROM allocation WHERE device IS NULL GROUP BY node) a
+        LEFT JOIN (SELECT node, max(cpus) AS cpus FROM step_allotment GROUP BY node) a
         USING (node))"},
     {"host_series", "a node: its host, the job's share of it, network and disks", R"(
         WITH job AS (
@@ -131,11 +134,15 @@ constexpr DerivedTable kDerived[] = {
             SELECT time, node, sum(read_bytes_per_second) AS disk_read_bytes_per_second,
                    sum(written_bytes_per_second) AS disk_written_bytes_per_second,
                    sum(reads_per_second) AS disk_reads_per_second
-            FROM disk_series GROUP BY time, node)
-        SELECT h.*, a.cpus AS allotted_cpus, cpu_seconds / h.cpus AS cpu_share,
-               job_cpus_used / a.cpus AS job_cpu_share,
+            FROM disk_series GROUP BY time, node),
+        allotted AS (
+            SELECT h.time, h.node, max(s.cpus) AS cpus FROM node_series h
+            JOIN step_allotment s ON s.node = h.node AND bucket_of(s.t0) <= h.time AND bucket_of(s.t1) >= h.time
+            GROUP BY h.time, h.node)
+        SELECT h.*, coalesce(allotted.cpus, a.cpus) AS allotted_cpus, cpu_seconds / h.cpus AS cpu_share,
+               job_cpus_used / allotted_cpus AS job_cpu_share,
                job.* EXCLUDE (time, node), fabric.* EXCLUDE (time, node), disks.* EXCLUDE (time, node)
-        FROM node_series h JOIN node_allotment a USING (node)
+        FROM node_series h JOIN node_allotment a USING (node) LEFT JOIN allotted USING (time, node)
         LEFT JOIN job USING (time, node) LEFT JOIN fabric USING (time, node) LEFT JOIN disks USING (time, node))"},
     // A program may count its steps anew in each epoch: they are counted on. One that goes back by less has
     // gone on from a checkpoint, or printed out of order.

@@ -5,6 +5,7 @@
 #include "report/format.h"
 #include "report/progress_query.h"
 #include "report/series_query.h"
+#include "schema/tables/allocation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -55,14 +56,15 @@ Result<> find_time_range(record::Archive& archive, double interval, Measurements
 
 // Every node that left a row, in the order of the job; a job may have nodes on which this step did not run.
 Result<> find_nodes(record::Archive& archive, Measurements& data) {
-    BELAY_TRY(answer, archive.query(R"(
+    BELAY_TRY(answer, archive.query(fmt::format(R"(
         SELECT node, max(cpu_count), max(cpus), max(memory_total_bytes), max(tasks) FROM (
           SELECT node, cpu_count, NULL AS cpus, memory_total_bytes, NULL AS tasks FROM host
-          UNION ALL SELECT node, NULL, cpus, NULL, tasks FROM allocation
+          UNION ALL SELECT node, NULL, NULL, NULL, tasks FROM allocation
+          UNION ALL SELECT node, NULL, cpus, NULL, NULL FROM ({})
           UNION ALL SELECT node, NULL, NULL, NULL, NULL FROM (
             SELECT node FROM coverage UNION SELECT node FROM network
             UNION SELECT node FROM filesystem UNION SELECT node FROM process))
-        WHERE node IS NOT NULL GROUP BY node ORDER BY node)"));
+        WHERE node IS NOT NULL GROUP BY node ORDER BY node)", schema::kAllotmentSql)));
     auto integer = [](const record::Value& value) -> std::optional<int64_t> {
         double number = as_double(value);
         if (is_missing(number)) return std::nullopt;
@@ -94,13 +96,23 @@ Result<> find_gaps(record::Archive& archive, double interval, Measurements& data
                               R"(WITH due AS (
                                    SELECT node, epoch_us(min(t0)) AS due_from, epoch_us(max(t1)) AS due_to
                                    FROM allocation GROUP BY node),
+                                 steps AS ({steps}),
+                                 pauses AS (
+                                   SELECT node, epoch_us(t1) AS begins, epoch_us(lead(t0) OVER (PARTITION BY node ORDER BY t0)) AS ends
+                                   FROM steps QUALIFY ends > begins),
                                  moments AS (
                                    SELECT node, epoch_us(time) AS moment FROM {table}
                                    UNION ALL SELECT node, due_from FROM due WHERE due_from IS NOT NULL
-                                   UNION ALL SELECT node, coalesce(due_to, {end}) FROM due)
-                                 SELECT node, lag(moment) OVER (PARTITION BY node ORDER BY moment) AS before,
-                                        moment - before AS length FROM moments
-                                 QUALIFY length > {longest} ORDER BY length DESC)",
+                                   UNION ALL SELECT node, coalesce(due_to, {end}) FROM due
+                                   UNION ALL SELECT node, begins FROM pauses UNION ALL SELECT node, ends FROM pauses),
+                                 lengths AS (
+                                   SELECT node, lag(moment) OVER (PARTITION BY node ORDER BY moment) AS before,
+                                          moment - before AS length FROM moments)
+                                 SELECT lengths.* FROM lengths
+                                 ANTI JOIN pauses ON pauses.node = lengths.node AND before >= begins
+                                                 AND before + length <= ends
+                                 WHERE length > {longest} ORDER BY length DESC)",
+                              fmt::arg("steps", schema::kAllotmentSql),
                               fmt::arg("table", table), fmt::arg("longest", kLongestStep * interval * 1e6),
                               fmt::arg("end", core::to_microseconds(data.start) +
                                                   static_cast<int64_t>(data.seconds * 1e6)))));

@@ -1,10 +1,12 @@
 #include "report/series_query.h"
 
 #include "report/query.h"
+#include "schema/tables/allocation.h"
 #include "schema/tables/filesystem.h"
 #include "schema/tables/network.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <span>
 #include <string>
@@ -247,16 +249,50 @@ std::vector<std::string> node_groups(const Measurements& data, double interval) 
     return groups;
 }
 
-// From CPUs in use to the share of those that the job may use; of all of the node's where that is not known.
-void divide_by_allotted(const Measurements& data, NodeValues& job_cpu) {
-    if (job_cpu.empty()) return;
+// CPUs that the job may use on each node in each bucket; of all of the node's where that is not known.
+Result<std::vector<double>> allotted_cpus(record::Archive& archive, const Measurements& data,
+                                          const std::map<std::string, size_t>& node_index) {
+    std::vector<double> cpus(data.nodes.size() * data.buckets, kMissing);
+    BELAY_TRY(levels, archive.query(fmt::format(
+                          "SELECT node, (epoch_us(t0) - {0}) / 1e6, (epoch_us(t1) - {0}) / 1e6, cpus FROM ({1}) "
+                          "WHERE cpus > 0 ORDER BY cpus",
+                          core::to_microseconds(data.start), schema::kAllotmentSql)));
+    for (const auto& row : levels.rows) {
+        auto node = node_index.find(record::as_text(row[0]));
+        if (node == node_index.end()) continue;
+        const double first = std::clamp(std::floor(record::as_double(row[1]) / data.bucket_seconds), 0.0,
+                                        static_cast<double>(data.buckets));
+        const double last = std::clamp(std::ceil(record::as_double(row[2]) / data.bucket_seconds), 0.0,
+                                       static_cast<double>(data.buckets));
+        for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i)
+            cpus[node->second * data.buckets + i] = record::as_double(row[3]);
+    }
     for (size_t node = 0; node < data.nodes.size(); ++node) {
         const NodeFacts& facts = data.nodes[node];
-        int64_t cpus = facts.cpus_allotted.value_or(facts.cpus.value_or(0));
-        double scale = cpus > 0 ? 1.0 / static_cast<double>(cpus) : kMissing;
-        for (size_t i = node * data.buckets; i < (node + 1) * data.buckets; ++i) job_cpu.values[i] *= scale;
-        job_cpu.means[node] *= scale;
-        job_cpu.peaks[node] *= scale;
+        const int64_t usual = facts.cpus_allotted.value_or(facts.cpus.value_or(0));
+        for (size_t i = node * data.buckets; i < (node + 1) * data.buckets; ++i)
+            if (is_missing(cpus[i]) && usual > 0) cpus[i] = static_cast<double>(usual);
+    }
+    return cpus;
+}
+
+// From CPUs in use to the share of those that the job may use. The mean is weighted with the CPUs, so that it
+// is the share of what the job was given.
+void divide_by_allotted(const Measurements& data, const std::vector<double>& cpus, NodeValues& job_cpu) {
+    if (job_cpu.empty()) return;
+    for (size_t node = 0; node < data.nodes.size(); ++node) {
+        double most = kMissing;
+        double sum = 0;
+        size_t known = 0;
+        for (size_t i = node * data.buckets; i < (node + 1) * data.buckets; ++i) {
+            if (is_missing(job_cpu.values[i])) continue;
+            job_cpu.values[i] /= cpus[i];
+            if (!(most >= cpus[i])) most = cpus[i];
+            sum += cpus[i];
+            ++known;
+        }
+        job_cpu.means[node] *= known > 0 ? static_cast<double>(known) / sum : kMissing;
+        job_cpu.peaks[node] /= most;
     }
 }
 
@@ -285,7 +321,8 @@ Result<> query_series(record::Archive& archive, double interval_seconds, Measure
         }
         for (size_t i = 0; i < source.outputs.size(); ++i) finish(data[source.outputs[i].metric], tallies[i]);
     }
-    divide_by_allotted(data, data[Metric::kJobCpu]);
+    BELAY_TRY(cpus, allotted_cpus(archive, data, node_index));
+    divide_by_allotted(data, cpus, data[Metric::kJobCpu]);
     return {};
 }
 

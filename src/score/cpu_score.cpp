@@ -1,5 +1,7 @@
 #include "score/cpu_score.h"
 
+#include "schema/tables/allocation.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -94,11 +96,11 @@ JobScore score_cpus(const CpuUse& use) {
 namespace {
 
 constexpr const char* kNodes = R"(
-    WITH held AS (
-           SELECT node, max(cpus) AS cpus, min(t0) AS t0,
-                  max(coalesce(t1, (SELECT max(time) FROM host))) AS t1
-           FROM allocation WHERE device IS NULL AND cpus > 0 GROUP BY node),
-         span AS (SELECT *, (epoch_us(t1) - epoch_us(t0)) / 1e6 AS seconds FROM held),
+    WITH held AS (SELECT *, (epoch_us(t1) - epoch_us(t0)) / 1e6 AS seconds FROM ({}) WHERE cpus > 0),
+         -- In the mean of the time in which any step ran.
+         span AS (
+           SELECT node, sum(cpus * seconds) / sum(seconds) AS cpus, min(t0) AS t0, sum(seconds) AS seconds
+           FROM held GROUP BY node),
          -- A process that started with the job has spent all its time in it, another what it spent since then.
          each_process AS (
            SELECT process.node, CASE WHEN start_time >= any_value(span.t0) - INTERVAL 1 SECOND
@@ -137,7 +139,7 @@ double or_zero(double value) {
 
 Result<CpuUse> read_cpu_use(record::Archive& archive) {
     CpuUse use{.nodes = {}, .flop = kMissing};
-    BELAY_TRY(rows, archive.query(kNodes));
+    BELAY_TRY(rows, archive.query(fmt::format(kNodes, schema::kAllotmentSql)));
     for (const auto& row : rows.rows)
         use.nodes.push_back({.node = record::as_text(row[0]),
                              .cpus = record::as_double(row[1]),

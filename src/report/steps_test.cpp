@@ -1,0 +1,99 @@
+// Several steps in one record: what a job is said to have used is what its steps were given and used.
+#include "report/query.h"
+#include "report/testing/record_builder.h"
+#include "score/cpu_score.h"
+
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+namespace belay::report {
+namespace {
+
+constexpr double kTolerance = 1e-6;
+
+record::Manifest manifest() {
+    record::Manifest manifest;
+    manifest.job = {.id = 4711, .nodes = {"n1"}};
+    manifest.created = core::time_from_nanoseconds(1'772'366'400'000'000'000);
+    manifest.interval = std::chrono::seconds(1);
+    return manifest;
+}
+
+// A step on a node of 8 CPUs, all of whose CPUs a process of its own keeps busy.
+void add_step(RecordBuilder& record, int number, int from, int to, int cpus) {
+    record.row(schema::kAllocation, "n1", from)
+        .set("step_id", std::to_string(number))
+        .set("cpus", cpus)
+        .set("first_task", 0)
+        .set("t0", record.at(from))
+        .set("t1", record.at(to));
+    for (int second = from; second <= to; ++second) {
+        record.row(schema::kHost, "n1", second)
+            .set("cpu_count", 8)
+            .set("cpu_user_seconds_total", 1e4 + 8.0 * second)
+            .set("cpu_system_seconds_total", 0.0);
+        record.row(schema::kNetwork, "n1", second).set("device", "eth0");
+        record.row(schema::kFilesystem, "n1", second).set("kind", "disk").set("name", "sda");
+        record.row(schema::kProcess, "n1", second)
+            .set("pid", 100 + number)
+            .set("start_time", record.at(from))
+            .set("cpu_user_seconds_total", static_cast<double>(cpus) * (second - from))
+            .set("cpu_system_seconds_total", 0.0);
+    }
+}
+
+struct Told {
+    Measurements data;
+    score::JobScore score;
+};
+
+Told told_of(RecordBuilder& record) {
+    auto archive = record::Archive::open(record.write());
+    if (!archive) throw std::runtime_error(archive.error().message());
+    auto data = measure(*archive);
+    auto use = score::read_cpu_use(*archive);
+    if (!data || !use) throw std::runtime_error("the record cannot be measured");
+    return {std::move(*data), score::score_cpus(*use)};
+}
+
+TEST(report, a_pause_between_two_steps_is_neither_idle_nor_a_gap) {
+    RecordBuilder record(manifest());
+    add_step(record, 0, 0, 100, 8);
+    add_step(record, 1, 900, 1000, 8);
+    Told told = told_of(record);
+    EXPECT_NEAR(told.score.busy_engine, 1, kTolerance) << "8 CPUs, busy for all of both steps";
+    EXPECT_NEAR(told.score.score.coverage, 1, kTolerance);
+    EXPECT_TRUE(told.data.gaps.empty()) << told.data.gaps.at(0).start;
+    EXPECT_NEAR(told.data[Metric::kJobCpu].means.at(0), 1, 0.01);
+}
+
+TEST(report, steps_at_once_have_their_cpus_together) {
+    RecordBuilder record(manifest());
+    add_step(record, 0, 0, 100, 4);
+    add_step(record, 1, 50, 100, 4);
+    Told told = told_of(record);
+    EXPECT_NEAR(told.score.busy_engine, 1, kTolerance) << "4 CPUs for 50 s, then 8";
+    EXPECT_EQ(told.data.nodes.at(0).cpus_allotted, 8);
+    EXPECT_NEAR(told.data[Metric::kJobCpu].means.at(0), 1, 0.02);
+    EXPECT_LE(told.data[Metric::kJobCpu].peaks.at(0), 1 + kTolerance);
+    EXPECT_NEAR(told.data[Metric::kJobCpu].values.at(20), 1, kTolerance) << "of the 4 that there were then";
+}
+
+TEST(report, time_without_samples_in_a_step_is_still_a_gap) {
+    RecordBuilder record(manifest());
+    add_step(record, 0, 0, 100, 8);
+    record.row(schema::kAllocation, "n1", 900)
+        .set("step_id", "1")
+        .set("cpus", 8)
+        .set("first_task", 0)
+        .set("t0", record.at(900))
+        .set("t1", record.at(1000));
+    Told told = told_of(record);
+    ASSERT_EQ(told.data.gaps.size(), 1U);
+    EXPECT_NEAR(told.data.gaps[0].start, 900, kTolerance);
+    EXPECT_NEAR(told.data.gaps[0].seconds, 100, kTolerance);
+}
+
+}  // namespace
+}  // namespace belay::report
