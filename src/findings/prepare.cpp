@@ -128,8 +128,11 @@ constexpr DerivedTable kDerived[] = {
                    max(device_wait_share) AS device_wait_share
             FROM task_series GROUP BY time, node),
         fabric AS (
-            SELECT time, node, sum(received_bytes_per_second + sent_bytes_per_second) AS network_bytes_per_second
-            FROM network_series WHERE is_own GROUP BY time, node),
+            SELECT time, node,
+                   sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own) AS network_bytes_per_second,
+                   sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own OR device = 'lo')
+                       AS traffic_bytes_per_second
+            FROM network_series GROUP BY time, node),
         disks AS (
             SELECT time, node, sum(read_bytes_per_second) AS disk_read_bytes_per_second,
                    sum(written_bytes_per_second) AS disk_written_bytes_per_second,

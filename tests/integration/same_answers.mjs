@@ -1,0 +1,69 @@
+// What score, findings and report say of records that an earlier version wrote, beside what that version said:
+//   same_answers.mjs BELAY VERSION_DIRECTORY [--list]
+// VERSION_DIRECTORY holds records.tar.zst (records/NAME, answers/NAME/COMMAND.json) and differences.tsv: record, command, path in
+// the JSON, old, new, why. A difference that is not listed there, or is listed and does not occur, fails. --list prints
+// all differences in that form, without their reasons.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const [belay, version, mode] = process.argv.slice(2);
+const kDigits = 1e-9; // sums may be made in another order
+
+function* differences(before, after, path = '') {
+    if (before === after) return;
+    if (typeof before === 'number' && typeof after === 'number' &&
+        Math.abs(before - after) <= kDigits * Math.max(Math.abs(before), Math.abs(after))) return;
+    const both = [before, after];
+    if (both.every(Array.isArray) && before.length === after.length) {
+        for (let i = 0; i < before.length; ++i) yield* differences(before[i], after[i], `${path}[${i}]`);
+    } else if (both.every(it => it !== null && typeof it === 'object' && !Array.isArray(it))) {
+        for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
+            yield* differences(before[key], after[key], path === '' ? key : `${path}.${key}`);
+    } else {
+        yield [path, JSON.stringify(before) ?? 'absent', JSON.stringify(after) ?? 'absent'];
+    }
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'belay-answers-'));
+let failed = 0;
+try {
+    execFileSync('tar', ['--zstd', '-xf', join(version, 'records.tar.zst'), '-C', directory]);
+    const list = join(version, 'differences.tsv');
+    const known = new Map();
+    if (existsSync(list))
+        for (const line of readFileSync(list, 'utf8').split('\n').filter(it => it !== '' && !it.startsWith('#'))) {
+            const cells = line.split('\t');
+            if (cells.length !== 6 || cells[5] === '') throw new Error(`${list}: "${line}" does not have six columns`);
+            known.set(cells.slice(0, 5).join('\t'), cells[5]);
+        }
+    const names = readdirSync(join(directory, 'records')).sort();
+    let compared = 0;
+    for (const name of names)
+        for (const command of ['score', 'findings', 'report']) {
+            const before = JSON.parse(readFileSync(join(directory, 'answers', name, `${command}.json`), 'utf8'));
+            const run = spawnSync(belay, [command, '--json', join(directory, 'records', name)],
+                { encoding: 'utf8', maxBuffer: 1 << 28, env: { ...process.env, BELAY_CONFIG_DIR: '/nonexistent' } });
+            if (run.status > 1) throw new Error(`belay ${command} of ${name} ended with ${run.status}: ${run.stderr}`);
+            ++compared;
+            for (const [path, old, now] of differences(before, JSON.parse(run.stdout))) {
+                const line = [name, command, path, old, now].join('\t');
+                if (mode === '--list') console.log(line);
+                else if (!known.delete(line)) {
+                    ++failed;
+                    console.log(`FAILED: not explained: ${line}`);
+                }
+            }
+        }
+    if (mode !== '--list') {
+        for (const line of known.keys()) {
+            ++failed;
+            console.log(`FAILED: listed, but it does not differ so: ${line}`);
+        }
+        console.log(`${compared} answers about ${names.length} records were compared; ${failed} unexplained differences`);
+    }
+} finally {
+    rmSync(directory, { recursive: true, force: true });
+}
+process.exit(failed > 0 ? 1 : 0);
