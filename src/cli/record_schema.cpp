@@ -15,8 +15,9 @@ std::string or_nothing(std::string_view text) {
 }
 
 void print_event_kinds(const core::CommandContext& context) {
-    context.print("\n## Kinds of events\n\nWhat the columns of `event` hold, by kind.\n\n"
-                  "| kind | what happened | subject | code | value |\n|---|---|---|---|---|\n");
+    context.print(
+        "\n## Kinds of events\n\nWhat the columns of `event` hold, by kind.\n\n"
+        "| kind | what happened | subject | code | value |\n|---|---|---|---|---|\n");
     for (const schema::EventKindRow& kind : schema::kEventKinds)
         context.print("| `{}` | {} | {} | {} | {} |\n", kind.name, kind.doc, or_nothing(kind.subject),
                       or_nothing(kind.code), or_nothing(kind.value));

@@ -86,7 +86,8 @@ void print_score(const core::CommandContext& context, const score::JobScore& job
         context.print("steady state      {}{}\n", number(job.steady_state),
                       job.startup_seconds ? fmt::format(", after {:.0f} s of start-up", *job.startup_seconds)
                                           : ", it never ran steadily");
-        context.print("bound by          {}\n", job.bound ? to_text(*job.bound) : "not known: a limit was not sampled");
+        context.print("bound by          {}\n",
+                      job.bound ? to_text(*job.bound) : "not known: a limit was not sampled");
         context.print("busy              engine {}, multiprocessors {}\n", percent(job.busy_engine),
                       percent(job.busy_sm));
         context.print("imbalance         {}; burstiness (CV) {}\n", number(job.imbalance, 3),

@@ -86,8 +86,7 @@ constexpr SeriesTable kSeries[] = {
      kProcessColumns, "start_time"},
     {"network_series", "a network interface; lo is the node itself", "network", "", "device",
      kNetworkColumns},
-    {"disk_series", "a block device", "filesystem",
-     schema::kOwnDisk, "name", kDiskColumns},
+    {"disk_series", "a block device", "filesystem", schema::kOwnDisk, "name", kDiskColumns},
 };
 
 struct DerivedTable {
@@ -109,7 +108,8 @@ constexpr DerivedTable kDerived[] = {
                sum(written_characters_per_second) AS written_characters_per_second,
                max(device_wait_share) AS device_wait_share
         FROM process_series GROUP BY time, node, task)"},
-    {"step_allotment", "CPUs that steps had together on a node, from t0 to t1; no row for a pause between them",
+    {"step_allotment",
+     "CPUs that steps had together on a node, from t0 to t1; no row for a pause between them",
      schema::kAllotmentSql},
     {"node_allotment", "CPUs that the job may use on a node", R"(
         SELECT n.node, coalesce(a.cpus, n.cpus) AS cpus, a.cpus IS NOT NULL AS is_known, n.cpus AS node_cpus

@@ -54,8 +54,12 @@ TEST(findings, traffic_that_several_interfaces_count_is_counted_once) {
         per_node = 6
         set = { device = "['eth0', 'eth1', 'bond0', 'br0', 'lo', 'bond0.7'][k + 1]", counted_elsewhere = "if(n = 0, k >= 2, NULL)", receive_bytes_total = "(i * if(k < 2, 1e6, 2e6))::BIGINT", transmit_bytes_total = "0" })toml");
     ASSERT_TRUE(prepare(archive, {}));
-    auto answer = archive.query("SELECT node, min(network_bytes_per_second), max(network_bytes_per_second) FROM host_series "
-                                "WHERE network_bytes_per_second IS NOT NULL GROUP BY node ORDER BY node").value();
+    auto answer =
+        archive
+            .query(
+                "SELECT node, min(network_bytes_per_second), max(network_bytes_per_second) FROM host_series "
+                "WHERE network_bytes_per_second IS NOT NULL GROUP BY node ORDER BY node")
+            .value();
     ASSERT_FALSE(answer.rows.empty());
     for (const auto& row : answer.rows) {
         EXPECT_NEAR(record::as_double(row[1]), 2e6, 1) << record::as_text(row[0]) << ": eth0 + eth1 = bond0";
@@ -77,8 +81,12 @@ TEST(findings, steps_that_are_counted_anew_in_each_epoch_are_counted_on) {
         set = {{ task = 0, source = "'pattern'", kind = "'train'", step = "i % 100 + 1", epoch = "i // 100" }})toml";
     auto healthy = job("'host', 'allotment', 'ranks', 'network'", fmt::format(kEpochs, 600));
     ASSERT_TRUE(prepare(healthy, {}));
-    auto steps = healthy.query("SELECT max(step), count(*), max(gap_seconds), min(step_seconds), max(step_seconds) FROM "
-                               "step_series WHERE node = 'n0'").value();
+    auto steps =
+        healthy
+            .query(
+                "SELECT max(step), count(*), max(gap_seconds), min(step_seconds), max(step_seconds) FROM "
+                "step_series WHERE node = 'n0'")
+            .value();
     EXPECT_EQ(record::as_double(steps.rows[0][0]), 601);
     EXPECT_EQ(record::as_double(steps.rows[0][1]), 601);
     for (size_t i : {2, 3, 4}) EXPECT_NEAR(record::as_double(steps.rows[0][i]), 1, 1e-6);

@@ -143,15 +143,14 @@ class Recorder {
 
     void report_unread_lines(std::string_view stream, const progress::ProgressReader::Counts& counts) {
         if (counts.cut + counts.refused + counts.malformed == 0) return;
-        add_event(
-            {.kind = "progress_unread",
-             .severity = "warning",
-             .task = placement_.task,
-             .subject = std::string(stream),
-             .value = static_cast<double>(counts.cut + counts.refused + counts.malformed),
-             .message = fmt::format(
-                 "{}: {} lines were cut, {} came too fast, {} were malformed MLLOG; {} were read", stream,
-                 counts.cut, counts.refused, counts.malformed, counts.lines)});
+        add_event({.kind = "progress_unread",
+                   .severity = "warning",
+                   .task = placement_.task,
+                   .subject = std::string(stream),
+                   .value = static_cast<double>(counts.cut + counts.refused + counts.malformed),
+                   .message = fmt::format(
+                       "{}: {} lines were cut, {} came too fast, {} were malformed MLLOG; {} were read",
+                       stream, counts.cut, counts.refused, counts.malformed, counts.lines)});
     }
 
     // Once per table: a source that is not there stays away, and the coverage tells how long.
@@ -183,25 +182,26 @@ class Recorder {
                 standard_error_.feed(payload);
                 break;
             case LinkMessage::kStarted:
-                add_event({.kind = "task_start",
-                           .severity = "info",
-                           .task = placement_.task,
-                           .subject = options_.command_name,
-                           .code = core::parse_number<int64_t>(payload),
-                           .message = fmt::format("{} started as process {}", options_.command_name, payload)});
+                add_event(
+                    {.kind = "task_start",
+                     .severity = "info",
+                     .task = placement_.task,
+                     .subject = options_.command_name,
+                     .code = core::parse_number<int64_t>(payload),
+                     .message = fmt::format("{} started as process {}", options_.command_name, payload)});
                 break;
             case LinkMessage::kSystem:
                 add_system(describe_system(payload));
                 break;
             case LinkMessage::kEnded: {
                 core::ExitStatus status = decode_exit(payload).value_or(core::ExitStatus{.code = -1});
-                add_event({.kind = "task_end",
-                           .severity = status.success() ? "info" : "critical",
-                           .task = placement_.task,
-                           .subject = options_.command_name,
-                           .code = status.signal != 0 ? -status.signal : status.code,
-                           .message =
-                               fmt::format("{} ended with {}", options_.command_name, status.describe())});
+                add_event(
+                    {.kind = "task_end",
+                     .severity = status.success() ? "info" : "critical",
+                     .task = placement_.task,
+                     .subject = options_.command_name,
+                     .code = status.signal != 0 ? -status.signal : status.code,
+                     .message = fmt::format("{} ended with {}", options_.command_name, status.describe())});
                 break;
             }
             case LinkMessage::kDropped:

@@ -52,7 +52,7 @@ class LinkSender {
     core::Descriptor socket_;
     std::deque<std::string> backlog_;
     size_t backlog_bytes_ = 0;  // of memory
-    uint64_t dropped_ = 0;  // bytes not yet reported as dropped
+    uint64_t dropped_ = 0;      // bytes not yet reported as dropped
 };
 
 // The recorder's end.

@@ -37,7 +37,8 @@ void Batch::set(size_t column, double value) {
 }
 
 void Batch::set(size_t column, int64_t value) {
-    if (table_->columns[column].type == schema::ColumnType::kReal) return set(column, static_cast<double>(value));
+    if (table_->columns[column].type == schema::ColumnType::kReal)
+        return set(column, static_cast<double>(value));
     assert(table_->columns[column].type == schema::ColumnType::kInteger);
     columns_[column].integers.back() = value;
     columns_[column].present.back() = 1;

@@ -90,7 +90,8 @@ TEST(record, one_text_named_by_every_row_is_bounded) {
         put_varint(payload, 8192);
         payload += std::string(8192, 'x') + std::string(kRows, '\0');
     }
-    auto index = static_cast<uint16_t>(std::ranges::find(schema::tables(), &schema::kEvent) - schema::tables().begin());
+    auto index = static_cast<uint16_t>(std::ranges::find(schema::tables(), &schema::kEvent) -
+                                       schema::tables().begin());
     auto header = encode_block_header({.kind = kRowsBlock,
                                        .table = index,
                                        .rows = kRows,
@@ -138,7 +139,8 @@ std::string repeated_text_payload() {
 
 TEST(record, the_texts_of_all_columns_of_a_block_are_bounded_together) {
     Example example = make_example(0, false);
-    auto table = static_cast<uint16_t>(std::ranges::find(schema::tables(), &schema::kEvent) - schema::tables().begin());
+    auto table = static_cast<uint16_t>(std::ranges::find(schema::tables(), &schema::kEvent) -
+                                       schema::tables().begin());
     add_packed(example.bytes, kRowsBlock, table, kMaxBlockRows, repeated_text_payload());
     SegmentSummary summary;
     EXPECT_TRUE(read(example.bytes, summary).empty());
@@ -148,7 +150,8 @@ TEST(record, the_texts_of_all_columns_of_a_block_are_bounded_together) {
 
 // Blocks of rows in which nothing is known: each takes 150 bytes and becomes megabytes.
 void add_empty_rows(std::string& bytes, int blocks) {
-    const auto host = static_cast<uint16_t>(std::ranges::find(schema::tables(), &schema::kHost) - schema::tables().begin());
+    const auto host =
+        static_cast<uint16_t>(std::ranges::find(schema::tables(), &schema::kHost) - schema::tables().begin());
     std::string payload;
     put_varint(payload, schema::kHost.columns.size());
     for (const schema::Column& column : schema::kHost.columns) {
@@ -212,7 +215,8 @@ TEST(record, all_segments_of_a_record_have_one_budget) {
         ASSERT_TRUE(summary) << summary.error().message();
     }
     const uint64_t limit = kUnpackedFloor + kFiles * kUnpackedRatio * rows_bytes;
-    ASSERT_LT(limit, kFiles * 3 * kMaxBlockRows * schema::kHost.columns.size() * 8) << "or the test tests nothing";
+    ASSERT_LT(limit, kFiles * 3 * kMaxBlockRows * schema::kHost.columns.size() * 8)
+        << "or the test tests nothing";
     EXPECT_LE(values * 8, limit);
 }
 

@@ -13,8 +13,9 @@ using core::Result;
 namespace {
 
 std::optional<schema::ColumnType> type_named(std::string_view name) {
-    for (schema::ColumnType type : {schema::ColumnType::kTimestamp, schema::ColumnType::kText, schema::ColumnType::kInteger,
-                            schema::ColumnType::kReal, schema::ColumnType::kBoolean})
+    for (schema::ColumnType type :
+         {schema::ColumnType::kTimestamp, schema::ColumnType::kText, schema::ColumnType::kInteger,
+          schema::ColumnType::kReal, schema::ColumnType::kBoolean})
         if (sql_type(type) == name) return type;
     return std::nullopt;
 }

@@ -3,8 +3,8 @@
 
 #include "core/error.h"
 #include "core/time.h"
-#include "schema/schema.h"
 #include "record/segment.h"
+#include "schema/schema.h"
 
 #include <optional>
 #include <string_view>

@@ -38,9 +38,10 @@ void take_manifest(const record::Manifest& manifest, Measurements& data) {
 
 // Every task says how it ended. The first that ended badly is the one to look at: the others follow it.
 Result<> find_outcome(record::Archive& archive, bool being_written, Measurements& data) {
-    BELAY_TRY(ends,
-              archive.query(
-                  "SELECT node, task, severity, message, code FROM event WHERE kind = 'task_end' ORDER BY time"));
+    BELAY_TRY(
+        ends,
+        archive.query(
+            "SELECT node, task, severity, message, code FROM event WHERE kind = 'task_end' ORDER BY time"));
     JobFacts& job = data.job;
     size_t tasks = 0;
     for (const NodeFacts& node : data.nodes) tasks += static_cast<size_t>(node.tasks.value_or(1));

@@ -19,8 +19,8 @@ namespace {
 // "nvlink" of "nvlink_bytes_per_second": what a plot is called in the page and in JSON.
 std::string stem(const schema::Series& series) {
     static constexpr std::pair<std::string_view, std::string_view> kEndings[] = {
-        {"ratio", "_share"}, {"B/s", "_bytes_per_second"}, {"B", "_bytes"}, {"W", "_watts"},
-        {"Hz", "_hertz"},    {"°C", "_celsius"},            {"1/s", "_per_second"}};
+        {"ratio", "_share"}, {"B/s", "_bytes_per_second"}, {"B", "_bytes"},       {"W", "_watts"},
+        {"Hz", "_hertz"},    {"°C", "_celsius"},           {"1/s", "_per_second"}};
     for (auto [unit, ending] : kEndings)
         if (series.unit == unit && series.name.ends_with(ending))
             return std::string(series.name.substr(0, series.name.size() - ending.size()));
@@ -161,9 +161,7 @@ std::vector<size_t> outliers(const Digest& digest, size_t quantity) {
     double median = median_of(means);
     for (double& mean : means) mean = std::abs(mean - median);
     double least = std::max(kFar * median_of(means), kLeastShare * top);
-    auto distance = [&](size_t i) {
-        return std::abs(digest.gpus[i].whole[quantity] - median);
-    };
+    auto distance = [&](size_t i) { return std::abs(digest.gpus[i].whole[quantity] - median); };
     std::vector<size_t> result;
     for (size_t i = 0; i < digest.gpus.size(); ++i)
         if (distance(i) > least) result.push_back(i);
@@ -237,8 +235,9 @@ std::vector<double> grid_values(const Digest& digest, size_t quantity, size_t bi
 
 // Of the busiest link, in B/s.
 double link_traffic(const GpuDigest& gpu, size_t bucket) {
-    static constexpr std::array<size_t, score::kLinks> kLinks = {schema::gpu_quantity("pcie_bytes_per_second"), schema::gpu_quantity("nvlink_bytes_per_second"),
-                                                                   schema::gpu_quantity("c2c_bytes_per_second")};
+    static constexpr std::array<size_t, score::kLinks> kLinks = {
+        schema::gpu_quantity("pcie_bytes_per_second"), schema::gpu_quantity("nvlink_bytes_per_second"),
+        schema::gpu_quantity("c2c_bytes_per_second")};
     double most = kMissing;
     for (size_t link : kLinks) {
         double value = value_at(gpu, link, bucket);
@@ -309,16 +308,15 @@ NodeGrid gpu_grid(const Digest& digest, double offset) {
                           .values = grid_values(digest, row.quantity, grid.bins, factor),
                           .means = {},
                           .peaks = {}};
-        for (const GpuDigest& gpu : digest.gpus)
-            metric.means.push_back(gpu.whole[row.quantity]);
+        for (const GpuDigest& gpu : digest.gpus) metric.means.push_back(gpu.whole[row.quantity]);
         grid.metrics.push_back(std::move(metric));
     }
     return grid;
 }
 
 Mix gpu_mix(const Digest& digest, double offset) {
-    static constexpr size_t kPipes[] = {score::used(score::Limit::kTensor), score::used(score::Limit::kFp64), score::used(score::Limit::kFp32),
-                                          score::used(score::Limit::kFp16)};
+    static constexpr size_t kPipes[] = {score::used(score::Limit::kTensor), score::used(score::Limit::kFp64),
+                                        score::used(score::Limit::kFp32), score::used(score::Limit::kFp16)};
     Mix mix{.seconds = bucket_centres(digest, offset), .compute = {}, .memory = {}, .network = {}};
     mix.compute = weighted_mean(digest, [](const GpuDigest& gpu, size_t bucket) {
         double most = kMissing;
@@ -331,7 +329,8 @@ Mix gpu_mix(const Digest& digest, double offset) {
     bool peaks_known = std::ranges::all_of(digest.gpus, [](const GpuDigest& gpu) {
         return std::ranges::any_of(gpu.ceilings.links, [](double peak) { return peak > 0; });
     });
-    mix.network = peaks_known ? weighted_mean(digest, schema::gpu_quantity("link_share")) : weighted_mean(digest, link_traffic);
+    mix.network = peaks_known ? weighted_mean(digest, schema::gpu_quantity("link_share"))
+                              : weighted_mean(digest, link_traffic);
     mix.network_note = "Network: the busiest link of its bandwidth";
     mix.network_is_share = peaks_known;
     if (peaks_known) return mix;

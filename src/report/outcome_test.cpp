@@ -53,7 +53,8 @@ TEST(report, outcome_follows_from_how_the_tasks_ended) {
     EXPECT_EQ(good.exit_status, 0);
     EXPECT_EQ(good.id, "4711_3");
 
-    JobFacts bad = job_that_ended({{"critical", "it stopped, of 3 reasons", 7}, {"critical", "stopped", -15}}, 2);
+    JobFacts bad =
+        job_that_ended({{"critical", "it stopped, of 3 reasons", 7}, {"critical", "stopped", -15}}, 2);
     EXPECT_EQ(bad.outcome, "failed");
     EXPECT_EQ(bad.exit_status, 7) << "whatever the words are";
     EXPECT_EQ(bad.failure, "rank 0 on n1: it stopped, of 3 reasons");
@@ -71,7 +72,10 @@ TEST(report, an_older_record_tells_how_its_tasks_ended_in_words) {
     auto ended = [](const char* message) {
         RecordBuilder record(manifest());
         record.row(kAllocation, "n1", 0).set("t0", record.at(0)).set("tasks", int64_t{1});
-        record.row(kEvent, "n1", 5).set("kind", "task_end").set("severity", "critical").set("message", message);
+        record.row(kEvent, "n1", 5)
+            .set("kind", "task_end")
+            .set("severity", "critical")
+            .set("message", message);
         return facts_of(record);
     };
     EXPECT_EQ(ended("python ended with exit status 7").exit_status, 7);

@@ -64,7 +64,8 @@ Result<> find_nodes(record::Archive& archive, Measurements& data) {
           UNION ALL SELECT node, NULL, NULL, NULL, NULL FROM (
             SELECT node FROM coverage UNION SELECT node FROM network
             UNION SELECT node FROM filesystem UNION SELECT node FROM process))
-        WHERE node IS NOT NULL GROUP BY node ORDER BY node)", schema::kAllotmentSql)));
+        WHERE node IS NOT NULL GROUP BY node ORDER BY node)",
+                                                schema::kAllotmentSql)));
     auto integer = [](const record::Value& value) -> std::optional<int64_t> {
         double number = as_double(value);
         if (is_missing(number)) return std::nullopt;
@@ -112,8 +113,8 @@ Result<> find_gaps(record::Archive& archive, double interval, Measurements& data
                                  ANTI JOIN pauses ON pauses.node = lengths.node AND before >= begins
                                                  AND before + length <= ends
                                  WHERE length > {longest} ORDER BY length DESC)",
-                              fmt::arg("steps", schema::kAllotmentSql),
-                              fmt::arg("table", table), fmt::arg("longest", kLongestStep * interval * 1e6),
+                              fmt::arg("steps", schema::kAllotmentSql), fmt::arg("table", table),
+                              fmt::arg("longest", kLongestStep * interval * 1e6),
                               fmt::arg("end", core::to_microseconds(data.start) +
                                                   static_cast<int64_t>(data.seconds * 1e6)))));
         for (const auto& row : answer.rows) {

@@ -253,10 +253,11 @@ std::vector<std::string> node_groups(const Measurements& data, double interval) 
 Result<std::vector<double>> allotted_cpus(record::Archive& archive, const Measurements& data,
                                           const std::map<std::string, size_t>& node_index) {
     std::vector<double> cpus(data.nodes.size() * data.buckets, kMissing);
-    BELAY_TRY(levels, archive.query(fmt::format(
-                          "SELECT node, (epoch_us(t0) - {0}) / 1e6, (epoch_us(t1) - {0}) / 1e6, cpus FROM ({1}) "
-                          "WHERE cpus > 0 ORDER BY cpus",
-                          core::to_microseconds(data.start), schema::kAllotmentSql)));
+    BELAY_TRY(levels,
+              archive.query(fmt::format(
+                  "SELECT node, (epoch_us(t0) - {0}) / 1e6, (epoch_us(t1) - {0}) / 1e6, cpus FROM ({1}) "
+                  "WHERE cpus > 0 ORDER BY cpus",
+                  core::to_microseconds(data.start), schema::kAllotmentSql)));
     for (const auto& row : levels.rows) {
         auto node = node_index.find(record::as_text(row[0]));
         if (node == node_index.end()) continue;

@@ -31,7 +31,7 @@ struct Column {
 
 // How samples become one value of a span of time, and that over the whole job.
 enum class Fold : uint8_t {
-    kMean,     // over the time in which it was sampled
+    kMean,  // over the time in which it was sampled
     kHighest,
 };
 

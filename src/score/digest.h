@@ -4,9 +4,9 @@
 #pragma once
 
 #include "core/time.h"
+#include "schema/tables/gpu_digest.h"
 #include "score/ceilings.h"
 #include "score/companion.h"
-#include "schema/tables/gpu_digest.h"
 #include "score/total.h"
 
 #include <array>

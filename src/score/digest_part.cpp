@@ -43,7 +43,8 @@ std::vector<size_t> fields_of(Detail detail) {
     };
     add(gpu("memory_total_bytes"));
     for (const schema::GpuQuantity& quantity : schema::kGpuQuantities) {
-        if (quantity.origin == schema::GpuOrigin::kModel || quantity.origin == schema::GpuOrigin::kLinks) continue;
+        if (quantity.origin == schema::GpuOrigin::kModel || quantity.origin == schema::GpuOrigin::kLinks)
+            continue;
         add(quantity.first);
         if (quantity.origin == schema::GpuOrigin::kSum) add(quantity.second);
     }

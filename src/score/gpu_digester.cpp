@@ -24,7 +24,8 @@ constexpr size_t at(Enum place) {
 constexpr size_t kFirstSampled = schema::kGpuModelCount;
 // Of those, the score needs these.
 constexpr size_t kScoreEnd = kFirstSampled + 2;
-static_assert(schema::gpu_quantity("engine_share") < kScoreEnd && schema::gpu_quantity("sm_share") < kScoreEnd);
+static_assert(schema::gpu_quantity("engine_share") < kScoreEnd &&
+              schema::gpu_quantity("sm_share") < kScoreEnd);
 
 // Of a bucket the highest is told, not the mean.
 bool is_highest(size_t quantity) {
@@ -217,8 +218,7 @@ void GpuDigester::complete(Rows& rows) {
     for (size_t i = rows.first; i < rows.end; ++i) {
         if (of_bucket_[i].weight <= 0) continue;
         of_all_[i] += of_bucket_[i];
-        if (!is_highest(i))
-            gpu_.series[i][rows.bucket] = static_cast<float>(of_bucket_[i].mean());
+        if (!is_highest(i)) gpu_.series[i][rows.bucket] = static_cast<float>(of_bucket_[i].mean());
         of_bucket_[i] = {};
     }
 }
@@ -260,8 +260,7 @@ void GpuDigester::add_scores(const WindowRows& rows, const ScoreBlock& scores) {
     add_quantity(kGap, scores.gap, rows);
     add_quantity(kUnsaturated, scores.unsaturated, rows);
     add_quantity(kSaturated, scores.saturated, rows);
-    for (size_t i = 0; i < kLimits; ++i)
-        add_quantity(kUsed + i, scores.used[i], rows);
+    for (size_t i = 0; i < kLimits; ++i) add_quantity(kUsed + i, scores.used[i], rows);
     for (size_t row = 0; row < rows.rows; ++row) {
         if (rows.seconds[row] <= 0) continue;
         const auto bin = static_cast<size_t>(scores.saturated[row] * kHistogramBins);

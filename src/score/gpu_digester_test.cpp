@@ -198,7 +198,8 @@ TEST(score, digest_knows_time_that_waited_for_a_link) {
     EXPECT_NEAR(digest.link_bound_seconds, 10, 1e-9);
     const double bandwidth = digest.ceilings.links[static_cast<size_t>(Link::kNvlink)];
     EXPECT_NEAR(digest.series[schema::gpu_quantity("link_share")].front(), 600e9 / bandwidth, 1e-6);
-    EXPECT_NEAR(digest.whole[schema::gpu_quantity("link_share")], (20 * 600e9 + 10 * 10e9) / 30 / bandwidth, 1e-6);
+    EXPECT_NEAR(digest.whole[schema::gpu_quantity("link_share")], (20 * 600e9 + 10 * 10e9) / 30 / bandwidth,
+                1e-6);
 }
 
 TEST(score, digest_does_not_depend_on_sampling_finer_than_a_window) {
@@ -226,8 +227,9 @@ TEST(score, digest_does_not_depend_on_sampling_finer_than_a_window) {
 TEST(score, a_window_is_idle_if_all_of_it_was) {
     OneGpu one(seconds(40), milliseconds(250));
     for (int i = 1; i <= 160; ++i) {
-        GpuSample sample;                                   // no counters of pipes
-        sample[schema::gpu_field("utilization_ratio")] = i > 80 || i % 4 == 0 ? 0 : 1;  // each second ends idle; the last 20 s are
+        GpuSample sample;  // no counters of pipes
+        sample[schema::gpu_field("utilization_ratio")] =
+            i > 80 || i % 4 == 0 ? 0 : 1;  // each second ends idle; the last 20 s are
         one.add(milliseconds(250 * i), sample);
     }
     EXPECT_NEAR(one.finish().uncounted_seconds, 20, 1e-9);
@@ -271,7 +273,8 @@ TEST(score, a_missing_reading_does_not_reset_the_highest) {
     }
     const GpuDigest& gpu = one.finish();
     EXPECT_EQ(gpu.memory_peak_bytes, 60);
-    EXPECT_EQ(gpu.whole[schema::gpu_quantity("temperature_celsius")], 60) << "the highest, as its column says";
+    EXPECT_EQ(gpu.whole[schema::gpu_quantity("temperature_celsius")], 60)
+        << "the highest, as its column says";
     EXPECT_EQ(gpu.whole[schema::gpu_quantity("memory_used_bytes")], 60);
 }
 

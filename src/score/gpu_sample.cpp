@@ -49,7 +49,8 @@ std::array<double, kLinks> GpuSample::links() const {
     return links;
 }
 
-double value_of(const schema::GpuQuantity& quantity, const GpuSample& sample, const DeviceCeilings& ceilings) {
+double value_of(const schema::GpuQuantity& quantity, const GpuSample& sample,
+                const DeviceCeilings& ceilings) {
     switch (quantity.origin) {
         case schema::GpuOrigin::kModel:
             break;

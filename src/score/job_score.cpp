@@ -45,8 +45,8 @@ double mean_over(const Digest& digest, size_t quantity) {
 }
 
 // Of one pipe, activity over that of DRAM is arithmetic intensity over the ridge of its roofline, whatever
-// the peaks; of several, that which is used most decides. A limit that was not sampled may be the highest, but
-// for one whose use is known to be exceeded.
+// the peaks; of several, that which is used most decides. A limit that was not sampled may be the highest,
+// but for one whose use is known to be exceeded.
 std::optional<Bound> bound_of(const Digest& digest, double link_bound_share) {
     double pipes = kMissing;
     bool all_pipes = true;

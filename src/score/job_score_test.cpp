@@ -96,7 +96,8 @@ TEST(score, what_a_job_is_bound_by_is_not_known_where_a_limit_that_was_not_sampl
     };
     EXPECT_EQ(bound({.tensor = missing, .dram = 0.3, .fp32 = missing}), std::nullopt);
     EXPECT_EQ(bound({.tensor = 0.5, .dram = missing}), std::nullopt);
-    EXPECT_EQ(bound({.tensor = 0.5, .dram = 0.3, .fp32 = missing}), Bound::kCompute) << "more than DRAM anyhow";
+    EXPECT_EQ(bound({.tensor = 0.5, .dram = 0.3, .fp32 = missing}), Bound::kCompute)
+        << "more than DRAM anyhow";
     EXPECT_EQ(bound({.tensor = 0.1, .dram = 0.6, .fp32 = missing}), std::nullopt);
 }
 

@@ -54,9 +54,9 @@ void use_limit(Limit limit, const ActivityBlock& activity, const BlockColumn& cl
             used[row] = in_range(in_range(active[row]) * clock[row] * inverse);
 }
 
-// The most that a limit which was not sampled may have been used; 0 if all were. A pipe works for warps, so it
-// is active at most as long as a multiprocessor is, or, where that is not known, the engine; copies use DRAM
-// without either.
+// The most that a limit which was not sampled may have been used; 0 if all were. A pipe works for warps, so
+// it is active at most as long as a multiprocessor is, or, where that is not known, the engine; copies use
+// DRAM without either.
 double highest_unknown(const ActivityBlock& activity, size_t row, double clock, const Ceilings& ceilings) {
     const double sm = activity.sm[row];
     const double engine = activity.engine[row];

@@ -270,7 +270,8 @@ class Writer {
                   {.kind = "task_end", .severity = "critical", .code = -9, .message = "an end"});
         if (!fails && job_.fault != Fault::kHang)
             for (int rank = 0; rank < job_.ranks(); ++rank)
-                event(job_.seconds, rank, {.kind = "task_end", .severity = "info", .code = 0, .message = "an end"});
+                event(job_.seconds, rank,
+                      {.kind = "task_end", .severity = "info", .code = 0, .message = "an end"});
     }
 
     static std::string uuid(int rank) { return fmt::format("GPU-{:04}", rank); }

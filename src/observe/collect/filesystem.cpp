@@ -217,8 +217,8 @@ void FilesystemCollector::note_answer(Watched& watched, core::Time now) {
           .severity = "info",
           .subject = watched.mount.mount_point,
           .value = seconds,
-          .message =
-              fmt::format("file system {} answers again after {:.0f} s", watched.mount.mount_point, seconds)});
+          .message = fmt::format("file system {} answers again after {:.0f} s", watched.mount.mount_point,
+                                 seconds)});
     watched.silent_since.reset();
 }
 

@@ -254,7 +254,8 @@ TEST(observe_collect, an_answer_that_is_none_is_a_reason_and_not_waited_for) {
     Node node;
     node.options.gpu.wanted = true;
     node.options.gpu.open = []() -> core::Result<std::unique_ptr<gpu::Source>> {
-        for (int fd = 3; fd < 64; ++fd) (void)send(fd, "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT);  // its socket is one
+        for (int fd = 3; fd < 64; ++fd)
+            (void)send(fd, "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT);  // its socket is one
         pause();
         return core::system_error("woken");
     };

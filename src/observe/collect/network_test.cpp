@@ -72,8 +72,9 @@ TEST(observe_collect, an_interface_that_stands_on_others_says_so) {
     root.write("proc/net/dev", text);
     for (std::string_view name : {"eth0", "eth1", "bond0", "br0", "veth1", "eth0.7"})
         root.write(fmt::format("sys/class/net/{}/carrier", name), "1\n");
-    for (std::string_view entry : {"eth0/device/x", "eth0/upper_bond0/x", "eth1/device/x", "bond0/lower_eth0/x",
-                                   "br0/lower_bond0/x", "br0/lower_veth1/x", "veth1/brport/x", "eth0.7/lower_eth0/x"})
+    for (std::string_view entry :
+         {"eth0/device/x", "eth0/upper_bond0/x", "eth1/device/x", "bond0/lower_eth0/x", "br0/lower_bond0/x",
+          "br0/lower_veth1/x", "veth1/brport/x", "eth0.7/lower_eth0/x"})
         root.write(fmt::format("sys/class/net/{}", entry), "");
     std::unique_ptr<Collector> network = make_network_collector(root.options());
     record::Batch rows = sampled(*network, at_second(1));
@@ -81,8 +82,10 @@ TEST(observe_collect, an_interface_that_stands_on_others_says_so) {
         return integer(rows, row_where(rows, "device", name).value(), "counted_elsewhere");
     };
     for (std::string_view own : {"eth0", "eth1"}) EXPECT_EQ(elsewhere(own), 0) << own;
-    for (std::string_view other : {"bond0", "br0", "veth1", "eth0.7"}) EXPECT_EQ(elsewhere(other), 1) << other;
-    EXPECT_TRUE(is_null(rows, row_where(rows, "device", "old").value(), "counted_elsewhere")) << "not in /sys";
+    for (std::string_view other : {"bond0", "br0", "veth1", "eth0.7"})
+        EXPECT_EQ(elsewhere(other), 1) << other;
+    EXPECT_TRUE(is_null(rows, row_where(rows, "device", "old").value(), "counted_elsewhere"))
+        << "not in /sys";
 }
 
 TEST(observe_collect, network_of_this_machine_has_the_loopback) {

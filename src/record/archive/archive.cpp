@@ -51,10 +51,11 @@ std::vector<Lost> missing_parts(const SegmentSummary& segment, bool being_writte
         return lost;
     }
     double at_most = core::to_seconds(segment.session->flush) + core::to_seconds(segment.session->interval);
-    lost.push_back({segment.file, 0, 0,
-                    fmt::format("the recorder on {} was killed: up to {:g} s before its end are missing, or more "
-                                "if the node failed: then what it had not yet written to disk is gone too",
-                                segment.session->node, at_most)});
+    lost.push_back(
+        {segment.file, 0, 0,
+         fmt::format("the recorder on {} was killed: up to {:g} s before its end are missing, or more "
+                     "if the node failed: then what it had not yet written to disk is gone too",
+                     segment.session->node, at_most)});
     return lost;
 }
 
@@ -91,7 +92,8 @@ Result<Archive> Archive::open(const fs::path& path, std::span<const StandIn> sta
 Result<Archive> Archive::in_memory() {
     BELAY_TRY(database, Database::open());
     Archive archive({}, std::move(database));
-    for (const schema::Table* table : schema::tables()) BELAY_CHECK(archive.database_.execute(create_table_sql(*table)));
+    for (const schema::Table* table : schema::tables())
+        BELAY_CHECK(archive.database_.execute(create_table_sql(*table)));
     BELAY_CHECK(archive.database_.confine());
     return archive;
 }
@@ -161,7 +163,8 @@ Result<> Archive::open_files(const core::Directory& record) {
     for (const std::string& name : names) {
         if (!name.ends_with(kSuffix)) continue;
         const std::string table = name.substr(0, name.size() - kSuffix.size());
-        const bool is_ours = std::ranges::find(schema::tables(), table, &schema::Table::name) != schema::tables().end();
+        const bool is_ours =
+            std::ranges::find(schema::tables(), table, &schema::Table::name) != schema::tables().end();
         if (!is_ours && files_.size() >= kMostFiles) continue;
         TableFile file{.path = directory.path_of(name), .opened = directory.open_file(name, O_RDONLY)};
         if (file.opened) file.lent = database_.lend(file.opened->get(), file.path);
@@ -189,7 +192,8 @@ Result<> Archive::uncover_unreadable() {
                     schema::kCoverage.name, names, coverage->second));
 }
 
-Result<> Archive::open_table(const fs::path& record, const schema::Table& table, std::span<const StandIn> stand_ins) {
+Result<> Archive::open_table(const fs::path& record, const schema::Table& table,
+                             std::span<const StandIn> stand_ins) {
     const std::string name = fmt::format("{}.parquet", table.name);
     const fs::path path = tables_path(record) / name;
     const auto file = files_.find(table.name);
@@ -221,7 +225,8 @@ Result<> Archive::open_table(const fs::path& record, const schema::Table& table,
 }
 
 Result<> Archive::load_segments(const core::Directory& record) {
-    for (const schema::Table* table : schema::tables()) BELAY_CHECK(database_.execute(create_table_sql(*table)));
+    for (const schema::Table* table : schema::tables())
+        BELAY_CHECK(database_.execute(create_table_sql(*table)));
     BELAY_TRY(names, segment_names(record));
     UnpackBudget budget;
     for (const std::string& name : names) BELAY_CHECK(load_segment(record, name, budget));

@@ -182,8 +182,8 @@ TEST(record, tables_of_our_own_stand_beside_the_records) {
     ASSERT_TRUE(seal(fixture.path(), kStart));
     auto archive = Archive::open(fixture.path());
     static constexpr schema::Column kColumns[] = {{"time", schema::ColumnType::kTimestamp, "", ""},
-                                          {"node", schema::ColumnType::kText, "", ""},
-                                          {"share", schema::ColumnType::kReal, "", ""}};
+                                                  {"node", schema::ColumnType::kText, "", ""},
+                                                  {"share", schema::ColumnType::kReal, "", ""}};
     static constexpr schema::Table kOurs{"ours", schema::Cadence::kEvents, "", kColumns};
     for (double share : {0.25, 0.5}) {
         Batch rows(kOurs);

@@ -38,7 +38,8 @@ Result<bool> is_due(Database& database, const schema::Table& table, const std::s
     return known.rows.at(0).at(0) == Value(true);
 }
 
-Result<> count_rest(Database& database, const schema::Table& table, const Session& session, core::Time until) {
+Result<> count_rest(Database& database, const schema::Table& table, const Session& session,
+                    core::Time until) {
     std::string node = sql_literal(session.node);
     // `counted` is where the recorder's own counts end.
     return database.execute(fmt::format(
@@ -98,7 +99,8 @@ Result<> count_what_was_never_taken(Database& database, const std::vector<Segmen
             if (is) due.push_back(table);
         }
         if (is_damaged) BELAY_CHECK(forget_counts(database, *segment.session, until));
-        for (const schema::Table* table : due) BELAY_CHECK(count_rest(database, *table, *segment.session, until));
+        for (const schema::Table* table : due)
+            BELAY_CHECK(count_rest(database, *table, *segment.session, until));
     }
     return {};
 }

@@ -14,7 +14,8 @@ struct Fact {
 // The sentences of 0.1.0 and 0.2.0.
 constexpr Fact kFacts[] = {
     {"source", "CASE WHEN kind IN ('import', 'jobreport') THEN kind ELSE 'recorder' END"},
-    {"subject", R"(nullif(CASE kind WHEN 'task_start' THEN regexp_extract(message, '^(.*) started as process ', 1)
+    {"subject",
+     R"(nullif(CASE kind WHEN 'task_start' THEN regexp_extract(message, '^(.*) started as process ', 1)
                     WHEN 'task_end' THEN regexp_extract(message, '^(.*) ended with ', 1)
                     WHEN 'filesystem_hang' THEN regexp_extract(message, '^file system (.*) \(.*\) did not answer', 1)
                     WHEN 'filesystem_back' THEN regexp_extract(message, '^file system (.*) answers again', 1)
@@ -26,7 +27,8 @@ constexpr Fact kFacts[] = {
                     WHEN 'task_end' THEN coalesce(
                         try_cast(regexp_extract(message, ' exit status (\d+)$', 1) AS BIGINT),
                         -try_cast(regexp_extract(message, ' signal (\d+)( \(\w+\))?$', 1) AS BIGINT)) END)"},
-    {"value", R"(CASE kind WHEN 'xid' THEN coalesce(try_cast(regexp_extract(message, ', (\d+) times$', 1) AS DOUBLE), 1) END)"},
+    {"value",
+     R"(CASE kind WHEN 'xid' THEN coalesce(try_cast(regexp_extract(message, ', (\d+) times$', 1) AS DOUBLE), 1) END)"},
 };
 
 }  // namespace

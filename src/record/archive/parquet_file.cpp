@@ -21,7 +21,8 @@ std::string table_metadata(const schema::Table& table) {
 
 }  // namespace
 
-Result<> write_parquet(Database& database, const schema::Table& table, core::NewFile file, std::string_view facts) {
+Result<> write_parquet(Database& database, const schema::Table& table, core::NewFile file,
+                       std::string_view facts) {
     return write_rows(database, fmt::format("SELECT * FROM \"{}\" ORDER BY node, time", table.name),
                       std::move(file),
                       {{"belay", table_metadata(table)}, {"belay_facts", std::string(facts)}});

@@ -165,7 +165,8 @@ TEST(record, segments_that_change_while_they_are_read_are_noticed) {
 TEST(record, a_seal_that_fails_leaves_the_record_as_it_was) {
     RecordFixture fixture;
     fixture.record("n1", 3, true, 3);
-    const fs::path last = tables_path(fixture.path()) / fmt::format("{}.parquet", schema::tables().back()->name);
+    const fs::path last =
+        tables_path(fixture.path()) / fmt::format("{}.parquet", schema::tables().back()->name);
     fs::create_directories(last / "in the way");
     EXPECT_THAT(refusal(fixture.path()), HasSubstr(fmt::format("cannot replace {}", last.string())));
     EXPECT_THAT(files_in(tables_path(fixture.path())), ElementsAre(last.filename().string()));

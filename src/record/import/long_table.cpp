@@ -9,7 +9,8 @@ namespace belay::record {
 
 using core::Result;
 
-Result<LongTable> LongTable::create(const schema::Table& table, core::Directory directory, int64_t part_rows) {
+Result<LongTable> LongTable::create(const schema::Table& table, core::Directory directory,
+                                    int64_t part_rows) {
     BELAY_TRY(database, Database::open());
     BELAY_CHECK(database.execute(create_table_sql(table)));
     return LongTable(table, std::move(directory), std::move(database), part_rows);

@@ -85,7 +85,8 @@ Values values_at(const Moment& m) {
     set(schema::gpu_quantity("clock_hertz"), hot ? 1.29e9 + 4e7 * m.random(5) : 1.98e9 - 9e7 * load);
     set(schema::gpu_quantity("power_watts"), 105 + 520 * load * (hot ? 0.8 : 1) + 12 * m.random(6));
     set(schema::gpu_quantity("temperature_celsius"), 33 + 29 * load + (hot ? 26 : 0) + 2 * noise(7, m.gpu));
-    set(schema::gpu_quantity("memory_used_bytes"), m.progress < kStartup / 2 ? 6e8 : 61.5e9 + 1e9 * noise(8, m.gpu));
+    set(schema::gpu_quantity("memory_used_bytes"),
+        m.progress < kStartup / 2 ? 6e8 : 61.5e9 + 1e9 * noise(8, m.gpu));
     set(schema::gpu_quantity("pcie_bytes_per_second"), 2.1e9 * load + 1e7);
     set(schema::gpu_quantity("link_share"), 0.13 * load);
     set(schema::gpu_quantity("nvlink_bytes_per_second"), 118e9 * load * (0.85 + 0.3 * m.random(9)));
@@ -123,8 +124,7 @@ GpuDigest make_gpu(const Digest& digest, const Measurements& data, size_t gpu, s
             one.series[q][bucket] = static_cast<float>(v[q]);
             sums[q] += v[q] * digest.bucket_seconds;
         }
-        one.memory_peak_bytes =
-            std::max(one.memory_peak_bytes, v[schema::gpu_quantity("memory_used_bytes")]);
+        one.memory_peak_bytes = std::max(one.memory_peak_bytes, v[schema::gpu_quantity("memory_used_bytes")]);
         double saturated = v[score::kSaturated];
         auto bin = std::min<size_t>(score::kHistogramBins - 1,
                                     static_cast<size_t>(saturated * score::kHistogramBins));

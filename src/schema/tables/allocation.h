@@ -22,8 +22,8 @@ inline constexpr Table kAllocation{
     "allocation", Cadence::kEvents,
     "which job had which node and device from when to when: maps samples to jobs", kAllocationColumns};
 
-// SQL: the CPUs that the steps of a record had on each node together, from t0 to t1; no row for a pause between
-// steps. Steps that overlap have CPUs of their own, but never more than the node has.
+// SQL: the CPUs that the steps of a record had on each node together, from t0 to t1; no row for a pause
+// between steps. Steps that overlap have CPUs of their own, but never more than the node has.
 inline constexpr std::string_view kAllotmentSql = R"(
     WITH held AS (
            SELECT node, cpus, coalesce(t0, (SELECT min(time) FROM host)) AS t0,

@@ -20,7 +20,8 @@ inline constexpr Column kNetworkColumns[] = {
     {"carrier_changes_total", ColumnType::kInteger, "", "times the link went up or down"},
     {"link_bits_per_second", ColumnType::kInteger, "bit/s", "negotiated speed of the link"},
     {"counted_elsewhere", ColumnType::kBoolean, "",
-     "whether other interfaces of the node count the same traffic: of a bond, a bridge, a VLAN, a bridge's port"},
+     "whether other interfaces of the node count the same traffic: of a bond, a bridge, a VLAN, a bridge's "
+     "port"},
 };
 
 inline constexpr Table kNetwork{"network", Cadence::kPeriodic, "traffic and link state per network interface",
