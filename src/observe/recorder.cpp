@@ -3,6 +3,7 @@
 #include "core/tell.h"
 #include "core/text.h"
 #include "observe/collect/collector.h"
+#include "observe/collect/kernel_log.h"
 #include "observe/progress_rows.h"
 #include "observe/table_writer.h"
 #include "progress/reader.h"
@@ -63,6 +64,8 @@ class Recorder {
           standard_output_(patterns, progress_sink()),
           standard_error_(patterns, progress_sink()) {
         if (placement.samples_node) collectors_ = collect::make_collectors(collect_options());
+        if (placement.samples_node)
+            kernel_log_.emplace(core::environment_variable("BELAY_KERNEL_LOG").value_or("/dev/kmsg"));
         batches_ = collect::make_batches(collectors_);
         owed_.resize(collectors_.size());
     }
@@ -120,6 +123,9 @@ class Recorder {
     void sample(int64_t due) {
         core::Time now = clock_.now();
         std::vector<const schema::Table*> failed;
+        if (kernel_log_)
+            kernel_log_->tell_new([this](const record::Event& event) { add_event(event); },
+                                  !devices_.empty());
         collect::collect_all(collectors_, {now, placement_.node}, batches_,
                              [&](const schema::Table& table, const core::Error& error) {
                                  failed.push_back(&table);
@@ -277,6 +283,7 @@ class Recorder {
     progress::ProgressReader standard_output_;
     progress::ProgressReader standard_error_;
     std::vector<std::unique_ptr<collect::Collector>> collectors_;
+    std::optional<collect::KernelLog> kernel_log_;
     std::vector<record::Batch> batches_;
     std::vector<int64_t> owed_;  // samples due of each collector that are not counted yet
     std::vector<std::string> devices_;

@@ -1,6 +1,7 @@
 // What checks read, as values, and the pure functions that judge them.
 #pragma once
 
+#include "procfs/kernel_log.h"
 #include "procfs/meminfo.h"
 #include "procfs/mountinfo.h"
 #include "procfs/pid_stat.h"
@@ -46,35 +47,19 @@ std::optional<uint64_t> last_cache_bytes(const NodeView& node, std::span<const i
 // Of each of a triad's arrays, so that memory is measured and no cache: 64 MiB at least.
 uint64_t default_array_bytes(std::optional<uint64_t> cache_bytes);
 
-// A record of /dev/kmsg: "6,339,5140900,-;text"; continuation lines are not part of the text.
-struct KernelMessage {
-    double seconds = 0;  // since the node booted
-    std::string text;
-};
-std::optional<KernelMessage> parse_kernel_message(std::string_view record);
-Outcome judge_kernel_messages(const std::vector<KernelMessage>& messages, const TextList& patterns);
+Outcome judge_kernel_messages(const std::vector<procfs::KernelMessage>& messages, const TextList& patterns);
 
 // Judges those of the window that ends `now` (without one, all since the node booted). Where nothing is found
 // and the log does not hold the whole window, that is an error. Messages before `whole_from` were followed by
 // lost ones.
-Outcome judge_log(std::vector<KernelMessage> messages, size_t whole_from,
+Outcome judge_log(std::vector<procfs::KernelMessage> messages, size_t whole_from,
                   std::optional<core::Duration> window, double now,
-                  const std::function<Outcome(const std::vector<KernelMessage>&)>& judge);
-
-struct Xid {
-    int code = 0;
-    std::string device = {};           // PCI address as the driver prints it, without "PCI:"
-    std::optional<int> recovery = {};  // of XID 154: the action it asks for
-    std::string text = {};
-};
-// Nothing if the message reports no XID. A GPU that has fallen off the bus is XID 79 also where no number
-// stands.
-std::optional<Xid> parse_xid(std::string_view message);
+                  const std::function<Outcome(const std::vector<procfs::KernelMessage>&)>& judge);
 
 // Whether the message counts against the node: its class (gpu/xid.h) is one of `classes`, XID 45 never does,
 // XID 154 as it asks.
-bool xid_is_grave(const Xid& xid, const TextList& classes);
-Outcome judge_xids(const std::vector<KernelMessage>& messages, const TextList& classes);
+bool xid_is_grave(const procfs::Xid& xid, const TextList& classes);
+Outcome judge_xids(const std::vector<procfs::KernelMessage>& messages, const TextList& classes);
 
 struct ProcessFacts {
     int64_t pid = 0;

@@ -2,6 +2,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "gpu/xid.h"
+#include "procfs/kernel_log.h"
 #include "vet/check_facts.h"
 #include "vet/checks.h"
 
@@ -22,8 +23,6 @@ namespace {
 constexpr size_t kMaxMessages = 1'000'000;
 constexpr double kLogGap = 10;      // seconds without a message that mean nothing
 constexpr size_t kShownText = 160;  // bytes of a message in a reason
-// NVML's recovery actions (nvmlDeviceGpuRecoveryAction_t) as XID 154 prints them; 0 asks for nothing.
-constexpr std::string_view kRecovery = "GPU recovery action changed from 0x";
 
 double seconds_since_boot() {
     timespec now{};
@@ -32,7 +31,7 @@ double seconds_since_boot() {
 }
 
 struct Log {
-    std::vector<KernelMessage> messages = {};
+    std::vector<procfs::KernelMessage> messages = {};
     size_t whole_from = 0;  // messages before this one were followed by some that are lost
 };
 
@@ -44,7 +43,8 @@ core::Result<Log> read_log(const std::filesystem::path& path) {
     if (fstat(fd.get(), &facts) == 0 && S_ISREG(facts.st_mode)) {
         BELAY_TRY(text, core::read_file(path, size_t{64} << 20));
         for (std::string_view line : core::split(text, '\n'))
-            if (auto message = parse_kernel_message(line)) log.messages.push_back(std::move(*message));
+            if (auto message = procfs::parse_kernel_message(line))
+                log.messages.push_back(std::move(*message));
         return log;
     }
     std::array<char, 16 * 1024> record;  // a longer one is refused by the kernel (EINVAL)
@@ -55,7 +55,7 @@ core::Result<Log> read_log(const std::filesystem::path& path) {
         if (n < 0 && errno == EPIPE) log.whole_from = log.messages.size();
         if (n < 0 && (errno == EPIPE || errno == EINTR)) continue;
         if (n < 0) return core::errno_error(errno, fmt::format("cannot read {}", path.string()));
-        if (auto message = parse_kernel_message({record.data(), static_cast<size_t>(n)}))
+        if (auto message = procfs::parse_kernel_message({record.data(), static_cast<size_t>(n)}))
             log.messages.push_back(std::move(*message));
     }
     return core::system_error("{} holds more than {} messages", path.string(), kMaxMessages);
@@ -66,7 +66,7 @@ std::string shown(std::string_view text) {
 }
 
 Outcome with_messages(const Check& check, const NodeView& node,
-                      Outcome (*judge)(const std::vector<KernelMessage>&, const TextList&),
+                      Outcome (*judge)(const std::vector<procfs::KernelMessage>&, const TextList&),
                       std::string_view list) {
     auto wanted = check.get<TextList>(list);
     if (!wanted) return unsupported_outcome(fmt::format("no {} are set: give {}", list, list));
@@ -82,32 +82,15 @@ Outcome with_messages(const Check& check, const NodeView& node,
                      seconds_since_boot(), [&](const auto& messages) { return judge(messages, *wanted); });
 }
 
-int code_of(std::string_view text) {
-    size_t end = text.find_first_not_of("0123456789");
-    return core::parse_number<int>(text.substr(0, end)).value_or(0);
-}
-
 }  // namespace
 
-std::optional<KernelMessage> parse_kernel_message(std::string_view record) {
-    size_t semicolon = record.find(';');
-    if (semicolon == std::string_view::npos) return std::nullopt;
-    auto fields = core::split(record.substr(0, semicolon), ',');
-    if (fields.size() < 3) return std::nullopt;
-    auto microseconds = core::parse_number<uint64_t>(fields[2]);
-    if (!microseconds) return std::nullopt;
-    std::string_view text = record.substr(semicolon + 1);
-    return KernelMessage{static_cast<double>(*microseconds) / 1e6,
-                         std::string(text.substr(0, text.find('\n')))};
-}
-
-Outcome judge_kernel_messages(const std::vector<KernelMessage>& messages, const TextList& patterns) {
+Outcome judge_kernel_messages(const std::vector<procfs::KernelMessage>& messages, const TextList& patterns) {
     std::vector<std::unique_ptr<re2::RE2>> compiled;
     for (const std::string& pattern : patterns)
         compiled.push_back(std::make_unique<re2::RE2>(pattern, re2::RE2::Quiet));
     size_t count = 0;
     std::string first;
-    for (const KernelMessage& message : messages) {
+    for (const procfs::KernelMessage& message : messages) {
         bool matches = std::any_of(compiled.begin(), compiled.end(), [&](const auto& pattern) {
             return re2::RE2::PartialMatch(message.text, *pattern);
         });
@@ -122,14 +105,14 @@ Outcome judge_kernel_messages(const std::vector<KernelMessage>& messages, const 
     return out;
 }
 
-Outcome judge_log(std::vector<KernelMessage> messages, size_t whole_from,
+Outcome judge_log(std::vector<procfs::KernelMessage> messages, size_t whole_from,
                   std::optional<core::Duration> window, double now,
-                  const std::function<Outcome(const std::vector<KernelMessage>&)>& judge) {
+                  const std::function<Outcome(const std::vector<procfs::KernelMessage>&)>& judge) {
     if (whole_from >= messages.size())
         return error_outcome(core::system_error("there are no kernel messages to read"));
     double whole_since = messages[whole_from].seconds;
     double oldest = window ? std::max(now - core::to_seconds(*window), 0.0) : 0;
-    std::erase_if(messages, [&](const KernelMessage& message) { return message.seconds < oldest; });
+    std::erase_if(messages, [&](const procfs::KernelMessage& message) { return message.seconds < oldest; });
     Outcome out = judge(messages);
     if (out.status != Status::kPass || whole_since <= oldest + kLogGap) return out;
     out.status = Status::kError;
@@ -141,43 +124,18 @@ Outcome judge_log(std::vector<KernelMessage> messages, size_t whole_from,
     return out;
 }
 
-std::optional<Xid> parse_xid(std::string_view message) {
-    if (size_t at = message.find("Xid ("); at != std::string_view::npos) {
-        // NVRM: Xid (PCI:0000:81:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
-        std::string_view rest = message.substr(at + 5);
-        size_t close = rest.find("): ");
-        if (close == std::string_view::npos) return std::nullopt;
-        std::string_view device = rest.substr(0, close);
-        if (device.starts_with("PCI:")) device.remove_prefix(4);
-        Xid xid{.code = code_of(rest.substr(close + 3)),
-                .device = std::string(device),
-                .text = std::string(message)};
-        if (xid.code == 0) return std::nullopt;
-        if (size_t action = rest.find(kRecovery); action != std::string_view::npos)
-            if (size_t to = rest.find(" to 0x", action); to != std::string_view::npos &&
-                                                         to + 6 < rest.size() && rest[to + 6] >= '0' &&
-                                                         rest[to + 6] <= '9')
-                xid.recovery = rest[to + 6] - '0';
-        return xid;
-    }
-    if (message.find("NVRM") != std::string_view::npos &&
-        message.find("fallen off the bus") != std::string_view::npos)
-        return Xid{.code = 79, .text = std::string(message)};
-    return std::nullopt;
-}
-
-bool xid_is_grave(const Xid& xid, const TextList& classes) {
+bool xid_is_grave(const procfs::Xid& xid, const TextList& classes) {
     if (xid.code == 45) return false;  // follows other XIDs, and every killed job (src/gpu/xid.tsv)
     if (xid.code == 154 && xid.recovery) return *xid.recovery != 0;
     std::string_view class_name = gpu::xid_meaning(xid.code).class_name;
     return std::find(classes.begin(), classes.end(), class_name) != classes.end();
 }
 
-Outcome judge_xids(const std::vector<KernelMessage>& messages, const TextList& classes) {
+Outcome judge_xids(const std::vector<procfs::KernelMessage>& messages, const TextList& classes) {
     size_t grave = 0, seen = 0;
-    std::optional<Xid> first;
-    for (const KernelMessage& message : messages) {
-        auto xid = parse_xid(message.text);
+    std::optional<procfs::Xid> first;
+    for (const procfs::KernelMessage& message : messages) {
+        auto xid = procfs::parse_xid(message.text);
         if (!xid) continue;
         ++seen;
         if (xid_is_grave(*xid, classes) && grave++ == 0) first = std::move(xid);

@@ -8,24 +8,26 @@ namespace {
 
 using testing::HasSubstr;
 
-KernelMessage message(std::string text) {
+procfs::KernelMessage message(std::string text) {
     return {1, std::move(text)};
 }
 
 TEST(vet, kernel_messages) {
-    auto parsed = parse_kernel_message("6,339,5140900,-;NET: link up\n SUBSYSTEM=net\n");
+    auto parsed = procfs::parse_kernel_message("6,339,5140900,-;NET: link up\n SUBSYSTEM=net\n");
     ASSERT_TRUE(parsed);
     EXPECT_EQ(parsed->text, "NET: link up");
     EXPECT_DOUBLE_EQ(parsed->seconds, 5.1409);
-    EXPECT_FALSE(parse_kernel_message("no record"));
-    std::vector<KernelMessage> log{message("fine"), message("EXT4-fs error (device sda)")};
+    EXPECT_FALSE(procfs::parse_kernel_message("no record"));
+    std::vector<procfs::KernelMessage> log{message("fine"), message("EXT4-fs error (device sda)")};
     EXPECT_EQ(judge_kernel_messages(log, {"EXT4-fs error", "MCE"}).status, Status::kFail);
     EXPECT_EQ(judge_kernel_messages(log, {"^error"}).status, Status::kPass);
 }
 
 TEST(vet, kernel_log_that_lost_part_of_the_window_is_an_error) {
-    auto at = [](double seconds, std::string text) { return KernelMessage{seconds, std::move(text)}; };
-    auto judge = [](std::vector<KernelMessage> messages, size_t whole_from,
+    auto at = [](double seconds, std::string text) {
+        return procfs::KernelMessage{seconds, std::move(text)};
+    };
+    auto judge = [](std::vector<procfs::KernelMessage> messages, size_t whole_from,
                     std::optional<core::Duration> window) {
         return judge_log(std::move(messages), whole_from, window, 1000,
                          [](const auto& log) { return judge_kernel_messages(log, {"bad"}); });
@@ -47,18 +49,19 @@ TEST(vet, kernel_log_that_lost_part_of_the_window_is_an_error) {
 const TextList kGrave{"reset_gpu", "reboot", "drain_inspect", "workflow"};
 
 TEST(vet, xids_are_recognised) {
-    auto xid = parse_xid(
+    auto xid = procfs::parse_xid(
         "NVRM: Xid (PCI:0000:81:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.");
     ASSERT_TRUE(xid);
     EXPECT_EQ(xid->code, 79);
     EXPECT_EQ(xid->device, "0000:81:00");
-    EXPECT_EQ(parse_xid("NVRM: Xid (0000:03:00): 13, Graphics SM Warp Exception")->code, 13);
-    EXPECT_EQ(parse_xid("NVRM: GPU at PCI:0000:5d:00 has fallen off the bus.")->code, 79)
+    EXPECT_EQ(procfs::parse_xid("NVRM: Xid (0000:03:00): 13, Graphics SM Warp Exception")->code, 13);
+    EXPECT_EQ(procfs::parse_xid("NVRM: GPU at PCI:0000:5d:00 has fallen off the bus.")->code, 79)
         << "without a number";
-    EXPECT_FALSE(parse_xid("NVRM: Xid (PCI:0000:81:00): none"));
-    EXPECT_FALSE(parse_xid("usb 1-1: has fallen off the bus"));
-    EXPECT_EQ(parse_xid("NVRM: Xid (PCI:0000:81:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 "
-                        "(GPU Reset Required)")
+    EXPECT_FALSE(procfs::parse_xid("NVRM: Xid (PCI:0000:81:00): none"));
+    EXPECT_FALSE(procfs::parse_xid("usb 1-1: has fallen off the bus"));
+    EXPECT_EQ(procfs::parse_xid(
+                  "NVRM: Xid (PCI:0000:81:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 "
+                  "(GPU Reset Required)")
                   ->recovery,
               1);
 }

@@ -1,5 +1,6 @@
 #include "many_parsers.h"
 #include "procfs/cpu.h"
+#include "procfs/kernel_log.h"
 #include "vet/check_facts.h"
 
 #include <cstdint>
@@ -12,7 +13,7 @@ using namespace belay::vet;
 namespace procfs = belay::procfs;
 
 void fuzz_kernel_message(std::string_view text) {
-    auto message = parse_kernel_message(text);
+    auto message = procfs::parse_kernel_message(text);
     if (!message) return;
     require(message->seconds >= 0 && message->text.find('\n') == std::string::npos);
     require(judge_kernel_messages({*message}, {"error"}).status != Status::kMissing);
@@ -21,9 +22,12 @@ void fuzz_kernel_message(std::string_view text) {
 }
 
 void fuzz_xid(std::string_view text) {
-    auto xid = parse_xid(text);
+    auto xid = procfs::parse_xid(text);
     require(!xid || (xid->code > 0 && xid->device.size() < text.size()));
     require(!xid || !xid->recovery || (*xid->recovery >= 0 && *xid->recovery <= 9));
+    auto fault = procfs::parse_kernel_fault(text);
+    require(!xid || (fault && fault->kind == procfs::KernelFaultKind::kXid && fault->code == xid->code));
+    require(!fault || (fault->subject.size() < text.size() && fault->device.size() < text.size()));
 }
 
 void fuzz_memory(std::string_view text) {

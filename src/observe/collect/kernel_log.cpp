@@ -1,0 +1,153 @@
+#include "observe/collect/kernel_log.h"
+
+#include "core/text.h"
+#include "core/utf8.h"
+#include "gpu/xid.h"
+#include "procfs/kernel_log.h"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <functional>
+#include <map>
+#include <sys/stat.h>
+#include <tuple>
+#include <unistd.h>
+
+namespace belay::observe::collect {
+
+namespace {
+
+using procfs::KernelFault;
+using procfs::KernelFaultKind;
+
+constexpr size_t kRecordBytes = size_t{16} << 10;  // a longer record is refused by the kernel (EINVAL)
+constexpr size_t kMostRecords = 2000;              // at once; the rest at the next tick
+constexpr size_t kMostTold = 50;                   // different faults at once
+constexpr size_t kShownText = 200;                 // bytes of a message
+
+// By KernelFaultKind and KernelSeverity.
+constexpr schema::EventKind kKinds[] = {"xid",    "sxid", "oom",        "mce",       "hung_task",
+                                        "lustre", "lnet", "nvme_reset", "link_down", "link_up"};
+static_assert(std::size(kKinds) == static_cast<size_t>(KernelFaultKind::kLinkUp) + 1);
+constexpr std::string_view kSeverities[] = {"info", "warning", "critical"};
+
+// Faults that came together, those that differ in nothing but their text as one.
+class Faults {
+  public:
+    void add(std::string_view record) {
+        auto message = procfs::parse_kernel_message(record);
+        if (!message) return;
+        auto fault = procfs::parse_kernel_fault(message->text);
+        if (!fault) return;
+        const auto key = std::tuple(fault->kind, fault->subject, fault->device, fault->code);
+        auto found = told_.find(key);
+        if (found == told_.end() && told_.size() >= kMostTold) {
+            ++left_out_;
+            return;
+        }
+        if (found == told_.end())
+            found = told_.emplace(key, Told{std::move(*fault), std::move(message->text)}).first;
+        ++found->second.times;
+    }
+    void add_lost() { ++lost_; }
+
+    void tell(const EventSink& sink, bool xids_are_told) const {
+        for (const auto& [key, told] : told_)
+            if (told.fault.kind != KernelFaultKind::kXid || !xids_are_told) sink(event_of(told));
+        if (lost_ + left_out_ > 0)
+            sink({.kind = "kernel_log_lost",
+                  .severity = "warning",
+                  .source = "kernel",
+                  .value = static_cast<double>(lost_ + left_out_),
+                  .message = lost_ > 0 ? "messages of the kernel were overwritten before they were read"
+                                       : "more faults than can be told came at once in the kernel's log"});
+    }
+
+  private:
+    struct Told {
+        KernelFault fault;
+        std::string text;
+        int times = 0;
+    };
+
+    static record::Event event_of(const Told& told) {
+        const KernelFault& fault = told.fault;
+        auto or_nothing = [](const std::string& text) {
+            return text.empty() ? std::nullopt : std::optional(text);
+        };
+        record::Event event{.kind = kKinds[static_cast<size_t>(fault.kind)],
+                            .severity = kSeverities[static_cast<size_t>(fault.severity)],
+                            .source = "kernel",
+                            .subject = or_nothing(fault.subject),
+                            .device = or_nothing(fault.device),
+                            .code = fault.code,
+                            .value = fault.value ? *fault.value : told.times,
+                            .message = std::string(core::utf8_prefix(told.text, kShownText))};
+        if (fault.kind == KernelFaultKind::kXid) {
+            const gpu::XidMeaning meaning = gpu::xid_meaning(fault.code.value_or(0));
+            event.severity = gpu::xid_severity(meaning);
+            event.message =
+                fmt::format("XID {} of {}: {}", meaning.code, fault.device.empty() ? "a GPU" : fault.device,
+                            gpu::xid_text(meaning));
+        }
+        if (told.times > 1) event.message += fmt::format(", {} times", told.times);
+        return event;
+    }
+
+    std::map<std::tuple<KernelFaultKind, std::string, std::string, std::optional<int64_t>>, Told> told_;
+    size_t lost_ = 0;
+    size_t left_out_ = 0;
+};
+
+// Of /dev/kmsg every read gives one record.
+void read_records(int fd, Faults& faults) {
+    std::array<char, kRecordBytes> record;
+    for (size_t i = 0; i < kMostRecords; ++i) {
+        const ssize_t size = read(fd, record.data(), record.size());
+        if (size > 0)
+            faults.add({record.data(), static_cast<size_t>(size)});
+        else if (size < 0 && errno == EPIPE)
+            faults.add_lost();
+        else if (size == 0 || (errno != EINTR && errno != EINVAL))
+            return;
+    }
+}
+
+void read_lines(int fd, std::string& rest, Faults& faults) {
+    std::array<char, kRecordBytes> part;
+    for (size_t i = 0; i < kMostRecords; ++i) {
+        const ssize_t size = read(fd, part.data(), part.size());
+        if (size <= 0) return;
+        rest.append(part.data(), static_cast<size_t>(size));
+        size_t begin = 0;
+        for (size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n', begin)) {
+            faults.add(std::string_view(rest).substr(begin, end - begin));
+            begin = end + 1;
+        }
+        rest.erase(0, begin);
+        if (rest.size() > kRecordBytes) rest.clear();  // no record is so long
+    }
+}
+
+}  // namespace
+
+KernelLog::KernelLog(const std::filesystem::path& path)
+    : fd_(path.empty() ? -1 : open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+    struct stat facts{};
+    if (!fd_ || fstat(fd_.get(), &facts) != 0) return;
+    is_file_ = S_ISREG(facts.st_mode);
+    if ((!is_file_ && !S_ISCHR(facts.st_mode)) || lseek(fd_.get(), 0, SEEK_END) < 0) fd_.reset();
+}
+
+void KernelLog::tell_new(const EventSink& sink, bool xids_are_told) {
+    if (!fd_ || !sink) return;
+    Faults faults;
+    if (is_file_)
+        read_lines(fd_.get(), rest_, faults);
+    else
+        read_records(fd_.get(), faults);
+    faults.tell(sink, xids_are_told);
+}
+
+}  // namespace belay::observe::collect

@@ -1,0 +1,29 @@
+// The kernel's log as events of the record: faults of GPUs, switches, memory, processors, file systems, disks
+// and links (procfs/kernel_log.h), where it may be read (kernel.dmesg_restrict keeps it from ordinary users).
+#pragma once
+
+#include "core/file.h"
+#include "observe/collect/collector.h"
+
+#include <filesystem>
+#include <string>
+
+namespace belay::observe::collect {
+
+class KernelLog {
+  public:
+    // /dev/kmsg, or a file with the same records, one a line, that grows. What it holds already is not told.
+    explicit KernelLog(const std::filesystem::path& path);
+
+    bool is_open() const { return static_cast<bool>(fd_); }
+    // Tells what came since the last call; equal faults are told once, with their number. `xids_are_told`: by
+    // whoever reads the GPUs. Never waits.
+    void tell_new(const EventSink& sink, bool xids_are_told);
+
+  private:
+    core::Descriptor fd_;
+    bool is_file_ = false;
+    std::string rest_;  // of a file: the beginning of a line
+};
+
+}  // namespace belay::observe::collect

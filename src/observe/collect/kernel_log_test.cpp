@@ -1,0 +1,92 @@
+#include "observe/collect/kernel_log.h"
+
+#include "observe/collect/testing.h"
+
+#include <gmock/gmock.h>
+
+namespace belay::observe::collect {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Log {
+    FakeRoot root;
+    fs::path path = root.proc().parent_path() / "kmsg";
+    std::vector<std::string> told;
+
+    Log() { root.write("kmsg", "4,1,1000000,-;NVRM: Xid (PCI:0000:81:00): 79, before the job\n"); }
+    void add(std::string_view text) const {
+        std::ofstream(path, std::ios::app) << "4,2,2000000,-;" << text << "\n";
+    }
+    EventSink sink() {
+        return [this](const record::Event& event) {
+            told.push_back(fmt::format("{} {} {} {} {} {} {}", event.kind.name(), event.severity,
+                                       event.source, event.subject.value_or("-"), event.device.value_or("-"),
+                                       event.code.value_or(0), event.value.value_or(0)));
+        };
+    }
+};
+
+TEST(observe_collect, faults_in_the_kernels_log_become_events) {
+    Log log;
+    KernelLog kernel(log.path);
+    ASSERT_TRUE(kernel.is_open());
+    kernel.tell_new(log.sink(), false);
+    EXPECT_THAT(log.told, IsEmpty()) << "what was there before is not the job's";
+    log.add("NVRM: Xid (PCI:0000:81:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.");
+    log.add("Memory cgroup out of memory: Killed process 4711 (python3) total-vm:1kB, anon-rss:1kB");
+    log.add("usb 1-1: new high-speed USB device number 2 using xhci_hcd");
+    for (int i = 0; i < 3; ++i) log.add("mlx5_core 0000:01:00.0 hsn0: Link down");
+    kernel.tell_new(log.sink(), false);
+    EXPECT_THAT(log.told,
+                ElementsAre("xid critical kernel - 0000:81:00 79 1", "oom critical kernel python3 - 4711 1",
+                            "link_down warning kernel - hsn0 0 3"));
+    log.told.clear();
+    kernel.tell_new(log.sink(), false);
+    EXPECT_THAT(log.told, IsEmpty()) << "each is told once";
+}
+
+TEST(observe_collect, xids_that_the_driver_tells_are_not_told_twice) {
+    Log log;
+    KernelLog kernel(log.path);
+    log.add("NVRM: Xid (PCI:0000:81:00): 79, x");
+    log.add("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up");
+    kernel.tell_new(log.sink(), true);
+    EXPECT_THAT(log.told, ElementsAre("sxid critical kernel - 0000:c1:00.0 20034 1"));
+}
+
+TEST(observe_collect, a_flood_in_the_kernels_log_is_bounded) {
+    Log log;
+    KernelLog kernel(log.path);
+    for (int i = 0; i < 500; ++i)
+        log.add(fmt::format("Out of memory: Killed process {} (x) total-vm:1kB", i + 1));
+    kernel.tell_new(log.sink(), false);
+    ASSERT_EQ(log.told.size(), 51U);
+    EXPECT_EQ(log.told.back(), "kernel_log_lost warning kernel - - 0 450");
+}
+
+TEST(observe_collect, a_line_that_is_not_finished_is_waited_for) {
+    Log log;
+    KernelLog kernel(log.path);
+    std::ofstream(log.path, std::ios::app) << "4,2,2000000,-;Out of memory: Killed pro";
+    kernel.tell_new(log.sink(), false);
+    EXPECT_THAT(log.told, IsEmpty());
+    std::ofstream(log.path, std::ios::app) << "cess 7 (x) total-vm:1kB\n";
+    kernel.tell_new(log.sink(), false);
+    EXPECT_THAT(log.told, ElementsAre("oom critical kernel x - 7 1"));
+}
+
+TEST(observe_collect, a_log_that_may_not_be_read_is_left_alone) {
+    Log log;
+    KernelLog kernel("/proc/none");
+    EXPECT_FALSE(kernel.is_open());
+    kernel.tell_new(log.sink(), false);
+    EXPECT_FALSE(KernelLog("").is_open());
+    EXPECT_THAT(log.told, IsEmpty());
+}
+
+}  // namespace
+}  // namespace belay::observe::collect

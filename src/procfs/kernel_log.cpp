@@ -1,0 +1,179 @@
+#include "procfs/kernel_log.h"
+
+#include "core/text.h"
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <re2/re2.h>
+
+namespace belay::procfs {
+
+namespace {
+
+// NVML's recovery actions (nvmlDeviceGpuRecoveryAction_t) as XID 154 prints them; 0 asks for nothing.
+constexpr std::string_view kRecovery = "GPU recovery action changed from 0x";
+constexpr std::string_view kXidWords = "Xid (";
+
+int code_of(std::string_view text) {
+    size_t end = text.find_first_not_of("0123456789");
+    return core::parse_number<int>(text.substr(0, end)).value_or(0);
+}
+
+// Where "Xid (" begins; npos if it is the end of "SXid (", or not there.
+size_t find_xid(std::string_view message) {
+    for (size_t at = message.find(kXidWords); at != message.npos; at = message.find(kXidWords, at + 1))
+        if (at == 0 || message[at - 1] != 'S') return at;
+    return message.npos;
+}
+
+using enum KernelFaultKind;
+using enum KernelSeverity;
+
+// What a group of a pattern is, in their order.
+enum class Group : uint8_t { kSubject, kDevice, kCode, kValue };
+
+// The first that matches counts, so that the worse stand before the others. After the text of Linux 6.1
+// (mm/oom_kill.c, kernel/hung_task.c, arch/x86/kernel/cpu/mce/core.c, drivers/edac/edac_mc.c,
+// drivers/nvme/host/pci.c), of Lustre 2.15, and of NVIDIA's fabric manager guide for SXids.
+struct Pattern {
+    KernelFaultKind kind;
+    KernelSeverity severity;
+    const char* expression;
+    std::array<std::optional<Group>, 3> groups = {};
+};
+constexpr Pattern kPatterns[] = {
+    {kSxid, kCritical, R"(SXid \(PCI:([0-9a-fA-F:.]+)\): (\d+), Fatal)", {Group::kDevice, Group::kCode}},
+    {kSxid, kWarning, R"(SXid \(PCI:([0-9a-fA-F:.]+)\): (\d+),)", {Group::kDevice, Group::kCode}},
+    {kOom,
+     kCritical,
+     R"([Oo]ut of memory: Kill(?:ed)? process (\d+) \(([^)]*)\))",
+     {Group::kCode, Group::kSubject}},
+    {kMce,
+     kCritical,
+     R"(\[Hardware Error\]: (CPU \d+): Machine Check Exception: [0-9a-f]+ Bank (\d+))",
+     {Group::kSubject, Group::kCode}},
+    {kMce,
+     kWarning,
+     R"(\[Hardware Error\]: (CPU \d+): Machine Check: [0-9a-f]+ Bank (\d+))",
+     {Group::kSubject, Group::kCode}},
+    {kMce, kCritical, R"(EDAC (MC\d+): (\d+) UE )", {Group::kSubject, Group::kValue}},
+    {kMce, kWarning, R"(EDAC (MC\d+): (\d+) CE )", {Group::kSubject, Group::kValue}},
+    {kHungTask,
+     kWarning,
+     R"(task (.+):(\d+) blocked for more than (\d+) seconds)",
+     {Group::kSubject, Group::kCode, Group::kValue}},
+    {kLustre, kCritical, R"(^Lustre(?:Error)?: .*client was evicted by ([\w-]+))", {Group::kSubject}},
+    {kLustre,
+     kInfo,
+     R"(^Lustre: ([\w-]+-(?:OST|MDT)[0-9a-f]{4})\S*: Connection restored)",
+     {Group::kSubject}},
+    {kLustre, kWarning, R"(^Lustre: .*Connection to ([\w-]+) .*was lost)", {Group::kSubject}},
+    {kLustre,
+     kWarning,
+     R"(^LustreError: .*?([\w]+-(?:OST|MDT)[0-9a-f]{4}).*\brc = (-?\d+))",
+     {Group::kSubject, Group::kCode}},
+    {kLustre, kWarning, R"(^LustreError: .*\brc = (-?\d+))", {Group::kCode}},
+    {kLustre, kWarning, R"(^LustreError: )"},
+    {kLnet, kWarning, R"(^LNetError: .*(?:rc = |rc |: )(-\d+)\b)", {Group::kCode}},
+    {kLnet, kWarning, R"(^LNetError: )"},
+    {kNvmeReset,
+     kWarning,
+     R"(\bnvme (nvme\d+): .*(?:controller is down|reset controller|resetting controller))",
+     {Group::kDevice}},
+    {kLinkDown,
+     kWarning,
+     R"(\b([a-z][\w.-]*):? (?:NIC |Port: \d+ )?[Ll]ink (?:is )?(?:[Dd]own|DOWN)\b)",
+     {Group::kDevice}},
+    {kLinkUp,
+     kInfo,
+     R"(\b([a-z][\w.-]*):? (?:NIC |Port: \d+ )?[Ll]ink (?:is )?(?:[Uu]p|UP|ACTIVE)\b)",
+     {Group::kDevice}},
+};
+
+const std::vector<std::unique_ptr<re2::RE2>>& compiled() {
+    static const std::vector<std::unique_ptr<re2::RE2>> expressions = [] {
+        std::vector<std::unique_ptr<re2::RE2>> made;
+        for (const Pattern& pattern : kPatterns)
+            made.push_back(std::make_unique<re2::RE2>(pattern.expression, re2::RE2::Quiet));
+        return made;
+    }();
+    return expressions;
+}
+
+void take(Group group, std::string_view text, KernelFault& fault) {
+    switch (group) {
+        case Group::kSubject:
+            fault.subject = text;
+            break;
+        case Group::kDevice:
+            fault.device = text;
+            break;
+        case Group::kCode:
+            fault.code = core::parse_number<int64_t>(text);
+            break;
+        case Group::kValue:
+            fault.value = core::parse_number<double>(text);
+            break;
+    }
+}
+
+}  // namespace
+
+std::optional<KernelMessage> parse_kernel_message(std::string_view record) {
+    size_t semicolon = record.find(';');
+    if (semicolon == std::string_view::npos) return std::nullopt;
+    auto fields = core::split(record.substr(0, semicolon), ',');
+    if (fields.size() < 3) return std::nullopt;
+    auto microseconds = core::parse_number<uint64_t>(fields[2]);
+    if (!microseconds) return std::nullopt;
+    std::string_view text = record.substr(semicolon + 1);
+    return KernelMessage{static_cast<double>(*microseconds) / 1e6,
+                         std::string(text.substr(0, text.find('\n')))};
+}
+
+std::optional<Xid> parse_xid(std::string_view message) {
+    if (size_t at = find_xid(message); at != std::string_view::npos) {
+        // NVRM: Xid (PCI:0000:81:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
+        std::string_view rest = message.substr(at + kXidWords.size());
+        size_t close = rest.find("): ");
+        if (close == std::string_view::npos) return std::nullopt;
+        std::string_view device = rest.substr(0, close);
+        if (device.starts_with("PCI:")) device.remove_prefix(4);
+        Xid xid{.code = code_of(rest.substr(close + 3)),
+                .device = std::string(device),
+                .text = std::string(message)};
+        if (xid.code == 0) return std::nullopt;
+        if (size_t action = rest.find(kRecovery); action != std::string_view::npos)
+            if (size_t to = rest.find(" to 0x", action); to != std::string_view::npos &&
+                                                         to + 6 < rest.size() && rest[to + 6] >= '0' &&
+                                                         rest[to + 6] <= '9')
+                xid.recovery = rest[to + 6] - '0';
+        return xid;
+    }
+    if (message.find("NVRM") != std::string_view::npos &&
+        message.find("fallen off the bus") != std::string_view::npos)
+        return Xid{.code = 79, .text = std::string(message)};
+    return std::nullopt;
+}
+
+std::optional<KernelFault> parse_kernel_fault(std::string_view message) {
+    if (auto xid = parse_xid(message))
+        return KernelFault{.kind = KernelFaultKind::kXid, .device = xid->device, .code = xid->code};
+    for (size_t i = 0; i < std::size(kPatterns); ++i) {
+        const Pattern& pattern = kPatterns[i];
+        std::array<re2::StringPiece, 1 + std::tuple_size_v<decltype(pattern.groups)>> found;
+        if (!compiled()[i]->Match({message.data(), message.size()}, 0, message.size(), re2::RE2::UNANCHORED,
+                                  found.data(), static_cast<int>(found.size())))
+            continue;
+        KernelFault fault{.kind = pattern.kind, .severity = pattern.severity};
+        for (size_t group = 0; group < pattern.groups.size(); ++group)
+            if (pattern.groups[group])
+                take(*pattern.groups[group], {found[group + 1].data(), found[group + 1].size()}, fault);
+        return fault;
+    }
+    return std::nullopt;
+}
+
+}  // namespace belay::procfs
