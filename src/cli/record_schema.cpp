@@ -14,6 +14,21 @@ std::string or_nothing(std::string_view text) {
     return text.empty() ? "null" : std::string(text);
 }
 
+void print_table(const core::CommandContext& context, const schema::Table& table, bool markdown) {
+    std::vector<std::vector<std::string>> rows;
+    for (const schema::Column& column : table.columns)
+        rows.push_back({std::string(column.name), std::string(schema::sql_type(column.type)),
+                        std::string(column.unit), std::string(column.doc)});
+    if (!markdown) {
+        context.print("{}: {}\n\n{}\n", table.name, table.doc,
+                      render_table({"column", "type", "unit", "meaning"}, rows));
+        return;
+    }
+    context.print("\n## {}\n\n{}.\n\n| column | type | unit | meaning |\n|---|---|---|---|\n", table.name,
+                  table.doc);
+    for (const auto& row : rows) context.print("| `{}` | {} | {} | {} |\n", row[0], row[1], row[2], row[3]);
+}
+
 void print_event_kinds(const core::CommandContext& context) {
     context.print(
         "\n## Kinds of events\n\nWhat the columns of `event` hold, by kind.\n\n"
@@ -48,22 +63,11 @@ void add_record_schema(core::Application& application) {
         }
         if (options->markdown)
             context.print("# Tables of the job record\n\nMade by `belay record schema --markdown`.\n");
-        for (const schema::Table* table : schema::tables()) {
-            std::vector<std::vector<std::string>> rows;
-            for (const schema::Column& column : table->columns)
-                rows.push_back({std::string(column.name), std::string(schema::sql_type(column.type)),
-                                std::string(column.unit), std::string(column.doc)});
-            if (!options->markdown) {
-                context.print("{}: {}\n\n{}\n", table->name, table->doc,
-                              render_table({"column", "type", "unit", "meaning"}, rows));
-                continue;
-            }
-            context.print("\n## {}\n\n{}.\n\n| column | type | unit | meaning |\n|---|---|---|---|\n",
-                          table->name, table->doc);
-            for (const auto& row : rows)
-                context.print("| `{}` | {} | {} | {} |\n", row[0], row[1], row[2], row[3]);
-        }
-        if (options->markdown) print_event_kinds(context);
+        for (const schema::Table* table : schema::tables()) print_table(context, *table, options->markdown);
+        if (!options->markdown) return 0;
+        print_event_kinds(context);
+        context.print("\n# What a sealed record keeps of its samples\n");
+        for (const schema::Table* table : schema::kept_tables()) print_table(context, *table, true);
         return 0;
     });
 }

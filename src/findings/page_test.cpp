@@ -35,6 +35,9 @@ TEST(findings, the_page_names_every_table_and_column) {
     ASSERT_TRUE(prepare(archive, {}));
     for (const PreparedTable& table : prepared_tables()) {
         EXPECT_THAT(text, HasSubstr(fmt::format("**`{}`**", table.name)));
+        const auto is_it = [&](const schema::Table* kept) { return kept->name == table.name; };
+        if (std::ranges::any_of(schema::kept_tables(), is_it))
+            continue;  // the reference page is made of them
         const auto columns = archive.columns_of("SELECT * FROM " + table.name).value();
         for (const std::string& column : columns) EXPECT_THAT(text, HasSubstr(code(column))) << table.name;
     }

@@ -182,7 +182,7 @@ constexpr DerivedTable kDerived[] = {
 // A record without GPUs has their tables all the same, without rows.
 Result<> add_missing(record::Archive& archive) {
     BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
-    for (const schema::Table* table : {&schema::kGpuSummary, &schema::kGpuSeries, &schema::kJobSeries}) {
+    for (const schema::Table* table : schema::kept_tables()) {
         auto is_it = [&](const auto& row) { return record::as_text(row[0]) == table->name; };
         if (std::ranges::none_of(names.rows, is_it)) BELAY_CHECK(archive.add(*table, record::Batch(*table)));
     }
@@ -292,7 +292,7 @@ std::vector<std::string> tables_behind(const std::vector<std::string>& tables) {
 
 std::vector<PreparedTable> prepared_tables() {
     std::vector<PreparedTable> out;
-    for (const schema::Table* table : {&schema::kGpuSummary, &schema::kGpuSeries, &schema::kJobSeries}) {
+    for (const schema::Table* table : schema::kept_tables()) {
         PreparedTable& facts =
             out.emplace_back(PreparedTable{std::string(table->name), std::string(table->doc), {}});
         for (const schema::Column& column : table->columns)

@@ -6,6 +6,7 @@
 #include "schema/tables/filesystem.h"
 #include "schema/tables/gpu.h"
 #include "schema/tables/gpu_device.h"
+#include "schema/tables/gpu_digest.h"
 #include "schema/tables/host.h"
 #include "schema/tables/network.h"
 #include "schema/tables/process.h"
@@ -34,6 +35,11 @@ static_assert(start_with_time_and_node());
 
 std::span<const Table* const> tables() {
     return kTables;
+}
+
+std::span<const Table* const> kept_tables() {
+    static constexpr const Table* kKept[] = {&kGpuSeries, &kJobSeries, &kGpuSummary};
+    return kKept;
 }
 
 const Table* find_table(std::string_view name) {

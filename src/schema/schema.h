@@ -77,7 +77,11 @@ struct Table {
 // All tables, in the order in which they are documented.
 std::span<const Table* const> tables();
 
-// nullptr if there is no such table.
+// What a sealed record keeps beside them, made of their samples, in the order in which they are written: the
+// last one says that all are there.
+std::span<const Table* const> kept_tables();
+
+// nullptr if there is no such table among those of tables().
 const Table* find_table(std::string_view name);
 
 // "TIMESTAMP", "VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN": the SQL type and the name used in `record schema`.

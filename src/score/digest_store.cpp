@@ -18,7 +18,7 @@ using core::Result;
 namespace {
 
 void detach(record::Archive& archive) {
-    for (const schema::Table* table : kept_tables())
+    for (const schema::Table* table : schema::kept_tables())
         if (auto gone = archive.detach(*table); !gone) return;  // then SQL tells of them what is wrong
 }
 
@@ -29,7 +29,7 @@ std::optional<Digest> attach(record::Archive& archive, const std::vector<DeviceC
     if (!facts) return std::nullopt;
     std::optional<Digest> frame = digest_frame(*facts, archive.manifest(), ceilings);
     if (!frame) return std::nullopt;
-    for (const schema::Table* table : kept_tables()) {
+    for (const schema::Table* table : schema::kept_tables()) {
         if (archive.kept_facts(*table) == facts && archive.attach(*table)) continue;  // of one writing
         detach(archive);
         return std::nullopt;
@@ -153,7 +153,7 @@ Result<Digest> load(record::Archive& archive, const std::vector<DeviceCeilings>&
 
 // All that is in the tables can be read.
 bool is_whole(record::Archive& archive) {
-    return std::ranges::all_of(kept_tables(), [&](const schema::Table* table) {
+    return std::ranges::all_of(schema::kept_tables(), [&](const schema::Table* table) {
         return archive.query(fmt::format("SELECT max(COLUMNS(*)) FROM \"{}\"", table->name)).has_value();
     });
 }
@@ -166,11 +166,6 @@ Result<> check_readable(const record::Archive& archive) {
 }
 
 }  // namespace
-
-std::span<const schema::Table* const> kept_tables() {
-    static const std::array tables = {&schema::kGpuSeries, &schema::kJobSeries, &schema::kGpuSummary};
-    return tables;
-}
 
 std::span<const record::StandIn> stand_ins() {
     static const std::array stand_ins = {
@@ -194,7 +189,7 @@ Result<bool> keep_digest(const std::filesystem::path& record) {
     if (digest.empty()) return false;
     const std::string facts = digest_facts(digest, archive.manifest());
     const std::vector<record::Batch> made = digest_tables(digest);
-    for (const schema::Table* table : kept_tables())
+    for (const schema::Table* table : schema::kept_tables())
         for (const record::Batch& rows : made)
             if (&rows.table() == table) BELAY_CHECK(record::keep_table(claim, rows, facts));
     return true;

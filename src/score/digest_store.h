@@ -11,10 +11,6 @@
 #include <vector>
 
 namespace belay::score {
-
-// The tables that a record keeps of its digest (digest_tables.h), in the order in which they are written: the
-// last stands for all.
-std::span<const schema::Table* const> kept_tables();
 // For which tables of a record they stand where those were thrown away.
 std::span<const record::StandIn> stand_ins();
 // Archive::open for whoever can do with the digest.

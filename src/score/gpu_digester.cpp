@@ -7,7 +7,6 @@ namespace belay::score {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLongestSample = 1.5;  // in intervals, as WindowBuilder has it
 
 constexpr size_t kEnergy = schema::gpu_field("energy_joules_total");
 constexpr size_t kMemoryUsed = schema::gpu_field("memory_used_bytes");

@@ -7,7 +7,6 @@ namespace belay::score {
 
 namespace {
 
-constexpr double kLongestSample = 1.5;                      // in intervals
 constexpr core::Duration kAboutAWindow = kWindow * 9 / 10;  // then a sample is one
 constexpr core::Duration kLongestWindow = kWindow * 3 / 2;  // that is a fine one
 

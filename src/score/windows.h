@@ -12,6 +12,8 @@
 namespace belay::score {
 
 inline constexpr core::Duration kWindow = std::chrono::seconds(1);
+// How far back a sample tells at most, in sampling intervals: what is longer is a gap.
+inline constexpr double kLongestSample = 1.5;
 
 struct Window {
     core::Time end;
