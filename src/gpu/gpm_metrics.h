@@ -29,6 +29,7 @@ inline constexpr GpmMetricField kGpmMetricFields[] = {
     {13, field("fp16_active_ratio"), kPercent},
     {20, field("pcie_sent_bytes_per_second"), kMib},
     {21, field("pcie_received_bytes_per_second"), kMib},
+    {40, field("jpeg_active_ratio"), kPercent},
     {60, field("nvlink_received_bytes_per_second"), kMib},
     {61, field("nvlink_sent_bytes_per_second"), kMib},
     {100, field("c2c_sent_bytes_per_second"), kMib},

@@ -30,6 +30,7 @@ constexpr Documented kDocumented[] = {
     {13, "FP16_UTIL", "fp16_active_ratio"},
     {20, "PCIE_TX_PER_SEC", "pcie_sent_bytes_per_second"},
     {21, "PCIE_RX_PER_SEC", "pcie_received_bytes_per_second"},
+    {40, "NVJPG_0_UTIL", "jpeg_active_ratio"},
     {60, "NVLINK_TOTAL_RX_PER_SEC", "nvlink_received_bytes_per_second"},
     {61, "NVLINK_TOTAL_TX_PER_SEC", "nvlink_sent_bytes_per_second"},
     {100, "C2C_TOTAL_TX_PER_SEC", "c2c_sent_bytes_per_second"},

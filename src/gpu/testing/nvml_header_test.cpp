@@ -217,6 +217,7 @@ TEST(gpu, metrics_of_gpm_have_the_ids_of_the_installed_header) {
         {field("fp64_active_ratio"), NVML_GPM_METRIC_FP64_UTIL},
         {field("fp32_active_ratio"), NVML_GPM_METRIC_FP32_UTIL},
         {field("fp16_active_ratio"), NVML_GPM_METRIC_FP16_UTIL},
+        {field("jpeg_active_ratio"), NVML_GPM_METRIC_NVJPG_0_UTIL},
         {field("pcie_sent_bytes_per_second"), NVML_GPM_METRIC_PCIE_TX_PER_SEC},
         {field("pcie_received_bytes_per_second"), NVML_GPM_METRIC_PCIE_RX_PER_SEC},
         {field("nvlink_received_bytes_per_second"), NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC},

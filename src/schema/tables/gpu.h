@@ -126,6 +126,15 @@ inline constexpr Quantity kGpuFields[] = {
     {"thermal_violation_seconds_total", kReal, "s",
      "time in which heat lowered the clocks, since the driver was loaded"},
     {"nvlink_errors_total", kInteger, "", "replays, recoveries and checksum errors of all NVLinks"},
+    {"jpeg_active_ratio",
+     kReal,
+     "ratio",
+     "first JPEG decoder active, mean",
+     {"jpeg_share",
+      "ratio",
+      "first JPEG decoder active",
+      Fold::kMean,
+      {"JPEG decoder", "power", "Where images are decoded on the GPU", 140}}},
 };
 inline constexpr size_t kGpuFieldCount = std::size(kGpuFields);
 
