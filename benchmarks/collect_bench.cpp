@@ -43,11 +43,11 @@ CollectOptions options() {
 void tick(benchmark::State& state) {
     IdleProcesses processes(state.range(0));
     std::vector<std::unique_ptr<Collector>> collectors = make_collectors(options());
-    std::vector<record::Batch> rows = make_batches(collectors);
+    std::vector<stream::Batch> rows = make_batches(collectors);
     constexpr size_t kCost = schema::column(schema::kHost, "collection_seconds");
     core::Time now = core::system_clock().now();
     for (auto _ : state) {
-        for (record::Batch& batch : rows) batch.clear();
+        for (stream::Batch& batch : rows) batch.clear();
         now += std::chrono::seconds(1);
         collect_all(collectors, {now, "node"}, rows, nullptr);
         state.SetIterationTime(rows[0].values(kCost).reals.at(0));
@@ -59,7 +59,7 @@ BENCHMARK(tick)->Arg(0)->Arg(8)->Arg(64)->Arg(256)->UseManualTime()->Unit(benchm
 void table(benchmark::State& state) {
     std::unique_ptr<Collector> collector =
         std::move(make_collectors(options())[static_cast<size_t>(state.range(0))]);
-    record::Batch rows(collector->table());
+    stream::Batch rows(collector->table());
     core::Time now = core::system_clock().now();
     for (auto _ : state) {
         rows.clear();

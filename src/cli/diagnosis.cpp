@@ -43,7 +43,7 @@ Result<findings::Report> diagnose_record(record::Archive& archive, const finding
             else
                 unread = std::move(read.error());
         }
-        for (const record::Batch& batch : score::digest_tables(digest != nullptr ? *digest : own))
+        for (const stream::Batch& batch : score::digest_tables(digest != nullptr ? *digest : own))
             BELAY_CHECK(into.add(batch.table(), batch));
         return {};
     };

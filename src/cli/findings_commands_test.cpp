@@ -2,9 +2,9 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "record/place.h"
-#include "record/segment.h"
 #include "schema/tables/event.h"
 #include "schema/tables/host.h"
+#include "stream/segment.h"
 
 #include <cstdlib>
 
@@ -31,17 +31,17 @@ class Record {
     explicit Record(const char* severity) {
         core::Time start = core::time_from_nanoseconds(1'780'000'000'000'000'000);
         EXPECT_TRUE(record::begin_record(path(), {.created = start}));
-        auto writer = record::SegmentWriter::create(
+        auto writer = stream::SegmentWriter::create(
             record::segments_path(path()) / "n1.seg",
             {.node = "n1", .start = start, .interval = std::chrono::seconds(1)});
-        record::Batch host(schema::kHost);
+        stream::Batch host(schema::kHost);
         for (int second = 0; second < 60; ++second) {
             host.add_row(start + std::chrono::seconds(second), "n1");
             host.set(schema::column(schema::kHost, "cpu_count"), 4);
             host.set(schema::column(schema::kHost, "cpu_user_seconds_total"), 2.0 * second);
             host.set(schema::column(schema::kHost, "cpu_system_seconds_total"), 0.0);
         }
-        record::Batch event(schema::kEvent);
+        stream::Batch event(schema::kEvent);
         event.add_row(start + std::chrono::seconds(60), "n1");
         event.set(schema::column(schema::kEvent, "kind"), "task_end");
         event.set(schema::column(schema::kEvent, "severity"), severity);

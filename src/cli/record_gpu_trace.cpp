@@ -7,7 +7,7 @@
 #include "gpu/trace.h"
 #include "gpu/trace_recorder.h"
 #include "observe/record_run.h"
-#include "record/liveness.h"
+#include "stream/liveness.h"
 
 #include <cmath>
 #include <csignal>
@@ -147,7 +147,7 @@ Result<int> write_synthetic(const Options& options, const core::CommandContext& 
 Result<int> record(const Options& options, const std::string& library, const core::CommandContext& context) {
     BELAY_TRY(source, library.empty() ? gpu::open_nvml() : gpu::open_nvml(library));
     BELAY_TRY(file, create(options.file));
-    gpu::TraceRecorder recorder(*source, fmt::format("recorded on {}", record::this_node()));
+    gpu::TraceRecorder recorder(*source, fmt::format("recorded on {}", stream::this_node()));
     core::Clock& clock = core::system_clock();
     const Duration start = clock.monotonic();
     Interruption interruption;

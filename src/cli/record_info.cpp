@@ -39,7 +39,7 @@ void print_info(const core::CommandContext& context, const record::RecordInfo& i
                         facts.end ? core::format_time(*facts.end) : "-", percent(facts.coverage)});
     }
     context.print("{}", render_table({"table", "rows", "first", "last", "coverage"}, rows));
-    for (const record::Lost& lost : info.lost) {
+    for (const stream::Lost& lost : info.lost) {
         std::string place =
             lost.has_place() ? fmt::format(" at byte {}: {} bytes", lost.offset, lost.bytes) : "";
         context.print("lost: {}{}: {}\n", printable(lost.file), place, printable(lost.reason));

@@ -2,7 +2,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/process.h"
-#include "record/liveness.h"
+#include "stream/liveness.h"
 
 #include <cstdlib>
 
@@ -50,7 +50,7 @@ TEST(cli, vet_run_in_both_forms) {
     EXPECT_EQ(value["verdict"], "pass");
     std::string node = value["vetted"].at(0);
     EXPECT_EQ(value["nodes"][0]["node"], node);
-    EXPECT_EQ(node, core::environment_variable("SLURMD_NODENAME").value_or(record::this_node()));
+    EXPECT_EQ(node, core::environment_variable("SLURMD_NODENAME").value_or(stream::this_node()));
     for (const char* key :
          {"name", "type", "status", "severity", "device", "value", "unit", "limit", "reason", "seconds"})
         EXPECT_TRUE(value["nodes"][0]["checks"][0].contains(key)) << key;

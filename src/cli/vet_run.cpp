@@ -5,8 +5,8 @@
 #include "core/output.h"
 #include "core/process.h"
 #include "core/progress_display.h"
-#include "record/liveness.h"
 #include "slurm/job.h"
+#include "stream/liveness.h"
 #include "vet/runner.h"
 #include "vet/step_context.h"
 #include "vet/verdict_json.h"
@@ -93,7 +93,7 @@ Result<int> run_alone(const vet::Protocol& protocol, const Options& options, cor
     core::ProgressDisplay display(core::system_clock());
     display.start("checks", core::ProgressUnit::items("checks"), protocol.checks.size());
     vet::Verdicts verdicts = vet::run_alone(
-        protocol, core::environment_variable("SLURMD_NODENAME").value_or(record::this_node()), options.need,
+        protocol, core::environment_variable("SLURMD_NODENAME").value_or(stream::this_node()), options.need,
         {.deadline = core::Deadline::after(timeout),
          .stop_at_first_refusal = options.need.has_value(),
          .view = std::move(view),

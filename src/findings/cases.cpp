@@ -91,7 +91,7 @@ std::string why_not(const Case& spec, const Report& report) {
 Result<record::Archive> build_case(const Case& spec) {
     BELAY_TRY(archive, record::Archive::in_memory());
     for (const schema::Table* table : schema::kept_tables())
-        BELAY_CHECK(archive.add(*table, record::Batch(*table)));
+        BELAY_CHECK(archive.add(*table, stream::Batch(*table)));
     BELAY_CHECK(archive.define(kMacros));
     for (const Fill& fill : spec.fills) {
         auto filled = archive.define(fill_sql(fill, spec));

@@ -196,7 +196,7 @@ TEST(findings, gpu_tables_of_the_face_are_used) {
     auto archive = run_of(120);
     RuleSet rules = rules_of(rule_text("r", "needs = ['gpu_summary']", "SELECT device FROM gpu_summary"));
     Report report = diagnose(archive, rules, [](record::Archive& into) {
-                        record::Batch rows(schema::kGpuSummary);
+                        stream::Batch rows(schema::kGpuSummary);
                         rows.add_row(core::time_from_nanoseconds(1'767'225'600'000'000'000), "n0");
                         rows.set(2, "GPU-1");
                         return into.add(schema::kGpuSummary, rows);

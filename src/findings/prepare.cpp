@@ -184,7 +184,7 @@ Result<> add_missing(record::Archive& archive) {
     BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
     for (const schema::Table* table : schema::kept_tables()) {
         auto is_it = [&](const auto& row) { return record::as_text(row[0]) == table->name; };
-        if (std::ranges::none_of(names.rows, is_it)) BELAY_CHECK(archive.add(*table, record::Batch(*table)));
+        if (std::ranges::none_of(names.rows, is_it)) BELAY_CHECK(archive.add(*table, stream::Batch(*table)));
     }
     return {};
 }

@@ -4,9 +4,9 @@
 #include "core/tell.h"
 #include "core/text.h"
 #include "core/user.h"
-#include "record/liveness.h"
 #include "slurm/job.h"
 #include "slurm/scontrol.h"
+#include "stream/liveness.h"
 
 #include <cerrno>
 #include <map>
@@ -31,7 +31,7 @@ std::optional<int64_t> allowed_cpus() {
 
 Placement alone() {
     Placement placement;
-    placement.node = record::this_node();
+    placement.node = stream::this_node();
     placement.job.nodes = {placement.node};
     placement.job.user = core::user_name(getuid());
     placement.cpus = allowed_cpus();
@@ -60,7 +60,7 @@ std::optional<int64_t> tasks_on(uint64_t node_rank, std::string_view tasks_per_n
 
 Placement in_step(const slurm::JobFacts& facts) {
     Placement placement;
-    placement.node = facts.node.value_or(record::this_node());
+    placement.node = facts.node.value_or(stream::this_node());
     placement.job = {.cluster = facts.cluster.value_or(""),
                      .id = static_cast<int64_t>(facts.array_job_id.value_or(facts.job_id)),
                      .array_task = as_signed(facts.array_task),

@@ -7,7 +7,7 @@ namespace belay::observe {
 using schema::column;
 using schema::kProgress;
 
-void add_progress_row(record::Batch& rows, const progress::ProgressEvent& event, core::Time now,
+void add_progress_row(stream::Batch& rows, const progress::ProgressEvent& event, core::Time now,
                       std::string_view node, std::optional<int64_t> task) {
     rows.add_row(event.time.value_or(now), node);
     rows.set(column(kProgress, "task"), task);

@@ -2,7 +2,7 @@
 
 #include "core/time.h"
 #include "progress/progress_event.h"
-#include "record/batch.h"
+#include "stream/batch.h"
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 namespace belay::observe {
 
 // One row of the table `progress`. An event without a time of its own gets `now`.
-void add_progress_row(record::Batch& rows, const progress::ProgressEvent& event, core::Time now,
+void add_progress_row(stream::Batch& rows, const progress::ProgressEvent& event, core::Time now,
                       std::string_view node, std::optional<int64_t> task);
 
 }  // namespace belay::observe

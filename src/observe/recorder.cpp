@@ -7,6 +7,7 @@
 #include "observe/progress_rows.h"
 #include "observe/table_writer.h"
 #include "progress/reader.h"
+#include "record/new_segment.h"
 #include "record/place.h"
 #include "schema/tables/allocation.h"
 #include "schema/tables/event.h"
@@ -47,10 +48,10 @@ std::optional<std::string> describe_system(std::string_view os_release) {
     return std::nullopt;
 }
 
-Result<record::SegmentWriter> new_segment(const std::filesystem::path& path, std::string_view name,
-                                          const record::Session& session) {
+Result<stream::SegmentWriter> new_segment(const std::filesystem::path& path, std::string_view name,
+                                          const stream::Session& session) {
     BELAY_TRY(joined, record::join_record(path));
-    return record::SegmentWriter::create(joined, fmt::format("{}/{}", record::kSegmentsName, name), session);
+    return record::new_segment(joined, name, session);
 }
 
 class Recorder {
@@ -99,7 +100,7 @@ class Recorder {
         options.job.roots = {options_.supervisor};
         options.job.step_of = options_.supervisor;
         options.job.exclude = {options_.supervisor, getpid()};
-        options.on_event = [this](const record::Event& event) { add_event(event); };
+        options.on_event = [this](const stream::Event& event) { add_event(event); };
         gpu::SourceChoice choice = options_.gpus;
         if (choice.nvml_library.empty())
             choice.nvml_library = core::environment_variable("BELAY_NVML_LIBRARY").value_or("");
@@ -124,7 +125,7 @@ class Recorder {
         core::Time now = clock_.now();
         std::vector<const schema::Table*> failed;
         if (kernel_log_)
-            kernel_log_->tell_new([this](const record::Event& event) { add_event(event); },
+            kernel_log_->tell_new([this](const stream::Event& event) { add_event(event); },
                                   !devices_.empty());
         collect::collect_all(collectors_, {now, placement_.node}, batches_,
                              [&](const schema::Table& table, const core::Error& error) {
@@ -132,7 +133,7 @@ class Recorder {
                                  report_failure(table, error);
                              });
         for (size_t i = 0; i < batches_.size(); ++i) {
-            record::Batch& batch = batches_[i];
+            stream::Batch& batch = batches_[i];
             bool taken = std::ranges::find(failed, &batch.table()) == failed.end();
             count(i, now, due, taken);
             writer_.rows(batch.table()).append(batch);
@@ -166,7 +167,7 @@ class Recorder {
         add_event({.kind = "collector_failed",
                    .severity = "warning",
                    .subject = std::string(table.name),
-                   .code = record::error_number(error),
+                   .code = stream::error_number(error),
                    .message = fmt::format("table {}: {}", table.name, core::in_one_line(error))});
     }
 
@@ -221,8 +222,8 @@ class Recorder {
         }
     }
 
-    void add_event(const record::Event& event) {
-        record::add_event(writer_.rows(kEvent), clock_.now(), placement_.node, event);
+    void add_event(const stream::Event& event) {
+        stream::add_event(writer_.rows(kEvent), clock_.now(), placement_.node, event);
     }
 
     void add_system(const std::optional<std::string>& system) {
@@ -234,7 +235,7 @@ class Recorder {
     }
 
     void add_device(const gpu::Device& device, std::string_view source) {
-        record::Batch& rows = writer_.rows(kGpuDevice);
+        stream::Batch& rows = writer_.rows(kGpuDevice);
         rows.add_row(clock_.now(), placement_.node);
         rows.set(column(kGpuDevice, "device"), device.uuid);
         rows.set(column(kGpuDevice, "index"), device.index);
@@ -249,7 +250,7 @@ class Recorder {
 
     // Of the node, or of a device of it.
     void add_allocation(const std::optional<std::string>& device, std::optional<core::Time> end) {
-        record::Batch& rows = writer_.rows(kAllocation);
+        stream::Batch& rows = writer_.rows(kAllocation);
         rows.add_row(clock_.now(), placement_.node);
         rows.set(column(kAllocation, "job_id"), placement_.job.id);
         rows.set(column(kAllocation, "step_id"), placement_.step);
@@ -284,7 +285,7 @@ class Recorder {
     progress::ProgressReader standard_error_;
     std::vector<std::unique_ptr<collect::Collector>> collectors_;
     std::optional<collect::KernelLog> kernel_log_;
-    std::vector<record::Batch> batches_;
+    std::vector<stream::Batch> batches_;
     std::vector<int64_t> owed_;  // samples due of each collector that are not counted yet
     std::vector<std::string> devices_;
     std::vector<const schema::Table*> reported_;
@@ -295,7 +296,7 @@ class Recorder {
 Result<> run_recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link) {
     prctl(PR_SET_NAME, "belay-recorder");
     core::Time now = core::system_clock().now();
-    record::Session session{.node = placement.node,
+    stream::Session session{.node = placement.node,
                             .task = placement.task,
                             .periodic = placement.samples_node,
                             .start = now,

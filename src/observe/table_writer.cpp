@@ -1,14 +1,14 @@
 #include "observe/table_writer.h"
 
-#include "record/liveness.h"
 #include "schema/tables/coverage.h"
+#include "stream/liveness.h"
 
 namespace belay::observe {
 
 using schema::column;
 using schema::kCoverage;
 
-record::Batch& TableWriter::rows(const schema::Table& table) {
+stream::Batch& TableWriter::rows(const schema::Table& table) {
     return batches_.try_emplace(&table, table).first->second;
 }
 
@@ -22,7 +22,7 @@ void TableWriter::count(const schema::Table& table, core::Time at, int64_t due, 
 core::Result<> TableWriter::flush(core::Duration now) {
     uint64_t before = segment_.bytes();
     BELAY_CHECK(write());
-    if (segment_.bytes() == before && changed_ && now - *changed_ < record::kShowsLifeEvery) return {};
+    if (segment_.bytes() == before && changed_ && now - *changed_ < stream::kShowsLifeEvery) return {};
     if (segment_.bytes() == before) segment_.touch();
     changed_ = now;
     return {};
@@ -35,7 +35,7 @@ core::Result<> TableWriter::write() {
     }
     // Counts come after the samples that they count: a recorder killed in between has counted too little,
     // never too much.
-    record::Batch coverage(kCoverage);
+    stream::Batch coverage(kCoverage);
     for (auto& [table, count] : counts_) {
         if (count.due == 0) continue;
         coverage.add_row(count.end, node_);

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "core/time.h"
-#include "record/batch.h"
-#include "record/segment.h"
+#include "stream/batch.h"
+#include "stream/segment.h"
 
 #include <map>
 #include <optional>
@@ -17,11 +17,11 @@ namespace belay::observe {
 
 class TableWriter {
   public:
-    TableWriter(record::SegmentWriter segment, std::string node, core::Duration interval)
+    TableWriter(stream::SegmentWriter segment, std::string node, core::Duration interval)
         : segment_(std::move(segment)), node_(std::move(node)), interval_(interval) {}
 
     // The rows of a table that are not written yet; new ones are added to it.
-    record::Batch& rows(const schema::Table& table);
+    stream::Batch& rows(const schema::Table& table);
 
     // `due` samples of the periodic table should have been taken since the last call, `taken` (0 or 1) was.
     void count(const schema::Table& table, core::Time at, int64_t due, int64_t taken);
@@ -42,10 +42,10 @@ class TableWriter {
 
     core::Result<> write();
 
-    record::SegmentWriter segment_;
+    stream::SegmentWriter segment_;
     std::string node_;
     core::Duration interval_;
-    std::map<const schema::Table*, record::Batch> batches_;
+    std::map<const schema::Table*, stream::Batch> batches_;
     std::map<const schema::Table*, Count> counts_;
     std::optional<core::Duration> changed_;  // when the segment last grew or was touched
 };

@@ -30,12 +30,12 @@ struct Row {
 TEST(observe, a_count_that_comes_late_reaches_back) {
     auto directory = core::TemporaryDirectory::create("table_writer_test").value();
     auto path = directory.path() / "a.seg";
-    TableWriter writer(record::SegmentWriter::create(path, {.node = "n1", .start = kStart}).value(), "n1",
+    TableWriter writer(stream::SegmentWriter::create(path, {.node = "n1", .start = kStart}).value(), "n1",
                        seconds(1));
     writer.count(kHost, kStart + seconds(4), 4, 1);
     ASSERT_TRUE(writer.finish(kStart + seconds(4)));
     int64_t start = 0;
-    ASSERT_TRUE(record::read_segment(path, [&](const record::Batch& batch) {
+    ASSERT_TRUE(stream::read_segment(path, [&](const stream::Batch& batch) {
         if (&batch.table() == &kCoverage) start = batch.values(column(kCoverage, "start")).integers.at(0);
     }));
     EXPECT_EQ(core::time_from_nanoseconds(start), kStart);
@@ -44,7 +44,7 @@ TEST(observe, a_count_that_comes_late_reaches_back) {
 TEST(observe, counts_follow_the_samples_of_each_flush) {
     auto directory = core::TemporaryDirectory::create("table_writer_test").value();
     auto path = directory.path() / "a.seg";
-    TableWriter writer(record::SegmentWriter::create(path, {.node = "n1", .start = kStart}).value(), "n1",
+    TableWriter writer(stream::SegmentWriter::create(path, {.node = "n1", .start = kStart}).value(), "n1",
                        seconds(1));
     auto tick = [&](int second, int64_t due, bool taken) {
         if (taken) writer.rows(kHost).add_row(kStart + seconds(second), "n1");
@@ -59,7 +59,7 @@ TEST(observe, counts_follow_the_samples_of_each_flush) {
 
     std::vector<Row> rows;
     int64_t samples = 0;
-    auto summary = record::read_segment(path, [&](const record::Batch& batch) {
+    auto summary = stream::read_segment(path, [&](const stream::Batch& batch) {
         if (&batch.table() == &kHost) samples += static_cast<int64_t>(batch.rows());
         if (&batch.table() != &kCoverage) return;
         for (size_t i = 0; i < batch.rows(); ++i) {
@@ -81,7 +81,7 @@ TEST(observe, a_segment_stays_young_while_there_is_nothing_to_write) {
     namespace fs = std::filesystem;
     auto directory = core::TemporaryDirectory::create("table_writer_test").value();
     auto path = directory.path() / "a.seg";
-    TableWriter writer(record::SegmentWriter::create(path, {.node = "n1", .start = kStart}).value(), "n1",
+    TableWriter writer(stream::SegmentWriter::create(path, {.node = "n1", .start = kStart}).value(), "n1",
                        seconds(1));
     const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
     auto touched = [&](int second) {

@@ -117,8 +117,8 @@ Result<JobFacts> job_from_json(const Json& json, std::string_view file_name) {
     return job;
 }
 
-Result<Lost> lost_from_json(const Json& json, std::string_view file_name) {
-    Lost lost;
+Result<stream::Lost> lost_from_json(const Json& json, std::string_view file_name) {
+    stream::Lost lost;
     Fields fields(json, file_name);
     fields.get("file", lost.file)
         .get("offset", lost.offset)
@@ -144,9 +144,9 @@ Json job_json(const JobFacts& job) {
             {"end", or_null(job.end)}};
 }
 
-Json lost_json(const std::vector<Lost>& lost) {
+Json lost_json(const std::vector<stream::Lost>& lost) {
     Json json = Json::array();
-    for (const Lost& part : lost)
+    for (const stream::Lost& part : lost)
         json.push_back(
             {{"file", part.file}, {"offset", part.offset}, {"bytes", part.bytes}, {"reason", part.reason}});
     return json;

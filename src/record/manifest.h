@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/time.h"
-#include "record/segment.h"
+#include "stream/segment.h"
 
 #include <map>
 #include <optional>
@@ -60,12 +60,12 @@ struct Manifest {
     std::optional<core::Time> sealed;              // when; nothing while segments hold the data
     std::map<std::string, TableFacts> tables;      // of a sealed record
     std::map<std::string, SegmentFacts> segments;  // of a sealed record, by file name
-    std::vector<Lost> lost;                        // of a sealed record
+    std::vector<stream::Lost> lost;                // of a sealed record
 };
 
 // As in record.json and in `belay record info --json`.
 nlohmann::ordered_json job_json(const JobFacts& job);
-nlohmann::ordered_json lost_json(const std::vector<Lost>& lost);
+nlohmann::ordered_json lost_json(const std::vector<stream::Lost>& lost);
 std::string to_json(const Manifest& manifest);
 // Errors: kBadInput with the place in `file_name` where the JSON is wrong, or naming the field; a schema
 // version that is newer than ours.

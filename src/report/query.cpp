@@ -167,7 +167,7 @@ Result<> find_events(record::Archive& archive, Measurements& data) {
 }
 
 void say_what_is_lost(const record::RecordInfo& info, Measurements& data) {
-    for (const record::Lost& lost : info.lost) {
+    for (const stream::Lost& lost : info.lost) {
         std::string what = lost.file;
         if (lost.has_place())
             what = fmt::format("{} of {} from byte {} on",

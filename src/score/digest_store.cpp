@@ -188,9 +188,9 @@ Result<bool> keep_digest(const std::filesystem::path& record) {
     BELAY_TRY(digest, read_digest(archive));
     if (digest.empty()) return false;
     const std::string facts = digest_facts(digest, archive.manifest());
-    const std::vector<record::Batch> made = digest_tables(digest);
+    const std::vector<stream::Batch> made = digest_tables(digest);
     for (const schema::Table* table : schema::kept_tables())
-        for (const record::Batch& rows : made)
+        for (const stream::Batch& rows : made)
             if (&rows.table() == table) BELAY_CHECK(record::keep_table(claim, rows, facts));
     return true;
 }

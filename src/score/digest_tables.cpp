@@ -9,7 +9,7 @@ namespace belay::score {
 
 namespace {
 
-using record::Batch;
+using stream::Batch;
 
 static_assert(std::size(schema::kSaturationBins) == kHistogramBins);
 static_assert(std::size(schema::kJobSeriesColumns) == kFirstJobColumn + kJobFields.size());

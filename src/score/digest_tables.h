@@ -1,9 +1,9 @@
 // A digest as tables for SQL: what rules of findings ask instead of millions of samples.
 #pragma once
 
-#include "record/batch.h"
 #include "schema/tables/gpu_digest.h"
 #include "score/digest.h"
+#include "stream/batch.h"
 
 #include <vector>
 
@@ -18,6 +18,6 @@ inline constexpr std::array kJobFields = {
 // gpu_summary (a row per device), gpu_series (a row per device and bucket in which something was sampled; its
 // time is the start of the bucket) and job_series (a row per second in which something was sampled). A sealed
 // record keeps them beside its own (digest_store.h). Empty for an empty digest.
-std::vector<record::Batch> digest_tables(const Digest& digest);
+std::vector<stream::Batch> digest_tables(const Digest& digest);
 
 }  // namespace belay::score

@@ -3,12 +3,12 @@
 
 #include "core/file.h"
 #include "record/archive/archive.h"
-#include "record/segment.h"
 #include "schema/tables/allocation.h"
 #include "schema/tables/coverage.h"
 #include "schema/tables/gpu.h"
 #include "schema/tables/gpu_device.h"
 #include "score/digest_query.h"
+#include "stream/segment.h"
 
 #include <optional>
 #include <set>
@@ -97,13 +97,13 @@ class RecordOfGpus {
         if (!std::exchange(written_, true)) write();
     }
     void write() {
-        record::Session session{.node = "n1",
+        stream::Session session{.node = "n1",
                                 .start = kStart,
                                 .interval = std::chrono::seconds(1),
                                 .flush = std::chrono::seconds(2)};
-        auto writer = record::SegmentWriter::create(record::segments_path(path()) / "n1-0.seg", session);
+        auto writer = stream::SegmentWriter::create(record::segments_path(path()) / "n1-0.seg", session);
         ASSERT_TRUE(writer);
-        for (const record::Batch* batch : {&devices_, &allocation_, &gpu_, &coverage_})
+        for (const stream::Batch* batch : {&devices_, &allocation_, &gpu_, &coverage_})
             if (!batch->empty()) {
                 ASSERT_TRUE(writer->append(*batch));
             }
@@ -112,10 +112,10 @@ class RecordOfGpus {
 
     core::TemporaryDirectory directory_;
     std::set<std::pair<std::string, std::string>> known_;
-    record::Batch devices_{schema::kGpuDevice};
-    record::Batch allocation_{schema::kAllocation};
-    record::Batch gpu_{schema::kGpu};
-    record::Batch coverage_{schema::kCoverage};
+    stream::Batch devices_{schema::kGpuDevice};
+    stream::Batch allocation_{schema::kAllocation};
+    stream::Batch gpu_{schema::kGpu};
+    stream::Batch coverage_{schema::kCoverage};
     bool written_ = false;
 };
 

@@ -209,7 +209,7 @@ TEST(score, tables_have_a_row_for_each_device_bucket_and_second) {
     EXPECT_EQ(tables[0].rows(), 3U);
     EXPECT_EQ(tables[1].rows(), 360U);
     EXPECT_EQ(tables[2].rows(), 120U);
-    auto column = [](const record::Batch& rows, std::string_view name) {
+    auto column = [](const stream::Batch& rows, std::string_view name) {
         for (size_t i = 0; i < rows.table().columns.size(); ++i)
             if (rows.table().columns[i].name == name) return i;
         ADD_FAILURE() << name;

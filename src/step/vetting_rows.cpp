@@ -1,8 +1,9 @@
 #include "step/vetting_rows.h"
 
+#include "record/new_segment.h"
 #include "record/place.h"
-#include "record/segment.h"
 #include "schema/tables/vetting.h"
+#include "stream/segment.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,7 +19,7 @@ std::optional<std::string> text_or_null(const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
 }
 
-void add_row(record::Batch& rows, const vet::CheckResult& check, const std::string& node, core::Time now) {
+void add_row(stream::Batch& rows, const vet::CheckResult& check, const std::string& node, core::Time now) {
     rows.add_row(now, node);
     rows.set(column(kVetting, "name"), check.name);
     rows.set(column(kVetting, "type"), check.type);
@@ -44,18 +45,17 @@ std::string vetting_summary(const vet::Verdicts& verdicts) {
 
 Result<> write_vetting_rows(const std::filesystem::path& record, const vet::Verdicts& verdicts,
                             const observe::Placement& placement, core::Time now) {
-    record::Batch rows(kVetting);
+    stream::Batch rows(kVetting);
     for (const vet::NodeVerdict& node : verdicts.nodes)
         if (node.node == placement.node)
             for (const vet::CheckResult& check : node.checks) add_row(rows, check, node.node, now);
     BELAY_TRY(joined, record::join_record(record));
-    record::Session session{
+    stream::Session session{
         .node = placement.node, .task = {}, .periodic = false, .start = now, .version = BELAY_VERSION};
-    BELAY_TRY(segment,
-              record::SegmentWriter::create(joined,
-                                            fmt::format("{}/{}-vetting-{:x}.seg", record::kSegmentsName,
-                                                        placement.node, core::to_nanoseconds(now)),
-                                            session));
+    BELAY_TRY(
+        segment,
+        record::new_segment(
+            joined, fmt::format("{}-vetting-{:x}.seg", placement.node, core::to_nanoseconds(now)), session));
     BELAY_CHECK(segment.append(rows));
     return segment.finish(core::system_clock().now());
 }

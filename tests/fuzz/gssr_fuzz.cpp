@@ -11,7 +11,7 @@ namespace {
 
 using namespace belay;
 
-void check(record::GssrRow row, record::Batch& rows) {
+void check(record::GssrRow row, stream::Batch& rows) {
     record::drop_impossible(row);
     record::drop_clipped(row);
     for (const record::Summary& summary : row.values)
@@ -25,7 +25,7 @@ void check(record::GssrRow row, record::Batch& rows) {
 void read_csv(std::string_view text) {
     size_t end = text.find('\n');
     auto csv = record::GssrCsv::from_header(text.substr(0, end));
-    record::Batch rows(schema::kGpu);
+    stream::Batch rows(schema::kGpu);
     while (csv && end != std::string_view::npos) {
         text.remove_prefix(end + 1);
         end = text.find('\n');
@@ -45,7 +45,7 @@ void read_json(std::string_view text) {
     auto read = record::parse_gssr_json(text, "file");
     if (!read) return;
     require(read->spacing_seconds() > 0);
-    record::Batch rows(schema::kGpu);
+    stream::Batch rows(schema::kGpu);
     core::Time last = core::Time::min();
     for (size_t i = 0; i < read->samples(); ++i) {
         require(read->time_of(i) >= last);

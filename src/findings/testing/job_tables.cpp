@@ -1,7 +1,6 @@
 // The tables that a recorder would have left of a made-up job.
 #include "findings/tables.h"
 #include "findings/testing/job.h"
-#include "record/event.h"
 #include "schema/tables/allocation.h"
 #include "schema/tables/coverage.h"
 #include "schema/tables/event.h"
@@ -11,6 +10,7 @@
 #include "schema/tables/network.h"
 #include "schema/tables/process.h"
 #include "schema/tables/progress.h"
+#include "stream/event.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +19,8 @@ namespace belay::findings {
 
 namespace {
 
-using record::Batch;
 using schema::column;
+using stream::Batch;
 
 const core::Time kStart = core::time_from_nanoseconds(1'770'000'000'000'000'000);
 
@@ -250,9 +250,9 @@ class Writer {
             }
     }
 
-    void event(double second, int rank, record::Event event) {
+    void event(double second, int rank, stream::Event event) {
         event.task = rank;
-        record::add_event(event_, at(second), node_name(rank / job_.ranks_per_node), event);
+        stream::add_event(event_, at(second), node_name(rank / job_.ranks_per_node), event);
     }
     void write_events() {
         if (job_.fault == Fault::kDeviceFault)

@@ -34,17 +34,17 @@ std::vector<std::unique_ptr<Collector>> make_collectors(const CollectOptions& op
     return collectors;
 }
 
-std::vector<record::Batch> make_batches(std::span<const std::unique_ptr<Collector>> collectors) {
-    std::vector<record::Batch> batches;
+std::vector<stream::Batch> make_batches(std::span<const std::unique_ptr<Collector>> collectors) {
+    std::vector<stream::Batch> batches;
     batches.reserve(collectors.size());
     for (const std::unique_ptr<Collector>& collector : collectors) batches.emplace_back(collector->table());
     return batches;
 }
 
 void collect_all(std::span<const std::unique_ptr<Collector>> collectors, const Sample& sample,
-                 std::span<record::Batch> rows, const ErrorSink& on_error) {
+                 std::span<stream::Batch> rows, const ErrorSink& on_error) {
     double start = cpu_seconds(collectors);
-    record::Batch* host_rows = nullptr;
+    stream::Batch* host_rows = nullptr;
     for (size_t i = 0; i < collectors.size(); ++i) {
         core::Result<> result = collectors[i]->collect(sample, rows[i]);
         if (!result && on_error) on_error(collectors[i]->table(), result.error());

@@ -2,7 +2,7 @@
 // filesystem, process or gpu.
 //
 //   auto collectors = make_collectors({.job = {.step_of = getpid()}, .on_event = sink});
-//   std::vector<record::Batch> rows = make_batches(collectors);      // rows[i] belongs to collectors[i]
+//   std::vector<stream::Batch> rows = make_batches(collectors);      // rows[i] belongs to collectors[i]
 //   every second:
 //       collect_all(collectors, {now, node}, rows, on_error);
 //
@@ -14,8 +14,8 @@
 #include "core/process.h"
 #include "core/time.h"
 #include "gpu/choose.h"
-#include "record/batch.h"
-#include "record/event.h"
+#include "stream/batch.h"
+#include "stream/event.h"
 
 #include <chrono>
 #include <filesystem>
@@ -42,7 +42,7 @@ class Collector {
     virtual const schema::Table& table() const = 0;
     // Adds this tick's rows. What the kernel does not tell is null. Errors (kSystem) mean that the source as
     // a whole could not be read; `rows` then has no rows of this tick.
-    virtual core::Result<> collect(const Sample& sample, record::Batch& rows) = 0;
+    virtual core::Result<> collect(const Sample& sample, stream::Batch& rows) = 0;
     // Whether rows are due on this node: a node without GPUs owes none of their samples. While it is not
     // known yet it is false.
     virtual bool is_expected() const { return true; }
@@ -65,7 +65,7 @@ struct GpuOptions {
 };
 
 // Told when something happened that belongs into the table `event`. Called from within collect().
-using EventSink = std::function<void(const record::Event&)>;
+using EventSink = std::function<void(const stream::Event&)>;
 
 // Which processes of the node are the job's: all given roots, and all their descendants. A process that once
 // was in the job stays in it when its parent ends.
@@ -109,7 +109,7 @@ struct CollectOptions {
 std::vector<std::unique_ptr<Collector>> make_collectors(const CollectOptions& options);
 
 // An empty batch per collector.
-std::vector<record::Batch> make_batches(std::span<const std::unique_ptr<Collector>> collectors);
+std::vector<stream::Batch> make_batches(std::span<const std::unique_ptr<Collector>> collectors);
 
 // Told which table could not be sampled, and why.
 using ErrorSink = std::function<void(const schema::Table& table, const core::Error& error)>;
@@ -117,6 +117,6 @@ using ErrorSink = std::function<void(const schema::Table& table, const core::Err
 // One tick: runs every collector, `rows[i]` for `collectors[i]`. A failure is told to `on_error` and hides no
 // other collector. Puts the CPU time of the tick, helpers included, into the host row's collection_seconds.
 void collect_all(std::span<const std::unique_ptr<Collector>> collectors, const Sample& sample,
-                 std::span<record::Batch> rows, const ErrorSink& on_error);
+                 std::span<stream::Batch> rows, const ErrorSink& on_error);
 
 }  // namespace belay::observe::collect

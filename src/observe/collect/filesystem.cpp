@@ -18,9 +18,9 @@ namespace belay::observe::collect {
 
 namespace {
 
-using record::Batch;
 using schema::column;
 using schema::kFilesystem;
+using stream::Batch;
 using Answer = MountProbe::Answer;
 using Outcome = MountProbe::Outcome;
 
@@ -98,7 +98,7 @@ class FilesystemCollector : public Collector {
         if (!mounts && !std::exchange(told_of_mounts_, true))
             tell({.kind = "filesystem_unread",
                   .severity = "warning",
-                  .code = record::error_number(mounts.error()),
+                  .code = stream::error_number(mounts.error()),
                   .message = "mounts are not read: " + core::in_one_line(mounts.error())});
         for (const procfs::Disk& disk : disks_) add_disk(sample, disk, rows);
         ask(sample.time);
@@ -115,7 +115,7 @@ class FilesystemCollector : public Collector {
     void note_answer(Watched& watched, core::Time now);
     void note_error(Watched& watched, int error);
     bool is_due(const Watched& watched, core::Time now);
-    void tell(const record::Event& event) const {
+    void tell(const stream::Event& event) const {
         if (options_.on_event) options_.on_event(event);
     }
 
@@ -190,7 +190,7 @@ void FilesystemCollector::tell_of_probe() {
     told_of_probe_ = true;
     tell({.kind = "filesystem_unread",
           .severity = "warning",
-          .code = record::error_number(*probe_.problem()),
+          .code = stream::error_number(*probe_.problem()),
           .message = fmt::format("file systems are not asked for their size: {}",
                                  core::in_one_line(*probe_.problem()))});
 }

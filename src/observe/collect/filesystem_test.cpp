@@ -34,20 +34,20 @@ int fake_statvfs(const char* path, struct statvfs* size) {
 struct Watch {
     FakeRoot root;
     CollectOptions options = root.options();
-    std::vector<record::Event> events;
+    std::vector<stream::Event> events;
 
     Watch() {
         root.load("aarch64_no_psi");
         options.statvfs = fake_statvfs;
         options.filesystem_deadline = 10s;  // machines may be slow; tests of hangs set their own
-        options.on_event = [this](const record::Event& event) { events.push_back(event); };
+        options.on_event = [this](const stream::Event& event) { events.push_back(event); };
     }
 };
 
 TEST(observe_collect, disks_have_rows) {
     Watch watch;
     std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
-    record::Batch rows = sampled(*filesystem, at_second(1));
+    stream::Batch rows = sampled(*filesystem, at_second(1));
     size_t disk = row_where(rows, "name", "nvme0n1").value();
     EXPECT_EQ(text(rows, disk, "kind"), "disk");
     EXPECT_EQ(integer(rows, disk, "reads_total"), 100);
@@ -70,7 +70,7 @@ TEST(observe_collect, disks_have_rows) {
 TEST(observe_collect, mounts_have_rows) {
     Watch watch;
     std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
-    record::Batch rows = sampled(*filesystem, at_second(1));
+    stream::Batch rows = sampled(*filesystem, at_second(1));
     std::vector<std::string> mounts;
     for (size_t row = 0; row < rows.rows(); ++row)
         if (text(rows, row, "kind") == "mount") mounts.push_back(*text(rows, row, "name"));
@@ -129,9 +129,9 @@ struct HangingWatch : Watch {
     // Ticks at one moment until something holds: on a busy machine a child may not get its turn at once, and
     // a killed one may take a while to end.
     template <typename Condition>
-    record::Batch tick_until(int64_t second, Condition holds) {
+    stream::Batch tick_until(int64_t second, Condition holds) {
         for (int i = 0; i < 100; ++i) {
-            record::Batch rows = sampled(*filesystem, at_second(second));
+            stream::Batch rows = sampled(*filesystem, at_second(second));
             if (holds(rows)) return rows;
             usleep(10'000);
         }
@@ -140,16 +140,16 @@ struct HangingWatch : Watch {
     }
 };
 
-bool has_size(const record::Batch& rows, std::string_view mount) {
+bool has_size(const stream::Batch& rows, std::string_view mount) {
     return !is_null(rows, row_where(rows, "name", mount).value(), "size_bytes");
 }
-std::optional<int64_t> is_responsive(const record::Batch& rows, std::string_view mount) {
+std::optional<int64_t> is_responsive(const stream::Batch& rows, std::string_view mount) {
     return integer(rows, row_where(rows, "name", mount).value(), "responsive");
 }
 
 TEST(observe_collect, a_mount_that_hangs_is_told_and_hides_only_itself) {
     HangingWatch watch;
-    record::Batch rows = watch.tick_until(100, [&](const record::Batch&) { return !watch.events.empty(); });
+    stream::Batch rows = watch.tick_until(100, [&](const stream::Batch&) { return !watch.events.empty(); });
     EXPECT_EQ(is_responsive(rows, "/home"), 0);
     EXPECT_FALSE(has_size(rows, "/home"));
     EXPECT_TRUE(has_size(rows, "/"));
@@ -163,18 +163,18 @@ TEST(observe_collect, a_mount_that_hangs_is_told_and_hides_only_itself) {
               "file system /home (nfs4, filer:/export/home) did not answer within 1000 ms; it is asked again "
               "every 60 s");
 
-    rows = watch.tick_until(101, [](const record::Batch& now) { return has_size(now, "/mnt/hidden"); });
+    rows = watch.tick_until(101, [](const stream::Batch& now) { return has_size(now, "/mnt/hidden"); });
     EXPECT_EQ(is_responsive(rows, "/home"), 0);
     EXPECT_EQ(is_responsive(rows, "/mnt/hidden"), 1);
 }
 
 TEST(observe_collect, a_mount_that_hangs_is_asked_again_later_and_last) {
     HangingWatch watch;
-    watch.tick_until(100, [&](const record::Batch&) { return !watch.events.empty(); });
+    watch.tick_until(100, [&](const stream::Batch&) { return !watch.events.empty(); });
     uintmax_t asked = watch.asked();
     sampled(*watch.filesystem, at_second(159));
     EXPECT_EQ(watch.asked(), asked);
-    record::Batch rows = watch.tick_until(160, [&](const record::Batch&) { return watch.asked() > asked; });
+    stream::Batch rows = watch.tick_until(160, [&](const stream::Batch&) { return watch.asked() > asked; });
     EXPECT_EQ(is_responsive(rows, "/home"), 0);
     EXPECT_TRUE(has_size(rows, "/mnt/hidden"));
     EXPECT_EQ(watch.events.size(), 1u);  // silent still: nothing new to tell
@@ -183,7 +183,7 @@ TEST(observe_collect, a_mount_that_hangs_is_asked_again_later_and_last) {
     watch.root.remove("hang");
     sampled(*watch.filesystem, at_second(219));
     EXPECT_EQ(watch.asked(), asked);
-    rows = watch.tick_until(220, [](const record::Batch& now) { return has_size(now, "/home"); });
+    rows = watch.tick_until(220, [](const stream::Batch& now) { return has_size(now, "/home"); });
     EXPECT_EQ(is_responsive(rows, "/home"), 1);
     ASSERT_EQ(watch.events.size(), 2u);
     EXPECT_EQ(watch.events[1].kind.name(), "filesystem_back");
@@ -195,9 +195,9 @@ TEST(observe_collect, a_mount_that_hangs_is_asked_again_later_and_last) {
 
 TEST(observe_collect, a_clock_that_went_back_does_not_put_off_the_next_try) {
     HangingWatch watch;
-    watch.tick_until(100'000, [&](const record::Batch&) { return !watch.events.empty(); });
+    watch.tick_until(100'000, [&](const stream::Batch&) { return !watch.events.empty(); });
     watch.root.remove("hang");
-    watch.tick_until(100, [](const record::Batch& rows) { return has_size(rows, "/home"); });
+    watch.tick_until(100, [](const stream::Batch& rows) { return has_size(rows, "/home"); });
     EXPECT_EQ(watch.events.size(), 2u);
 }
 
@@ -211,7 +211,7 @@ TEST(observe_collect, file_systems_that_nobody_can_ask_are_told_once) {
     getrlimit(RLIMIT_NOFILE, &before);
     const rlimit few{STDERR_FILENO + 1, before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-    record::Batch rows = sampled(*filesystem, at_second(2));
+    stream::Batch rows = sampled(*filesystem, at_second(2));
     sampled(*filesystem, at_second(3));
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     EXPECT_FALSE(has_size(rows, "/"));
@@ -247,7 +247,7 @@ TEST(observe_collect, mounts_that_come_and_go_are_seen) {
     EXPECT_FALSE(row_where(sampled(*filesystem, at_second(1)), "name", "/new").has_value());
     watch.root.write("proc/self/mountinfo",
                      "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /new rw - ext4 /dev/sda2 rw\n");
-    record::Batch rows = sampled(*filesystem, at_second(2));
+    stream::Batch rows = sampled(*filesystem, at_second(2));
     EXPECT_EQ(integer(rows, row_where(rows, "name", "/new").value(), "size_bytes"), 1004 * 4096);
     EXPECT_FALSE(row_where(rows, "name", "/home").has_value());
 }
@@ -256,7 +256,7 @@ TEST(observe_collect, one_of_disks_and_mounts_is_enough) {
     Watch watch;
     watch.root.remove("proc/self");
     std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
-    record::Batch rows = sampled(*filesystem, at_second(1));
+    stream::Batch rows = sampled(*filesystem, at_second(1));
     EXPECT_TRUE(row_where(rows, "kind", "disk").has_value());
     EXPECT_FALSE(row_where(rows, "kind", "mount").has_value());
     sampled(*filesystem, at_second(2));
@@ -266,7 +266,7 @@ TEST(observe_collect, one_of_disks_and_mounts_is_enough) {
 
     watch.root.remove("proc/diskstats");
     std::unique_ptr<Collector> neither = make_filesystem_collector(watch.options);
-    record::Batch none(neither->table());
+    stream::Batch none(neither->table());
     EXPECT_FALSE(neither->collect({at_second(1), "n1"}, none).has_value());
     EXPECT_EQ(none.rows(), 0u);
 }
@@ -281,7 +281,7 @@ TEST(observe_collect, sizes_beyond_63_bits_are_null) {
         return 0;
     };
     std::unique_ptr<Collector> filesystem = make_filesystem_collector(watch.options);
-    record::Batch rows = sampled(*filesystem, at_second(1));
+    stream::Batch rows = sampled(*filesystem, at_second(1));
     size_t home = row_where(rows, "name", "/home").value();
     EXPECT_TRUE(is_null(rows, home, "size_bytes"));
     EXPECT_EQ(integer(rows, home, "free_bytes"), 3 << 20);
@@ -289,7 +289,7 @@ TEST(observe_collect, sizes_beyond_63_bits_are_null) {
 
 TEST(observe_collect, root_of_this_machine_has_a_size) {
     std::unique_ptr<Collector> filesystem = make_filesystem_collector({});
-    record::Batch rows = sampled(*filesystem, at_second(1));
+    stream::Batch rows = sampled(*filesystem, at_second(1));
     struct statvfs size{};
     ASSERT_EQ(statvfs("/", &size), 0);
     size_t root = row_where(rows, "name", "/").value();

@@ -15,9 +15,9 @@ namespace belay::observe::collect {
 
 namespace {
 
-using record::Batch;
 using schema::column;
 using schema::kGpu;
+using stream::Batch;
 
 // A driver takes seconds to start GPUs that nobody holds open.
 constexpr core::Duration kLongOpening = std::chrono::seconds(10);
@@ -50,7 +50,7 @@ class GpuCollector : public Collector {
     }
 
   private:
-    void tell(const record::Event& event) {
+    void tell(const stream::Event& event) {
         if (on_event_) on_event_(event);
     }
 
@@ -71,7 +71,7 @@ class GpuCollector : public Collector {
                  std::filesystem::exists(driver_, error))
             tell({.kind = "gpu_unread",
                   .severity = "warning",
-                  .code = record::error_number(probe_.why()),
+                  .code = stream::error_number(probe_.why()),
                   .message = fmt::format("GPUs are not read: {}", core::in_one_line(probe_.why()))});
     }
 

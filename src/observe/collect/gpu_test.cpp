@@ -55,7 +55,7 @@ struct FakeSource : gpu::Source {
     Misfortune misfortune_;
 };
 
-bool has_rows(const core::Result<record::Batch>& rows) {
+bool has_rows(const core::Result<stream::Batch>& rows) {
     return rows && rows->rows() > 0;
 }
 
@@ -68,7 +68,7 @@ class Node {
             EXPECT_EQ(source, "nvml");
             devices.push_back(device.uuid);
         };
-        options.on_event = [this](const record::Event& event) {
+        options.on_event = [this](const stream::Event& event) {
             events.push_back(fmt::format("{} {} {}", event.kind.name(), event.severity, event.message));
             facts.push_back(fmt::format("{} {} {} {}", event.source, event.device.value_or("-"),
                                         event.code.value_or(0), event.value.value_or(0)));
@@ -78,19 +78,19 @@ class Node {
             return core::Result<std::unique_ptr<gpu::Source>>(std::make_unique<FakeSource>(misfortune));
         };
     }
-    core::Result<record::Batch> tick(int64_t second) {
+    core::Result<stream::Batch> tick(int64_t second) {
         if (!collector) collector = make_gpu_collector(options);
-        record::Batch rows(collector->table());
+        stream::Batch rows(collector->table());
         BELAY_CHECK(collector->collect({at_second(second), "n1"}, rows));
         return rows;
     }
     // Ticks until one is as wanted, with a pause between them in which processes end and start. Gives up,
     // with an error, after a time that no machine needs.
-    core::Result<record::Batch> tick_until(
-        int64_t second, const std::function<bool(const core::Result<record::Batch>&)>& is_wanted) {
+    core::Result<stream::Batch> tick_until(
+        int64_t second, const std::function<bool(const core::Result<stream::Batch>&)>& is_wanted) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         for (;;) {
-            core::Result<record::Batch> rows = tick(second);
+            core::Result<stream::Batch> rows = tick(second);
             if (is_wanted(rows)) return rows;
             if (std::chrono::steady_clock::now() > end) return core::system_error("not as wanted for 60 s");
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -276,7 +276,7 @@ TEST(observe_collect, a_driver_that_crashes_is_started_again) {
     EXPECT_EQ(crashed.error().message(),
               "the process that reads the GPUs ended without an answer, with signal 9 (SIGKILL)");
     EXPECT_EQ(crashed.error().cause(), core::Cause::kEnded);
-    core::Result<record::Batch> rows = node.tick_until(4, has_rows);  // when the dead one is reaped
+    core::Result<stream::Batch> rows = node.tick_until(4, has_rows);  // when the dead one is reaped
     ASSERT_TRUE(rows);
     EXPECT_EQ(rows->rows(), 2u);
     EXPECT_THAT(node.devices, ElementsAre("GPU-0", "GPU-1")) << "they are no others";
@@ -299,7 +299,7 @@ TEST(observe_collect, a_gpu_without_uuid_is_the_one_that_was_there_before) {
     };
     EXPECT_EQ(node.tick(1).value().rows(), 2u);
     ASSERT_FALSE(node.tick(2));
-    core::Result<record::Batch> rows = node.tick_until(3, has_rows);  // when the dead one is reaped
+    core::Result<stream::Batch> rows = node.tick_until(3, has_rows);  // when the dead one is reaped
     ASSERT_TRUE(rows);
     ASSERT_EQ(rows->rows(), 1u);
     EXPECT_EQ(text(*rows, 0, "device"), "GPU-0");

@@ -15,9 +15,9 @@ namespace belay::observe::collect {
 
 namespace {
 
-using record::Batch;
 using schema::column;
 using schema::kHost;
+using stream::Batch;
 
 void set_cpu(Batch& rows, const procfs::Stat& stat, int64_t ticks) {
     rows.set(column(kHost, "cpu_count"), stat.cpus_online);

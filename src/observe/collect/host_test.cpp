@@ -17,7 +17,7 @@ TEST(observe_collect, host_follows_a_kernel_with_pressure) {
     FakeRoot root;
     root.load("x86_64_psi/tick1");
     std::unique_ptr<Collector> host = make_host_collector(root.options());
-    record::Batch rows = sampled(*host, at_second(1));
+    stream::Batch rows = sampled(*host, at_second(1));
     ASSERT_EQ(rows.rows(), 1u);
     EXPECT_EQ(integer(rows, 0, "time"), 1'000'000'000);
     EXPECT_EQ(text(rows, 0, "node"), "n1");
@@ -54,7 +54,7 @@ TEST(observe_collect, what_a_kernel_does_not_tell_is_null) {
     FakeRoot root;
     root.load("aarch64_no_psi");
     std::unique_ptr<Collector> host = make_host_collector(root.options());
-    record::Batch rows = sampled(*host, at_second(1));
+    stream::Batch rows = sampled(*host, at_second(1));
     ASSERT_EQ(rows.rows(), 1u);
     EXPECT_EQ(integer(rows, 0, "cpu_count"), 72);
     EXPECT_EQ(real(rows, 0, "cpu_user_seconds_total"), ticks(72 * 1010 + 71 * 36));
@@ -72,7 +72,7 @@ TEST(observe_collect, host_keeps_what_is_there_when_files_vanish_and_come_back) 
     root.remove("proc/meminfo");
     root.write("proc/vmstat", "");
     std::unique_ptr<Collector> host = make_host_collector(root.options());
-    record::Batch rows = sampled(*host, at_second(1));
+    stream::Batch rows = sampled(*host, at_second(1));
     EXPECT_TRUE(is_null(rows, 0, "memory_total_bytes"));
     EXPECT_TRUE(is_null(rows, 0, "page_faults_major_total"));
     EXPECT_FALSE(is_null(rows, 0, "cpu_count"));
@@ -83,7 +83,7 @@ TEST(observe_collect, host_keeps_what_is_there_when_files_vanish_and_come_back) 
 TEST(observe_collect, host_without_proc_is_an_error_and_no_row) {
     FakeRoot root;
     std::unique_ptr<Collector> host = make_host_collector(root.options());
-    record::Batch rows(host->table());
+    stream::Batch rows(host->table());
     core::Result<> result = host->collect({at_second(1), "n1"}, rows);
     ASSERT_FALSE(result.has_value());
     EXPECT_NE(result.error().message().find("proc/stat"), std::string::npos);
@@ -92,8 +92,8 @@ TEST(observe_collect, host_without_proc_is_an_error_and_no_row) {
 
 TEST(observe_collect, host_of_this_machine_is_plausible) {
     std::unique_ptr<Collector> host = make_host_collector({});
-    record::Batch first = sampled(*host, at_second(1));
-    record::Batch second = sampled(*host, at_second(2));
+    stream::Batch first = sampled(*host, at_second(1));
+    stream::Batch second = sampled(*host, at_second(2));
     EXPECT_GE(integer(first, 0, "cpu_count"), 1);
     EXPECT_GT(integer(first, 0, "memory_total_bytes"), integer(first, 0, "memory_free_bytes"));
     EXPECT_GE(integer(second, 0, "context_switches_total"), integer(first, 0, "context_switches_total"));

@@ -71,12 +71,12 @@ class Faults {
         int times = 0;
     };
 
-    static record::Event event_of(const Told& told) {
+    static stream::Event event_of(const Told& told) {
         const KernelFault& fault = told.fault;
         auto or_nothing = [](const std::string& text) {
             return text.empty() ? std::nullopt : std::optional(text);
         };
-        record::Event event{.kind = kKinds[static_cast<size_t>(fault.kind)],
+        stream::Event event{.kind = kKinds[static_cast<size_t>(fault.kind)],
                             .severity = kSeverities[static_cast<size_t>(fault.severity)],
                             .source = "kernel",
                             .subject = or_nothing(fault.subject),

@@ -22,7 +22,7 @@ struct Log {
         std::ofstream(path, std::ios::app) << "4,2,2000000,-;" << text << "\n";
     }
     EventSink sink() {
-        return [this](const record::Event& event) {
+        return [this](const stream::Event& event) {
             told.push_back(fmt::format("{} {} {} {} {} {} {}", event.kind.name(), event.severity,
                                        event.source, event.subject.value_or("-"), event.device.value_or("-"),
                                        event.code.value_or(0), event.value.value_or(0)));

@@ -17,9 +17,9 @@ namespace belay::observe::collect {
 
 namespace {
 
-using record::Batch;
 using schema::column;
 using schema::kNetwork;
+using stream::Batch;
 
 constexpr int64_t kMegabit = 1'000'000;
 

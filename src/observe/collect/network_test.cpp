@@ -11,7 +11,7 @@ TEST(observe_collect, network_has_a_row_per_interface) {
     FakeRoot root;
     root.load("aarch64_no_psi");
     std::unique_ptr<Collector> network = make_network_collector(root.options());
-    record::Batch rows = sampled(*network, at_second(1));
+    stream::Batch rows = sampled(*network, at_second(1));
     ASSERT_EQ(rows.rows(), 4u);
     size_t hsn0 = row_where(rows, "device", "hsn0").value();
     EXPECT_EQ(integer(rows, hsn0, "receive_bytes_total"), 98765432109876);
@@ -43,7 +43,7 @@ TEST(observe_collect, link_state_is_looked_at_now_and_then) {
     options.slow_every = 3;
     std::unique_ptr<Collector> network = make_network_collector(options);
     auto carrier = [&](int second) {
-        record::Batch rows = sampled(*network, at_second(second));
+        stream::Batch rows = sampled(*network, at_second(second));
         return integer(rows, row_where(rows, "device", "hsn0").value(), "carrier");
     };
     EXPECT_EQ(carrier(1), 1);
@@ -59,7 +59,7 @@ TEST(observe_collect, a_new_interface_is_looked_at_when_it_comes) {
     std::unique_ptr<Collector> network = make_network_collector(root.options());
     EXPECT_FALSE(row_where(sampled(*network, at_second(1)), "device", "hsn0").has_value());
     root.load("aarch64_no_psi");
-    record::Batch rows = sampled(*network, at_second(2));
+    stream::Batch rows = sampled(*network, at_second(2));
     EXPECT_EQ(integer(rows, row_where(rows, "device", "hsn0").value(), "carrier"), 1);
     EXPECT_FALSE(row_where(rows, "device", "eth0").has_value());
 }
@@ -77,7 +77,7 @@ TEST(observe_collect, an_interface_that_stands_on_others_says_so) {
           "br0/lower_veth1/x", "veth1/brport/x", "eth0.7/lower_eth0/x"})
         root.write(fmt::format("sys/class/net/{}", entry), "");
     std::unique_ptr<Collector> network = make_network_collector(root.options());
-    record::Batch rows = sampled(*network, at_second(1));
+    stream::Batch rows = sampled(*network, at_second(1));
     auto elsewhere = [&](std::string_view name) {
         return integer(rows, row_where(rows, "device", name).value(), "counted_elsewhere");
     };
@@ -90,7 +90,7 @@ TEST(observe_collect, an_interface_that_stands_on_others_says_so) {
 
 TEST(observe_collect, network_of_this_machine_has_the_loopback) {
     std::unique_ptr<Collector> network = make_network_collector({});
-    record::Batch rows = sampled(*network, at_second(1));
+    stream::Batch rows = sampled(*network, at_second(1));
     ASSERT_TRUE(row_where(rows, "device", "lo").has_value());
     EXPECT_FALSE(is_null(rows, *row_where(rows, "device", "lo"), "transmit_bytes_total"));
 }

@@ -16,9 +16,9 @@ namespace belay::observe::collect {
 
 namespace {
 
-using record::Batch;
 using schema::column;
 using schema::kProcess;
+using stream::Batch;
 
 core::Time boot_time_by_clocks() {
     timespec wall{}, since_boot{};

@@ -30,7 +30,7 @@ TEST(observe_collect, process_row_has_the_units_of_the_record) {
     CollectOptions options = root.options();
     options.job.roots = {4242};
     std::unique_ptr<Collector> process = make_process_collector(options);
-    record::Batch rows = sampled(*process, at_second(1));
+    stream::Batch rows = sampled(*process, at_second(1));
     ASSERT_EQ(rows.rows(), 1u);
     int64_t ticks = sysconf(_SC_CLK_TCK);
     EXPECT_EQ(integer(rows, 0, "pid"), 4242);
@@ -60,7 +60,7 @@ TEST(observe_collect, what_may_not_be_read_of_a_process_is_null) {
     CollectOptions options = root.options();
     options.job.roots = {4242};
     std::unique_ptr<Collector> process = make_process_collector(options);
-    record::Batch rows = sampled(*process, at_second(1));
+    stream::Batch rows = sampled(*process, at_second(1));
     ASSERT_EQ(rows.rows(), 1u);
     for (std::string_view name : {"task", "anonymous_bytes", "run_delay_seconds_total", "read_bytes_total",
                                   "written_bytes_total", "read_characters_total", "written_characters_total"})
@@ -105,11 +105,11 @@ class Child {
     pid_t pid_ = -1;
 };
 
-record::Batch sample_children() {
+stream::Batch sample_children() {
     CollectOptions options;
     options.job = {.roots = {getpid()}, .exclude = {getpid()}, .exclude_own_executable = false};
     std::unique_ptr<Collector> process = make_process_collector(options);
-    record::Batch rows = sampled(*process, core::system_clock().now());
+    stream::Batch rows = sampled(*process, core::system_clock().now());
     EXPECT_FALSE(row_where(rows, "pid", getpid()).has_value());
     return rows;
 }
@@ -120,7 +120,7 @@ TEST(observe_collect, a_real_process_shows_its_cpu_time) {
         do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
         while (spent.tv_sec == 0 && spent.tv_nsec < 200'000'000);
     });
-    record::Batch rows = sample_children();
+    stream::Batch rows = sample_children();
     size_t row = row_where(rows, "pid", child.pid()).value();
     // The kernel counts in ticks of 10 ms and splits user from system time by sampling.
     EXPECT_GE(*real(rows, row, "cpu_user_seconds_total") + *real(rows, row, "cpu_system_seconds_total"),
@@ -135,7 +135,7 @@ TEST(observe_collect, a_real_process_shows_its_start) {
     core::Time before = core::system_clock().now();
     Child child([] {});
     core::Time after = core::system_clock().now();
-    record::Batch rows = sample_children();
+    stream::Batch rows = sample_children();
     core::Time start =
         core::time_from_nanoseconds(*integer(rows, *row_where(rows, "pid", child.pid()), "start_time"));
     EXPECT_GE(start, before - std::chrono::milliseconds(
@@ -153,7 +153,7 @@ TEST(observe_collect, a_real_process_shows_what_it_wrote) {
         if (write(fd, bytes, sizeof bytes) != sizeof bytes) _exit(1);
         if (pread(fd, bytes, sizeof bytes / 2, 0) != sizeof bytes / 2) _exit(1);
     });
-    record::Batch rows = sample_children();
+    stream::Batch rows = sample_children();
     size_t row = row_where(rows, "pid", child.pid()).value();
     if (is_null(rows, row, "written_characters_total"))
         GTEST_SKIP() << "the kernel was built without task I/O accounting";
@@ -181,7 +181,7 @@ TEST(observe_collect, a_real_step_is_found_by_its_daemon) {
     CollectOptions options;
     options.job = {.step_of = task, .exclude_own_executable = false};
     std::unique_ptr<Collector> process = make_process_collector(options);
-    record::Batch rows = sampled(*process, core::system_clock().now());
+    stream::Batch rows = sampled(*process, core::system_clock().now());
     EXPECT_EQ(rows.rows(), 1u);
     EXPECT_TRUE(row_where(rows, "pid", task).has_value());
     kill(daemon, SIGKILL);

@@ -56,45 +56,45 @@ class FakeRoot {
     core::TemporaryDirectory directory_;
 };
 
-inline size_t column_index(const record::Batch& rows, std::string_view name) {
+inline size_t column_index(const stream::Batch& rows, std::string_view name) {
     const auto& columns = rows.table().columns;
     auto found = std::ranges::find(columns, name, &schema::Column::name);
     EXPECT_TRUE(found != columns.end()) << name;
     return static_cast<size_t>(found - columns.begin());
 }
 
-inline bool is_null(const record::Batch& rows, size_t row, std::string_view name) {
+inline bool is_null(const stream::Batch& rows, size_t row, std::string_view name) {
     return rows.values(column_index(rows, name)).present.at(row) == 0;
 }
-inline std::optional<int64_t> integer(const record::Batch& rows, size_t row, std::string_view name) {
+inline std::optional<int64_t> integer(const stream::Batch& rows, size_t row, std::string_view name) {
     if (is_null(rows, row, name)) return std::nullopt;
     return rows.values(column_index(rows, name)).integers.at(row);
 }
-inline std::optional<double> real(const record::Batch& rows, size_t row, std::string_view name) {
+inline std::optional<double> real(const stream::Batch& rows, size_t row, std::string_view name) {
     if (is_null(rows, row, name)) return std::nullopt;
     return rows.values(column_index(rows, name)).reals.at(row);
 }
-inline std::optional<std::string> text(const record::Batch& rows, size_t row, std::string_view name) {
+inline std::optional<std::string> text(const stream::Batch& rows, size_t row, std::string_view name) {
     if (is_null(rows, row, name)) return std::nullopt;
     return rows.values(column_index(rows, name)).texts.at(row);
 }
 
 // The first row whose text or number in a column is as wanted.
-inline std::optional<size_t> row_where(const record::Batch& rows, std::string_view name,
+inline std::optional<size_t> row_where(const stream::Batch& rows, std::string_view name,
                                        std::string_view wanted) {
     for (size_t row = 0; row < rows.rows(); ++row)
         if (text(rows, row, name) == wanted) return row;
     return std::nullopt;
 }
-inline std::optional<size_t> row_where(const record::Batch& rows, std::string_view name, int64_t wanted) {
+inline std::optional<size_t> row_where(const stream::Batch& rows, std::string_view name, int64_t wanted) {
     for (size_t row = 0; row < rows.rows(); ++row)
         if (integer(rows, row, name) == wanted) return row;
     return std::nullopt;
 }
 
 // One tick of one collector.
-inline record::Batch sampled(Collector& collector, core::Time time) {
-    record::Batch rows(collector.table());
+inline stream::Batch sampled(Collector& collector, core::Time time) {
+    stream::Batch rows(collector.table());
     core::Result<> result = collector.collect({time, "n1"}, rows);
     EXPECT_TRUE(result.has_value()) << result.error().message();
     return rows;

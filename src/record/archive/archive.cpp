@@ -5,9 +5,9 @@
 #include "record/archive/older_events.h"
 #include "record/archive/parquet_file.h"
 #include "record/archive/segments.h"
-#include "record/liveness.h"
 #include "schema/tables/coverage.h"
 #include "schema/tables/event.h"
+#include "stream/liveness.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -38,8 +38,8 @@ constexpr const char* kKeepClosedAllocations = R"(
 
 // What is missing of a segment: parts that could not be read, and, if its recorder has gone without closing
 // it, the end.
-std::vector<Lost> missing_parts(const SegmentSummary& segment, bool being_written) {
-    std::vector<Lost> lost = segment.lost;
+std::vector<stream::Lost> missing_parts(const stream::SegmentSummary& segment, bool being_written) {
+    std::vector<stream::Lost> lost = segment.lost;
     if (segment.left_out)
         lost.push_back(
             {segment.file, 0, 0, "holds columns, tables or blocks that this version of Belay does not know"});
@@ -98,7 +98,7 @@ Result<Archive> Archive::in_memory() {
     return archive;
 }
 
-Result<> Archive::add(const schema::Table& table, const Batch& rows) {
+Result<> Archive::add(const schema::Table& table, const stream::Batch& rows) {
     std::string create = create_table_sql(table);
     BELAY_CHECK(database_.execute(create.insert(std::string_view("CREATE TABLE").size(), " IF NOT EXISTS")));
     return database_.append(rows);
@@ -228,7 +228,7 @@ Result<> Archive::load_segments(const core::Directory& record) {
     for (const schema::Table* table : schema::tables())
         BELAY_CHECK(database_.execute(create_table_sql(*table)));
     BELAY_TRY(names, segment_names(record));
-    UnpackBudget budget;
+    stream::UnpackBudget budget;
     for (const std::string& name : names) BELAY_CHECK(load_segment(record, name, budget));
     BELAY_CHECK(database_.execute(kKeepClosedAllocations));
     BELAY_CHECK(database_.execute(fill_older_events()));
@@ -236,16 +236,17 @@ Result<> Archive::load_segments(const core::Directory& record) {
     return {};
 }
 
-Result<> Archive::load_segment(const core::Directory& record, const std::string& name, UnpackBudget& budget) {
+Result<> Archive::load_segment(const core::Directory& record, const std::string& name,
+                               stream::UnpackBudget& budget) {
     BELAY_TRY(file, record.open_file(segment_file(name), O_RDONLY));
-    const SegmentLock lock = segment_lock(file.get());
+    const stream::SegmentLock lock = stream::segment_lock(file.get());
     Result<> appended;
-    auto append = [&](const Batch& batch) {
+    auto append = [&](const stream::Batch& batch) {
         if (appended) appended = database_.append(batch);
     };
-    BELAY_TRY(summary, read_segment(file.get(), record.path_of(segment_file(name)), budget, append));
+    BELAY_TRY(summary, stream::read_segment(file.get(), record.path_of(segment_file(name)), budget, append));
     BELAY_CHECK(std::move(appended));
-    const bool busy = is_being_written(file.get(), lock, summary);
+    const bool busy = stream::is_being_written(file.get(), lock, summary);
     being_written_ |= busy;
     std::ranges::move(missing_parts(summary, busy), std::back_inserter(lost_));
     segments_.push_back(std::move(summary));

@@ -33,7 +33,7 @@ struct RecordInfo {
     bool sealed = false;
     bool being_written = false;      // a recorder is at work (see liveness.h)
     std::optional<double> coverage;  // over all periodic tables, weighted by samples
-    std::vector<Lost> lost;
+    std::vector<stream::Lost> lost;
     std::map<std::string, TableInfo> tables;
 };
 
@@ -69,7 +69,7 @@ class Archive {
     // What later queries see beside the record's own tables, for as long as this archive lives; the record on
     // disk stays as it is. Rows, for which the table is made where it is not yet there. Errors: kSystem, also
     // for a table that lies sealed on disk.
-    core::Result<> add(const schema::Table& table, const Batch& rows);
+    core::Result<> add(const schema::Table& table, const stream::Batch& rows);
     // Our own CREATE TABLE ... AS, CREATE VIEW, CREATE MACRO, INSERT; never SQL that a person wrote. Errors:
     // kSystem.
     core::Result<> define(const std::string& sql) { return database_.execute(sql); }
@@ -101,7 +101,8 @@ class Archive {
     static core::Result<Archive> load(const core::Directory& record, std::span<const StandIn> stand_ins,
                                       const QueryLimits& limits);
     core::Result<> load_segments(const core::Directory& record);
-    core::Result<> load_segment(const core::Directory& record, const std::string& name, UnpackBudget& budget);
+    core::Result<> load_segment(const core::Directory& record, const std::string& name,
+                                stream::UnpackBudget& budget);
     core::Result<> open_files(const core::Directory& record);
     core::Result<> open_tables(const std::filesystem::path& record, std::span<const StandIn> stand_ins);
     core::Result<> open_table(const std::filesystem::path& record, const schema::Table& table,
@@ -116,8 +117,8 @@ class Archive {
         files_;  // by table; they outlive the database, which reads them
     Database database_;
     std::map<std::string, std::string, std::less<>> sources_;  // what to select from, of tables read in place
-    std::vector<SegmentSummary> segments_;
-    std::vector<Lost> lost_;  // found when it was opened: parts of segments, tables
+    std::vector<stream::SegmentSummary> segments_;
+    std::vector<stream::Lost> lost_;  // found when it was opened: parts of segments, tables
     std::map<std::string, core::Error, std::less<>> unreadable_;
     std::set<std::string, std::less<>> thrown_away_;
     bool being_written_ = false;
@@ -125,7 +126,7 @@ class Archive {
 
 // Writes a table of our own beside those of a sealed record that claim_record() gave, with facts in words of
 // the caller's. Errors: kSystem.
-core::Result<> keep_table(const core::Directory& record, const Batch& rows, std::string_view facts);
+core::Result<> keep_table(const core::Directory& record, const stream::Batch& rows, std::string_view facts);
 
 // Turns the segments into one Parquet file per table and removes those that could be read as a whole. At any
 // moment a crash leaves either the segments or the whole sealed record. Errors: kBadInput if a recorder still

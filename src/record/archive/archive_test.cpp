@@ -75,18 +75,18 @@ TEST(record, gpus_are_due_only_where_a_recorder_knew_of_one) {
     RecordFixture fixture;
     for (const char* node : {"n1", "n2", "n3", "n4"}) fixture.record(node, 50, false, 0);
     {
-        auto writer = SegmentWriter::create(segments_path(fixture.path()) / "gpus.seg",
-                                            {.node = "n2", .periodic = false, .start = kStart});
-        Batch device(schema::kGpuDevice);
+        auto writer = stream::SegmentWriter::create(segments_path(fixture.path()) / "gpus.seg",
+                                                    {.node = "n2", .periodic = false, .start = kStart});
+        stream::Batch device(schema::kGpuDevice);
         device.add_row(kStart, "n2");
-        Batch sample(schema::kGpu);
+        stream::Batch sample(schema::kGpu);
         sample.add_row(kStart + seconds(1), "n3");
-        Batch count(schema::kCoverage);
+        stream::Batch count(schema::kCoverage);
         count.add_row(kStart + seconds(10), "n4");
         count.set(column(schema::kCoverage, "table_name"), "gpu");
         count.set(column(schema::kCoverage, "expected"), 10);
         count.set(column(schema::kCoverage, "received"), 0);
-        for (const Batch* rows : {&device, &sample, &count}) ASSERT_TRUE(writer->append(*rows));
+        for (const stream::Batch* rows : {&device, &sample, &count}) ASSERT_TRUE(writer->append(*rows));
         ASSERT_TRUE(writer->finish(kStart + seconds(10)));
     }
     QueryResult due = query(fixture.path(),
@@ -135,10 +135,10 @@ TEST(record, a_recorder_that_was_started_again_covers_from_there) {
 
 TEST(record, of_an_interval_the_closing_row_is_kept) {
     RecordFixture fixture;
-    auto writer =
-        SegmentWriter::create(segments_path(fixture.path()) / "a.seg", {.node = "n1", .start = kStart});
+    auto writer = stream::SegmentWriter::create(segments_path(fixture.path()) / "a.seg",
+                                                {.node = "n1", .start = kStart});
     for (bool closing : {false, true}) {
-        Batch rows(schema::kAllocation);
+        stream::Batch rows(schema::kAllocation);
         rows.add_row(kStart + seconds(closing ? 50 : 0), "n1");
         rows.set(column(schema::kAllocation, "job_id"), 7);
         rows.set(column(schema::kAllocation, "t0"), kStart);
@@ -186,7 +186,7 @@ TEST(record, tables_of_our_own_stand_beside_the_records) {
                                                   {"share", schema::ColumnType::kReal, "", ""}};
     static constexpr schema::Table kOurs{"ours", schema::Cadence::kEvents, "", kColumns};
     for (double share : {0.25, 0.5}) {
-        Batch rows(kOurs);
+        stream::Batch rows(kOurs);
         rows.add_row(kStart, "n1");
         rows.set(column(kOurs, "share"), share);
         ASSERT_TRUE(archive->add(kOurs, rows));
@@ -196,7 +196,7 @@ TEST(record, tables_of_our_own_stand_beside_the_records) {
                         "FROM ours JOIN host USING (node)"));
     EXPECT_THAT(archive->query("SELECT s, n FROM joined")->rows[0],
                 testing::ElementsAre(Value(2.25), Value(int64_t{6})));
-    Batch host(schema::kHost);
+    stream::Batch host(schema::kHost);
     host.add_row(kStart, "n1");
     EXPECT_FALSE(archive->add(schema::kHost, host)) << "what is sealed stays as it is";
     EXPECT_THAT(archive->columns_of("SELECT node, share FROM ours").value(),
@@ -253,10 +253,10 @@ TEST(record, texts_of_any_bytes_are_sealed_as_valid_ones) {
     RecordFixture fixture;
     const std::string node = "n\xff";
     {
-        auto writer =
-            SegmentWriter::create(segments_path(fixture.path()) / "a.seg", {.node = node, .start = kStart});
+        auto writer = stream::SegmentWriter::create(segments_path(fixture.path()) / "a.seg",
+                                                    {.node = node, .start = kStart});
         ASSERT_TRUE(writer);
-        Batch events(schema::kEvent);
+        stream::Batch events(schema::kEvent);
         events.add_row(kStart, node);
         events.set(column(schema::kEvent, "message"), "caf\xe9 ended");
         EXPECT_EQ(events.values(column(schema::kEvent, "message")).texts[0], "caf\uFFFD ended");

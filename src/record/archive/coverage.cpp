@@ -15,10 +15,11 @@ std::string timestamp_sql(core::Time time) {
 }
 
 // The end of the time for which this recorder should have sampled.
-core::Time due_until(const SegmentSummary& segment, const std::vector<SegmentSummary>& segments) {
+core::Time due_until(const stream::SegmentSummary& segment,
+                     const std::vector<stream::SegmentSummary>& segments) {
     core::Time latest = segment.last.value_or(segment.session->start);
     core::Time next = core::Time::max();
-    for (const SegmentSummary& other : segments) {
+    for (const stream::SegmentSummary& other : segments) {
         if (other.last) latest = std::max(latest, *other.last);
         if (other.session && other.session->periodic && other.session->node == segment.session->node &&
             other.session->start > segment.session->start)
@@ -38,7 +39,7 @@ Result<bool> is_due(Database& database, const schema::Table& table, const std::s
     return known.rows.at(0).at(0) == Value(true);
 }
 
-Result<> count_rest(Database& database, const schema::Table& table, const Session& session,
+Result<> count_rest(Database& database, const schema::Table& table, const stream::Session& session,
                     core::Time until) {
     std::string node = sql_literal(session.node);
     // `counted` is where the recorder's own counts end.
@@ -58,7 +59,7 @@ Result<> count_rest(Database& database, const schema::Table& table, const Sessio
 
 // What a recorder counted says nothing of what was damaged later: the rows that are left must be counted
 // instead.
-Result<> forget_counts(Database& database, const Session& session, core::Time until) {
+Result<> forget_counts(Database& database, const stream::Session& session, core::Time until) {
     return database.execute(fmt::format("DELETE FROM coverage WHERE node = {} AND time BETWEEN {} AND {}",
                                         sql_literal(session.node), timestamp_sql(session.start),
                                         timestamp_sql(until)));
@@ -85,8 +86,8 @@ Result<Coverage> read_coverage(Database& database) {
     return coverage;
 }
 
-Result<> count_what_was_never_taken(Database& database, const std::vector<SegmentSummary>& segments) {
-    for (const SegmentSummary& segment : segments) {
+Result<> count_what_was_never_taken(Database& database, const std::vector<stream::SegmentSummary>& segments) {
+    for (const stream::SegmentSummary& segment : segments) {
         bool is_damaged = !segment.lost.empty();
         if ((segment.ended && !is_damaged) || !segment.session || !segment.session->periodic ||
             segment.session->interval.count() <= 0)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "record/archive/database.h"
-#include "record/segment.h"
+#include "stream/segment.h"
 
 #include <map>
 #include <optional>
@@ -23,6 +23,7 @@ core::Result<Coverage> read_coverage(Database& database);
 // each segment without an end, and each table that is due on its node, this adds rows to `coverage` from its
 // last count to the next start of a recorder on the node or, if there was none, to the latest time in the
 // record. A damaged segment is counted anew, by the rows that are left of it.
-core::Result<> count_what_was_never_taken(Database& database, const std::vector<SegmentSummary>& segments);
+core::Result<> count_what_was_never_taken(Database& database,
+                                          const std::vector<stream::SegmentSummary>& segments);
 
 }  // namespace belay::record

@@ -158,7 +158,7 @@ Result<std::vector<std::string>> Database::columns_of(const std::string& sql) {
     return column_names(api_, asked.statement);
 }
 
-Result<> Database::append(const Batch& batch) {
+Result<> Database::append(const stream::Batch& batch) {
     AppenderGuard guard{api_};
     std::string table(batch.table().name);
     duckdb_state state = api_->appender_create(connection_, nullptr, table.c_str(), &guard.appender);

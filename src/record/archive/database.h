@@ -8,7 +8,7 @@
 #include "record/archive/duckdb_guards.h"
 #include "record/archive/query_limits.h"
 #include "record/archive/scan.h"
-#include "record/batch.h"
+#include "stream/batch.h"
 
 #include <filesystem>
 #include <memory>
@@ -61,7 +61,7 @@ class Database {
                         const std::function<core::Result<>(const ScanRows&)>& consume);
 
     // Adds rows to the table of the batch's name, which create_table_sql() made.
-    core::Result<> append(const Batch& batch);
+    core::Result<> append(const stream::Batch& batch);
 
     // An open file as SQL names it: a literal, which leads to this very file whatever has its path by now, as
     // long as the descriptor is open. Messages say the path.

@@ -132,7 +132,7 @@ std::optional<QueryResult> read_result(const DuckdbApi* api, duckdb_result& resu
 }
 
 duckdb_state append_value(const DuckdbApi* api, duckdb_appender appender, schema::ColumnType type,
-                          const ColumnValues& values, size_t row) {
+                          const stream::ColumnValues& values, size_t row) {
     if (values.present[row] == 0) return api->append_null(appender);
     switch (type) {
         case schema::ColumnType::kText:

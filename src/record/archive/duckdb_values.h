@@ -14,6 +14,6 @@ std::optional<QueryResult> read_result(const DuckdbApi* api, duckdb_result& resu
 
 // Adds one value of a batch's column to the row that the appender is at.
 duckdb_state append_value(const DuckdbApi* api, duckdb_appender appender, schema::ColumnType type,
-                          const ColumnValues& values, size_t row);
+                          const stream::ColumnValues& values, size_t row);
 
 }  // namespace belay::record

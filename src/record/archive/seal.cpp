@@ -21,9 +21,9 @@ std::optional<core::Time> last_time(const RecordInfo& info) {
 }
 
 // Nothing that is in the segments may be lost with them.
-Result<> check_sealable(const core::Directory& record, const std::vector<SegmentSummary>& segments,
+Result<> check_sealable(const core::Directory& record, const std::vector<stream::SegmentSummary>& segments,
                         bool being_written) {
-    for (const SegmentSummary& segment : segments) {
+    for (const stream::SegmentSummary& segment : segments) {
         BELAY_CHECK(check_own(record, segment_file(segment.file)));
         if (segment.newer)
             return core::bad_input("{} was written by a newer version of Belay",
@@ -84,7 +84,7 @@ bool may_be_sealed(const core::Directory& record) {
 
 }  // namespace
 
-Result<> keep_table(const core::Directory& record, const Batch& rows, std::string_view facts) {
+Result<> keep_table(const core::Directory& record, const stream::Batch& rows, std::string_view facts) {
     BELAY_TRY(database, Database::open());
     BELAY_CHECK(database.execute(create_table_sql(rows.table())));
     BELAY_CHECK(database.append(rows));

@@ -2,7 +2,7 @@
 #include "record/archive/archive.h"
 #include "record/archive/segments.h"
 #include "record/archive/testing.h"
-#include "record/segment_format.h"
+#include "stream/segment_format.h"
 
 #include <atomic>
 #include <csignal>
@@ -49,8 +49,8 @@ TEST(record, sealing_twice_changes_nothing) {
 
 TEST(record, a_record_that_is_being_written_is_not_sealed) {
     RecordFixture fixture;
-    auto writer =
-        SegmentWriter::create(segments_path(fixture.path()) / "n1.seg", {.node = "n1", .start = kStart});
+    auto writer = stream::SegmentWriter::create(segments_path(fixture.path()) / "n1.seg",
+                                                {.node = "n1", .start = kStart});
     ASSERT_TRUE(writer);
     auto sealed = seal(fixture.path(), kStart);
     ASSERT_FALSE(sealed);
@@ -142,8 +142,8 @@ TEST(record, a_segment_of_a_newer_format_keeps_the_record_open) {
     RecordFixture fixture;
     fixture.record("n1", 3, true, 3);
     std::fstream(fixture.segment("n1"), std::ios::in | std::ios::out)
-        .seekp(kSegmentMagic.size())
-        .put(kSegmentVersion + 1);
+        .seekp(stream::kSegmentMagic.size())
+        .put(stream::kSegmentVersion + 1);
     EXPECT_THAT(refusal(fixture.path()), HasSubstr("n1-0.seg was written by a newer version of Belay"));
     EXPECT_TRUE(fs::exists(fixture.segment("n1")));
     EXPECT_EQ(info(fixture.path()).lost.size(), 1u);
@@ -152,7 +152,7 @@ TEST(record, a_segment_of_a_newer_format_keeps_the_record_open) {
 TEST(record, segments_that_change_while_they_are_read_are_noticed) {
     RecordFixture fixture;
     fixture.record("n1", 3, true, 3);
-    auto read = read_segment(fixture.segment("n1"), [](const Batch&) {}).value();
+    auto read = stream::read_segment(fixture.segment("n1"), [](const stream::Batch&) {}).value();
     auto record = open_record(fixture.path()).value();
     EXPECT_TRUE(check_unchanged(record, {read}));
     fixture.record("n2", 3, true, 3);

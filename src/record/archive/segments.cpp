@@ -46,17 +46,17 @@ Result<std::vector<std::string>> segment_names(const Directory& record) {
     return names;
 }
 
-std::map<std::string, SegmentFacts> segment_facts(const std::vector<SegmentSummary>& segments) {
+std::map<std::string, SegmentFacts> segment_facts(const std::vector<stream::SegmentSummary>& segments) {
     std::map<std::string, SegmentFacts> facts;
-    for (const SegmentSummary& segment : segments)
+    for (const stream::SegmentSummary& segment : segments)
         facts[segment.file] = {.bytes = segment.bytes, .whole = segment.whole()};
     return facts;
 }
 
-Result<> check_unchanged(const Directory& record, const std::vector<SegmentSummary>& segments) {
+Result<> check_unchanged(const Directory& record, const std::vector<stream::SegmentSummary>& segments) {
     BELAY_TRY(names, segment_names(record));
-    bool same = std::ranges::equal(names, segments, {}, {}, &SegmentSummary::file);
-    for (const SegmentSummary& segment : segments) {
+    bool same = std::ranges::equal(names, segments, {}, {}, &stream::SegmentSummary::file);
+    for (const stream::SegmentSummary& segment : segments) {
         if (!same) break;
         BELAY_TRY(as_read, is_as_read(record, segment.file, segment.bytes));
         same = as_read;

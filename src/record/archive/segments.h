@@ -5,7 +5,7 @@
 #include "core/directory.h"
 #include "core/error.h"
 #include "record/manifest.h"
-#include "record/segment.h"
+#include "stream/segment.h"
 
 #include <filesystem>
 #include <map>
@@ -21,10 +21,11 @@ core::Result<std::vector<std::string>> segment_names(const core::Directory& reco
 std::string segment_file(std::string_view name);
 
 // For the manifest of a sealed record.
-std::map<std::string, SegmentFacts> segment_facts(const std::vector<SegmentSummary>& segments);
+std::map<std::string, SegmentFacts> segment_facts(const std::vector<stream::SegmentSummary>& segments);
 
 // Errors: kBadInput if a segment has come or changed since `segments` were read; kSystem.
-core::Result<> check_unchanged(const core::Directory& record, const std::vector<SegmentSummary>& segments);
+core::Result<> check_unchanged(const core::Directory& record,
+                               const std::vector<stream::SegmentSummary>& segments);
 
 // Removes the segments that are in the tables of the sealed record as a whole; of the others those that were
 // damaged move to segments-lost, those that were never read or have grown stay. Answers with all that

@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "record/archive/archive.h"
+#include "record/new_segment.h"
 #include "schema/tables/coverage.h"
 #include "schema/tables/host.h"
 
@@ -34,13 +35,15 @@ class RecordFixture {
 
     // A recorder that does not close its segment was killed an hour ago.
     void record(const std::string& node, int samples, bool closed, int counted, int first = 0) {
-        Session session{.node = node,
-                        .start = kStart + std::chrono::seconds(first),
-                        .interval = std::chrono::seconds(1),
-                        .flush = std::chrono::seconds(2)};
-        auto writer = SegmentWriter::create(segment(node, first), session);
+        stream::Session session{.node = node,
+                                .start = kStart + std::chrono::seconds(first),
+                                .interval = std::chrono::seconds(1),
+                                .flush = std::chrono::seconds(2)};
+        auto record = core::Directory::open(path());
+        ASSERT_TRUE(record) << record.error().message();
+        auto writer = new_segment(*record, segment(node, first).filename().native(), session);
         ASSERT_TRUE(writer) << writer.error().message();
-        Batch host(schema::kHost);
+        stream::Batch host(schema::kHost);
         for (int i = 1; i <= samples; ++i) {
             host.add_row(kStart + std::chrono::seconds(first + i), node);
             host.set(column(schema::kHost, "load_1m"), i * 0.5);
@@ -48,7 +51,7 @@ class RecordFixture {
         }
         ASSERT_TRUE(writer->append(host));
         if (counted > 0) {
-            Batch coverage(schema::kCoverage);
+            stream::Batch coverage(schema::kCoverage);
             coverage.add_row(kStart + std::chrono::seconds(first + counted), node);
             coverage.set(column(schema::kCoverage, "table_name"), "host");
             coverage.set(column(schema::kCoverage, "start"), kStart + std::chrono::seconds(first));

@@ -122,7 +122,7 @@ class Samples {
     Samples(const std::vector<int64_t>& wanted, std::vector<Defect>& defects)
         : wanted_(wanted), defects_(defects) {}
 
-    void add(const Head& head, const std::string& place, const GssrJson& recording, Batch& rows) {
+    void add(const Head& head, const std::string& place, const GssrJson& recording, stream::Batch& rows) {
         HeldNode& node = nodes_[head.node];
         node.name = head.node;
         node.spans.push_back({.start = head.start, .end = head.end, .step = head.step});
@@ -154,7 +154,7 @@ class Samples {
 
   private:
     int64_t add_series(const GssrJson& recording, int64_t gpu, const std::vector<GssrRow>& series,
-                       const std::string& node, HeldSpan& span, Batch& rows) {
+                       const std::string& node, HeldSpan& span, stream::Batch& rows) {
         std::string device = device_label(node, gpu);
         auto [last, is_first] = last_.try_emplace(device, Time::min());
         int64_t told_before = 0;

@@ -43,7 +43,7 @@ GssrMerge::GssrMerge(const std::vector<PlannedStep>& steps, int64_t rank, Durati
     node_.spans = merge_spans(std::move(spans));
 }
 
-core::Result<bool> GssrMerge::add_some(Batch& rows) {
+core::Result<bool> GssrMerge::add_some(stream::Batch& rows) {
     std::optional<Time> last;  // rows of one time stay together
     for (size_t taken = 0; !next_.empty() && (taken < kSome || next_.top().first == last);) {
         auto [time, which] = next_.top();
@@ -109,7 +109,7 @@ bool GssrMerge::is_skip(Duration length) const {
     return 2 * length >= 3 * spacing_;
 }
 
-void GssrMerge::take(Source& source, Time time, Batch& rows) {
+void GssrMerge::take(Source& source, Time time, stream::Batch& rows) {
     if (time > source.latest) {
         source.before = std::exchange(source.latest, time);
         if (is_skip(length_of(source, time))) ++source.skips;

@@ -31,7 +31,7 @@ class GssrMerge {
               std::span<const int64_t> gpus);
 
     // Adds the next rows to the batch, some thousands of them; false at the end. Errors: kSystem.
-    core::Result<bool> add_some(Batch& rows);
+    core::Result<bool> add_some(stream::Batch& rows);
 
     // After the end: the node with what was received, what was wrong with its files.
     HeldNode& node() { return node_; }
@@ -61,7 +61,7 @@ class GssrMerge {
 
     core::Result<> advance(size_t which);
     void close(Source& source);
-    void take(Source& source, core::Time time, Batch& rows);
+    void take(Source& source, core::Time time, stream::Batch& rows);
     // Of which time before it a row tells.
     core::Duration length_of(const Source& source, core::Time time) const;
     bool is_skip(core::Duration length) const;

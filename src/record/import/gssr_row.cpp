@@ -116,7 +116,7 @@ std::bitset<kGssrFields> drop_clipped(GssrRow& row) {
     return clipped;
 }
 
-void add_gpu_row(Batch& rows, core::Time time, std::string_view node, std::string_view device,
+void add_gpu_row(stream::Batch& rows, core::Time time, std::string_view node, std::string_view device,
                  const GssrRow& row, double energy_joules) {
     rows.add_row(time, node);
     rows.set(column(schema::kGpu, "device"), device);

@@ -2,7 +2,7 @@
 // table `gpu`.
 #pragma once
 
-#include "record/batch.h"
+#include "stream/batch.h"
 
 #include <array>
 #include <bitset>
@@ -75,7 +75,7 @@ void drop_impossible(GssrRow& row);
 std::bitset<kGssrFields> drop_clipped(GssrRow& row);
 
 // Adds a row to a batch of the table `gpu`. `energy_joules` is the running total, NaN for none.
-void add_gpu_row(Batch& rows, core::Time time, std::string_view node, std::string_view device,
+void add_gpu_row(stream::Batch& rows, core::Time time, std::string_view node, std::string_view device,
                  const GssrRow& row, double energy_joules);
 
 }  // namespace belay::record

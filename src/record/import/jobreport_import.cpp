@@ -2,12 +2,12 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "core/utf8.h"
-#include "record/event.h"
 #include "record/import/import.h"
 #include "record/import/jobreport_csv.h"
 #include "record/import/record_builder.h"
 #include "record/import/source_files.h"
 #include "schema/tables/event.h"
+#include "stream/event.h"
 
 #include <algorithm>
 #include <map>
@@ -139,14 +139,14 @@ std::map<std::string, HeldNode> held_by(const std::vector<Placed>& rows) {
     return nodes;
 }
 
-void add_events(const std::vector<Placed>& rows, Batch& events) {
+void add_events(const std::vector<Placed>& rows, stream::Batch& events) {
     for (const auto& [place, row] : rows) {
-        add_event(events, row.end, row.host,
-                  {.kind = "jobreport",
-                   .severity = "info",
-                   .source = "jobreport",
-                   .device = device_label(row.host, row.gpu),
-                   .message = summary_of(row)});
+        stream::add_event(events, row.end, row.host,
+                          {.kind = "jobreport",
+                           .severity = "info",
+                           .source = "jobreport",
+                           .device = device_label(row.host, row.gpu),
+                           .message = summary_of(row)});
     }
 }
 

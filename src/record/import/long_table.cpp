@@ -16,7 +16,7 @@ Result<LongTable> LongTable::create(const schema::Table& table, core::Directory 
     return LongTable(table, std::move(directory), std::move(database), part_rows);
 }
 
-Result<> LongTable::add(const Batch& batch) {
+Result<> LongTable::add(const stream::Batch& batch) {
     BELAY_CHECK(database_.append(batch));
     rows_ += static_cast<int64_t>(batch.rows());
     held_ += static_cast<int64_t>(batch.rows());

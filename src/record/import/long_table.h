@@ -4,7 +4,7 @@
 
 #include "core/directory.h"
 #include "record/archive/database.h"
-#include "record/batch.h"
+#include "stream/batch.h"
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ class LongTable {
                                           int64_t part_rows = kPartRows);
 
     // Errors: kSystem.
-    core::Result<> add(const Batch& batch);
+    core::Result<> add(const stream::Batch& batch);
     // May be called where all rows that are added later come behind those added before, in order of node and
     // time: what is held is written when it is enough. Errors: kSystem.
     core::Result<> cut();

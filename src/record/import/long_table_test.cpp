@@ -10,8 +10,8 @@ namespace belay::record {
 namespace {
 
 // Rows of seconds `first` to `last` of a node.
-Batch batch_of(std::string_view node, int first, int last) {
-    Batch rows(schema::kGpu);
+stream::Batch batch_of(std::string_view node, int first, int last) {
+    stream::Batch rows(schema::kGpu);
     for (int second = first; second <= last; ++second) {
         rows.add_row(core::Time(std::chrono::seconds(second)), node);
         rows.set(column(schema::kGpu, "power_watts"), second);

@@ -4,11 +4,12 @@
 #include "core/user.h"
 #include "core/utf8.h"
 #include "record/archive/archive.h"
-#include "record/event.h"
+#include "record/new_segment.h"
 #include "schema/tables/allocation.h"
 #include "schema/tables/coverage.h"
 #include "schema/tables/event.h"
 #include "schema/tables/gpu_device.h"
+#include "stream/event.h"
 
 #include <algorithm>
 #include <cmath>
@@ -131,13 +132,13 @@ Result<RecordBuilder> RecordBuilder::create(const ImportOptions& options, Manife
     manifest.software["belay"] = options.version;
     const core::Directory& record = workplace.record();
     BELAY_CHECK(begin_record(record.path(), manifest));
-    Session session{.node = manifest.job.nodes.empty() ? "" : manifest.job.nodes.front(),
-                    .periodic = false,
-                    .start = manifest.job.start.value_or(options.now),
-                    .interval = manifest.interval,
-                    .flush = manifest.flush,
-                    .version = options.version};
-    BELAY_TRY(segment, SegmentWriter::create(record, fmt::format("{}/import.seg", kSegmentsName), session));
+    stream::Session session{.node = manifest.job.nodes.empty() ? "" : manifest.job.nodes.front(),
+                            .periodic = false,
+                            .start = manifest.job.start.value_or(options.now),
+                            .interval = manifest.interval,
+                            .flush = manifest.flush,
+                            .version = options.version};
+    BELAY_TRY(segment, new_segment(record, "import.seg", session));
     BELAY_CHECK(record.make_directory(kParts));
     BELAY_TRY(parts, record.enter(kParts));
     BELAY_TRY(table, LongTable::create(schema::kGpu, std::move(parts)));
@@ -145,7 +146,7 @@ Result<RecordBuilder> RecordBuilder::create(const ImportOptions& options, Manife
                          options);
 }
 
-Batch& RecordBuilder::rows(const schema::Table& table) {
+stream::Batch& RecordBuilder::rows(const schema::Table& table) {
     return batches_.try_emplace(&table, table).first->second;
 }
 
@@ -174,7 +175,7 @@ Result<> RecordBuilder::replace_samples() {
 }
 
 void RecordBuilder::add_allocation(const std::string& node, const std::string& device, const HeldSpan& span) {
-    Batch& allocation = rows(schema::kAllocation);
+    stream::Batch& allocation = rows(schema::kAllocation);
     allocation.add_row(span.start, node);
     allocation.set(column(schema::kAllocation, "job_id"), manifest_.job.id);
     if (!span.step.empty()) allocation.set(column(schema::kAllocation, "step_id"), span.step);
@@ -186,7 +187,7 @@ void RecordBuilder::add_allocation(const std::string& node, const std::string& d
 void RecordBuilder::add_coverage(const std::string& node, const HeldSpan& span) {
     int64_t due = samples_due(span, manifest_.interval);
     if (due == 0) return;
-    Batch& coverage = rows(schema::kCoverage);
+    stream::Batch& coverage = rows(schema::kCoverage);
     coverage.add_row(span.end, node);
     coverage.set(column(schema::kCoverage, "table_name"), schema::kGpu.name);
     coverage.set(column(schema::kCoverage, "start"), span.start);
@@ -205,7 +206,7 @@ void RecordBuilder::add_held(const HeldNode& node, const std::string& source, bo
             add_allocation(node.name, device, span);
             if (has_samples) add_coverage(node.name, span);
         }
-        Batch& devices = rows(schema::kGpuDevice);
+        stream::Batch& devices = rows(schema::kGpuDevice);
         devices.add_row(spans.front().start, node.name);
         devices.set(column(schema::kGpuDevice, "device"), device);
         devices.set(column(schema::kGpuDevice, "index"), gpu);
@@ -216,14 +217,15 @@ void RecordBuilder::add_held(const HeldNode& node, const std::string& source, bo
 }
 
 Result<> RecordBuilder::finish(const std::vector<Defect>& defects) {
-    Batch& events = rows(schema::kEvent);
+    stream::Batch& events = rows(schema::kEvent);
     std::string first_node = manifest_.job.nodes.empty() ? "" : manifest_.job.nodes.front();
     for (const Defect& defect : defects) {
-        add_event(events, manifest_.job.start.value_or(now_), defect.node.empty() ? first_node : defect.node,
-                  {.kind = "import",
-                   .severity = defect.is_warning ? "warning" : "info",
-                   .source = "import",
-                   .message = defect.sentence()});
+        stream::add_event(events, manifest_.job.start.value_or(now_),
+                          defect.node.empty() ? first_node : defect.node,
+                          {.kind = "import",
+                           .severity = defect.is_warning ? "warning" : "info",
+                           .source = "import",
+                           .message = defect.sentence()});
     }
     BELAY_CHECK(write_samples());
     BELAY_CHECK(write_rows());

@@ -2,12 +2,12 @@
 // part of one.
 #pragma once
 
-#include "record/batch.h"
 #include "record/import/import.h"
 #include "record/import/long_table.h"
 #include "record/place.h"
-#include "record/segment.h"
 #include "schema/tables/gpu.h"
+#include "stream/batch.h"
+#include "stream/segment.h"
 
 #include <map>
 #include <optional>
@@ -52,14 +52,14 @@ class RecordBuilder {
     ~RecordBuilder();
 
     // Rows of the table `gpu`, to be filled by some thousands and then written. Errors: kSystem.
-    Batch& samples() { return samples_; }
+    stream::Batch& samples() { return samples_; }
     core::Result<> write_samples();
     // See LongTable::cut.
     core::Result<> cut_samples() { return table_.cut(); }
     int64_t sample_rows() const { return table_.rows(); }
 
     // Rows of any other table, of which there are few.
-    Batch& rows(const schema::Table& table);
+    stream::Batch& rows(const schema::Table& table);
 
     // What the job held: devices, allocations and, where the recording has samples, how many of them were due
     // and came.
@@ -94,7 +94,7 @@ class RecordBuilder {
         std::string place_;
     };
 
-    RecordBuilder(Workplace workplace, Manifest manifest, SegmentWriter segment, LongTable table,
+    RecordBuilder(Workplace workplace, Manifest manifest, stream::SegmentWriter segment, LongTable table,
                   const ImportOptions& options)
         : workplace_(std::move(workplace)),
           manifest_(std::move(manifest)),
@@ -110,12 +110,12 @@ class RecordBuilder {
 
     Workplace workplace_;
     Manifest manifest_;
-    std::optional<SegmentWriter> segment_;  // until it is finished: it holds a lock on the record
+    std::optional<stream::SegmentWriter> segment_;  // until it is finished: it holds a lock on the record
     LongTable table_;
-    Batch samples_;
+    stream::Batch samples_;
     core::Time now_;
     std::string model_;
-    std::map<const schema::Table*, Batch> batches_;
+    std::map<const schema::Table*, stream::Batch> batches_;
 };
 
 }  // namespace belay::record

@@ -3,7 +3,6 @@
 
 #include "core/file.h"
 #include "record/place.h"
-#include "record/segment.h"
 #include "schema/tables/allocation.h"
 #include "schema/tables/coverage.h"
 #include "schema/tables/event.h"
@@ -13,6 +12,7 @@
 #include "schema/tables/process.h"
 #include "schema/tables/progress.h"
 #include "schema/tables/vetting.h"
+#include "stream/segment.h"
 
 #include <filesystem>
 #include <map>
@@ -25,7 +25,7 @@ namespace belay::report {
 // A row of any table, column by column:  builder.row(kHost, "n1", 1.5).set("load_1m", 0.5)
 class Row {
   public:
-    explicit Row(record::Batch& batch) : batch_(batch) {}
+    explicit Row(stream::Batch& batch) : batch_(batch) {}
     template <typename T>
     Row& set(std::string_view name, T value) {
         const schema::Table& table = batch_.table();
@@ -39,7 +39,7 @@ class Row {
     }
 
   private:
-    record::Batch& batch_;
+    stream::Batch& batch_;
 };
 
 class RecordBuilder {
@@ -54,20 +54,20 @@ class RecordBuilder {
     core::Time at(double second) const { return start_ + core::Duration(static_cast<int64_t>(second * 1e9)); }
 
     Row row(const schema::Table& table, std::string_view node, double second) {
-        record::Batch& batch = batches_.try_emplace(std::string(table.name), table).first->second;
+        stream::Batch& batch = batches_.try_emplace(std::string(table.name), table).first->second;
         batch.add_row(at(second), node);
         return Row(batch);
     }
 
     // Writes what was added as one closed segment and names the record.
     std::filesystem::path write() {
-        record::Session session{.node = "n1",
+        stream::Session session{.node = "n1",
                                 .task = {},
                                 .start = start_,
                                 .interval = std::chrono::seconds(1),
                                 .flush = std::chrono::seconds(2),
                                 .version = "test"};
-        auto writer = record::SegmentWriter::create(record::segments_path(path()) / "n1.seg", session);
+        auto writer = stream::SegmentWriter::create(record::segments_path(path()) / "n1.seg", session);
         EXPECT_TRUE(writer) << writer.error().message();
         for (const auto& [name, batch] : batches_) EXPECT_TRUE(writer->append(batch));
         EXPECT_TRUE(writer->finish(start_));
@@ -79,7 +79,7 @@ class RecordBuilder {
 
     core::Time start_;
     core::TemporaryDirectory directory_;
-    std::map<std::string, record::Batch> batches_;
+    std::map<std::string, stream::Batch> batches_;
 };
 
 }  // namespace belay::report

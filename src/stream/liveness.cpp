@@ -1,4 +1,4 @@
-#include "record/liveness.h"
+#include "stream/liveness.h"
 
 #include "core/host_name.h"
 
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace belay::record {
+namespace belay::stream {
 
 namespace {
 
@@ -54,4 +54,4 @@ bool is_being_written(int fd, SegmentLock lock, const SegmentSummary& segment, s
     return !lock_tells && is_younger_than(fd, longest_silence(segment));
 }
 
-}  // namespace belay::record
+}  // namespace belay::stream

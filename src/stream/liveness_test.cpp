@@ -1,4 +1,4 @@
-#include "record/liveness.h"
+#include "stream/liveness.h"
 
 #include "core/file.h"
 
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace belay::record {
+namespace belay::stream {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,7 +36,7 @@ class SegmentFile {
     core::TemporaryDirectory directory_;
 };
 
-TEST(record, an_open_segment_is_seen_as_being_written) {
+TEST(stream, an_open_segment_is_seen_as_being_written) {
     SegmentFile file;
     {
         auto writer = SegmentWriter::create(file.path(), kSession).value();
@@ -49,7 +49,7 @@ TEST(record, an_open_segment_is_seen_as_being_written) {
     EXPECT_FALSE(SegmentWriter::create(file.path(), kSession)) << "an existing file is never reused";
 }
 
-TEST(record, of_a_recorder_elsewhere_the_age_of_its_segment_tells) {
+TEST(stream, of_a_recorder_elsewhere_the_age_of_its_segment_tells) {
     SegmentFile file;
     ASSERT_TRUE(SegmentWriter::create(file.path(), kSession));  // and gone without an end
     EXPECT_FALSE(file.is_written(SegmentLock::kFree, "n1")) << "the lock of its own node tells";
@@ -63,14 +63,14 @@ TEST(record, of_a_recorder_elsewhere_the_age_of_its_segment_tells) {
     EXPECT_FALSE(file.is_written(SegmentLock::kUnknown, "n1"));
 }
 
-TEST(record, a_segment_with_an_end_is_not_being_written) {
+TEST(stream, a_segment_with_an_end_is_not_being_written) {
     SegmentFile file;
     ASSERT_TRUE(SegmentWriter::create(file.path(), kSession)->finish(kStart));
     EXPECT_FALSE(file.is_written(SegmentLock::kFree, "login1"));
     EXPECT_FALSE(file.is_written(SegmentLock::kUnknown, "n1"));
 }
 
-TEST(record, a_segment_without_a_session_may_be_somebodys) {
+TEST(stream, a_segment_without_a_session_may_be_somebodys) {
     SegmentFile file;
     ASSERT_TRUE(core::create_file(file.path(), ""));
     EXPECT_TRUE(file.is_written(SegmentLock::kFree, "n1"));
@@ -79,4 +79,4 @@ TEST(record, a_segment_without_a_session_may_be_somebodys) {
 }
 
 }  // namespace
-}  // namespace belay::record
+}  // namespace belay::stream

@@ -1,11 +1,11 @@
-#include "record/batch.h"
+#include "stream/batch.h"
 
 #include "core/utf8.h"
 
 #include <cassert>
 #include <cmath>
 
-namespace belay::record {
+namespace belay::stream {
 
 Batch::Batch(const schema::Table& table) : table_(&table), columns_(table.columns.size()) {}
 
@@ -101,4 +101,4 @@ void Batch::clear() {
     }
 }
 
-}  // namespace belay::record
+}  // namespace belay::stream

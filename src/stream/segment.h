@@ -5,7 +5,7 @@
 
 #include "core/directory.h"
 #include "core/time.h"
-#include "record/batch.h"
+#include "stream/batch.h"
 
 #include <filesystem>
 #include <functional>
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace belay::record {
+namespace belay::stream {
 
 // Who wrote the segment and how; its first block.
 struct Session {
@@ -55,13 +55,14 @@ struct SegmentSummary {
 
 // Appends to one new file. After an error the file holds only whole blocks, and the writer stays usable: the
 // next append starts where the last whole block ended. Not thread-safe. Holds a lock on the file, by which
-// record/liveness.h sees it.
+// stream/liveness.h sees it.
 class SegmentWriter {
   public:
-    // Creates the file, which must not exist, and writes the session block. In a record its name is
-    // "segments/…". Errors: kBadInput for a link in its way; kSystem.
-    static core::Result<SegmentWriter> create(const core::Directory& directory, std::string_view name,
-                                              const Session& session);
+    // Writes the session block into a new, empty file; messages name `path`. Errors: kSystem.
+    static core::Result<SegmentWriter> begin(core::Descriptor file, const std::filesystem::path& path,
+                                             const Session& session);
+    // The same in a file that it creates, which must not exist. Errors: kBadInput for a link in its way;
+    // kSystem.
     static core::Result<SegmentWriter> create(const std::filesystem::path& path, const Session& session);
     // Writes the rows as one block; nothing for an empty batch. Errors: kSystem (a full disk).
     core::Result<> append(const Batch& batch);
@@ -111,4 +112,4 @@ core::Result<SegmentSummary> read_segment(const std::filesystem::path& path, con
 // The same from memory; `name` is used in `lost`. Any bytes are safe to pass.
 SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit);
 
-}  // namespace belay::record
+}  // namespace belay::stream

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "core/error.h"
-#include "record/batch.h"
+#include "stream/batch.h"
 
 #include <string>
 #include <string_view>
 
-namespace belay::record {
+namespace belay::stream {
 
 // Appends the encoding of one column with `rows` values to `out`.
 void encode_column(schema::ColumnType type, const ColumnValues& values, size_t rows, std::string& out);
@@ -23,4 +23,4 @@ core::Result<> decode_column(schema::ColumnType type, std::string_view& in, size
 void put_varint(std::string& out, uint64_t value);
 core::Result<uint64_t> take_varint(std::string_view& in);
 
-}  // namespace belay::record
+}  // namespace belay::stream

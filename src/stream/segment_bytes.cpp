@@ -1,11 +1,11 @@
-#include "record/segment_bytes.h"
+#include "stream/segment_bytes.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace belay::record {
+namespace belay::stream {
 
 using core::Result;
 
@@ -51,4 +51,4 @@ uint64_t SegmentBytes::skip_hole(uint64_t offset) const {
     return std::min(static_cast<uint64_t>(data), size_);
 }
 
-}  // namespace belay::record
+}  // namespace belay::stream

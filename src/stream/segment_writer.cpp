@@ -1,11 +1,11 @@
 #include "core/utf8.h"
-#include "record/column_codec.h"
-#include "record/place.h"
-#include "record/segment.h"
-#include "record/segment_format.h"
+#include "stream/column_codec.h"
+#include "stream/segment.h"
+#include "stream/segment_format.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <thread>
@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <zstd.h>
 
-namespace belay::record {
+namespace belay::stream {
 
 using core::Result;
 
@@ -64,27 +64,26 @@ std::string dump(const nlohmann::json& json) {
 
 }  // namespace
 
-Result<SegmentWriter> SegmentWriter::create(const core::Directory& directory, std::string_view name,
-                                            const Session& session) {
-    BELAY_TRY(fd, create_file(directory, name));
-    lock_for_writing(fd.get());
-    SegmentWriter writer(std::move(fd), directory.path_of(name));
+Result<SegmentWriter> SegmentWriter::begin(core::Descriptor file, const std::filesystem::path& path,
+                                           const Session& session) {
+    lock_for_writing(file.get());
+    SegmentWriter writer(std::move(file), path);
     std::string header(kSegmentMagic);
     header.resize(kFileHeaderBytes, '\0');
     header[kSegmentMagic.size()] = static_cast<char>(kSegmentVersion);
-    Result<> written = core::write_all(writer.fd_.get(), header, writer.path_.string());
+    BELAY_CHECK(core::write_all(writer.fd_.get(), header, writer.path_.string()));
     writer.size_ = kFileHeaderBytes;
-    if (written) written = writer.write_block(kSessionBlock, 0, 0, dump(session_json(session)));
-    if (!written) {
-        (void)directory.remove_file(name);
-        return std::unexpected(std::move(written.error()));
-    }
+    BELAY_CHECK(writer.write_block(kSessionBlock, 0, 0, dump(session_json(session))));
     return writer;
 }
 
 Result<SegmentWriter> SegmentWriter::create(const std::filesystem::path& path, const Session& session) {
     BELAY_TRY(directory, core::Directory::open(path.parent_path()));
-    return create(directory, path.filename().native(), session);
+    const std::string name = path.filename().native();
+    BELAY_TRY(file, directory.open_file(name, O_RDWR | O_CREAT | O_EXCL));
+    auto writer = begin(std::move(file), path, session);
+    if (!writer) (void)directory.remove_file(name);
+    return writer;
 }
 
 Result<> SegmentWriter::append(const Batch& batch) {
@@ -153,4 +152,4 @@ Result<> SegmentWriter::write_block(uint8_t kind, uint16_t table, uint32_t rows,
     return {};
 }
 
-}  // namespace belay::record
+}  // namespace belay::stream

@@ -1,8 +1,8 @@
-#include "record/segment_format.h"
+#include "stream/segment_format.h"
 
 #include <zlib.h>
 
-namespace belay::record {
+namespace belay::stream {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::optional<BlockHeader> decode_block_header(std::string_view bytes) {
     return header;
 }
 
-}  // namespace belay::record
+}  // namespace belay::stream

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace belay::record {
+namespace belay::stream {
 
 // One column's values. `present[i]` is 0 where row i is null; then the value at i is 0 or "". Only the vector
 // of the column's type is filled: integers for kInteger, kTimestamp (nanoseconds) and kBoolean (0 or 1).
@@ -70,4 +70,4 @@ class Batch {
     std::vector<ColumnValues> columns_;
 };
 
-}  // namespace belay::record
+}  // namespace belay::stream

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace belay::record {
+namespace belay::stream {
 
 class SegmentBytes {
   public:
@@ -36,4 +36,4 @@ class SegmentBytes {
     uint64_t window_at_ = 0;
 };
 
-}  // namespace belay::record
+}  // namespace belay::stream

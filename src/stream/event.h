@@ -7,14 +7,14 @@
 
 #include "core/error.h"
 #include "core/time.h"
-#include "record/batch.h"
 #include "schema/event_kinds.h"
+#include "stream/batch.h"
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace belay::record {
+namespace belay::stream {
 
 struct Event {
     schema::EventKind kind;
@@ -33,4 +33,4 @@ std::optional<int64_t> error_number(const core::Error& error);
 
 void add_event(Batch& rows, core::Time time, std::string_view node, const Event& event);
 
-}  // namespace belay::record
+}  // namespace belay::stream

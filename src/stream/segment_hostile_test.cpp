@@ -1,10 +1,10 @@
 // Segments whose checksums are right and whose content lies.
 #include "core/file.h"
-#include "record/column_codec.h"
-#include "record/segment.h"
-#include "record/segment_format.h"
 #include "schema/tables/event.h"
 #include "schema/tables/host.h"
+#include "stream/column_codec.h"
+#include "stream/segment.h"
+#include "stream/segment_format.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
-namespace belay::record {
+namespace belay::stream {
 namespace {
 
 namespace fs = std::filesystem;
@@ -46,7 +46,7 @@ std::vector<Batch> read(std::string_view bytes, SegmentSummary& summary) {
     return batches;
 }
 
-TEST(record, hostile_blocks_are_refused) {
+TEST(stream, hostile_blocks_are_refused) {
     // Whole and well-checked headers around payloads that lie.
     Example example = make_example(1, false);
     std::mt19937_64 random(4);
@@ -72,7 +72,7 @@ TEST(record, hostile_blocks_are_refused) {
     }
 }
 
-TEST(record, one_text_named_by_every_row_is_bounded) {
+TEST(stream, one_text_named_by_every_row_is_bounded) {
     // What is 16 KiB in the file would be 512 MiB in memory, and could be terabytes.
     Example example = make_example(0, false);
     Batch event(schema::kEvent);
@@ -137,7 +137,7 @@ std::string repeated_text_payload() {
     return payload;
 }
 
-TEST(record, the_texts_of_all_columns_of_a_block_are_bounded_together) {
+TEST(stream, the_texts_of_all_columns_of_a_block_are_bounded_together) {
     Example example = make_example(0, false);
     auto table = static_cast<uint16_t>(std::ranges::find(schema::tables(), &schema::kEvent) -
                                        schema::tables().begin());
@@ -161,7 +161,7 @@ void add_empty_rows(std::string& bytes, int blocks) {
     for (int i = 0; i < blocks; ++i) add_packed(bytes, kRowsBlock, host, kMaxBlockRows, payload);
 }
 
-TEST(record, a_segment_unpacks_to_no_more_than_its_budget) {
+TEST(stream, a_segment_unpacks_to_no_more_than_its_budget) {
     Example example = make_example(0, false);
     constexpr int kBlocks = 100;
     add_empty_rows(example.bytes, kBlocks);
@@ -179,7 +179,7 @@ TEST(record, a_segment_unpacks_to_no_more_than_its_budget) {
     EXPECT_FALSE(summary.whole());
 }
 
-TEST(record, blocks_without_rows_are_small_and_shallow) {
+TEST(stream, blocks_without_rows_are_small_and_shallow) {
     Example example = make_example(0, false);
     std::string bytes = example.bytes;
     add_packed(bytes, kSessionBlock, 0, 0, std::string(kMaxJsonBytes + 1, ' '));
@@ -191,7 +191,7 @@ TEST(record, blocks_without_rows_are_small_and_shallow) {
 }
 
 // The floor is there once for a record, however many files it has and however long they are.
-TEST(record, all_segments_of_a_record_have_one_budget) {
+TEST(stream, all_segments_of_a_record_have_one_budget) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     Example example = make_example(0, false);
     const size_t before = example.bytes.size();
@@ -221,7 +221,7 @@ TEST(record, all_segments_of_a_record_have_one_budget) {
 }
 
 // Nothing of it is on the disk but the ends.
-TEST(record, a_segment_of_terabytes_of_nothing_is_read_at_once) {
+TEST(stream, a_segment_of_terabytes_of_nothing_is_read_at_once) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     const fs::path path = directory.path() / "a.seg";
     Example example = make_example(2, true);
@@ -238,4 +238,4 @@ TEST(record, a_segment_of_terabytes_of_nothing_is_read_at_once) {
 }
 
 }  // namespace
-}  // namespace belay::record
+}  // namespace belay::stream

@@ -1,8 +1,8 @@
-#include "record/event.h"
+#include "stream/event.h"
 
 #include "schema/tables/event.h"
 
-namespace belay::record {
+namespace belay::stream {
 
 std::optional<int64_t> error_number(const core::Error& error) {
     return error.errno_value() != 0 ? std::optional<int64_t>(error.errno_value()) : std::nullopt;
@@ -21,4 +21,4 @@ void add_event(Batch& rows, core::Time time, std::string_view node, const Event&
     rows.set(column(schema::kEvent, "message"), event.message);
 }
 
-}  // namespace belay::record
+}  // namespace belay::stream

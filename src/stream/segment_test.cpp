@@ -1,11 +1,11 @@
-#include "record/segment.h"
+#include "stream/segment.h"
 
 #include "core/file.h"
-#include "record/column_codec.h"
-#include "record/segment_format.h"
 #include "schema/tables/event.h"
 #include "schema/tables/host.h"
 #include "schema/tables/process.h"
+#include "stream/column_codec.h"
+#include "stream/segment_format.h"
 
 #include <csignal>
 #include <fstream>
@@ -15,7 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace belay::record {
+namespace belay::stream {
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,7 +95,7 @@ std::vector<Batch> read(std::string_view bytes, SegmentSummary& summary) {
     return batches;
 }
 
-TEST(record, segments_give_back_what_was_written) {
+TEST(stream, segments_give_back_what_was_written) {
     for (uint64_t seed = 0; seed < 50; ++seed) {
         Example example = make_example(8, true, seed);
         SegmentSummary summary;
@@ -112,7 +112,7 @@ TEST(record, segments_give_back_what_was_written) {
     }
 }
 
-TEST(record, a_segment_cut_anywhere_gives_every_whole_block) {
+TEST(stream, a_segment_cut_anywhere_gives_every_whole_block) {
     Example example = make_example(6, false);
     auto near_border = [&](size_t cut) {
         return std::ranges::any_of(example.ends,
@@ -135,7 +135,7 @@ TEST(record, a_segment_cut_anywhere_gives_every_whole_block) {
     }
 }
 
-TEST(record, one_damaged_byte_costs_at_most_its_block) {
+TEST(stream, one_damaged_byte_costs_at_most_its_block) {
     Example example = make_example(5, true);
     std::mt19937_64 random(2);
     for (size_t at = kFileHeaderBytes; at < example.bytes.size(); at += 1 + random() % 40) {
@@ -148,7 +148,7 @@ TEST(record, one_damaged_byte_costs_at_most_its_block) {
     }
 }
 
-TEST(record, a_foreign_tail_is_named_and_left_out) {
+TEST(stream, a_foreign_tail_is_named_and_left_out) {
     Example example = make_example(3, true);
     for (const std::string& tail :
          {std::string(4096, '\0'), std::string("#!/bin/sh\necho BBLKBBLK\n"), std::string("B")}) {
@@ -161,7 +161,7 @@ TEST(record, a_foreign_tail_is_named_and_left_out) {
     }
 }
 
-TEST(record, blocks_after_a_foreign_middle_are_found) {
+TEST(stream, blocks_after_a_foreign_middle_are_found) {
     Example example = make_example(3, true);
     std::string bytes = example.bytes;
     bytes.insert(example.ends[0], "something else wrote here");
@@ -171,7 +171,7 @@ TEST(record, blocks_after_a_foreign_middle_are_found) {
     EXPECT_EQ(summary.lost[0].bytes, 25u);
 }
 
-TEST(record, a_full_disk_leaves_whole_blocks_and_a_usable_writer) {
+TEST(stream, a_full_disk_leaves_whole_blocks_and_a_usable_writer) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     fs::path path = directory.path() / "a.seg";
     auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
@@ -201,7 +201,7 @@ TEST(record, a_full_disk_leaves_whole_blocks_and_a_usable_writer) {
     EXPECT_TRUE(summary->lost.empty());
 }
 
-TEST(record, a_segment_of_another_schema_is_matched_by_names) {
+TEST(stream, a_segment_of_another_schema_is_matched_by_names) {
     // A newer writer's segment: a column and a table that we do not know, and one column less.
     Example example = make_example(1, false);
     std::string bytes = example.bytes.substr(0, kFileHeaderBytes);
@@ -236,7 +236,7 @@ TEST(record, a_segment_of_another_schema_is_matched_by_names) {
     EXPECT_FALSE(summary.whole());
 }
 
-TEST(record, a_file_gives_what_its_bytes_give) {
+TEST(stream, a_file_gives_what_its_bytes_give) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     const fs::path path = directory.path() / "a.seg";
     for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -256,7 +256,7 @@ TEST(record, a_file_gives_what_its_bytes_give) {
     }
 }
 
-TEST(record, a_batch_with_more_text_than_a_block_takes_is_read_back) {
+TEST(stream, a_batch_with_more_text_than_a_block_takes_is_read_back) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     fs::path path = directory.path() / "a.seg";
     auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
@@ -274,7 +274,7 @@ TEST(record, a_batch_with_more_text_than_a_block_takes_is_read_back) {
     EXPECT_TRUE(summary->lost.empty());
 }
 
-TEST(record, a_batch_of_any_size_is_read_back) {
+TEST(stream, a_batch_of_any_size_is_read_back) {
     auto directory = core::TemporaryDirectory::create("segment_test").value();
     fs::path path = directory.path() / "a.seg";
     auto writer = SegmentWriter::create(path, {.node = "n1", .start = kStart}).value();
@@ -294,4 +294,4 @@ TEST(record, a_batch_of_any_size_is_read_back) {
 }
 
 }  // namespace
-}  // namespace belay::record
+}  // namespace belay::stream

@@ -3,14 +3,14 @@
 
 #include "core/error.h"
 #include "core/time.h"
-#include "record/segment.h"
 #include "schema/schema.h"
+#include "stream/segment.h"
 
 #include <optional>
 #include <string_view>
 #include <vector>
 
-namespace belay::record {
+namespace belay::stream {
 
 // The writer's schema as the session block states it, matched with ours.
 struct WrittenColumn {
@@ -37,4 +37,4 @@ core::Result<WrittenSession> decode_session(std::string_view payload);
 // When the recorder closed the segment. Errors: kBadInput.
 core::Result<core::Time> decode_end(std::string_view payload);
 
-}  // namespace belay::record
+}  // namespace belay::stream

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace belay::record {
+namespace belay::stream {
 
 inline constexpr std::string_view kSegmentMagic = "BELAYSEG";
 inline constexpr uint32_t kSegmentVersion = 1;
@@ -68,4 +68,4 @@ std::array<char, kBlockHeaderBytes> encode_block_header(const BlockHeader& heade
 // least kBlockHeaderBytes.
 std::optional<BlockHeader> decode_block_header(std::string_view bytes);
 
-}  // namespace belay::record
+}  // namespace belay::stream

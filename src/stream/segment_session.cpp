@@ -1,11 +1,11 @@
-#include "record/segment_session.h"
+#include "stream/segment_session.h"
 
 #include "core/json.h"
-#include "record/segment_format.h"
+#include "stream/segment_format.h"
 
 #include <algorithm>
 
-namespace belay::record {
+namespace belay::stream {
 
 using core::bad_input;
 using core::Result;
@@ -93,4 +93,4 @@ Result<core::Time> decode_end(std::string_view payload) {
     }
 }
 
-}  // namespace belay::record
+}  // namespace belay::stream

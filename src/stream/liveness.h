@@ -1,12 +1,12 @@
 // Whether a recorder is still at work on a segment, as far as another process can tell.
 #pragma once
 
-#include "record/segment.h"
+#include "stream/segment.h"
 
 #include <string>
 #include <string_view>
 
-namespace belay::record {
+namespace belay::stream {
 
 // A recorder holds a lock on its segment. Many file systems that nodes share (Lustre with localflock, BeeGFS)
 // keep locks on the node that took them, and some have none at all.
@@ -35,4 +35,4 @@ core::Duration longest_silence(const SegmentSummary& segment);
 bool is_being_written(int fd, SegmentLock lock, const SegmentSummary& segment,
                       std::string_view node = this_node());
 
-}  // namespace belay::record
+}  // namespace belay::stream

@@ -1,9 +1,9 @@
-#include "record/column_codec.h"
-#include "record/segment.h"
-#include "record/segment_bytes.h"
-#include "record/segment_format.h"
-#include "record/segment_session.h"
 #include "schema/tables/progress.h"
+#include "stream/column_codec.h"
+#include "stream/segment.h"
+#include "stream/segment_bytes.h"
+#include "stream/segment_format.h"
+#include "stream/segment_session.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 #include <zstd.h>
 
-namespace belay::record {
+namespace belay::stream {
 
 using core::bad_input;
 using core::Result;
@@ -243,4 +243,4 @@ Result<SegmentSummary> read_segment(const std::filesystem::path& path, const Bat
     return read_segment(file.get(), path, budget, visit);
 }
 
-}  // namespace belay::record
+}  // namespace belay::stream

@@ -1,13 +1,13 @@
-#include "record/column_codec.h"
+#include "stream/column_codec.h"
 
 #include "core/utf8.h"
-#include "record/segment_format.h"
+#include "stream/segment_format.h"
 
 #include <bit>
 #include <cmath>
 #include <map>
 
-namespace belay::record {
+namespace belay::stream {
 
 using core::bad_input;
 using core::Result;
@@ -198,4 +198,4 @@ Result<> decode_column(schema::ColumnType type, std::string_view& in, size_t row
     }
 }
 
-}  // namespace belay::record
+}  // namespace belay::stream
