@@ -15,7 +15,13 @@ namespace {
 
 constexpr double kLongestBucket = 1e9;  // seconds: 64 bits hold its nanoseconds
 // Raised when the same samples would make another digest.
-constexpr int kModel = 2;
+constexpr int kModel = 3;
+// The earliest whose digest still says the same where there are no samples any more, but for what the note
+// tells: of 0.2.0.
+constexpr int kEarliestModel = 2;
+constexpr const char* kOlderNote =
+    "what was kept of the samples is of an earlier version: where a limit was not sampled, the bounds are "
+    "too narrow";
 
 // All that a digest depends on, digit by digit.
 std::string text_of(const DeviceCeilings& device) {
@@ -50,11 +56,12 @@ std::string digest_facts(const Digest& digest, const record::Manifest& manifest)
 }
 
 std::optional<Digest> digest_frame(std::string_view facts, const record::Manifest& manifest,
-                                   const std::vector<DeviceCeilings>& ceilings) {
+                                   const std::vector<DeviceCeilings>& ceilings, bool samples_are_gone) {
     try {
         const auto json = core::parse_json(facts);
-        if (json.at("model") != kModel || json.at("sealed") != nanoseconds_of(manifest.sealed))
-            return std::nullopt;
+        const int model = json.at("model").get<int>();
+        if (model > kModel || model < (samples_are_gone ? kEarliestModel : kModel)) return std::nullopt;
+        if (json.at("sealed") != nanoseconds_of(manifest.sealed)) return std::nullopt;
         for (const auto& device : json.at("ceilings")) {
             const auto name = device.at("name").get<std::string>();
             const auto profile = device.at("mig_profile").get<std::string>();
@@ -68,6 +75,7 @@ std::optional<Digest> digest_frame(std::string_view facts, const record::Manifes
                       .bucket_seconds = json.at("bucket_seconds").get<double>(),
                       .buckets = json.at("buckets").get<size_t>(),
                       .notes = json.at("notes").get<std::vector<std::string>>()};
+        if (model < kModel) digest.notes.emplace_back(kOlderNote);
         const auto seconds = json.at("seconds").get<size_t>();
         if (digest.buckets == 0 || digest.buckets > kMostBuckets || seconds > kMostSeconds ||
             !(digest.bucket_seconds > 0 && digest.bucket_seconds < kLongestBucket) ||

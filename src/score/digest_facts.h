@@ -16,8 +16,8 @@ namespace belay::score {
 // As JSON, to be kept with the tables.
 std::string digest_facts(const Digest& digest, const record::Manifest& manifest);
 // The frame of the digest (all but `gpus` and `job`), if the facts hold for this record and these ceilings;
-// nothing if they do not, or are no facts.
+// nothing if they do not, or are no facts. One of an earlier model holds where it is all that there is.
 std::optional<Digest> digest_frame(std::string_view facts, const record::Manifest& manifest,
-                                   const std::vector<DeviceCeilings>& ceilings);
+                                   const std::vector<DeviceCeilings>& ceilings, bool samples_are_gone);
 
 }  // namespace belay::score

@@ -27,7 +27,8 @@ void detach(record::Archive& archive) {
 std::optional<Digest> attach(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings) {
     const auto facts = archive.kept_facts(schema::kGpuSummary);
     if (!facts) return std::nullopt;
-    std::optional<Digest> frame = digest_frame(*facts, archive.manifest(), ceilings);
+    std::optional<Digest> frame =
+        digest_frame(*facts, archive.manifest(), ceilings, archive.is_thrown_away(schema::kGpu.name));
     if (!frame) return std::nullopt;
     for (const schema::Table* table : schema::kept_tables()) {
         if (archive.kept_facts(*table) == facts && archive.attach(*table)) continue;  // of one writing
