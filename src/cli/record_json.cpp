@@ -80,8 +80,8 @@ Json schema_json() {
                                {"type", std::string(schema::sql_type(column.type))},
                                {"unit", text_or_null(std::string(column.unit))},
                                {"doc", std::string(column.doc)}});
-        tables[std::string(table->name)] = {{"doc", std::string(table->doc)},
-                                            {"columns", std::move(columns)}};
+        tables[std::string(table->name)] = {
+            {"doc", std::string(table->doc)}, {"version", table->version}, {"columns", std::move(columns)}};
     }
     return {{"tables", std::move(tables)}};
 }

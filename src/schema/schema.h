@@ -72,6 +72,7 @@ struct Table {
     Cadence cadence;
     std::string_view doc;
     std::span<const Column> columns;
+    int version = 1;  // raised when columns are added, or mean something else
 };
 
 // All tables, in the order in which they are documented.

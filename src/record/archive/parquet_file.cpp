@@ -14,8 +14,10 @@ std::string table_metadata(const schema::Table& table) {
     for (const schema::Column& column : table.columns)
         columns[std::string(column.name)] = {{"unit", std::string(column.unit)},
                                              {"doc", std::string(column.doc)}};
-    nlohmann::ordered_json json = {
-        {"table", std::string(table.name)}, {"doc", std::string(table.doc)}, {"columns", columns}};
+    nlohmann::ordered_json json = {{"table", std::string(table.name)},
+                                   {"version", table.version},
+                                   {"doc", std::string(table.doc)},
+                                   {"columns", columns}};
     return json.dump();
 }
 

@@ -20,6 +20,7 @@ inline constexpr Column kEventColumns[] = {
     {"message", ColumnType::kText, "", "one line for a person; programs read the columns before it"},
 };
 
-inline constexpr Table kEvent{"event", Cadence::kEvents, "things that happened at one moment", kEventColumns};
+inline constexpr Table kEvent{"event", Cadence::kEvents, "things that happened at one moment", kEventColumns,
+                              2};
 
 }  // namespace belay::schema

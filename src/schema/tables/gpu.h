@@ -163,6 +163,6 @@ inline constexpr auto kGpuColumns = joined(columns_of(kGpuKeys), columns_of(kGpu
 
 inline constexpr Table kGpu{"gpu", Cadence::kPeriodic,
                             "the GPUs of a node: means over the time since the row before, and states",
-                            kGpuColumns};
+                            kGpuColumns, 2};
 
 }  // namespace belay::schema

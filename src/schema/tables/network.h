@@ -25,7 +25,7 @@ inline constexpr Column kNetworkColumns[] = {
 };
 
 inline constexpr Table kNetwork{"network", Cadence::kPeriodic, "traffic and link state per network interface",
-                                kNetworkColumns};
+                                kNetworkColumns, 2};
 
 // SQL: whether the bytes of a row are the node's own traffic with others, counted once. Of older records, and
 // where /sys was not there, the name tells as well as it can.
