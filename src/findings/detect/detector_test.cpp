@@ -64,6 +64,20 @@ TEST(findings_detect, every_detector_says_what_it_takes_and_gives) {
     }
 }
 
+TEST(findings_detect, series_come_in_the_order_of_their_names) {
+    QueryResult rows{.columns = {"time", "node", "task", "value"}, .rows = {}};
+    for (const char* node : {"n2", "n1"})
+        for (int64_t task : {1, 0})
+            rows.rows.push_back(
+                {core::time_from_nanoseconds(0), std::string(node), task, 1.0 * static_cast<double>(task)});
+    std::vector<std::string> names;
+    for (const Series& one : split_series(rows)) {
+        names.push_back(fmt::format("{} {}", one.node, *one.task));
+        EXPECT_EQ(one["value"].at(0), static_cast<double>(*one.task)) << "with its own values";
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"n1 0", "n1 1", "n2 0", "n2 1"}));
+}
+
 TEST(findings_detect, dips_end_where_a_value_is_missing) {
     std::vector<double> times = {0, 1, 2, 3, 4, 5, 6, 7, 8};
     std::vector<double> values = {1, 0, 0, 1, 0, std::nan(""), 0, 0, 0};

@@ -53,6 +53,15 @@ std::vector<Series> split_series(const record::QueryResult& rows) {
         if (is_new) out.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), {}, {}});
         places.push_back({found->second, static_cast<double>(core::to_nanoseconds(*when)) * 1e-9, i});
     }
+    // In the order of their names: SQL gives groups in any.
+    std::vector<size_t> rank(out.size());
+    std::vector<Series> named;
+    for (const auto& [key, found] : known) {
+        rank[found] = named.size();
+        named.push_back(std::move(out[found]));
+    }
+    out = std::move(named);
+    for (Place& place : places) place.series = rank[place.series];
     std::ranges::stable_sort(places, {}, [](const Place& p) { return std::pair(p.series, p.time); });
     for (const Place& place : places) out[place.series].times.push_back(place.time);
     for (size_t column = 0; column < rows.columns.size(); ++column) {
