@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ struct SegmentSummary {
     std::optional<core::Time> last;   // latest time of any row that Belay itself timed
     uint64_t rows = 0;
     uint64_t bytes = 0;     // of the file as it was read
+    uint64_t read_to = 0;   // where reading ended: before `bytes` where it unpacks to too much
     bool newer = false;     // a later version of the format, of which nothing was read
     bool left_out = false;  // it has columns, tables or kinds of blocks that this version does not know
     std::vector<Lost> lost;
@@ -83,8 +85,6 @@ class SegmentWriter {
     uint32_t sequence_ = 0;  // of the next block
 };
 
-using BatchVisitor = std::function<void(const Batch&)>;
-
 // What segments may take when they are unpacked (payloads, 8 bytes for each value, texts): a floor for all of
 // a record together, and so many times what their blocks of rows take in the file. A file's length says
 // nothing: of one with holes nothing need be on the disk.
@@ -100,16 +100,43 @@ class UnpackBudget {
     uint64_t left_;
 };
 
-// Reads a segment and hands every batch to `visit` in file order; a batch has the columns of this version's
-// schema: columns that the writer did not know are null, tables and columns that only it knew are left out
-// (`left_out`). `budget` is that of the record.
-// Errors: kSystem if the file cannot be read at all; damage is no error but listed in `lost`.
-core::Result<SegmentSummary> read_segment(int fd, const std::filesystem::path& path, UnpackBudget& budget,
-                                          const BatchVisitor& visit);
-// A segment by itself.
+// Reads a segment batch by batch. A batch has the columns of this version's schema: columns that the writer
+// did not know are null, tables and columns that only it knew are left out (`left_out`). Holds one block at a
+// time. Not thread-safe.
+class SegmentReader {
+  public:
+    // Of a file as long as it is now. `budget`, that of the record, must outlive the reader. Errors: kSystem.
+    static core::Result<SegmentReader> open(int fd, const std::filesystem::path& path, UnpackBudget& budget);
+    // Once more the rows of one table, of a segment that was read before; the rest is passed over unread.
+    // Errors: kSystem.
+    static core::Result<SegmentReader> open_again(int fd, const std::filesystem::path& path,
+                                                  const SegmentSummary& before, const schema::Table& table);
+    // From memory; `name` is used in `lost`. Any bytes are safe to pass.
+    static SegmentReader of_bytes(std::string_view bytes, std::string_view name, UnpackBudget& budget);
+    SegmentReader(SegmentReader&&) noexcept;
+    SegmentReader& operator=(SegmentReader&&) noexcept;
+    SegmentReader(const SegmentReader&) = delete;
+    SegmentReader& operator=(const SegmentReader&) = delete;
+    ~SegmentReader();
+
+    // The next batch with rows; nothing at the end. Errors: kSystem if the file cannot be read; damage is not
+    // an error but listed in the summary.
+    core::Result<std::optional<Batch>> next();
+    // Of what was read so far.
+    const SegmentSummary& summary() const;
+
+  private:
+    class Walker;
+    explicit SegmentReader(std::unique_ptr<Walker> walker);
+    std::unique_ptr<Walker> walker_;
+};
+
+using BatchVisitor = std::function<void(const Batch&)>;
+
+// Hands every batch of a segment to `visit`, in file order. Errors: kSystem if the file cannot be read at all.
 core::Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit);
 
-// The same from memory; `name` is used in `lost`. Any bytes are safe to pass.
+// The same from memory.
 SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit);
 
 }  // namespace belay::stream

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ class SegmentBytes {
     static core::Result<SegmentBytes> of_file(int fd, std::string name);
 
     uint64_t size() const { return size_; }
+    // As if the file ended there.
+    void cut_to(uint64_t size) { size_ = std::min(size_, size); }
     // At least `wanted` bytes from `offset` on, or all that there are; valid until the next call. Errors:
     // kSystem.
     core::Result<std::string_view> at(uint64_t offset, size_t wanted);

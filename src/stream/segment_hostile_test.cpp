@@ -208,11 +208,11 @@ TEST(stream, all_segments_of_a_record_have_one_budget) {
         if (error) GTEST_SKIP() << "the file system has no files of this size: " << error.message();
         const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
         ASSERT_GE(fd, 0);
-        auto summary = read_segment(fd, path, budget, [&](const Batch& batch) {
-            values += batch.rows() * batch.table().columns.size();
-        });
+        auto reader = SegmentReader::open(fd, path, budget);
+        ASSERT_TRUE(reader) << reader.error().message();
+        while (auto batch = reader->next().value())
+            values += batch->rows() * batch->table().columns.size();
         close(fd);
-        ASSERT_TRUE(summary) << summary.error().message();
     }
     const uint64_t limit = kUnpackedFloor + kFiles * kUnpackedRatio * rows_bytes;
     ASSERT_LT(limit, kFiles * 3 * kMaxBlockRows * schema::kHost.columns.size() * 8)

@@ -69,24 +69,33 @@ Result<std::optional<Batch>> decode_rows(const WrittenTable& written, const Bloc
     return batch;
 }
 
+}  // namespace
+
 // Walks the blocks of one segment; `summary_` grows as it goes. Functions that take a place return where to
 // go on.
-class Walker {
+class SegmentReader::Walker {
   public:
-    Walker(SegmentBytes& bytes, std::string_view name, UnpackBudget& budget, const BatchVisitor& visit)
-        : bytes_(bytes), visit_(visit), schema_(own_schema()), budget_(budget) {
+    // `budget`: nullptr where the segment was read before. `only`: nullptr for all tables.
+    Walker(SegmentBytes bytes, std::string_view name, UnpackBudget* budget, const schema::Table* only)
+        : bytes_(std::move(bytes)), schema_(own_schema()), budget_(budget), only_(only) {
         summary_.file = name;
-        summary_.bytes = bytes.size();
+        summary_.bytes = bytes_.size();
     }
 
-    Result<SegmentSummary> walk() && {
-        BELAY_TRY(begin, take_file_header());
-        for (uint64_t at = begin; at < bytes_.size();) {
-            BELAY_TRY(next, take_block(at));
-            at = next;
+    Result<std::optional<Batch>> next() {
+        if (!begun_) {
+            BELAY_TRY(begin, take_file_header());
+            summary_.read_to = begin;
+            begun_ = true;
         }
-        return std::move(summary_);
+        batch_.reset();
+        while (!is_at_end_ && !batch_ && summary_.read_to < bytes_.size()) {
+            BELAY_TRY(next, take_block(summary_.read_to));
+            summary_.read_to = next;
+        }
+        return std::exchange(batch_, std::nullopt);
     }
+    const SegmentSummary& summary() const { return summary_; }
 
   private:
     Result<uint64_t> take_file_header() {
@@ -124,14 +133,21 @@ class Walker {
             note_lost(at, next - at, "truncated block");
             return next;
         }
+        if (is_passed_over(*header)) return at + whole;
         BELAY_TRY(block, bytes_.at(at, whole));
         if (block.size() < whole) return bytes_.size();  // it is being cut off
-        if (header->kind == kRowsBlock) budget_.add_rows(whole);
+        if (budget_ != nullptr && header->kind == kRowsBlock) budget_->add_rows(whole);
         if (auto used = use(*header, block.substr(kBlockHeaderBytes, header->stored_bytes)); !used)
             note_lost(at, whole, used.error().message());
-        if (!budget_.is_empty()) return at + whole;
+        if (budget_ == nullptr || !budget_->is_empty()) return at + whole;
         note_lost(at + whole, bytes_.size() - (at + whole), "decompresses to more than any recorder writes");
-        return bytes_.size();
+        is_at_end_ = true;
+        return at + whole;
+    }
+
+    bool is_passed_over(const BlockHeader& header) const {
+        return only_ != nullptr && header.kind == kRowsBlock && header.table < schema_.size() &&
+               schema_[header.table].table != only_;
     }
 
     Result<> use(const BlockHeader& header, std::string_view stored) {
@@ -167,12 +183,13 @@ class Walker {
              &(*batch)->table() == &schema::kProgress ? std::vector<int64_t>() : (*batch)->values(0).integers)
             summary_.last =
                 std::max(summary_.last.value_or(core::Time::min()), core::time_from_nanoseconds(time));
-        visit_(**batch);
+        batch_ = std::move(*batch);
         return {};
     }
 
     Result<> spend(uint64_t bytes) {
-        if (!budget_.spend(bytes)) return bad_input("decompresses to more than any recorder writes");
+        if (budget_ != nullptr && !budget_->spend(bytes))
+            return bad_input("decompresses to more than any recorder writes");
         return {};
     }
 
@@ -203,14 +220,46 @@ class Walker {
         last.reason = "damaged in many places";
     }
 
-    SegmentBytes& bytes_;
-    const BatchVisitor& visit_;
+    SegmentBytes bytes_;
     WrittenSchema schema_;
-    UnpackBudget& budget_;
+    UnpackBudget* budget_;
+    const schema::Table* only_;
+    bool begun_ = false;
+    bool is_at_end_ = false;  // before the end of the file
+    std::optional<Batch> batch_;
     SegmentSummary summary_;
 };
 
-}  // namespace
+SegmentReader::SegmentReader(std::unique_ptr<Walker> walker) : walker_(std::move(walker)) {}
+SegmentReader::SegmentReader(SegmentReader&&) noexcept = default;
+SegmentReader& SegmentReader::operator=(SegmentReader&&) noexcept = default;
+SegmentReader::~SegmentReader() = default;
+
+Result<SegmentReader> SegmentReader::open(int fd, const std::filesystem::path& path, UnpackBudget& budget) {
+    BELAY_TRY(bytes, SegmentBytes::of_file(fd, path.string()));
+    return SegmentReader(
+        std::make_unique<Walker>(std::move(bytes), path.filename().string(), &budget, nullptr));
+}
+
+Result<SegmentReader> SegmentReader::open_again(int fd, const std::filesystem::path& path,
+                                                const SegmentSummary& before, const schema::Table& table) {
+    BELAY_TRY(bytes, SegmentBytes::of_file(fd, path.string()));
+    bytes.cut_to(before.read_to);
+    return SegmentReader(
+        std::make_unique<Walker>(std::move(bytes), path.filename().string(), nullptr, &table));
+}
+
+SegmentReader SegmentReader::of_bytes(std::string_view bytes, std::string_view name, UnpackBudget& budget) {
+    return SegmentReader(std::make_unique<Walker>(SegmentBytes(bytes), name, &budget, nullptr));
+}
+
+Result<std::optional<Batch>> SegmentReader::next() {
+    return walker_->next();
+}
+
+const SegmentSummary& SegmentReader::summary() const {
+    return walker_->summary();
+}
 
 UnpackBudget::UnpackBudget() : left_(kUnpackedFloor) {}
 
@@ -224,23 +273,29 @@ bool UnpackBudget::spend(uint64_t bytes) {
     return is_enough;
 }
 
-SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit) {
-    SegmentBytes all(bytes);
-    UnpackBudget budget;
-    return Walker(all, name, budget, visit).walk().value();  // memory can be read
+namespace {
+
+Result<SegmentSummary> read_all(SegmentReader reader, const BatchVisitor& visit) {
+    for (;;) {
+        BELAY_TRY(batch, reader.next());
+        if (!batch) return reader.summary();
+        visit(*batch);
+    }
 }
 
-Result<SegmentSummary> read_segment(int fd, const std::filesystem::path& path, UnpackBudget& budget,
-                                    const BatchVisitor& visit) {
-    BELAY_TRY(bytes, SegmentBytes::of_file(fd, path.string()));
-    return Walker(bytes, path.filename().string(), budget, visit).walk();
+}  // namespace
+
+SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit) {
+    UnpackBudget budget;
+    return read_all(SegmentReader::of_bytes(bytes, name, budget), visit).value();  // memory can be read
 }
 
 Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit) {
     BELAY_TRY(directory, core::Directory::open(path.parent_path()));
     BELAY_TRY(file, directory.open_file(path.filename().native(), O_RDONLY));
     UnpackBudget budget;
-    return read_segment(file.get(), path, budget, visit);
+    BELAY_TRY(reader, SegmentReader::open(file.get(), path, budget));
+    return read_all(std::move(reader), visit);
 }
 
 }  // namespace belay::stream

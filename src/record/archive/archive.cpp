@@ -5,6 +5,7 @@
 #include "record/archive/older_events.h"
 #include "record/archive/parquet_file.h"
 #include "record/archive/segments.h"
+#include "schema/tables/allocation.h"
 #include "schema/tables/coverage.h"
 #include "schema/tables/event.h"
 #include "stream/liveness.h"
@@ -59,6 +60,30 @@ std::vector<stream::Lost> missing_parts(const stream::SegmentSummary& segment, b
     return lost;
 }
 
+// Tables to which rows are added, or in which some are changed, when segments are read.
+constexpr const schema::Table* kAmended[] = {&schema::kAllocation, &schema::kCoverage, &schema::kEvent};
+
+// What gives the rows of a table from the segments.
+std::string rows_function(const schema::Table& table) {
+    return fmt::format("belay_segment_rows_{}", table.name);
+}
+
+// All parts at the same time, each in a thread.
+Result<> scan_parts(size_t parts, const std::function<Result<>(size_t)>& scan_part) {
+    auto scan_safely = [&](size_t part) {  // of the consumer: memory
+        return core::without_exceptions([&] { return scan_part(part); });
+    };
+    std::vector<Result<>> results(parts);
+    {
+        std::vector<std::jthread> threads;
+        for (size_t part = 1; part < parts; ++part)
+            threads.emplace_back([&, part] { results[part] = scan_safely(part); });
+        results[0] = scan_safely(0);
+    }
+    for (Result<>& result : results) BELAY_CHECK(std::move(result));
+    return {};
+}
+
 }  // namespace
 
 Result<Archive> Archive::load(const core::Directory& record, std::span<const StandIn> stand_ins,
@@ -72,7 +97,7 @@ Result<Archive> Archive::load(const core::Directory& record, std::span<const Sta
             BELAY_CHECK(archive.open_tables(record.path(), stand_ins));
             return archive;
         }
-        Result<> loaded = archive.load_segments(record);
+        Result<> loaded = archive.load_segments(record, limits.loaded_values);
         // Whoever seals the record meanwhile takes the segments away.
         BELAY_TRY(manifest_now, read_manifest(record));
         if (manifest_now.sealed) continue;
@@ -224,38 +249,48 @@ Result<> Archive::open_table(const fs::path& record, const schema::Table& table,
     return database_.execute(create_table_sql(table));
 }
 
-Result<> Archive::load_segments(const core::Directory& record) {
-    for (const schema::Table* table : schema::tables())
-        BELAY_CHECK(database_.execute(create_table_sql(*table)));
-    BELAY_TRY(names, segment_names(record));
-    stream::UnpackBudget budget;
-    for (const std::string& name : names) BELAY_CHECK(load_segment(record, name, budget));
+// Small tables first. Those that are amended are always loaded: they have a row for each thing that happened.
+Result<> Archive::load_segments(const core::Directory& record, uint64_t loaded_values) {
+    BELAY_TRY(segments, SegmentRows::read(record));
+    segments_ = std::move(segments);
+    auto values = [&](const schema::Table* table) {
+        return segments_->rows_of(*table).rows * table->columns.size();
+    };
+    std::vector<const schema::Table*> tables(schema::tables().begin(), schema::tables().end());
+    std::ranges::stable_sort(tables, {}, values);
+    uint64_t loaded = 0;
+    for (const schema::Table* table : tables) {
+        const bool is_amended = std::ranges::find(kAmended, table) != std::end(kAmended);
+        const bool load = is_amended || loaded + values(table) <= loaded_values;
+        if (load) loaded += values(table);
+        BELAY_CHECK(take_segment_rows(*table, load));
+    }
+    for (size_t i = 0; i < segments_->segments().size(); ++i) {
+        const bool busy = segments_->is_being_written(i);
+        being_written_ |= busy;
+        std::ranges::move(missing_parts(segments_->segments()[i], busy), std::back_inserter(lost_));
+    }
     BELAY_CHECK(database_.execute(kKeepClosedAllocations));
     BELAY_CHECK(database_.execute(fill_older_events()));
-    if (!being_written_) BELAY_CHECK(count_what_was_never_taken(database_, segments_));
+    if (!being_written_) BELAY_CHECK(count_what_was_never_taken(database_, segments_->segments()));
     return {};
 }
 
-Result<> Archive::load_segment(const core::Directory& record, const std::string& name,
-                               stream::UnpackBudget& budget) {
-    BELAY_TRY(file, record.open_file(segment_file(name), O_RDONLY));
-    const stream::SegmentLock lock = stream::segment_lock(file.get());
-    Result<> appended;
-    auto append = [&](const stream::Batch& batch) {
-        if (appended) appended = database_.append(batch);
-    };
-    BELAY_TRY(summary, stream::read_segment(file.get(), record.path_of(segment_file(name)), budget, append));
-    BELAY_CHECK(std::move(appended));
-    const bool busy = stream::is_being_written(file.get(), lock, summary);
-    being_written_ |= busy;
-    std::ranges::move(missing_parts(summary, busy), std::back_inserter(lost_));
-    segments_.push_back(std::move(summary));
-    return {};
+Result<> Archive::take_segment_rows(const schema::Table& table, bool load) {
+    const bool has_rows = segments_->rows_of(table).rows > 0;
+    if (has_rows) BELAY_CHECK(database_.register_rows(rows_function(table), segments_->source(table)));
+    if (!has_rows || load) BELAY_CHECK(database_.execute(create_table_sql(table)));
+    if (!has_rows) return {};
+    const std::string select = fmt::format("SELECT * FROM {}()", rows_function(table));
+    if (load) return database_.execute(fmt::format("INSERT INTO \"{}\" {}", table.name, select));
+    in_segments_.insert(&table);
+    return database_.execute(fmt::format("CREATE VIEW \"{}\" AS {}", table.name, select));
 }
 
 Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) {
     if (auto source = sources_.find(request.table->name); source != sources_.end())
         return scan_file(request, files_.at(std::string(request.table->name)), source->second, consume);
+    if (is_in_segments(*request.table)) return scan_segments(request, consume);
     ScanRequest sorted = request;
     sorted.sort = true;
     for (size_t part = 0; part <= request.splits.size(); ++part)
@@ -264,40 +299,55 @@ Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) 
     return {};
 }
 
+// Each part reads those segments in which it has rows.
+Result<> Archive::scan_segments(const ScanRequest& request, const ScanConsumer& consume) {
+    const std::string name = rows_function(*request.table);
+    auto scan_part = [&](size_t part) -> Result<> {
+        BELAY_TRY(database, Database::open(1, {.memory = kScanMemory}));
+        NodeRange nodes;
+        if (part > 0) nodes.from = request.splits[part - 1];
+        if (part < request.splits.size()) nodes.until = request.splits[part];
+        BELAY_CHECK(database.register_rows(name, segments_->source(*request.table, nodes)));
+        return database.scan(scan_sql(request, name + "()", part), request,
+                             [&](const ScanRows& rows) { return consume(part, rows); });
+    };
+    return scan_parts(request.splits.size() + 1, scan_part);
+}
+
 // Each part has a thread and a database of one thread.
 Result<> Archive::scan_file(const ScanRequest& request, const TableFile& file, const std::string& source,
                             const ScanConsumer& consume) {
     auto scan_part = [&](size_t part) -> Result<> {
-        auto done = core::without_exceptions([&]() -> Result<> {  // of the consumer: memory
-            BELAY_TRY(database, Database::open(1, {.memory = kScanMemory}));
-            database.lend(file.opened->get(), file.path);
-            return database.scan(scan_sql(request, source, part), request,
-                                 [&](const ScanRows& rows) { return consume(part, rows); });
-        });
-        return core::with_context(std::move(done), file.path.string());
+        BELAY_TRY(database, Database::open(1, {.memory = kScanMemory}));
+        database.lend(file.opened->get(), file.path);
+        return database.scan(scan_sql(request, source, part), request,
+                             [&](const ScanRows& rows) { return consume(part, rows); });
     };
-    std::vector<Result<>> results(request.splits.size() + 1);
-    {
-        std::vector<std::jthread> threads;
-        for (size_t part = 1; part < results.size(); ++part)
-            threads.emplace_back([&, part] { results[part] = scan_part(part); });
-        results[0] = scan_part(0);
+    return core::with_context(scan_parts(request.splits.size() + 1, scan_part), file.path.string());
+}
+
+Result<TableInfo> Archive::table_info(const schema::Table& table) {
+    if (is_in_segments(table)) {
+        const TableRows rows = segments_->rows_of(table);
+        return TableInfo{.rows = static_cast<int64_t>(rows.rows),
+                         .start = rows.start,
+                         .end = rows.end,
+                         .coverage = std::nullopt};
     }
-    for (Result<>& result : results) BELAY_CHECK(std::move(result));
-    return {};
+    BELAY_TRY(answer, query(fmt::format("SELECT count(*), min(time), max(time) FROM \"{}\"", table.name)));
+    const auto& row = answer.rows.at(0);
+    return TableInfo{.rows = static_cast<int64_t>(as_double(row[0])),
+                     .start = as_time(row[1]),
+                     .end = as_time(row[2]),
+                     .coverage = std::nullopt};
 }
 
 Result<RecordInfo> Archive::info() {
     RecordInfo info{
         .manifest = manifest_, .sealed = manifest_.sealed.has_value(), .being_written = being_written_};
     for (const schema::Table* table : schema::tables()) {
-        BELAY_TRY(answer,
-                  query(fmt::format("SELECT count(*), min(time), max(time) FROM \"{}\"", table->name)));
-        const auto& row = answer.rows.at(0);
-        TableInfo& facts = info.tables[std::string(table->name)];
-        facts.rows = static_cast<int64_t>(as_double(row[0]));
-        facts.start = as_time(row[1]);
-        facts.end = as_time(row[2]);
+        BELAY_TRY(facts, table_info(*table));
+        info.tables[std::string(table->name)] = facts;
     }
     BELAY_TRY(coverage, read_coverage(database_));
     info.coverage = coverage.total;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "record/archive/database.h"
+#include "record/archive/segment_rows.h"
 #include "record/place.h"
 
 #include <filesystem>
@@ -46,9 +47,10 @@ struct Sealing {
 // An opened record. Every table of the schema can be queried by its name, also one without rows.
 class Archive {
   public:
-    // Reads a sealed record's Parquet files in place, or loads the segments of one that is not, also if it is
-    // sealed meanwhile. SQL sees nothing outside the record. A table that is not there is an error, unless
-    // another stands in for it. Errors: kBadInput if `record` is no record; kSystem.
+    // Reads a sealed record's Parquet files in place; of one that is not sealed small tables are loaded and
+    // large ones (QueryLimits::loaded_values) read from its segments whenever they are asked for, also if it
+    // is sealed meanwhile. SQL sees nothing outside the record. A table that is not there is an error, unless
+    // another stands in for it. Errors: kBadInput if `record` is not a record; kSystem.
     static core::Result<Archive> open(const std::filesystem::path& record,
                                       std::span<const StandIn> stand_ins = {},
                                       const QueryLimits& limits = {});
@@ -100,9 +102,11 @@ class Archive {
         : manifest_(std::move(manifest)), database_(std::move(database)) {}
     static core::Result<Archive> load(const core::Directory& record, std::span<const StandIn> stand_ins,
                                       const QueryLimits& limits);
-    core::Result<> load_segments(const core::Directory& record);
-    core::Result<> load_segment(const core::Directory& record, const std::string& name,
-                                stream::UnpackBudget& budget);
+    core::Result<> load_segments(const core::Directory& record, uint64_t loaded_values);
+    core::Result<> take_segment_rows(const schema::Table& table, bool load);
+    bool is_in_segments(const schema::Table& table) const { return in_segments_.contains(&table); }
+    core::Result<TableInfo> table_info(const schema::Table& table);
+    core::Result<> scan_segments(const ScanRequest& request, const ScanConsumer& consume);
     core::Result<> open_files(const core::Directory& record);
     core::Result<> open_tables(const std::filesystem::path& record, std::span<const StandIn> stand_ins);
     core::Result<> open_table(const std::filesystem::path& record, const schema::Table& table,
@@ -117,7 +121,8 @@ class Archive {
         files_;  // by table; they outlive the database, which reads them
     Database database_;
     std::map<std::string, std::string, std::less<>> sources_;  // what to select from, of tables read in place
-    std::vector<stream::SegmentSummary> segments_;
+    std::shared_ptr<const SegmentRows> segments_;    // of a record that is not sealed
+    std::set<const schema::Table*> in_segments_;     // tables that are read in place, in order
     std::vector<stream::Lost> lost_;  // found when it was opened: parts of segments, tables
     std::map<std::string, core::Error, std::less<>> unreadable_;
     std::set<std::string, std::less<>> thrown_away_;

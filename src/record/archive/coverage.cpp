@@ -28,41 +28,37 @@ core::Time due_until(const stream::SegmentSummary& segment,
     return std::min(latest, next);
 }
 
-// GPUs are due only where there are some: a recorder that knew of one told of it, sampled it or counted.
-Result<bool> is_due(Database& database, const schema::Table& table, const std::string& node) {
-    if (table.name != schema::kGpu.name) return true;
-    BELAY_TRY(known,
-              database.query(fmt::format(
-                  "SELECT EXISTS (FROM gpu_device WHERE node = {0}) OR EXISTS (FROM gpu WHERE node = {0}) "
-                  "OR EXISTS (FROM coverage WHERE node = {0} AND table_name = 'gpu')",
-                  sql_literal(node))));
-    return known.rows.at(0).at(0) == Value(true);
-}
-
-Result<> count_rest(Database& database, const schema::Table& table, const stream::Session& session,
-                    core::Time until) {
-    std::string node = sql_literal(session.node);
-    // `counted` is where the recorder's own counts end.
+// The segments of which something was never counted, as a table. GPUs are due only where there are some: a
+// recorder that knew of one told of it, sampled it or counted.
+Result<> make_unfinished(Database& database, const std::string& values) {
     return database.execute(fmt::format(
-        R"(INSERT INTO coverage
-           WITH counted AS (SELECT coalesce(max(time), {start}) AS counted FROM coverage
-                            WHERE node = {node} AND table_name = '{table}' AND time BETWEEN {start} AND {until})
-           SELECT {until}, {node}, '{table}', counted, {interval},
-                  floor(epoch_us({until} - counted) / 1e6 / {interval}) AS expected,
-                  least(expected, (SELECT count(DISTINCT time) FROM "{table}"
-                                   WHERE node = {node} AND time > counted AND time <= {until}))
-           FROM counted WHERE expected > 0)",
-        fmt::arg("start", timestamp_sql(session.start)), fmt::arg("until", timestamp_sql(until)),
-        fmt::arg("node", node), fmt::arg("table", table.name),
-        fmt::arg("interval", core::to_seconds(session.interval))));
+        R"(CREATE TEMP TABLE unfinished AS
+           SELECT *, node IN (SELECT node FROM gpu_device) OR node IN (SELECT node FROM gpu)
+                     OR node IN (SELECT node FROM coverage WHERE table_name = '{}') AS has_gpus
+           FROM (VALUES {}) AS segment(id, node, start, until, seconds, is_damaged))",
+        schema::kGpu.name, values));
 }
 
 // What a recorder counted says nothing of what was damaged later: the rows that are left must be counted
 // instead.
-Result<> forget_counts(Database& database, const stream::Session& session, core::Time until) {
-    return database.execute(fmt::format("DELETE FROM coverage WHERE node = {} AND time BETWEEN {} AND {}",
-                                        sql_literal(session.node), timestamp_sql(session.start),
-                                        timestamp_sql(until)));
+constexpr const char* kForgetCounts = R"(
+    DELETE FROM coverage USING unfinished
+    WHERE unfinished.is_damaged AND coverage.node = unfinished.node AND time BETWEEN unfinished.start AND until)";
+
+Result<> count_rest(Database& database, const schema::Table& table) {
+    // `counted` is where the recorder's own counts end.
+    return database.execute(fmt::format(
+        R"(INSERT INTO coverage
+           WITH due AS (SELECT *, coalesce((SELECT max(time) FROM coverage WHERE coverage.node = unfinished.node
+                                            AND table_name = '{table}' AND time BETWEEN unfinished.start AND until),
+                                           start) AS counted FROM unfinished WHERE has_gpus OR '{table}' <> '{gpu}'),
+                sampled AS (SELECT id, count(DISTINCT time) AS samples FROM due JOIN "{table}" AS sample
+                            ON sample.node = due.node AND time > counted AND time <= until GROUP BY id)
+           SELECT until, node, '{table}', counted, seconds,
+                  floor(epoch_us(until - counted) / 1e6 / seconds) AS expected,
+                  least(expected, coalesce(samples, 0))
+           FROM due LEFT JOIN sampled USING (id) WHERE expected > 0 ORDER BY id)",
+        fmt::arg("table", table.name), fmt::arg("gpu", schema::kGpu.name)));
 }
 
 }  // namespace
@@ -87,23 +83,24 @@ Result<Coverage> read_coverage(Database& database) {
 }
 
 Result<> count_what_was_never_taken(Database& database, const std::vector<stream::SegmentSummary>& segments) {
-    for (const stream::SegmentSummary& segment : segments) {
-        bool is_damaged = !segment.lost.empty();
+    std::string values;
+    for (size_t i = 0; i < segments.size(); ++i) {
+        const stream::SegmentSummary& segment = segments[i];
+        const bool is_damaged = !segment.lost.empty();
         if ((segment.ended && !is_damaged) || !segment.session || !segment.session->periodic ||
             segment.session->interval.count() <= 0)
             continue;
-        core::Time until = segment.ended.value_or(due_until(segment, segments));
-        std::vector<const schema::Table*> due;  // asked before counts are forgotten
-        for (const schema::Table* table : schema::tables()) {
-            if (table->cadence != schema::Cadence::kPeriodic) continue;
-            BELAY_TRY(is, is_due(database, *table, segment.session->node));
-            if (is) due.push_back(table);
-        }
-        if (is_damaged) BELAY_CHECK(forget_counts(database, *segment.session, until));
-        for (const schema::Table* table : due)
-            BELAY_CHECK(count_rest(database, *table, *segment.session, until));
+        values += fmt::format("{}({}, {}, {}, {}, CAST({} AS DOUBLE), {})", values.empty() ? "" : ", ", i,
+                              sql_literal(segment.session->node), timestamp_sql(segment.session->start),
+                              timestamp_sql(segment.ended.value_or(due_until(segment, segments))),
+                              core::to_seconds(segment.session->interval), is_damaged);
     }
-    return {};
+    if (values.empty()) return {};
+    BELAY_CHECK(make_unfinished(database, values));
+    BELAY_CHECK(database.execute(kForgetCounts));
+    for (const schema::Table* table : schema::tables())
+        if (table->cadence == schema::Cadence::kPeriodic) BELAY_CHECK(count_rest(database, *table));
+    return database.execute("DROP TABLE unfinished");
 }
 
 }  // namespace belay::record

@@ -83,7 +83,8 @@ Database::Database(Database&& other) noexcept
       connection_(std::exchange(other.connection_, nullptr)),
       streams_(other.streams_),
       limits_(other.limits_),
-      lent_(std::move(other.lent_)) {}
+      lent_(std::move(other.lent_)),
+      row_failure_(other.row_failure_) {}
 
 Database::~Database() {
     if (connection_ != nullptr) api_->disconnect(&connection_);
@@ -98,6 +99,7 @@ Result<> Database::execute(const std::string& sql) {
 }
 
 core::Error Database::error_of(duckdb_result& result, Statement statement) const {
+    if (auto failed = row_failure_->take()) return std::move(*failed);
     return duckdb_error(api_->result_error_type(&result), api_->result_error(&result), statement, limits_,
                         lent_);
 }
@@ -175,6 +177,10 @@ Result<> Database::append(const stream::Batch& batch) {
     return std::unexpected(duckdb_error(api_->error_data_error_type(why.data),
                                         api_->error_data_message(why.data), Statement::kOwn, limits_, lent_)
                                .context(what));
+}
+
+Result<> Database::register_rows(const std::string& name, RowSource source) {
+    return record::register_rows(api_, connection_, name, std::move(source), row_failure_);
 }
 
 std::string Database::lend(int fd, const std::filesystem::path& path) {

@@ -7,6 +7,7 @@
 #include "record/archive/duckdb_error.h"
 #include "record/archive/duckdb_guards.h"
 #include "record/archive/query_limits.h"
+#include "record/archive/row_source.h"
 #include "record/archive/scan.h"
 #include "stream/batch.h"
 
@@ -67,6 +68,9 @@ class Database {
     // long as the descriptor is open. Messages say the path.
     std::string lend(int fd, const std::filesystem::path& path);
 
+    // Makes NAME() a table function that reads the source. Errors: kSystem.
+    core::Result<> register_rows(const std::string& name, RowSource source);
+
     // From here on SQL can reach files that were lent, no other, and no setting can be changed.
     core::Result<> confine();
 
@@ -83,6 +87,7 @@ class Database {
     bool streams_;
     QueryLimits limits_;
     LentFiles lent_;
+    std::shared_ptr<RowFailure> row_failure_ = std::make_shared<RowFailure>();
 };
 
 // 'text' as an SQL literal, quotes doubled.

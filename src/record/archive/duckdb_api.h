@@ -21,7 +21,16 @@ namespace belay::record {
     X(prepared_statement_type) X(prepared_statement_column_count) X(prepared_statement_column_name)         \
     X(prepared_statement_column_type) X(execute_prepared) X(destroy_prepare)                               \
     X(execute_prepared_streaming) X(result_error_type) X(interrupt) X(appender_close)                      \
-    X(appender_error_data) X(error_data_error_type) X(error_data_message) X(destroy_error_data)
+    X(appender_error_data) X(error_data_error_type) X(error_data_message) X(destroy_error_data)            \
+    X(create_table_function) X(destroy_table_function) X(table_function_set_name)                          \
+    X(table_function_set_extra_info) X(table_function_set_bind) X(table_function_set_init)                 \
+    X(table_function_set_function) X(table_function_supports_projection_pushdown)                          \
+    X(register_table_function) X(create_logical_type) X(destroy_logical_type) X(bind_get_extra_info)       \
+    X(bind_add_result_column) X(bind_set_cardinality) X(init_get_extra_info) X(init_get_column_count)      \
+    X(init_get_column_index) X(init_set_max_threads) X(init_set_init_data) X(init_set_error)               \
+    X(function_get_extra_info) X(function_get_init_data) X(function_set_error) X(data_chunk_set_size)      \
+    X(vector_size) X(vector_assign_string_element_len) X(vector_ensure_validity_writable)                  \
+    X(validity_set_row_invalid)
 // clang-format on
 
 struct DuckdbApi {

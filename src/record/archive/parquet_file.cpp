@@ -23,10 +23,10 @@ std::string table_metadata(const schema::Table& table) {
 
 }  // namespace
 
-Result<> write_parquet(Database& database, const schema::Table& table, core::NewFile file,
+Result<> write_parquet(Database& database, const schema::Table& table, RowOrder order, core::NewFile file,
                        std::string_view facts) {
-    return write_rows(database, fmt::format("SELECT * FROM \"{}\" ORDER BY node, time", table.name),
-                      std::move(file),
+    const std::string_view sort = order == RowOrder::kSort ? " ORDER BY node, time" : "";
+    return write_rows(database, fmt::format("SELECT * FROM \"{}\"{}", table.name, sort), std::move(file),
                       {{"belay", table_metadata(table)}, {"belay_facts", std::string(facts)}});
 }
 

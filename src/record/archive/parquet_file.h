@@ -11,10 +11,15 @@
 
 namespace belay::record {
 
+enum class RowOrder {
+    kAsTheyCome,  // they are in order of node and time
+    kSort,
+};
+
 // All rows of a table of the database, by node and time; the file is there as a whole or not at all. It
 // carries the table's documentation and `facts`, which parquet_facts() gives back. Errors: kSystem.
-core::Result<> write_parquet(Database& database, const schema::Table& table, core::NewFile file,
-                             std::string_view facts = "");
+core::Result<> write_parquet(Database& database, const schema::Table& table, RowOrder order,
+                             core::NewFile file, std::string_view facts = "");
 // What a SELECT gives, with `metadata`, likewise. Errors: kSystem.
 core::Result<> write_rows(Database& database, std::string_view select, core::NewFile file,
                           const std::map<std::string, std::string>& metadata);

@@ -14,10 +14,15 @@
 
 namespace belay::record {
 
+// How many values of a record that is not sealed are loaded, so that each query after that is quick; of a
+// larger one, some tables are read in place whenever they are asked for.
+inline constexpr uint64_t kLoadedValues = 8'000'000;
+
 struct QueryLimits {
     core::Duration time = core::Duration::max();  // of one query; max: none
     std::optional<core::ByteSize> memory =
         {};  // of tables held in memory and of queries; nothing: most of the machine's
+    uint64_t loaded_values = kLoadedValues;
 };
 
 // Why a query ended. Because of kTimedOut and ENOMEM.

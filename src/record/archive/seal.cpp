@@ -56,13 +56,15 @@ Result<> remove_unfinished(const core::Directory& record) {
     return remove_marked(record, fmt::format("{}.tmp-", kManifestName));
 }
 
-Result<> write_tables(const core::Directory& record, Database& database, const RecordInfo& info,
-                      Manifest& manifest) {
+using OrderOf = std::function<RowOrder(const schema::Table&)>;
+
+Result<> write_tables(const core::Directory& record, Database& database, const OrderOf& order_of,
+                      const RecordInfo& info, Manifest& manifest) {
     BELAY_CHECK(make_directory(record, kTablesName));
     BELAY_CHECK(remove_unfinished(record));
     for (const schema::Table* table : schema::tables()) {
         BELAY_TRY(file, begin_file(record, table_file(table->name)));
-        BELAY_CHECK(write_parquet(database, *table, std::move(file)));
+        BELAY_CHECK(write_parquet(database, *table, order_of(*table), std::move(file)));
         manifest.tables[std::string(table->name)] = {.rows = info.tables.at(std::string(table->name)).rows};
     }
     return {};
@@ -89,17 +91,18 @@ Result<> keep_table(const core::Directory& record, const stream::Batch& rows, st
     BELAY_CHECK(database.execute(create_table_sql(rows.table())));
     BELAY_CHECK(database.append(rows));
     BELAY_TRY(file, begin_file(record, table_file(rows.table().name)));
-    return write_parquet(database, rows.table(), std::move(file), facts);
+    return write_parquet(database, rows.table(), RowOrder::kSort, std::move(file), facts);
 }
 
 Result<Sealing> seal(const fs::path& path, core::Time now, std::span<const StandIn> stand_ins) {
     BELAY_TRY(record, claim_record(path));
-    BELAY_TRY(archive, Archive::load(record, stand_ins, {}));
+    BELAY_TRY(archive, Archive::load(record, stand_ins, {.loaded_values = 0}));
     if (archive.manifest_.sealed) {  // segments are left over if that process was killed at its very end
         (void)remove_unfinished(record);
         return Sealing{.sealed_before = true, .kept = retire_segments(record, archive.manifest_)};
     }
-    BELAY_CHECK(check_sealable(record, archive.segments_, archive.being_written_));
+    const std::vector<stream::SegmentSummary>& segments = archive.segments_->segments();
+    BELAY_CHECK(check_sealable(record, segments, archive.being_written_));
 
     BELAY_TRY(info, archive.info());
     std::optional<core::Time> end = last_time(info);
@@ -108,11 +111,14 @@ Result<Sealing> seal(const fs::path& path, core::Time now, std::span<const Stand
             "UPDATE allocation SET t1 = make_timestamp({}) WHERE t1 IS NULL", core::to_microseconds(*end))));
     Manifest manifest = info.manifest;
     manifest.sealed = now;
-    manifest.segments = segment_facts(archive.segments_);
+    manifest.segments = segment_facts(segments);
     manifest.lost = info.lost;
     if (!manifest.job.end) manifest.job.end = end;
-    Result<> sealed = write_tables(record, archive.database_, info, manifest);
-    if (sealed) sealed = check_unchanged(record, archive.segments_);
+    auto order_of = [&](const schema::Table& table) {
+        return archive.is_in_segments(table) ? RowOrder::kAsTheyCome : RowOrder::kSort;
+    };
+    Result<> sealed = write_tables(record, archive.database_, order_of, info, manifest);
+    if (sealed) sealed = check_unchanged(record, segments);
     if (sealed) sealed = replace_manifest(record, manifest);  // from here on it is sealed
     if (!sealed) {
         if (!may_be_sealed(record)) remove_tables(record);
