@@ -102,7 +102,7 @@ class UnpackBudget {
 
 // Reads a segment batch by batch. A batch has the columns of this version's schema: columns that the writer
 // did not know are null, tables and columns that only it knew are left out (`left_out`). Holds one block at a
-// time. Not thread-safe.
+// time and a batch for each table. Not thread-safe.
 class SegmentReader {
   public:
     // Of a file as long as it is now. `budget`, that of the record, must outlive the reader. Errors: kSystem.
@@ -119,9 +119,9 @@ class SegmentReader {
     SegmentReader& operator=(const SegmentReader&) = delete;
     ~SegmentReader();
 
-    // The next batch with rows; nothing at the end. Errors: kSystem if the file cannot be read; damage is not
-    // an error but listed in the summary.
-    core::Result<std::optional<Batch>> next();
+    // The next batch with rows, which holds until the next call; nullptr at the end. Errors: kSystem if the
+    // file cannot be read; damage is not an error but listed in the summary.
+    core::Result<const Batch*> next();
     // Of what was read so far.
     const SegmentSummary& summary() const;
 

@@ -210,7 +210,7 @@ TEST(stream, all_segments_of_a_record_have_one_budget) {
         ASSERT_GE(fd, 0);
         auto reader = SegmentReader::open(fd, path, budget);
         ASSERT_TRUE(reader) << reader.error().message();
-        while (auto batch = reader->next().value())
+        while (const Batch* batch = reader->next().value())
             values += batch->rows() * batch->table().columns.size();
         close(fd);
     }

@@ -6,7 +6,10 @@
 #include "stream/segment_session.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <memory>
+#include <utility>
 #include <fcntl.h>
 
 #include <zstd.h>
@@ -18,14 +21,23 @@ using core::Result;
 
 namespace {
 
-Result<std::string> unpack(const BlockHeader& header, std::string_view stored) {
+// What zstd needs to unpack; making it takes longer than a small block.
+struct FreeContext {
+    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+using Unpacker = std::unique_ptr<ZSTD_DCtx, FreeContext>;
+
+Result<std::string> unpack(Unpacker& unpacker, const BlockHeader& header, std::string_view stored) {
     if (checksum(stored) != header.payload_crc) return bad_input("checksum mismatch");
     if (header.kind != kRowsBlock && header.raw_bytes > kMaxJsonBytes)
         return bad_input("more than {} bytes in a block without rows", kMaxJsonBytes);
     if (header.compression == kPlain) return std::string(stored);
     if (header.compression != kZstd) return bad_input("unknown compression");
     std::string raw(header.raw_bytes, '\0');
-    size_t size = ZSTD_decompress(raw.data(), raw.size(), stored.data(), stored.size());
+    if (!unpacker) unpacker.reset(ZSTD_createDCtx());
+    if (!unpacker) return core::system_error("out of memory").because_of_errno(ENOMEM);
+    const size_t size =
+        ZSTD_decompressDCtx(unpacker.get(), raw.data(), raw.size(), stored.data(), stored.size());
     if (ZSTD_isError(size) != 0 || size != raw.size()) return bad_input("damaged compression");
     return raw;
 }
@@ -47,26 +59,23 @@ uint64_t bytes_of_rows(const WrittenTable& written, const BlockHeader& header) {
     return uint64_t{header.rows} * columns * sizeof(int64_t);
 }
 
-// nullopt if the block is of a table that we do not know. Takes the texts' bytes off `text_budget`.
-Result<std::optional<Batch>> decode_rows(const WrittenTable& written, const BlockHeader& header,
-                                         std::string_view payload, uint64_t& text_budget) {
-    if (written.table == nullptr) return std::nullopt;
+// Overwrites the batch. Takes the texts' bytes off `text_budget`.
+Result<> decode_rows(const WrittenTable& written, const BlockHeader& header, std::string_view payload,
+                     uint64_t& text_budget, Batch& batch) {
     BELAY_TRY(column_count, take_varint(payload));
     if (column_count != written.columns.size()) return bad_input("column count differs from the schema");
-    Batch batch(*written.table);
     std::vector<bool> filled(written.table->columns.size());
+    ColumnValues unknown;
     for (const WrittenColumn& column : written.columns) {
-        ColumnValues values;
+        ColumnValues& values = column.index ? batch.values(*column.index) : unknown;
         BELAY_CHECK(decode_column(column.type, payload, header.rows, values, text_budget));
-        if (!column.index) continue;
-        batch.values(*column.index) = std::move(values);
-        filled[*column.index] = true;
+        if (column.index) filled[*column.index] = true;
     }
     if (!payload.empty()) return bad_input("bytes after the last column");
     for (size_t i = 0; i < filled.size(); ++i)
         if (!filled[i]) fill_with_nulls(written.table->columns[i], header.rows, batch.values(i));
     batch.set_rows(header.rows);
-    return batch;
+    return {};
 }
 
 }  // namespace
@@ -82,18 +91,18 @@ class SegmentReader::Walker {
         summary_.bytes = bytes_.size();
     }
 
-    Result<std::optional<Batch>> next() {
+    Result<const Batch*> next() {
         if (!begun_) {
             BELAY_TRY(begin, take_file_header());
             summary_.read_to = begin;
             begun_ = true;
         }
-        batch_.reset();
-        while (!is_at_end_ && !batch_ && summary_.read_to < bytes_.size()) {
+        batch_ = nullptr;
+        while (!is_at_end_ && batch_ == nullptr && summary_.read_to < bytes_.size()) {
             BELAY_TRY(next, take_block(summary_.read_to));
             summary_.read_to = next;
         }
-        return std::exchange(batch_, std::nullopt);
+        return batch_;
     }
     const SegmentSummary& summary() const { return summary_; }
 
@@ -152,7 +161,7 @@ class SegmentReader::Walker {
 
     Result<> use(const BlockHeader& header, std::string_view stored) {
         BELAY_CHECK(spend(header.raw_bytes));
-        BELAY_TRY(payload, unpack(header, stored));
+        BELAY_TRY(payload, unpack(unpacker_, header, stored));
         if (header.kind == kSessionBlock) {
             BELAY_TRY(written, decode_session(payload));
             summary_.session = std::move(written.session);
@@ -171,19 +180,21 @@ class SegmentReader::Walker {
         if (header.table >= schema_.size()) return bad_input("unknown table index");
         const WrittenTable& written = schema_[header.table];
         BELAY_CHECK(spend(bytes_of_rows(written, header)));
+        summary_.left_out |= written.table == nullptr || !written.knows_all();
+        if (written.table == nullptr) return {};
+        Batch& batch = batches_.try_emplace(written.table, *written.table).first->second;
         uint64_t text_budget = kMaxBlockTextBytes;
-        auto batch = decode_rows(written, header, payload, text_budget);
+        auto decoded = decode_rows(written, header, payload, text_budget, batch);
         BELAY_CHECK(spend(kMaxBlockTextBytes - text_budget));
-        BELAY_CHECK(batch);
-        summary_.left_out |= !*batch || !written.knows_all();
-        if (!*batch || (*batch)->empty()) return {};
-        summary_.rows += (*batch)->rows();
+        BELAY_CHECK(std::move(decoded));
+        if (batch.empty()) return {};
+        summary_.rows += batch.rows();
         // A program's own clock (the table progress) says nothing about when it was recorded.
-        for (int64_t time :
-             &(*batch)->table() == &schema::kProgress ? std::vector<int64_t>() : (*batch)->values(0).integers)
-            summary_.last =
-                std::max(summary_.last.value_or(core::Time::min()), core::time_from_nanoseconds(time));
-        batch_ = std::move(*batch);
+        if (written.table != &schema::kProgress)
+            for (int64_t time : batch.values(0).integers)
+                summary_.last =
+                    std::max(summary_.last.value_or(core::Time::min()), core::time_from_nanoseconds(time));
+        batch_ = &batch;
         return {};
     }
 
@@ -224,9 +235,11 @@ class SegmentReader::Walker {
     WrittenSchema schema_;
     UnpackBudget* budget_;
     const schema::Table* only_;
+    Unpacker unpacker_;
     bool begun_ = false;
     bool is_at_end_ = false;  // before the end of the file
-    std::optional<Batch> batch_;
+    std::map<const schema::Table*, Batch> batches_;
+    const Batch* batch_ = nullptr;  // what was found last
     SegmentSummary summary_;
 };
 
@@ -253,7 +266,7 @@ SegmentReader SegmentReader::of_bytes(std::string_view bytes, std::string_view n
     return SegmentReader(std::make_unique<Walker>(SegmentBytes(bytes), name, &budget, nullptr));
 }
 
-Result<std::optional<Batch>> SegmentReader::next() {
+Result<const Batch*> SegmentReader::next() {
     return walker_->next();
 }
 
@@ -278,7 +291,7 @@ namespace {
 Result<SegmentSummary> read_all(SegmentReader reader, const BatchVisitor& visit) {
     for (;;) {
         BELAY_TRY(batch, reader.next());
-        if (!batch) return reader.summary();
+        if (batch == nullptr) return reader.summary();
         visit(*batch);
     }
 }

@@ -133,7 +133,7 @@ class SegmentMerge {
         const size_t count = run_length(lowest, most);
         taken_ = lowest;
         taken_rows_ = count;
-        return RowRun{&part.batch, part.row, count};
+        return RowRun{part.batch, part.row, count};
     }
 
   private:
@@ -142,7 +142,8 @@ class SegmentMerge {
         size_t file;
         core::Descriptor opened;  // where none is held
         std::optional<stream::SegmentReader> reader;
-        stream::Batch batch;
+        std::optional<stream::Batch> sorted;  // all rows, instead of a reader
+        const stream::Batch* batch = nullptr;
         size_t row = 0;
         uint64_t rows_read = 0;
     };
@@ -164,7 +165,7 @@ class SegmentMerge {
         Part& part = *open_[taken_];
         part.row += taken_rows_;
         taken_rows_ = 0;
-        if (part.row < part.batch.rows()) return {};
+        if (part.row < part.batch->rows()) return {};
         BELAY_TRY(more, read_batch(part));
         if (!more) open_.erase(open_.begin() + static_cast<ptrdiff_t>(taken_));
         return {};
@@ -175,7 +176,7 @@ class SegmentMerge {
             const RowKey& first = extent_of(pending_.back())->lowest;
             if (!open_.empty()) {
                 const Part& lowest = *open_[lowest_open()];
-                if (compare(lowest.batch, lowest.row, first) < 0) return {};
+                if (compare(*lowest.batch, lowest.row, first) < 0) return {};
             }
             BELAY_TRY(part, open(pending_.back()));
             pending_.pop_back();
@@ -187,8 +188,7 @@ class SegmentMerge {
     Result<std::unique_ptr<Part>> open(size_t file) {
         const SegmentRows::File& from = rows_->files_[file];
         const std::filesystem::path path = path_of(file);
-        auto part = std::make_unique<Part>(
-            Part{.file = file, .opened = {}, .reader = {}, .batch = stream::Batch(*table_)});
+        auto part = std::make_unique<Part>(Part{.file = file, .opened = {}, .reader = {}, .sorted = {}});
         if (from.held.get() < 0) {
             BELAY_TRY(opened, rows_->record_.open_file(segment_file(from.name), O_RDONLY));
             part->opened = std::move(opened);
@@ -209,13 +209,13 @@ class SegmentMerge {
     Result<bool> read_batch(Part& part) {
         const uint64_t expected = extent_of(part.file)->rows;
         part.row = 0;
-        part.batch.clear();
+        part.batch = nullptr;
         if (part.reader) {
             BELAY_TRY(batch, part.reader->next());
-            if (batch) part.batch = std::move(*batch);
+            part.batch = batch;
         }
-        part.rows_read += part.batch.rows();
-        const bool is_at_end = part.batch.empty();
+        const bool is_at_end = part.batch == nullptr;
+        if (!is_at_end) part.rows_read += part.batch->rows();
         if (part.rows_read > expected || (is_at_end && part.rows_read < expected))
             return std::unexpected(changed(path_of(part.file)));
         return !is_at_end;
@@ -226,18 +226,18 @@ class SegmentMerge {
         for (;;) {
             BELAY_TRY(more, read_batch(part));
             if (!more) break;
-            all.append(part.batch);
+            all.append(*part.batch);
         }
         part.reader.reset();
-        part.batch = sorted(all);
-        return !part.batch.empty();
+        part.batch = &part.sorted.emplace(sorted(all));
+        return !part.batch->empty();
     }
 
     // Of equal ones that of the segment opened first.
     size_t lowest_open() const {
         size_t lowest = 0;
         for (size_t i = 1; i < open_.size(); ++i)
-            if (compare(open_[i]->batch, open_[i]->row, key_at(open_[lowest]->batch, open_[lowest]->row)) < 0)
+            if (compare(*open_[i]->batch, open_[i]->row, key_at(*open_[lowest]->batch, open_[lowest]->row)) < 0)
                 lowest = i;
         return lowest;
     }
@@ -250,12 +250,12 @@ class SegmentMerge {
             if (!bound || key < *bound) bound = std::move(key);
         };
         for (size_t i = 0; i < open_.size(); ++i)
-            if (i != lowest) narrow(key_at(open_[i]->batch, open_[i]->row));
+            if (i != lowest) narrow(key_at(*open_[i]->batch, open_[i]->row));
         if (!pending_.empty()) narrow(extent_of(pending_.back())->lowest);
-        const size_t end = std::min(part.batch.rows(), part.row + most);
-        if (!bound || compare(part.batch, end - 1, *bound) < 0) return end - part.row;
+        const size_t end = std::min(part.batch->rows(), part.row + most);
+        if (!bound || compare(*part.batch, end - 1, *bound) < 0) return end - part.row;
         size_t row = part.row + 1;  // the first is the lowest of all
-        while (row < end && compare(part.batch, row, *bound) < 0) ++row;
+        while (row < end && compare(*part.batch, row, *bound) < 0) ++row;
         return row - part.row;
     }
 
@@ -284,7 +284,7 @@ Result<> SegmentRows::read_segment(const std::string& name, stream::UnpackBudget
     File& read = files_.emplace_back(File{.name = name});
     for (;;) {
         BELAY_TRY(batch, reader.next());
-        if (!batch) break;
+        if (batch == nullptr) break;
         add_to(read.extents[&batch->table()], *batch);
     }
     summaries_.push_back(reader.summary());

@@ -64,7 +64,7 @@ std::vector<std::vector<Value>> rows(const fs::path& record, const QueryLimits& 
 }
 
 TEST(record, segments_read_in_place_give_what_loaded_ones_do) {
-    for (uint64_t seed = 0; seed < 20; ++seed) {
+    for (uint64_t seed = 0; seed < 6; ++seed) {
         std::mt19937_64 random(seed);
         RecordFixture fixture;
         write_segments(fixture, random, 1 + static_cast<int>(random() % 6));
