@@ -76,6 +76,8 @@ void append_utf8(std::string& text, char32_t character) {
 }
 
 std::string to_valid_utf8(std::string_view text) {
+    if (std::ranges::all_of(text, [](char c) { return static_cast<uint8_t>(c) < 0x80; }))
+        return std::string(text);
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {

@@ -64,31 +64,28 @@ void Batch::set(size_t column, core::Time value) {
 
 Batch Batch::slice(size_t first, size_t count) const {
     Batch part(*table_);
-    auto copy = [&](auto& to, const auto& from) {
-        if (from.empty()) return;  // not the vector of the column's type
-        auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
-        to.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
-    };
-    for (size_t i = 0; i < columns_.size(); ++i) {
-        copy(part.columns_[i].present, columns_[i].present);
-        copy(part.columns_[i].integers, columns_[i].integers);
-        copy(part.columns_[i].reals, columns_[i].reals);
-        copy(part.columns_[i].texts, columns_[i].texts);
-    }
-    part.rows_ = count;
+    part.append(*this, first, count);
     return part;
 }
 
 void Batch::append(const Batch& other) {
+    append(other, 0, other.rows_);
+}
+
+void Batch::append(const Batch& other, size_t first, size_t count) {
     assert(table_ == other.table_);
-    auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    auto add = [&](auto& to, const auto& from) {
+        if (from.empty()) return;  // not the vector of the column's type
+        auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
+        to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+    };
     for (size_t i = 0; i < columns_.size(); ++i) {
         add(columns_[i].present, other.columns_[i].present);
         add(columns_[i].integers, other.columns_[i].integers);
         add(columns_[i].reals, other.columns_[i].reals);
         add(columns_[i].texts, other.columns_[i].texts);
     }
-    rows_ += other.rows_;
+    rows_ += count;
 }
 
 void Batch::clear() {

@@ -55,8 +55,9 @@ class Batch {
 
     // The rows first, first + 1 ... as a batch of their own.
     Batch slice(size_t first, size_t count) const;
-    // Adds all rows of another batch of the same table.
+    // Adds all rows of another batch of the same table, or those from `first` on.
     void append(const Batch& other);
+    void append(const Batch& other, size_t first, size_t count);
 
     const ColumnValues& values(size_t column) const { return columns_[column]; }
     ColumnValues& values(size_t column) { return columns_[column]; }

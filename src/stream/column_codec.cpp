@@ -22,6 +22,14 @@ int64_t unzigzag(uint64_t value) {
     return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
+// The common case of take_varint(), without a Result: false where the number is long or the bytes end.
+bool take_short_varint(std::string_view& in, uint64_t& value) {
+    if (in.empty() || static_cast<uint8_t>(in[0]) >= 0x80) return false;
+    value = static_cast<uint8_t>(in[0]);
+    in.remove_prefix(1);
+    return true;
+}
+
 Result<std::string_view> take_bytes(std::string_view& in, size_t count) {
     if (in.size() < count) return bad_input("column ends early");
     std::string_view bytes = in.substr(0, count);
@@ -68,7 +76,11 @@ Result<> decode_integers(std::string_view& in, size_t rows, ColumnValues& values
     uint64_t last = 0;
     for (size_t i = 0; i < rows; ++i) {
         if (values.present[i] == 0) continue;
-        BELAY_TRY(difference, take_varint(in));
+        uint64_t difference = 0;
+        if (!take_short_varint(in, difference)) {
+            BELAY_TRY(taken, take_varint(in));
+            difference = taken;
+        }
         last += static_cast<uint64_t>(unzigzag(difference));
         values.integers[i] = static_cast<int64_t>(last);
     }
@@ -144,7 +156,11 @@ Result<> decode_texts(std::string_view& in, size_t rows, ColumnValues& values, u
     values.texts.assign(rows, {});
     for (size_t i = 0; i < rows; ++i) {
         if (values.present[i] == 0) continue;
-        BELAY_TRY(which, take_varint(in));
+        uint64_t which = 0;
+        if (!take_short_varint(in, which)) {
+            BELAY_TRY(taken, take_varint(in));
+            which = taken;
+        }
         if (which >= distinct.size()) return bad_input("text index out of range");
         const uint64_t bytes = distinct[which].size();
         if (bytes > text_budget) return bad_input("more text than a block may hold");
@@ -164,8 +180,9 @@ void put_varint(std::string& out, uint64_t value) {
 Result<uint64_t> take_varint(std::string_view& in) {
     uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
-        BELAY_TRY(byte, take_bytes(in, 1));
-        auto bits = static_cast<uint8_t>(byte[0]);
+        if (in.empty()) return bad_input("column ends early");
+        auto bits = static_cast<uint8_t>(in[0]);
+        in.remove_prefix(1);
         if (shift == 63 && bits > 1) break;
         value |= static_cast<uint64_t>(bits & 0x7f) << shift;
         if ((bits & 0x80) == 0) return value;

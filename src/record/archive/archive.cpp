@@ -68,6 +68,26 @@ std::string rows_function(const schema::Table& table) {
     return fmt::format("belay_segment_rows_{}", table.name);
 }
 
+// The largest ones, of which so many values do not fit. Tables that are amended are always loaded: they have
+// a row for each thing that happened.
+std::set<const schema::Table*> tables_in_place(const SegmentRows& segments, uint64_t loaded_values) {
+    auto values = [&](const schema::Table* table) {
+        return segments.rows_of(*table).rows * table->columns.size();
+    };
+    std::vector<const schema::Table*> tables(schema::tables().begin(), schema::tables().end());
+    std::ranges::stable_sort(tables, {}, values);
+    std::set<const schema::Table*> in_place;
+    uint64_t loaded = 0;
+    for (const schema::Table* table : tables) {
+        const bool is_amended = std::ranges::find(kAmended, table) != std::end(kAmended);
+        if (is_amended || loaded + values(table) <= loaded_values)
+            loaded += values(table);
+        else
+            in_place.insert(table);
+    }
+    return in_place;
+}
+
 // All parts at the same time, each in a thread.
 Result<> scan_parts(size_t parts, const std::function<Result<>(size_t)>& scan_part) {
     auto scan_safely = [&](size_t part) {  // of the consumer: memory
@@ -90,20 +110,21 @@ Result<Archive> Archive::load(const core::Directory& record, std::span<const Sta
                               const QueryLimits& limits) {
     for (;;) {
         BELAY_TRY(manifest, read_manifest(record));
-        BELAY_TRY(database, Database::open(0, limits));
-        Archive archive(std::move(manifest), std::move(database));
-        if (archive.manifest_.sealed) {
-            BELAY_CHECK(archive.open_files(record));
-            BELAY_CHECK(archive.open_tables(record.path(), stand_ins));
-            return archive;
-        }
-        Result<> loaded = archive.load_segments(record, limits.loaded_values);
+        if (manifest.sealed) return load_sealed(record, std::move(manifest), stand_ins, limits);
+        Result<Archive> archive = load_segments(record, std::move(manifest), limits);
         // Whoever seals the record meanwhile takes the segments away.
         BELAY_TRY(manifest_now, read_manifest(record));
-        if (manifest_now.sealed) continue;
-        BELAY_CHECK(std::move(loaded));
-        return archive;
+        if (!manifest_now.sealed) return archive;
     }
+}
+
+Result<Archive> Archive::load_sealed(const core::Directory& record, Manifest manifest,
+                                     std::span<const StandIn> stand_ins, const QueryLimits& limits) {
+    BELAY_TRY(database, Database::open(0, limits));
+    Archive archive(std::move(manifest), std::move(database));
+    BELAY_CHECK(archive.open_files(record));
+    BELAY_CHECK(archive.open_tables(record.path(), stand_ins));
+    return archive;
 }
 
 Result<Archive> Archive::open(const fs::path& path, std::span<const StandIn> stand_ins,
@@ -249,22 +270,22 @@ Result<> Archive::open_table(const fs::path& record, const schema::Table& table,
     return database_.execute(create_table_sql(table));
 }
 
-// Small tables first. Those that are amended are always loaded: they have a row for each thing that happened.
-Result<> Archive::load_segments(const core::Directory& record, uint64_t loaded_values) {
+Result<Archive> Archive::load_segments(const core::Directory& record, Manifest manifest,
+                                       const QueryLimits& limits) {
     BELAY_TRY(segments, SegmentRows::read(record));
-    segments_ = std::move(segments);
-    auto values = [&](const schema::Table* table) {
-        return segments_->rows_of(*table).rows * table->columns.size();
-    };
-    std::vector<const schema::Table*> tables(schema::tables().begin(), schema::tables().end());
-    std::ranges::stable_sort(tables, {}, values);
-    uint64_t loaded = 0;
-    for (const schema::Table* table : tables) {
-        const bool is_amended = std::ranges::find(kAmended, table) != std::end(kAmended);
-        const bool load = is_amended || loaded + values(table) <= loaded_values;
-        if (load) loaded += values(table);
-        BELAY_CHECK(take_segment_rows(*table, load));
-    }
+    std::set<const schema::Table*> in_place = tables_in_place(*segments, limits.loaded_values);
+    // Rows in place come one after the other. Of DuckDB's threads one would wait for them, and wear out the
+    // core on which they are read.
+    BELAY_TRY(database, Database::open(in_place.empty() ? 0 : 1, limits));
+    Archive archive(std::move(manifest), std::move(database));
+    archive.segments_ = std::move(segments);
+    archive.in_segments_ = std::move(in_place);
+    BELAY_CHECK(archive.take_segments());
+    return archive;
+}
+
+Result<> Archive::take_segments() {
+    for (const schema::Table* table : schema::tables()) BELAY_CHECK(take_segment_rows(*table));
     for (size_t i = 0; i < segments_->segments().size(); ++i) {
         const bool busy = segments_->is_being_written(i);
         being_written_ |= busy;
@@ -276,15 +297,14 @@ Result<> Archive::load_segments(const core::Directory& record, uint64_t loaded_v
     return {};
 }
 
-Result<> Archive::take_segment_rows(const schema::Table& table, bool load) {
-    const bool has_rows = segments_->rows_of(table).rows > 0;
-    if (has_rows) BELAY_CHECK(database_.register_rows(rows_function(table), segments_->source(table)));
-    if (!has_rows || load) BELAY_CHECK(database_.execute(create_table_sql(table)));
-    if (!has_rows) return {};
-    const std::string select = fmt::format("SELECT * FROM {}()", rows_function(table));
-    if (load) return database_.execute(fmt::format("INSERT INTO \"{}\" {}", table.name, select));
-    in_segments_.insert(&table);
-    return database_.execute(fmt::format("CREATE VIEW \"{}\" AS {}", table.name, select));
+Result<> Archive::take_segment_rows(const schema::Table& table) {
+    const std::string name = rows_function(table);
+    if (segments_->rows_of(table).rows == 0) return database_.execute(create_table_sql(table));
+    BELAY_CHECK(database_.register_rows(name, read_ahead(segments_->source(table))));
+    if (is_in_segments(table))
+        return database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM {}()", table.name, name));
+    BELAY_CHECK(database_.execute(create_table_sql(table)));
+    return database_.execute(fmt::format("INSERT INTO \"{}\" SELECT * FROM {}()", table.name, name));
 }
 
 Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) {

@@ -102,8 +102,12 @@ class Archive {
         : manifest_(std::move(manifest)), database_(std::move(database)) {}
     static core::Result<Archive> load(const core::Directory& record, std::span<const StandIn> stand_ins,
                                       const QueryLimits& limits);
-    core::Result<> load_segments(const core::Directory& record, uint64_t loaded_values);
-    core::Result<> take_segment_rows(const schema::Table& table, bool load);
+    static core::Result<Archive> load_sealed(const core::Directory& record, Manifest manifest,
+                                             std::span<const StandIn> stand_ins, const QueryLimits& limits);
+    static core::Result<Archive> load_segments(const core::Directory& record, Manifest manifest,
+                                               const QueryLimits& limits);
+    core::Result<> take_segments();
+    core::Result<> take_segment_rows(const schema::Table& table);
     bool is_in_segments(const schema::Table& table) const { return in_segments_.contains(&table); }
     core::Result<TableInfo> table_info(const schema::Table& table);
     core::Result<> scan_segments(const ScanRequest& request, const ScanConsumer& consume);

@@ -32,6 +32,9 @@ struct RowSource {
     std::function<RowCursor()> begin;  // may be called from any thread; each cursor is used by one
 };
 
+// The same rows, of which each cursor reads some ahead in a thread of its own.
+RowSource read_ahead(RowSource source);
+
 // What went wrong in reading rows, kept whole beside the text that DuckDB passes on. Thread-safe.
 class RowFailure {
   public:
