@@ -1,5 +1,5 @@
-// Makes a record that is not sealed, of one recorder on each of many nodes, as they leave it at 1 Hz when they
-// write every 2 s:
+// Makes a record that is not sealed, of one recorder on each of many nodes, as they leave it at 1 Hz when
+// they write every 2 s:
 //   big_streams DIRECTORY [NODES] [GPUS_EACH] [SECONDS] [LINES]
 // LINES, where it is given, gets the same samples of the GPUs as the JSON lines that VictoriaMetrics imports:
 // one for each series and ten minutes. The numbers are made up, each with noise of its own.
@@ -61,7 +61,8 @@ const std::map<std::string_view, Formula>& formulas() {
         {"integer_active_ratio", [](Noise& noise, int64_t) { return noise(0.03, 0.05, 1e-4); }},
         {"dram_active_ratio", [](Noise& noise, int64_t) { return noise(0.3, 0.4, 1e-4); }},
         {"utilization_ratio", [](Noise& noise, int64_t) { return noise(0.95, 1, 1e-2); }},
-        {"memory_used_bytes", [](Noise&, int64_t t) { return (60000.0 + std::floor(static_cast<double>(t) / 1e3)) * 1048576; }},
+        {"memory_used_bytes",
+         [](Noise&, int64_t t) { return (60000.0 + std::floor(static_cast<double>(t) / 1e3)) * 1048576; }},
         {"memory_total_bytes", [](Noise&, int64_t) { return 81559.0 * 1048576; }},
         {"clock_sm_hertz", [](Noise& noise, int64_t) { return noise(1695e6, 1815e6, 15e6); }},
         {"clock_memory_hertz", [](Noise&, int64_t) { return 2619e6; }},
@@ -139,7 +140,10 @@ std::vector<Sampled> sampled_columns() {
 class NodeWriter {
   public:
     NodeWriter(const Shape& shape, int64_t node, std::ostream* lines)
-        : shape_(shape), number_(node), node_(fmt::format("node{:04}", node)), lines_(lines),
+        : shape_(shape),
+          number_(node),
+          node_(fmt::format("node{:04}", node)),
+          lines_(lines),
           noise_(static_cast<uint64_t>(node)) {
         if (lines_ != nullptr) series_.resize(static_cast<size_t>(shape.gpus) * columns_.size());
     }
@@ -201,8 +205,7 @@ class NodeWriter {
             else
                 rows.set(columns_[i].column, static_cast<int64_t>(value));
             ++values_;
-            if (lines_ != nullptr)
-                series_[static_cast<size_t>(gpu) * columns_.size() + i].add(t, value);
+            if (lines_ != nullptr) series_[static_cast<size_t>(gpu) * columns_.size() + i].add(t, value);
         }
     }
 

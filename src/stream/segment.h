@@ -133,7 +133,8 @@ class SegmentReader {
 
 using BatchVisitor = std::function<void(const Batch&)>;
 
-// Hands every batch of a segment to `visit`, in file order. Errors: kSystem if the file cannot be read at all.
+// Hands every batch of a segment to `visit`, in file order. Errors: kSystem if the file cannot be read at
+// all.
 core::Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit);
 
 // The same from memory.

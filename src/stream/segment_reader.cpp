@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
 #include <utility>
-#include <fcntl.h>
 
 #include <zstd.h>
 

@@ -125,8 +125,8 @@ class Archive {
         files_;  // by table; they outlive the database, which reads them
     Database database_;
     std::map<std::string, std::string, std::less<>> sources_;  // what to select from, of tables read in place
-    std::shared_ptr<const SegmentRows> segments_;    // of a record that is not sealed
-    std::set<const schema::Table*> in_segments_;     // tables that are read in place, in order
+    std::shared_ptr<const SegmentRows> segments_;              // of a record that is not sealed
+    std::set<const schema::Table*> in_segments_;               // tables that are read in place, in order
     std::vector<stream::Lost> lost_;  // found when it was opened: parts of segments, tables
     std::map<std::string, core::Error, std::less<>> unreadable_;
     std::set<std::string, std::less<>> thrown_away_;

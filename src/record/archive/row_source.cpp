@@ -21,7 +21,8 @@ struct Function {
 // One reading of the rows.
 struct Reading {
     RowCursor cursor;
-    std::vector<idx_t> columns;  // of the table, in the order of the chunk's; beyond the last for none of them
+    std::vector<idx_t>
+        columns;  // of the table, in the order of the chunk's; beyond the last for none of them
 };
 
 template <typename T>

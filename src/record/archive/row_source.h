@@ -28,7 +28,7 @@ using RowCursor = std::function<core::Result<RowRun>(size_t most)>;
 
 struct RowSource {
     const schema::Table* table = nullptr;
-    uint64_t rows = 0;                // how many come, as far as that is known
+    uint64_t rows = 0;                 // how many come, as far as that is known
     std::function<RowCursor()> begin;  // may be called from any thread; each cursor is used by one
 };
 

@@ -237,7 +237,8 @@ class SegmentMerge {
     size_t lowest_open() const {
         size_t lowest = 0;
         for (size_t i = 1; i < open_.size(); ++i)
-            if (compare(*open_[i]->batch, open_[i]->row, key_at(*open_[lowest]->batch, open_[lowest]->row)) < 0)
+            if (compare(*open_[i]->batch, open_[i]->row, key_at(*open_[lowest]->batch, open_[lowest]->row)) <
+                0)
                 lowest = i;
         return lowest;
     }
@@ -279,8 +280,7 @@ Result<std::shared_ptr<const SegmentRows>> SegmentRows::read(const core::Directo
 Result<> SegmentRows::read_segment(const std::string& name, stream::UnpackBudget& budget) {
     BELAY_TRY(file, record_.open_file(segment_file(name), O_RDONLY));
     const stream::SegmentLock lock = stream::segment_lock(file.get());
-    BELAY_TRY(reader,
-              stream::SegmentReader::open(file.get(), record_.path_of(segment_file(name)), budget));
+    BELAY_TRY(reader, stream::SegmentReader::open(file.get(), record_.path_of(segment_file(name)), budget));
     File& read = files_.emplace_back(File{.name = name});
     for (;;) {
         BELAY_TRY(batch, reader.next());
@@ -310,10 +310,11 @@ TableRows SegmentRows::rows_of(const schema::Table& table) const {
 }
 
 RowSource SegmentRows::source(const schema::Table& table, NodeRange nodes) const {
-    return {.table = &table, .rows = rows_of(table).rows, .begin = [self = shared_from_this(), &table, nodes] {
-                auto merge = std::make_shared<SegmentMerge>(self, table, nodes);
-                return [merge](size_t most) { return merge->next(most); };
-            }};
+    return {
+        .table = &table, .rows = rows_of(table).rows, .begin = [self = shared_from_this(), &table, nodes] {
+            auto merge = std::make_shared<SegmentMerge>(self, table, nodes);
+            return [merge](size_t most) { return merge->next(most); };
+        }};
 }
 
 }  // namespace belay::record
