@@ -1,6 +1,7 @@
 #include "image/layer_fetch.h"
 
 #include "core/host_name.h"
+#include "core/parallel.h"
 #include "core/program.h"
 #include "image/digest.h"
 #include "image/layer_stream.h"
@@ -14,7 +15,6 @@
 #include <memory>
 #include <mutex>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 namespace belay::image {
@@ -57,7 +57,6 @@ class Fetcher {
     Result<std::map<std::string, Layer>> fetch(const std::vector<Descriptor>& wanted) {
         for (const Descriptor& blob : wanted) total_ += blob.size;
         std::map<std::string, Layer> layers;
-        std::optional<core::Error> failed;
         std::atomic<size_t> next = 0;
         auto fetch_some = [&]() -> Result<> {
             core::fetch::HttpOptions http = options_.http;
@@ -70,24 +69,12 @@ class Fetcher {
             }
             return {};
         };
-        auto work = [&] {
-            auto done = core::without_exceptions(fetch_some);  // one that left a thread would end the process
-            if (done) return;
-            std::lock_guard lock(mutex_);
-            stopped_ = true;
-            if (!failed) failed = std::move(done.error());
-        };
-        {
-            std::vector<std::jthread> threads;
-            const size_t count = std::min<size_t>(std::max(options_.threads, 1U), wanted.size());
-            // At a limit of processes fewer do it, or this thread alone.
-            auto start_all = [&] {
-                while (threads.size() < count) threads.emplace_back(work);
-            };
-            (void)core::exception_of(start_all);
-            if (threads.empty()) work();
-        }
-        if (failed) return std::unexpected(std::move(*failed));
+        const size_t count = std::min<size_t>(std::max(options_.threads, 1U), wanted.size());
+        BELAY_CHECK(core::in_parallel(count, count, [&](size_t) {
+            auto done = core::without_exceptions(fetch_some);
+            if (!done) stopped_ = true;
+            return done;
+        }));
         return layers;
     }
 

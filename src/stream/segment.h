@@ -7,6 +7,7 @@
 #include "core/time.h"
 #include "stream/batch.h"
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -87,7 +88,7 @@ class SegmentWriter {
 
 // What segments may take when they are unpacked (payloads, 8 bytes for each value, texts): a floor for all of
 // a record together, and so many times what their blocks of rows take in the file. A file's length says
-// nothing: of one with holes nothing need be on the disk.
+// nothing: of one with holes nothing need be on the disk. Thread-safe.
 class UnpackBudget {
   public:
     UnpackBudget();
@@ -97,7 +98,7 @@ class UnpackBudget {
     bool is_empty() const { return left_ == 0; }
 
   private:
-    uint64_t left_;
+    std::atomic<uint64_t> left_;
 };
 
 // Reads a segment batch by batch. A batch has the columns of this version's schema: columns that the writer

@@ -281,9 +281,9 @@ void UnpackBudget::add_rows(uint64_t stored_bytes) {
 }
 
 bool UnpackBudget::spend(uint64_t bytes) {
-    const bool is_enough = bytes <= left_;
-    left_ = is_enough ? left_ - bytes : 0;
-    return is_enough;
+    uint64_t left = left_;
+    while (!left_.compare_exchange_weak(left, bytes <= left ? left - bytes : 0)) {}
+    return bytes <= left;
 }
 
 namespace {

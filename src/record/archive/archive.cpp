@@ -1,6 +1,6 @@
 #include "record/archive/archive.h"
 
-#include "core/program.h"
+#include "core/parallel.h"
 #include "record/archive/coverage.h"
 #include "record/archive/older_events.h"
 #include "record/archive/parquet_file.h"
@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <fcntl.h>
-#include <thread>
 
 namespace belay::record {
 
@@ -86,22 +85,6 @@ std::set<const schema::Table*> tables_in_place(const SegmentRows& segments, uint
             in_place.insert(table);
     }
     return in_place;
-}
-
-// All parts at the same time, each in a thread.
-Result<> scan_parts(size_t parts, const std::function<Result<>(size_t)>& scan_part) {
-    auto scan_safely = [&](size_t part) {  // of the consumer: memory
-        return core::without_exceptions([&] { return scan_part(part); });
-    };
-    std::vector<Result<>> results(parts);
-    {
-        std::vector<std::jthread> threads;
-        for (size_t part = 1; part < parts; ++part)
-            threads.emplace_back([&, part] { results[part] = scan_safely(part); });
-        results[0] = scan_safely(0);
-    }
-    for (Result<>& result : results) BELAY_CHECK(std::move(result));
-    return {};
 }
 
 }  // namespace
@@ -322,6 +305,7 @@ Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) 
 // Each part reads those segments in which it has rows.
 Result<> Archive::scan_segments(const ScanRequest& request, const ScanConsumer& consume) {
     const std::string name = rows_function(*request.table);
+    const size_t parts = request.splits.size() + 1;
     auto scan_part = [&](size_t part) -> Result<> {
         BELAY_TRY(database, Database::open(1, {.memory = kScanMemory}));
         NodeRange nodes;
@@ -331,19 +315,20 @@ Result<> Archive::scan_segments(const ScanRequest& request, const ScanConsumer& 
         return database.scan(scan_sql(request, name + "()", part), request,
                              [&](const ScanRows& rows) { return consume(part, rows); });
     };
-    return scan_parts(request.splits.size() + 1, scan_part);
+    return core::in_parallel(parts, parts, scan_part);
 }
 
 // Each part has a thread and a database of one thread.
 Result<> Archive::scan_file(const ScanRequest& request, const TableFile& file, const std::string& source,
                             const ScanConsumer& consume) {
+    const size_t parts = request.splits.size() + 1;
     auto scan_part = [&](size_t part) -> Result<> {
         BELAY_TRY(database, Database::open(1, {.memory = kScanMemory}));
         database.lend(file.opened->get(), file.path);
         return database.scan(scan_sql(request, source, part), request,
                              [&](const ScanRows& rows) { return consume(part, rows); });
     };
-    return core::with_context(scan_parts(request.splits.size() + 1, scan_part), file.path.string());
+    return core::with_context(core::in_parallel(parts, parts, scan_part), file.path.string());
 }
 
 Result<TableInfo> Archive::table_info(const schema::Table& table) {

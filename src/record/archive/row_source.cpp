@@ -178,6 +178,16 @@ void run(duckdb_function_info info, duckdb_data_chunk chunk) {
 
 }  // namespace
 
+RowSource rows_in(const stream::Batch& batch) {
+    return {.table = &batch.table(), .rows = batch.rows(), .begin = [&batch] {
+                return [&batch, at = size_t{0}](size_t most) mutable -> Result<RowRun> {
+                    const size_t count = std::min(most, batch.rows() - at);
+                    at += count;
+                    return RowRun{&batch, at - count, count};
+                };
+            }};
+}
+
 void RowFailure::keep(core::Error error) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::move(error);

@@ -32,6 +32,9 @@ struct RowSource {
     std::function<RowCursor()> begin;  // may be called from any thread; each cursor is used by one
 };
 
+// The batch must outlive what reads it.
+RowSource rows_in(const stream::Batch& batch);
+
 // The same rows, of which each cursor reads some ahead in a thread of its own.
 RowSource read_ahead(RowSource source);
 

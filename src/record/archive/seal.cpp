@@ -88,8 +88,9 @@ bool may_be_sealed(const core::Directory& record) {
 
 Result<> keep_table(const core::Directory& record, const stream::Batch& rows, std::string_view facts) {
     BELAY_TRY(database, Database::open());
-    BELAY_CHECK(database.execute(create_table_sql(rows.table())));
-    BELAY_CHECK(database.append(rows));
+    BELAY_CHECK(database.register_rows("rows_in_memory", rows_in(rows)));
+    BELAY_CHECK(database.execute(
+        fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM rows_in_memory()", rows.table().name)));
     BELAY_TRY(file, begin_file(record, table_file(rows.table().name)));
     return write_parquet(database, rows.table(), RowOrder::kSort, std::move(file), facts);
 }

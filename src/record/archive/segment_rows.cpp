@@ -1,11 +1,13 @@
 #include "record/archive/segment_rows.h"
 
+#include "core/parallel.h"
 #include "record/archive/segments.h"
 #include "stream/liveness.h"
 
 #include <algorithm>
 #include <fcntl.h>
 #include <numeric>
+#include <thread>
 
 namespace belay::record {
 
@@ -16,6 +18,8 @@ namespace {
 // Every table begins with them.
 constexpr size_t kTimeColumn = 0;
 constexpr size_t kNodeColumn = 1;
+
+constexpr unsigned kMostReaders = 8;  // threads of the first pass, each with a block in memory
 
 template <typename T, typename Values>
 std::optional<T> value_at(const stream::ColumnValues& column, const Values& values, size_t row) {
@@ -272,24 +276,40 @@ Result<std::shared_ptr<const SegmentRows>> SegmentRows::read(const core::Directo
     BELAY_TRY(directory, record.enter(""));
     std::shared_ptr<SegmentRows> rows(new SegmentRows(std::move(directory)));
     BELAY_TRY(names, segment_names(record));
-    stream::UnpackBudget budget;
-    for (const std::string& name : names) BELAY_CHECK(rows->read_segment(name, budget));
+    BELAY_TRY(is_within_budget, rows->read_segments(names, std::min(kMostReaders, std::thread::hardware_concurrency())));
+    // What is left out where segments unpack to too much must not depend on how fast each thread was.
+    if (!is_within_budget) BELAY_CHECK(rows->read_segments(names, 1));
     return rows;
 }
 
-Result<> SegmentRows::read_segment(const std::string& name, stream::UnpackBudget& budget) {
-    BELAY_TRY(file, record_.open_file(segment_file(name), O_RDONLY));
-    const stream::SegmentLock lock = stream::segment_lock(file.get());
-    BELAY_TRY(reader, stream::SegmentReader::open(file.get(), record_.path_of(segment_file(name)), budget));
-    File& read = files_.emplace_back(File{.name = name});
+Result<bool> SegmentRows::read_segments(const std::vector<std::string>& names, size_t threads) {
+    stream::UnpackBudget budget;
+    files_.clear();
+    files_.resize(names.size());
+    summaries_.clear();
+    summaries_.resize(names.size());
+    BELAY_CHECK(core::in_parallel(names.size(), threads, [&](size_t i) -> Result<> {
+        files_[i].name = names[i];
+        BELAY_TRY(file, record_.open_file(segment_file(names[i]), O_RDONLY));
+        BELAY_CHECK(read_segment(file.get(), i, budget));
+        if (i < kHeldSegments) files_[i].held = std::move(file);
+        return {};
+    }));
+    return !budget.is_empty();
+}
+
+Result<> SegmentRows::read_segment(int fd, size_t segment, stream::UnpackBudget& budget) {
+    File& file = files_[segment];
+    const stream::SegmentLock lock = stream::segment_lock(fd);
+    BELAY_TRY(reader,
+              stream::SegmentReader::open(fd, record_.path_of(segment_file(file.name)), budget));
     for (;;) {
         BELAY_TRY(batch, reader.next());
         if (batch == nullptr) break;
-        add_to(read.extents[&batch->table()], *batch);
+        add_to(file.extents[&batch->table()], *batch);
     }
-    summaries_.push_back(reader.summary());
-    read.being_written = stream::is_being_written(file.get(), lock, summaries_.back());
-    if (files_.size() <= kHeldSegments) read.held = std::move(file);
+    summaries_[segment] = reader.summary();
+    file.being_written = stream::is_being_written(fd, lock, summaries_[segment]);
     return {};
 }
 

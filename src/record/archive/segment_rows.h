@@ -74,7 +74,9 @@ class SegmentRows : public std::enable_shared_from_this<SegmentRows> {
         std::map<const schema::Table*, RowExtent> extents = {};
     };
     explicit SegmentRows(core::Directory record) : record_(std::move(record)) {}
-    core::Result<> read_segment(const std::string& name, stream::UnpackBudget& budget);
+    // Whether they unpacked to no more than they may.
+    core::Result<bool> read_segments(const std::vector<std::string>& names, size_t threads);
+    core::Result<> read_segment(int fd, size_t segment, stream::UnpackBudget& budget);
 
     core::Directory record_;
     std::vector<File> files_;
