@@ -1,9 +1,10 @@
 #include "core/parallel.h"
 
 #include <atomic>
-#include <gtest/gtest.h>
 #include <stdexcept>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace belay::core {
 namespace {
@@ -33,8 +34,7 @@ TEST(core, in_parallel_begins_nothing_after_an_error) {
 }
 
 TEST(core, in_parallel_keeps_exceptions) {
-    auto done =
-        in_parallel(10, 2, [&](size_t) -> Result<> { throw std::runtime_error("thrown"); });
+    auto done = in_parallel(10, 2, [&](size_t) -> Result<> { throw std::runtime_error("thrown"); });
     ASSERT_FALSE(done);
     EXPECT_NE(done.error().message().find("thrown"), std::string::npos) << done.error().message();
 }

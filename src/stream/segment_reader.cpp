@@ -282,7 +282,8 @@ void UnpackBudget::add_rows(uint64_t stored_bytes) {
 
 bool UnpackBudget::spend(uint64_t bytes) {
     uint64_t left = left_;
-    while (!left_.compare_exchange_weak(left, bytes <= left ? left - bytes : 0)) {}
+    while (!left_.compare_exchange_weak(left, bytes <= left ? left - bytes : 0)) {
+    }
     return bytes <= left;
 }
 

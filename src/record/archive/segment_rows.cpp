@@ -276,7 +276,8 @@ Result<std::shared_ptr<const SegmentRows>> SegmentRows::read(const core::Directo
     BELAY_TRY(directory, record.enter(""));
     std::shared_ptr<SegmentRows> rows(new SegmentRows(std::move(directory)));
     BELAY_TRY(names, segment_names(record));
-    BELAY_TRY(is_within_budget, rows->read_segments(names, std::min(kMostReaders, std::thread::hardware_concurrency())));
+    BELAY_TRY(is_within_budget,
+              rows->read_segments(names, std::min(kMostReaders, std::thread::hardware_concurrency())));
     // What is left out where segments unpack to too much must not depend on how fast each thread was.
     if (!is_within_budget) BELAY_CHECK(rows->read_segments(names, 1));
     return rows;
@@ -301,8 +302,7 @@ Result<bool> SegmentRows::read_segments(const std::vector<std::string>& names, s
 Result<> SegmentRows::read_segment(int fd, size_t segment, stream::UnpackBudget& budget) {
     File& file = files_[segment];
     const stream::SegmentLock lock = stream::segment_lock(fd);
-    BELAY_TRY(reader,
-              stream::SegmentReader::open(fd, record_.path_of(segment_file(file.name)), budget));
+    BELAY_TRY(reader, stream::SegmentReader::open(fd, record_.path_of(segment_file(file.name)), budget));
     for (;;) {
         BELAY_TRY(batch, reader.next());
         if (batch == nullptr) break;
