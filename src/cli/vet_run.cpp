@@ -126,8 +126,7 @@ Result<int> run_in_step(const vet::Protocol& protocol, const Options& options, c
     auto verdicts = vet::run_in_step(protocol, step);
     if (!verdicts) {
         display.finish();
-        // That the first node cannot be reached, the second says for all.
-        if (step.rank <= 1 || verdicts.error().cause() != core::Cause::kUnreachable)
+        if (!vet::is_said_elsewhere(verdicts.error(), step))
             fmt::print(stderr, "{}", verdicts.error().render());
         let_srun_read();
         return verdicts.error().exit_status();

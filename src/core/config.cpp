@@ -100,17 +100,11 @@ std::string text_of(const TextList& value) {
 
 // The *.toml of a directory by name; none if it is not there.
 Result<std::vector<fs::path>> toml_files(const fs::path& directory, bool may_be_denied) {
-    std::vector<fs::path> files;
-    std::error_code error;
-    note_activity("list", directory.native());
-    fs::directory_iterator entries(directory, error);
-    if (error == std::errc::no_such_file_or_directory) return files;
-    if (may_be_denied && error == std::errc::permission_denied) return files;
-    for (; !error && entries != fs::directory_iterator(); entries.increment(error))
-        if (entries->path().extension() == ".toml") files.push_back(entries->path());
-    if (error) return errno_error(error, "cannot read " + directory.string());
-    std::sort(files.begin(), files.end());
-    return files;
+    auto files = files_with_suffix(directory, ".toml");
+    if (files) return files;
+    const Cause cause = files.error().cause();
+    const bool is_absent = cause == Cause::kNotFound || (may_be_denied && cause == Cause::kDenied);
+    return is_absent ? Result<std::vector<fs::path>>(std::in_place) : files;
 }
 
 struct ConfigurationFile {

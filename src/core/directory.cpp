@@ -87,6 +87,7 @@ Failure failed(std::string_view verb, const fs::path& path) {
     if (reason == ELOOP)
         return bad_input("{} is a symbolic link, or lies behind one, which is not followed here",
                          path.string())
+            .because_of_errno(ELOOP)
             .hint("put what it leads to in its place");
     return errno_error(reason, fmt::format("cannot {} {}", verb, path.string()));
 }

@@ -25,6 +25,12 @@ Error Error::after(std::string_view more) && {
     return std::move(*this);
 }
 
+Error Error::also(const Error& second) && {
+    message_ += "; " + second.headline();
+    if (hint_.empty()) hint_ = second.hint_;
+    return std::move(*this);
+}
+
 Error Error::hint(std::string_view text) && {
     hint_ = text;
     return std::move(*this);

@@ -40,6 +40,17 @@ TEST(core, error_goes_up_with_context) {
     EXPECT_EQ(check(6).error().hint_text(), "take an even one");
 }
 
+TEST(core, error_keeps_kind_and_cause_beside_a_second_failure) {
+    const Error full = errno_error(ENOSPC, "cannot write x").error();
+    const Error left = system_error("cannot remove y").hint("remove it").error();
+    const Error both = Error(full).also(left);
+    EXPECT_EQ(both.message(), full.message() + "; cannot remove y");
+    EXPECT_EQ(both.cause(), Cause::kNoSpace);
+    EXPECT_EQ(both.errno_value(), ENOSPC);
+    EXPECT_EQ(both.hint_text(), "remove it");
+    EXPECT_EQ(Error(left).also(bad_input("z").hint("another").error()).hint_text(), "remove it");
+}
+
 TEST(core, error_kind_is_the_exit_status) {
     EXPECT_EQ(negative("no").error().exit_status(), 1);
     EXPECT_EQ(bad_input("wrong").error().exit_status(), 2);

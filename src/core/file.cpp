@@ -2,6 +2,7 @@
 
 #include "core/activity.h"
 #include "core/new_file.h"
+#include "core/utf8.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -161,6 +162,28 @@ Result<> sync_directory(const fs::path& directory) {
     if (fsync(fd.get()) != 0 && errno != EINVAL)
         return errno_error(errno, fmt::format("cannot sync {}", directory.string()));
     return {};
+}
+
+Result<fs::file_type> type_of_file(const fs::path& path) {
+    std::error_code error;
+    const fs::file_type type = fs::status(path, error).type();
+    if (type == fs::file_type::none || type == fs::file_type::unknown)
+        return errno_error(error, "cannot look at " + printable(path.string()));
+    return type;
+}
+
+Result<std::vector<fs::path>> files_with_suffix(const fs::path& directory, std::string_view suffix) {
+    note_activity("list", directory.native());
+    std::vector<fs::path> files;
+    std::error_code error;
+    fs::directory_iterator entries(directory, error);
+    for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+        const std::string name = entries->path().filename().string();
+        if (name.size() > suffix.size() && name.ends_with(suffix)) files.push_back(entries->path());
+    }
+    if (error) return errno_error(error, "cannot list " + printable(directory.string()));
+    std::sort(files.begin(), files.end());
+    return files;
 }
 
 Result<> make_directories(const fs::path& directory) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace belay::core {
 
@@ -68,6 +69,15 @@ Result<bool> create_file(const std::filesystem::path& path, std::string_view byt
 // fsync of a directory, so that renames in it are durable. File systems that refuse (EINVAL) are taken as
 // synced.
 Result<> sync_directory(const std::filesystem::path& directory);
+
+// What stands at the path, links followed; not_found where nothing does. Errors: kSystem where that cannot be
+// known.
+Result<std::filesystem::file_type> type_of_file(const std::filesystem::path& path);
+
+// The files of a directory whose names end so and say more, sorted. Errors: kSystem, kNotFound where there is
+// no such directory.
+Result<std::vector<std::filesystem::path>> files_with_suffix(const std::filesystem::path& directory,
+                                                             std::string_view suffix);
 
 // Creates the directory and its parents. Errors: kSystem, naming the part that could not be made.
 Result<> make_directories(const std::filesystem::path& directory);

@@ -144,7 +144,7 @@ Error Work::give_up(Duration allowed) {
             "{}", about(fmt::format("no answer within {}{}", format_duration(allowed), at(*last_activity_))))
             .because(Cause::kTimedOut)
             .error();
-    if (!killed) error = std::move(error).hint(killed.error().message());
+    if (!killed) error = std::move(error).also(killed.error());
     return error;
 }
 
@@ -175,14 +175,14 @@ Result<std::string> Work::finish_unless_stalled(Duration patience) {
         const Duration allowed = patience * (call->carries_data ? StallWatch::kDataFactor : 1);
         auto killed = process_.end();
         relay_.carry();
-        std::string hint =
-            "its file server does not answer; the setting files.wait says how long Belay waits";
-        if (!killed) hint += "; " + killed.error().message();
-        return system_error("{}", about(fmt::format("cannot {}: no answer within {}{}", printable(call->what),
+        Error error = system_error("{}", about(fmt::format("cannot {}: no answer within {}{}", printable(call->what),
                                                     format_duration(allowed),
                                                     call->names_file ? "" : at(activity_.text()))))
             .because(Cause::kTimedOut)
-            .hint(hint);
+            .hint("its file server does not answer; the setting files.wait says how long Belay waits")
+            .error();
+        if (!killed) error = std::move(error).also(killed.error());
+        return std::unexpected(std::move(error));
     }
     return result();
 }

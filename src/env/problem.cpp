@@ -10,6 +10,12 @@ namespace belay::env {
 
 using core::printable;
 
+namespace {
+
+constexpr std::string_view kNotFoundCode = "E_NOTFOUND";
+
+}  // namespace
+
 Problem make_problem(std::string_view code, Place place, std::string message, std::string hint) {
     return {.severity = code.starts_with("W_") ? Severity::kWarning : Severity::kError,
             .code = std::string(code),
@@ -20,7 +26,7 @@ Problem make_problem(std::string_view code, Place place, std::string message, st
 
 Problem file_problem(Place place, const core::Error& why, std::string not_there, std::string hint) {
     if (why.cause() == core::Cause::kNotFound)
-        return make_problem("E_NOTFOUND", std::move(place), std::move(not_there), std::move(hint));
+        return make_problem(kNotFoundCode, std::move(place), std::move(not_there), std::move(hint));
     Problem problem = make_problem("E_READ", std::move(place), why.message(), why.hint_text());
     problem.failure = failure_in(why);
     return problem;
@@ -71,6 +77,8 @@ core::Error as_error(std::string_view name, const Problems& problems) {
     if (first->failure)
         error =
             std::move(error).because_of_errno(first->failure->errno_value()).because(first->failure->cause());
+    else if (first->code == kNotFoundCode)
+        error = std::move(error).because(core::Cause::kNotFound);
     if (first->place.position.line > 0) error = std::move(error).at(first->place.position);
     return std::move(error).hint(first->hint);
 }

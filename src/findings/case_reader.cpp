@@ -174,18 +174,17 @@ Result<std::vector<Case>> parse_cases(std::string_view text, const std::string& 
 
 Result<std::vector<Case>> load_cases(const fs::path& path) {
     std::vector<fs::path> files;
-    std::error_code error;
-    if (fs::is_directory(path, error)) {
-        fs::directory_iterator entries(path, error);
-        for (; !error && entries != fs::directory_iterator(); entries.increment(error))
-            if (entries->path().string().ends_with(kExtension)) files.push_back(entries->path());
-        if (error) return core::errno_error(error, "cannot list " + path.string());
+    BELAY_TRY(type, core::type_of_file(path));
+    if (type == fs::file_type::directory) {
+        BELAY_TRY(found, core::files_with_suffix(path, kExtension));
+        files = std::move(found);
     } else if (path.string().ends_with(kExtension)) {
         files.push_back(path);
-    } else if (fs::path beside = fs::path(path).replace_extension(kExtension); fs::exists(beside, error)) {
-        files.push_back(beside);
+    } else {
+        const fs::path beside = fs::path(path).replace_extension(kExtension);
+        BELAY_TRY(type_beside, core::type_of_file(beside));
+        if (type_beside != fs::file_type::not_found) files.push_back(beside);
     }
-    std::ranges::sort(files);
     std::vector<Case> cases;
     for (const fs::path& file : files) {
         BELAY_TRY(text, core::read_file(file, size_t{1} << 20));

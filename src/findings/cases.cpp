@@ -96,9 +96,10 @@ Result<record::Archive> build_case(const Case& spec) {
     for (const Fill& fill : spec.fills) {
         auto filled = archive.define(fill_sql(fill, spec));
         if (!filled)
-            return core::bad_input("case \"{}\", table {}: {}", spec.name, fill.table,
-                                   filled.error().message())
-                .at(fill.place);
+            return std::unexpected(std::move(filled.error())
+                                       .as(core::ErrorKind::kBadInput)
+                                       .context(fmt::format("case \"{}\", table {}", spec.name, fill.table))
+                                       .at(fill.place));
     }
     BELAY_CHECK(derive_gpu_tables(archive));
     return archive;

@@ -75,9 +75,11 @@ Result<> check_sql(record::Archive& empty, const Run& run, const Rule& rule) {
     auto where = [&](Result<std::vector<std::string>> columns,
                      std::string_view what) -> Result<std::vector<std::string>> {
         if (columns) return columns;
-        return std::unexpected(bad_rule(rule.sql_place,
-                                        fmt::format("{}: {}", what, columns.error().message()),
-                                        "docs/formats/findings-rule.md names the tables and columns"));
+        return std::unexpected(std::move(columns.error())
+                                   .as(core::ErrorKind::kBadInput)
+                                   .context(what)
+                                   .at(rule.sql_place)
+                                   .hint("docs/formats/findings-rule.md names the tables and columns"));
     };
     for (const std::string& table : rule.needs)
         if (!run.rows.contains(table))
@@ -119,17 +121,14 @@ std::vector<RuleFile> builtin_files() {
 
 Result<std::vector<RuleFile>> site_files(const fs::path& path) {
     std::vector<fs::path> paths;
-    std::error_code error;
-    if (fs::is_directory(path, error)) {
-        fs::directory_iterator entries(path, error);
-        for (; !error && entries != fs::directory_iterator(); entries.increment(error))
-            if (entries->path().extension() == ".toml" && !entries->path().string().ends_with(kCases))
-                paths.push_back(entries->path());
-        if (error) return core::errno_error(error, "cannot list " + path.string());
-    } else if (fs::exists(path, error)) {
+    BELAY_TRY(type, core::type_of_file(path));
+    if (type == fs::file_type::directory) {
+        BELAY_TRY(found, core::files_with_suffix(path, ".toml"));
+        paths = std::move(found);
+        std::erase_if(paths, [](const fs::path& each) { return each.string().ends_with(kCases); });
+    } else if (type != fs::file_type::not_found) {
         paths.push_back(path);
     }
-    std::ranges::sort(paths);
     std::vector<RuleFile> files;
     for (const fs::path& each : paths) {
         BELAY_TRY(text, core::read_file(each, size_t{1} << 20));

@@ -1,6 +1,7 @@
 #include "image/credentials.h"
 
 #include "core/file.h"
+#include "core/tell.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "image/base64.h"
@@ -215,11 +216,16 @@ Result<Found> credentials_from_netrc(std::string_view text, const CredentialQuer
 Result<Found> find_credentials(const std::vector<CredentialFile>& files, const CredentialQuery& query,
                                const CredentialHelper& helper) {
     for (const CredentialFile& file : files) {
-        std::error_code ignored;
-        if (!std::filesystem::exists(file.path, ignored)) continue;
-        BELAY_TRY(text, core::read_file(file.path, kMaxFileBytes));
-        auto found = file.format == CredentialFile::Format::kJson ? credentials_from_json(text, query, helper)
-                                                                  : credentials_from_netrc(text, query);
+        auto text = core::read_file(file.path, kMaxFileBytes);
+        if (!text && text.error().cause() == core::Cause::kNotFound) continue;
+        if (!text && text.error().cause() == core::Cause::kDenied) {  // another may hold them
+            core::tell_error("credentials may be missing", text.error());
+            continue;
+        }
+        if (!text) return std::unexpected(std::move(text.error()));
+        auto found = file.format == CredentialFile::Format::kJson
+                         ? credentials_from_json(*text, query, helper)
+                         : credentials_from_netrc(*text, query);
         if (!found) return core::with_context(std::move(found), file.path.string());
         if (!*found) continue;
         (*found)->origin = file.path.string();

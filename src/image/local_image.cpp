@@ -62,7 +62,9 @@ core::Result<Image> local_image(const std::filesystem::path& file) {
     struct stat status{};
     if (stat(file.c_str(), &status) != 0) {
         if (errno == ENOENT || errno == ENOTDIR)
-            return core::bad_input("there is no image {}", name).hint("check the path");
+            return core::bad_input("there is no image {}", name)
+                .because_of_errno(errno)
+                .hint("check the path");
         return core::errno_error(errno, fmt::format("cannot look at {}", name));
     }
     if (!S_ISREG(status.st_mode))

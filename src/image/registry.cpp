@@ -150,8 +150,8 @@ Result<std::string> Registry::State::fetch_token(HttpClient& client, const Chall
     BELAY_TRY(answer,
               core::with_context(parse_strict_json(response.body, "the token", kMaxTokenBytes), name()));
     if (!answer.is_object()) return system_error("{}: the token is not a JSON object", name());
-    BELAY_TRY(token, text_member(answer, "token"));
-    BELAY_TRY(access_token, text_member(answer, "access_token"));
+    BELAY_TRY(token, core::with_context(text_member(answer, "token"), name()));
+    BELAY_TRY(access_token, core::with_context(text_member(answer, "access_token"), name()));
     if (token.empty()) token = access_token;
     if (token.empty() || token.find_first_of("\r\n") != std::string::npos)
         return system_error("{}: {} gave no token", name(), host);

@@ -136,8 +136,10 @@ Result<StoreLayout> make_store(const StoreLayout& store) {
 Result<> make_way(const StoreLayout& layout, const fs::path& path) {
     BELAY_TRY(in_the_way, is_there_unbelieved(layout, path));
     if (!in_the_way || unlink(path.c_str()) == 0) return {};
-    return core::system_error("{}{} is in the way, and belongs to a user whom this store does not trust",
-                              path.string(), owner_of(path))
+    const int reason = errno;  // owner_of() sets its own
+    return core::errno_error(reason, fmt::format("{}{} is in the way, and belongs to a user whom this store "
+                                                 "does not trust; it cannot be removed",
+                                                 path.string(), owner_of(path)))
         .hint(fmt::format("ask the owner or an administrator to remove it, or {}", kHint));
 }
 

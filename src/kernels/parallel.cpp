@@ -69,23 +69,22 @@ core::Result<> run_on_threads(int count, const std::function<void(int)>& body) {
     std::promise<bool> start;
     std::shared_future<bool> go = start.get_future().share();
     std::vector<std::thread> threads;
-    std::string failure;
+    core::Result<> started;
     try {
-        for (int i = 0; i < count && failure.empty(); ++i) {
+        for (int i = 0; i < count && started; ++i) {
             threads.emplace_back([&body, go, i] {
                 if (go.get()) body(i);
             });
             int cpu = cpus[static_cast<size_t>(i)];
             if (int error = place(threads.back(), cpu); error != 0)
-                failure = fmt::format("CPU {}: {}", cpu, std::generic_category().message(error));
+                started = core::errno_error(error, fmt::format("CPU {}", cpu));
         }
     } catch (const std::system_error& error) {
-        failure = error.what();
+        started = core::errno_error(error.code(), "a thread");
     }
-    start.set_value(failure.empty());
+    start.set_value(started.has_value());
     for (std::thread& thread : threads) thread.join();
-    if (!failure.empty()) return core::system_error("cannot start {} threads: {}", count, failure);
-    return {};
+    return core::with_context(std::move(started), fmt::format("cannot start {} threads", count));
 }
 
 std::vector<double> Laps::seconds() const {

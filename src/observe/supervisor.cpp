@@ -194,7 +194,7 @@ class Supervisor {
         if (failure == EPIPE) stream.source.reset();
         // A log on a full disk loses lines, with us as without; the task must not end of it.
         else if (!std::exchange(stream.failed, true))
-            core::tell("output is lost: {}; the job goes on", std::generic_category().message(failure));
+            core::tell_error("output is lost", core::errno_error(failure, "cannot write it"));
     }
 
     void read_from(Stream& stream) {

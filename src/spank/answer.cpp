@@ -36,13 +36,12 @@ Result<> send_patiently(int link, const Packet& packet, core::Clock& clock) {
     getrlimit(RLIMIT_NOFILE, &limit);
     return core::system_error(
                "cannot answer the tasks: your processes are passing each other more open files than the "
-               "{} "
-               "that are allowed",
+               "{} that are allowed",
                limit.rlim_cur)
+        .because_of_errno(ETOOMANYREFS)
         .hint(
             "does a program of yours on this node send descriptors that nothing receives? If not, the limit "
-            "of "
-            "open files of slurmd is low (ulimit -n)");
+            "of open files of slurmd is low (ulimit -n)");
 }
 
 }  // namespace

@@ -134,9 +134,11 @@ Result<bool> meet(const StepMembers& members, const std::optional<core::Error>& 
     if (members.rank != 0) {
         auto answer = report_to_root(members, failure, ports, timeout);
         if (answer) return answer;
-        if (!failure) return std::unexpected(transfer::link_error(std::move(answer.error())));
-        return std::unexpected(core::Error(*failure).after(
-            fmt::format("; {} cannot be told of it: {}", members.nodes[0], answer.error().message())));
+        if (failure)
+            return std::unexpected(core::Error(*failure).also(
+                std::move(answer.error()).context(members.nodes[0] + " cannot be told of it")));
+        if (!members.root_address) return answer;  // there was no link that could fail
+        return std::unexpected(transfer::link_error(std::move(answer.error())));
     }
     BELAY_TRY(root, transfer::Root::open(ports, members.secret, static_cast<uint32_t>(members.nodes.size())));
     return Meeting(members, std::move(root), silence_counts).run(failure, timeout, causes);

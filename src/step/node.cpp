@@ -45,7 +45,7 @@ class Node {
         std::optional<vet::Verdicts> verdicts;
         if (plan_.vetting) {
             auto found = vet_nodes();
-            if (!found && is_said_elsewhere(found.error())) return refused(found.error().kind());
+            if (!found && vet::is_said_elsewhere(found.error(), members_)) return refused(found.error().kind());
             if (!found) return std::unexpected(std::move(found.error()));
             verdicts = std::move(*found);
         }
@@ -69,7 +69,7 @@ class Node {
             return Prepared(std::move(node));
         }
         auto ready = all_are_ready(failure);
-        if (!ready && !failure && is_said_elsewhere(ready.error())) return refused(ready.error().kind());
+        if (!ready && !failure && vet::is_said_elsewhere(ready.error(), members_)) return refused(ready.error().kind());
         if (!ready) return std::unexpected(std::move(ready.error()));
         if (!*ready) return refused(failure ? failure->kind() : core::ErrorKind::kNegative);
         return Prepared(std::move(node));
@@ -141,12 +141,6 @@ class Node {
     std::string this_node() const {
         auto found = context_.variables.find("SLURMD_NODENAME");
         return found == context_.variables.end() ? "this node" : found->second;
-    }
-
-    // That the first node cannot be met is said by the second, not by thousands. What else fails on a node,
-    // the first one hears and says, or the node itself.
-    bool is_said_elsewhere(const Error& error) const {
-        return members_.rank > 1 && error.cause() == core::Cause::kUnreachable;
     }
 
     Result<bool> all_are_ready(const std::optional<Error>& failure) {

@@ -36,7 +36,6 @@ bool is_of_link(const core::Error& error) {
         case core::Cause::kUnreachable:
         case core::Cause::kTimedOut:
         case core::Cause::kEnded:
-        case core::Cause::kNotFound:
             return true;
         default:
             return false;

@@ -77,8 +77,8 @@ class Root {
 core::Result<Channel> join(const std::string& address, std::span<const uint16_t> ports,
                            std::string_view secret, uint32_t rank, Deadline deadline);
 
-// For those who decide which node speaks: kUnreachable where the root has no address, does not answer, or
-// answers no more. What failed on this node, or was not understood, keeps its cause.
+// For those who decide which node speaks: kUnreachable where the root does not answer, or answers
+// no more. What failed on this node, or was not understood, keeps its cause.
 core::Error link_error(core::Error error);
 
 struct ClockOffset {

@@ -15,14 +15,6 @@
 
 namespace belay::vet {
 
-namespace {
-
-std::string error_text(int number) {
-    return std::generic_category().message(number);
-}
-
-}  // namespace
-
 Outcome judge_mount(std::span<const procfs::Mount> mounts, std::string_view path,
                     const std::optional<std::string>& filesystem, bool writable) {
     const procfs::Mount* found = procfs::mounted_on(mounts, path);
@@ -88,7 +80,7 @@ Outcome measure_mount(const Check& check, const NodeView& node) {
     if (statvfs(node.path(path).c_str(), &found) == 0) return out;
     int number = errno;
     core::Error why = core::errno_error(number, out.reason.text() + ", but does not answer").error();
-    return number == EACCES ? error_outcome(std::move(why)) : pass_or_fail(false, core::in_one_line(why));
+    return number == EACCES ? error_outcome(std::move(why)) : pass_or_fail(false, std::move(why));
 }
 
 Outcome measure_usage(const Check& check, const NodeView& node) {
@@ -112,7 +104,7 @@ Outcome measure_write(const Check& check, const NodeView& node) {
     std::string path = *check.get<std::string>("path");
     uint64_t size = check.get<core::ByteSize>("size").value_or(core::ByteSize{1 << 20}).bytes;
     auto failed = [&](std::string_view doing, int number) {
-        return pass_or_fail(false, fmt::format("{}: cannot {}: {}", path, doing, error_text(number)));
+        return pass_or_fail(false, core::errno_error(number, fmt::format("{}: cannot {}", path, doing)).error());
     };
     std::string directory = node.path(path).string();
     // A file without a name vanishes also when this process is killed.

@@ -153,7 +153,7 @@ Outcome measure_tcp(const Check& check, const NodeView&) {
     if (connected) return pass_or_fail(true, fmt::format("{}:{} answers", host, port));
     core::Cause cause = connected.error().cause();
     if (cause == core::Cause::kUnreachable || cause == core::Cause::kTimedOut)
-        return pass_or_fail(false, connected.error().message());
+        return pass_or_fail(false, std::move(connected.error()));
     return error_outcome(connected.error());  // nothing is known of the other side
 }
 

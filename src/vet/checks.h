@@ -46,7 +46,8 @@ inline Outcome error_outcome(core::Failure failure) {
 inline Outcome unsupported_outcome(Reason reason) {
     return {.status = Status::kUnsupported, .reason = std::move(reason)};
 }
-inline Outcome pass_or_fail(bool passed, std::string reason = {}) {
+// A failure as reason of a check that did not pass: it was measured that something fails.
+inline Outcome pass_or_fail(bool passed, Reason reason = {}) {
     return {.status = passed ? Status::kPass : Status::kFail, .reason = std::move(reason)};
 }
 

@@ -21,17 +21,13 @@ constexpr core::Duration kGrace = std::chrono::milliseconds(500);
 
 // `late` says why there was no more time.
 Outcome measure_in_child(const Check& check, const NodeView& view, Deadline deadline, std::string_view late) {
-    auto work = core::Work::start({.what = "the check"}, [&] {
+    auto work = core::Work::start({}, [&] {
         return Result<std::string>(compact(to_wire(result_of(check, check.type->measure(check, view)))));
     });
     if (!work) return error_outcome(work.error());
     auto text = work->finish(deadline);
-    if (!text && text.error().cause() == core::Cause::kTimedOut) {
-        const std::string at = work->activity();
-        return error_outcome(
-            core::system_error("no result in time: {}{}", late, at.empty() ? "" : "; at: " + at)
-                .because(core::Cause::kTimedOut));
-    }
+    if (!text && text.error().cause() == core::Cause::kTimedOut)
+        return error_outcome(std::move(text.error()).context(fmt::format("no result in time: {}", late)));
     if (!text) return error_outcome(text.error());
     auto result = check_from_json(core::parse_json(*text));
     if (!result) return error_outcome(result.error());

@@ -37,13 +37,19 @@ struct StepContext {
 // the verdicts are complete; elsewhere they hold this node's checks and those of others that did not pass.
 // What fails on a node is that node's report, and the verdict names it. Errors: kSystem if vetting itself
 // could not run: on the root, no port to listen on; on the other nodes, kUnreachable where no verdict came
-// from the root in time (its node is named), and another cause where something failed on the node itself.
+// from the root in time (its node is named), and another cause where something failed on the node itself or
+// the root has no address.
 // Whoever gets an error must treat the step as refused.
 core::Result<Verdicts> run_in_step(const Protocol& protocol, const StepContext& context);
 
 // For a node other than the root that cannot even read the protocol: tells the root why, whose verdict then
 // names this node. Errors: the failure itself, with why the root could not be told.
 core::Result<> fail_in_step(const core::Error& failure, const StepContext& context);
+
+// Whether this node may be silent about what run_in_step() or fail_in_step() failed of, since the second node
+// says the same for thousands: the first cannot be met, or its name is not known. What else failed, only this
+// node can say.
+bool is_said_elsewhere(const core::Error& error, const StepContext& context);
 
 // An upper bound: reporting, and the checks between nodes.
 core::Duration longest_vetting_time(const Protocol& protocol, core::Duration timeout);

@@ -128,6 +128,24 @@ TEST(vet, a_node_that_cannot_tell_its_failure_keeps_it) {
     EXPECT_NE(told.error().cause(), core::Cause::kUnreachable);
 }
 
+TEST(vet, only_what_the_second_node_says_too_is_left_to_it) {
+    Step step(3);
+    StepContext third = step.context(2);
+    const auto silent = core::system_error("n0 is silent").because(core::Cause::kUnreachable).error();
+    const auto absent = core::errno_error(ENOENT, "cannot start a check").error();
+    EXPECT_TRUE(is_said_elsewhere(silent, third));
+    EXPECT_FALSE(is_said_elsewhere(silent, step.context(1)));
+    EXPECT_FALSE(is_said_elsewhere(absent, third)) << "its own, though something is not there";
+    third.root_address = std::unexpected(core::errno_error(EMFILE, "the name service").error());
+    EXPECT_FALSE(is_said_elsewhere(third.root_address.error(), third)) << "its own";
+    third.root_address = std::unexpected(
+        core::system_error("the name service gave no answer").because(core::Cause::kTimedOut).error());
+    auto late = run_in_step(protocol_of(kMemory), third);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().cause(), core::Cause::kTimedOut) << "the first node has nothing to do with it";
+    EXPECT_FALSE(is_said_elsewhere(late.error(), third));
+}
+
 TEST(vet, a_node_that_may_open_no_files_does_not_blame_the_first) {
     Step step(2);
     step.base().timeout = 1s;

@@ -123,10 +123,11 @@ Result<core::Work> start_own_checks(const Protocol& protocol, const StepContext&
 Result<Verdicts> run_member(const Protocol& protocol, const StepContext& context) {
     auto verdicts = take_part(protocol, context);
     if (verdicts) return verdicts;
-    core::Error error =
-        transfer::link_error(std::move(verdicts.error()))
-            .context(fmt::format("{} got no verdict from {}, where the nodes of the step meet",
-                                 context.nodes[context.rank], context.nodes[0]));
+    core::Error error = std::move(verdicts.error())
+                            .context(fmt::format("{} got no verdict from {}, where the nodes of the step meet",
+                                                 context.nodes[context.rank], context.nodes[0]));
+    // Without an address there was no link: the error is of this node's name service.
+    if (context.root_address) error = transfer::link_error(std::move(error));
     if (error.cause() == core::Cause::kUnreachable && error.hint_text().empty())
         error = std::move(error).hint("see the message of that node");
     return std::unexpected(std::move(error));
@@ -139,9 +140,15 @@ Result<> fail_in_step(const core::Error& failure, const StepContext& context) {
         return root.send({kFailure, core::encode_error(failure)}, deadline);
     }();
     if (told) return told;
-    return std::unexpected(
-        core::Error(failure).after(fmt::format("; {} cannot tell {} of it: {}", context.nodes[context.rank],
-                                               context.nodes[0], told.error().message())));
+    return std::unexpected(core::Error(failure).also(
+        std::move(told.error())
+            .context(fmt::format("{} cannot tell {} of it", context.nodes[context.rank], context.nodes[0]))));
+}
+
+bool is_said_elsewhere(const core::Error& error, const StepContext& context) {
+    const bool name_is_unknown = !context.root_address && error.cause() == core::Cause::kNotFound &&
+                                 context.root_address.error().cause() == core::Cause::kNotFound;
+    return context.rank > 1 && (error.cause() == core::Cause::kUnreachable || name_is_unknown);
 }
 
 }  // namespace belay::vet

@@ -210,13 +210,16 @@ class PairTest {
                     wanted);
                 break;
             case PairVerdict::kUntested:
-                out.reason =
-                    core::system_error("undecided when the time for tests of pairs was over: {}", measured)
-                        .because(core::Cause::kTimedOut)
-                        .error();
+                out.reason = undecided(out.value ? core::system_error("{}", measured).error() : failure);
                 break;
         }
         return out;
+    }
+
+    static core::Error undecided(core::Error last) {
+        return std::move(last)
+            .context("undecided when the time for tests of pairs was over")
+            .because(core::Cause::kTimedOut);
     }
 
     std::vector<std::string> names(const std::vector<uint32_t>& ranks) const {

@@ -93,6 +93,8 @@ class StepRoot {
         BELAY_TRY(complete, root_.serve(reporting.later_by(2 * kReportTime), done, handler,
                                         [&] { return own ? own->descriptor() : -1; }));
         stopped_ = complete && is_hopeless();
+        // What hangs in the first node's own checks is known here, as another node's report would tell it.
+        if (!complete && !reports_[0] && own) take(0, std::unexpected(own->give_up(context_.timeout)));
         return {};
     }
 

@@ -297,7 +297,11 @@ TEST(vet, step_context_from_what_slurm_says) {
     ASSERT_FALSE(no_verdict);
     EXPECT_THAT(no_verdict.error().message(),
                 HasSubstr("n3, where the nodes of the step meet, has no address: nobody knows it"));
-    EXPECT_EQ(no_verdict.error().cause(), core::Cause::kUnreachable) << "as where n3 does not answer";
+    EXPECT_EQ(no_verdict.error().cause(), core::Cause::kNotFound);
+    lost->rank = 2;
+    EXPECT_TRUE(is_said_elsewhere(no_verdict.error(), *lost)) << "n4 says it";
+    lost->rank = 1;
+    EXPECT_FALSE(is_said_elsewhere(no_verdict.error(), *lost));
     auto again = variables;
     again["SLURM_RESTART_COUNT"] = "1";
     EXPECT_NE(step_context(slurm::lookup_in(again), address).value()->name, context->name);

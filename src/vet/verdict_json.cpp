@@ -36,9 +36,9 @@ Result<std::string> text_field(const Json& object, const char* name) {
 Result<std::optional<core::Error>> failure_field(const Json& object, const char* name) {
     BELAY_TRY(digits, text_field(object, name));
     if (digits.empty()) return std::optional<core::Error>();
-    auto failure = core::error_from_hex(digits);
-    if (!failure) return system_error("field \"{}\" is not an error", name);
-    return std::optional(std::move(*failure));
+    BELAY_TRY(failure,
+              core::with_context(core::error_from_hex(digits), fmt::format("field \"{}\" is not an error", name)));
+    return std::optional(std::move(failure));
 }
 
 Result<std::optional<double>> number_field(const Json& object, const char* name) {

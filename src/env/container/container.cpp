@@ -32,15 +32,15 @@ size_t squashfs_files(const ContainerPlan& plan) {
 }
 
 // A holder that took too long is ended, and what did not answer it is said.
-core::Error failed_start(core::Error error, const core::Activity& activity, core::DetachedProcess& holder) {
-    const bool silent = error.cause() == core::Cause::kTimedOut || error.cause() == core::Cause::kEnded;
-    const std::string at = silent ? activity.text() : "";
-    if (!at.empty()) error = std::move(error).after(fmt::format(" (at: {})", at));
+core::Error end_silent(core::Error error, const core::Activity& activity, core::DetachedProcess& holder) {
+    if (const std::string at = activity.text(); !at.empty())
+        error = std::move(error).after(fmt::format(" (at: {})", at));
     if (error.cause() == core::Cause::kTimedOut && !holder.kill())
-        error = std::move(error).hint(fmt::format(
-            "process {} did not end after SIGKILL: it is blocked in the kernel, and was left behind; it "
-            "ends when the file server that it waits for answers",
-            holder.pid()));
+        error = std::move(error).also(
+            core::system_error("process {} did not end after SIGKILL", holder.pid())
+                .hint("it is blocked in the kernel, and was left behind; it ends when the file server that "
+                      "it waits for answers")
+                .error());
     return error;
 }
 
@@ -81,10 +81,11 @@ Result<Container> Container::start(const ContainerPlan& plan, const core::Enviro
                                               return 0;
                                           }));
     theirs.reset();
-    auto reply = receive_reply(ours.get(), squashfs_files(plan));
-    if (!reply) return std::unexpected(failed_start(std::move(reply.error()), activity, holder));
-    BELAY_TRY(container, of_process(reply->init));
-    container.entry_variables_ = std::move(reply->variables);
+    BELAY_TRY(reply, receive_reply(ours.get(), squashfs_files(plan), [&](core::Error error) {
+                  return end_silent(std::move(error), activity, holder);
+              }));
+    BELAY_TRY(container, of_process(reply.init));
+    container.entry_variables_ = std::move(reply.variables);
     BELAY_CHECK(container.try_join(plan.workdir));
     return container;  // closing our end of the link tells the holder that the namespaces are open
 }

@@ -2,6 +2,7 @@
 
 #include "core/error_codec.h"
 #include "core/fork.h"
+#include "core/program.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "env/container/container.h"
@@ -36,10 +37,12 @@ int become(const std::vector<std::string>& argv, const core::Environment& variab
            const std::string& workdir, pid_t init, int output, int failed) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    auto container = Container::of_process(init);
-    Result<> joined = container ? container->join(workdir) : std::unexpected(std::move(container.error()));
-    core::Error error = joined ? execute(argv, variables) : std::move(joined.error());
-    (void)core::write_all(failed, core::encode_error(error), "the error");
+    const auto done = core::without_exceptions([&]() -> Result<> {
+        BELAY_TRY(container, Container::of_process(init));
+        BELAY_CHECK(container.join(workdir));
+        return std::unexpected(execute(argv, variables));
+    });
+    (void)core::write_all(failed, core::encode_error(done.error()), "the error");
     return 127;
 }
 

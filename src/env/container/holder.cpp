@@ -2,6 +2,7 @@
 
 #include "core/activity.h"
 #include "core/file.h"
+#include "core/program.h"
 #include "core/text.h"
 #include "env/container/entrypoint.h"
 #include "env/container/holder_link.h"
@@ -196,7 +197,7 @@ Result<HolderReply> make_ready(Holder& holder, const ContainerPlan& plan,
 void run_holder(const ContainerPlan& plan, const core::Environment& variables,
                 const HolderDescriptors& descriptors) {
     Holder holder(descriptors.link);
-    Result<HolderReply> ready = make_ready(holder, plan, variables);
+    auto ready = core::without_exceptions([&] { return make_ready(holder, plan, variables); });
     bool told = tell_reply(descriptors.link, ready) && ready;
     if (told) {
         std::vector<pollfd> joined = {{.fd = descriptors.link, .events = POLLIN, .revents = 0}};

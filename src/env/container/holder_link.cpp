@@ -64,6 +64,23 @@ Result<char> receive_mark(int link, const core::Deadline& deadline, HolderPart p
     }
 }
 
+// All of the reply.
+Result<std::string> receive_text(int link, size_t squashfs_files, const HolderTimes& times) {
+    HolderPart part = HolderPart::kImage;
+    for (;;) {
+        auto deadline = core::Deadline::after(time_of(part, squashfs_files, times));
+        BELAY_TRY(mark, receive_mark(link, deadline, part));
+        if (mark == '\0') return ended_without_reply();
+        if (mark != kReply) {
+            part = static_cast<HolderPart>(mark);
+            continue;
+        }
+        BELAY_TRY(text, core::read_to_end(link, kHolder, kLongestReply, deadline));
+        if (text.empty()) return ended_without_reply();
+        return text;
+    }
+}
+
 }  // namespace
 
 core::Duration time_of(HolderPart part, size_t squashfs_files, const HolderTimes& times) {
@@ -100,7 +117,6 @@ Result<> tell_reply(int link, const Result<HolderReply>& reply) {
 }
 
 Result<HolderReply> decode_reply(std::string_view text) {
-    if (text.empty()) return ended_without_reply();
     BELAY_TRY(value, core::decode_result(text));
     auto words = core::split(value, '\0');
     auto init = core::parse_number<pid_t>(words.at(0));
@@ -109,19 +125,11 @@ Result<HolderReply> decode_reply(std::string_view text) {
     return HolderReply{.init = *init, .variables = variables_of(words)};
 }
 
-Result<HolderReply> receive_reply(int link, size_t squashfs_files, const HolderTimes& times) {
-    HolderPart part = HolderPart::kImage;
-    for (;;) {
-        auto deadline = core::Deadline::after(time_of(part, squashfs_files, times));
-        BELAY_TRY(mark, receive_mark(link, deadline, part));
-        if (mark == '\0') return ended_without_reply();
-        if (mark != kReply) {
-            part = static_cast<HolderPart>(mark);
-            continue;
-        }
-        BELAY_TRY(text, core::read_to_end(link, kHolder, kLongestReply, deadline));
-        return decode_reply(text);
-    }
+Result<HolderReply> receive_reply(int link, size_t squashfs_files, const OnSilence& on_silence,
+                                  const HolderTimes& times) {
+    auto text = receive_text(link, squashfs_files, times);
+    if (!text) return std::unexpected(on_silence(std::move(text.error())));
+    return decode_reply(*text);
 }
 
 }  // namespace belay::env

@@ -6,6 +6,7 @@
 #include "core/process.h"
 
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -47,12 +48,15 @@ struct HolderReply {
 core::Result<> tell_part(int link, HolderPart part);
 core::Result<> tell_reply(int link, const core::Result<HolderReply>& reply);
 
-// The other side. Errors: the holder's own; kSystem, kTimedOut with the part that took too long, kEnded if it
-// ended before.
-core::Result<HolderReply> receive_reply(int link, size_t squashfs_files,
+// What becomes of an error of the link itself, which is not the holder's own.
+using OnSilence = std::function<core::Error(core::Error)>;
+
+// The other side. Errors: the holder's own; of the link, as `on_silence` makes them: kSystem, kTimedOut with
+// the part that took too long, kEnded if it ended before.
+core::Result<HolderReply> receive_reply(int link, size_t squashfs_files, const OnSilence& on_silence,
                                         const HolderTimes& times = kHolderTimes);
 
-// Pure, for tests and fuzzing: of all that the holder has said. Errors: as receive_reply.
+// Pure, for tests and fuzzing: of all that the holder has said. Errors: the holder's own; kSystem.
 core::Result<HolderReply> decode_reply(std::string_view text);
 
 }  // namespace belay::env

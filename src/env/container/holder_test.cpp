@@ -24,12 +24,16 @@ struct Link {
     core::Descriptor ours, theirs;
 };
 
+core::Error as_it_is(core::Error error) {
+    return error;
+}
+
 TEST(env_container, holder_replies_carry_process_and_variables) {
     Link link;
     core::Environment variables = {{"A", ""}, {"B", "x=y\nz"}};
     ASSERT_TRUE(tell_part(link.theirs.get(), HolderPart::kCreate));
     ASSERT_TRUE(tell_reply(link.theirs.get(), HolderReply{.init = 4711, .variables = variables}));
-    auto reply = receive_reply(link.ours.get(), 1);
+    auto reply = receive_reply(link.ours.get(), 1, as_it_is);
     ASSERT_TRUE(reply) << reply.error().render();
     EXPECT_EQ(reply->init, 4711);
     EXPECT_EQ(reply->variables, variables);
@@ -40,7 +44,7 @@ TEST(env_container, holder_errors_arrive_whole) {
     core::Error sent =
         core::bad_input("first\nsecond").hint("do\nthis").because(core::Cause::kDenied).error();
     ASSERT_TRUE(tell_reply(link.theirs.get(), std::unexpected(sent)));
-    auto reply = receive_reply(link.ours.get(), 1);
+    auto reply = receive_reply(link.ours.get(), 1, as_it_is);
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().message(), "first\nsecond");
     EXPECT_EQ(reply.error().hint_text(), "do\nthis");
@@ -51,7 +55,7 @@ TEST(env_container, holder_errors_arrive_whole) {
 TEST(env_container, holder_that_is_silent_is_given_up_with_its_part) {
     Link link;
     ASSERT_TRUE(tell_part(link.theirs.get(), HolderPart::kSources));
-    auto reply = receive_reply(link.ours.get(), 1, {.sources = std::chrono::milliseconds(1)});
+    auto reply = receive_reply(link.ours.get(), 1, as_it_is, {.sources = std::chrono::milliseconds(1)});
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().cause(), core::Cause::kTimedOut);
     EXPECT_EQ(reply.error().message(),
@@ -62,7 +66,17 @@ TEST(env_container, holder_that_was_killed_is_an_error) {
     Link link;
     ASSERT_TRUE(tell_part(link.theirs.get(), HolderPart::kCreate));
     link.theirs.reset();
-    EXPECT_EQ(receive_reply(link.ours.get(), 1).error().cause(), core::Cause::kEnded);
+    EXPECT_EQ(receive_reply(link.ours.get(), 1, as_it_is).error().cause(), core::Cause::kEnded);
+}
+
+TEST(env_container, holder_silence_is_not_what_the_holder_says_that_it_waited_for) {
+    auto silent = [](core::Error error) { return std::move(error).after(" (silent)"); };
+    Link told, lost;
+    core::Error late = core::system_error("crun: no answer").because(core::Cause::kTimedOut).error();
+    ASSERT_TRUE(tell_reply(told.theirs.get(), std::unexpected(late)));
+    EXPECT_EQ(receive_reply(told.ours.get(), 1, silent).error(), late);
+    lost.theirs.reset();
+    EXPECT_THAT(receive_reply(lost.ours.get(), 1, silent).error().message(), ::testing::EndsWith(" (silent)"));
 }
 
 // 16 MiB of variables of an entrypoint once met a reader of 1 MiB.
@@ -73,7 +87,7 @@ TEST(env_container, holder_replies_may_be_as_long_as_an_entrypoint_makes_them) {
         return tell_reply(link.theirs.get(), HolderReply{.init = 1, .variables = variables}) ? 0 : 1;
     });
     link.theirs.reset();
-    auto reply = receive_reply(link.ours.get(), 1);
+    auto reply = receive_reply(link.ours.get(), 1, as_it_is);
     ASSERT_TRUE(reply) << reply.error().render();
     EXPECT_EQ(reply->variables, variables);
     EXPECT_TRUE(holder.value().wait().value().success());

@@ -1,5 +1,6 @@
 #include "record/import/source_files.h"
 
+#include "core/file.h"
 #include "core/utf8.h"
 
 #include <algorithm>
@@ -19,12 +20,10 @@ core::Failure not_seen(const fs::path& path, const std::error_code& error) {
 }  // namespace
 
 Result<SourceEntry> look_at_source(const fs::path& path) {
-    std::error_code error;
-    const fs::file_status status = fs::status(path, error);
-    if (status.type() == fs::file_type::not_found)
+    BELAY_TRY(type, core::type_of_file(path));
+    if (type == fs::file_type::not_found)
         return core::bad_input("{} does not exist", core::printable(path.string()));
-    if (error) return not_seen(path, error);
-    return SourceEntry{.path = path, .type = status.type()};
+    return SourceEntry{.path = path, .type = type};
 }
 
 std::unexpected<core::Error> unread(core::Error error) {
