@@ -35,10 +35,13 @@ Result<findings::Report> diagnose_record(record::Archive& archive, const finding
                                          const score::Digest* digest) {
     std::optional<core::Error> unread;
     auto add_gpus = [&](record::Archive& into) -> Result<> {
-        if (score::attach_digest(into)) return {};
+        auto attached = score::attach_digest(into);
+        if (attached && *attached) return {};
         score::Digest own;
         if (digest == nullptr) {
-            if (auto read = score::read_digest(into))
+            if (!attached && into.is_thrown_away(schema::kGpu.name))
+                unread = std::move(attached.error());  // there are no samples to fall back on
+            else if (auto read = score::read_digest(into))
                 own = std::move(*read);
             else
                 unread = std::move(read.error());

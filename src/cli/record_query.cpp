@@ -31,11 +31,11 @@ Result<record::QueryResult> ask(const core::CommandContext& context, const std::
     for (const auto& [table, error] : archive.unreadable())
         if (has_word(sql, table)) return std::unexpected(error);
     const std::string_view digest_table = named_digest_table(sql);
-    const bool is_missing = !digest_table.empty() && !score::attach_digest(archive);
+    const Result<bool> attached = digest_table.empty() ? Result<bool>(true) : score::attach_digest(archive);
     auto result = archive.query(sql);
-    if (result || !is_missing) return result;
+    if (result || (attached && *attached)) return result;
     return std::unexpected(
-        std::move(result.error())
+        core::Error(attached ? result.error() : attached.error())
             .context(fmt::format("{} has no valid table {}", record, digest_table))
             .hint(archive.is_thrown_away(schema::kGpu.name)
                       ? "the samples to make it again were thrown away; other programs can still read its "

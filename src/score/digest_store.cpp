@@ -22,20 +22,36 @@ void detach(record::Archive& archive) {
         if (auto gone = archive.detach(*table); !gone) return;  // then SQL tells of them what is wrong
 }
 
-// The frame of a kept digest that holds; its tables are attached then. What cannot be read is not there: the
-// samples are.
-std::optional<Digest> attach(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings) {
-    const auto facts = archive.kept_facts(schema::kGpuSummary);
-    if (!facts) return std::nullopt;
+// Nothing where the tables are not of one writing. Errors: where one cannot be read.
+Result<bool> attach_tables(record::Archive& archive, const std::string& facts) {
+    for (const schema::Table* table : schema::kept_tables()) {
+        BELAY_TRY(own, archive.kept_facts(*table));
+        if (own != facts) return false;
+        BELAY_CHECK(archive.attach(*table));
+    }
+    return true;
+}
+
+// The frame of a kept digest that holds; its tables are attached then. Nothing where there is none, or another.
+// Errors: where it cannot be read.
+Result<std::optional<Digest>> attach(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings) {
+    BELAY_TRY(facts, archive.kept_facts(schema::kGpuSummary));
+    if (!facts) return std::optional<Digest>();
     std::optional<Digest> frame =
         digest_frame(*facts, archive.manifest(), ceilings, archive.is_thrown_away(schema::kGpu.name));
-    if (!frame) return std::nullopt;
-    for (const schema::Table* table : schema::kept_tables()) {
-        if (archive.kept_facts(*table) == facts && archive.attach(*table)) continue;  // of one writing
-        detach(archive);
-        return std::nullopt;
-    }
-    return frame;
+    if (!frame) return std::optional<Digest>();
+    auto attached = attach_tables(archive, *facts);
+    if (attached && *attached) return frame;
+    detach(archive);
+    if (!attached) return std::unexpected(std::move(attached.error()));
+    return std::optional<Digest>();
+}
+
+// A digest that cannot be read is made again of the samples, unless these were thrown away.
+Result<> fall_back(const record::Archive& archive, core::Error why) {
+    if (!archive.is_thrown_away(schema::kGpu.name)) return {};
+    return std::unexpected(
+        std::move(why).context("the samples of GPUs were thrown away, and their digest cannot be read"));
 }
 
 using DeviceIndex = std::map<std::pair<std::string, std::string>, size_t, std::less<>>;
@@ -153,10 +169,10 @@ Result<Digest> load(record::Archive& archive, const std::vector<DeviceCeilings>&
 }
 
 // All that is in the tables can be read.
-bool is_whole(record::Archive& archive) {
-    return std::ranges::all_of(schema::kept_tables(), [&](const schema::Table* table) {
-        return archive.query(fmt::format("SELECT max(COLUMNS(*)) FROM \"{}\"", table->name)).has_value();
-    });
+Result<> check_whole(record::Archive& archive) {
+    for (const schema::Table* table : schema::kept_tables())
+        BELAY_CHECK(archive.query(fmt::format("SELECT max(COLUMNS(*)) FROM \"{}\"", table->name)));
+    return {};
 }
 
 // A digest of what is left would stay when the tables can be read again.
@@ -184,7 +200,9 @@ Result<bool> keep_digest(const std::filesystem::path& record) {
         return core::bad_input("{} is not sealed", record.string())
             .hint("seal it first: belay record seal RECORD");
     BELAY_TRY(claim, record::claim_record(record));
-    if (attach_digest(archive)) return false;
+    auto attached = attach_digest(archive);
+    if (attached && *attached) return false;
+    if (!attached) BELAY_CHECK(fall_back(archive, std::move(attached.error())));
     BELAY_CHECK(check_readable(archive));
     BELAY_TRY(digest, read_digest(archive));
     if (digest.empty()) return false;
@@ -196,20 +214,25 @@ Result<bool> keep_digest(const std::filesystem::path& record) {
     return true;
 }
 
-bool attach_digest(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings) {
-    if (!attach(archive, ceilings)) return false;
-    if (is_whole(archive)) return true;
+Result<bool> attach_digest(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings) {
+    BELAY_TRY(frame, attach(archive, ceilings));
+    if (!frame) return false;
+    auto whole = check_whole(archive);
+    if (whole) return true;
     detach(archive);
-    return false;
+    return std::unexpected(std::move(whole.error()));
 }
 
 Result<Digest> digest_of(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings,
                          Detail detail) {
-    if (auto frame = attach(archive, ceilings)) {
-        auto digest = load(archive, ceilings, detail, std::move(*frame));
-        if (digest) return digest;
-        detach(archive);
-    }
+    auto kept = [&]() -> Result<std::optional<Digest>> {
+        BELAY_TRY(frame, attach(archive, ceilings));
+        if (!frame) return std::optional<Digest>();
+        return load(archive, ceilings, detail, std::move(*frame));
+    }();
+    if (kept && *kept) return std::move(**kept);
+    detach(archive);
+    if (!kept) BELAY_CHECK(fall_back(archive, std::move(kept.error())));
     return read_digest(archive, ceilings, std::nullopt, detail);
 }
 

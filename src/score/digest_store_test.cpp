@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace belay::score {
@@ -41,7 +42,7 @@ Digest kept(const RecordOfGpus& record, Detail detail = Detail::kFull,
 
 bool is_kept(const RecordOfGpus& record, const std::vector<DeviceCeilings>& ceilings = builtin_ceilings()) {
     auto archive = open_record(record.path());
-    return attach_digest(archive.value(), ceilings);
+    return attach_digest(archive.value(), ceilings).value_or(false);
 }
 
 bool same(double a, double b) {
@@ -190,7 +191,7 @@ TEST(score, a_digest_is_kept_in_a_directory_of_any_name) {
     EXPECT_TRUE(keep_digest(other).value());
     auto archive = open_record(other);
     ASSERT_TRUE(archive);
-    EXPECT_TRUE(attach_digest(*archive));
+    EXPECT_TRUE(attach_digest(*archive).value());
     EXPECT_TRUE(archive->query("SELECT count(*) FROM gpu_series"));
 }
 
@@ -209,6 +210,20 @@ TEST(score, damage_in_a_kept_digest_costs_only_time) {
         EXPECT_FALSE(is_kept(record)) << name;
         ASSERT_TRUE(core::replace_file(file, whole));
         EXPECT_TRUE(is_kept(record)) << name;
+    }
+}
+
+TEST(score, damage_in_a_digest_whose_samples_were_thrown_away_is_told) {
+    RecordOfGpus record;
+    fill(record);
+    ASSERT_TRUE(keep_digest(record.path()));
+    std::filesystem::remove(record.path() / "tables/gpu.parquet");
+    std::filesystem::resize_file(record.path() / "tables/gpu_series.parquet", 100);
+    auto archive = open_record(record.path());
+    ASSERT_TRUE(archive);
+    for (const auto& refused : {digest_of(*archive).error(), keep_digest(record.path()).error()}) {
+        EXPECT_THAT(refused.message(), ::testing::HasSubstr("thrown away, and their digest cannot be read"));
+        EXPECT_THAT(refused.message(), ::testing::HasSubstr("gpu_series"));
     }
 }
 

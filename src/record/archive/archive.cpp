@@ -162,11 +162,12 @@ Result<> Archive::make_view(const schema::Table& table, const TableFile& file) {
     return {};
 }
 
-std::optional<std::string> Archive::kept_facts(const schema::Table& table) {
+Result<std::optional<std::string>> Archive::kept_facts(const schema::Table& table) {
     auto file = files_.find(table.name);
-    if (file == files_.end() || !file->second.opened) return std::nullopt;
-    auto facts = parquet_facts(database_, file->second.lent);
-    return facts ? std::optional(std::move(*facts)) : std::nullopt;
+    if (file == files_.end()) return std::optional<std::string>();
+    if (!file->second.opened) return std::unexpected(file->second.opened.error());
+    BELAY_TRY(facts, parquet_facts(database_, file->second.lent));
+    return std::optional(std::move(facts));
 }
 
 Result<> Archive::attach(const schema::Table& table) {

@@ -76,9 +76,10 @@ class Archive {
     // kSystem.
     core::Result<> define(const std::string& sql) { return database_.execute(sql); }
     // Tables that are made from the record's own and lie beside them, in a sealed record: written by
-    // keep_table(). kept_facts() gives back the facts, nothing where no such table can be read; attach()
-    // makes it one for query() and scan(), until detach(). Errors: kBadInput if there is none; kSystem.
-    std::optional<std::string> kept_facts(const schema::Table& table);
+    // keep_table(). kept_facts() gives back the facts, nothing where there is no such table; attach() makes
+    // it one for query() and scan(), until detach(). Errors: kBadInput where it is damaged, and of attach()
+    // if there is none; kSystem.
+    core::Result<std::optional<std::string>> kept_facts(const schema::Table& table);
     core::Result<> attach(const schema::Table& table);
     core::Result<> detach(const schema::Table& table);
     // Tables of a sealed record that cannot be read, and why. They count as empty, so whoever needs one has
