@@ -52,7 +52,10 @@ void add_env_images(core::Application& application) {
     command.run([json](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(configuration, context.configuration());
         BELAY_TRY(store, image::open_store(configuration, core::current_environment()));
-        BELAY_TRY(images, store.list());
+        BELAY_TRY(listed, store.list());
+        for (const core::Error& error : listed.unread)
+            fmt::print(stderr, "{}", error.render("belay: warning"));
+        const std::vector<image::StoredImage>& images = listed.images;
         if (*json) {
             context.print_json(to_json(images));
             return 0;

@@ -108,8 +108,8 @@ class Error {
     Error context(std::string_view what) &&;
     // Puts more at the end of the message: what is known of the circumstances.
     Error after(std::string_view more) &&;
-    // Another failure on the way out of this one, "; SECOND" at the end of the message, its hint where this has
-    // none. Kind and cause stay those of the first.
+    // Another failure on the way out of this one, "; SECOND" at the end of the message, its hint where this
+    // has none. Kind and cause stay those of the first.
     Error also(const Error& second) &&;
     // What to do about it, shown on a line of its own.
     Error hint(std::string_view text) &&;

@@ -121,10 +121,12 @@ Result<Output> run(Command command, const RunOptions& options) {
     if (!ended) return std::unexpected(std::move(ended.error()).context(shown(command)));
     if (!*ended) {
         auto killed = process.end();
-        Error late = system_error("{}: did not finish within {:g} s", shown(command), to_seconds(*options.timeout))
-                         .because(Cause::kTimedOut)
-                         .error();
-        return std::unexpected(killed ? std::move(late).after("; killed") : std::move(late).also(killed.error()));
+        Error late =
+            system_error("{}: did not finish within {:g} s", shown(command), to_seconds(*options.timeout))
+                .because(Cause::kTimedOut)
+                .error();
+        return std::unexpected(killed ? std::move(late).after("; killed")
+                                      : std::move(late).also(killed.error()));
     }
     BELAY_TRY(status, process.wait());
     return Output{status, std::move(captures[0].text), std::move(captures[1].text)};

@@ -175,12 +175,13 @@ Result<std::string> Work::finish_unless_stalled(Duration patience) {
         const Duration allowed = patience * (call->carries_data ? StallWatch::kDataFactor : 1);
         auto killed = process_.end();
         relay_.carry();
-        Error error = system_error("{}", about(fmt::format("cannot {}: no answer within {}{}", printable(call->what),
-                                                    format_duration(allowed),
-                                                    call->names_file ? "" : at(activity_.text()))))
-            .because(Cause::kTimedOut)
-            .hint("its file server does not answer; the setting files.wait says how long Belay waits")
-            .error();
+        Error error =
+            system_error("{}", about(fmt::format("cannot {}: no answer within {}{}", printable(call->what),
+                                                 format_duration(allowed),
+                                                 call->names_file ? "" : at(activity_.text()))))
+                .because(Cause::kTimedOut)
+                .hint("its file server does not answer; the setting files.wait says how long Belay waits")
+                .error();
         if (!killed) error = std::move(error).also(killed.error());
         return std::unexpected(std::move(error));
     }

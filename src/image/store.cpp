@@ -67,7 +67,8 @@ Result<std::optional<Image>> Store::find(const Reference& reference) const {
     return std::optional<Image>();
 }
 
-Result<std::vector<StoredImage>> Store::list() const {
+Result<StoredImages> Store::list() const {
+    StoredImages found;
     std::vector<StoredRef> refs;
     std::map<std::string, Image> images;  // by key
     BELAY_TRY(parts, parts_of(layout_));
@@ -75,10 +76,15 @@ Result<std::vector<StoredImage>> Store::list() const {
         BELAY_TRY(named, read_refs(part));
         std::ranges::move(named.refs, std::back_inserter(refs));
         BELAY_TRY(keys, image_keys(part));
-        for (const std::string& key : keys)
-            if (auto image = load_image(part, key); image && *image) images.emplace(key, std::move(**image));
+        for (const std::string& key : keys) {
+            auto image = load_image(part, key);
+            if (!image)
+                found.unread.push_back(std::move(image.error()));
+            else if (*image)
+                images.emplace(key, std::move(**image));
+        }
     }
-    std::vector<StoredImage> out;
+    std::vector<StoredImage>& out = found.images;
     for (const auto& [key, image] : images) {
         StoredImage row{.reference = "",
                         .digest = image.digest,
@@ -97,7 +103,7 @@ Result<std::vector<StoredImage>> Store::list() const {
         if (out.size() == before) out.push_back(row);
     }
     std::ranges::sort(out, {}, [](const StoredImage& row) { return std::tie(row.reference, row.digest); });
-    return out;
+    return found;
 }
 
 Result<bool> Store::remove(const Reference& reference) const {

@@ -52,6 +52,11 @@ struct StoredImage {
     core::Time last_used;
 };
 
+struct StoredImages {
+    std::vector<StoredImage> images;  // by reference, then by digest
+    std::vector<core::Error> unread;  // what is wrong with others, which are there too
+};
+
 class Store {
   public:
     // Nothing is created before an import. Errors: kBadInput for a path that is not absolute.
@@ -68,8 +73,8 @@ class Store {
     core::Result<Image> import(const Reference& reference, const CredentialLookup& credentials,
                                const ImportProgress& progress = {}) const;
 
-    // By reference, then by digest.
-    core::Result<std::vector<StoredImage>> list() const;
+    // Errors: kSystem where the store itself cannot be read.
+    core::Result<StoredImages> list() const;
 
     // Takes the name away, the user's own before another's, and the image if no other name leads to it; a
     // reference with a hash takes all names of that image. False if it is not here. Errors: kSystem,

@@ -110,14 +110,30 @@ TEST(image, store_follows_a_tag) {
     EXPECT_EQ((*f.store().find(f.reference("app")))->digest, now.digest);
     auto rows = f.store().list();
     ASSERT_TRUE(rows);
-    ASSERT_EQ(rows->size(), 2u);
-    EXPECT_EQ((*rows)[0].reference, "");  // the one that lost its name
-    EXPECT_EQ((*rows)[0].digest, old.digest);
-    EXPECT_EQ((*rows)[1].reference, display_name(f.reference("app")));
-    EXPECT_EQ((*rows)[1].architecture, host_platform().architecture);
-    EXPECT_GE((*rows)[1].last_used, (*rows)[1].created - std::chrono::seconds(1));
+    ASSERT_EQ(rows->images.size(), 2u);
+    EXPECT_EQ(rows->images[0].reference, "");  // the one that lost its name
+    EXPECT_EQ(rows->images[0].digest, old.digest);
+    EXPECT_EQ(rows->images[1].reference, display_name(f.reference("app")));
+    EXPECT_EQ(rows->images[1].architecture, host_platform().architecture);
+    EXPECT_GE(rows->images[1].last_used, rows->images[1].created - std::chrono::seconds(1));
     EXPECT_TRUE(*f.store().remove(f.reference("app@" + old.digest)));
-    EXPECT_EQ(f.store().list()->size(), 1u);
+    EXPECT_EQ(f.store().list()->images.size(), 1u);
+}
+
+TEST(image, store_lists_what_it_can_read_and_says_what_it_cannot) {
+    StoreFixture f;
+    f.registry.push("app", "1", {kBase});
+    f.registry.push("app", "2", {kTop});
+    ASSERT_TRUE(f.import("app:1"));
+    ASSERT_TRUE(f.import("app:2"));
+    const std::string damaged = f.files().front();
+    ASSERT_TRUE(damaged.ends_with(".json"));
+    ASSERT_TRUE(core::replace_file(f.directory.path() / "store" / damaged, "{"));
+    auto listed = f.store().list();
+    ASSERT_TRUE(listed);
+    EXPECT_EQ(listed->images.size(), 1u);
+    ASSERT_EQ(listed->unread.size(), 1u);
+    EXPECT_THAT(listed->unread[0].message(), HasSubstr(damaged));
 }
 
 // One image, imported as app:1 and as app:2.
@@ -279,7 +295,7 @@ TEST(image, store_keeps_nothing_that_is_wrong) {
         EXPECT_NE(image.error().hint_text(), "");
         EXPECT_THAT(f.files(), ::testing::Each(HasSubstr("partial/")));
         EXPECT_EQ(*f.store().find(f.reference("app:1")), std::nullopt);
-        EXPECT_TRUE(f.store().list()->empty());
+        EXPECT_TRUE(f.store().list()->images.empty());
         f.registry.served = good;
         image = f.import("app:1");
         EXPECT_TRUE(image) << image.error().render();

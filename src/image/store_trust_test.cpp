@@ -90,7 +90,7 @@ TEST(image, store_believes_no_stranger) {
         f.plant(pushed.digest, row.directories, row.theirs);
         const Reference pinned = f.reference("app@" + pushed.digest);
         EXPECT_EQ(*f.store().find(pinned), std::nullopt);
-        EXPECT_TRUE(f.store().list()->empty());
+        EXPECT_TRUE(f.store().list()->images.empty());
         for (const char* name : {"app:1", "app:1"}) {
             auto image = f.import(name);
             ASSERT_TRUE(image) << image.error().render();
@@ -98,7 +98,7 @@ TEST(image, store_believes_no_stranger) {
             EXPECT_THAT(image->squashfs.string(), ::testing::StartsWith((f.root / row.imported_to).string()));
         }
         ASSERT_TRUE(*f.store().find(pinned));
-        EXPECT_EQ(f.store().list()->size(), 1u);
+        EXPECT_EQ(f.store().list()->images.size(), 1u);
         EXPECT_TRUE(*f.store().remove(f.reference("app:1")));
         EXPECT_EQ(*f.store().find(pinned), std::nullopt);
     }

@@ -124,7 +124,7 @@ TEST(report, a_sentence_says_where_it_ran_and_who_looked_at_the_nodes) {
         Contains(
             "It ran in the environment pytorch (a/b:1); its nodes were found fit by the protocol before."));
     data.vetting = "fail";
-    data.facts.back().facts.push_back({"memory", "fail on n1: 1.00 GiB"});
+    data.facts.back().facts.push_back({"memory", "fail on n1: 1.00 GiB", true});
     EXPECT_THAT(
         assemble(data).summary,
         Contains("It was to run in the environment pytorch (a/b:1); its nodes were not found fit by the "

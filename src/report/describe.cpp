@@ -136,12 +136,6 @@ std::string fact_of(const ReportModel& model, std::string_view title, std::strin
     return "";
 }
 
-bool is_verdict_but_pass(std::string_view value) {
-    for (std::string_view status : {"fail on ", "error on ", "unsupported on ", "missing on "})
-        if (value.starts_with(status)) return true;
-    return false;
-}
-
 // What stood between the job and its nodes; empty if nothing did.
 std::string preparation_sentence(const ReportModel& model) {
     std::string environment = fact_of(model, "Environment", "Name");
@@ -158,7 +152,7 @@ std::string preparation_sentence(const ReportModel& model) {
     std::string others;
     for (const FactGroup& group : model.facts)
         for (const Fact& fact : group.facts)
-            if (group.title == "Vetting" && is_verdict_but_pass(fact.value))
+            if (group.title == "Vetting" && fact.is_deviation)
                 others += fmt::format("{}{}: {}", others.empty() ? " (" : "; ", fact.name, fact.value);
     return text + others + (others.empty() ? "." : ").");
 }

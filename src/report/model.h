@@ -164,6 +164,7 @@ struct Training {
 struct Fact {
     std::string name;
     std::string value;
+    bool is_deviation = false;  // not as it should be: a check of vetting that did not pass
 };
 
 // Facts under one heading: environment, vetting, hardware, software, sampling.

@@ -89,7 +89,8 @@ Result<FactGroup> vetting_facts(record::Archive& archive) {
         std::string from = format_quantity(least, unit), to = format_quantity(most, unit);
         if (!is_missing(least)) value += ": " + (from == to ? from : from + " to " + to);
         if (as_text(row[1]) != "pass" && !as_text(row[6]).empty()) value += "; " + as_text(row[6]);
-        add(group, as_text(row[0]), value);
+        group.facts.push_back(
+            {.name = as_text(row[0]), .value = value, .is_deviation = as_text(row[1]) != "pass"});
     }
     return group;
 }

@@ -32,8 +32,8 @@ Result<bool> attach_tables(record::Archive& archive, const std::string& facts) {
     return true;
 }
 
-// The frame of a kept digest that holds; its tables are attached then. Nothing where there is none, or another.
-// Errors: where it cannot be read.
+// The frame of a kept digest that holds; its tables are attached then. Nothing where there is none, or
+// another. Errors: where it cannot be read.
 Result<std::optional<Digest>> attach(record::Archive& archive, const std::vector<DeviceCeilings>& ceilings) {
     BELAY_TRY(facts, archive.kept_facts(schema::kGpuSummary));
     if (!facts) return std::optional<Digest>();

@@ -23,13 +23,14 @@ core::Result<record::Archive> open_record(const std::filesystem::path& record,
 core::Result<bool> keep_digest(const std::filesystem::path& record);
 
 // Makes the three tables of digest_tables.h, if the record keeps them and they were made with these ceilings
-// and by this model, tables for SQL. False if not: then they have to be made from the samples. Errors: kBadInput if
-// they are damaged, or cannot be read; kSystem. Then too, where there are samples.
+// and by this model, tables for SQL. False if not: then they have to be made from the samples. Errors:
+// kBadInput if they are damaged, or cannot be read; kSystem. Then too, where there are samples.
 core::Result<bool> attach_digest(record::Archive& archive,
                                  const std::vector<DeviceCeilings>& ceilings = builtin_ceilings());
 
 // The digest that the record keeps, or else what read_digest() makes of the samples. One that is kept has all
-// that Detail says, or more. Errors: as read_digest(); those of a kept one where the samples were thrown away.
+// that Detail says, or more. Errors: as read_digest(); those of a kept one where the samples were thrown
+// away.
 core::Result<Digest> digest_of(record::Archive& archive,
                                const std::vector<DeviceCeilings>& ceilings = builtin_ceilings(),
                                Detail detail = Detail::kFull);

@@ -204,6 +204,7 @@ Result<ScontrolJob> query_job(uint64_t job_id, core::Duration timeout) {
         std::string_view why = core::trim(output.err);
         if (why.find("Invalid job id") != std::string_view::npos) {
             return bad_input("job {}: Slurm does not know it", job_id)
+                .because(core::Cause::kNotFound)
                 .hint("it forgets a job some minutes after its end (MinJobAge)");
         }
         return system_error("scontrol show job {}: {}: {}", job_id, output.status.describe(), why);

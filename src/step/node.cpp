@@ -45,15 +45,17 @@ class Node {
         std::optional<vet::Verdicts> verdicts;
         if (plan_.vetting) {
             auto found = vet_nodes();
-            if (!found && vet::is_said_elsewhere(found.error(), members_)) return refused(found.error().kind());
+            if (!found && vet::is_said_elsewhere(found.error(), members_))
+                return refused(found.error().kind());
             if (!found) return std::unexpected(std::move(found.error()));
             verdicts = std::move(*found);
         }
         std::optional<Error> failure;
         if (plan_.recording) failure = error_of(begin_recording(verdicts));
-        if (verdicts && !verdicts->passed)
-            return refused(
-                protocol_failure_.value_or(core::ErrorKind::kNegative));  // the first node has said why
+        if (verdicts && !verdicts->passed) {  // the first node has said why; of the record it knows nothing
+            if (failure) core::tell_error(this_node() + ": the verdict is not recorded", *failure);
+            return refused(protocol_failure_.value_or(core::ErrorKind::kNegative));
+        }
         PreparedNode node;
         if (plan_.environment && plan_.environment->container && !failure) {
             auto container = env::Container::start(*plan_.environment->container,
@@ -69,7 +71,8 @@ class Node {
             return Prepared(std::move(node));
         }
         auto ready = all_are_ready(failure);
-        if (!ready && !failure && vet::is_said_elsewhere(ready.error(), members_)) return refused(ready.error().kind());
+        if (!ready && !failure && vet::is_said_elsewhere(ready.error(), members_))
+            return refused(ready.error().kind());
         if (!ready) return std::unexpected(std::move(ready.error()));
         if (!*ready) return refused(failure ? failure->kind() : core::ErrorKind::kNegative);
         return Prepared(std::move(node));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <sys/random.h>
 #include <sys/socket.h>
 
@@ -57,7 +58,7 @@ Result<Proof> check_proof(std::string_view body, std::string_view secret, std::s
     if (!reader.complete()) return system_error("a proof of {} bytes", body.size());
     if (!same_digest(digest_of(secret, "member", purpose, server_nonce, proof.nonce, proof.rank),
                      proof.digest))
-        return system_error("the peer does not know the secret of this step");
+        return system_error("the peer does not know the secret of this step").because(core::Cause::kDenied);
     return proof;
 }
 
@@ -81,7 +82,7 @@ Result<> introduce(Channel& channel, std::string_view secret, std::string_view p
             .because(core::Cause::kDenied);
     BELAY_TRY(welcome, std::move(answer));
     if (!same_digest(digest_of(secret, "root", purpose, server_nonce, nonce, rank), welcome))
-        return system_error("the peer does not know the secret of this step");
+        return system_error("the peer does not know the secret of this step").because(core::Cause::kDenied);
     channel.set_limit(kMaxBody);
     return {};
 }
@@ -103,8 +104,12 @@ Result<uint32_t> welcome_peer(Channel& channel, std::string_view secret, std::st
 
 Result<Introduced> accept_introduced(int listener, std::string_view secret, std::string_view purpose,
                                      Deadline deadline) {
+    std::optional<core::Error> last;  // why one who came was not let in
     for (;;) {
         BELAY_TRY(readable, wait_readable(listener, deadline));
+        if (!readable && last)
+            return std::unexpected(
+                std::move(*last).context("who connected was not let in").because(core::Cause::kTimedOut));
         if (!readable) return system_error("nobody connected in time").because(core::Cause::kTimedOut);
         Channel channel(core::Descriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
         if (channel.socket() < 0 && Shortage::is_lack(errno))
@@ -112,6 +117,7 @@ Result<Introduced> accept_introduced(int listener, std::string_view secret, std:
         if (channel.socket() < 0) continue;  // it has gone again
         auto rank = welcome_peer(channel, secret, purpose, deadline.but_within(kStrangerTime));
         if (rank) return Introduced{std::move(channel), *rank};
+        last = std::move(rank.error());
     }
 }
 

@@ -104,7 +104,8 @@ Outcome measure_write(const Check& check, const NodeView& node) {
     std::string path = *check.get<std::string>("path");
     uint64_t size = check.get<core::ByteSize>("size").value_or(core::ByteSize{1 << 20}).bytes;
     auto failed = [&](std::string_view doing, int number) {
-        return pass_or_fail(false, core::errno_error(number, fmt::format("{}: cannot {}", path, doing)).error());
+        return pass_or_fail(false,
+                            core::errno_error(number, fmt::format("{}: cannot {}", path, doing)).error());
     };
     std::string directory = node.path(path).string();
     // A file without a name vanishes also when this process is killed.

@@ -123,9 +123,10 @@ Result<core::Work> start_own_checks(const Protocol& protocol, const StepContext&
 Result<Verdicts> run_member(const Protocol& protocol, const StepContext& context) {
     auto verdicts = take_part(protocol, context);
     if (verdicts) return verdicts;
-    core::Error error = std::move(verdicts.error())
-                            .context(fmt::format("{} got no verdict from {}, where the nodes of the step meet",
-                                                 context.nodes[context.rank], context.nodes[0]));
+    core::Error error =
+        std::move(verdicts.error())
+            .context(fmt::format("{} got no verdict from {}, where the nodes of the step meet",
+                                 context.nodes[context.rank], context.nodes[0]));
     // Without an address there was no link: the error is of this node's name service.
     if (context.root_address) error = transfer::link_error(std::move(error));
     if (error.cause() == core::Cause::kUnreachable && error.hint_text().empty())

@@ -36,8 +36,8 @@ Result<std::string> text_field(const Json& object, const char* name) {
 Result<std::optional<core::Error>> failure_field(const Json& object, const char* name) {
     BELAY_TRY(digits, text_field(object, name));
     if (digits.empty()) return std::optional<core::Error>();
-    BELAY_TRY(failure,
-              core::with_context(core::error_from_hex(digits), fmt::format("field \"{}\" is not an error", name)));
+    BELAY_TRY(failure, core::with_context(core::error_from_hex(digits),
+                                          fmt::format("field \"{}\" is not an error", name)));
     return std::optional(std::move(failure));
 }
 

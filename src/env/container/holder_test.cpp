@@ -76,7 +76,8 @@ TEST(env_container, holder_silence_is_not_what_the_holder_says_that_it_waited_fo
     ASSERT_TRUE(tell_reply(told.theirs.get(), std::unexpected(late)));
     EXPECT_EQ(receive_reply(told.ours.get(), 1, silent).error(), late);
     lost.theirs.reset();
-    EXPECT_THAT(receive_reply(lost.ours.get(), 1, silent).error().message(), ::testing::EndsWith(" (silent)"));
+    EXPECT_THAT(receive_reply(lost.ours.get(), 1, silent).error().message(),
+                ::testing::EndsWith(" (silent)"));
 }
 
 // 16 MiB of variables of an entrypoint once met a reader of 1 MiB.
