@@ -16,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr Duration kPatience = 200ms;
 
@@ -61,11 +62,12 @@ TEST(core_testing, work_that_waits_for_one_file_is_given_up_and_names_it) {
             auto text = worked(body);
             ASSERT_FALSE(text) << expected;
             EXPECT_EQ(text.error().cause(), Cause::kTimedOut);
-            EXPECT_EQ(text.error().message(), "reading: " + expected + ": no answer within 200 ms");
+            EXPECT_THAT(text.error().message(),
+                        StartsWith("reading: " + expected + ": no answer within 200 ms; process "));
+            EXPECT_THAT(text.error().message(), HasSubstr("was left behind"));
             EXPECT_THAT(text.error().hint_text(), HasSubstr("files.wait"));
-            EXPECT_THAT(text.error().hint_text(), HasSubstr("was left behind"));
         }
-        EXPECT_THAT(worked(cases[0].body, "").error().message(), ::testing::StartsWith("cannot open "));
+        EXPECT_THAT(worked(cases[0].body, "").error().message(), StartsWith("cannot open "));
     });
 }
 
@@ -77,11 +79,13 @@ TEST(core_testing, a_write_without_an_answer_is_given_up) {
             [[maybe_unused]] ssize_t size = ::write(fd, "x", 1);
         });
         ASSERT_FALSE(text);
-        EXPECT_EQ(text.error().message(), "reading: cannot write " + path + ": no answer within 200 ms");
+        EXPECT_THAT(text.error().message(),
+                    StartsWith("reading: cannot write " + path + ": no answer within 200 ms"));
         const std::string other = directory.path() / "other";
         auto synced = worked([&] { fsync(::open(other.c_str(), O_WRONLY | O_CREAT, 0600)); });
         ASSERT_FALSE(synced);
-        EXPECT_EQ(synced.error().message(), "reading: cannot sync " + other + ": no answer within 2.00 s");
+        EXPECT_THAT(synced.error().message(),
+                    StartsWith("reading: cannot sync " + other + ": no answer within 2.00 s"));
     });
 }
 
