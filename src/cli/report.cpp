@@ -32,7 +32,7 @@ Json summary_json(const report::ReportModel& model, const std::string& page, con
     const auto score = model.gpu ? model.gpu->score : report::ScoreFacts{};
     Json findings = Json::array();
     if (model.findings)
-        for (const report::Finding& one : model.findings->findings) findings.push_back(one.id);
+        for (const findings::Finding& one : model.findings->findings) findings.push_back(one.id);
     return {{"target_reached", training.target_reached ? Json(*training.target_reached) : Json()},
             {"nodes", model.nodes.size()},
             {"ranks", model.ranks > 0 ? Json(model.ranks) : Json()},

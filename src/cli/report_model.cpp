@@ -4,7 +4,6 @@
 #include "core/program.h"
 #include "core/tell.h"
 #include "findings/engine.h"
-#include "findings/value_text.h"
 #include "report/findings.h"
 #include "report/format.h"
 #include "report/gpu_report.h"
@@ -22,28 +21,6 @@ namespace {
 using core::Result;
 
 constexpr std::string_view kWarning = "belay: warning";  // the report is made all the same
-
-report::Finding to_report(const findings::Finding& found, core::Time start) {
-    report::Finding result{.id = found.id,
-                           .severity = std::string(findings::severity_name(found.severity)),
-                           .title = found.title,
-                           .summary = found.summary,
-                           .start = core::to_seconds(found.start - start),
-                           .end = core::to_seconds(found.end - start),
-                           .nodes = found.nodes,
-                           .devices = found.devices,
-                           .confidence = found.is_sure ? "high" : "low",
-                           .evidence = {},
-                           .advice = found.advice,
-                           .references = found.references,
-                           .caused_by = found.caused_by};
-    for (const findings::Evidence& one : found.evidence)
-        result.evidence.push_back({.name = one.name,
-                                   .value = record::as_double(one.value),
-                                   .unit = one.unit,
-                                   .text = findings::value_text(one.value, one.unit)});
-    return result;
-}
 
 // Of a job without GPUs; empty where nothing is known.
 std::string cpu_sentence(const score::JobScore& job) {
@@ -84,11 +61,7 @@ Result<report::ReportModel> whole_report(record::Archive& archive, const core::C
         return model;
     }
     for (const core::Error& problem : found->problems) core::show_error(kWarning, problem);
-    report::Findings findings{.evaluated = found->evaluated, .skipped = {}, .findings = {}};
-    for (const findings::Skipped& rule : found->skipped) findings.skipped.push_back({rule.id, rule.why});
-    for (const findings::Finding& one : found->findings)
-        findings.findings.push_back(to_report(one, model.start));
-    report::add_findings(model, std::move(findings));
+    report::add_findings(model, std::move(*found));
     return model;
 }
 

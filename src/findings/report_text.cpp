@@ -49,26 +49,6 @@ Json entities_json(const Finding& finding) {
     return out;
 }
 
-Json finding_json(const Finding& finding) {
-    return {{"id", finding.id},
-            {"severity", severity_name(finding.severity)},
-            {"title", finding.title},
-            {"summary", finding.summary},
-            {"start", core::format_time(finding.start)},
-            {"end", core::format_time(finding.end)},
-            {"nodes", finding.nodes},
-            {"devices", finding.devices},
-            {"confidence", finding.is_sure ? "high" : "low"},
-            {"doubt", finding.doubt},
-            {"caused_by", finding.caused_by},
-            {"evidence", evidence_json(finding.evidence)},
-            {"evidence_units", units_json(finding.evidence)},
-            {"entities", entities_json(finding)},
-            {"entity_count", finding.entity_count},
-            {"advice", finding.advice},
-            {"references", finding.references}};
-}
-
 std::string names_text(const std::vector<std::string>& names) {
     std::vector<std::string> shown(names.begin(),
                                    names.begin() + static_cast<ptrdiff_t>(std::min(names.size(), kFewNames)));
@@ -104,11 +84,31 @@ std::string finding_text(const Finding& finding, const Report& report) {
 
 }  // namespace
 
+Json to_json(const Finding& finding) {
+    return {{"id", finding.id},
+            {"severity", severity_name(finding.severity)},
+            {"title", finding.title},
+            {"summary", finding.summary},
+            {"start", core::format_time(finding.start)},
+            {"end", core::format_time(finding.end)},
+            {"nodes", finding.nodes},
+            {"devices", finding.devices},
+            {"confidence", finding.is_sure ? "high" : "low"},
+            {"doubt", finding.doubt},
+            {"caused_by", finding.caused_by},
+            {"evidence", evidence_json(finding.evidence)},
+            {"evidence_units", units_json(finding.evidence)},
+            {"entities", entities_json(finding)},
+            {"entity_count", finding.entity_count},
+            {"advice", finding.advice},
+            {"references", finding.references}};
+}
+
 Json to_json(const Report& report) {
     Json skipped = Json::array();
     for (const Skipped& rule : report.skipped) skipped.push_back({{"id", rule.id}, {"why", rule.why}});
     Json findings = Json::array();
-    for (const Finding& finding : report.findings) findings.push_back(finding_json(finding));
+    for (const Finding& finding : report.findings) findings.push_back(to_json(finding));
     Json problems = Json::array();
     for (const core::Error& problem : report.problems) problems.push_back(problem.message());
     return {{"evaluated", report.evaluated},

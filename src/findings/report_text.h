@@ -12,6 +12,7 @@
 namespace belay::findings {
 
 nlohmann::ordered_json to_json(const Report& report);
+nlohmann::ordered_json to_json(const Finding& finding);
 nlohmann::ordered_json rules_json(std::span<const Rule> rules);
 
 // Most important first, each with evidence and advice; then a line of what was asked and what was not.

@@ -1,6 +1,7 @@
 #include "report/findings.h"
 
 #include "core/text.h"
+#include "findings/value_text.h"
 #include "report/format.h"
 
 #include <algorithm>
@@ -12,7 +13,10 @@ namespace belay::report {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kSeverities = {"critical", "warning", "info"};
+using findings::Finding;
+using findings::Severity;
+
+constexpr std::array kSeverities = {Severity::kCritical, Severity::kWarning, Severity::kInfo};
 
 Tone worst_tone(const std::vector<Finding>& findings) {
     Tone worst = Tone::kNeutral;
@@ -20,11 +24,13 @@ Tone worst_tone(const std::vector<Finding>& findings) {
     return worst;
 }
 
-KeyFigure findings_figure(const Findings& found) {
+KeyFigure findings_figure(const findings::Report& found) {
     std::string detail;
-    for (std::string_view severity : kSeverities) {
+    for (Severity severity : kSeverities) {
         auto count = static_cast<size_t>(std::ranges::count(found.findings, severity, &Finding::severity));
-        if (count > 0) detail += fmt::format("{}{} {}", detail.empty() ? "" : ", ", count, severity);
+        if (count > 0)
+            detail +=
+                fmt::format("{}{} {}", detail.empty() ? "" : ", ", count, findings::severity_name(severity));
     }
     if (detail.empty()) detail = fmt::format("{} evaluated", format_count(found.evaluated.size(), "rule"));
     return {.label = "Findings",
@@ -44,33 +50,46 @@ std::string names(std::vector<std::string> all) {
 
 }  // namespace
 
-Tone severity_tone(std::string_view severity) {
-    return severity == "critical" ? Tone::kBad : severity == "warning" ? Tone::kWarning : Tone::kNeutral;
+Tone severity_tone(Severity severity) {
+    switch (severity) {
+        case Severity::kCritical:
+            return Tone::kBad;
+        case Severity::kWarning:
+            return Tone::kWarning;
+        case Severity::kInfo:
+            return Tone::kNeutral;
+    }
+    return Tone::kNeutral;
 }
 
-std::string finding_place(const Finding& finding) {
+std::string finding_place(const Finding& finding, core::Time start) {
+    std::string text = fmt::format("{} to {}", format_elapsed(core::to_seconds(finding.start - start)),
+                                   format_elapsed(core::to_seconds(finding.end - start)));
+    if (!finding.nodes.empty()) text += " · " + names(finding.nodes);
+    if (!finding.devices.empty()) text += " · " + names(finding.devices);
+    return text + (finding.is_sure ? " · confidence high" : " · confidence low");
+}
+
+std::string evidence_text(const Finding& finding, std::string_view between) {
     std::string text;
-    auto add = [&](std::string_view part) { text += fmt::format("{}{}", text.empty() ? "" : " · ", part); };
-    if (!is_missing(finding.start) && !is_missing(finding.end))
-        add(fmt::format("{} to {}", format_elapsed(finding.start), format_elapsed(finding.end)));
-    if (!finding.nodes.empty()) add(names(finding.nodes));
-    if (!finding.devices.empty()) add(names(finding.devices));
-    if (!finding.confidence.empty()) add(fmt::format("confidence {}", finding.confidence));
+    for (const findings::Evidence& piece : finding.evidence)
+        text += fmt::format("{}{} {}", text.empty() ? "" : between, piece.name,
+                            findings::value_text(piece.value, piece.unit));
     return text;
 }
 
-void add_findings(ReportModel& model, Findings findings) {
+void add_findings(ReportModel& model, findings::Report found) {
     auto place = std::min<std::ptrdiff_t>(model.gpu ? 1 : 0, std::ssize(model.figures));
-    model.figures.insert(model.figures.begin() + place, findings_figure(findings));
-    if (!findings.findings.empty()) {
-        const std::string& title = findings.findings.front().title;
+    model.figures.insert(model.figures.begin() + place, findings_figure(found));
+    if (!found.findings.empty()) {
+        const std::string& title = found.findings.front().title;
         std::string more =
-            findings.findings.size() > 1
-                ? fmt::format(" (and {})", format_count(findings.findings.size() - 1, "more finding"))
+            found.findings.size() > 1
+                ? fmt::format(" (and {})", format_count(found.findings.size() - 1, "more finding"))
                 : std::string();
         model.summary.push_back(fmt::format("Most important: {}{}.", title, more));
     }
-    model.findings = std::move(findings);
+    model.findings = std::move(found);
 }
 
 }  // namespace belay::report

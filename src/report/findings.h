@@ -1,18 +1,20 @@
-// Findings in a report: what the rules found, put into words by the rules' module and handed in by the face.
+// Findings in a report: what the rules found, handed in by the face.
 #pragma once
 
+#include "findings/finding.h"
 #include "report/model.h"
 
 namespace belay::report {
 
-// Sets `model.findings`, which come in order of importance, with a key figure and a sentence. Starts and ends
-// are seconds since `model.start`.
-void add_findings(ReportModel& model, Findings findings);
+// Sets `model.findings`, which come in order of importance, with a key figure and a sentence.
+void add_findings(ReportModel& model, findings::Report found);
 
-// "critical" is worse than "warning" is worse than "info".
-Tone severity_tone(std::string_view severity);
+Tone severity_tone(findings::Severity severity);
 
-// "0:33:00 to 1:00:00 · nid001002 · confidence low"
-std::string finding_place(const Finding& finding);
+// "0:33:00 to 1:00:00 · nid001002 · confidence low", in time since `start`.
+std::string finding_place(const findings::Finding& finding, core::Time start);
+
+// "share 12 %, rate 3.00 MB/s"
+std::string evidence_text(const findings::Finding& finding, std::string_view between);
 
 }  // namespace belay::report

@@ -242,11 +242,6 @@ void begin_at(ReportModel& model, core::Time start) {
     model.grid.start += later;
     for (Event& event : model.events) event.seconds += later;
     for (Gap& gap : model.coverage.gaps) gap.start += later;
-    if (model.findings)
-        for (Finding& finding : model.findings->findings) {
-            finding.start += later;
-            finding.end += later;
-        }
 }
 
 namespace {

@@ -194,7 +194,7 @@ TEST(report, nothing_of_gpus_where_there_are_none) {
 
 TEST(report, findings_keep_their_order_and_the_worst_sets_the_tone) {
     ReportModel model = assemble(synthetic_large(3));
-    Findings found = synthetic_findings(synthetic_large(3));
+    findings::Report found = synthetic_findings(synthetic_large(3), model.start);
     std::ranges::reverse(found.findings);
     add_findings(model, found);
     EXPECT_EQ(model.findings->findings.front().id, "data_stall");
@@ -202,7 +202,7 @@ TEST(report, findings_keep_their_order_and_the_worst_sets_the_tone) {
     EXPECT_EQ(model.figures.front().tone, Tone::kBad);
     EXPECT_EQ(model.figures.front().detail, "1 critical, 1 warning");
     auto json = to_json(model)["findings"];
-    EXPECT_EQ(json["findings"][0]["evidence"][0]["unit"], "share");
+    EXPECT_EQ(json["findings"][0]["evidence"][0]["unit"], "ratio");
     EXPECT_EQ(json["skipped"].size(), 2U);
 }
 
@@ -210,7 +210,7 @@ TEST(report, text_tells_score_and_findings) {
     std::string text = render_terminal(synthetic_gpu_job(4, 4, 600), false, 100);
     for (const char* part :
          {"Saturation score", "saturated", "bound by compute", "A GPU ran slower because it was too hot",
-          "clock of its peers 1.89 GHz", "6 rules evaluated, 2 not applicable"})
+          "clock of its peers 1890 MHz", "6 rules evaluated, 2 not applicable"})
         EXPECT_THAT(text, HasSubstr(part));
 }
 

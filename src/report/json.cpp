@@ -186,7 +186,7 @@ nlohmann::ordered_json to_json(const ReportModel& model) {
             {"coverage", coverage_json(model.coverage)},
             {"gpu", gpu_json(model.gpu)},
             {"score_sentence", model.score_sentence},
-            {"findings", findings_json(model.findings)},
+            {"findings", findings_json(model.findings, model.start)},
             {"facts", list(model.facts, group_json)},
             {"producer", model.producer}};
 }

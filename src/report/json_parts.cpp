@@ -1,5 +1,7 @@
 #include "report/json_parts.h"
 
+#include "findings/report_text.h"
+#include "findings/value_text.h"
 #include "report/gpu_report.h"
 #include "report/json.h"
 
@@ -116,24 +118,21 @@ Json ceiling_json(const CeilingFacts& ceiling) {
             {"active", numbers(ceiling.active)}};
 }
 
-Json finding_json(const Finding& finding) {
+// As `belay findings --json` tells it, but in seconds since the start of the report, with evidence in words
+// too and without the single nodes and devices.
+Json finding_json(const findings::Finding& finding, core::Time start) {
     Json evidence = Json::array();
-    for (const Evidence& one : finding.evidence)
-        evidence.push_back(
-            {{"name", one.name}, {"value", number(one.value)}, {"unit", one.unit}, {"text", one.text}});
-    return {{"id", finding.id},
-            {"severity", finding.severity},
-            {"title", finding.title},
-            {"summary", finding.summary},
-            {"start", number(finding.start)},
-            {"end", number(finding.end)},
-            {"nodes", finding.nodes},
-            {"devices", finding.devices},
-            {"confidence", finding.confidence},
-            {"evidence", std::move(evidence)},
-            {"advice", finding.advice},
-            {"references", finding.references},
-            {"caused_by", finding.caused_by}};
+    for (const findings::Evidence& one : finding.evidence)
+        evidence.push_back({{"name", one.name},
+                            {"value", number(record::as_double(one.value))},
+                            {"unit", one.unit},
+                            {"text", findings::value_text(one.value, one.unit)}});
+    Json json = findings::to_json(finding);
+    json["start"] = number(core::to_seconds(finding.start - start));
+    json["end"] = number(core::to_seconds(finding.end - start));
+    json["evidence"] = std::move(evidence);
+    for (const char* left_out : {"evidence_units", "entities"}) json.erase(left_out);
+    return json;
 }
 
 template <typename T>
@@ -183,13 +182,15 @@ Json gpu_json(const std::optional<GpuReport>& gpu) {
             {"interval_seconds", number(gpu->interval_seconds)}};
 }
 
-Json findings_json(const std::optional<Findings>& findings) {
-    if (!findings) return nullptr;
+Json findings_json(const std::optional<findings::Report>& found, core::Time start) {
+    if (!found) return nullptr;
     Json skipped = Json::array();
-    for (const SkippedRule& rule : findings->skipped) skipped.push_back({{"id", rule.id}, {"why", rule.why}});
-    return {{"evaluated", findings->evaluated},
-            {"skipped", std::move(skipped)},
-            {"findings", list(findings->findings, finding_json)}};
+    for (const findings::Skipped& rule : found->skipped)
+        skipped.push_back({{"id", rule.id}, {"why", rule.why}});
+    Json findings = Json::array();
+    for (const findings::Finding& finding : found->findings) findings.push_back(finding_json(finding, start));
+    return {
+        {"evaluated", found->evaluated}, {"skipped", std::move(skipped)}, {"findings", std::move(findings)}};
 }
 
 }  // namespace belay::report

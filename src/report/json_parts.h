@@ -16,6 +16,6 @@ nlohmann::ordered_json numbers(const std::vector<double>& values);
 
 nlohmann::ordered_json grid_json(const NodeGrid& grid);
 nlohmann::ordered_json gpu_json(const std::optional<GpuReport>& gpu);
-nlohmann::ordered_json findings_json(const std::optional<Findings>& findings);
+nlohmann::ordered_json findings_json(const std::optional<belay::findings::Report>& found, core::Time start);
 
 }  // namespace belay::report

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/time.h"
+#include "findings/finding.h"
 
 #include <cmath>
 #include <cstdint>
@@ -273,41 +274,6 @@ struct GpuReport {
     double interval_seconds = kMissing;
 };
 
-struct Evidence {
-    std::string name;
-    double value = kMissing;
-    std::string unit;
-    std::string text;  // instead of a number
-};
-
-// A diagnosis with what it rests on.
-struct Finding {
-    std::string id;
-    std::string severity;  // "info", "warning" or "critical"
-    std::string title;
-    std::string summary;  // one line with the numbers; may be empty
-    double start = kMissing;
-    double end = kMissing;
-    std::vector<std::string> nodes;
-    std::vector<std::string> devices;
-    std::string confidence;  // "low" or "high"
-    std::vector<Evidence> evidence;
-    std::string advice;
-    std::vector<std::string> references;
-    std::vector<std::string> caused_by;  // ids of findings that explain this one
-};
-
-struct SkippedRule {
-    std::string id;
-    std::string why;
-};
-
-struct Findings {
-    std::vector<std::string> evaluated;
-    std::vector<SkippedRule> skipped;
-    std::vector<Finding> findings;  // most important first
-};
-
 struct ReportModel {
     JobFacts job;
     core::Time start;    // second 0 of every chart
@@ -323,9 +289,9 @@ struct ReportModel {
     std::vector<Event> events;  // ascending in time
     size_t events_total = 0;    // `events` holds the most important ones only
     Coverage coverage;
-    std::optional<GpuReport> gpu;      // nothing if no GPU was sampled
-    std::string score_sentence;        // of a job without GPUs; may be empty
-    std::optional<Findings> findings;  // nothing if no rules were run
+    std::optional<GpuReport> gpu;                     // nothing if no GPU was sampled
+    std::string score_sentence;                       // of a job without GPUs; may be empty
+    std::optional<belay::findings::Report> findings;  // nothing if no rules were run
     std::vector<FactGroup> facts;
     std::string vetting;   // "pass" or "fail"; "" if the nodes were not vetted
     std::string producer;  // "Belay 0.1.0"

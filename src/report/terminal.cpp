@@ -172,18 +172,15 @@ void write_score(Writer& out, const GpuReport& gpu) {
     out.wrapped(beside, 2);
 }
 
-void write_findings(Writer& out, const Findings& found) {
+void write_findings(Writer& out, const findings::Report& found, core::Time start) {
     out.heading("Findings");
-    for (const Finding& one : found.findings) {
-        std::string mark = out.paint(fmt::format("{:<8}", one.severity), severity_tone(one.severity));
+    for (const findings::Finding& one : found.findings) {
+        std::string mark = out.paint(fmt::format("{:<8}", findings::severity_name(one.severity)),
+                                     severity_tone(one.severity));
         out.line(fmt::format("  {}  {}", mark, shortened(printable(one.title), out.width() - 12)));
-        out.wrapped(printable(finding_place(one)), 12);
+        out.wrapped(printable(finding_place(one, start)), 12);
         if (!one.summary.empty()) out.wrapped(printable(one.summary), 12);
-        std::string evidence;
-        for (const Evidence& piece : one.evidence)
-            evidence +=
-                fmt::format("{}{} {}", evidence.empty() ? "" : ", ", piece.name,
-                            piece.text.empty() ? format_quantity(piece.value, piece.unit) : piece.text);
+        const std::string evidence = evidence_text(one, ", ");
         if (!evidence.empty()) out.wrapped(printable(evidence), 12);
         if (!one.advice.empty()) out.wrapped(printable(one.advice), 12);
     }
@@ -257,7 +254,7 @@ std::string render_terminal(const ReportModel& model, bool colour, int width) {
     if (!model.gpu && !model.score_sentence.empty()) out.wrapped(printable(model.score_sentence), 0);
     write_figures(out, model);
     if (model.gpu) write_score(out, *model.gpu);
-    if (model.findings) write_findings(out, *model.findings);
+    if (model.findings) write_findings(out, *model.findings, model.start);
     write_nodes(out, model);
     write_events(out, model);
     write_coverage(out, model);

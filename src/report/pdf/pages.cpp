@@ -68,9 +68,10 @@ void Pages::facts(const std::vector<Pair>& pairs, size_t columns) {
 }
 
 void Pages::charts(const std::vector<const Chart*>& charts, double height) {
-    const Findings* findings = model.findings ? &*model.findings : nullptr;
-    grid(charts.size(), charts.size() == 1 ? 1 : 2, height,
-         [&](size_t i, const Box& box) { plot_chart(canvas, box, *charts[i], time(), findings); });
+    const findings::Report* findings = model.findings ? &*model.findings : nullptr;
+    grid(charts.size(), charts.size() == 1 ? 1 : 2, height, [&](size_t i, const Box& box) {
+        plot_chart(canvas, box, *charts[i], time(), findings, model.start);
+    });
 }
 
 void Pages::feet() {

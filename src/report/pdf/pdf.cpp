@@ -53,25 +53,23 @@ void key_figures(Pages& pages) {
     });
 }
 
-void finding(Pages& pages, const Finding& one) {
+void finding(Pages& pages, const findings::Finding& one) {
     Canvas& canvas = pages.canvas;
     constexpr double kLeast = 64;
     pages.need(kLeast);
     double top = pages.y - 8;
-    Colour colour = one.severity == "critical" ? kBad : one.severity == "warning" ? kWarning : kSoft;
+    const Tone tone = severity_tone(one.severity);
+    Colour colour = tone == Tone::kBad ? kBad : tone == Tone::kWarning ? kWarning : kSoft;
     TextStyle soft{.size = 8, .colour = kSoft};
     double x = kMargin + 10;
     double width = kTextWidth - 10;
     canvas.text({x, pages.y}, canvas.fitted(one.title, width - 60, {.size = 10, .bold = true}),
                 {.size = 10, .bold = true});
-    canvas.text({kPageWidth - kMargin, pages.y}, one.severity,
+    canvas.text({kPageWidth - kMargin, pages.y}, std::string(findings::severity_name(one.severity)),
                 {.size = 9, .bold = true, .colour = colour, .align = Align::kRight});
-    pages.y = canvas.paragraph({x, pages.y + 12}, width, finding_place(one), soft);
+    pages.y = canvas.paragraph({x, pages.y + 12}, width, finding_place(one, pages.model.start), soft);
     if (!one.summary.empty()) pages.y = canvas.paragraph({x, pages.y}, width, one.summary, {.size = 8.5});
-    std::string evidence;
-    for (const Evidence& piece : one.evidence)
-        evidence += fmt::format("{}{} {}", evidence.empty() ? "" : " · ", piece.name,
-                                piece.text.empty() ? format_quantity(piece.value, piece.unit) : piece.text);
+    const std::string evidence = evidence_text(one, " · ");
     if (!evidence.empty()) pages.y = canvas.paragraph({x, pages.y}, width, evidence, {.size = 8.5});
     if (!one.advice.empty()) pages.y = canvas.paragraph({x, pages.y}, width, one.advice, {.size = 8.5});
     canvas.fill({kMargin, top, 3, pages.y - top - 6}, colour);
@@ -80,11 +78,11 @@ void finding(Pages& pages, const Finding& one) {
 
 void findings(Pages& pages) {
     if (!pages.model.findings) return;
-    const Findings& found = *pages.model.findings;
+    const findings::Report& found = *pages.model.findings;
     pages.heading("Findings", fmt::format("{} rules evaluated, {} not applicable", found.evaluated.size(),
                                           found.skipped.size()));
     if (found.findings.empty()) pages.paragraph("No rule found anything.");
-    for (const Finding& one : found.findings) finding(pages, one);
+    for (const findings::Finding& one : found.findings) finding(pages, one);
 }
 
 void breakdown(Pages& pages, const GpuReport& gpu) {

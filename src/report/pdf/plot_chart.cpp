@@ -186,14 +186,16 @@ void draw_legend(Canvas& canvas, const Box& box, const Chart& chart) {
     }
 }
 
-void draw_findings(Canvas& canvas, const Scale& scale, const Findings* findings) {
-    if (findings == nullptr) return;
-    for (const Finding& finding : findings->findings) {
-        if (finding.severity == "info" || is_missing(finding.start) || is_missing(finding.end)) continue;
-        double from = std::clamp(scale.x(finding.start), scale.box.x, scale.box.right());
-        double to = std::clamp(scale.x(finding.end), scale.box.x, scale.box.right());
+void draw_findings(Canvas& canvas, const Scale& scale, const findings::Report* found, core::Time start) {
+    if (found == nullptr) return;
+    auto place = [&](core::Time time) {
+        return std::clamp(scale.x(core::to_seconds(time - start)), scale.box.x, scale.box.right());
+    };
+    for (const findings::Finding& finding : found->findings) {
+        if (finding.severity == findings::Severity::kInfo) continue;
+        const double from = place(finding.start), to = place(finding.end);
         canvas.fill({from, scale.box.y - 2.5, std::max(0.8, to - from), 1.5},
-                    finding.severity == "critical" ? kBad : kWarning);
+                    finding.severity == findings::Severity::kCritical ? kBad : kWarning);
     }
 }
 
@@ -206,7 +208,7 @@ Colour named_colour(std::string_view name) {
 }
 
 void plot_chart(Canvas& canvas, const Box& box, const Chart& chart, const TimeRange& time,
-                const Findings* findings) {
+                const findings::Report* findings, core::Time start) {
     constexpr double kAxisWidth = 42;
     canvas.text({box.x, box.y + 9}, canvas.fitted(chart.title, box.width, {.size = 9, .bold = true}),
                 {.size = 9, .bold = true});
@@ -219,7 +221,7 @@ void plot_chart(Canvas& canvas, const Box& box, const Chart& chart, const TimeRa
     canvas.fill(scale.box, kSunk);
     draw_axes(canvas, chart, scale);
     draw_series(canvas, scale, chart, values);
-    draw_findings(canvas, scale, findings);
+    draw_findings(canvas, scale, findings, start);
 }
 
 }  // namespace belay::report

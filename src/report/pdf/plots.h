@@ -29,7 +29,7 @@ inline constexpr Colour kBad = rgb(0xc02a1d);
 
 // Title, legend, axes and lines; findings are bars above the plot.
 void plot_chart(Canvas& canvas, const Box& box, const Chart& chart, const TimeRange& time,
-                const Findings* findings);
+                const findings::Report* findings, core::Time start);
 
 // 0 to 100 with the bounds, the score and the steady state.
 void plot_track(Canvas& canvas, const Box& box, const ScoreFacts& score);

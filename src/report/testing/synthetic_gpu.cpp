@@ -198,7 +198,11 @@ Digest synthetic_digest(const Measurements& data, size_t per_node) {
     return digest;
 }
 
-Findings synthetic_findings(const Measurements& data) {
+findings::Report synthetic_findings(const Measurements& data, core::Time start) {
+    auto at = [&](double part) {
+        return start +
+               std::chrono::duration_cast<core::Duration>(std::chrono::duration<double>(part * data.seconds));
+    };
     const std::string& node = data.nodes[data.nodes.size() / 3].name;
     return {
         .evaluated = {"data_stall", "gpu_idle", "gpu_thermal", "gpu_power_cap", "checkpoint_stall",
@@ -206,29 +210,29 @@ Findings synthetic_findings(const Measurements& data) {
         .skipped = {{"mig_imbalance", "no GPU is divided"}, {"client_metadata", "no table filesystem"}},
         .findings = {
             {.id = "gpu_thermal",
-             .severity = "critical",
+             .severity = findings::Severity::kCritical,
              .title = "A GPU ran slower because it was too hot",
-             .start = kHotFrom * data.seconds,
-             .end = data.seconds,
+             .start = at(kHotFrom),
+             .end = at(1),
              .nodes = {node},
              .devices = {"GPU-5eed0005-0000-4000-8000-000000000005"},
-             .confidence = "high",
-             .evidence = {{"temperature", 87, "°C"},
+             .is_sure = true,
+             .evidence = {{"temperature", 87.0, "°C"},
                           {"clock", 1.31e9, "Hz"},
                           {"clock of its peers", 1.89e9, "Hz"}},
              .advice = "Ask the operators to look at the node's cooling, and leave it out (--exclude) until "
                        "then: every synchronous step waits for the slowest GPU.",
              .references = {"NVIDIA System Management Interface, clocks event reasons"}},
             {.id = "data_stall",
-             .severity = "warning",
+             .severity = findings::Severity::kWarning,
              .title = "The GPUs waited for data",
-             .start = 0.3 * data.seconds,
-             .end = 0.4 * data.seconds,
+             .start = at(0.3),
+             .end = at(0.4),
              .nodes = {data.nodes.front().name},
              .devices = {},
-             .confidence = "low",
-             .evidence = {{"SM active", 0.47, "share"},
-                          {"SM active before", 0.85, "share"},
+             .is_sure = false,
+             .evidence = {{"SM active", 0.47, "ratio"},
+                          {"SM active before", 0.85, "ratio"},
                           {"read", 2.1e9, "B/s"}},
              .advice = "Give the data loader more workers or a larger prefetch, or stage the files to the "
                        "nodes before the job.",
@@ -241,7 +245,7 @@ ReportModel synthetic_gpu_job(size_t nodes, size_t per_node, double seconds) {
     data.job.command = "srun python train.py --config llm.yaml --resume latest";
     ReportModel model = assemble(data);
     add_gpus(model, synthetic_digest(data, per_node));
-    add_findings(model, synthetic_findings(data));
+    add_findings(model, synthetic_findings(data, model.start));
     return model;
 }
 

@@ -11,7 +11,8 @@ namespace belay::report {
 score::Digest synthetic_digest(const Measurements& data, size_t per_node);
 
 // Two findings that fit it, the first critical.
-Findings synthetic_findings(const Measurements& data);
+// Of a run that began at `start`.
+findings::Report synthetic_findings(const Measurements& data, core::Time start);
 
 // The whole model: `nodes` nodes for `seconds`, with GPUs and findings.
 ReportModel synthetic_gpu_job(size_t nodes, size_t per_node, double seconds);
