@@ -1,9 +1,10 @@
-// A training run of CosmoFlow from the first log line to the last: the loop around network, data and group.
+// A training run of a model from the first log line to the last: the loop around its network, its data and
+// the group.
 #pragma once
 
-#include "bench/models/cosmoflow/profile.h"
 #include "bench/train/group.h"
 #include "bench/train/mllog_output.h"
+#include "bench/train/model.h"
 #include "core/error.h"
 #include "core/time.h"
 
@@ -11,13 +12,12 @@
 #include <filesystem>
 #include <string>
 
-namespace belay::bench::cosmoflow {
+namespace belay::bench {
 
 struct RunOptions {
-    Profile profile;  // with its sizes, target and epochs as the person changed them
+    Profile profile;  // the model's, with sizes, target, epochs and threads as the person changed them
     uint64_t seed = 1;
     uint64_t data_seed = 1;
-    int threads = 1;
     int64_t steps = 0;      // end after so many optimiser steps, without evaluation; 0: at the target
     int64_t log_steps = 0;  // steps between two tracked_stats; 0: about a second
     std::filesystem::path weights_out;  // all parameters as raw float32, from rank 0; empty: none
@@ -28,7 +28,7 @@ struct RunOptions {
 struct Outcome {
     bool target_reached = false;
     int epochs = 0;                 // finished
-    double metric = 0;              // mean absolute error at the last evaluation; NaN if there was none
+    double metric = 0;              // of the model, at the last evaluation; NaN if there was none
     double seconds = 0;             // run_start to run_stop
     double samples_per_second = 0;  // of training, over all ranks, evaluation left out
     std::string weights_digest;     // the same on every rank
@@ -36,12 +36,12 @@ struct Outcome {
 
 // Whether the batch divides over the ranks and the samples fit into memory: asked before the ranks meet, so
 // that all of them say the same. Errors: kBadInput.
-core::Result<> check_sizes(const Profile& profile, int ranks, int nodes);
+core::Result<> check_sizes(const Model& model, const Profile& profile, int ranks, int nodes);
 
 // Trains until the target is met, or for the epochs or steps given. `nodes` is for the log. Errors: kBadInput
 // if sizes do not fit (batch over ranks, samples into memory), kNegative if the loss is no longer a number,
 // kSystem if a rank is lost or the ranks' weights differ at the end.
-core::Result<Outcome> run_training(const RunOptions& options, Group& group, int nodes, MllogOutput& log,
-                                   const core::Clock& clock);
+core::Result<Outcome> run_training(const Model& model, const RunOptions& options, Group& group, int nodes,
+                                   MllogOutput& log, const core::Clock& clock);
 
-}  // namespace belay::bench::cosmoflow
+}  // namespace belay::bench

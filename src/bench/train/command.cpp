@@ -1,5 +1,5 @@
-// belay-train MODEL [options]: one rank of a training run. `belay bench run MODEL` starts it.
-#include "bench/models/cosmoflow/profile.h"
+#include "bench/train/command.h"
+
 #include "bench/parallel/rendezvous.h"
 #include "bench/parallel/world.h"
 #include "bench/train/group.h"
@@ -33,7 +33,7 @@ using core::Result;
 
 // What was written on the command line; nothing where the profile decides.
 struct Arguments {
-    std::string profile = "mini";
+    std::string profile;
     uint64_t seed = 1, data_seed = 1;
     std::optional<int> epochs, batch, train_samples, eval_samples, threads;
     std::optional<double> target;
@@ -43,14 +43,15 @@ struct Arguments {
     core::Duration timeout = std::chrono::minutes(5), grace = std::chrono::seconds(5);
 };
 
-void declare_options(core::CommandDeclaration& command, Arguments& arguments) {
+void declare_options(core::CommandDeclaration& command, const KnownModel& model, Arguments& arguments) {
     core::Options& options = command.options();
     constexpr int kHighest = 1 << 30;
-    command.choice("--profile", arguments.profile, {"mini", "full"},
-                   "mini: minutes on a CPU; full: the MLPerf HPC reference");
+    arguments.profile = model.profiles.front();
+    command.choice("--profile", arguments.profile, {model.profiles.begin(), model.profiles.end()},
+                   std::string(model.profile_help));
     options.add_option("--seed", arguments.seed, "of the weights and of the order of samples")
         ->type_name("N");
-    options.add_option("--data-seed", arguments.data_seed, "of the synthetic universes")->type_name("N");
+    options.add_option("--data-seed", arguments.data_seed, "of the synthetic samples")->type_name("N");
     options.add_option("--epochs", arguments.epochs, "give up after so many")
         ->between(1, kHighest)
         ->type_name("N");
@@ -58,21 +59,20 @@ void declare_options(core::CommandDeclaration& command, Arguments& arguments) {
         .add_option("--steps", arguments.steps, "end after so many steps; then the target does not matter")
         ->between(1, kHighest)
         ->type_name("N");
-    options
-        .add_option("--target", arguments.target, "mean absolute error to reach on the held-out universes")
-        ->type_name("MAE");
+    options.add_option("--target", arguments.target, "value of the metric to reach on the held-out samples")
+        ->type_name("VALUE");
     options.add_option("--batch", arguments.batch, "samples per step, over all ranks")
         ->between(1, kHighest)
         ->type_name("N");
-    options.add_option("--train-samples", arguments.train_samples, "universes to learn from")
+    options.add_option("--train-samples", arguments.train_samples, "samples to learn from")
         ->between(1, kHighest)
         ->type_name("N");
-    options.add_option("--eval-samples", arguments.eval_samples, "held-out universes")
+    options.add_option("--eval-samples", arguments.eval_samples, "held-out samples")
         ->between(1, kHighest)
         ->type_name("N");
     options
         .add_option("--threads", arguments.threads,
-                    "of this rank; without: mini 1, full its share of the CPUs")
+                    "of this rank; without: what the profile says, or its share of the CPUs")
         ->between(1, kHighest)
         ->type_name("N");
     options
@@ -110,17 +110,17 @@ int cpus_of_rank(const World& world) {
     return std::max(1, cpus / world.local_size);
 }
 
-Result<cosmoflow::RunOptions> run_options(const Arguments& arguments, const World& world) {
-    BELAY_TRY(profile, cosmoflow::profile_named(arguments.profile));
-    cosmoflow::RunOptions options{.profile = profile};
-    options.profile.batch = arguments.batch.value_or(profile.batch);
-    options.profile.train_samples = arguments.train_samples.value_or(profile.train_samples);
-    options.profile.eval_samples = arguments.eval_samples.value_or(profile.eval_samples);
-    options.profile.maximum_epochs = arguments.epochs.value_or(profile.maximum_epochs);
-    options.profile.target = arguments.target.value_or(profile.target);
+RunOptions run_options(const Model& model, const Arguments& arguments, const World& world) {
+    RunOptions options{.profile = model.profile()};
+    Profile& profile = options.profile;
+    profile.batch = arguments.batch.value_or(profile.batch);
+    profile.train_samples = arguments.train_samples.value_or(profile.train_samples);
+    profile.eval_samples = arguments.eval_samples.value_or(profile.eval_samples);
+    profile.maximum_epochs = arguments.epochs.value_or(profile.maximum_epochs);
+    profile.target = arguments.target.value_or(profile.target);
+    profile.threads = arguments.threads.value_or(profile.threads > 0 ? profile.threads : cpus_of_rank(world));
     options.seed = arguments.seed;
     options.data_seed = arguments.data_seed;
-    options.threads = arguments.threads.value_or(profile.name == "mini" ? 1 : cpus_of_rank(world));
     options.steps = arguments.steps;
     options.log_steps = arguments.log_steps;
     options.weights_out = arguments.weights_out;
@@ -129,8 +129,7 @@ Result<cosmoflow::RunOptions> run_options(const Arguments& arguments, const Worl
     return options;
 }
 
-Result<> write_summary(const std::string& path, const cosmoflow::Outcome& outcome, const World& world,
-                       uint64_t seed) {
+Result<> write_summary(const std::string& path, const Outcome& outcome, const World& world, uint64_t seed) {
     nlohmann::ordered_json metric;
     if (!std::isnan(outcome.metric)) metric = outcome.metric;
     nlohmann::ordered_json summary = {{"target_reached", outcome.target_reached},
@@ -146,13 +145,14 @@ Result<> write_summary(const std::string& path, const cosmoflow::Outcome& outcom
 }
 
 // Errors: also kNegative if the target was not reached.
-Result<> train(const Arguments& arguments) {
+Result<> train(const KnownModel& known, const Arguments& arguments) {
     using std::chrono::duration_cast, std::chrono::milliseconds;
     core::Environment environment = core::current_environment();
     BELAY_TRY(world, world_from(environment));
-    BELAY_TRY(options, run_options(arguments, world));
+    BELAY_TRY(model, known.make(arguments.profile));
+    const RunOptions options = run_options(*model, arguments, world);
     BELAY_CHECK(check_rendezvous_choice(arguments.rendezvous));
-    BELAY_CHECK(cosmoflow::check_sizes(options.profile, world.size, world.nodes));
+    BELAY_CHECK(check_sizes(*model, options.profile, world.size, world.nodes));
     // On the heap and never freed when something fails: its end may wait for ranks that will not answer.
     auto group = std::make_unique<Group>();
     if (world.size > 1) {
@@ -163,7 +163,7 @@ Result<> train(const Arguments& arguments) {
         *group = std::move(connected);
     }
     MllogOutput log(world.rank == 0 ? STDOUT_FILENO : -1, core::system_clock());
-    auto outcome = cosmoflow::run_training(options, *group, world.nodes, log, core::system_clock());
+    auto outcome = run_training(*model, options, *group, world.nodes, log, core::system_clock());
     if (!outcome) {
         [[maybe_unused]] const Group* left = group.release();
         return std::unexpected(std::move(outcome.error()));
@@ -171,40 +171,28 @@ Result<> train(const Arguments& arguments) {
     if (!arguments.summary.empty() && world.rank == 0)
         BELAY_CHECK(write_summary(arguments.summary, *outcome, world, arguments.seed));
     if (!outcome->target_reached && arguments.steps == 0)
-        return core::negative(
-            "the target was not reached: mean absolute error {:.4f} after {} epochs, wanted {}",
-            outcome->metric, outcome->epochs, options.profile.target);
+        return core::negative("the target was not reached: {} {:.4f} after {} epochs, wanted {}",
+                              model->metric().name(), outcome->metric, outcome->epochs,
+                              options.profile.target);
     return {};
 }
 
-int run(int argc, char** argv) {
-    core::Application application(
-        {.name = "belay-train",
-         .summary = "train one of the MLPerf HPC models",
-         .description =
-             "One rank of a data-parallel run. Rank, size and the address of rank 0 come from Slurm, or "
-             "from RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; without either it trains alone. Rank 0 "
-             "prints MLLOG lines on standard output.",
-         .version = BELAY_VERSION});
+}  // namespace
+
+void add_model_command(core::Application& application, const KnownModel& model) {
     auto command =
-        application.add({.name = "cosmoflow",
-                         .summary = "cosmological parameters from the distribution of matter",
+        application.add({.name = std::string(model.name),
+                         .summary = std::string(model.summary),
                          .exit_statuses = {{1, "the target was not reached, or the training diverged"}}});
     auto arguments = std::make_shared<Arguments>();
-    declare_options(command, *arguments);
-    command.run([arguments](const core::CommandContext&) -> Result<int> {
-        auto done = train(*arguments);
+    declare_options(command, model, *arguments);
+    command.run([arguments, model](const core::CommandContext&) -> Result<int> {
+        auto done = train(model, *arguments);
         if (done) return 0;
         const int status = core::show_error("belay-train", done.error());
         std::fflush(nullptr);
         std::_Exit(status);  // not by way of the destructors of libtorch's threads
     });
-    return application.run(argc, argv);
 }
 
-}  // namespace
 }  // namespace belay::bench
-
-int main(int argc, char** argv) {
-    return belay::bench::run(argc, argv);
-}

@@ -1,0 +1,59 @@
+#include "bench/models/cosmoflow/training/model.h"
+
+#include "bench/models/cosmoflow/training/network.h"
+#include "bench/models/cosmoflow/training/samples.h"
+#include "bench/models/cosmoflow/universe.h"
+#include "bench/train/mean_absolute_error.h"
+
+#include <cmath>
+
+namespace belay::bench::cosmoflow {
+
+namespace {
+
+class CosmoFlowModel : public Model {
+  public:
+    explicit CosmoFlowModel(const Size& size) : size_(size) {}
+
+    std::string_view name() const override { return "cosmoflow"; }
+    const Profile& profile() const override { return size_.run; }
+    const Metric& metric() const override { return metric_; }
+    double bytes_per_sample() const override {
+        return static_cast<double>(sizeof(int16_t) * kChannels) * std::pow(size_.side, 3);
+    }
+    double flops_per_sample() const override { return cosmoflow::flops_per_sample(size_); }
+    progress::Json settings() const override {
+        return {{"opt_name", "sgd"}, {"opt_weight_decay", 0.0}, {"dropout", size_.dropout}};
+    }
+    std::unique_ptr<Data> make_data(uint64_t seed, const Share& share, int threads) const override {
+        return std::make_unique<Samples>(size_.side, seed, share, threads);
+    }
+    std::unique_ptr<Network> make_network(uint64_t seed, uint64_t rank_seed) const override {
+        return cosmoflow::make_network(size_, seed, rank_seed);
+    }
+
+  private:
+    Size size_;
+    MeanAbsoluteError metric_{kParameters};
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_model(const Size& size) {
+    return std::make_unique<CosmoFlowModel>(size);
+}
+
+KnownModel known_model() {
+    KnownModel known{.name = "cosmoflow",
+                     .summary = "cosmological parameters from the distribution of matter",
+                     .profiles = {},
+                     .profile_help = "mini: minutes on a CPU; full: the MLPerf HPC reference",
+                     .make = [](std::string_view profile) -> core::Result<std::unique_ptr<Model>> {
+                         BELAY_TRY(size, size_named(profile));
+                         return make_model(size);
+                     }};
+    for (const Size& size : sizes()) known.profiles.push_back(size.run.name);
+    return known;
+}
+
+}  // namespace belay::bench::cosmoflow

@@ -1,0 +1,62 @@
+#include "bench/train/group.h"
+
+#include "bench/train/test_ranks.h"
+
+#include <gmock/gmock.h>
+
+namespace belay::bench {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(bench, group_sums_broadcasts_and_gathers) {
+    Ranks(3).run([](Group& group) {
+        auto rank = static_cast<float>(group.rank());
+        std::vector<float> values = {rank, 1, -rank};
+        ASSERT_TRUE(group.sum(std::span(values)));
+        EXPECT_THAT(values, testing::ElementsAre(3, 3, -3));
+        std::vector<double> sums = {0.5};
+        ASSERT_TRUE(group.sum(std::span(sums)));
+        EXPECT_EQ(sums[0], 1.5);
+        std::vector<float> mine(5, rank + 7);
+        ASSERT_TRUE(group.broadcast(mine));
+        EXPECT_THAT(mine, testing::Each(7));
+        EXPECT_THAT(*group.gather(~uint64_t{0} - static_cast<uint64_t>(group.rank())),
+                    testing::ElementsAre(UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2));
+        EXPECT_TRUE(group.barrier());
+    });
+}
+
+// More values than one bucket holds.
+TEST(bench, group_sums_in_buckets) {
+    Ranks(2).run([](Group& group) {
+        std::vector<float> values((size_t{26} << 20) / sizeof(float), 1.5F);
+        ASSERT_TRUE(group.sum(std::span(values)));
+        EXPECT_EQ(values.front(), 3);
+        EXPECT_EQ(values.back(), 3);
+    });
+}
+
+TEST(bench, group_reports_a_lost_rank) {
+    Ranks(2).run([](Group& group) {
+        ASSERT_TRUE(group.barrier());
+        if (group.rank() == 1) return;  // its group goes, as if the process had
+        std::vector<float> values(1000);
+        auto sum = group.sum(std::span(values));
+        ASSERT_FALSE(sum);
+        EXPECT_THAT(sum.error().message(), HasSubstr("lost contact with another rank"));
+        EXPECT_EQ(sum.error().message().find('\n'), std::string::npos);
+        EXPECT_EQ(sum.error().exit_status(), 3);
+    });
+}
+
+TEST(bench, group_of_one_needs_no_meeting) {
+    Group group;
+    std::vector<float> values = {2};
+    EXPECT_TRUE(group.sum(std::span(values)));
+    EXPECT_EQ(values[0], 2);
+    EXPECT_THAT(*group.gather(5), testing::ElementsAre(5));
+}
+
+}  // namespace
+}  // namespace belay::bench

@@ -1,0 +1,102 @@
+// What a model brings, so that the trainer can train it: a profile, data, a network and a metric. The trainer
+// knows nothing else of it. Known models stand in models/registry.h.
+#pragma once
+
+#include "bench/schedule/profile.h"
+#include "bench/schedule/share.h"
+#include "bench/synthetic/random.h"
+#include "core/error.h"
+#include "progress/mllog.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace belay::bench {
+
+// Some samples. How the values of a sample lie in `inputs` and `targets` is between a model's data, network
+// and metric.
+struct Batch {
+    size_t samples = 0;
+    std::vector<float> inputs, targets;
+};
+
+// The samples of one rank.
+class Data {
+  public:
+    virtual ~Data() = default;
+    // Fills `batch` with the samples `indices` of `split`, all of them of the rank's share.
+    virtual void load(Split split, std::span<const uint32_t> indices, Batch& batch) const = 0;
+};
+
+// A network with its loss and its optimiser.
+class Network {
+  public:
+    virtual ~Network() = default;
+
+    // All weights and biases, one after the other. Valid as long as the network.
+    virtual std::span<float> parameters() = 0;
+    // The gradients in the same order and, last, the loss: what ranks add up, in one operation.
+    virtual std::span<float> gradients_and_loss() = 0;
+
+    // Sets gradients_and_loss() to those of the mean loss over the batch.
+    virtual void compute_gradients(const Batch& batch) = 0;
+    // Moves the parameters along gradients_and_loss().
+    virtual void step(double rate) = 0;
+    // What the network says of these inputs, laid out as targets are. Nothing random takes part.
+    virtual void predict(const Batch& batch, std::vector<float>& predictions) = 0;
+};
+
+// What the held-out samples came to.
+struct Evaluation {
+    double value;
+    progress::Json details;  // for the metadata of the log line; an object
+};
+
+// How good predictions are. Sums are what ranks add up.
+class Metric {
+  public:
+    virtual ~Metric() = default;
+    virtual std::string_view name() const = 0;  // "mean absolute error"
+    virtual std::string_view key() const = 0;   // MLLOG's: eval_error, eval_accuracy
+    virtual bool reached(double value, double target) const = 0;
+    virtual size_t sums() const = 0;
+    virtual void add(const Batch& batch, std::span<const float> predictions,
+                     std::span<double> sums) const = 0;
+    virtual Evaluation conclude(std::span<const double> sums) const = 0;
+};
+
+// A model in one of its sizes.
+class Model {
+  public:
+    virtual ~Model() = default;
+    virtual std::string_view name() const = 0;  // MLLOG's submission_benchmark
+    virtual const Profile& profile() const = 0;
+    virtual const Metric& metric() const = 0;
+    // Of one sample in memory.
+    virtual double bytes_per_sample() const = 0;
+    // Floating-point operations of training on one sample.
+    virtual double flops_per_sample() const = 0;
+    // MLLOG's keys for what the rules want to be said beside sizes and rate: opt_name, dropout, ...; an
+    // object.
+    virtual progress::Json settings() const = 0;
+
+    // Makes or opens the samples of `share` with `threads` threads.
+    virtual std::unique_ptr<Data> make_data(uint64_t seed, const Share& share, int threads) const = 0;
+    // With weights drawn from `seed`; `rank_seed`, for what is drawn in training, differs between ranks.
+    virtual std::unique_ptr<Network> make_network(uint64_t seed, uint64_t rank_seed) const = 0;
+};
+
+// A model as people choose it.
+struct KnownModel {
+    std::string_view name;
+    std::string_view summary;
+    std::vector<std::string_view> profiles;  // the first one is taken unless another is asked for
+    std::string_view profile_help;
+    // Errors: kBadInput for an unknown profile, with the nearest name.
+    core::Result<std::unique_ptr<Model>> (*make)(std::string_view profile);
+};
+
+}  // namespace belay::bench
