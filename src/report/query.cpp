@@ -1,6 +1,7 @@
 #include "report/query.h"
 
 #include "core/text.h"
+#include "record/series/spans.h"
 #include "report/facts_query.h"
 #include "report/format.h"
 #include "report/progress_query.h"
@@ -114,7 +115,7 @@ Result<> find_gaps(record::Archive& archive, double interval, Measurements& data
                                                  AND before + length <= ends
                                  WHERE length > {longest} ORDER BY length DESC)",
                               fmt::arg("steps", schema::kAllotmentSql), fmt::arg("table", table),
-                              fmt::arg("longest", kLongestStep * interval * 1e6),
+                              fmt::arg("longest", record::kLongestStep * interval * 1e6),
                               fmt::arg("end", core::to_microseconds(data.start) +
                                                   static_cast<int64_t>(data.seconds * 1e6)))));
         for (const auto& row : answer.rows) {

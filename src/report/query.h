@@ -11,8 +11,6 @@ namespace belay::report {
 inline constexpr size_t kMostPoints = 600;
 // Cells (nodes × buckets) per metric, at most, as long as a node keeps 60 buckets.
 inline constexpr size_t kMostCells = 200'000;
-// Two samples that are further apart than this many intervals have a gap between them: one may be missed.
-inline constexpr double kLongestStep = 2.5;
 
 // Reads everything that the report shows. A record without rows, or with only some of the tables, gives
 // measurements with less in them. Errors: those of the archive.

@@ -27,7 +27,7 @@ ScanRows::ScanRows(const DuckdbApi* api, duckdb_data_chunk chunk, const ScanRequ
     idx_t column = 0;
     auto next = [&] { return api->data_chunk_get_vector(chunk, column++); };
     time_ = values_of<int64_t>(api, next(), size_, 0);
-    for (size_t i = 0; i < request.numbers.size(); ++i)
+    for (size_t i = 0; i < request.numbers.size() + request.formulas.size(); ++i)
         numbers_.push_back(values_of(api, next(), size_, std::numeric_limits<double>::quiet_NaN()));
     for (size_t i = 0; i < request.texts.size(); ++i) {
         duckdb_vector vector = next();
@@ -49,6 +49,7 @@ std::string scan_sql(const ScanRequest& request, const std::string& source, size
     std::string sql = "SELECT time";
     for (size_t column : request.numbers)
         sql += fmt::format(", CAST(\"{}\" AS DOUBLE)", request.table->columns[column].name);
+    for (const std::string& formula : request.formulas) sql += fmt::format(", CAST({} AS DOUBLE)", formula);
     for (size_t column : request.texts) sql += fmt::format(", \"{}\"", request.table->columns[column].name);
     for (size_t column : request.hashes)
         sql += fmt::format(", hash(\"{}\")", request.table->columns[column].name);
@@ -58,7 +59,8 @@ std::string scan_sql(const ScanRequest& request, const std::string& source, size
         sql +=
             fmt::format("{} node >= {}", std::exchange(word, " AND"), sql_literal(request.splits[part - 1]));
     if (part < request.splits.size())
-        sql += fmt::format("{} node < {}", word, sql_literal(request.splits[part]));
+        sql += fmt::format("{} node < {}", std::exchange(word, " AND"), sql_literal(request.splits[part]));
+    if (!request.filter.empty()) sql += fmt::format("{} ({})", word, request.filter);
     if (request.sort) sql += " ORDER BY node, time";
     return sql;
 }

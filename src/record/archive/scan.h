@@ -17,11 +17,13 @@ namespace belay::record {
 
 struct ScanRequest {
     const schema::Table* table = nullptr;
-    std::vector<size_t> numbers;      // columns that are read as double
-    std::vector<size_t> texts;        // columns that are read as text, which costs a copy of each
-    std::vector<size_t> hashes;       // columns of which DuckDB's hash is read
-    std::vector<std::string> splits;  // n nodes, ascending, make n + 1 parts: part i ends before splits[i]
-    bool sort = false;                // a sealed table lies in order, unless somebody else has written it
+    std::vector<size_t> numbers;        // columns that are read as double
+    std::vector<size_t> texts;          // columns that are read as text, which costs a copy of each
+    std::vector<size_t> hashes;         // columns of which DuckDB's hash is read
+    std::vector<std::string> formulas;  // SQL over the columns, read as double after those of `numbers`
+    std::string filter;                 // SQL: which rows; empty: all
+    std::vector<std::string> splits;    // n nodes, ascending, make n + 1 parts: part i ends before splits[i]
+    bool sort = false;                  // a sealed table lies in order, unless somebody else has written it
 };
 
 // The rows of one chunk. Spans and views hold as long as the consumer's call.
@@ -31,7 +33,8 @@ class ScanRows {
     size_t size() const { return size_; }
     // 1970 for a row that has none, as no recorder writes it.
     core::Time time(size_t row) const { return core::time_from_nanoseconds(time_[row] * 1000); }
-    // Column request.numbers[index]; NaN is null. Whole numbers below 2^53 are exact.
+    // Column request.numbers[index], or behind those, request.formulas; NaN is null. Whole numbers below 2^53
+    // are exact.
     std::span<const double> numbers(size_t index) const { return {numbers_[index], size_}; }
     // Column request.texts[index]; null and "" are the same.
     std::string_view text(size_t index, size_t row) const;
@@ -55,7 +58,7 @@ class ScanRows {
 // Called with the chunks of a part in order; parts may come at the same time, each from a thread of its own.
 using ScanConsumer = std::function<core::Result<>(size_t part, const ScanRows& rows)>;
 
-// SELECT time, numbers, texts, hashes FROM `source` for a part. For the tests.
+// SELECT time, numbers, formulas, texts, hashes FROM `source` for a part. For the tests.
 std::string scan_sql(const ScanRequest& request, const std::string& source, size_t part);
 
 }  // namespace belay::record

@@ -1,0 +1,101 @@
+// What the samples of a node come to in spans of time: the one place where counters become rates.
+//
+// The rule. Each sample stands for the time since the one before it. A counter becomes a rate over that time;
+// it is missing where the counter went back (it was reset, or it wrapped), and where samples lie more than
+// kLongestStep intervals apart. Something that began at 0 since the moment before (a process) has a rate from
+// its first sample on. Values that belong together (the processes of a node) are added up moment by moment.
+// Each moment's value is then spread over the buckets that its time touches.
+#pragma once
+
+#include "core/time.h"
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace belay::record {
+
+inline constexpr double kLongestStep =
+    2.5;  // intervals between two samples that still tell of the time between
+
+enum class Sampled : uint8_t {
+    kState,
+    kCounter,
+    kUnsteadyCounter,  // may go back a little without a reset, as iowait does: then its rate is 0
+};
+
+// Buckets of time, the same for all that is compared.
+struct SpanFrame {
+    int64_t start_microseconds = 0;
+    double bucket_seconds = 1;
+    size_t buckets = 0;
+    double interval_seconds = 1;  // of the samples
+};
+
+// A value of a moment, of what was added up over the node; NaN is missing.
+using Formula = double (*)(std::span<const double> sums);
+
+// One output over the buckets of a node.
+struct Spans {
+    explicit Spans(size_t buckets)
+        : weighted(buckets, 0),
+          seconds(buckets, 0),
+          highest(buckets, std::numeric_limits<double>::quiet_NaN()) {}
+
+    // Over the part of the bucket that samples stand for; NaN where none does.
+    double mean(size_t bucket) const {
+        return seconds[bucket] > 0 ? weighted[bucket] / seconds[bucket]
+                                   : std::numeric_limits<double>::quiet_NaN();
+    }
+
+    std::vector<double> weighted;  // the value's integral over the bucket
+    std::vector<double> seconds;   // that it is known for
+    std::vector<double> highest;   // of single moments
+};
+
+// One sampled row.
+struct SpanSample {
+    int64_t time_microseconds = 0;
+    uint64_t key = 0;  // tells one counter of the node from another
+    // When its counters were 0; NaN where they have another beginning, or nobody knows.
+    double born_microseconds = std::numeric_limits<double>::quiet_NaN();
+    std::span<const double> values;  // by input; NaN is missing
+};
+
+// The samples of one node, in order of time.
+class NodeSpans {
+  public:
+    NodeSpans(const SpanFrame& frame, std::span<const Sampled> inputs, std::span<const Formula> outputs);
+
+    void add(const SpanSample& sample);
+    // To be called after the last sample. By output.
+    std::span<const Spans> finish();
+
+  private:
+    struct Last {
+        int64_t time;
+        size_t place;  // of its values in before_
+    };
+
+    double rate(size_t input, double now, double before, double step) const;
+    void end_moment();
+    void spread(double since, double until);
+
+    SpanFrame frame_;
+    double longest_;  // seconds
+    std::vector<Sampled> inputs_;
+    std::vector<Formula> outputs_;
+    std::unordered_map<uint64_t, Last> last_;
+    std::vector<double> before_;
+    std::vector<double> sums_;    // of this moment, by input
+    std::vector<double> values_;  // of this moment, by output
+    std::vector<Spans> spans_;
+    int64_t moment_ = 0;    // microseconds
+    int64_t previous_ = 0;  // the moment before
+    bool any_ = false;
+    bool any_before_ = false;
+};
+
+}  // namespace belay::record
