@@ -134,20 +134,21 @@ std::string select_of(const schema::Table& table, const Shape& shape) {
         "AS device";
     const std::string nodes = fmt::format("range(0, {}) nodes(n)", shape.nodes);
     const std::string gpus = fmt::format("range(0, {}) gpus(g)", shape.gpus);
-    const std::string seconds = fmt::format("range(0, {}) seconds(t)", shape.seconds);
+    // In order of node and time, as a sealed record is.
+    const std::string ticks = fmt::format("(SELECT n, unnest(range({})) AS t FROM {})", shape.seconds, nodes);
+    const std::string readings =
+        fmt::format("(SELECT n, t, unnest(range({})) AS g FROM {})", shape.gpus, ticks);
     const std::string span =
         fmt::format("make_timestamp({0}) AS t0, make_timestamp({0} + {1} * 1000000::BIGINT) AS t1", kStart,
                     shape.seconds);
     if (table.name == "gpu")
-        return fmt::format("SELECT {} FROM {}, {}, {}",
-                           columns_of(table, time + ", " + node + ", " + device, gpu_values()), nodes,
-                           seconds, gpus);
+        return fmt::format("SELECT {} FROM {}",
+                           columns_of(table, time + ", " + node + ", " + device, gpu_values()), readings);
     if (table.name == "host")
-        return fmt::format("SELECT {} FROM {}, {}", columns_of(table, time + ", " + node, host_values()),
-                           nodes, seconds);
+        return fmt::format("SELECT {} FROM {}", columns_of(table, time + ", " + node, host_values()), ticks);
     if (table.name == "process")
-        return fmt::format("SELECT {} FROM {}, {}, {}",
-                           columns_of(table, time + ", " + node, process_values()), nodes, seconds, gpus);
+        return fmt::format("SELECT {} FROM {}", columns_of(table, time + ", " + node, process_values()),
+                           readings);
     if (table.name == "gpu_device")
         return fmt::format(
             "SELECT make_timestamp({}) AS time, {}, {}, g AS index, 'NVIDIA H100 80GB HBM3' AS name, "
