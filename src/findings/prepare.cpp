@@ -1,10 +1,9 @@
-#include "findings/series_sql.h"
 #include "findings/sql_text.h"
 #include "findings/tables.h"
+#include "record/series/make_series.h"
 #include "schema/tables/allocation.h"
-#include "schema/tables/filesystem.h"
 #include "schema/tables/gpu_digest.h"
-#include "schema/tables/network.h"
+#include "schema/tables/host_digest.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,79 +14,8 @@ using core::Result;
 
 namespace {
 
-using enum SampleKind;
-
 constexpr double kFallbackStartUp = 30;  // where nothing says when the work began
 constexpr double kMostStartUp = 0.5;     // of the run
-
-constexpr SeriesColumn kHostColumns[] = {
-    {"cpus", kMean, "cpu_count", "", "logical CPUs of the node"},
-    {"cpu_seconds", kRate,
-     "cpu_user_seconds_total + cpu_system_seconds_total + coalesce(cpu_irq_seconds_total, 0)", "",
-     "CPUs of the node in use, by anybody"},
-    {"system_seconds", kRate, "cpu_system_seconds_total", "", "CPUs in the kernel"},
-    {"iowait_seconds", kRate, "cpu_iowait_seconds_total", "", "CPUs idle while I/O was outstanding"},
-    {"memory_total_bytes", kHighest, "memory_total_bytes", "B", "memory of the node"},
-    {"memory_available_bytes", kMean, "memory_available_bytes", "B", "that a program could get"},
-    {"memory_anonymous_bytes", kMean, "memory_anonymous_bytes + coalesce(memory_shared_bytes, 0)", "B",
-     "anonymous and shared memory"},
-    {"swap_used_bytes", kMean, "swap_total_bytes - swap_free_bytes", "B", "swap in use"},
-    {"major_faults_per_second", kRate, "page_faults_major_total", "1/s", "page faults that needed I/O"},
-    {"oom_kills", kHighest, "oom_kills_total", "", "processes killed for lack of memory since boot"},
-    {"compaction_stalls_per_second", kRate, "compaction_stalls_total", "1/s",
-     "times a process waited for memory compaction"},
-    {"threads_running", kMean, "threads_running", "", "threads runnable on the node"},
-    {"threads_blocked", kMean, "threads_blocked", "", "threads in uninterruptible sleep"},
-    {"cpu_pressure_share", kRate, "pressure_cpu_some_seconds_total", "ratio", "some task waited for a CPU"},
-    {"memory_pressure_share", kRate, "pressure_memory_full_seconds_total", "ratio",
-     "all tasks waited for memory"},
-    {"io_pressure_share", kRate, "pressure_io_some_seconds_total", "ratio", "some task waited for I/O"},
-    {"io_stall_share", kRate, "pressure_io_full_seconds_total", "ratio", "all tasks waited for I/O"},
-};
-constexpr SeriesColumn kProcessColumns[] = {
-    {"cpus_used", kRate, "cpu_user_seconds_total + cpu_system_seconds_total", "", "CPUs in use"},
-    {"run_delay_share", kRate, "run_delay_seconds_total", "ratio",
-     "share of the time in which its main thread waited for a CPU"},
-    {"threads", kHighest, "threads", "", "threads"},
-    {"resident_bytes", kMean, "resident_bytes", "B", "memory in RAM"},
-    {"anonymous_bytes", kMean, "coalesce(anonymous_bytes, resident_bytes)", "B",
-     "memory in RAM that is no page of a file; all of it where that is not known"},
-    {"read_bytes_per_second", kRate, "read_bytes_total", "B/s", "fetched from storage"},
-    {"written_bytes_per_second", kRate, "written_bytes_total", "B/s", "sent to storage"},
-    {"read_characters_per_second", kRate, "read_characters_total", "B/s", "read(2), cache hits included"},
-    {"written_characters_per_second", kRate, "written_characters_total", "B/s", "write(2)"},
-    {"device_wait_share", kMean, "(state = 'D')::INTEGER", "ratio",
-     "samples in which it waited for a device"},
-    {"running_share", kMean, "(state = 'R')::INTEGER", "ratio", "samples in which its main thread ran"},
-};
-constexpr SeriesColumn kNetworkColumns[] = {
-    {"received_bytes_per_second", kRate, "receive_bytes_total", "B/s", "received"},
-    {"sent_bytes_per_second", kRate, "transmit_bytes_total", "B/s", "sent"},
-    {"errors_per_second", kRate,
-     "coalesce(receive_errors_total, 0) + coalesce(receive_dropped_total, 0) + "
-     "coalesce(transmit_errors_total, 0) + coalesce(transmit_dropped_total, 0)",
-     "1/s", "packets lost or damaged"},
-    {"carrier_changes", kHighest, "carrier_changes_total", "", "times the link went up or down since boot"},
-    {"link_bits_per_second", kHighest, "link_bits_per_second", "bit/s", "speed of the link"},
-    {"is_own", kHighest, schema::kOwnTraffic, "",
-     "whether no other interface counts the same traffic: not of lo, bonds, bridges, VLANs"},
-};
-constexpr SeriesColumn kDiskColumns[] = {
-    {"read_bytes_per_second", kRate, "read_bytes_total", "B/s", "read"},
-    {"written_bytes_per_second", kRate, "written_bytes_total", "B/s", "written"},
-    {"reads_per_second", kRate, "reads_total", "1/s", "read requests"},
-    {"writes_per_second", kRate, "writes_total", "1/s", "write requests"},
-    {"busy_share", kRate, "busy_seconds_total", "ratio", "time with requests outstanding"},
-};
-
-constexpr SeriesTable kSeries[] = {
-    {"node_series", "CPU, memory and pressure of a node", "host", "", "", kHostColumns},
-    {"process_series", "a process of the job", "process", "", "task, pid, start_time, command",
-     kProcessColumns, "start_time"},
-    {"network_series", "a network interface; lo is the node itself", "network", "", "device",
-     kNetworkColumns},
-    {"disk_series", "a block device", "filesystem", schema::kOwnDisk, "name", kDiskColumns},
-};
 
 struct DerivedTable {
     std::string_view name;
@@ -129,8 +57,8 @@ constexpr DerivedTable kDerived[] = {
             FROM task_series GROUP BY time, node),
         fabric AS (
             SELECT time, node,
-                   sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own) AS network_bytes_per_second,
-                   sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own OR device = 'lo')
+                   sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own > 0) AS network_bytes_per_second,
+                   sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own > 0 OR device = 'lo')
                        AS traffic_bytes_per_second
             FROM network_series GROUP BY time, node),
         disks AS (
@@ -236,6 +164,23 @@ Result<> find_span(record::Archive& archive, Run& run) {
     return {};
 }
 
+Result<> add_series(record::Archive& archive, const Run& run) {
+    const record::SpanFrame frame{
+        .start_microseconds = core::to_microseconds(run.start),
+        .bucket_seconds = run.bucket_seconds,
+        .buckets = static_cast<size_t>(std::floor(run.seconds() / run.bucket_seconds)) + 1,
+        .interval_seconds = run.interval_seconds};
+    for (const schema::SeriesTable& series : schema::kSeriesTables) {
+        BELAY_TRY(rows, archive.query(fmt::format("SELECT DISTINCT node FROM \"{}\" WHERE node IS NOT NULL",
+                                                  series.source->name)));
+        std::vector<std::string> nodes;
+        for (const auto& row : rows.rows) nodes.push_back(record::as_text(row[0]));
+        BELAY_TRY(made, record::make_series(archive, series, frame, std::move(nodes)));
+        BELAY_CHECK(archive.add(*series.table, made));
+    }
+    return {};
+}
+
 // The work begins with the first training step, or else when the GPUs first do something.
 Result<> find_start_up(record::Archive& archive, Run& run) {
     BELAY_TRY(first, number(archive, R"(
@@ -299,12 +244,12 @@ std::vector<PreparedTable> prepared_tables() {
             facts.columns.push_back(
                 {std::string(column.name), std::string(column.unit), std::string(column.doc)});
     }
-    for (const SeriesTable& series : kSeries) {
-        PreparedTable& facts =
-            out.emplace_back(PreparedTable{std::string(series.name), std::string(series.doc), {}});
-        for (const SeriesColumn& column : series.columns)
-            facts.columns.push_back(
-                {std::string(column.name), std::string(column.unit), std::string(column.doc)});
+    for (const schema::SeriesTable& series : schema::kSeriesTables) {
+        PreparedTable& facts = out.emplace_back(
+            PreparedTable{std::string(series.table->name), std::string(series.table->doc), {}});
+        for (const schema::SampledSeries& column : series.columns)
+            facts.columns.push_back({std::string(column.series.name), std::string(column.series.unit),
+                                     std::string(column.series.doc)});
     }
     for (const DerivedTable& derived : kDerived)
         out.push_back({std::string(derived.name), std::string(derived.doc), {}});
@@ -317,13 +262,7 @@ Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     Run run;
     BELAY_CHECK(find_span(archive, run));
     BELAY_CHECK(define_macros(archive, run));
-    for (const SeriesTable& series : kSeries) {
-        BELAY_TRY(rows, number(archive, fmt::format("SELECT count(*) FROM \"{}\"", series.source)));
-        BELAY_CHECK(archive.define(series_sql(series, {.start_microseconds = core::to_microseconds(run.start),
-                                                       .interval_seconds = run.interval_seconds,
-                                                       .bucket_seconds = run.bucket_seconds,
-                                                       .rows = rows})));
-    }
+    BELAY_CHECK(add_series(archive, run));
     for (const DerivedTable& derived : kDerived)
         BELAY_CHECK(archive.define(fmt::format("CREATE TABLE {} AS {}", derived.name, derived.sql)));
     BELAY_CHECK(find_start_up(archive, run));

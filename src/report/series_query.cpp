@@ -160,10 +160,11 @@ void take(const record::Spans& spans, size_t node, size_t buckets, NodeValues& t
     double seconds = 0;
     double peak = kMissing;
     for (size_t bucket = 0; bucket < buckets; ++bucket) {
-        target.values[node * buckets + bucket] = spans.mean(bucket);
-        weighted += spans.weighted[bucket];
-        seconds += spans.seconds[bucket];
-        if (spans.seconds[bucket] > 0 && !(peak >= spans.highest[bucket])) peak = spans.highest[bucket];
+        const record::Spans::Cell& cell = spans[bucket];
+        target.values[node * buckets + bucket] = cell.mean();
+        weighted += cell.weighted;
+        seconds += cell.seconds;
+        if (cell.seconds > 0 && !(peak >= cell.highest)) peak = cell.highest;
     }
     target.peaks[node] = peak;
     target.means[node] = seconds > 0 ? weighted / seconds : kMissing;

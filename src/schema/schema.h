@@ -35,6 +35,13 @@ enum class Fold : uint8_t {
     kHighest,
 };
 
+// What one sample of a column says.
+enum class Sampled : uint8_t {
+    kState,            // how it is at its moment
+    kCounter,          // what was counted since some beginning
+    kUnsteadyCounter,  // may go back a little without a new beginning, as iowait does
+};
+
 // Where a report plots a quantity.
 struct Plot {
     std::string_view label = {};    // empty: nowhere
@@ -61,6 +68,26 @@ struct Quantity {
     Series series = {};
 
     constexpr Column column() const { return {name, type, unit, doc}; }
+};
+
+// A series that is made of a table's columns; of counters it is the rate.
+struct SampledSeries {
+    Series series;
+    Sampled sampled = Sampled::kState;
+    std::string_view sql;  // over the columns
+};
+
+struct Table;
+
+// A table of series: rows of spans of time, made of the rows of a periodic table.
+struct SeriesTable {
+    const Table* table;  // time, node, keys, seconds, columns
+    const Table* source;
+    std::string_view filter;           // SQL: which rows of the source; empty: all
+    std::span<const size_t> keys;      // columns of the source that are kept beside the values
+    std::span<const size_t> identity;  // those of them that tell one counter of a node from another
+    std::string_view born;             // SQL, microseconds: when the counters were 0; empty: nobody knows
+    std::span<const SampledSeries> columns;
 };
 
 // Periodic tables get rows at every sampling interval, so what should be there is known and coverage is a

@@ -34,7 +34,7 @@ struct SpanSource {
 // not to lie in order, the nodes are told of again, and what was said before does not hold.
 using SpanConsumer = std::function<void(std::string_view node, std::span<const Spans> outputs)>;
 
-// `nodes`: those of the record; of others nothing need be told. Errors: kBadInput for damaged tables;
+// `nodes`: those of the record, by which the work is shared out. Errors: kBadInput for damaged tables;
 // kSystem.
 core::Result<> read_spans(Archive& archive, const SpanSource& source, const SpanFrame& frame,
                           std::vector<std::string> nodes, const SpanConsumer& consume);

@@ -39,9 +39,9 @@ std::map<std::string, std::vector<double>> rates(const std::filesystem::path& re
                                std::vector<double>& values = found[std::string(node)];
                                values.clear();
                                for (size_t bucket = 0; bucket < 4; ++bucket) {
-                                   values.push_back(outputs[0].mean(bucket));
-                                   if (outputs[1].seconds[bucket] > 0) {
-                                       EXPECT_EQ(outputs[1].mean(bucket), 0x1p30);
+                                   values.push_back(outputs[0][bucket].mean());
+                                   if (outputs[1][bucket].seconds > 0) {
+                                       EXPECT_EQ(outputs[1][bucket].mean(), 0x1p30);
                                    }
                                }
                            });

@@ -20,6 +20,15 @@ void add_to(double& sum, double value) {
 
 }  // namespace
 
+void Spans::add(size_t bucket, double value, double seconds) {
+    if (cells_.empty()) first_ = bucket;
+    if (bucket - first_ >= cells_.size()) cells_.resize(bucket - first_ + 1);
+    Cell& cell = cells_[bucket - first_];
+    cell.weighted += value * seconds;
+    cell.seconds += seconds;
+    if (!(cell.highest >= value)) cell.highest = value;
+}
+
 NodeSpans::NodeSpans(const SpanFrame& frame, std::span<const Sampled> inputs,
                      std::span<const Formula> outputs)
     : frame_(frame),
@@ -28,7 +37,7 @@ NodeSpans::NodeSpans(const SpanFrame& frame, std::span<const Sampled> inputs,
       outputs_(outputs.begin(), outputs.end()),
       sums_(inputs.size(), kMissing),
       values_(outputs.size(), kMissing),
-      spans_(outputs.size(), Spans(frame.buckets)) {}
+      spans_(outputs.size()) {}
 
 double NodeSpans::rate(size_t input, double now, double before, double step) const {
     if (!(step > 0 && step <= longest_)) return kMissing;
@@ -82,13 +91,8 @@ void NodeSpans::spread(double since, double until) {
     for (size_t bucket = first; bucket < end; ++bucket) {
         const double begin = static_cast<double>(bucket) * width;
         const double part = std::min(until, begin + width) - std::max(since, begin);
-        for (size_t i = 0; i < values_.size(); ++i) {
-            if (std::isnan(values_[i])) continue;
-            Spans& spans = spans_[i];
-            spans.weighted[bucket] += values_[i] * part;
-            spans.seconds[bucket] += part;
-            if (!(spans.highest[bucket] >= values_[i])) spans.highest[bucket] = values_[i];
-        }
+        for (size_t i = 0; i < values_.size(); ++i)
+            if (!std::isnan(values_[i])) spans_[i].add(bucket, values_[i], part);
     }
 }
 

@@ -7,7 +7,7 @@
 // Each moment's value is then spread over the buckets that its time touches.
 #pragma once
 
-#include "core/time.h"
+#include "schema/schema.h"
 
 #include <cstdint>
 #include <limits>
@@ -20,11 +20,7 @@ namespace belay::record {
 inline constexpr double kLongestStep =
     2.5;  // intervals between two samples that still tell of the time between
 
-enum class Sampled : uint8_t {
-    kState,
-    kCounter,
-    kUnsteadyCounter,  // may go back a little without a reset, as iowait does: then its rate is 0
-};
+using schema::Sampled;
 
 // Buckets of time, the same for all that is compared.
 struct SpanFrame {
@@ -37,22 +33,33 @@ struct SpanFrame {
 // A value of a moment, of what was added up over the node; NaN is missing.
 using Formula = double (*)(std::span<const double> sums);
 
-// One output over the buckets of a node.
-struct Spans {
-    explicit Spans(size_t buckets)
-        : weighted(buckets, 0),
-          seconds(buckets, 0),
-          highest(buckets, std::numeric_limits<double>::quiet_NaN()) {}
+// One output over the buckets that its samples touch.
+class Spans {
+  public:
+    struct Cell {
+        double weighted = 0;                                        // the value's integral over the bucket
+        double seconds = 0;                                         // of the bucket that samples tell of
+        double highest = std::numeric_limits<double>::quiet_NaN();  // of single moments
 
-    // Over the part of the bucket that samples stand for; NaN where none does.
-    double mean(size_t bucket) const {
-        return seconds[bucket] > 0 ? weighted[bucket] / seconds[bucket]
-                                   : std::numeric_limits<double>::quiet_NaN();
+        // Over the part of the bucket that samples tell of; NaN where none does.
+        double mean() const {
+            return seconds > 0 ? weighted / seconds : std::numeric_limits<double>::quiet_NaN();
+        }
+    };
+
+    const Cell& operator[](size_t bucket) const {
+        static constexpr Cell kNothing;
+        return bucket >= first_ && bucket - first_ < cells_.size() ? cells_[bucket - first_] : kNothing;
     }
+    size_t first() const { return first_; }
+    size_t end() const { return first_ + cells_.size(); }  // behind the last bucket that was touched
 
-    std::vector<double> weighted;  // the value's integral over the bucket
-    std::vector<double> seconds;   // that it is known for
-    std::vector<double> highest;   // of single moments
+    // `bucket`: not before the first one.
+    void add(size_t bucket, double value, double seconds);
+
+  private:
+    size_t first_ = 0;
+    std::vector<Cell> cells_;
 };
 
 // One sampled row.
