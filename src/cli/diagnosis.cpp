@@ -1,6 +1,8 @@
 #include "cli/diagnosis.h"
 
+#include "core/program.h"
 #include "findings/catalogue.h"
+#include "findings/series_store.h"
 #include "score/digest_query.h"
 #include "score/digest_store.h"
 #include "score/digest_tables.h"
@@ -31,10 +33,12 @@ Result<record::Archive> open_for_queries(const core::CommandContext& context,
         record, {.time = configuration.duration("query.time"), .memory = configuration.size("query.memory")});
 }
 
-Result<findings::Report> diagnose_record(record::Archive& archive, const findings::RuleSet& rules,
-                                         const score::Digest* digest) {
-    std::optional<core::Error> unread;
-    auto add_gpus = [&](record::Archive& into) -> Result<> {
+namespace {
+
+// The tables of GPUs for the rules: those that the record keeps, or of `digest`, or of its samples. Why they
+// have no rows, where GPUs cannot be read.
+findings::PrepareGpus gpu_tables(const score::Digest* digest, std::optional<core::Error>& unread) {
+    return [digest, &unread](record::Archive& into) -> Result<> {
         auto attached = score::attach_digest(into);
         if (attached && *attached) return {};
         score::Digest own;
@@ -50,10 +54,37 @@ Result<findings::Report> diagnose_record(record::Archive& archive, const finding
             BELAY_CHECK(into.add(batch.table(), batch));
         return {};
     };
-    BELAY_TRY(report, findings::diagnose(archive, rules, add_gpus));
+}
+
+}  // namespace
+
+Result<findings::Report> diagnose_record(record::Archive& archive, const findings::RuleSet& rules,
+                                         const score::Digest* digest) {
+    std::optional<core::Error> unread;
+    BELAY_TRY(report, findings::diagnose(archive, rules, gpu_tables(digest, unread)));
     if (unread && std::ranges::find(report.problems, *unread) == report.problems.end())
         report.problems.push_back(std::move(*unread));
     return report;
+}
+
+void keep_made_tables(const std::filesystem::path& record) {
+    constexpr std::string_view kWarning = "belay: warning";
+    if (auto digest = score::keep_digest(record); !digest)
+        core::show_error(kWarning, std::move(digest.error()).context("the digest of its GPUs is not kept"));
+    auto kept = [&]() -> Result<> {
+        BELAY_TRY(archive, score::open_record(record));
+        std::optional<core::Error> unread;
+        BELAY_CHECK(findings::keep_series(archive, record, gpu_tables(nullptr, unread)));
+        return {};
+    }();
+    if (!kept)
+        core::show_error(kWarning, std::move(kept.error()).context("the series of its hosts are not kept"));
+}
+
+Result<std::optional<core::Error>> add_series_tables(record::Archive& archive) {
+    std::optional<core::Error> unread;
+    BELAY_CHECK(findings::add_series(archive, gpu_tables(nullptr, unread)));
+    return unread;
 }
 
 }  // namespace belay::cli

@@ -6,6 +6,7 @@
 #include "record/archive/archive.h"
 #include "score/digest.h"
 
+#include <optional>
 #include <string>
 
 namespace belay::cli {
@@ -24,5 +25,15 @@ core::Result<record::Archive> open_for_queries(const core::CommandContext& conte
 // are a problem of the report, and the other rules are asked all the same. Errors: as findings::diagnose().
 core::Result<findings::Report> diagnose_record(record::Archive& archive, const findings::RuleSet& rules,
                                                const score::Digest* digest);
+
+// Keeps beside the tables of a sealed record what is made of them: the digest of its GPUs, and what the rules
+// read of hosts and processes. What cannot be kept is said on stderr: without it everything works, only
+// slower.
+void keep_made_tables(const std::filesystem::path& record);
+
+// Makes the series of hosts, processes, interfaces and disks tables for SQL, those that the record keeps or
+// else of its samples; those of GPUs too, and returns why they have no rows where they cannot be read.
+// Errors: as findings::add_series().
+core::Result<std::optional<core::Error>> add_series_tables(record::Archive& archive);
 
 }  // namespace belay::cli

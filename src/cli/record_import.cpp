@@ -1,6 +1,7 @@
 // belay record import gssr, jobreport: recordings of other tools as job records.
 #include "cli/build_facts.h"
 #include "cli/commands.h"
+#include "cli/diagnosis.h"
 #include "core/program.h"
 #include "core/progress_display.h"
 #include "core/utf8.h"
@@ -119,10 +120,7 @@ void add_import(core::Application& application, core::CommandPage page, Import i
     command.json(options->json);
     command.run([options, import](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(imported, import_with_progress(import, *options));
-        // Without it everything works, only slower.
-        if (auto digest = score::keep_digest(options->record); !digest)
-            core::show_error("belay: warning",
-                             std::move(digest.error()).context("the digest of its GPUs is not kept"));
+        keep_made_tables(options->record);
         if (options->json)
             print_json(context, *options, imported);
         else

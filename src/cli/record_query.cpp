@@ -5,6 +5,7 @@
 #include "cli/sql_words.h"
 #include "cli/text_table.h"
 #include "schema/tables/gpu.h"
+#include "schema/tables/host_digest.h"
 #include "score/digest_store.h"
 
 #include <memory>
@@ -23,6 +24,22 @@ std::string_view named_digest_table(std::string_view sql) {
     return {};
 }
 
+// Makes the tables of series that the SQL names, and returns whether it names any.
+Result<bool> add_named_series(record::Archive& archive, std::string_view sql) {
+    bool any = false;
+    for (const schema::SeriesTable& series : schema::kSeriesTables) {
+        if (!has_word(sql, series.table->name)) continue;
+        any = true;
+        if (auto lost = archive.unreadable().find(series.source->name); lost != archive.unreadable().end())
+            return std::unexpected(
+                core::Error(lost->second).context(fmt::format("no table {}", series.table->name)));
+    }
+    if (!any) return false;
+    BELAY_TRY(unread, add_series_tables(archive));
+    if (unread && !named_digest_table(sql).empty()) return std::unexpected(std::move(*unread));
+    return true;
+}
+
 // What cannot be read must not answer as if it were empty, and what is there but holds no more must not be
 // told to be nowhere.
 Result<record::QueryResult> ask(const core::CommandContext& context, const std::string& record,
@@ -31,7 +48,9 @@ Result<record::QueryResult> ask(const core::CommandContext& context, const std::
     for (const auto& [table, error] : archive.unreadable())
         if (has_word(sql, table)) return std::unexpected(error);
     const std::string_view digest_table = named_digest_table(sql);
-    const Result<bool> attached = digest_table.empty() ? Result<bool>(true) : score::attach_digest(archive);
+    BELAY_TRY(has_series, add_named_series(archive, sql));  // which makes tables of the digest, too
+    const Result<bool> attached =
+        digest_table.empty() || has_series ? Result<bool>(true) : score::attach_digest(archive);
     auto result = archive.query(sql);
     if (result || (attached && *attached)) return result;
     return std::unexpected(

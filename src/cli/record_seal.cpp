@@ -1,5 +1,6 @@
 // belay record seal: the segments of a record become Parquet files.
 #include "cli/commands.h"
+#include "cli/diagnosis.h"
 #include "core/program.h"
 #include "core/utf8.h"
 #include "record/archive/archive.h"
@@ -15,15 +16,17 @@ void add_record_seal(core::Application& application) {
     auto command = application.add({
         .name = "record seal",
         .summary = "close a record and turn it into Parquet files",
-        .description = "Turns what the recorders wrote into one Parquet file per table, in RECORD/tables, "
-                       "which pandas, polars, "
-                       "DuckDB or Spark open without Belay. Run it once, when the job has ended. A record "
-                       "that is sealed "
-                       "already stays as it is. Segments that could not be read as a whole are kept in "
-                       "RECORD/segments-lost.\n\n"
-                       "Of GPUs, the tables gpu_summary, gpu_series (at most 600 buckets for each GPU) and "
-                       "job_series (second by second) are made as well, from which score, findings and "
-                       "report are read; sealing again makes them again if they are missing or old.",
+        .description =
+            "Turns what the recorders wrote into one Parquet file per table, in RECORD/tables, "
+            "which pandas, polars, "
+            "DuckDB or Spark open without Belay. Run it once, when the job has ended. A record "
+            "that is sealed "
+            "already stays as it is. Segments that could not be read as a whole are kept in "
+            "RECORD/segments-lost.\n\n"
+            "Of GPUs, the tables gpu_summary, gpu_series (at most 600 buckets for each GPU) and "
+            "job_series (second by second) are made as well, from which score, findings and "
+            "report are read; of hosts, processes, interfaces and disks node_series, process_series, "
+            "network_series and disk_series. Sealing again makes them again if they are missing or old.",
         .examples = {{"belay record seal $SCRATCH/record", "close the record of a job that has ended"}},
     });
     struct Options {
@@ -35,10 +38,7 @@ void add_record_seal(core::Application& application) {
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(sealing, record::seal(options->record, core::system_clock().now(), score::stand_ins()));
-        // Without it everything works, only slower.
-        if (auto digest = score::keep_digest(options->record); !digest)
-            core::show_error("belay: warning",
-                             std::move(digest.error()).context("the digest of its GPUs is not kept"));
+        keep_made_tables(options->record);
         if (options->json) {
             nlohmann::json kept = nlohmann::json::array();
             for (const std::filesystem::path& segment : sealing.kept) kept.push_back(segment.string());

@@ -1,6 +1,6 @@
+#include "findings/series_store.h"
 #include "findings/sql_text.h"
 #include "findings/tables.h"
-#include "record/series/make_series.h"
 #include "schema/tables/allocation.h"
 #include "schema/tables/gpu_digest.h"
 #include "schema/tables/host_digest.h"
@@ -164,23 +164,6 @@ Result<> find_span(record::Archive& archive, Run& run) {
     return {};
 }
 
-Result<> add_series(record::Archive& archive, const Run& run) {
-    const record::SpanFrame frame{
-        .start_microseconds = core::to_microseconds(run.start),
-        .bucket_seconds = run.bucket_seconds,
-        .buckets = static_cast<size_t>(std::floor(run.seconds() / run.bucket_seconds)) + 1,
-        .interval_seconds = run.interval_seconds};
-    for (const schema::SeriesTable& series : schema::kSeriesTables) {
-        BELAY_TRY(rows, archive.query(fmt::format("SELECT DISTINCT node FROM \"{}\" WHERE node IS NOT NULL",
-                                                  series.source->name)));
-        std::vector<std::string> nodes;
-        for (const auto& row : rows.rows) nodes.push_back(record::as_text(row[0]));
-        BELAY_TRY(made, record::make_series(archive, series, frame, std::move(nodes)));
-        BELAY_CHECK(archive.add(*series.table, made));
-    }
-    return {};
-}
-
 // The work begins with the first training step, or else when the GPUs first do something.
 Result<> find_start_up(record::Archive& archive, Run& run) {
     BELAY_TRY(first, number(archive, R"(
@@ -256,11 +239,16 @@ std::vector<PreparedTable> prepared_tables() {
     return out;
 }
 
-Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
+Result<Run> find_run(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     if (prepare_gpus) BELAY_CHECK(prepare_gpus(archive));
     BELAY_CHECK(add_missing(archive));
     Run run;
     BELAY_CHECK(find_span(archive, run));
+    return run;
+}
+
+Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
+    BELAY_TRY(run, find_run(archive, prepare_gpus));
     BELAY_CHECK(define_macros(archive, run));
     BELAY_CHECK(add_series(archive, run));
     for (const DerivedTable& derived : kDerived)

@@ -20,6 +20,10 @@ inline constexpr double kMostBuckets = 600;  // rows of a series
 // without GPUs.
 using PrepareGpus = std::function<core::Result<>(record::Archive&)>;
 
+// When the run was and in which buckets it is followed; the tables of GPUs are made on the way. Errors: as
+// prepare().
+core::Result<Run> find_run(record::Archive& archive, const PrepareGpus& prepare_gpus);
+
 // Makes all prepared tables of the archive and says what the run was like. Errors: kSystem, and those of
 // `prepare_gpus`, which may be empty.
 core::Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus);
