@@ -29,7 +29,9 @@ Json number_or_null(double value) {
 // The outcome in numbers. Vetting is null if no protocol was run.
 Json summary_json(const report::ReportModel& model, const std::string& page, const std::string& pdf) {
     const auto training = model.training.value_or(report::Training{});
-    const auto score = model.gpu ? model.gpu->score : report::ScoreFacts{};
+    const score::Score unknown{
+        .point = report::kMissing, .low = report::kMissing, .high = report::kMissing, .shares = {}};
+    const score::Score score = model.gpu ? model.gpu->score.score : unknown;
     Json findings = Json::array();
     if (model.findings)
         for (const findings::Finding& one : model.findings->findings) findings.push_back(one.id);

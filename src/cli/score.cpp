@@ -1,6 +1,5 @@
 // belay score: how well a job used its GPUs, and what changed between two.
 #include "cli/commands.h"
-#include "cli/score_json.h"
 #include "cli/text_table.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -9,6 +8,7 @@
 #include "score/cpu_score.h"
 #include "score/digest_query.h"
 #include "score/digest_store.h"
+#include "score/json.h"
 #include "score/other_models.h"
 
 #include <memory>
@@ -121,7 +121,7 @@ Result<int> score_model(const core::CommandContext& context, const Options& opti
     const double value = model.score(score::means_of(digest));
     if (options.json)
         context.print_json(nlohmann::ordered_json{
-            {"model", options.model}, {"score", number_or_null(value)}, {"doc", model.doc}});
+            {"model", options.model}, {"score", score::number_or_null(value)}, {"doc", model.doc}});
     else
         context.print("{} {}\nnote: {}: not Belay's score\n", model.name, number(value), model.doc);
     return 0;
@@ -139,7 +139,7 @@ Result<int> score_steps(const core::CommandContext& context, const Options& opti
         const score::JobScore job = score::score_job(digest);
         if (options.json) {
             all.push_back({{"step", step}});
-            all.back().update(to_json(job));
+            all.back().update(score::to_json(job));
             continue;
         }
         context.print("step {}\n", step.empty() ? "without a number" : core::printable(step));
@@ -174,7 +174,7 @@ Result<int> run_score(const core::CommandContext& context, const Options& option
     }
     const score::JobScore job = digest.empty() ? score::score_cpus(cpus) : score::score_job(digest);
     if (options.json) {
-        context.print_json(to_json(job));
+        context.print_json(score::to_json(job));
         return 0;
     }
     print_score(context, job);

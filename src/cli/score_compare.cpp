@@ -1,8 +1,8 @@
 // belay score compare: what changed between two records.
 #include "cli/commands.h"
-#include "cli/score_json.h"
 #include "cli/text_table.h"
 #include "score/digest_store.h"
+#include "score/json.h"
 
 #include <cmath>
 #include <memory>
@@ -59,7 +59,7 @@ void add_score_compare(core::Application& application) {
         BELAY_TRY(after, digest_of(options->after));
         const std::vector<score::Change> changes = score::compare(before, after);
         if (options->json) {
-            context.print_json(to_json(changes));
+            context.print_json(score::to_json(changes));
             return 0;
         }
         std::vector<std::vector<std::string>> rows;

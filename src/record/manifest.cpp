@@ -130,6 +130,11 @@ Result<stream::Lost> lost_from_json(const Json& json, std::string_view file_name
 
 }  // namespace
 
+std::string id_text(const JobFacts& job) {
+    if (!job.id) return "";
+    return job.array_task ? fmt::format("{}_{}", *job.id, *job.array_task) : fmt::format("{}", *job.id);
+}
+
 Json job_json(const JobFacts& job) {
     return {{"cluster", text_or_null(job.cluster)},
             {"id", or_null(job.id)},

@@ -34,6 +34,9 @@ struct JobFacts {
     bool operator==(const JobFacts&) const = default;
 };
 
+// As Slurm writes it: "4711", of an array's task "4711_3"; "" outside Slurm.
+std::string id_text(const JobFacts& job);
+
 struct TableFacts {
     int64_t rows = 0;
     bool operator==(const TableFacts&) const = default;

@@ -89,7 +89,7 @@ void judge_against_target(Training& training, const Measurements& data) {
 }
 
 std::string run_sentence(const ReportModel& model) {
-    const JobFacts& job = model.job;
+    const Job& job = model.job;
     std::string text = job.name.empty() ? std::string("The job") : job.name;
     if (model.vetting == "fail") return text + " did not start: its nodes were not found fit.";
     text += fmt::format(" ran on {}", format_count(model.nodes.size(), "node"));

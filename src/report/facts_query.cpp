@@ -20,20 +20,10 @@ using record::as_text;
 namespace {
 
 void take_manifest(const record::Manifest& manifest, Measurements& data) {
-    const record::JobFacts& from = manifest.job;
-    JobFacts& job = data.job;
-    job.cluster = from.cluster;
-    if (from.id) job.id = fmt::format("{}", *from.id);
-    if (from.array_task) job.id += fmt::format("_{}", *from.array_task);
-    job.name = from.name;
-    if (job.name.empty() && !manifest.command.empty())
-        job.name = manifest.command[0].substr(manifest.command[0].rfind('/') + 1);
-    job.user = from.user;
-    job.account = from.account;
-    job.restart = from.restart;
-    job.command = core::join(manifest.command, " ");
-    job.start = from.start;
-    job.end = from.end;
+    static_cast<record::JobFacts&>(data.job) = manifest.job;
+    if (data.job.name.empty() && !manifest.command.empty())
+        data.job.name = manifest.command[0].substr(manifest.command[0].rfind('/') + 1);
+    data.job.command = core::join(manifest.command, " ");
 }
 
 // Every task says how it ended. The first that ended badly is the one to look at: the others follow it.
@@ -42,7 +32,7 @@ Result<> find_outcome(record::Archive& archive, bool being_written, Measurements
         ends,
         archive.query(
             "SELECT node, task, severity, message, code FROM event WHERE kind = 'task_end' ORDER BY time"));
-    JobFacts& job = data.job;
+    Job& job = data.job;
     size_t tasks = 0;
     for (const NodeFacts& node : data.nodes) tasks += static_cast<size_t>(node.tasks.value_or(1));
     auto bad = std::ranges::find_if(ends.rows, [](const auto& row) { return as_text(row[2]) == "critical"; });

@@ -62,13 +62,13 @@ Word word_of(double score) {
 }
 
 KeyFigure score_figure(const GpuReport& gpu, const Digest& digest) {
-    const ScoreFacts& score = gpu.score;
+    const double score = gpu.score.score.point;
     KeyFigure figure{.label = "Saturation score",
-                     .value = format_score(score.point),
-                     .detail = score_range(score),
+                     .value = format_score(score),
+                     .detail = score_range(gpu.score),
                      .spark = {}};
-    if (score.graded) {
-        Word word = word_of(score.point);
+    if (is_graded(gpu.score)) {
+        Word word = word_of(score);
         figure.tone = word.tone;
         figure.detail = fmt::format("{}, {}", word.word, figure.detail);
     }
@@ -79,20 +79,21 @@ KeyFigure score_figure(const GpuReport& gpu, const Digest& digest) {
 }
 
 std::string score_sentence(const GpuReport& gpu) {
-    const ScoreFacts& score = gpu.score;
+    const score::JobScore& job = gpu.score;
+    const double score = job.score.point;
     std::string gpus = format_count(gpu.gpus.size(), "GPU");
-    if (is_missing(score.point) && !score.sampled)
-        return fmt::format("Nothing was observed of its {}.", gpus);
-    if (is_missing(score.point))
+    if (is_missing(score) && !job.sampled) return fmt::format("Nothing was observed of its {}.", gpus);
+    if (is_missing(score))
         return fmt::format(
             "How near its {} came to a limit of the hardware is not known: no counters of pipes or "
             "device memory were sampled.",
             gpus);
     std::string text = fmt::format("Its {} reached a limit of the hardware in {} of the time", gpus,
-                                   format_quantity(score.point / 100, "share"));
-    if (!is_missing(score.steady) && score.startup_seconds >= 1)
-        text += fmt::format(", {} without the {} of start-up", format_quantity(score.steady / 100, "share"),
-                            format_duration(score.startup_seconds));
+                                   format_quantity(score / 100, "share"));
+    if (!is_missing(job.steady_state) && job.startup_seconds >= 1)
+        text +=
+            fmt::format(", {} without the {} of start-up", format_quantity(job.steady_state / 100, "share"),
+                        format_duration(*job.startup_seconds));
     return text + ".";
 }
 
@@ -129,8 +130,8 @@ double window_seconds(double interval_seconds) {
     return interval_seconds > least ? interval_seconds : least;
 }
 
-std::string_view why_no_score(const ScoreFacts& score) {
-    return score.sampled ? "no counters of pipes or memory" : "nothing was observed";
+std::string_view why_no_score(const score::JobScore& job) {
+    return job.sampled ? "no counters of pipes or memory" : "nothing was observed";
 }
 
 std::string_view score_word(double score) {
@@ -141,67 +142,36 @@ std::string format_score(double score) {
     return is_missing(score) ? std::string("–") : fmt::format("{:.1f}", score);
 }
 
-std::string score_range(const ScoreFacts& score) {
+std::string score_range(const score::JobScore& job) {
     constexpr double kNoRange = 0.05;  // of what is printed
-    if (is_missing(score.point)) return std::string(why_no_score(score));
+    const score::Score& score = job.score;
+    if (is_missing(score.point)) return std::string(why_no_score(job));
     if (score.high - score.low < kNoRange) return fmt::format("{} observed", format_coverage(score.coverage));
     return fmt::format("{} to {}, {} observed", format_score(score.low), format_score(score.high),
                        format_coverage(score.coverage));
 }
 
-ScoreFacts score_facts(const Digest& digest, const score::JobScore& job) {
-    const score::Score& score = job.score;
-    double allocated = 0;
-    bool sampled = false;
-    for (const GpuDigest& gpu : digest.gpus) {
-        allocated += gpu.totals.allocated;
-        sampled |= std::ranges::any_of(gpu.whole, [](double value) { return !is_missing(value); });
-    }
-    return {.point = score.point,
-            .low = score.low,
-            .high = score.high,
-            .coverage = score.coverage,
-            .graded = score.graded() && !is_missing(score.point),
-            .sampled = sampled,
-            .idle = score.shares.idle,
-            .gap = score.shares.gap,
-            .unsaturated = score.shares.unsaturated,
-            .saturated = score.shares.saturated,
-            .steady = job.steady_state,
-            .startup_seconds = job.startup_seconds.value_or(kMissing),
-            .bound = is_missing(score.point) || !job.bound ? std::string() : std::string(to_text(*job.bound)),
-            .imbalance = job.imbalance,
-            .variation = job.burstiness.variation,
-            .burst_index = job.burstiness.index,
-            .energy_wh = job.energy_wh,
-            .score_per_kwh = job.saturated_hours_per_kwh,
-            .flop_use = job.flop_use,
-            .memory_peak_bytes = job.memory_peak_bytes,
-            .engine = job.busy_engine,
-            .sm = job.busy_sm,
-            .gpu_hours = allocated / kSecondsPerHour,
-            .calibrated = job.calibrated,
-            .ceilings = job.ceilings_version};
+bool is_graded(const score::JobScore& job) {
+    return job.score.graded() && !is_missing(job.score.point);
 }
 
-std::vector<GpuFacts> gpu_facts(const Digest& digest) {
+std::string_view bound_text(const score::JobScore& job) {
+    return is_missing(job.score.point) || !job.bound ? std::string_view() : to_text(*job.bound);
+}
+
+double gpu_hours(const score::JobScore& job) {
+    return job.allocated_seconds / kSecondsPerHour;
+}
+
+std::vector<GpuFacts> gpu_facts(const Digest& digest, const score::JobScore& job) {
     std::vector<GpuFacts> result;
     result.reserve(digest.gpus.size());
-    for (const GpuDigest& gpu : digest.gpus) {
-        score::Score score = score::score_of_device(gpu);
+    for (size_t i = 0; i < digest.gpus.size(); ++i) {
+        const GpuDigest& gpu = digest.gpus[i];
         result.push_back({.label = gpu_label(gpu),
-                          .node = gpu.node,
-                          .device = gpu.device,
-                          .name = model_name(gpu),
+                          .model = model_name(gpu),
                           .weight = gpu.weight,
-                          .score = score.point,
-                          .low = score.low,
-                          .high = score.high,
-                          .coverage = score.coverage,
-                          .idle = score.shares.idle,
-                          .gap = score.shares.gap,
-                          .unsaturated = score.shares.unsaturated,
-                          .saturated = score.shares.saturated,
+                          .part = job.gpus.at(i),
                           .compute = compute_use(gpu),
                           .memory = mean_of(gpu, score::used(score::Limit::kDram)),
                           .power_watts = mean_of(gpu, schema::gpu_quantity("power_watts")),
@@ -266,14 +236,11 @@ void add_gpus(ReportModel& model, const Digest& digest) {
     use_time_of(model, digest);
     double offset = core::to_seconds(digest.start - model.start);
     score::JobScore job = score::score_job(digest);
-    GpuReport gpu{.score = score_facts(digest, job),
-                  .gpus = gpu_facts(digest),
-                  .interval_seconds = digest.interval_seconds};
+    GpuReport gpu{.score = job, .gpus = gpu_facts(digest, job), .interval_seconds = digest.interval_seconds};
     gpu.grid = gpu_grid(digest, offset);
-    gpu.histograms = histograms(digest, gpu.score.startup_seconds);
+    gpu.histograms = histograms(digest, job.startup_seconds.value_or(kMissing));
     gpu.mix = gpu_mix(digest, offset);
     gpu.ceilings = ceiling_facts(digest);
-    gpu.notes = job.notes;
     std::vector<Chart> charts = gpu_charts(digest, offset);
     model.charts.insert(model.charts.begin(), std::make_move_iterator(charts.begin()),
                         std::make_move_iterator(charts.end()));

@@ -4,7 +4,6 @@
 
 #include "report/model.h"
 #include "score/digest.h"
-#include "score/job_score.h"
 
 #include <string>
 #include <string_view>
@@ -28,19 +27,23 @@ void begin_at(ReportModel& model, core::Time start);
 
 // A word for a score, for orientation only: "high", "moderate", "low", "very low".
 std::string_view score_word(double score);
+// Whether there is one, of enough of the time for a verdict.
+bool is_graded(const score::JobScore& job);
+// "compute"; "" where that is not known.
+std::string_view bound_text(const score::JobScore& job);
+double gpu_hours(const score::JobScore& job);  // that were allocated
 // In its place where there is none.
-std::string_view why_no_score(const ScoreFacts& score);
+std::string_view why_no_score(const score::JobScore& job);
 std::string format_score(double score);
 // "58.1 to 66.0, 96.0 % observed"
-std::string score_range(const ScoreFacts& score);
+std::string score_range(const score::JobScore& job);
 // Of what the score is made of: a second, or the interval between samples where that is longer.
 double window_seconds(double interval_seconds);
 // At most `most` means of equal parts.
 std::vector<double> thinned(const std::vector<double>& values, size_t most);
 
 // Of the digest's parts. `offset`: seconds from the report's start to the digest's.
-ScoreFacts score_facts(const score::Digest& digest, const score::JobScore& job);
-std::vector<GpuFacts> gpu_facts(const score::Digest& digest);
+std::vector<GpuFacts> gpu_facts(const score::Digest& digest, const score::JobScore& job);
 std::vector<Histogram> histograms(const score::Digest& digest, double startup_seconds);
 std::vector<CeilingFacts> ceiling_facts(const score::Digest& digest);
 std::vector<Chart> gpu_charts(const score::Digest& digest, double offset);

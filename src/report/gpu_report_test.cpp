@@ -34,10 +34,10 @@ TEST(report, score_is_that_of_the_score_module) {
     score::JobScore job = score::score_job(digest);
     ReportModel model = synthetic_gpu_job(2, 4, 600);
     ASSERT_TRUE(model.gpu);
-    EXPECT_DOUBLE_EQ(model.gpu->score.point, job.score.point);
-    EXPECT_DOUBLE_EQ(model.gpu->score.low, job.score.low);
-    EXPECT_DOUBLE_EQ(model.gpu->score.high, job.score.high);
-    EXPECT_DOUBLE_EQ(model.gpu->score.steady, job.steady_state);
+    EXPECT_DOUBLE_EQ(model.gpu->score.score.point, job.score.point);
+    EXPECT_DOUBLE_EQ(model.gpu->score.score.low, job.score.low);
+    EXPECT_DOUBLE_EQ(model.gpu->score.score.high, job.score.high);
+    EXPECT_DOUBLE_EQ(model.gpu->score.steady_state, job.steady_state);
     EXPECT_EQ(model.gpu->gpus.size(), 8U);
     EXPECT_EQ(model.figures.front().label, "Saturation score");
 }
@@ -61,11 +61,11 @@ TEST(report, no_word_below_the_least_coverage) {
     digest.gpus[0].totals.allocated *= 2;  // half of the time was not observed
     ReportModel model = assemble(data);
     add_gpus(model, digest);
-    EXPECT_FALSE(model.gpu->score.graded);
+    EXPECT_FALSE(is_graded(model.gpu->score));
     EXPECT_TRUE(to_json(model)["gpu"]["score"]["word"].is_null());
     EXPECT_EQ(model.figures.front().tone, Tone::kNeutral);
     EXPECT_THAT(model.figures.front().detail, Not(HasSubstr("moderate")));
-    EXPECT_LT(model.gpu->score.low + 40, model.gpu->score.high);
+    EXPECT_LT(model.gpu->score.score.low + 40, model.gpu->score.score.high);
 }
 
 // It was known to be idle for 2 of 100 s, and of the others nothing is known.
@@ -77,11 +77,11 @@ TEST(report, a_gpu_without_counters_has_no_score_of_its_own) {
     gpu.totals.allocate(1, 100);
     gpu.totals.add(1, 2, {.shares = {.idle = 1, .gap = 0, .unsaturated = 0, .saturated = 0}, .highest = 0});
     gpu.uncounted_seconds = 2;
-    std::vector<GpuFacts> facts = gpu_facts(digest);
-    EXPECT_TRUE(is_missing(facts[0].score));
-    EXPECT_DOUBLE_EQ(facts[0].low, 0);
-    EXPECT_DOUBLE_EQ(facts[0].high, 98);
-    EXPECT_FALSE(is_missing(facts[1].score));
+    std::vector<GpuFacts> facts = gpu_facts(digest, score::score_job(digest));
+    EXPECT_TRUE(is_missing(facts[0].part.score.point));
+    EXPECT_DOUBLE_EQ(facts[0].part.score.low, 0);
+    EXPECT_DOUBLE_EQ(facts[0].part.score.high, 98);
+    EXPECT_FALSE(is_missing(facts[1].part.score.point));
     ReportModel model = assemble(synthetic_large(1, 100));
     add_gpus(model, digest);
     EXPECT_TRUE(to_json(model)["gpu"]["gpus"][0]["score"].is_null());
@@ -215,13 +215,17 @@ TEST(report, text_tells_score_and_findings) {
 }
 
 TEST(report, a_score_without_bounds_says_what_was_observed) {
-    EXPECT_EQ(score_range({.point = 40, .low = 40, .high = 40, .coverage = 1, .bound = {}, .ceilings = {}}),
-              "100.0 % observed");
-    EXPECT_EQ(
-        score_range({.point = 40, .low = 38, .high = 43, .coverage = 0.95, .bound = {}, .ceilings = {}}),
-        "38.0 to 43.0, 95.0 % observed");
-    EXPECT_EQ(score_range({.bound = {}, .ceilings = {}}), "nothing was observed");
-    EXPECT_EQ(score_range({.sampled = true, .bound = {}, .ceilings = {}}), "no counters of pipes or memory");
+    auto range = [](const score::Score& score, bool sampled = true) {
+        score::JobScore job;
+        job.score = score;
+        job.sampled = sampled;
+        return score_range(job);
+    };
+    EXPECT_EQ(range({.point = 40, .low = 40, .high = 40, .coverage = 1, .shares = {}}), "100.0 % observed");
+    EXPECT_EQ(range({.point = 40, .low = 38, .high = 43, .coverage = 0.95, .shares = {}}),
+              "38.0 to 43.0, 95.0 % observed");
+    EXPECT_EQ(range({.point = kMissing, .shares = {}}, false), "nothing was observed");
+    EXPECT_EQ(range({.point = kMissing, .shares = {}}), "no counters of pipes or memory");
 }
 
 TEST(report, thinning_leaves_out_what_is_missing) {

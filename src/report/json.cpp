@@ -22,10 +22,6 @@ Json optional_number(const std::optional<double>& value) {
     return value ? number(*value) : Json(nullptr);
 }
 
-Json optional_time(const std::optional<core::Time>& time) {
-    return time ? Json(core::format_time(*time)) : Json(nullptr);
-}
-
 std::string_view tone_name(Tone tone) {
     switch (tone) {
         case Tone::kGood:
@@ -58,19 +54,13 @@ std::string_view kind_name(ChartKind kind) {
     return "lines";
 }
 
-Json job_json(const JobFacts& job) {
-    return {{"cluster", job.cluster},
-            {"id", job.id},
-            {"name", job.name},
-            {"user", job.user},
-            {"account", job.account},
-            {"restart", job.restart},
-            {"command", job.command},
-            {"start", optional_time(job.start)},
-            {"end", optional_time(job.end)},
-            {"exit_status", optional_value(job.exit_status)},
-            {"outcome", job.outcome},
-            {"failure", job.failure}};
+Json job_json(const Job& job) {
+    Json json = record::job_json(job);
+    json.update({{"command", job.command},
+                 {"exit_status", optional_value(job.exit_status)},
+                 {"outcome", job.outcome},
+                 {"failure", job.failure}});
+    return json;
 }
 
 Json node_json(const NodeFacts& node) {

@@ -4,6 +4,7 @@
 #include "findings/value_text.h"
 #include "report/gpu_report.h"
 #include "report/json.h"
+#include "score/json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -53,51 +54,33 @@ Json metric_json(const NodeMetric& metric) {
                                       : pack<uint8_t>(metric.values, maximum))}};
 }
 
-Json score_json(const ScoreFacts& score) {
-    return {{"score", number(score.point)},
-            {"low", number(score.low)},
-            {"high", number(score.high)},
-            {"coverage", number(score.coverage)},
-            {"word", score.graded ? Json(score_word(score.point)) : Json()},
-            {"shares",
-             {{"idle", number(score.idle)},
-              {"gap", number(score.gap)},
-              {"unsaturated", number(score.unsaturated)},
-              {"saturated", number(score.saturated)}}},
-            {"steady_state", number(score.steady)},
-            {"startup_seconds", number(score.startup_seconds)},
-            {"bound", score.bound.empty() ? Json() : Json(score.bound)},
-            {"imbalance", number(score.imbalance)},
-            {"burstiness", number(score.variation)},
-            {"burst_index", number(score.burst_index)},
-            {"energy_wh", number(score.energy_wh)},
-            {"score_per_kwh", number(score.score_per_kwh)},
-            {"flop_use", number(score.flop_use)},
-            {"memory_peak_bytes", number(score.memory_peak_bytes)},
-            {"engine", number(score.engine)},
-            {"sm", number(score.sm)},
-            {"gpu_hours", number(score.gpu_hours)},
-            {"calibrated", score.calibrated},
-            {"ceilings", score.ceilings}};
+// A page needs no more than six digits.
+Json rounded(Json json) {
+    if (json.is_number_float()) return number(json.get<double>());
+    for (Json& part : json)  // also of an object, its values
+        if (part.is_structured() || part.is_number_float()) part = rounded(std::move(part));
+    return json;
+}
+
+// As `belay score --json` tells it, and what a page says of it.
+Json score_json(const score::JobScore& job) {
+    Json json = rounded(score::summary_json(job));
+    json["bound"] = bound_text(job).empty() ? Json() : Json(bound_text(job));
+    json["word"] = is_graded(job) ? Json(score_word(job.score.point)) : Json();
+    json["gpu_hours"] = number(gpu_hours(job));
+    return json;
 }
 
 Json device_json(const GpuFacts& gpu) {
-    return {{"label", gpu.label},
-            {"node", gpu.node},
-            {"device", gpu.device},
-            {"name", gpu.name},
-            {"weight", number(gpu.weight)},
-            {"score", number(gpu.score)},
-            {"low", number(gpu.low)},
-            {"high", number(gpu.high)},
-            {"coverage", number(gpu.coverage)},
-            {"shares", {number(gpu.idle), number(gpu.gap), number(gpu.unsaturated), number(gpu.saturated)}},
-            {"compute", number(gpu.compute)},
-            {"memory", number(gpu.memory)},
-            {"power_watts", number(gpu.power_watts)},
-            {"temperature", number(gpu.temperature)},
-            {"energy_wh", number(gpu.energy_wh)},
-            {"memory_peak_bytes", number(gpu.memory_peak_bytes)}};
+    Json json = {{"label", gpu.label}, {"model", gpu.model}, {"weight", number(gpu.weight)}};
+    json.update(rounded(score::to_json(gpu.part)));
+    json.update({{"compute", number(gpu.compute)},
+                 {"memory", number(gpu.memory)},
+                 {"power_watts", number(gpu.power_watts)},
+                 {"temperature", number(gpu.temperature)},
+                 {"energy_wh", number(gpu.energy_wh)},
+                 {"memory_peak_bytes", number(gpu.memory_peak_bytes)}});
+    return json;
 }
 
 Json histogram_json(const Histogram& histogram) {
@@ -178,7 +161,7 @@ Json gpu_json(const std::optional<GpuReport>& gpu) {
               {"network", numbers(gpu->mix.network)},
               {"network_note", gpu->mix.network_note}}},
             {"ceilings", list(gpu->ceilings, ceiling_json)},
-            {"notes", gpu->notes},
+            {"notes", gpu->score.notes},
             {"interval_seconds", number(gpu->interval_seconds)}};
 }
 

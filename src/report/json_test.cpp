@@ -69,7 +69,7 @@ TEST(report, grid_values_are_packed) {
 
 TEST(report, model_of_a_training_is_whole) {
     ordered_json json = to_json(assemble(synthetic_training()));
-    EXPECT_EQ(json["job"]["id"], "4711");
+    EXPECT_EQ(json["job"]["id"], 4711);
     EXPECT_EQ(json["ranks"], 4);
     EXPECT_EQ(json["training"]["metric_label"], "MAE");
     EXPECT_EQ(json["training"]["target_reached"], true);

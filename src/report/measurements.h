@@ -90,7 +90,7 @@ struct CoverageRow {
 };
 
 struct Measurements {
-    JobFacts job;
+    Job job;
     std::vector<NodeFacts> nodes;
     core::Time start;
     double seconds = 0;  // of the recorded time; the last bucket may reach beyond it

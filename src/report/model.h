@@ -8,6 +8,8 @@
 
 #include "core/time.h"
 #include "findings/finding.h"
+#include "record/manifest.h"
+#include "score/job_score.h"
 
 #include <cmath>
 #include <cstdint>
@@ -28,16 +30,9 @@ inline bool is_missing(double value) {
 // How good or bad something is, shown as a colour together with a word or a sign.
 enum class Tone : uint8_t { kNeutral, kGood, kWarning, kBad };
 
-struct JobFacts {
-    std::string cluster;
-    std::string id;  // with the array task, as Slurm writes it: "4711" or "4711_3"; "" outside Slurm
-    std::string name;
-    std::string user;
-    std::string account;
-    int64_t restart = 0;
+// The job, and what became of it.
+struct Job : record::JobFacts {
     std::string command;
-    std::optional<core::Time> start;
-    std::optional<core::Time> end;
     std::optional<int64_t> exit_status;  // of the command; unknown while it runs or after a signal
     std::string outcome;                 // "completed", "failed", "running" or "unknown"
     std::string failure;                 // what went wrong first: "rank 3 on n2: python ended with signal 9"
@@ -183,49 +178,12 @@ struct KeyFigure {
     std::vector<double> spark;  // its course over time; may be empty
 };
 
-// What the score module found; docs/score.md explains it. Shares are of the observed time.
-struct ScoreFacts {
-    double point = kMissing;  // 0 to 100
-    double low = kMissing;
-    double high = kMissing;
-    double coverage = kMissing;  // of the allocated time
-    bool graded = false;         // coverage is high enough for a verdict
-    bool sampled = false;        // anything, be it no more than utilisation
-    double idle = kMissing;
-    double gap = kMissing;
-    double unsaturated = kMissing;
-    double saturated = kMissing;
-    double steady = kMissing;  // the score without start-up
-    double startup_seconds = kMissing;
-    std::string bound;  // "compute", "memory", "link" or "none"; "" if that is not known
-    double imbalance = kMissing;
-    double variation = kMissing;
-    double burst_index = kMissing;
-    double energy_wh = kMissing;
-    double score_per_kwh = kMissing;  // saturated GPU-hours per kWh
-    double flop_use = kMissing;
-    double memory_peak_bytes = kMissing;
-    double engine = kMissing;
-    double sm = kMissing;
-    double gpu_hours = kMissing;  // allocated
-    bool calibrated = false;
-    std::string ceilings;  // their version
-};
-
+// A GPU: its score, and what explains it.
 struct GpuFacts {
     std::string label;  // "nid001001:0"
-    std::string node;
-    std::string device;
-    std::string name;  // model, with its MIG profile
+    std::string model;  // with its MIG profile
     double weight = 1;
-    double score = kMissing;
-    double low = kMissing;
-    double high = kMissing;
-    double coverage = kMissing;
-    double idle = kMissing;
-    double gap = kMissing;
-    double unsaturated = kMissing;
-    double saturated = kMissing;
+    score::PartScore part;
     double compute = kMissing;  // mean use of the most used pipe and of DRAM, 0 to 1
     double memory = kMissing;
     double power_watts = kMissing;
@@ -264,18 +222,17 @@ struct CeilingFacts {
 };
 
 struct GpuReport {
-    ScoreFacts score;
+    score::JobScore score;  // docs/score.md explains it
     std::vector<GpuFacts> gpus;
     NodeGrid grid;
     std::vector<Histogram> histograms;
     Mix mix;
     std::vector<CeilingFacts> ceilings;
-    std::vector<std::string> notes;  // what is wrong with the data
     double interval_seconds = kMissing;
 };
 
 struct ReportModel {
-    JobFacts job;
+    Job job;
     core::Time start;    // second 0 of every chart
     double seconds = 0;  // length of the time axis
     int64_t ranks = 0;

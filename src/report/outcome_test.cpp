@@ -19,7 +19,7 @@ record::Manifest manifest() {
     return manifest;
 }
 
-JobFacts facts_of(RecordBuilder& record) {
+Job facts_of(RecordBuilder& record) {
     auto archive = record::Archive::open(record.write());
     if (!archive) throw std::runtime_error(archive.error().message());
     auto data = measure(*archive);
@@ -33,7 +33,7 @@ struct Ending {
     int64_t code = 0;
 };
 
-JobFacts job_that_ended(const std::vector<Ending>& endings, int tasks) {
+Job job_that_ended(const std::vector<Ending>& endings, int tasks) {
     RecordBuilder record(manifest());
     record.row(kAllocation, "n1", 0).set("t0", record.at(0)).set("tasks", tasks);
     for (size_t i = 0; i < endings.size(); ++i)
@@ -48,18 +48,17 @@ JobFacts job_that_ended(const std::vector<Ending>& endings, int tasks) {
 }
 
 TEST(report, outcome_follows_from_how_the_tasks_ended) {
-    JobFacts good = job_that_ended({{"info", "done"}, {"info", "done"}}, 2);
+    Job good = job_that_ended({{"info", "done"}, {"info", "done"}}, 2);
     EXPECT_EQ(good.outcome, "completed");
     EXPECT_EQ(good.exit_status, 0);
-    EXPECT_EQ(good.id, "4711_3");
+    EXPECT_EQ(record::id_text(good), "4711_3");
 
-    JobFacts bad =
-        job_that_ended({{"critical", "it stopped, of 3 reasons", 7}, {"critical", "stopped", -15}}, 2);
+    Job bad = job_that_ended({{"critical", "it stopped, of 3 reasons", 7}, {"critical", "stopped", -15}}, 2);
     EXPECT_EQ(bad.outcome, "failed");
     EXPECT_EQ(bad.exit_status, 7) << "whatever the words are";
     EXPECT_EQ(bad.failure, "rank 0 on n1: it stopped, of 3 reasons");
 
-    JobFacts killed = job_that_ended({{"critical", "killed: exit status 9", -9}}, 1);
+    Job killed = job_that_ended({{"critical", "killed: exit status 9", -9}}, 1);
     EXPECT_EQ(killed.outcome, "failed");
     EXPECT_FALSE(killed.exit_status);
 

@@ -65,8 +65,8 @@ std::string make_nonce(std::string_view content) {
 
 std::string page_title(const ReportModel& model) {
     std::string name = model.job.name.empty() ? std::string("Job") : model.job.name;
-    return model.job.id.empty() ? fmt::format("{} · Belay report", name)
-                                : fmt::format("{} ({}) · Belay report", name, model.job.id);
+    return model.job.id ? fmt::format("{} ({}) · Belay report", name, record::id_text(model.job))
+                        : fmt::format("{} · Belay report", name);
 }
 
 using Field = std::pair<std::string_view, std::string>;

@@ -100,14 +100,14 @@ void write_table(Writer& out, std::span<const std::vector<std::string>> rows, st
     }
 }
 
-Tone outcome_tone(const JobFacts& job) {
+Tone outcome_tone(const Job& job) {
     return job.outcome == "completed" ? Tone::kGood : job.outcome == "failed" ? Tone::kBad : Tone::kNeutral;
 }
 
 void write_header(Writer& out, const ReportModel& model) {
-    const JobFacts& job = model.job;
+    const Job& job = model.job;
     std::string title = job.name.empty() ? std::string("Job") : printable(job.name);
-    if (!job.id.empty()) title += fmt::format(" · job {}", printable(job.id));
+    if (job.id) title += fmt::format(" · job {}", record::id_text(job));
     if (!job.cluster.empty()) title += fmt::format(" on {}", printable(job.cluster));
     out.line(fmt::format("{}  {}", out.paint(title, "1"), out.paint(job.outcome, outcome_tone(job))));
     std::string times = core::format_time(model.start).substr(0, 19) + "Z";
@@ -136,19 +136,20 @@ void write_figures(Writer& out, const ReportModel& model) {
 
 // The score, a bar of where the time went, and what stands beside it.
 void write_score(Writer& out, const GpuReport& gpu) {
-    const ScoreFacts& score = gpu.score;
+    const score::JobScore& job = gpu.score;
+    const score::Score& score = job.score;
     out.heading("Saturation score");
     out.line(fmt::format("  {}  {}", out.paint(format_score(score.point), "1"),
-                         score.graded ? fmt::format("{}, {}", score_word(score.point), score_range(score))
-                                      : score_range(score)));
+                         is_graded(job) ? fmt::format("{}, {}", score_word(score.point), score_range(job))
+                                        : score_range(job)));
     struct Part {
         std::string_view name, code;
         double share;
     };
-    const Part parts[] = {{"saturated", "32", score.saturated},
-                          {"unsaturated", "36", score.unsaturated},
-                          {"gap", "33", score.gap},
-                          {"idle", "2", score.idle}};
+    const Part parts[] = {{"saturated", "32", score.shares.saturated},
+                          {"unsaturated", "36", score.shares.unsaturated},
+                          {"gap", "33", score.shares.gap},
+                          {"idle", "2", score.shares.idle}};
     for (const Part& part : parts) {
         if (is_missing(part.share)) continue;
         constexpr double kBar = 40;
@@ -161,14 +162,15 @@ void write_score(Writer& out, const GpuReport& gpu) {
     auto add = [&](std::string_view name, const std::string& value) {
         beside += fmt::format("{}{} {}", beside.empty() ? "" : " · ", name, value);
     };
-    if (!is_missing(score.steady)) add("steady state", format_score(score.steady));
-    if (!score.bound.empty()) add("bound by", score.bound);
-    if (!is_missing(score.imbalance)) add("imbalance", format_quantity(score.imbalance, "share"));
-    if (!is_missing(score.variation)) add("burstiness", format_quantity(score.variation, ""));
-    if (!is_missing(score.energy_wh)) add("energy", format_quantity(score.energy_wh, "Wh"));
-    if (!is_missing(score.score_per_kwh))
-        add("saturated GPU-h per kWh", format_quantity(score.score_per_kwh, ""));
-    add("limits", score.calibrated ? "calibrated" : "uncalibrated");
+    if (!is_missing(job.steady_state)) add("steady state", format_score(job.steady_state));
+    if (!bound_text(job).empty()) add("bound by", std::string(bound_text(job)));
+    if (!is_missing(job.imbalance)) add("imbalance", format_quantity(job.imbalance, "share"));
+    if (!is_missing(job.burstiness.variation))
+        add("burstiness", format_quantity(job.burstiness.variation, ""));
+    if (!is_missing(job.energy_wh)) add("energy", format_quantity(job.energy_wh, "Wh"));
+    if (!is_missing(job.saturated_hours_per_kwh))
+        add("saturated GPU-h per kWh", format_quantity(job.saturated_hours_per_kwh, ""));
+    add("limits", job.calibrated ? "calibrated" : "uncalibrated");
     out.wrapped(beside, 2);
 }
 

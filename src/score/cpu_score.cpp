@@ -76,6 +76,8 @@ JobScore score_cpus(const CpuUse& use) {
         if (!counted) job.nodes.back().score.point = kMissing;
     }
     job.score = score_of(totals);
+    job.allocated_seconds = totals.allocated;
+    job.sampled = totals.observed > 0;
     job.busy_engine = totals.observed > 0 ? 1 - totals.shares.idle / totals.observed : kMissing;
     if (!counted) job.score.point = kMissing;
     job.steady_state = kMissing;

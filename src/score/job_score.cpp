@@ -204,6 +204,10 @@ JobScore score_job(const Digest& digest) {
         job.memory_peak_bytes = highest_of(job.memory_peak_bytes, gpu.memory_peak_bytes);
     }
     job.score = score_of_part(totals, uncounted);
+    job.allocated_seconds = totals.allocated;
+    job.sampled = std::ranges::any_of(digest.gpus, [](const GpuDigest& gpu) {
+        return std::ranges::any_of(gpu.whole, [](double value) { return !std::isnan(value); });
+    });
     const std::vector<Stretch> over_time = stretches(digest);
     job.startup_seconds = startup_seconds(over_time);
     job.steady_state = job.startup_seconds ? steady_score(over_time, *job.startup_seconds) : kMissing;

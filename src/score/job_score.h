@@ -26,6 +26,8 @@ struct PartScore {
 
 struct JobScore {
     Score score;
+    double allocated_seconds = 0;           // of devices, by weight; of CPUs where there are no devices
+    bool sampled = false;                   // anything, be it no more than utilisation
     std::optional<double> startup_seconds;  // nothing if it never ran steadily
     double steady_state = 0;                // NaN without start-up
     double busy_engine = 0;                 // mean, 0 to 1; NaN if not sampled

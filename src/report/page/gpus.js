@@ -78,7 +78,7 @@ function gpuTable(gpu) {
     { title: "low", group: "Saturation", unit: "score", value: (row) => row.low },
     { title: "high", group: "Saturation", unit: "score", value: (row) => row.high },
     share("Saturation", "observed", (row) => row.coverage),
-    ...["idle", "gap", "unsaturated"].map((id, i) => share("Not saturated", id, (row) => row.shares[i])),
+    ...["idle", "gap", "unsaturated"].map((id) => share("Not saturated", id, (row) => row.shares?.[id] ?? null)),
     share("Mean use", "compute", (row) => row.compute),
     share("Mean use", "memory", (row) => row.memory),
     { title: "mean", group: "Power", unit: "W", value: (row) => row.power_watts },

@@ -52,7 +52,8 @@ function keptTogether(text) {
 
 function makeHero(model) {
   const { job } = model;
-  const where = [job.id && `job ${job.id}`, job.cluster && `on ${job.cluster}`, job.user && `by ${job.user}`,
+  const id = job.array_task === null ? job.id : `${job.id}_${job.array_task}`;
+  const where = [id && `job ${id}`, job.cluster && `on ${job.cluster}`, job.user && `by ${job.user}`,
     job.account && `for ${job.account}`, job.restart > 0 && `restart ${job.restart}`].filter(Boolean).join(" ");
   return element("div", { class: "hero" },
     element("div", { class: "hero-words" },

@@ -41,7 +41,7 @@ function scoreCard(score) {
       line("Observed", `${formatCoverage(score.coverage)} of ${threeDigits(score.gpu_hours)} allocated GPU-hours`),
       score.steady_state === null ? [] : line("Steady state",
         `${formatScore(score.steady_state)} without ${formatDuration(score.startup_seconds)} of start-up`),
-      line("Limits", score.calibrated ? `calibrated, ${score.ceilings}` : [element("span", { class: "mark warning" }, "uncalibrated"),
+      line("Limits", score.ceilings.calibrated ? `calibrated, ${score.ceilings.version}` : [element("span", { class: "mark warning" }, "uncalibrated"),
         " nobody has measured what kernels reach on this model; the score may be too low"])));
 }
 
@@ -53,7 +53,7 @@ function waterfall(score) {
     element("div", { class: "fall-value" }, formatQuantity(width, "share")));
   let left = 1;
   const rows = SHARES.map(([id, title, note]) => {
-    const width = score.shares[id] ?? 0;
+    const width = score.shares?.[id] ?? 0;
     left -= width;
     return row(id, title, note, Math.max(0, left), width);
   });
@@ -69,9 +69,9 @@ function companions(score) {
   const quantity = (value, unit) => (value === null ? null : formatQuantity(value, unit));
   add("Steady state", score.steady_state === null ? null : formatScore(score.steady_state), "score without start-up");
   add("Bound by", score.bound === null ? null : BOUNDS[score.bound] ?? score.bound, "what limits most of its time");
-  add("Busy", quantity(score.engine, "share"), `engine active; SM ${formatQuantity(score.sm, "share")}`);
+  add("Busy", quantity(score.busy_engine, "share"), `engine active; SM ${formatQuantity(score.busy_sm, "share")}`);
   add("Imbalance", quantity(score.imbalance, "share"), "1 − mean/max of the GPUs");
-  add("Burstiness", quantity(score.burstiness, ""), `σ/µ; index ${formatQuantity(score.burst_index, "")}`);
+  add("Burstiness", quantity(score.burstiness, ""), `σ/µ; index ${formatQuantity(score.burstiness_index, "")}`);
   add("Energy", quantity(score.energy_wh, "Wh"), score.score_per_kwh === null ? "of the GPUs"
     : `${threeDigits(score.score_per_kwh)} saturated GPU-h per kWh`);
   add("FLOP use", quantity(score.flop_use, "share"), "tensor × clock of its highest (OFU)");

@@ -102,19 +102,20 @@ std::string title_of(const ReportModel& model) {
 }
 
 std::string where_of(const ReportModel& model) {
-    const JobFacts& job = model.job;
+    const Job& job = model.job;
     std::string text;
     auto add = [&](std::string_view word, const std::string& value) {
         if (!value.empty()) text += fmt::format("{}{} {}", text.empty() ? "" : " ", word, value);
     };
-    add("job", job.id);
+    add("job", record::id_text(job));
     add("on", job.cluster);
     add("by", job.user);
     add("for", job.account);
     return text;
 }
 
-void score_head(Pages& pages, const ScoreFacts& score) {
+void score_head(Pages& pages, const score::JobScore& job) {
+    const score::Score& score = job.score;
     Canvas& canvas = pages.canvas;
     double y = pages.y;
     TextStyle large{.size = 38, .bold = true, .colour = kBrand};
@@ -122,11 +123,11 @@ void score_head(Pages& pages, const ScoreFacts& score) {
     canvas.text({kMargin, y + 28}, number, large);
     double x = kMargin + canvas.text_width(number, large) + 12;
     canvas.text({x, y + 12}, "saturation score of 100", {.size = 9, .colour = kSoft});
-    std::string word = is_missing(score.point) ? std::string(why_no_score(score))
-                       : score.graded          ? std::string(score_word(score.point))
-                                      : std::string("no grade: less than 80 % of the time was observed");
+    std::string word = is_missing(score.point) ? std::string(why_no_score(job))
+                       : is_graded(job)        ? std::string(score_word(score.point))
+                                        : std::string("no grade: less than 80 % of the time was observed");
     canvas.text({x, y + 26}, word, {.size = 12, .bold = true});
-    plot_track(canvas, {kMargin, y + 46, 190, 9}, score);
+    plot_track(canvas, {kMargin, y + 46, 190, 9}, job);
     y += 78;
     if (!is_missing(score.point))
         y = canvas.paragraph(
@@ -135,14 +136,15 @@ void score_head(Pages& pages, const ScoreFacts& score) {
                 "Between {} and {}, if all that was not observed was idle, or saturated. {} of {:.3g} "
                 "GPU-hours were observed.",
                 format_score(score.low), format_score(score.high), format_coverage(score.coverage),
-                score.gpu_hours),
+                gpu_hours(job)),
             {.size = 8, .colour = kSoft});
-    if (!is_missing(score.steady))
-        y = canvas.paragraph({kMargin, y + 2}, 200,
-                             fmt::format("Steady state (triangle): {} without {} of start-up.",
-                                         format_score(score.steady), format_duration(score.startup_seconds)),
-                             {.size = 8, .colour = kSoft});
-    if (!score.calibrated)
+    if (!is_missing(job.steady_state))
+        y = canvas.paragraph(
+            {kMargin, y + 2}, 200,
+            fmt::format("Steady state (triangle): {} without {} of start-up.", format_score(job.steady_state),
+                        format_duration(job.startup_seconds.value_or(0))),
+            {.size = 8, .colour = kSoft});
+    if (!job.calibrated)
         y = canvas.paragraph({kMargin, y + 2}, 200,
                              "Limits uncalibrated: nobody has measured what kernels reach on this model.",
                              {.size = 8, .bold = true, .colour = kWarning});
@@ -150,21 +152,21 @@ void score_head(Pages& pages, const ScoreFacts& score) {
     pages.y = std::max(y, pages.y + 132) + 6;
 }
 
-std::vector<Pages::Pair> companion_facts(const ScoreFacts& score) {
+std::vector<Pages::Pair> companion_facts(const score::JobScore& job) {
     std::vector<Pages::Pair> facts;
     auto add = [&](std::string_view name, double value, std::string_view unit) {
         if (!is_missing(value)) facts.emplace_back(name, format_quantity(value, unit));
     };
-    if (!is_missing(score.steady)) facts.emplace_back("Steady state", format_score(score.steady));
-    if (!score.bound.empty()) facts.emplace_back("Bound by", score.bound);
-    add("Engine busy", score.engine, "share");
-    add("SM busy", score.sm, "share");
-    add("Imbalance, 1 − mean/max", score.imbalance, "share");
-    add("Burstiness, std/mean", score.variation, "");
-    add("FLOP use (OFU)", score.flop_use, "share");
-    add("GPU memory, highest", score.memory_peak_bytes, "B");
-    add("Energy of the GPUs", score.energy_wh, "Wh");
-    add("Saturated GPU-h per kWh", score.score_per_kwh, "");
+    if (!is_missing(job.steady_state)) facts.emplace_back("Steady state", format_score(job.steady_state));
+    if (!bound_text(job).empty()) facts.emplace_back("Bound by", bound_text(job));
+    add("Engine busy", job.busy_engine, "share");
+    add("SM busy", job.busy_sm, "share");
+    add("Imbalance, 1 − mean/max", job.imbalance, "share");
+    add("Burstiness, std/mean", job.burstiness.variation, "");
+    add("FLOP use (OFU)", job.flop_use, "share");
+    add("GPU memory, highest", job.memory_peak_bytes, "B");
+    add("Energy of the GPUs", job.energy_wh, "Wh");
+    add("Saturated GPU-h per kWh", job.saturated_hours_per_kwh, "");
     return facts;
 }
 
@@ -186,7 +188,7 @@ std::string methods_text(const GpuReport& gpu) {
         "bound. Limits: {} ({}). The score says how near a job came to its hardware; it does not rank "
         "algorithms.",
         format_duration(window_seconds(gpu.interval_seconds)), format_duration(gpu.interval_seconds),
-        gpu.score.calibrated ? "calibrated" : "uncalibrated, from data sheets", gpu.score.ceilings);
+        gpu.score.calibrated ? "calibrated" : "uncalibrated, from data sheets", gpu.score.ceilings_version);
 }
 
 }  // namespace belay::report

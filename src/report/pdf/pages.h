@@ -56,8 +56,8 @@ std::string title_of(const ReportModel& model);
 // "job 4711 on alps by mira for cosmo"
 std::string where_of(const ReportModel& model);
 // Score, word and bounds, large, with the track beneath.
-void score_head(Pages& pages, const ScoreFacts& score);
-std::vector<Pages::Pair> companion_facts(const ScoreFacts& score);
+void score_head(Pages& pages, const score::JobScore& job);
+std::vector<Pages::Pair> companion_facts(const score::JobScore& job);
 std::string methods_text(const GpuReport& gpu);
 std::string gpu_models(const GpuReport& gpu);
 

@@ -18,7 +18,7 @@ namespace {
 
 void title(Pages& pages) {
     const ReportModel& model = pages.model;
-    const JobFacts& job = model.job;
+    const Job& job = model.job;
     Canvas& canvas = pages.canvas;
     canvas.text({kMargin, pages.y + 8},
                 canvas.fitted(title_of(model), kTextWidth - 90, {.size = 22, .bold = true}),
@@ -194,7 +194,8 @@ void methods(Pages& pages, const GpuReport& gpu) {
                                     one.calibrated ? "calibrated" : "uncalibrated", one.version, one.source,
                                     format_quantity(one.clock_hertz, "Hz")),
                         {.size = 8.5});
-    for (const std::string& note : gpu.notes) pages.paragraph(fmt::format("Note: {}.", note), {.size = 8.5});
+    for (const std::string& note : gpu.score.notes)
+        pages.paragraph(fmt::format("Note: {}.", note), {.size = 8.5});
 }
 
 }  // namespace

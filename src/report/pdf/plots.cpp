@@ -41,15 +41,16 @@ Colour heat_colour(double share) {
             std::lerp(low.blue, high.blue, part)};
 }
 
-void plot_track(Canvas& canvas, const Box& box, const ScoreFacts& score) {
+void plot_track(Canvas& canvas, const Box& box, const score::JobScore& job) {
+    const score::Score& score = job.score;
     auto x = [&](double value) { return box.x + value / 100 * box.width; };
     canvas.fill(box, kSunk);
     if (is_missing(score.point)) return;
     canvas.fill({box.x, box.y, x(score.point) - box.x, box.height}, kBrand.faded(0.3));
     canvas.fill({x(score.low), box.y, x(score.high) - x(score.low), box.height}, kBrand.faded(0.65));
     canvas.fill({x(score.point) - 1, box.y - 3, 2, box.height + 6}, kInk);
-    if (!is_missing(score.steady)) {
-        double at = x(score.steady);
+    if (!is_missing(job.steady_state)) {
+        double at = x(job.steady_state);
         canvas.area(std::array{Point{at - 3.5, box.y - 6}, Point{at + 3.5, box.y - 6}, Point{at, box.y - 1}},
                     kRope);
     }
@@ -60,15 +61,16 @@ void plot_track(Canvas& canvas, const Box& box, const ScoreFacts& score) {
                                         : Align::kCentre));
 }
 
-void plot_waterfall(Canvas& canvas, const Box& box, const ScoreFacts& score) {
+void plot_waterfall(Canvas& canvas, const Box& box, const score::Score& score) {
     struct Part {
         std::string_view name, note, colour;
         double share;
     };
-    const Part parts[] = {{"Idle", "no engine was active", "idle", score.idle},
-                          {"Gap", "an engine, but no warp", "gap", score.gap},
-                          {"Unsaturated", "warps, below every limit", "unsaturated", score.unsaturated},
-                          {"Saturated", "at a limit: the score", "saturated", score.saturated}};
+    const Part parts[] = {
+        {"Idle", "no engine was active", "idle", score.shares.idle},
+        {"Gap", "an engine, but no warp", "gap", score.shares.gap},
+        {"Unsaturated", "warps, below every limit", "unsaturated", score.shares.unsaturated},
+        {"Saturated", "at a limit: the score", "saturated", score.shares.saturated}};
     constexpr double kNames = 118;
     constexpr double kValues = 34;
     double row = box.height / static_cast<double>(std::size(parts));
@@ -114,10 +116,11 @@ void plot_balance(Canvas& canvas, const Box& box, const std::vector<GpuFacts>& g
     constexpr size_t kFew = 16;
     std::vector<size_t> order(gpus.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    std::erase_if(order, [&](size_t i) { return is_missing(gpus[i].score); });
+    std::erase_if(order, [&](size_t i) { return is_missing(gpus[i].part.score.point); });
     bool few = gpus.size() <= kFew;
     if (!few)
-        std::ranges::stable_sort(order, std::ranges::greater{}, [&](size_t i) { return gpus[i].score; });
+        std::ranges::stable_sort(order, std::ranges::greater{},
+                                 [&](size_t i) { return gpus[i].part.score.point; });
     canvas.text({box.x, box.y + 9}, few ? "Score of each GPU" : "Score of each GPU, highest first",
                 {.size = 9, .bold = true});
     Box plot{box.x + 20, box.y + 15, box.width - 20, box.height - 29};
@@ -126,8 +129,8 @@ void plot_balance(Canvas& canvas, const Box& box, const std::vector<GpuFacts>& g
     double sum = 0;
     for (size_t place = 0; place < order.size(); ++place) {
         const GpuFacts& gpu = gpus[order[place]];
-        double height = gpu.score / 100 * plot.height;
-        sum += gpu.score;
+        double height = gpu.part.score.point / 100 * plot.height;
+        sum += gpu.part.score.point;
         double x = plot.x + width * static_cast<double>(place);
         double margin = few ? width * 0.14 : 0;
         canvas.fill({x + margin, plot.bottom() - height, width - 2 * margin, height},
@@ -284,7 +287,8 @@ void plot_multiples(Canvas& canvas, const Box& box, const GpuReport& gpu, const 
         double middle = box.y + 20 + height * (static_cast<double>(row) + 0.5) - 2;
         canvas.text({box.x, middle}, canvas.fitted(gpu.gpus[row].label, kNames - 4, {.size = 6.5}),
                     {.size = 6.5});
-        canvas.text({box.x, middle + 8}, fmt::format("S {}", format_score(gpu.gpus[row].score)), kTiny);
+        canvas.text({box.x, middle + 8}, fmt::format("S {}", format_score(gpu.gpus[row].part.score.point)),
+                    kTiny);
     }
 }
 

@@ -32,9 +32,9 @@ void plot_chart(Canvas& canvas, const Box& box, const Chart& chart, const TimeRa
                 const findings::Report* findings, core::Time start);
 
 // 0 to 100 with the bounds, the score and the steady state.
-void plot_track(Canvas& canvas, const Box& box, const ScoreFacts& score);
+void plot_track(Canvas& canvas, const Box& box, const score::JobScore& job);
 // From the observed time down to the score.
-void plot_waterfall(Canvas& canvas, const Box& box, const ScoreFacts& score);
+void plot_waterfall(Canvas& canvas, const Box& box, const score::Score& score);
 
 void plot_histogram(Canvas& canvas, const Box& box, const Histogram& histogram);
 void plot_balance(Canvas& canvas, const Box& box, const std::vector<GpuFacts>& gpus);

@@ -23,7 +23,7 @@ std::vector<Pages::Pair> job_facts(const ReportModel& model) {
     if (model.ranks > 0) add("Ranks", fmt::format("{}", model.ranks));
     if (model.gpu) {
         add("GPUs", gpu_models(*model.gpu));
-        add("GPU-hours", format_quantity(model.gpu->score.gpu_hours, ""));
+        add("GPU-hours", format_quantity(gpu_hours(model.gpu->score), ""));
     }
     double node_hours = static_cast<double>(model.nodes.size()) * model.seconds / 3600;
     add("Node-hours", format_quantity(node_hours, ""));
@@ -49,9 +49,9 @@ std::vector<Pages::Pair> scaling_facts(const ReportModel& model) {
     double lowest = kMissing;
     double highest = kMissing;
     for (const GpuFacts& one : gpu.gpus) {
-        if (is_missing(one.score)) continue;
-        lowest = is_missing(lowest) ? one.score : std::min(lowest, one.score);
-        highest = is_missing(highest) ? one.score : std::max(highest, one.score);
+        if (is_missing(one.part.score.point)) continue;
+        lowest = is_missing(lowest) ? one.part.score.point : std::min(lowest, one.part.score.point);
+        highest = is_missing(highest) ? one.part.score.point : std::max(highest, one.part.score.point);
     }
     add("Score of single GPUs", fmt::format("{} to {}", format_score(lowest), format_score(highest)));
     double sum = 0;

@@ -51,17 +51,20 @@ void add_job(Measurements& data, size_t nodes, double seconds, size_t buckets) {
     data.seconds = seconds;
     data.buckets = buckets;
     data.bucket_seconds = seconds / static_cast<double>(buckets);
-    data.job = {.cluster = "alps",
-                .id = "4711",
-                .name = "cosmoflow-mini",
-                .user = "mira",
-                .account = "cosmo",
-                .restart = 0,
-                .command = "belay bench run cosmoflow --profile mini --seed 1 --target 0.13",
-                .start = data.start,
-                .end = data.start + core::Duration(static_cast<int64_t>(seconds * 1e9)),
-                .exit_status = 0,
-                .outcome = "completed"};
+    data.job = {{.cluster = "alps",
+                 .id = 4711,
+                 .array_task = {},
+                 .submit = {},
+                 .account = "cosmo",
+                 .name = "cosmoflow-mini",
+                 .user = "mira",
+                 .nodes = {},
+                 .start = data.start,
+                 .end = data.start + core::Duration(static_cast<int64_t>(seconds * 1e9))},
+                "belay bench run cosmoflow --profile mini --seed 1 --target 0.13",
+                0,
+                "completed",
+                ""};
     for (size_t node = 0; node < nodes; ++node)
         data.nodes.push_back({.name = fmt::format("nid{:06}", 1001 + node),
                               .cpus = 16,
@@ -235,12 +238,11 @@ Measurements synthetic_hostile() {
 Measurements synthetic_bare() {
     Measurements data;
     add_job(data, 1, 42, 42);
-    data.job = {.name = "",
-                .command = "sleep 42",
-                .start = data.job.start,
-                .end = {},
-                .exit_status = {},
-                .outcome = "unknown"};
+    const auto start = data.job.start;
+    data.job = {};
+    data.job.start = start;
+    data.job.command = "sleep 42";
+    data.job.outcome = "unknown";
     data.nodes[0].tasks.reset();
     auto hole = [](size_t, double) { return false; };
     fill(data, Metric::kNodeCpu, [](size_t, double) { return 0.04; }, hole);

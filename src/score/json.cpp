@@ -1,14 +1,16 @@
-#include "cli/score_json.h"
+#include "score/json.h"
 
 #include <cmath>
 
-namespace belay::cli {
+#include <nlohmann/json.hpp>
+
+namespace belay::score {
 
 using Json = nlohmann::ordered_json;
 
 namespace {
 
-Json shares_json(const score::Score& score) {
+Json shares_json(const Score& score) {
     if (std::isnan(score.point)) return Json();
     return {{"idle", score.shares.idle},
             {"gap", score.shares.gap},
@@ -16,7 +18,19 @@ Json shares_json(const score::Score& score) {
             {"saturated", score.shares.saturated}};
 }
 
-Json part_json(const score::PartScore& part) {
+Json list_json(const std::vector<PartScore>& parts) {
+    Json list = Json::array();
+    for (const PartScore& part : parts) list.push_back(to_json(part));
+    return list;
+}
+
+}  // namespace
+
+Json number_or_null(double value) {
+    return std::isfinite(value) ? Json(value) : Json();
+}
+
+Json to_json(const PartScore& part) {
     Json json = {{"node", part.node}};
     if (!part.device.empty()) {
         json["device"] = part.device;
@@ -31,19 +45,7 @@ Json part_json(const score::PartScore& part) {
     return json;
 }
 
-Json list_json(const std::vector<score::PartScore>& parts) {
-    Json list = Json::array();
-    for (const score::PartScore& part : parts) list.push_back(part_json(part));
-    return list;
-}
-
-}  // namespace
-
-Json number_or_null(double value) {
-    return std::isfinite(value) ? Json(value) : Json();
-}
-
-Json to_json(const score::JobScore& job) {
+Json summary_json(const JobScore& job) {
     return {{"score", number_or_null(job.score.point)},
             {"low", job.score.low},
             {"high", job.score.high},
@@ -64,15 +66,20 @@ Json to_json(const score::JobScore& job) {
             {"flop_use", number_or_null(job.flop_use)},
             {"memory_peak_bytes", number_or_null(job.memory_peak_bytes)},
             {"ceilings", {{"version", job.ceilings_version}, {"calibrated", job.calibrated}}},
-            {"resource", job.gpus.empty() ? "cpu" : "gpu"},
-            {"gpus", list_json(job.gpus)},
-            {"nodes", list_json(job.nodes)},
-            {"notes", job.notes}};
+            {"resource", job.gpus.empty() ? "cpu" : "gpu"}};
 }
 
-Json to_json(const std::vector<score::Change>& changes) {
+Json to_json(const JobScore& job) {
+    Json json = summary_json(job);
+    json["gpus"] = list_json(job.gpus);
+    json["nodes"] = list_json(job.nodes);
+    json["notes"] = job.notes;
+    return json;
+}
+
+Json to_json(const std::vector<Change>& changes) {
     Json list = Json::array();
-    for (const score::Change& change : changes)
+    for (const Change& change : changes)
         list.push_back({{"name", change.name},
                         {"before", number_or_null(change.before)},
                         {"after", number_or_null(change.after)},
@@ -83,4 +90,4 @@ Json to_json(const std::vector<score::Change>& changes) {
     return list;
 }
 
-}  // namespace belay::cli
+}  // namespace belay::score
