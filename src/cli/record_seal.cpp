@@ -41,7 +41,7 @@ void add_record_seal(core::Application& application) {
         keep_made_tables(options->record);
         if (options->json) {
             nlohmann::json kept = nlohmann::json::array();
-            for (const std::filesystem::path& segment : sealing.kept) kept.push_back(segment.string());
+            for (const record::LeftSegment& segment : sealing.kept) kept.push_back(segment.path.string());
             context.print_json(nlohmann::json{{"record", options->record},
                                               {"sealed", true},
                                               {"was_sealed_before", sealing.sealed_before},
@@ -49,8 +49,10 @@ void add_record_seal(core::Application& application) {
             return 0;
         }
         context.print("{} {}\n", options->record, sealing.sealed_before ? "was sealed before" : "is sealed");
-        for (const std::filesystem::path& segment : sealing.kept)
-            context.print("kept: {}: not all of it is in the tables\n", core::printable(segment.string()));
+        for (const record::LeftSegment& segment : sealing.kept)
+            context.print("kept: {}: {}\n", core::printable(segment.path.string()),
+                          segment.failure ? core::printable(segment.failure->headline())
+                                          : "not all of it is in the tables");
         return 0;
     });
 }

@@ -3,6 +3,7 @@
 
 #include "record/archive/database.h"
 #include "record/archive/segment_rows.h"
+#include "record/archive/segments.h"
 #include "record/place.h"
 
 #include <filesystem>
@@ -40,8 +41,8 @@ struct RecordInfo {
 
 // What `seal` did.
 struct Sealing {
-    bool sealed_before = false;               // and left as it was
-    std::vector<std::filesystem::path> kept;  // segments that hold more than is in the tables
+    bool sealed_before = false;     // and left as it was
+    std::vector<LeftSegment> kept;  // segments that hold more than is in the tables, or could not be removed
 };
 
 // An opened record. Every table of the schema can be queried by its name, also one without rows.

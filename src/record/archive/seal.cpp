@@ -1,6 +1,5 @@
 #include "record/archive/archive.h"
 #include "record/archive/parquet_file.h"
-#include "record/archive/segments.h"
 
 #include <algorithm>
 

@@ -31,6 +31,12 @@ std::vector<std::string> files_in(const fs::path& directory) {
     return names;
 }
 
+std::vector<fs::path> paths_of(const std::vector<LeftSegment>& segments) {
+    std::vector<fs::path> paths;
+    for (const LeftSegment& segment : segments) paths.push_back(segment.path);
+    return paths;
+}
+
 std::string refusal(const fs::path& record) {
     auto sealed = seal(record, kStart);
     EXPECT_FALSE(sealed);
@@ -116,7 +122,8 @@ TEST(record, damaged_segments_are_kept_and_named) {
         auto sealing = seal(fixture.path(), kStart);
         ASSERT_TRUE(sealing) << sealing.error().message();
         EXPECT_EQ(sealing->sealed_before, sealed_before);
-        EXPECT_THAT(sealing->kept, ElementsAre(kept));
+        EXPECT_THAT(paths_of(sealing->kept), ElementsAre(kept));
+        EXPECT_FALSE(sealing->kept[0].failure);
     }
     EXPECT_EQ(core::read_file(kept).value(), damaged);
     EXPECT_FALSE(fs::exists(segments_path(fixture.path())));
@@ -186,8 +193,21 @@ TEST(record, what_a_killed_seal_left_over_goes_if_it_is_in_the_tables) {
     fixture.record("n4", 3, true, 3);
     auto sealing = seal(fixture.path(), kStart);
     ASSERT_TRUE(sealing);
-    EXPECT_THAT(sealing->kept, ElementsAre(fixture.segment("n2"), fixture.segment("n4")));
+    EXPECT_THAT(paths_of(sealing->kept), ElementsAre(fixture.segment("n2"), fixture.segment("n4")));
     EXPECT_THAT(files_in(segments_path(fixture.path())), ElementsAre("n2-0.seg", "n4-0.seg"));
+}
+
+TEST(record, a_damaged_segment_that_cannot_be_moved_is_told_with_the_reason) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    std::ofstream(fixture.segment("n1"), std::ios::app) << "something foreign";
+    std::ofstream(kept_segments_path(fixture.path())) << "in the way";
+    auto sealing = seal(fixture.path(), kStart);
+    ASSERT_TRUE(sealing) << sealing.error().message();
+    ASSERT_THAT(paths_of(sealing->kept), ElementsAre(fixture.segment("n1")));
+    ASSERT_TRUE(sealing->kept[0].failure);
+    EXPECT_THAT(sealing->kept[0].failure->message(), HasSubstr("not all of it is in the tables: "));
+    EXPECT_THAT(sealing->kept[0].failure->message(), HasSubstr("segments-lost is a regular file"));
 }
 
 TEST(record, a_manifest_removes_nothing_but_segments) {

@@ -31,6 +31,18 @@ bool is_there(const Directory& record, const std::string& name) {
     return facts && *facts;
 }
 
+// Of a segment that the manifest knows: it goes, or moves to those that were damaged. One that is not as it
+// was read holds rows that nobody has: it stays.
+Result<> retire(const Directory& record, const std::string& name, const SegmentFacts& facts) {
+    BELAY_TRY(as_read, is_as_read(record, name, facts.bytes));
+    if (!as_read) return {};
+    if (facts.whole)
+        return core::with_context(record.remove_file(segment_file(name)), "all of it is in the tables");
+    auto moved = make_directory(record, kKeptSegmentsName);
+    if (moved) moved = record.rename(segment_file(name), kept_segment_file(name));
+    return core::with_context(std::move(moved), "not all of it is in the tables");
+}
+
 }  // namespace
 
 std::string segment_file(std::string_view name) {
@@ -68,21 +80,22 @@ Result<> check_unchanged(const Directory& record, const std::vector<stream::Segm
     return {};
 }
 
-std::vector<fs::path> retire_segments(const Directory& record, const Manifest& manifest) {
-    std::vector<fs::path> left;
+std::vector<LeftSegment> retire_segments(const Directory& record, const Manifest& manifest) {
+    std::vector<LeftSegment> left;
+    std::map<std::string, core::Error, std::less<>> failures;
     for (const auto& [name, facts] : manifest.segments) {
         if (!is_file_name(name)) continue;
-        if (is_as_read(record, name, facts.bytes).value_or(false)) {
-            if (facts.whole)
-                (void)record.remove_file(segment_file(name));
-            else if (make_directory(record, kKeptSegmentsName))
-                (void)record.rename(segment_file(name), kept_segment_file(name));
-        }
+        if (auto retired = retire(record, name, facts); !retired)
+            failures.emplace(name, std::move(retired.error()));
         if (is_there(record, kept_segment_file(name)))
-            left.push_back(record.path_of(kept_segment_file(name)));
+            left.push_back({.path = record.path_of(kept_segment_file(name))});
     }
     if (auto names = segment_names(record))
-        for (const std::string& name : *names) left.push_back(record.path_of(segment_file(name)));
+        for (const std::string& name : *names) {
+            left.push_back({.path = record.path_of(segment_file(name))});
+            if (auto failure = failures.find(name); failure != failures.end())
+                left.back().failure = std::move(failure->second);
+        }
     (void)record.remove_directory(kSegmentsName);  // which fails where something is left in it
     return left;
 }

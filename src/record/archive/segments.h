@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,15 @@ std::map<std::string, SegmentFacts> segment_facts(const std::vector<stream::Segm
 core::Result<> check_unchanged(const core::Directory& record,
                                const std::vector<stream::SegmentSummary>& segments);
 
+// A segment that is left beside the tables of a sealed record.
+struct LeftSegment {
+    std::filesystem::path path;
+    std::optional<core::Error> failure = {};  // why it is not gone, or moved; nothing where it is to be here
+};
+
 // Removes the segments that are in the tables of the sealed record as a whole; of the others those that were
 // damaged move to segments-lost, those that were never read or have grown stay. Answers with all that
 // are left. Does what it can: the record is sealed, whatever becomes of them.
-std::vector<std::filesystem::path> retire_segments(const core::Directory& record, const Manifest& manifest);
+std::vector<LeftSegment> retire_segments(const core::Directory& record, const Manifest& manifest);
 
 }  // namespace belay::record
