@@ -51,7 +51,7 @@ Result<record::QueryResult> ask(const core::CommandContext& context, const std::
     BELAY_TRY(has_series, add_named_series(archive, sql));  // which makes tables of the digest, too
     const Result<bool> attached =
         digest_table.empty() || has_series ? Result<bool>(true) : score::attach_digest(archive);
-    auto result = archive.query(sql);
+    auto result = archive.query_of_person(sql);
     if (result || (attached && *attached)) return result;
     return std::unexpected(
         core::Error(attached ? result.error() : attached.error())

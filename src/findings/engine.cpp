@@ -13,7 +13,7 @@ using core::Result;
 namespace {
 
 Result<record::QueryResult> rows_of(record::Archive& archive, const Rule& rule, const Run& run) {
-    BELAY_TRY(rows, archive.query(with_values(rule, rule.sql, run)));
+    BELAY_TRY(rows, archive.query_of_person(with_values(rule, rule.sql, run)));
     if (rule.detector == nullptr) return rows;
     std::map<std::string, double, std::less<>> values;
     for (const DetectorParameter& parameter : rule.detector->parameters) {
@@ -92,7 +92,7 @@ Result<std::optional<std::string>> reason_to_skip(record::Archive& archive, cons
                                rule.min_coverage * 100);
     }
     if (rule.applies_when.empty()) return std::nullopt;
-    BELAY_TRY(answer, archive.query(with_values(rule, rule.applies_when, run)));
+    BELAY_TRY(answer, archive.query_of_person(with_values(rule, rule.applies_when, run)));
     const auto* applies = answer.rows.empty() ? nullptr : std::get_if<bool>(&answer.rows[0].at(0));
     if (applies != nullptr && *applies) return std::nullopt;
     return rule.otherwise.empty() ? "does not apply: " + rule.applies_when : rule.otherwise;

@@ -115,25 +115,25 @@ Result<> Database::prepare_select(const std::string& sql, Statement statement, S
     return {};
 }
 
-Result<QueryResult> Database::query(const std::string& sql) try {
-    const Interrupter interrupter(api_, connection_, limits_);
+Result<QueryResult> Database::run_query(const std::string& sql, Statement statement) try {
+    const Interrupter interrupter(api_, connection_, statement, limits_);
     const MemoryLimit memory(limits_.memory);
     StatementGuard asked{api_};
-    BELAY_CHECK(prepare_select(sql, Statement::kQuery, asked));
+    BELAY_CHECK(prepare_select(sql, statement, asked));
     std::string plain = with_plain_columns(api_, asked.statement, sql);
     StatementGuard cast{api_};
     if (!plain.empty())
-        BELAY_CHECK(core::with_context(prepare_select(plain, Statement::kQuery, cast),
+        BELAY_CHECK(core::with_context(prepare_select(plain, statement, cast),
                                        "a column that is neither a number, a text nor a time"));
     ResultGuard result{api_};
-    duckdb_prepared_statement statement = plain.empty() ? asked.statement : cast.statement;
-    if (api_->execute_prepared(statement, &result.result) != DuckDBSuccess)
-        return std::unexpected(error_of(result.result, Statement::kQuery));
+    duckdb_prepared_statement prepared = plain.empty() ? asked.statement : cast.statement;
+    if (api_->execute_prepared(prepared, &result.result) != DuckDBSuccess)
+        return std::unexpected(error_of(result.result, statement));
     auto rows = read_result(api_, result.result, column_names(api_, asked.statement), limits_.memory);
-    if (!rows) return std::unexpected(too_large(limits_));
+    if (!rows) return std::unexpected(too_large(statement, limits_));
     return std::move(*rows);
 } catch (const std::bad_alloc&) {
-    return std::unexpected(too_large(limits_));
+    return std::unexpected(too_large(statement, limits_));
 }
 
 Result<> Database::scan(const std::string& sql, const ScanRequest& request,

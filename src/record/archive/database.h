@@ -46,13 +46,18 @@ class Database {
     // Runs statements and drops their answer. Errors: kSystem with DuckDB's message.
     core::Result<> execute(const std::string& sql);
 
-    // Runs one query. Integers of any width that fit come as int64_t, wider ones and decimals as double;
-    // types that have no plain value (lists, structs) as text. Errors: kBadInput with DuckDB's message, since
-    // the SQL is a person's; because of kTimedOut or ENOMEM where it reached a limit. kSystem with its
-    // cause where a file could not be read.
-    core::Result<QueryResult> query(const std::string& sql);
+    // Runs one query of our own. Integers of any width that fit come as int64_t, wider ones and decimals as
+    // double; types that have no plain value (lists, structs) as text. Errors: kSystem where a file could not
+    // be read or a limit was reached, because of kTimedOut or ENOMEM; kBadInput for a damaged file.
+    core::Result<QueryResult> query(const std::string& sql) { return run_query(sql, Statement::kOwnQuery); }
 
-    // The names of the columns that the query would give. Errors: as of query().
+    // The same for SQL that a person wrote. Errors: kBadInput with DuckDB's message for what is wrong with
+    // it, also where it reached a limit; kSystem where a file could not be read.
+    core::Result<QueryResult> query_of_person(const std::string& sql) {
+        return run_query(sql, Statement::kQuery);
+    }
+
+    // The names of the columns that the query would give. Errors: as of query_of_person().
     core::Result<std::vector<std::string>> columns_of(const std::string& sql);
 
     // Runs the SQL that scan_sql() made and hands on what comes, chunk by chunk. A database with one thread
@@ -78,6 +83,7 @@ class Database {
     Database(const DuckdbApi* api, duckdb_database database, duckdb_connection connection, bool streams,
              const QueryLimits& limits)
         : api_(api), database_(database), connection_(connection), streams_(streams), limits_(limits) {}
+    core::Result<QueryResult> run_query(const std::string& sql, Statement statement);
     core::Error error_of(duckdb_result& result, Statement statement) const;
     core::Result<> prepare_select(const std::string& sql, Statement statement, StatementGuard& guard) const;
 

@@ -77,8 +77,12 @@ std::string with_paths(std::string_view message, const LentFiles& lent) {
     return out;
 }
 
+bool is_limited(Statement statement) {
+    return statement == Statement::kQuery || statement == Statement::kOwnQuery;
+}
+
 core::Error out_of_memory(std::string message, Statement statement, const QueryLimits& limits) {
-    if (statement == Statement::kQuery) return too_large(limits);
+    if (is_limited(statement)) return too_large(statement, limits);
     core::Error error = core::Error(core::ErrorKind::kSystem, std::move(message)).because_of_errno(ENOMEM);
     if (statement == Statement::kScan) return error;
     return std::move(error).hint(limits.memory
@@ -97,7 +101,7 @@ core::Error duckdb_error(duckdb_error_type type, const char* words, Statement st
         case DUCKDB_ERROR_OUT_OF_MEMORY:
             return out_of_memory(std::move(message), statement, limits);
         case DUCKDB_ERROR_INTERRUPT:
-            if (statement == Statement::kQuery) return too_slow(limits);
+            if (is_limited(statement)) return too_slow(statement, limits);
             return core::Error(core::ErrorKind::kSystem, std::move(message)).because(core::Cause::kCancelled);
         case DUCKDB_ERROR_IO:
             // Without an errno the file says what cannot be: it is damaged, or of another kind.

@@ -21,12 +21,6 @@ inline constexpr const char* kTellErrorsAsJson = "SET errors_as_json = true";
 inline constexpr std::string_view kDescriptors = "/proc/self/fd/";
 using LentFiles = std::map<int, std::string>;
 
-enum class Statement {
-    kQuery,  // a person's SQL, within the limits of queries: what is wrong with it is kBadInput
-    kScan,   // ours, over a file that may be damaged, which is kBadInput
-    kOwn,    // ours: whatever fails is kSystem
-};
-
 // `type` is DUCKDB_ERROR_INVALID where the API does not tell it. A system call that failed is kSystem with
 // its cause, whoever wrote the statement; what took too much memory has ENOMEM, too much time is kTimedOut or
 // kCancelled.

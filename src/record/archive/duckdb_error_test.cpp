@@ -49,20 +49,22 @@ TEST(record, the_type_that_duckdb_tells_decides_kind_and_cause) {
         const char* name = row.words != nullptr ? row.words : "nothing";
         EXPECT_EQ(error_of(row.words, Statement::kQuery).kind(), row.of_query) << name;
         EXPECT_EQ(error_of(row.words, Statement::kScan).kind(), row.of_scan) << name;
+        EXPECT_EQ(error_of(row.words, Statement::kOwnQuery).kind(), row.of_scan) << name;
         EXPECT_EQ(error_of(row.words, Statement::kOwn).kind(), row.of_own) << name;
-        for (Statement statement : {Statement::kQuery, Statement::kScan, Statement::kOwn})
+        for (Statement statement :
+             {Statement::kQuery, Statement::kOwnQuery, Statement::kScan, Statement::kOwn})
             EXPECT_EQ(error_of(row.words, statement).cause(), row.cause) << name;
     }
 }
 
 TEST(record, too_little_memory_is_no_full_disk_and_says_what_to_do) {
     const char* words = R"({"exception_type":"Out of Memory","exception_message":"no x"})";
-    for (Statement statement : {Statement::kQuery, Statement::kScan, Statement::kOwn}) {
+    for (Statement statement : {Statement::kQuery, Statement::kOwnQuery, Statement::kScan, Statement::kOwn}) {
         const core::Error error = error_of(words, statement);
         EXPECT_EQ(error.errno_value(), ENOMEM);
         EXPECT_EQ(error.cause(), core::Cause::kOther);
     }
-    for (Statement statement : {Statement::kQuery, Statement::kOwn})
+    for (Statement statement : {Statement::kQuery, Statement::kOwnQuery, Statement::kOwn})
         EXPECT_THAT(duckdb_error(DUCKDB_ERROR_INVALID, words, statement, {}, {}).hint_text(),
                     HasSubstr("where there is more memory"));
 }
@@ -98,7 +100,7 @@ TEST(record, a_full_disk_is_told_as_one_by_its_cause) {
 TEST(record, sql_that_reaches_out_of_the_record_is_denied) {
     RecordFixture fixture;
     auto archive = Archive::open(fixture.path()).value();
-    auto answer = archive.query("SELECT * FROM read_text('/etc/passwd')");
+    auto answer = archive.query_of_person("SELECT * FROM read_text('/etc/passwd')");
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().kind(), core::ErrorKind::kBadInput);
     EXPECT_EQ(answer.error().cause(), core::Cause::kDenied);

@@ -30,29 +30,37 @@ std::optional<uint64_t> private_memory() {
 
 }  // namespace
 
-core::Error too_slow(const QueryLimits& limits) {
-    return core::bad_input("the query took longer than {}", core::to_text(limits.time))
+core::Error too_slow(Statement statement, const QueryLimits& limits) {
+    const bool is_own = statement != Statement::kQuery;
+    return core::Error(is_own ? core::ErrorKind::kSystem : core::ErrorKind::kBadInput,
+                       fmt::format("{} took longer than {}", is_own ? "asking the record" : "the query",
+                                   core::to_text(limits.time)))
         .because(core::Cause::kTimedOut)
-        .hint("raise the setting query.time, or aggregate fewer rows")
-        .error();
+        .hint(is_own ? "raise the setting query.time"
+                     : "raise the setting query.time, or aggregate fewer rows");
 }
 
-core::Error too_large(const QueryLimits& limits) {
+core::Error too_large(Statement statement, const QueryLimits& limits) {
+    const bool is_own = statement != Statement::kQuery;
+    const std::string_view what = is_own ? "asking the record" : "the query";
+    const auto kind = is_own ? core::ErrorKind::kSystem : core::ErrorKind::kBadInput;
     if (!limits.memory)
-        return core::bad_input("the query needs more memory than there is")
+        return core::Error(kind, fmt::format("{} needs more memory than there is", what))
             .because_of_errno(ENOMEM)
-            .hint("use an aggregate or a LIMIT, or ask it where there is more memory")
-            .error();
-    return core::bad_input("the query needs more than {} of memory", core::to_text(*limits.memory))
+            .hint(is_own ? "run it where there is more memory, or ask Slurm for more (--mem)"
+                         : "use an aggregate or a LIMIT, or ask it where there is more memory");
+    return core::Error(kind,
+                       fmt::format("{} needs more than {} of memory", what, core::to_text(*limits.memory)))
         .because_of_errno(ENOMEM)
-        .hint("raise the setting query.memory, or use an aggregate or a LIMIT")
-        .error();
+        .hint(is_own ? "raise the setting query.memory"
+                     : "raise the setting query.memory, or use an aggregate or a LIMIT");
 }
 
-Interrupter::Interrupter(const DuckdbApi* api, duckdb_connection connection, const QueryLimits& limits) {
+Interrupter::Interrupter(const DuckdbApi* api, duckdb_connection connection, Statement statement,
+                         const QueryLimits& limits) {
     const core::Deadline deadline = core::Deadline::after(limits.time);
     if (deadline.is_never()) return;
-    thread_ = std::jthread([this, api, connection, deadline, limits](const std::stop_token& stop) {
+    thread_ = std::jthread([this, api, connection, deadline, statement, limits](const std::stop_token& stop) {
         std::unique_lock lock(mutex_);
         const auto never = [] { return false; };
         wake_.wait_for(lock, stop, deadline.left(), never);
@@ -61,7 +69,7 @@ Interrupter::Interrupter(const DuckdbApi* api, duckdb_connection connection, con
             api->interrupt(connection);
             wake_.wait_for(lock, stop, kAgain, never);
             if (stop.stop_requested() || !last.is_over()) continue;
-            _exit(core::show_error("belay", too_slow(limits)));
+            _exit(core::show_error("belay", too_slow(statement, limits)));
         }
     });
 }

@@ -25,9 +25,17 @@ struct QueryLimits {
     uint64_t loaded_values = kLoadedValues;
 };
 
-// Why a query ended. Because of kTimedOut and ENOMEM.
-core::Error too_slow(const QueryLimits& limits);
-core::Error too_large(const QueryLimits& limits);
+// Whose SQL it is, and so whose fault a failure.
+enum class Statement {
+    kQuery,     // a person's, within the limits of queries: what is wrong with it is kBadInput
+    kOwnQuery,  // ours, within the same limits, which are no fault of the person; over files as kScan
+    kScan,      // ours, over a file that may be damaged, which is kBadInput
+    kOwn,       // ours: whatever fails is kSystem
+};
+
+// Why a query ended, of a person or of our own. Because of kTimedOut and ENOMEM.
+core::Error too_slow(Statement statement, const QueryLimits& limits);
+core::Error too_large(Statement statement, const QueryLimits& limits);
 
 // Interrupts what runs on a connection when the time is over, as long as this lives. DuckDB looks for it
 // between the functions of a query: one that is deep in a single call (a regular expression, an edit distance
@@ -37,7 +45,8 @@ class Interrupter {
   public:
     static constexpr core::Duration kGrace = std::chrono::seconds(10);
 
-    Interrupter(const DuckdbApi* api, duckdb_connection connection, const QueryLimits& limits);
+    Interrupter(const DuckdbApi* api, duckdb_connection connection, Statement statement,
+                const QueryLimits& limits);
     Interrupter(const Interrupter&) = delete;
     Interrupter& operator=(const Interrupter&) = delete;
 

@@ -25,7 +25,7 @@ class LimitedRecord : public RecordFixture {
     LimitedRecord() { record("n1", 3, true, 3); }
     core::Error error_of(const std::string& sql) const {
         auto archive = Archive::open(path(), {}, kTight).value();
-        auto answer = archive.query(sql);
+        auto answer = archive.query_of_person(sql);
         return answer ? core::Error(core::ErrorKind::kSystem, "answered") : answer.error();
     }
 };
@@ -34,7 +34,7 @@ TEST(record, a_query_that_takes_too_long_is_ended) {
     LimitedRecord record;
     auto archive = Archive::open(record.path(), {}, kTight).value();
     for (int round = 0; round < 2; ++round) {
-        auto answer = archive.query(kEndless);
+        auto answer = archive.query_of_person(kEndless);
         ASSERT_FALSE(answer);
         EXPECT_EQ(answer.error().cause(), core::Cause::kTimedOut);
         EXPECT_THAT(answer.error().render(), HasSubstr("the query took longer than 100ms"));
@@ -42,11 +42,25 @@ TEST(record, a_query_that_takes_too_long_is_ended) {
     }
 }
 
+TEST(record, a_limit_that_a_query_of_our_own_reaches_is_no_fault_of_the_person) {
+    LimitedRecord record;
+    auto archive = Archive::open(record.path(), {}, kTight).value();
+    const core::Error slow = archive.query(kEndless).error();
+    EXPECT_EQ(slow.kind(), core::ErrorKind::kSystem);
+    EXPECT_EQ(slow.cause(), core::Cause::kTimedOut);
+    EXPECT_EQ(slow.hint_text(), "raise the setting query.time");
+    const core::Error large =
+        duckdb_error(DUCKDB_ERROR_OUT_OF_MEMORY, "too much", Statement::kOwnQuery, kTight, {});
+    EXPECT_EQ(large.kind(), core::ErrorKind::kSystem);
+    EXPECT_EQ(large.errno_value(), ENOMEM);
+    EXPECT_EQ(large.hint_text(), "raise the setting query.memory");
+}
+
 TEST(record, the_time_of_a_query_begins_with_it) {
     LimitedRecord record;
     auto archive = Archive::open(record.path(), {}, {.time = std::chrono::hours(1)}).value();
-    EXPECT_EQ(archive.query("SELECT count(*) FROM host")->rows.size(), 1u);
-    EXPECT_EQ(archive.query("SELECT count(*) FROM host")->rows.size(), 1u);
+    EXPECT_EQ(archive.query_of_person("SELECT count(*) FROM host")->rows.size(), 1u);
+    EXPECT_EQ(archive.query_of_person("SELECT count(*) FROM host")->rows.size(), 1u);
 }
 
 TEST(record, a_query_that_takes_too_much_memory_is_ended) {
@@ -83,7 +97,7 @@ TEST(recordDeathTest, a_single_call_that_takes_too_long_ends_the_process) {
 TEST(record, the_memory_limit_is_told_with_its_setting) {
     LimitedRecord record;
     auto archive = Archive::open(record.path(), {}, {.memory = core::ByteSize{32 << 20}}).value();
-    auto answer = archive.query("SELECT list(range) FROM range(100000000)");
+    auto answer = archive.query_of_person("SELECT list(range) FROM range(100000000)");
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().errno_value(), ENOMEM) << answer.error().render();
     EXPECT_THAT(answer.error().render(), HasSubstr("more than 32MiB of memory"));
@@ -102,7 +116,7 @@ TEST(record, a_directory_where_the_caller_stands_is_not_read) {
     fs::current_path(caller);
     auto archive = Archive::open(record.path()).value();
     for (const char* name : {".tmp/key", "../secrets/key"}) {
-        auto answer = archive.query(fmt::format("SELECT content FROM read_text('{}')", name));
+        auto answer = archive.query_of_person(fmt::format("SELECT content FROM read_text('{}')", name));
         EXPECT_FALSE(answer) << name;
     }
     fs::current_path(here);
