@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 namespace belay::stream {
 
@@ -27,6 +28,11 @@ struct FreeContext {
 };
 using Unpacker = std::unique_ptr<ZSTD_DCtx, FreeContext>;
 
+core::Failure out_of_memory() {
+    return core::system_error("out of memory").because_of_errno(ENOMEM);
+}
+
+// Errors: kBadInput for what is damaged, kSystem for what this machine lacks.
 Result<std::string> unpack(Unpacker& unpacker, const BlockHeader& header, std::string_view stored) {
     if (checksum(stored) != header.payload_crc) return bad_input("checksum mismatch");
     if (header.kind != kRowsBlock && header.raw_bytes > kMaxJsonBytes)
@@ -35,9 +41,10 @@ Result<std::string> unpack(Unpacker& unpacker, const BlockHeader& header, std::s
     if (header.compression != kZstd) return bad_input("unknown compression");
     std::string raw(header.raw_bytes, '\0');
     if (!unpacker) unpacker.reset(ZSTD_createDCtx());
-    if (!unpacker) return core::system_error("out of memory").because_of_errno(ENOMEM);
+    if (!unpacker) return out_of_memory();
     const size_t size =
         ZSTD_decompressDCtx(unpacker.get(), raw.data(), raw.size(), stored.data(), stored.size());
+    if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) return out_of_memory();
     if (ZSTD_isError(size) != 0 || size != raw.size()) return bad_input("damaged compression");
     return raw;
 }
@@ -146,8 +153,12 @@ class SegmentReader::Walker {
         BELAY_TRY(block, bytes_.at(at, whole));
         if (block.size() < whole) return bytes_.size();  // it is being cut off
         if (budget_ != nullptr && header->kind == kRowsBlock) budget_->add_rows(whole);
-        if (auto used = use(*header, block.substr(kBlockHeaderBytes, header->stored_bytes)); !used)
+        if (auto used = use(*header, block.substr(kBlockHeaderBytes, header->stored_bytes)); !used) {
+            // What this machine lacks is no damage of the file: the next reader may find all of it.
+            if (used.error().kind() == core::ErrorKind::kSystem)
+                return std::unexpected(std::move(used.error()).context(summary_.file));
             note_lost(at, whole, used.error().message());
+        }
         if (budget_ == nullptr || !budget_->is_empty()) return at + whole;
         note_lost(at + whole, bytes_.size() - (at + whole), "decompresses to more than any recorder writes");
         is_at_end_ = true;
