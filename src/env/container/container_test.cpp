@@ -37,6 +37,19 @@ TEST(env_container, only_a_working_directory_that_is_not_there_is_a_mistake) {
     }
 }
 
+TEST(env_container, an_entrypoint_that_hangs_or_is_killed_is_no_mistake_of_the_person) {
+    const core::Error ended = entrypoint_failure("/entry", core::ExitStatus{.code = 3}, "no such option\n");
+    EXPECT_EQ(ended.kind(), core::ErrorKind::kBadInput);
+    EXPECT_EQ(ended.message(), "the image's entrypoint /entry ended with exit status 3: no such option");
+    const core::Error killed = entrypoint_failure("/entry", core::ExitStatus{.signal = 9}, "");
+    EXPECT_EQ(killed.kind(), core::ErrorKind::kSystem);
+    EXPECT_EQ(killed.cause(), core::Cause::kEnded);
+    EXPECT_EQ(killed.message(), "the image's entrypoint /entry ended with signal 9 (SIGKILL)");
+    const core::Error hung = entrypoint_failure("/entry", std::nullopt, "");
+    EXPECT_EQ(hung.kind(), core::ErrorKind::kSystem);
+    EXPECT_EQ(hung.cause(), core::Cause::kTimedOut);
+}
+
 // A process joins no user namespace that it is in already.
 TEST(env_container, an_entrypoint_that_cannot_be_started_is_told_with_its_own_error) {
     const auto directory = core::TemporaryDirectory::create().value();

@@ -65,14 +65,6 @@ std::optional<core::Error> failure_to_become(int failed) {
     return (error ? std::move(*error) : std::move(error.error())).context("the image's entrypoint");
 }
 
-core::Failure failure(const std::string& program, std::string_view what, int output) {
-    const std::string said = end_of_file(output, kShownOutput);
-    std::string_view shown = core::trim(said);
-    return core::bad_input("the image's entrypoint {} {}{}{}", program, what, shown.empty() ? "" : ": ",
-                           core::printable(shown))
-        .hint("it must start what it is given as its command; without entrypoint = true it is not run");
-}
-
 // Nothing where the kernel does not list children.
 std::vector<pid_t> children() {
     auto text = core::read_file(fmt::format("/proc/self/task/{}/children", getpid()));
@@ -80,6 +72,23 @@ std::vector<pid_t> children() {
 }
 
 }  // namespace
+
+core::Error entrypoint_failure(const std::string& program, const std::optional<core::ExitStatus>& ended,
+                               std::string_view printed) {
+    const std::string what = ended ? "ended with " + ended->describe()
+                                   : fmt::format("did not start its command within {} s",
+                                                 core::to_seconds(kHolderTimes.entrypoint));
+    const std::string_view shown = core::trim(printed);
+    core::Error error =
+        core::bad_input("the image's entrypoint {} {}{}{}", program, what, shown.empty() ? "" : ": ",
+                        core::printable(shown))
+            .hint("it must start what it is given as its command; without entrypoint = true it is not run")
+            .error();
+    if (ended && ended->signal == 0) return error;
+    return std::move(error)
+        .as(core::ErrorKind::kSystem)
+        .because(ended ? core::Cause::kEnded : core::Cause::kTimedOut);
+}
 
 core::Environment variables_of(const std::vector<std::string_view>& entries) {
     core::Environment variables;
@@ -122,16 +131,11 @@ Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const
         pollfd waiting{.fd = link, .events = 0, .revents = 0};
         if (poll(&waiting, 1, 0) == 1 && (waiting.revents & (POLLHUP | POLLERR)) != 0)
             return core::system_error("nobody waits for the container any more");
-        if (ended) {
+        if (ended)
             if (auto error = failure_to_become(failed.get())) return std::unexpected(std::move(*error));
-            return failure(entrypoint.front(), "ended with " + ended->describe(), output.get());
-        }
-        if (deadline.is_over())
-            return failure(entrypoint.front(),
-                           fmt::format("did not start its command within {} s",
-                                       core::to_seconds(kHolderTimes.entrypoint)),
-                           output.get())
-                .because(core::Cause::kTimedOut);
+        if (ended || deadline.is_over())
+            return std::unexpected(
+                entrypoint_failure(entrypoint.front(), ended, end_of_file(output.get(), kShownOutput)));
     }
     BELAY_TRY(text, core::read_file(directory / "variables", kMostVariables));
     return Entered{std::move(process), variables_of(core::split(text, '\0'))};

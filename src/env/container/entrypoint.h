@@ -5,7 +5,9 @@
 #include "core/process.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace belay::env {
@@ -23,9 +25,15 @@ struct Entered {
     core::Environment variables;  // of its command
 };
 
+// Why there is no command: how the entrypoint ended, or nothing if it did not in time; `printed` is the end
+// of its output. Errors: kBadInput where it ended by itself; kSystem where it was killed or hangs, which a
+// file server or too little memory does to a right one as well.
+core::Error entrypoint_failure(const std::string& program, const std::optional<core::ExitStatus>& ended,
+                               std::string_view printed);
+
 // `init` is a process in the container, `directory` what offer_entry() filled; once `link` is hung up nobody
-// waits for it. Errors: kBadInput, with the end of what the entrypoint printed, if it ended or did not start
-// its command in time; of Container::join and execute where it could not be started; kSystem.
+// waits for it. Errors: entrypoint_failure(); of Container::join and execute where it could not be started;
+// kSystem.
 core::Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint,
                                      const core::Environment& variables, const std::string& workdir,
                                      pid_t init, const std::filesystem::path& directory, int link);
