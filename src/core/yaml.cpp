@@ -202,6 +202,8 @@ Result<YamlNode> parse_yaml(const SourceText& source) {
         return converter.convert(YAML::Load(std::string(text)), 1);
     } catch (const YAML::Exception& error) {
         return converter.fail(converter.place_of(error.mark), "{}", error.msg);
+    } catch (const std::bad_alloc&) {
+        throw;  // no mistake in the file
     } catch (const std::exception& error) {
         return converter.fail({}, "{}", error.what());
     }
