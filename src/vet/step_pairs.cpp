@@ -195,10 +195,12 @@ class PairTest {
                 out.reason = fmt::format("{}, {}", measured, wanted);
                 break;
             case PairVerdict::kConvicted:
-                out.status = Status::kFail;
-                out.reason =
-                    fmt::format("at most {}, {}; too slow also with {}, which are fast with others", measured,
-                                wanted, core::join(names(planner_.failed_with(rank)), ", "));
+                // Without a single measurement it is not slow: its network, or the node, does not answer.
+                out.status = out.value ? Status::kFail : Status::kError;
+                out.reason = out.value ? Reason("at most " + measured) : Reason(failure);
+                out.reason += fmt::format(", {}; {} also with {}, which are fast with others", wanted,
+                                          out.value ? "too slow" : "no test completed",
+                                          core::join(names(planner_.failed_with(rank)), ", "));
                 break;
             case PairVerdict::kInconclusive:
                 // Measured and below the minimum; but no node is to blame more than the others.

@@ -247,6 +247,35 @@ TEST(vet, step_passes_over_answers_to_another_test_of_a_pair) {
     EXPECT_EQ(failure->hint_text(), "mend it");
 }
 
+// Its data port is blocked: it is not fit, but nothing says that it is slow.
+TEST(vet, step_does_not_call_a_node_slow_of_which_nothing_was_measured) {
+    Step step(3);
+    Protocol protocol = protocol_of("- {type: net.pair_bandwidth, min: 1 kB/s, duration: 50ms}\n");
+    auto blocked =
+        core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
+            StepContext context = step.context(2);
+            auto ports = transfer::rendezvous_ports(context.name);
+            auto until = core::Deadline::after(20s);
+            auto root = transfer::join(*context.root_address, ports, context.secret, 2, until);
+            Report report{.digest = protocol.digest, .data_port = 1, .results = {{}}};
+            if (!root || !root->send({kReport, encode(report)}, until)) return "no root";
+            for (;;) {
+                auto order = decode_pair_order(root->receive(until).value().body);
+                if (!order) return "verdict";
+                PairAnswer answer{.name = order->name, .bytes_per_second = std::unexpected(broken_wire())};
+                (void)root->send({kPairAnswer, encode(answer)}, until);
+            }
+        }).value();
+    auto verdicts = step.run(protocol, {2});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_EQ(verdicts->nodes[1].checks.at(0).status, Status::kPass);
+    const CheckResult& check = verdicts->nodes[2].checks.at(0);
+    EXPECT_EQ(check.status, Status::kError);
+    EXPECT_FALSE(check.value);
+    EXPECT_NE(check.reason.failure(), nullptr);
+    EXPECT_THAT(check.reason.text(), HasSubstr("no test completed also with"));
+}
+
 TEST(vet, step_report_that_leaves_a_check_out_does_not_pass) {
     Step step(2);
     Protocol protocol = protocol_of(std::string(kMemory) + "- {type: env.var, expected: {A: null}}\n");
