@@ -3,6 +3,8 @@
 #include "core/program.h"
 #include "findings/catalogue.h"
 #include "findings/series_store.h"
+#include "findings/tables.h"
+#include "report/query.h"
 #include "score/digest_query.h"
 #include "score/digest_store.h"
 #include "score/digest_tables.h"
@@ -79,6 +81,17 @@ void keep_made_tables(const std::filesystem::path& record) {
     }();
     if (!kept)
         core::show_error(kWarning, std::move(kept.error()).context("the series of its hosts are not kept"));
+    auto answers = [&]() -> Result<> {
+        BELAY_TRY(archive, score::open_record(record));
+        std::optional<core::Error> unread;
+        BELAY_CHECK(findings::prepare(archive, gpu_tables(nullptr, unread)));
+        BELAY_CHECK(report::measure(archive));
+        BELAY_TRY(claim, record::claim_record(record));
+        return record::keep_answers(claim, archive);
+    }();
+    if (!answers)
+        core::show_error(kWarning,
+                         std::move(answers.error()).context("what a report asks of all samples is not kept"));
 }
 
 Result<std::optional<core::Error>> add_series_tables(record::Archive& archive) {

@@ -36,9 +36,6 @@ constexpr DerivedTable kDerived[] = {
                sum(written_characters_per_second) AS written_characters_per_second,
                max(device_wait_share) AS device_wait_share
         FROM process_series GROUP BY time, node, task)"},
-    {"step_allotment",
-     "CPUs that steps had together on a node, from t0 to t1; no row for a pause between them",
-     schema::kAllotmentSql},
     {"node_allotment", "CPUs that the job may use on a node", R"(
         SELECT n.node, coalesce(a.cpus, n.cpus) AS cpus, a.cpus IS NOT NULL AS is_known, n.cpus AS node_cpus
         FROM (SELECT node, max(cpus) AS cpus FROM node_series GROUP BY node) n
@@ -107,6 +104,21 @@ constexpr DerivedTable kDerived[] = {
            OR step IN (SELECT max(step) FROM lines GROUP BY node, task))"},
 };
 
+constexpr std::string_view kStepAllotment = "step_allotment";
+constexpr std::string_view kStepAllotmentDoc =
+    "CPUs that steps had together on a node, from t0 to t1; no row for a pause between them";
+
+// It asks for the times and sizes of all samples of hosts, and comes to a row for each node and step.
+Result<> add_step_allotment(record::Archive& archive) {
+    BELAY_TRY(levels, archive.query_kept(
+                          fmt::format("SELECT node, t0, t1, cpus::DOUBLE AS cpus FROM ({}) ORDER BY ALL",
+                                      schema::kAllotmentSql)));
+    BELAY_CHECK(archive.define(fmt::format(
+        "CREATE TABLE {} (node VARCHAR, t0 TIMESTAMP, t1 TIMESTAMP, cpus DOUBLE)", kStepAllotment)));
+    if (levels.rows.empty()) return {};
+    return archive.define(fmt::format("INSERT INTO {} {}", kStepAllotment, record::values_sql(levels)));
+}
+
 // A record without GPUs has their tables all the same, without rows.
 Result<> add_missing(record::Archive& archive) {
     BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
@@ -138,7 +150,7 @@ Result<double> number(record::Archive& archive, const std::string& sql) {
 // The span of what was sampled, or where nothing was, of what happened. Lines of a program have times of its
 // own clock, which may count from anywhere.
 Result<> find_span(record::Archive& archive, Run& run) {
-    BELAY_TRY(answer, archive.query(R"(
+    BELAY_TRY(answer, archive.query_kept(R"(
         WITH sampled AS (
             SELECT min(time) AS t0, max(time) AS t1 FROM host UNION ALL
             SELECT min(time), max(time) FROM process UNION ALL
@@ -181,8 +193,11 @@ Result<> count_rows(record::Archive& archive, Run& run) {
     BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
     for (const auto& row : names.rows) {
         std::string name = record::as_text(row[0]);
-        BELAY_TRY(rows, number(archive, fmt::format("SELECT count(*) FROM \"{}\"", name)));
-        run.rows[name] = static_cast<int64_t>(rows);
+        const std::string sql = fmt::format("SELECT count(*) FROM \"{}\"", name);
+        // Those that the record has may be large; what was made for the rules may be made otherwise by a
+        // later version.
+        BELAY_TRY(rows, schema::find_table(name) != nullptr ? archive.query_kept(sql) : archive.query(sql));
+        run.rows[name] = static_cast<int64_t>(record::as_double(rows.rows.at(0).at(0)));
     }
     BELAY_TRY(coverage, archive.query("SELECT table_name, sum(received) / sum(expected) FROM coverage "
                                       "GROUP BY table_name HAVING sum(expected) > 0"));
@@ -234,6 +249,7 @@ std::vector<PreparedTable> prepared_tables() {
             facts.columns.push_back({std::string(column.series.name), std::string(column.series.unit),
                                      std::string(column.series.doc)});
     }
+    out.push_back({std::string(kStepAllotment), std::string(kStepAllotmentDoc), {}});
     for (const DerivedTable& derived : kDerived)
         out.push_back({std::string(derived.name), std::string(derived.doc), {}});
     return out;
@@ -251,6 +267,7 @@ Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     BELAY_TRY(run, find_run(archive, prepare_gpus));
     BELAY_CHECK(define_macros(archive, run));
     BELAY_CHECK(add_series(archive, run));
+    BELAY_CHECK(add_step_allotment(archive));
     for (const DerivedTable& derived : kDerived)
         BELAY_CHECK(archive.define(fmt::format("CREATE TABLE {} AS {}", derived.name, derived.sql)));
     BELAY_CHECK(find_start_up(archive, run));

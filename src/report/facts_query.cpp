@@ -94,7 +94,7 @@ Result<FactGroup> interfaces(record::Archive& archive) {
                         total_sql("transmit_bytes_total", "sent") +
                         total_sql("(receive_errors_total + transmit_errors_total)", "errors") +
                         total_sql("(receive_dropped_total + transmit_dropped_total)", "dropped");
-    BELAY_TRY(answer, archive.query(fmt::format(
+    BELAY_TRY(answer, archive.query_kept(fmt::format(
                           R"(WITH steps AS (
                                SELECT device {} FROM network
                                WINDOW samples AS (PARTITION BY node, device ORDER BY time))
@@ -117,7 +117,7 @@ Result<FactGroup> interfaces(record::Archive& archive) {
 Result<FactGroup> filesystems(record::Archive& archive) {
     constexpr int kMost = 8;
     constexpr int64_t kWorthNaming = 1 << 20;  // bytes: smaller ones are somebody's plumbing
-    BELAY_TRY(answer, archive.query(fmt::format(
+    BELAY_TRY(answer, archive.query_kept(fmt::format(
                           R"(WITH last AS (
                                SELECT node, name, arg_max(type, time) AS type, arg_max(size_bytes, time) AS size,
                                       arg_max(available_bytes, time) AS available

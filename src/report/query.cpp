@@ -32,7 +32,7 @@ constexpr size_t kMostEvents = 500;
 
 // The recorded time. What the training program says about time is not asked: its clock may be wrong.
 Result<> find_time_range(record::Archive& archive, double interval, Measurements& data) {
-    BELAY_TRY(answer, archive.query(R"(
+    BELAY_TRY(answer, archive.query_kept(R"(
         SELECT min(first), max(last) FROM (
           SELECT epoch_us(min(time)) AS first, epoch_us(max(time)) AS last FROM host
           UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM network
@@ -57,7 +57,7 @@ Result<> find_time_range(record::Archive& archive, double interval, Measurements
 
 // Every node that left a row, in the order of the job; a job may have nodes on which this step did not run.
 Result<> find_nodes(record::Archive& archive, Measurements& data) {
-    BELAY_TRY(answer, archive.query(fmt::format(R"(
+    BELAY_TRY(answer, archive.query_kept(fmt::format(R"(
         SELECT node, max(cpu_count), max(cpus), max(memory_total_bytes), max(tasks) FROM (
           SELECT node, cpu_count, NULL AS cpus, memory_total_bytes, NULL AS tasks FROM host
           UNION ALL SELECT node, NULL, NULL, NULL, tasks FROM allocation
@@ -66,7 +66,7 @@ Result<> find_nodes(record::Archive& archive, Measurements& data) {
             SELECT node FROM coverage UNION SELECT node FROM network
             UNION SELECT node FROM filesystem UNION SELECT node FROM process))
         WHERE node IS NOT NULL GROUP BY node ORDER BY node)",
-                                                schema::kAllotmentSql)));
+                                                     schema::kAllotmentSql)));
     auto integer = [](const record::Value& value) -> std::optional<int64_t> {
         double number = as_double(value);
         if (is_missing(number)) return std::nullopt;
@@ -94,7 +94,7 @@ Result<> find_gaps(record::Archive& archive, double interval, Measurements& data
     std::map<std::pair<std::string, int64_t>, Gap>
         merged;  // by node and start in milliseconds: tables share their ticks
     for (std::string_view table : kSteadyTables) {
-        BELAY_TRY(answer, archive.query(fmt::format(
+        BELAY_TRY(answer, archive.query_kept(fmt::format(
                               R"(WITH due AS (
                                    SELECT node, epoch_us(min(t0)) AS due_from, epoch_us(max(t1)) AS due_to
                                    FROM allocation GROUP BY node),

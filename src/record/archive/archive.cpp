@@ -107,6 +107,7 @@ Result<Archive> Archive::load_sealed(const core::Directory& record, Manifest man
     Archive archive(std::move(manifest), std::move(database));
     BELAY_CHECK(archive.open_files(record));
     BELAY_CHECK(archive.open_tables(record.path(), stand_ins));
+    archive.read_answers(record);
     return archive;
 }
 
@@ -203,6 +204,15 @@ Result<> Archive::open_files(const core::Directory& record) {
     return {};
 }
 
+// One that cannot be read is none: all can be asked again.
+void Archive::read_answers(const core::Directory& record) {
+    constexpr uint64_t kMostBytes = 32U << 20;
+    auto directory = record.enter(kTablesName);
+    if (!directory) return;
+    if (auto text = directory->read_file(kAnswersName, kMostBytes))
+        answers_ = answers_from_json(*text, *manifest_.sealed);
+}
+
 Result<> Archive::open_tables(const fs::path& record, std::span<const StandIn> stand_ins) {
     for (const schema::Table* table : schema::tables()) BELAY_CHECK(open_table(record, *table, stand_ins));
     return uncover_unreadable();
@@ -291,6 +301,18 @@ Result<> Archive::take_segment_rows(const schema::Table& table) {
     return database_.execute(fmt::format("INSERT INTO \"{}\" SELECT * FROM {}()", table.name, name));
 }
 
+Result<QueryResult> Archive::query_kept(const std::string& sql) {
+    const auto is_unreadable = [&](const auto& table) { return names_table(sql, table.first); };
+    if (!manifest_.sealed || std::ranges::any_of(unreadable_, is_unreadable)) return query(sql);
+    if (auto kept = answers_.find(sql); kept != answers_.end()) return kept->second;
+    BELAY_TRY(answer, query(sql));
+    if (is_worth_keeping(answer)) {
+        answers_[sql] = answer;
+        asked_anew_ = true;
+    }
+    return answer;
+}
+
 Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) {
     if (auto source = sources_.find(request.table->name); source != sources_.end())
         return scan_file(request, files_.at(std::string(request.table->name)), source->second, consume);
@@ -340,7 +362,8 @@ Result<TableInfo> Archive::table_info(const schema::Table& table) {
                          .end = rows.end,
                          .coverage = std::nullopt};
     }
-    BELAY_TRY(answer, query(fmt::format("SELECT count(*), min(time), max(time) FROM \"{}\"", table.name)));
+    BELAY_TRY(answer,
+              query_kept(fmt::format("SELECT count(*), min(time), max(time) FROM \"{}\"", table.name)));
     const auto& row = answer.rows.at(0);
     return TableInfo{.rows = static_cast<int64_t>(as_double(row[0])),
                      .start = as_time(row[1]),

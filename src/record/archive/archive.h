@@ -2,6 +2,7 @@
 #pragma once
 
 #include "record/archive/database.h"
+#include "record/archive/kept_answers.h"
 #include "record/archive/segment_rows.h"
 #include "record/archive/segments.h"
 #include "record/place.h"
@@ -64,6 +65,9 @@ class Archive {
     core::Result<QueryResult> query_of_person(const std::string& sql) {
         return database_.query_of_person(sql);
     }
+    // As query(), of our own SQL that reads many samples for a few rows: where the record keeps the answer
+    // (keep_answers()), that is it. Not of tables that cannot be read.
+    core::Result<QueryResult> query_kept(const std::string& sql);
     // Reads columns of a table, row by row; see scan.h. Parts of a sealed table are read at the same time.
     // Errors: as the consumer's; kBadInput for a damaged file, also after a part of it was handed on;
     // kSystem.
@@ -95,6 +99,7 @@ class Archive {
     const Manifest& manifest() const { return manifest_; }
 
   private:
+    friend core::Result<> keep_answers(const core::Directory& record, const Archive& archive);
     friend core::Result<Sealing> seal(const std::filesystem::path& record, core::Time now,
                                       std::span<const StandIn> stand_ins);
     // A table of a sealed record as it was when the record was opened.
@@ -117,6 +122,7 @@ class Archive {
     core::Result<TableInfo> table_info(const schema::Table& table);
     core::Result<> scan_segments(const ScanRequest& request, const ScanConsumer& consume);
     core::Result<> open_files(const core::Directory& record);
+    void read_answers(const core::Directory& record);
     core::Result<> open_tables(const std::filesystem::path& record, std::span<const StandIn> stand_ins);
     core::Result<> open_table(const std::filesystem::path& record, const schema::Table& table,
                               std::span<const StandIn> stand_ins);
@@ -135,12 +141,18 @@ class Archive {
     std::vector<stream::Lost> lost_;  // found when it was opened: parts of segments, tables
     std::map<std::string, core::Error, std::less<>> unreadable_;
     std::set<std::string, std::less<>> thrown_away_;
+    Answers answers_;          // that the record keeps, and those that query_kept() was asked for since
+    bool asked_anew_ = false;  // whether there are such
     bool being_written_ = false;
 };
 
 // Writes a table of our own beside those of a sealed record that claim_record() gave, with facts in words of
 // the caller's. Errors: kSystem.
 core::Result<> keep_table(const core::Directory& record, const stream::Batch& rows, std::string_view facts);
+
+// Writes what the archive was asked for by query_kept() beside the tables of the sealed record that
+// claim_record() gave and of which it was opened. Errors: kSystem.
+core::Result<> keep_answers(const core::Directory& record, const Archive& archive);
 
 // Turns the segments into one Parquet file per table and removes those that could be read as a whole. At any
 // moment a crash leaves either the segments or the whole sealed record. Errors: kBadInput if a recorder still

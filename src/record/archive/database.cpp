@@ -197,6 +197,31 @@ Result<> Database::confine() {
         allowed));
 }
 
+namespace {
+
+std::string literal_of(const Value& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) return sql_literal(*text);
+    if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+    if (const auto* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
+    if (const auto* number = std::get_if<double>(&value)) return fmt::format("'{}'::DOUBLE", *number);
+    if (const auto* time = std::get_if<core::Time>(&value))
+        return fmt::format("make_timestamp({})", core::to_microseconds(*time));
+    return "NULL";
+}
+
+}  // namespace
+
+std::string values_sql(const QueryResult& answer) {
+    std::string sql = "VALUES ";
+    for (const std::vector<Value>& row : answer.rows) {
+        if (&row != &answer.rows.front()) sql += ", ";
+        sql += '(';
+        for (size_t i = 0; i < row.size(); ++i) sql += (i > 0 ? ", " : "") + literal_of(row[i]);
+        sql += ')';
+    }
+    return sql;
+}
+
 std::string sql_literal(std::string_view text) {
     std::string out = "'";
     for (char c : text) out += c == '\'' ? "''" : std::string(1, c);

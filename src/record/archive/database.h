@@ -96,6 +96,9 @@ class Database {
     std::shared_ptr<RowFailure> row_failure_ = std::make_shared<RowFailure>();
 };
 
+// VALUES (...), (...): the rows of an answer, of which there must be some, as SQL.
+std::string values_sql(const QueryResult& answer);
+
 // 'text' as an SQL literal, quotes doubled.
 std::string sql_literal(std::string_view text);
 

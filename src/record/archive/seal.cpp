@@ -51,7 +51,7 @@ Result<> remove_marked(const core::Directory& directory, std::string_view mark) 
 // What a process that was killed while it sealed, or kept a table of its own, has left: nobody else does now.
 Result<> remove_unfinished(const core::Directory& record) {
     BELAY_TRY(directory, record.enter(kTablesName));
-    BELAY_CHECK(remove_marked(directory, ".parquet.tmp-"));
+    BELAY_CHECK(remove_marked(directory, ".tmp-"));
     return remove_marked(record, fmt::format("{}.tmp-", kManifestName));
 }
 
@@ -92,6 +92,14 @@ Result<> keep_table(const core::Directory& record, const stream::Batch& rows, st
         fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM rows_in_memory()", rows.table().name)));
     BELAY_TRY(file, begin_file(record, table_file(rows.table().name)));
     return write_parquet(database, rows.table(), RowOrder::kSort, std::move(file), facts);
+}
+
+Result<> keep_answers(const core::Directory& record, const Archive& archive) {
+    if (!archive.asked_anew_) return {};
+    BELAY_TRY(file, begin_file(record, fmt::format("{}/{}", kTablesName, kAnswersName)));
+    BELAY_CHECK(core::write_all(file.fd(), answers_to_json(archive.answers_, *archive.manifest_.sealed),
+                                file.path().string()));
+    return std::move(file).replace();
 }
 
 Result<Sealing> seal(const fs::path& path, core::Time now, std::span<const StandIn> stand_ins) {
