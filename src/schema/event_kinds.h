@@ -39,6 +39,7 @@ inline constexpr EventKindRow kEventKinds[] = {
     {"nvme_reset", "a disk's controller was reset", {}, {}, "times at once"},
     {"link_down", "a network link went down", {}, {}, "times at once"},
     {"link_up", "it came up", {}, {}, "times at once"},
+    {"kernel_log_unread", "the kernel's log is not read", {}, "the system's error number"},
     {"kernel_log_lost", "not all of the kernel's log could be told", {}, {}, "messages, at least"},
     {"import", "what an import found in its source"},
     {"jobreport", "means of a GPU over a step, as jobreport has them"},

@@ -1,5 +1,6 @@
 #include "observe/collect/kernel_log.h"
 
+#include "core/tell.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "gpu/xid.h"
@@ -132,16 +133,35 @@ void read_lines(int fd, std::string& rest, Faults& faults) {
 
 }  // namespace
 
-KernelLog::KernelLog(const std::filesystem::path& path)
-    : fd_(path.empty() ? -1 : open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+KernelLog::KernelLog(const std::filesystem::path& path) {
+    if (path.empty()) return;
+    auto opened = core::open_file(path, O_RDONLY | O_NONBLOCK);
+    if (opened) fd_ = std::move(*opened);
+    auto ready = opened ? go_to_end() : std::unexpected(std::move(opened.error()));
+    if (ready) return;
+    fd_.reset();
+    unread_ = std::move(ready.error());
+}
+
+core::Result<> KernelLog::go_to_end() {
     struct stat facts{};
-    if (!fd_ || fstat(fd_.get(), &facts) != 0) return;
+    if (fstat(fd_.get(), &facts) != 0) return core::errno_error(errno, "cannot look at it");
     is_file_ = S_ISREG(facts.st_mode);
-    if ((!is_file_ && !S_ISCHR(facts.st_mode)) || lseek(fd_.get(), 0, SEEK_END) < 0) fd_.reset();
+    if (!is_file_ && !S_ISCHR(facts.st_mode)) return core::bad_input("what is named for it is no log");
+    if (lseek(fd_.get(), 0, SEEK_END) < 0) return core::errno_error(errno, "cannot go to its end");
+    return {};
 }
 
 void KernelLog::tell_new(const EventSink& sink, bool xids_are_told) {
-    if (!fd_ || !sink) return;
+    if (!sink) return;
+    if (unread_)
+        sink({.kind = "kernel_log_unread",
+              .severity = "info",
+              .source = "kernel",
+              .code = stream::error_number(*unread_),
+              .message = fmt::format("the kernel's log is not read: {}", core::in_one_line(*unread_))});
+    unread_.reset();
+    if (!fd_) return;
     Faults faults;
     if (is_file_)
         read_lines(fd_.get(), rest_, faults);

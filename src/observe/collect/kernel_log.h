@@ -6,6 +6,7 @@
 #include "observe/collect/collector.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace belay::observe::collect {
@@ -13,6 +14,7 @@ namespace belay::observe::collect {
 class KernelLog {
   public:
     // /dev/kmsg, or a file with the same records, one a line, that grows. What it holds already is not told.
+    // That it cannot be read is told, by the first call of tell_new(); an empty path is nothing to read.
     explicit KernelLog(const std::filesystem::path& path);
 
     bool is_open() const { return static_cast<bool>(fd_); }
@@ -21,7 +23,10 @@ class KernelLog {
     void tell_new(const EventSink& sink, bool xids_are_told);
 
   private:
+    core::Result<> go_to_end();
+
     core::Descriptor fd_;
+    std::optional<core::Error> unread_;  // until it is told
     bool is_file_ = false;
     std::string rest_;  // of a file: the beginning of a line
 };

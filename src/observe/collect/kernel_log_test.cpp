@@ -2,6 +2,8 @@
 
 #include "observe/collect/testing.h"
 
+#include <cerrno>
+
 #include <gmock/gmock.h>
 
 namespace belay::observe::collect {
@@ -79,13 +81,18 @@ TEST(observe_collect, a_line_that_is_not_finished_is_waited_for) {
     EXPECT_THAT(log.told, ElementsAre("oom critical kernel x - 7 1"));
 }
 
-TEST(observe_collect, a_log_that_may_not_be_read_is_left_alone) {
+TEST(observe_collect, a_log_that_cannot_be_read_is_told_once) {
     Log log;
     KernelLog kernel("/proc/none");
     EXPECT_FALSE(kernel.is_open());
-    kernel.tell_new(log.sink(), false);
-    EXPECT_FALSE(KernelLog("").is_open());
-    EXPECT_THAT(log.told, IsEmpty());
+    for (int i = 0; i < 2; ++i) kernel.tell_new(log.sink(), false);
+    EXPECT_THAT(log.told, ElementsAre(fmt::format("kernel_log_unread info kernel - - {} 0", ENOENT)));
+    KernelLog directory("/proc");
+    directory.tell_new(log.sink(), false);
+    EXPECT_THAT(log.told, ElementsAre(HasSubstr("unread"), HasSubstr("unread")));
+    KernelLog none("");
+    none.tell_new(log.sink(), false);
+    EXPECT_EQ(log.told.size(), 2U) << "nothing was asked for";
 }
 
 }  // namespace
