@@ -33,7 +33,12 @@ Result<std::unique_ptr<Source>> open_source(const SourceChoice& choice) {
         }))
         return nvml;
     auto dcgm = open_host_engine();
-    return dcgm && !(*dcgm)->devices().empty() ? std::move(dcgm) : std::move(nvml);
+    if (dcgm && !(*dcgm)->devices().empty()) return dcgm;
+    if (dcgm) return nvml;
+    if (!nvml) return std::unexpected(std::move(nvml.error()).also(dcgm.error()));
+    // Most nodes have no DCGM, which is nothing to speak of; one that has it and cannot use it lacks columns.
+    if (dcgm.error().cause() != core::Cause::kNotFound) (*nvml)->stand_in(std::move(dcgm.error()));
+    return nvml;
 }
 
 }  // namespace belay::gpu

@@ -23,7 +23,7 @@ struct SourceChoice {
 // Errors: kBadInput for an unknown source.
 core::Result<> check_choice(const SourceChoice& choice);
 
-// Errors: kSystem, with its cause; of NVML where both are possible.
+// Errors: kSystem, with its cause; where both are possible the cause of NVML, and what both say.
 core::Result<std::unique_ptr<Source>> open_source(const SourceChoice& choice);
 
 }  // namespace belay::gpu

@@ -207,12 +207,13 @@ TEST(gpu, the_source_that_knows_more_is_read) {
         bool engine;
         const char* source;
         std::string_view expected;
+        bool stands_in = false;
     };
     const Case cases[] = {
-        {"gemm", true, true, "auto", "nvml"},   {"gemm", false, true, "auto", "dcgm"},
-        {"gemm", false, false, "auto", "nvml"}, {"gemm", false, true, "nvml", "nvml"},
-        {"gemm", true, true, "dcgm", "dcgm"},   {"gemm", true, false, "dcgm", "none"},
-        {"mig", false, true, "auto", "nvml"},   {"", false, true, "auto", "dcgm"},
+        {"gemm", true, true, "auto", "nvml"},         {"gemm", false, true, "auto", "dcgm"},
+        {"gemm", false, false, "auto", "nvml", true}, {"gemm", false, true, "nvml", "nvml"},
+        {"gemm", true, true, "dcgm", "dcgm"},         {"gemm", true, false, "dcgm", "none"},
+        {"mig", false, true, "auto", "nvml"},         {"", false, true, "auto", "dcgm"},
         {"", false, false, "auto", "none"},
     };
     auto directory = core::TemporaryDirectory::create("gpu_test").value();
@@ -232,6 +233,11 @@ TEST(gpu, the_source_that_knows_more_is_read) {
         }
         auto source = open_source(choice);
         EXPECT_EQ(source ? (*source)->name() : "none", c.expected);
+        EXPECT_EQ(source && (*source)->stands_in_because(), c.stands_in);
+        if (!source && c.source == std::string_view("auto")) {
+            EXPECT_EQ(source.error().cause(), core::Cause::kNotFound) << "NVML's";
+            EXPECT_NE(source.error().message().find("DCGM"), std::string::npos) << source.error().message();
+        }
     }
     unsetenv("BELAY_GPU_TRACE");
     auto wrong = open_source({.source = "rocm"});

@@ -45,6 +45,13 @@ class Source {
     virtual Facts facts(size_t) { return {}; }
     // Errors that the driver has reported since the last call.
     virtual std::vector<Xid> take_xids() = 0;
+
+    // Why this one stands in for a source that would show more; nothing where none was to be had.
+    const std::optional<core::Error>& stands_in_because() const { return stands_in_because_; }
+    void stand_in(core::Error why) { stands_in_because_ = std::move(why); }
+
+  private:
+    std::optional<core::Error> stands_in_because_;
 };
 
 // Loads libnvidia-ml.so.1, or the library that `library` names. Errors: kSystem; kNotFound where there is no

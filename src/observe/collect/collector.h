@@ -83,7 +83,8 @@ struct JobSelection {
 
 struct CollectOptions {
     JobSelection job;
-    // Told of filesystem_hang, filesystem_back, filesystem_unread, gpu_unread, gpu_lost, xid; may be empty.
+    // Told of filesystem_hang, filesystem_back, filesystem_unread, gpu_unread, gpu_counters_unread, gpu_lost,
+    // xid; may be empty.
     EventSink on_event;
     GpuOptions gpu = {};
     std::filesystem::path proc = "/proc";

@@ -54,9 +54,18 @@ class GpuCollector : public Collector {
         if (on_event_) on_event_(event);
     }
 
-    // Once: that the GPUs of a node which has some, or a driver that fails, are not read.
+    // Once: that the GPUs of a node which has some, or a driver that fails, are not read; or not by the
+    // source that would show more of them.
     void tell_of_source() {
         if (told_of_source_) return;
+        if (const auto& why = probe_.stands_in_because()) {
+            told_of_source_ = true;
+            return tell({.kind = "gpu_counters_unread",
+                         .severity = "info",
+                         .code = stream::error_number(*why),
+                         .message = fmt::format("the counters of pipes and DRAM of GPUs are not read: {}",
+                                                core::in_one_line(*why))});
+        }
         const bool is_absent = probe_.state() == GpuProbe::State::kAbsent;
         const bool is_slow = probe_.opening_for() >= kLongOpening;
         if (!is_absent && !is_slow) return;

@@ -26,7 +26,7 @@ constexpr size_t kLargestMessage = size_t{192} << 10;  // 256 devices, and 1,000
 
 // What a message of the child begins with.
 constexpr char kRefused = 'E';  // the error (core/error_codec.h): it does not open
-constexpr char kOpened = 'D';   // the source's name and the devices
+constexpr char kOpened = 'D';   // the source's name, why it stands in for another, and the devices
 constexpr char kSampled = 'S';  // SampleHead, readings, XIDs
 
 // Both sides are the same program: values travel as they lie in memory.
@@ -72,12 +72,14 @@ bool take_text(std::string_view& message, std::string& text) {
 
 struct Opened {
     std::string source;
+    std::string stands_in_because;  // an encoded error; empty where there is none
     std::vector<gpu::Device> devices;
 };
 
 std::string encode_opened(const Opened& opened) {
     std::string message(1, kOpened);
     put_text(message, opened.source);
+    put_text(message, opened.stands_in_because);
     put(message, static_cast<uint64_t>(opened.devices.size()));
     for (const gpu::Device& device : opened.devices) {
         for (const std::string* text :
@@ -93,7 +95,9 @@ std::string encode_opened(const Opened& opened) {
 std::optional<Opened> decode_opened(std::string_view message) {
     Opened opened;
     uint64_t count = 0;
-    if (!take_text(message, opened.source) || !take_value(message, count)) return std::nullopt;
+    if (!take_text(message, opened.source) || !take_text(message, opened.stands_in_because) ||
+        !take_value(message, count))
+        return std::nullopt;
     for (uint64_t i = 0; i < count; ++i) {
         gpu::Device device;
         for (std::string* text :
@@ -258,7 +262,10 @@ void GpuProbe::answer_requests(int socket) {
                                                (*source)->devices().size())
                                 .because(core::Cause::kNotFound)
                                 .error()));
-    Opened opened{.source = std::string((*source)->name()), .devices = {}};
+    const auto& stands_in = (*source)->stands_in_because();
+    Opened opened{.source = std::string((*source)->name()),
+                  .stands_in_because = stands_in ? core::encode_error(*stands_in) : "",
+                  .devices = {}};
     for (size_t i : held) {
         gpu::Device device = (*source)->devices()[i];
         if (device.uuid.empty()) device.uuid = name_without_uuid(device);
@@ -305,6 +312,8 @@ void GpuProbe::take(std::string_view message, bool in_time, core::Time now, std:
         if (auto opened = decode_opened(message)) {
             devices_ = std::move(opened->devices);
             source_name_ = std::move(opened->source);
+            if (auto why = core::decode_error(opened->stands_in_because))
+                stands_in_because_ = std::move(*why);
             state_ = State::kOpen;
             child_is_open_ = true;
             return;

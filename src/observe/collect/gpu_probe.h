@@ -68,6 +68,8 @@ class GpuProbe {
     const core::Error& why() const { return why_; }
     core::Duration opening_for() const;
     const std::string& source_name() const { return source_name_; }  // "nvml"
+    // gpu::Source::stands_in_because().
+    const std::optional<core::Error>& stands_in_because() const { return stands_in_because_; }
     // That the job holds; see is_nameless.
     const std::vector<gpu::Device>& devices() const { return devices_; }
     // CPU time that the children have spent.
@@ -92,6 +94,7 @@ class GpuProbe {
     core::Error why_{core::ErrorKind::kSystem, "the GPUs have not been looked for yet"};
     std::vector<gpu::Device> devices_;
     std::string source_name_;
+    std::optional<core::Error> stands_in_because_;
     std::optional<core::Process> child_;
     bool child_is_open_ = false;  // it has told its devices
     core::Descriptor socket_;

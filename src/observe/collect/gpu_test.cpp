@@ -106,6 +106,24 @@ class Node {
     FakeRoot root_;
 };
 
+TEST(observe_collect, why_a_source_with_fewer_counters_stands_in_is_told_once) {
+    Node node;
+    node.options.gpu.open = [] {
+        auto source = std::make_unique<FakeSource>(nullptr);
+        source->stand_in(core::system_error("DCGM: no host engine answers")
+                             .because(core::Cause::kUnreachable)
+                             .hint("start it")
+                             .error());
+        return core::Result<std::unique_ptr<gpu::Source>>(std::move(source));
+    };
+    for (int second : {1, 2}) ASSERT_TRUE(node.tick(second));
+    EXPECT_THAT(
+        node.events,
+        Contains("gpu_counters_unread info the counters of pipes and DRAM of GPUs are not read: DCGM: no "
+                 "host engine answers; start it")
+            .Times(1));
+}
+
 TEST(observe_collect, gpus_have_a_row_each) {
     Node node;
     auto rows = node.tick(1).value();
