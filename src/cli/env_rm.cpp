@@ -26,7 +26,14 @@ void add_env_rm(core::Application& application) {
         for (const std::string& text : *references) {
             BELAY_TRY(reference, image::parse_reference(text));
             BELAY_TRY(removed, store.remove(reference));
-            if (!removed)
+            for (const core::Error& error : removed.unread)
+                fmt::print(
+                    stderr, "{}",
+                    core::Error(error)
+                        .context(fmt::format("the image of {} stays, since this may be another name of it",
+                                             image::display_name(reference)))
+                        .render("belay: warning"));
+            if (!removed.was_here)
                 return core::bad_input("{} is not in the store {}", image::display_name(reference),
                                        store.root().string())
                     .hint("belay env images lists what is");

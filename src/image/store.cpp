@@ -75,6 +75,7 @@ Result<StoredImages> Store::list() const {
     for (const StoreLayout& part : parts) {
         BELAY_TRY(named, read_refs(part));
         std::ranges::move(named.refs, std::back_inserter(refs));
+        std::ranges::move(named.unread, std::back_inserter(found.unread));
         BELAY_TRY(keys, image_keys(part));
         for (const std::string& key : keys) {
             auto image = load_image(part, key);
@@ -106,26 +107,26 @@ Result<StoredImages> Store::list() const {
     return found;
 }
 
-Result<bool> Store::remove(const Reference& reference) const {
+Result<Removal> Store::remove(const Reference& reference) const {
     if (reference.is_file())
         return core::bad_input("{} is a file, not an image of the store", core::printable(reference.file))
             .hint("remove it with rm");
     BELAY_TRY(parts, parts_of(layout_));
     for (const StoreLayout& part : parts) {
         BELAY_TRY(removed, remove_from(part, reference));
-        if (removed) return true;
+        if (removed.was_here) return removed;
     }
-    return false;
+    return Removal();
 }
 
-Result<bool> Store::remove_from(const StoreLayout& part, const Reference& reference) const {
+Result<Removal> Store::remove_from(const StoreLayout& part, const Reference& reference) const {
     const fs::path name = part.ref(reference, options_.platform);
     BELAY_TRY(ref, read_ref(part, name));
-    if (!ref && reference.digest.empty()) return false;
+    if (!ref && reference.digest.empty()) return Removal();
     const std::string digest = ref ? ref->digest : reference.digest;
     const std::string key = image_key(digest, options_.platform);
     BELAY_TRY(image, load_image(part, key));
-    if (!ref && !image) return false;
+    if (!ref && !image) return Removal();
     // No import of this image may be under way: it would find its name taken away.
     BELAY_TRY(lock, StoreLock::acquire(part.lock(key), *options_.clock,
                                        core::Deadline::after(options_.longest_wait, *options_.clock), {}));
@@ -136,8 +137,7 @@ Result<bool> Store::remove_from(const StoreLayout& part, const Reference& refere
     };
     if (ref) BELAY_CHECK(take_away(name));
     BELAY_TRY(stored, read_refs(part));
-    // A name that may not be read may be one of this image.
-    bool named = reference.digest.empty() && !stored.are_all;
+    bool named = false;
     for (const StoredRef& other : stored.refs) {
         if (!leads_to(other, digest, key)) continue;
         if (reference.digest.empty())
@@ -145,10 +145,13 @@ Result<bool> Store::remove_from(const StoreLayout& part, const Reference& refere
         else
             BELAY_CHECK(take_away(other.path));
     }
-    if (named) return true;
+    if (named) return Removal{.was_here = true};
+    // A name that cannot be read may be one of this image.
+    if (reference.digest.empty() && !stored.unread.empty())
+        return Removal{.was_here = true, .unread = std::move(stored.unread)};
     BELAY_CHECK(take_away(part.image(key)));
     BELAY_CHECK(take_away(part.sidecar(key)));
-    return true;
+    return Removal{.was_here = true};
 }
 
 CredentialLookup user_credentials(const core::Environment& environment) {

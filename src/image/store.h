@@ -54,7 +54,13 @@ struct StoredImage {
 
 struct StoredImages {
     std::vector<StoredImage> images;  // by reference, then by digest
-    std::vector<core::Error> unread;  // what is wrong with others, which are there too
+    std::vector<core::Error> unread;  // what is wrong with others, and with names, which are there too
+};
+
+struct Removal {
+    bool was_here = false;
+    // Why the image stays although its name is gone: names that cannot be read, any of which may be its own.
+    std::vector<core::Error> unread = {};
 };
 
 class Store {
@@ -77,9 +83,8 @@ class Store {
     core::Result<StoredImages> list() const;
 
     // Takes the name away, the user's own before another's, and the image if no other name leads to it; a
-    // reference with a hash takes all names of that image. False if it is not here. Errors: kSystem,
-    // kBadInput for a file.
-    core::Result<bool> remove(const Reference& reference) const;
+    // reference with a hash takes all names of that image. Errors: kSystem, kBadInput for a file.
+    core::Result<Removal> remove(const Reference& reference) const;
 
     const std::filesystem::path& root() const { return layout_.root; }
 
@@ -87,7 +92,7 @@ class Store {
     Store(std::filesystem::path root, StoreOptions options)
         : layout_{std::move(root)}, options_(std::move(options)) {}
 
-    core::Result<bool> remove_from(const StoreLayout& part, const Reference& reference) const;
+    core::Result<Removal> remove_from(const StoreLayout& part, const Reference& reference) const;
 
     StoreLayout layout_;
     StoreOptions options_;

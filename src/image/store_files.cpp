@@ -92,8 +92,10 @@ Result<StoredRefs> read_refs(const StoreLayout& layout) {
     for (const std::string& name : names) {
         if (name.contains(kUnfinished)) continue;
         auto ref = read_ref(layout, layout.refs() / name);
-        if (ref && *ref) out.refs.push_back(std::move(**ref));
-        out.are_all &= ref.has_value();
+        if (!ref)
+            out.unread.push_back(std::move(ref.error()));
+        else if (*ref)
+            out.refs.push_back(std::move(**ref));
     }
     return out;
 }

@@ -28,7 +28,7 @@ core::Result<> write_ref(const StoreLayout& layout, const Reference& reference, 
 // All of one architecture and of others.
 struct StoredRefs {
     std::vector<StoredRef> refs;
-    bool are_all = true;  // false: one that is damaged, or may not be read, was left out
+    std::vector<core::Error> unread;  // of those that are damaged, or may not be read
 };
 core::Result<StoredRefs> read_refs(const StoreLayout& layout);
 

@@ -91,7 +91,7 @@ TEST(image, store_downloads_a_layer_once) {
         EXPECT_EQ(f.registry.count(FakeRegistry::blob_path("app", layer)), 1u);
     // One that has been spoiled on disk is downloaded again.
     ASSERT_TRUE(core::replace_file(f.blob(first.layers[0]), "spoiled"));
-    ASSERT_TRUE(*f.store().remove(f.reference("app:1")));
+    ASSERT_TRUE(f.store().remove(f.reference("app:1"))->was_here);
     auto again = f.import("app:1");
     ASSERT_TRUE(again) << again.error().render();
     EXPECT_EQ(content(*again, "etc/os-release"), "ID=base\n");
@@ -116,7 +116,7 @@ TEST(image, store_follows_a_tag) {
     EXPECT_EQ(rows->images[1].reference, display_name(f.reference("app")));
     EXPECT_EQ(rows->images[1].architecture, host_platform().architecture);
     EXPECT_GE(rows->images[1].last_used, rows->images[1].created - std::chrono::seconds(1));
-    EXPECT_TRUE(*f.store().remove(f.reference("app@" + old.digest)));
+    EXPECT_TRUE(f.store().remove(f.reference("app@" + old.digest))->was_here);
     EXPECT_EQ(f.store().list()->images.size(), 1u);
 }
 
@@ -148,12 +148,12 @@ TEST(image, store_removes_an_image_with_its_last_name) {
     StoreFixture f;
     auto image = import_by_two_names(f);
     ASSERT_TRUE(image);
-    EXPECT_TRUE(*f.store().remove(f.reference("app:1")));
+    EXPECT_TRUE(f.store().remove(f.reference("app:1"))->was_here);
     EXPECT_TRUE(fs::exists(image->squashfs));
-    EXPECT_FALSE(*f.store().remove(f.reference("app:1")));
-    EXPECT_TRUE(*f.store().remove(f.reference("app:2")));
+    EXPECT_FALSE(f.store().remove(f.reference("app:1"))->was_here);
+    EXPECT_TRUE(f.store().remove(f.reference("app:2"))->was_here);
     EXPECT_TRUE(f.files().empty());
-    EXPECT_FALSE(*f.store().remove(f.reference("app@" + image->digest)));
+    EXPECT_FALSE(f.store().remove(f.reference("app@" + image->digest))->was_here);
     EXPECT_FALSE(f.store().remove(*parse_reference("/etc/passwd")));
 }
 
@@ -162,8 +162,16 @@ TEST(image, store_keeps_an_image_that_a_name_it_cannot_read_may_lead_to) {
     auto image = import_by_two_names(f);
     ASSERT_TRUE(image);
     const StoreLayout layout{f.directory.path() / "store"};
-    ASSERT_TRUE(core::replace_file(layout.ref(f.reference("app:2"), host_platform()), "{"));
-    EXPECT_TRUE(*f.store().remove(f.reference("app:1")));
+    const fs::path unreadable = layout.ref(f.reference("app:2"), host_platform());
+    ASSERT_TRUE(core::replace_file(unreadable, "{"));
+    auto listed = f.store().list();
+    ASSERT_EQ(listed->unread.size(), 1u) << "the image is shown without that name";
+    EXPECT_THAT(listed->unread[0].message(), HasSubstr(unreadable.string()));
+    auto removal = f.store().remove(f.reference("app:1"));
+    ASSERT_TRUE(removal);
+    EXPECT_TRUE(removal->was_here);
+    ASSERT_EQ(removal->unread.size(), 1u);
+    EXPECT_THAT(removal->unread[0].message(), HasSubstr(unreadable.string()));
     EXPECT_TRUE(fs::exists(image->squashfs));
 }
 
@@ -219,7 +227,7 @@ TEST(image, store_goes_on_with_what_an_earlier_attempt_left) {
     ASSERT_TRUE(f.import("app:1"));
     EXPECT_EQ(f.registry.server.requests().back().header("range"), "bytes=50000-");
     // What was left may also be wrong, or longer than what the registry has.
-    ASSERT_TRUE(*f.store().remove(f.reference("app:1")));
+    ASSERT_TRUE(f.store().remove(f.reference("app:1"))->was_here);
     fs::remove(f.blob(pushed.layers[0]));
     fs::path partial = f.directory.path() / "store/partial" /
                        fmt::format("{}-{}-{}", hex_of(pushed.layers[0]), getuid(), core::host_name());

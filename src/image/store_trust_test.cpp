@@ -99,7 +99,7 @@ TEST(image, store_believes_no_stranger) {
         }
         ASSERT_TRUE(*f.store().find(pinned));
         EXPECT_EQ(f.store().list()->images.size(), 1u);
-        EXPECT_TRUE(*f.store().remove(f.reference("app:1")));
+        EXPECT_TRUE(f.store().remove(f.reference("app:1"))->was_here);
         EXPECT_EQ(*f.store().find(pinned), std::nullopt);
     }
 }
@@ -168,7 +168,7 @@ TEST(image, store_of_everybody_needs_a_place_for_each) {
     ASSERT_TRUE(image) << image.error().render();
     EXPECT_THAT(image->squashfs.parent_path().string(), EndsWith("user-0/images"));
     // What the owner of the store has there is for all.
-    EXPECT_TRUE(*f.store().remove(f.reference("app:1")));
+    EXPECT_TRUE(f.store().remove(f.reference("app:1"))->was_here);
     f.plant(pushed.digest, 0755, kOwner);
     f.expect_planted(pushed.digest);
 }
