@@ -33,7 +33,9 @@ class Items {
     void keep(Error error) {
         std::lock_guard lock(mutex_);
         has_failed_ = true;
-        if (!error_) error_ = std::move(error);
+        // A thread that another's failure stopped may be first to say so.
+        if (!error_ || (error_->cause() == Cause::kCancelled && error.cause() != Cause::kCancelled))
+            error_ = std::move(error);
     }
 
     const size_t count_;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -31,6 +32,21 @@ TEST(core, in_parallel_begins_nothing_after_an_error) {
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().message(), "item 2");
     EXPECT_EQ(items, (std::vector<size_t>{0, 1, 2}));
+}
+
+// Whichever of the two is kept first.
+TEST(core, in_parallel_tells_what_failed_and_not_who_was_stopped) {
+    for (int round = 0; round < 200; ++round) {
+        std::atomic<int> begun = 0;
+        auto done = in_parallel(2, 2, [&](size_t item) -> Result<> {
+            ++begun;
+            while (begun < 2) std::this_thread::yield();
+            if (item == 0) return system_error("stopped").because(Cause::kCancelled);
+            return system_error("no space").because(Cause::kNoSpace);
+        });
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().cause(), Cause::kNoSpace) << done.error().message();
+    }
 }
 
 TEST(core, in_parallel_keeps_exceptions) {
