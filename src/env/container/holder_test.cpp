@@ -5,6 +5,8 @@
 #include "env/container/holder_link.h"
 #include "env/container/root_files.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -109,6 +111,38 @@ TEST(env_container, ids_are_found_in_their_field_only) {
     EXPECT_FALSE(names_id(lines, 10));
     EXPECT_FALSE(names_id("", 0));
     EXPECT_FALSE(names_id("broken line\n:::\n", 0));
+}
+
+TEST(env_container, a_name_service_that_fails_is_told_and_one_that_knows_nobody_is_not) {
+    auto directory = core::TemporaryDirectory::create().value();
+    ASSERT_TRUE(core::make_directories(directory.path() / "etc"));
+    ASSERT_TRUE(core::replace_file(directory.path() / "etc/passwd", "root:x:0:0::/root:/bin/sh\n"));
+    auto answer = [](int reason) {
+        return NameService{.user = [reason](uid_t, passwd*, char*, size_t, passwd**) { return reason; },
+                           .group = [](gid_t, group*, char*, size_t, group**) { return 0; }};
+    };
+    EXPECT_TRUE(name_user(directory.path(), 4711, 4711, answer(0)));
+    EXPECT_TRUE(name_user(directory.path(), 4711, 4711, answer(ENOENT)));
+    auto failed = name_user(directory.path(), 4711, 4711, answer(ECONNREFUSED));
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().message(), "cannot look up user 4711: Connection refused");
+    EXPECT_EQ(failed.error().cause(), core::Cause::kUnreachable);
+}
+
+TEST(env_container, an_entry_of_the_name_service_may_be_long) {
+    auto directory = core::TemporaryDirectory::create().value();
+    ASSERT_TRUE(core::make_directories(directory.path() / "etc"));
+    ASSERT_TRUE(core::replace_file(directory.path() / "etc/group", ""));
+    const NameService service{.user = [](uid_t, passwd*, char*, size_t, passwd**) { return 0; },
+                              .group =
+                                  [](gid_t id, group* entry, char* texts, size_t size, group** found) {
+                                      if (size < 100'000) return ERANGE;
+                                      *entry = {.gr_name = strcpy(texts, "all"), .gr_gid = id};
+                                      *found = entry;
+                                      return 0;
+                                  }};
+    ASSERT_TRUE(name_user(directory.path(), 4711, 4711, service));
+    EXPECT_EQ(core::read_file(directory.path() / "etc/group").value(), "all:x:4711:\n");
 }
 
 // What would never end is not read, and not written to.

@@ -6,13 +6,12 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/openat2.h>
 #include <optional>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <vector>
 
 namespace belay::env {
 
@@ -29,19 +28,25 @@ Descriptor open_in_root(int root, const char* path, uint64_t flags) {
     return Descriptor(static_cast<int>(syscall(SYS_openat2, root, path, &how, sizeof how)));
 }
 
-std::optional<std::string> passwd_line(unsigned user) {
-    core::note_activity("ask the name service for the user", fmt::format("{}", user));
-    const passwd* entry = getpwuid(user);
-    if (entry == nullptr) return std::nullopt;
-    return fmt::format("{}:x:{}:{}:{}:{}:{}\n", entry->pw_name, entry->pw_uid, entry->pw_gid, entry->pw_gecos,
-                       entry->pw_dir, "/bin/sh");
+// getpwuid(3), ERRORS: with these, too, the name or number was not found.
+bool means_not_there(int reason) {
+    return reason == 0 || reason == ENOENT || reason == ESRCH || reason == EBADF || reason == EPERM;
 }
 
-std::optional<std::string> group_line(unsigned group) {
-    core::note_activity("ask the name service for the group", fmt::format("{}", group));
-    const struct group* entry = getgrgid(group);
-    if (entry == nullptr) return std::nullopt;
-    return fmt::format("{}:x:{}:\n", entry->gr_name, entry->gr_gid);
+// What the name service says of the number, as a line; nothing where it does not know it.
+template <typename Entry, typename Ask, typename Line>
+Result<std::optional<std::string>> line_of(std::string_view kind, unsigned id, Ask ask, Line line) {
+    core::note_activity(fmt::format("ask the name service for the {}", kind), fmt::format("{}", id));
+    for (size_t size = 4096;; size *= 2) {  // a group may have thousands of members
+        Entry entry{};
+        Entry* found = nullptr;
+        std::vector<char> texts(size);
+        const int reason = ask(id, &entry, texts.data(), texts.size(), &found);
+        if (reason == 0 && found != nullptr) return std::optional<std::string>(line(entry));
+        if (means_not_there(reason)) return std::optional<std::string>();
+        if (reason != ERANGE || size >= kLargestFile)
+            return core::errno_error(reason, fmt::format("cannot look up {} {}", kind, id));
+    }
 }
 
 Result<> add_line(int root, const char* path, unsigned id, const std::optional<std::string>& line) {
@@ -72,10 +77,18 @@ bool names_id(std::string_view lines, unsigned id) {
     return false;
 }
 
-Result<> name_user(const std::filesystem::path& root, unsigned user, unsigned group) {
+Result<> name_user(const std::filesystem::path& root, unsigned user, unsigned group,
+                   const NameService& service) {
     BELAY_TRY(directory, core::open_file(root, O_PATH | O_DIRECTORY));
-    BELAY_CHECK(add_line(directory.get(), "etc/passwd", user, passwd_line(user)));
-    return add_line(directory.get(), "etc/group", group, group_line(group));
+    BELAY_TRY(user_line, line_of<passwd>("user", user, service.user, [](const passwd& entry) {
+                  return fmt::format("{}:x:{}:{}:{}:{}:{}\n", entry.pw_name, entry.pw_uid, entry.pw_gid,
+                                     entry.pw_gecos, entry.pw_dir, "/bin/sh");
+              }));
+    BELAY_CHECK(add_line(directory.get(), "etc/passwd", user, user_line));
+    BELAY_TRY(group_line, line_of<struct group>("group", group, service.group, [](const struct group& entry) {
+                  return fmt::format("{}:x:{}:\n", entry.gr_name, entry.gr_gid);
+              }));
+    return add_line(directory.get(), "etc/group", group, group_line);
 }
 
 }  // namespace belay::env
