@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <ifaddrs.h>
 #include <memory>
@@ -19,10 +20,14 @@ namespace {
 
 constexpr core::Duration kNameTime = std::chrono::seconds(25);
 
-std::optional<std::string> numeric(const sockaddr* address, socklen_t length) {
+using core::errno_error;
+using core::Result;
+using core::system_error;
+
+Result<std::string> numeric(const sockaddr* address, socklen_t length) {
     std::array<char, NI_MAXHOST> text;
-    if (getnameinfo(address, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0)
-        return std::nullopt;
+    if (int code = getnameinfo(address, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST))
+        return system_error("an address of this node cannot be written: {}", gai_strerror(code));
     return std::string(text.data());
 }
 
@@ -39,27 +44,30 @@ AddressList parsed(const std::string& address) {
 }
 
 // Connecting a datagram socket sends nothing; it only makes the kernel choose the way and so the address.
-std::optional<std::string> address_toward(const std::string& address) {
+Result<std::string> address_toward(const std::string& address) {
     AddressList list = parsed(address);
-    if (!list) return std::nullopt;
+    if (!list) return system_error("\"{}\" is not an address", address);
     core::Descriptor socket(::socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket) return errno_error(errno, "cannot make a socket");
     sockaddr_storage local{};
     socklen_t length = sizeof local;
-    if (!socket || connect(socket.get(), list->ai_addr, list->ai_addrlen) != 0 ||
-        getsockname(socket.get(), reinterpret_cast<sockaddr*>(&local), &length) != 0)
-        return std::nullopt;
+    if (connect(socket.get(), list->ai_addr, list->ai_addrlen) != 0)
+        return errno_error(errno, "cannot find a network interface");
+    if (getsockname(socket.get(), reinterpret_cast<sockaddr*>(&local), &length) != 0)
+        return errno_error(errno, "cannot read the address of a socket");
     return numeric(reinterpret_cast<sockaddr*>(&local), length);
 }
 
-std::optional<std::string> outside_address() {
+Result<std::string> outside_address() {
     ifaddrs* first = nullptr;
-    if (getifaddrs(&first) != 0) return std::nullopt;
+    if (getifaddrs(&first) != 0) return errno_error(errno, "cannot list the network interfaces of this node");
     std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(first, &freeifaddrs);
     for (const ifaddrs* entry = first; entry; entry = entry->ifa_next)
         if (entry->ifa_addr && entry->ifa_addr->sa_family == AF_INET && (entry->ifa_flags & IFF_UP) &&
             !(entry->ifa_flags & IFF_LOOPBACK))
             return numeric(entry->ifa_addr, sizeof(sockaddr_in));
-    return std::nullopt;
+    return system_error("this node has no network interface that others could reach")
+        .because(core::Cause::kUnreachable);
 }
 
 }  // namespace

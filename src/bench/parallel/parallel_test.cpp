@@ -71,7 +71,8 @@ TEST(bench, world_names_the_variable_that_is_wrong) {
 // A network with the names and addresses that a test gives it.
 struct FakeNetwork {
     std::map<std::string, std::string> names, slurm_nodes;
-    std::optional<std::string> outside = "10.0.0.9";
+    core::Result<std::string> outside = "10.0.0.9";
+    int no_way = 0;  // errno
 
     AddressLookup lookup() const {
         auto find = [](const auto& map, const std::string& name) -> std::optional<std::string> {
@@ -90,7 +91,10 @@ struct FakeNetwork {
                     {.name_service = service,
                      .node_address = [=, this](const std::string& node,
                                                const core::Deadline&) { return find(slurm_nodes, node); }}),
-                .address_toward = [](const std::string& address) { return "local-to-" + address; },
+                .address_toward = [this](const std::string& address) -> core::Result<std::string> {
+                    if (no_way != 0) return core::errno_error(no_way, "cannot find a network interface");
+                    return "local-to-" + address;
+                },
                 .outside_address = [this] { return outside; }};
     }
 };
@@ -173,31 +177,54 @@ TEST(bench, rendezvous_by_file_is_new_for_each_start) {
                            {"TORCHELASTIC_RUN_ID", "none"},
                            {"TORCHELASTIC_RESTART_COUNT", "3"}};
     EXPECT_EQ(meet(network, elastic, "file:/shared/meet")->file, "/shared/meet.none.3");
-    network.outside.reset();
-    EXPECT_THAT(refusal(network, step(), "file:/shared/meet"), HasSubstr("no network interface"));
+    network.outside = core::errno_error(EMFILE, "cannot list the network interfaces of this node");
+    EXPECT_THAT(refusal(network, step(), "file:/shared/meet"), HasSubstr("Too many open files"));
     EXPECT_THAT(refusal(network, step(), "file:"), HasSubstr("no path"));
     EXPECT_THAT(refusal(network, step(), "nfs:/x"), HasSubstr("neither tcp nor file:PATH"));
+}
+
+TEST(bench, rendezvous_says_why_the_first_node_cannot_be_reached) {
+    FakeNetwork network{.names = {{"n01", "10.0.0.1"}}, .no_way = ENETUNREACH};
+    auto rendezvous = meet(network, step("n[01-02,7],m1"));
+    ASSERT_FALSE(rendezvous);
+    EXPECT_EQ(rendezvous.error().cause(), core::Cause::kUnreachable);
+    EXPECT_EQ(
+        rendezvous.error().message(),
+        "no way from this node to 10.0.0.1, the node of rank 0: cannot find a network interface: Network "
+        "is unreachable");
+}
+
+TEST(bench, rendezvous_file_that_cannot_be_looked_at_is_not_waited_for) {
+    auto directory = core::TemporaryDirectory::create("rendezvous_test").value();
+    Rendezvous meeting{.file = directory.path() / "loop/meet"};
+    std::filesystem::create_symlink(directory.path() / "loop", directory.path() / "loop");
+    auto failed = prepare_file({.rank = 1, .size = 2}, meeting, core::Deadline::never());
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().errno_value(), ELOOP);
 }
 
 TEST(bench, rendezvous_file_of_an_earlier_run_is_refused) {
     auto directory = core::TemporaryDirectory::create("rendezvous_test").value();
     Rendezvous meeting{.file = directory.path() / "meet"};
     World first{.rank = 0, .size = 2}, second{.rank = 1, .size = 2};
-    EXPECT_TRUE(prepare_file(first, {}, {})) << "no file, nothing to do";
+    const auto kNow = core::Deadline::after({});
+    EXPECT_TRUE(prepare_file(first, {}, kNow)) << "no file, nothing to do";
 
-    auto missing = prepare_file(second, meeting, {});
+    auto missing = prepare_file(second, meeting, kNow);
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().kind(), core::ErrorKind::kSystem);
+    EXPECT_EQ(missing.error().cause(), core::Cause::kTimedOut);
     EXPECT_FALSE(std::filesystem::exists(meeting.file)) << "only rank 0 makes it";
 
     core::Result<> waited;
     {
-        std::jthread waits([&] { waited = prepare_file(second, meeting, std::chrono::minutes(1)); });
-        EXPECT_TRUE(prepare_file(first, meeting, {}));
+        std::jthread waits(
+            [&] { waited = prepare_file(second, meeting, core::Deadline::after(std::chrono::minutes(1))); });
+        EXPECT_TRUE(prepare_file(first, meeting, kNow));
     }
     EXPECT_TRUE(waited);
 
-    auto again = prepare_file(first, meeting, {});
+    auto again = prepare_file(first, meeting, kNow);
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error().kind(), core::ErrorKind::kBadInput);
     EXPECT_THAT(again.error().render(), HasSubstr("hint: remove it"));
@@ -207,8 +234,8 @@ TEST(bench, rendezvous_system_lookup_knows_the_loopback) {
     AddressLookup lookup = system_lookup();
     EXPECT_EQ(lookup.address_of_name("127.0.0.1").value(), "127.0.0.1");
     EXPECT_EQ(lookup.address_of_node("127.0.0.1").value(), "127.0.0.1");
-    EXPECT_EQ(lookup.address_toward("127.0.0.1"), "127.0.0.1");
-    EXPECT_EQ(lookup.address_toward("no address"), std::nullopt);
+    EXPECT_EQ(lookup.address_toward("127.0.0.1").value(), "127.0.0.1");
+    EXPECT_FALSE(lookup.address_toward("no address"));
 }
 
 }  // namespace

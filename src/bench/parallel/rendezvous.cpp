@@ -4,7 +4,6 @@
 #include "core/hash.h"
 #include "core/text.h"
 
-#include <system_error>
 #include <thread>
 
 namespace belay::bench {
@@ -72,9 +71,8 @@ Result<Rendezvous> by_file(const World& world, const Environment& environment, s
     Rendezvous rendezvous{.file = std::string(path) + run_name(environment)};
     rendezvous.local_address = kLoopback;
     if (world.nodes == 1) return rendezvous;
-    auto address = lookup.outside_address();
-    if (!address) return system_error("this node has no network interface that others could reach");
-    rendezvous.local_address = *address;
+    BELAY_TRY(address, lookup.outside_address());
+    rendezvous.local_address = std::move(address);
     return rendezvous;
 }
 
@@ -96,14 +94,14 @@ Result<Rendezvous> find_rendezvous(const World& world, const Environment& enviro
     BELAY_TRY(port, find_port(world, environment));
     rendezvous.address = address;
     rendezvous.port = port;
-    auto local_address = lookup.address_toward(address);
-    if (!local_address)
-        return system_error("no network interface of this node reaches {}, the node of rank 0", address);
-    rendezvous.local_address = *local_address;
+    BELAY_TRY(local_address,
+              core::with_context(lookup.address_toward(address),
+                                 fmt::format("no way from this node to {}, the node of rank 0", address)));
+    rendezvous.local_address = std::move(local_address);
     return rendezvous;
 }
 
-Result<> prepare_file(const World& world, const Rendezvous& rendezvous, core::Duration timeout) {
+Result<> prepare_file(const World& world, const Rendezvous& rendezvous, const core::Deadline& deadline) {
     const std::filesystem::path& file = rendezvous.file;
     if (file.empty()) return {};
     if (world.rank == 0) {
@@ -112,14 +110,15 @@ Result<> prepare_file(const World& world, const Rendezvous& rendezvous, core::Du
         return bad_input("--rendezvous: {} exists: an earlier run may have left it behind", file.string())
             .hint("remove it, or give each run a path of its own");
     }
-    core::Duration end = core::system_clock().monotonic() + timeout;
-    for (std::error_code ignored; !std::filesystem::exists(file, ignored);) {
-        if (core::system_clock().monotonic() >= end)
+    for (;;) {
+        BELAY_TRY(type, core::type_of_file(file));
+        if (type != std::filesystem::file_type::not_found) return {};
+        if (deadline.is_over())
             return system_error("rank {} of {}: no meeting at {}: rank 0 did not make it", world.rank,
-                                world.size, file.string());
-        std::this_thread::sleep_for(kFilePoll);
+                                world.size, file.string())
+                .because(core::Cause::kTimedOut);
+        std::this_thread::sleep_for(deadline.but_within(kFilePoll).left());
     }
-    return {};
 }
 
 }  // namespace belay::bench

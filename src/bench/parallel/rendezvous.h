@@ -2,9 +2,9 @@
 #pragma once
 
 #include "bench/parallel/world.h"
+#include "core/deadline.h"
 #include "core/error.h"
 #include "core/process.h"
-#include "core/time.h"
 #include "slurm/step.h"
 
 #include <cstdint>
@@ -28,10 +28,12 @@ struct Rendezvous {
 struct AddressLookup {
     std::function<core::Result<std::string>(const std::string& name)> address_of_name;
     slurm::AddressOf address_of_node;
-    // The address of this machine that is used to reach `address`, or nothing if there is no way to it.
-    std::function<std::optional<std::string>(const std::string& address)> address_toward;
-    // The address of the first interface that is up and not the loopback, if any.
-    std::function<std::optional<std::string>()> outside_address;
+    // The address of this machine that is used to reach `address`. Errors: kSystem; kUnreachable if there is
+    // no way to it.
+    std::function<core::Result<std::string>(const std::string& address)> address_toward;
+    // The address of the first interface that is up and not the loopback. Errors: kSystem; kUnreachable if
+    // there is none.
+    std::function<core::Result<std::string>()> outside_address;
 };
 
 // The system's resolver, scontrol and interfaces.
@@ -41,10 +43,10 @@ AddressLookup system_lookup();
 core::Result<> check_rendezvous_choice(std::string_view choice);
 
 // To be called before the ranks read or write the file in which they meet; nothing where they meet elsewhere.
-// Rank 0 makes it, the others wait for it for at most `timeout`. What an earlier run that was killed left in
+// Rank 0 makes it, the others wait for it until the deadline. What an earlier run that was killed left in
 // a file would be taken for this run's ranks, so rank 0 refuses a file that is there already. Errors:
-// kBadInput for that; kSystem if the file cannot be made or does not come.
-core::Result<> prepare_file(const World& world, const Rendezvous& rendezvous, core::Duration timeout);
+// kBadInput for that; kSystem if the file cannot be made or looked at, or does not come (kTimedOut).
+core::Result<> prepare_file(const World& world, const Rendezvous& rendezvous, const core::Deadline& deadline);
 
 // `choice` as above. Without a file the address is MASTER_ADDR, or that of the first node of the
 // step: from the resolver, or else from Slurm's configuration. The port is MASTER_PORT, or one derived from

@@ -3,18 +3,22 @@
 #include "core/text.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
 
+#include <gloo/common/error.h>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/exception.h>
 
 namespace belay::bench {
 
@@ -36,6 +40,21 @@ std::string reason(const std::exception& exception) {
     if (line.starts_with('['))
         if (size_t end = line.find("] "); end != std::string_view::npos) line.remove_prefix(end + 2);
     return std::string(core::trim(line));
+}
+
+// What it means for programs, where c10d, Gloo or the system have a type for it.
+core::Error failure_of(const std::exception& exception, std::string_view what) {
+    core::Error error = system_error("{}: {}", what, reason(exception)).error();
+    if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr)
+        return std::move(error).because_of_errno(ENOMEM);
+    if (const auto* call = dynamic_cast<const std::system_error*>(&exception))
+        return std::move(error).because_of_errno(call->code().value());
+    if (dynamic_cast<const c10d::TimeoutError*>(&exception) != nullptr)
+        return std::move(error).because(core::Cause::kTimedOut);
+    if (dynamic_cast<const gloo::IoException*>(&exception) != nullptr ||
+        dynamic_cast<const c10d::C10dError*>(&exception) != nullptr)
+        return std::move(error).because(core::Cause::kUnreachable);
+    return error;
 }
 
 c10::intrusive_ptr<c10d::Store> open_store(const World& world, const Rendezvous& rendezvous,
@@ -74,10 +93,11 @@ struct Group::Connection {
             operation(*gloo)->wait();
             return {};
         } catch (const std::exception& exception) {
-            std::string why = reason(exception);
+            core::Error error = failure_of(
+                exception,
+                fmt::format("rank {} of {} lost contact with another rank", world.rank, world.size));
             std::this_thread::sleep_for(grace);
-            return system_error("rank {} of {} lost contact with another rank: {}", world.rank, world.size,
-                                why);
+            return std::unexpected(std::move(error));
         }
     }
 
@@ -98,7 +118,7 @@ Result<Group> Group::connect(const World& world, const Rendezvous& rendezvous, c
     // Gloo writes to its sockets with writev: to a peer that is gone, that would end this rank without a
     // word.
     std::signal(SIGPIPE, SIG_IGN);
-    BELAY_CHECK(prepare_file(world, rendezvous, options.timeout));
+    BELAY_CHECK(prepare_file(world, rendezvous, core::Deadline::after(options.timeout)));
     auto place = rendezvous.file.empty() ? fmt::format("{} port {}", rendezvous.address, rendezvous.port)
                                          : rendezvous.file.string();
     try {
@@ -113,13 +133,16 @@ Result<Group> Group::connect(const World& world, const Rendezvous& rendezvous, c
                                                                        world.size, gloo_options);
         return Group(std::move(connection));
     } catch (const std::exception& exception) {
-        std::string why = reason(exception);
+        core::Error error = failure_of(
+            exception, fmt::format("rank {} of {}: no meeting at {}", world.rank, world.size, place));
         std::error_code ignored;
         if (world.rank == 0 && !rendezvous.file.empty()) std::filesystem::remove(rendezvous.file, ignored);
         // A port in use shows only at rank 0; the others' failure follows from it.
         if (world.rank != 0) std::this_thread::sleep_for(options.grace);
-        return system_error("rank {} of {}: no meeting at {}: {}", world.rank, world.size, place, why)
-            .hint("is the port taken? set MASTER_PORT to a free one, or give --rendezvous file:PATH");
+        if (rendezvous.file.empty())
+            error = std::move(error).hint(
+                "is the port taken? set MASTER_PORT to a free one, or give --rendezvous file:PATH");
+        return std::unexpected(std::move(error));
     }
 }
 

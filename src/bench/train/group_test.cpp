@@ -47,7 +47,18 @@ TEST(bench, group_reports_a_lost_rank) {
         EXPECT_THAT(sum.error().message(), HasSubstr("lost contact with another rank"));
         EXPECT_EQ(sum.error().message().find('\n'), std::string::npos);
         EXPECT_EQ(sum.error().exit_status(), 3);
+        EXPECT_EQ(sum.error().cause(), core::Cause::kUnreachable) << sum.error().message();
     });
+}
+
+TEST(bench, group_that_meets_by_a_file_is_not_told_of_ports) {
+    auto directory = core::TemporaryDirectory::create().value();
+    const Rendezvous rendezvous{.file = directory.path() / "meet", .local_address = "127.0.0.1"};
+    auto alone = Group::connect({.launcher = Launcher::kVariables, .rank = 0, .size = 2}, rendezvous,
+                                {.timeout = std::chrono::milliseconds(100), .grace = {}});
+    ASSERT_FALSE(alone);
+    EXPECT_THAT(alone.error().message(), HasSubstr("no meeting at " + rendezvous.file.string()));
+    EXPECT_EQ(alone.error().hint_text(), "");
 }
 
 TEST(bench, group_of_one_needs_no_meeting) {
