@@ -20,8 +20,9 @@ std::optional<Error> exception_of(const std::function<void()>& function, std::FI
         return errno_error(error.code(),
                            is_output ? "cannot write the output" : "a call of the system failed")
             .error();
-    } catch (const std::exception& error) {
-        return system_error("internal error: {}", error.what()).error();
+    } catch (const std::exception& error) {  // libraries put backtraces behind the first line
+        const std::string_view text = error.what();
+        return system_error("internal error: {}", text.substr(0, text.find('\n'))).error();
     } catch (...) {
         return system_error("internal error: an exception of an unknown type").error();
     }

@@ -43,6 +43,8 @@ TEST(core, an_exception_of_a_library_is_a_failure_of_the_system) {
     EXPECT_EQ(thread.status, 3);
     EXPECT_EQ(thread.shown, "belay: a call of the system failed: Resource temporarily unavailable\n")
         << "not about the output, which can be written";
+    EXPECT_EQ(exception_of([] { throw std::runtime_error("no such operator\nframe #0: 0x7f\n"); })->message(),
+              "internal error: no such operator");
     auto gone = without_exceptions([]() -> Result<int> {
         (void)std::filesystem::read_symlink("/no/such/link");
         return 0;

@@ -87,7 +87,8 @@ class LinearModel : public Model {
     double bytes_per_sample() const override { return bytes_per_sample_; }
     double flops_per_sample() const override { return 12; }
     progress::Json settings() const override { return {{"opt_name", "plain"}}; }
-    std::unique_ptr<Data> make_data(uint64_t seed, const Share&, int) const override {
+    core::Result<std::unique_ptr<Data>> make_data(uint64_t seed, const Share&, int) const override {
+        if (out_of_memory_) throw std::bad_alloc();
         return std::make_unique<LineData>(seed);
     }
     std::unique_ptr<Network> make_network(uint64_t seed, uint64_t) const override {
@@ -103,6 +104,7 @@ class LinearModel : public Model {
                      .threads = 1,
                      .rate = {.warmup_rate = 0.5, .base_rate = 0.5, .decay_epochs = {}, .decay_factors = {}}};
     double bytes_per_sample_ = 12;
+    bool out_of_memory_ = false;
 
   private:
     HitRate metric_;

@@ -83,8 +83,9 @@ class Model {
     // object.
     virtual progress::Json settings() const = 0;
 
-    // Makes or opens the samples of `share` with `threads` threads.
-    virtual std::unique_ptr<Data> make_data(uint64_t seed, const Share& share, int threads) const = 0;
+    // Makes or opens the samples of `share` with `threads` threads. Errors: kSystem.
+    virtual core::Result<std::unique_ptr<Data>> make_data(uint64_t seed, const Share& share,
+                                                          int threads) const = 0;
     // With weights drawn from `seed`; `rank_seed`, for what is drawn in training, differs between ranks.
     virtual std::unique_ptr<Network> make_network(uint64_t seed, uint64_t rank_seed) const = 0;
 };

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/output.h"
+#include "core/program.h"
 
 #include <algorithm>
 #include <bit>
@@ -41,15 +42,15 @@ struct Interval {
 class Run {
   public:
     Run(const Model& model, const RunOptions& options, Group& group, MllogOutput& log,
-        const core::Clock& clock)
+        const core::Clock& clock, Share share, std::unique_ptr<Data> data)
         : model_(model),
           options_(options),
           profile_(options.profile),
           group_(group),
           log_(log),
           clock_(clock),
-          share_(share_of(profile_, group.rank(), group.size())),
-          data_(model.make_data(options.data_seed, share_, profile_.threads)),
+          share_(std::move(share)),
+          data_(std::move(data)),
           network_(model.make_network(
               options.seed, options.seed * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(group.rank()))) {}
 
@@ -225,6 +226,20 @@ void log_settings(const Model& model, const RunOptions& options, int nodes, Mllo
     for (const auto& [key, value] : settings.items()) log.event(key, value);
 }
 
+Result<Outcome> train(const Model& model, const RunOptions& options, Group& group, int nodes,
+                      MllogOutput& log, const core::Clock& clock) {
+    log.event("cache_clear", true);
+    log.start("init_start");
+    log_settings(model, options, nodes, log);
+    prepare_library(options.profile.threads);
+    const Share share = share_of(options.profile, group.rank(), group.size());
+    BELAY_TRY(data, model.make_data(options.data_seed, share, options.profile.threads));
+    Run run(model, options, group, log, clock, share, std::move(data));
+    BELAY_CHECK(run.start());
+    log.stop("init_stop");
+    return run.train();
+}
+
 }  // namespace
 
 Result<> check_sizes(const Model& model, const Profile& profile, int ranks, int nodes) {
@@ -247,19 +262,13 @@ Result<> check_sizes(const Model& model, const Profile& profile, int ranks, int 
 Result<Outcome> run_training(const Model& model, const RunOptions& options, Group& group, int nodes,
                              MllogOutput& log, const core::Clock& clock) {
     BELAY_CHECK(check_sizes(model, options.profile, group.size(), nodes));
-    try {
-        log.event("cache_clear", true);
-        log.start("init_start");
-        log_settings(model, options, nodes, log);
-        prepare_library(options.profile.threads);
-        Run run(model, options, group, log, clock);
-        BELAY_CHECK(run.start());
-        log.stop("init_stop");
-        return run.train();
-    } catch (const std::exception& exception) {  // libtorch's, and memory that ran out
-        std::string_view text = exception.what();
-        return system_error("{}", text.substr(0, text.find('\n')));
-    }
+    Result<Outcome> outcome;
+    // libtorch's exceptions, and memory that ran out.
+    auto thrown = core::exception_of([&] { outcome = train(model, options, group, nodes, log, clock); });
+    if (thrown)
+        return std::unexpected(
+            std::move(*thrown).context(fmt::format("rank {} of {}", group.rank(), group.size())));
+    return outcome;
 }
 
 }  // namespace belay::bench

@@ -102,5 +102,15 @@ TEST(bench, trainer_fails_where_a_test_asks_it_to) {
     EXPECT_THAT(finished.outcome.error().message(), HasSubstr("rank 0 fails at step 3"));
 }
 
+TEST(bench, training_that_runs_out_of_memory_says_so_with_its_cause) {
+    LinearModel model;
+    model.out_of_memory_ = true;
+    Group group;
+    const Finished finished = train(model, {.profile = model.profile()}, group);
+    ASSERT_FALSE(finished.outcome);
+    EXPECT_EQ(finished.outcome.error().message(), "rank 0 of 1: out of memory");
+    EXPECT_EQ(finished.outcome.error().errno_value(), ENOMEM);
+}
+
 }  // namespace
 }  // namespace belay::bench

@@ -25,8 +25,10 @@ class CosmoFlowModel : public Model {
     progress::Json settings() const override {
         return {{"opt_name", "sgd"}, {"opt_weight_decay", 0.0}, {"dropout", size_.dropout}};
     }
-    std::unique_ptr<Data> make_data(uint64_t seed, const Share& share, int threads) const override {
-        return std::make_unique<Samples>(size_.side, seed, share, threads);
+    core::Result<std::unique_ptr<Data>> make_data(uint64_t seed, const Share& share,
+                                                  int threads) const override {
+        BELAY_TRY(samples, Samples::make(size_.side, seed, share, threads));
+        return std::make_unique<Samples>(std::move(samples));
     }
     std::unique_ptr<Network> make_network(uint64_t seed, uint64_t rank_seed) const override {
         return cosmoflow::make_network(size_, seed, rank_seed);

@@ -1,38 +1,49 @@
 #include "bench/models/cosmoflow/training/samples.h"
 
 #include "bench/models/cosmoflow/kernels.h"
+#include "core/parallel.h"
+#include "core/program.h"
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 namespace belay::bench::cosmoflow {
 
-Samples::Samples(int side, uint64_t seed, const Share& share, int threads)
-    : side_(side),
-      seed_(seed),
-      values_per_sample_(kChannels * static_cast<size_t>(side) * side * side),
-      train_(make(Split::kTrain, share.train, threads)),
-      eval_(make(Split::kEval, share.eval, threads)) {}
+using core::Result;
 
-Samples::Store Samples::make(Split split, const std::vector<uint32_t>& indices, int threads) const {
+Samples::Samples(int side, uint64_t seed)
+    : side_(side), seed_(seed), values_per_sample_(kChannels * static_cast<size_t>(side) * side * side) {}
+
+Result<Samples> Samples::make(int side, uint64_t seed, const Share& share, int threads) {
+    Samples samples(side, seed);
+    BELAY_TRY(train, samples.make_split(Split::kTrain, share.train, threads));
+    BELAY_TRY(eval, samples.make_split(Split::kEval, share.eval, threads));
+    samples.train_ = std::move(train);
+    samples.eval_ = std::move(eval);
+    return samples;
+}
+
+Result<Samples::Store> Samples::make_split(Split split, const std::vector<uint32_t>& indices,
+                                           int threads) const {
     Store store;
-    store.counts.resize(indices.size() * values_per_sample_);
-    store.targets.resize(indices.size());
-    for (size_t place = 0; place < indices.size(); ++place) store.places[indices[place]] = place;
     std::atomic<size_t> next = 0;
-    auto work = [&] {
+    // A generator has tables and buffers of its own: one for each thread.
+    auto make_some = [&](size_t) -> Result<> {
         UniverseGenerator generator(static_cast<size_t>(side_), seed_);
         for (size_t place = next++; place < indices.size(); place = next++) {
             std::span<int16_t> counts(store.counts.data() + place * values_per_sample_, values_per_sample_);
             store.targets[place] = generator.make(split, indices[place], counts);
         }
+        return {};
     };
-    {
-        std::vector<std::jthread> helpers;
-        for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
-        work();
-    }
+    auto made = core::without_exceptions([&]() -> Result<> {
+        store.counts.resize(indices.size() * values_per_sample_);
+        store.targets.resize(indices.size());
+        for (size_t place = 0; place < indices.size(); ++place) store.places[indices[place]] = place;
+        const auto count = static_cast<size_t>(std::max(threads, 1));
+        return core::in_parallel(count, count, make_some);
+    });
+    BELAY_CHECK(core::with_context(std::move(made), fmt::format("cannot make {} samples", indices.size())));
     return store;
 }
 

@@ -3,6 +3,7 @@
 
 #include "bench/models/cosmoflow/universe.h"
 #include "bench/train/model.h"
+#include "core/error.h"
 
 #include <cstdint>
 #include <unordered_map>
@@ -14,8 +15,8 @@ namespace belay::bench::cosmoflow {
 // [samples][kParameters].
 class Samples : public Data {
   public:
-    // Makes the samples of `share` with `threads` threads.
-    Samples(int side, uint64_t seed, const Share& share, int threads);
+    // Makes the samples of `share` with `threads` threads. Errors: kSystem, ENOMEM where they find no room.
+    static core::Result<Samples> make(int side, uint64_t seed, const Share& share, int threads);
 
     void load(Split split, std::span<const uint32_t> indices, Batch& batch) const override;
 
@@ -26,7 +27,8 @@ class Samples : public Data {
         std::vector<Parameters> targets;
         std::unordered_map<uint32_t, size_t> places;
     };
-    Store make(Split split, const std::vector<uint32_t>& indices, int threads) const;
+    Samples(int side, uint64_t seed);
+    core::Result<Store> make_split(Split split, const std::vector<uint32_t>& indices, int threads) const;
 
     int side_;
     uint64_t seed_;
