@@ -63,7 +63,8 @@ std::vector<std::string> candidates_of(std::string_view name, const std::string&
     return candidates;
 }
 
-// In the child. As a shell does, it goes on where a program is not there or is not for executing.
+// In the child. As execvp(3) and shells do, it goes on where a program is not there or is not for executing;
+// one that may not be executed is told in the end, before those that are not there.
 [[noreturn]] void become_program(const ChildPlan& plan, const std::vector<char*>& candidates,
                                  char* const* argv, char* const* environment) {
     int reason = ENOENT;
@@ -71,7 +72,7 @@ std::vector<std::string> candidates_of(std::string_view name, const std::string&
         if (candidate == nullptr) break;
         execve(candidate, argv, environment);
         if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) fail_child(plan, ChildStep::kExec, errno);
-        reason = candidates.size() == 2 ? errno : reason;  // one, and the end
+        if (errno == EACCES || candidates.size() == 2) reason = errno;  // one, and the end
     }
     fail_child(plan, ChildStep::kExec, reason);
 }
@@ -80,6 +81,11 @@ Failure not_in_path(std::string_view name, const std::string& path) {
     return system_error("{}: not found in PATH", name)
         .hint("install it, or give its path; PATH is " + path)
         .because(Cause::kNotFound);
+}
+
+Failure denied_program(const fs::path& program) {
+    return errno_error(EACCES, fmt::format("cannot start {}", program.string()))
+        .hint("is it a file with execute permission?");
 }
 
 Failure explain(const ChildFailure& failure, const Command& command, const std::string& path) {
@@ -93,12 +99,12 @@ Failure explain(const ChildFailure& failure, const Command& command, const std::
     auto found = find_program(program, path);
     if (!found) return Failure(std::move(found.error()));
     program = *found;
+    if (reason == EACCES) return denied_program(program);
     Failure error = errno_error(reason, fmt::format("cannot start {}", program));
     std::error_code ignored;
     if (reason == ENOENT && fs::exists(program, ignored))
         return std::move(error).hint("the file is there; the interpreter named in its first line is not");
     if (reason == ENOEXEC) return std::move(error).hint("a script needs a first line such as #!/bin/sh");
-    if (reason == EACCES) return std::move(error).hint("is it a file with execute permission?");
     return error;
 }
 
@@ -148,12 +154,16 @@ Result<fs::path> find_program(std::string_view name, std::optional<std::string> 
     if (name.find('/') != std::string_view::npos) return fs::path(name);
     if (!path) path = environment_variable("PATH").value_or(std::string(kDefaultPath));
     if (path->empty()) return not_in_path(name, *path);  // not the working directory
+    std::optional<fs::path> denied;
     for (std::string_view directory : split(*path, ':')) {
         fs::path candidate = fs::path(directory.empty() ? "." : directory) / name;
+        if (name.empty()) continue;
         std::error_code ignored;
-        if (!name.empty() && access(candidate.c_str(), X_OK) == 0 && fs::is_regular_file(candidate, ignored))
-            return fs::absolute(candidate, ignored);
+        const bool is_executable = access(candidate.c_str(), X_OK) == 0;
+        if (!is_executable && errno == EACCES && !denied) denied = candidate;
+        if (is_executable && fs::is_regular_file(candidate, ignored)) return fs::absolute(candidate, ignored);
     }
+    if (denied) return denied_program(*denied);
     return not_in_path(name, *path);
 }
 
@@ -203,10 +213,10 @@ Result<Process> spawn(const Command& command, const Deadline& deadline) {
     Process process(pid, std::move(pidfd), command.new_process_group || command.new_session);
     auto failure = read_child_failure(status.parent.get(), deadline);
     if (failure && !*failure) return process;
-    auto ended = process.end();
-    if (failure) return explain(**failure, command, path);
-    return std::unexpected(
-        std::move(failure.error()).context(fmt::format("cannot start {}", command.argv[0])));
+    Error error = failure ? explain(**failure, command, path).error()
+                          : std::move(failure.error()).context("cannot start " + command.argv[0]);
+    if (auto ended = process.end(); !ended) error = std::move(error).also(ended.error());
+    return std::unexpected(std::move(error));
 }
 
 Result<Process> adopt_child(pid_t pid) {

@@ -94,6 +94,19 @@ TEST(core, process_program_is_searched_in_the_path_of_the_child) {
     EXPECT_FALSE(find_program("", "/usr/bin"));
 }
 
+TEST(core, process_program_that_may_not_be_executed_is_denied_also_in_a_path) {
+    auto directory = TemporaryDirectory::create().value();
+    ASSERT_TRUE(replace_file(directory.path() / "tool", "#!/bin/sh\n", 0644));
+    const std::string path = "/nowhere:" + directory.path().string() + ":/usr/bin";
+    for (const Error& error :
+         {find_program("tool", path).error(),
+          run({.argv = {"tool"}, .environment = Environment{{"PATH", path}}}, {}).error()}) {
+        EXPECT_EQ(error.cause(), Cause::kDenied);
+        EXPECT_THAT(error.message(), HasSubstr((directory.path() / "tool").string() + ": Permission denied"));
+    }
+    EXPECT_EQ(find_program("no-such-tool", path).error().cause(), Cause::kNotFound);
+}
+
 TEST(core, process_working_directory) {
     auto directory = TemporaryDirectory::create().value();
     Command command = shell("pwd -P");

@@ -68,6 +68,7 @@ TEST(core_testing, a_program_whose_file_does_not_answer_is_not_waited_for) {
         Command searched{.argv = {"no-such-program"},
                          .environment_changes = {{"PATH", directory.path().string() + ":/usr/bin"}}};
         EXPECT_EQ(run(searched, {.timeout = 300ms}).error().cause(), Cause::kTimedOut);
+        EXPECT_THAT(output.error().message(), HasSubstr("was left behind")) << output.error().render();
         return 0;
     });
 }
