@@ -1,4 +1,5 @@
 // Files of named counters: stat, meminfo, vmstat, pressure, loadavg, and a process's schedstat and io.
+#include "procfs/keyed.h"
 #include "procfs/loadavg.h"
 #include "procfs/meminfo.h"
 #include "procfs/pid_io.h"
@@ -9,15 +10,17 @@
 #include "procfs/stat.h"
 #include "procfs/statm.h"
 #include "procfs/uptime.h"
-#include "procfs/vmstat.h"
 
 #include <initializer_list>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace belay::procfs {
 namespace {
 
+using testing::ElementsAre;
 using Count = std::optional<int64_t>;
 
 // Property: wherever the text is cut, a field is either what the whole text says or nothing.
@@ -101,38 +104,47 @@ constexpr std::string_view kMeminfo =
 TEST(procfs, meminfo_is_read_in_bytes) {
     Meminfo memory = parse_meminfo(kMeminfo);
     EXPECT_EQ(memory.total, 24684112 * int64_t{1024});
-    EXPECT_EQ(memory.free, 23435424 * int64_t{1024});
     EXPECT_EQ(memory.available, 24264092 * int64_t{1024});
-    EXPECT_EQ(memory.buffers, 217572 * 1024);
-    EXPECT_EQ(memory.cached, 753832 * 1024);
-    EXPECT_EQ(memory.anonymous, 23636 * 1024);
-    EXPECT_EQ(memory.shared, 12756 * 1024);
-    EXPECT_EQ(memory.slab, 192948 * 1024);
-    EXPECT_EQ(memory.dirty, 44 * 1024);
-    EXPECT_EQ(memory.swap_total, 2048 * 1024);
-    EXPECT_EQ(memory.swap_free, 1024 * 1024);
-    EXPECT_FALSE(parse_meminfo("MemTotal: 5\nMemFree: 6 MB\n").total.has_value());
-    EXPECT_FALSE(parse_meminfo("MemTotal: 5\nMemFree: 6 MB\n").free.has_value());
+    EXPECT_FALSE(parse_meminfo("MemTotal: 5\nMemAvailable: 6 MB\n").total.has_value());
+    EXPECT_FALSE(parse_meminfo("MemTotal: 5\nMemAvailable: 6 MB\n").available.has_value());
 }
 
 TEST(procfs, meminfo_cut_anywhere_never_lies) {
-    expect_cuts_lose_but_never_lie<Meminfo>(
-        kMeminfo, parse_meminfo,
-        {&Meminfo::total, &Meminfo::free, &Meminfo::available, &Meminfo::buffers, &Meminfo::cached,
-         &Meminfo::anonymous, &Meminfo::shared, &Meminfo::slab, &Meminfo::dirty, &Meminfo::swap_total,
-         &Meminfo::swap_free});
+    expect_cuts_lose_but_never_lie<Meminfo>(kMeminfo, parse_meminfo, {&Meminfo::total, &Meminfo::available});
 }
 
-TEST(procfs, vmstat_is_read) {
+std::vector<Count> keyed(std::string_view text, std::initializer_list<Keyed> wanted) {
+    std::vector<Count> values(wanted.size(), 1);  // what stood there before goes
+    parse_keyed(text, std::vector(wanted), values);
+    return values;
+}
+
+TEST(procfs, lines_of_keys_are_read_in_any_order) {
     constexpr std::string_view text =
         "pgfault 99\npgmajfault 6326\noom_kill 2\ncompact_stall 17\noom_kill_other 5\n";
-    Vmstat vmstat = parse_vmstat(text);
-    EXPECT_EQ(vmstat.page_faults_major, 6326);
-    EXPECT_EQ(vmstat.oom_kills, 2);
-    EXPECT_EQ(vmstat.compaction_stalls, 17);
-    EXPECT_FALSE(parse_vmstat("pgmajfault 1\n").oom_kills.has_value());
-    expect_cuts_lose_but_never_lie<Vmstat>(
-        text, parse_vmstat, {&Vmstat::page_faults_major, &Vmstat::oom_kills, &Vmstat::compaction_stalls});
+    EXPECT_THAT(keyed(text, {{"compact_stall"}, {"pgmajfault"}, {"oom"}, {"oom_kill"}}),
+                ElementsAre(17, 6326, Count(), 2));
+    EXPECT_THAT(keyed(kMeminfo, {{"Dirty", true}, {"SwapTotal", true}, {"Slab", true}}),
+                ElementsAre(44 * 1024, 2048 * 1024, 192948 * 1024));
+    EXPECT_THAT(keyed(kMeminfo, {{"Active(anon)", true}, {"HugePages_Total"}}), ElementsAre(1576 * 1024, 7));
+}
+
+TEST(procfs, a_line_in_another_unit_is_nothing) {
+    EXPECT_THAT(keyed(kMeminfo, {{"Dirty"}, {"HugePages_Total", true}}), ElementsAre(Count(), Count()));
+    EXPECT_THAT(keyed("Slab: 5 MB\nDirty: -1 kB\nShmem:\n", {{"Slab", true}, {"Dirty", true}, {"Shmem"}}),
+                ElementsAre(Count(), Count(), Count()));
+}
+
+TEST(procfs, lines_of_keys_cut_anywhere_never_lie) {
+    const std::vector<Keyed> wanted = {{"MemTotal", true}, {"SwapFree", true}, {"HugePages_Total"}};
+    std::vector<Count> whole(wanted.size());
+    parse_keyed(kMeminfo, wanted, whole);
+    for (size_t size = 0; size < kMeminfo.size(); ++size) {
+        std::vector<Count> cut(wanted.size());
+        parse_keyed(kMeminfo.substr(0, size), wanted, cut);
+        for (size_t i = 0; i < cut.size(); ++i)
+            EXPECT_TRUE(!cut[i] || cut[i] == whole[i]) << kMeminfo.substr(0, size);
+    }
 }
 
 TEST(procfs, pressure_is_read) {

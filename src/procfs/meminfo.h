@@ -1,4 +1,4 @@
-// /proc/meminfo, in bytes. See proc_meminfo(5).
+// How much memory a node has, of /proc/meminfo, in bytes. See proc_meminfo(5).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace belay::procfs {
 
 struct Meminfo {
-    std::optional<int64_t> total, free, available, buffers, cached, anonymous, shared, slab, dirty,
-        swap_total, swap_free;
+    std::optional<int64_t> total;
+    std::optional<int64_t> available;  // since Linux 3.14
 };
 
 Meminfo parse_meminfo(std::string_view text);

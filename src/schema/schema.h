@@ -42,12 +42,22 @@ enum class Sampled : uint8_t {
     kUnsteadyCounter,  // may go back a little without a new beginning, as iowait does
 };
 
+// How a column is sampled.
+struct Sampling {
+    Sampled kind = Sampled::kState;
+    std::string_view file = {};  // of /proc; empty: elsewhere
+    // Of a file of lines "key value", which needs nothing more to be read; of others a parser of their own
+    // knows.
+    std::string_view key = {};
+};
+
 // Where a report plots a quantity.
 struct Plot {
     std::string_view label = {};    // empty: nowhere
     std::string_view section = {};  // of the report; empty: only in the maps of all devices
     std::string_view note = {};
-    int place = 0;  // among the plots
+    int place = 0;                // among the plots; 0: only in charts that name it among others
+    std::string_view title = {};  // of its chart; empty: the label
 };
 
 // What a sealed record keeps of a quantity's samples: a column of a table of spans.
@@ -66,6 +76,7 @@ struct Quantity {
     std::string_view unit;
     std::string_view doc;
     Series series = {};
+    Sampling sampling = {};
 
     constexpr Column column() const { return {name, type, unit, doc}; }
 };
@@ -125,13 +136,13 @@ consteval size_t column(const Table& table, std::string_view name) {
     throw "the table has no such column";
 }
 
-// The columns of several declarations, one after the other.
-template <size_t... Sizes>
-consteval auto joined(const std::array<Column, Sizes>&... parts) {
-    std::array<Column, (Sizes + ...)> all{};
+// The rows of several declarations, one after the other.
+template <typename Row, size_t... Sizes>
+consteval auto joined(const std::array<Row, Sizes>&... parts) {
+    std::array<Row, (Sizes + ...)> all{};
     size_t at = 0;
     auto add = [&](const auto& part) {
-        for (const Column& column : part) all[at++] = column;
+        for (const Row& row : part) all[at++] = row;
     };
     (add(parts), ...);
     return all;
@@ -145,6 +156,22 @@ consteval std::array<Column, kSize> columns_of(const Quantity (&quantities)[kSiz
     std::array<Column, kSize> columns{};
     for (size_t i = 0; i < kSize; ++i) columns[i] = quantities[i].column();
     return columns;
+}
+
+consteval size_t count_series(std::span<const Quantity> quantities) {
+    size_t count = 0;
+    for (const Quantity& quantity : quantities) count += quantity.series.name.empty() ? 0 : 1;
+    return count;
+}
+// Those of a table's quantities of which something is kept.
+template <const auto& kQuantities>
+consteval auto series_of() {
+    std::array<SampledSeries, count_series(kQuantities)> all{};
+    size_t at = 0;
+    for (const Quantity& quantity : kQuantities)
+        if (!quantity.series.name.empty())
+            all[at++] = {quantity.series, quantity.sampling.kind, quantity.name};
+    return all;
 }
 
 }  // namespace belay::schema

@@ -2,6 +2,7 @@
 #include "procfs/children.h"
 #include "procfs/cpu.h"
 #include "procfs/diskstats.h"
+#include "procfs/keyed.h"
 #include "procfs/loadavg.h"
 #include "procfs/meminfo.h"
 #include "procfs/mountinfo.h"
@@ -15,11 +16,11 @@
 #include "procfs/stat.h"
 #include "procfs/statm.h"
 #include "procfs/uptime.h"
-#include "procfs/vmstat.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -39,8 +40,11 @@ void fuzz_stat(std::string_view text) {
 void fuzz_meminfo(std::string_view text) {
     require_count(parse_meminfo(text).total);
 }
-void fuzz_vmstat(std::string_view text) {
-    require_count(parse_vmstat(text).oom_kills);
+void fuzz_keyed(std::string_view text) {
+    static constexpr Keyed kWanted[] = {{"oom_kill"}, {"pgmajfault"}, {"Committed_AS", true}};
+    std::optional<int64_t> values[std::size(kWanted)];
+    parse_keyed(text, kWanted, values);
+    for (auto value : values) require_count(value);
 }
 void fuzz_pressure(std::string_view text) {
     require_count(parse_pressure(text).some);
@@ -112,7 +116,7 @@ void fuzz_children(std::string_view text) {
 }
 
 constexpr void (*kParsers[])(std::string_view) = {
-    fuzz_stat,     fuzz_meminfo,   fuzz_vmstat,    fuzz_pressure,   fuzz_loadavg,
+    fuzz_stat,     fuzz_meminfo,   fuzz_keyed,     fuzz_pressure,   fuzz_loadavg,
     fuzz_net_dev,  fuzz_diskstats, fuzz_mountinfo, fuzz_pid_stat,   fuzz_schedstat,
     fuzz_pid_io,   fuzz_statm,     fuzz_uptime,    fuzz_pid_status, fuzz_cache_size,
     fuzz_cpu_list, fuzz_cpuinfo,   fuzz_environ,   fuzz_children};

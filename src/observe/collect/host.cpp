@@ -2,13 +2,13 @@
 
 #include "observe/collect/source_file.h"
 #include "observe/collect/units.h"
+#include "procfs/keyed.h"
 #include "procfs/loadavg.h"
-#include "procfs/meminfo.h"
 #include "procfs/pressure.h"
 #include "procfs/stat.h"
-#include "procfs/vmstat.h"
 #include "schema/tables/host.h"
 
+#include <algorithm>
 #include <unistd.h>
 
 namespace belay::observe::collect {
@@ -34,30 +34,58 @@ void set_cpu(Batch& rows, const procfs::Stat& stat, int64_t ticks) {
     rows.set(column(kHost, "forks_total"), stat.forks);
 }
 
-void set_memory(Batch& rows, const procfs::Meminfo& memory) {
-    rows.set(column(kHost, "memory_total_bytes"), memory.total);
-    rows.set(column(kHost, "memory_free_bytes"), memory.free);
-    rows.set(column(kHost, "memory_available_bytes"), memory.available);
-    rows.set(column(kHost, "memory_cached_bytes"), memory.cached);
-    rows.set(column(kHost, "memory_buffers_bytes"), memory.buffers);
-    rows.set(column(kHost, "memory_anonymous_bytes"), memory.anonymous);
-    rows.set(column(kHost, "memory_shared_bytes"), memory.shared);
-    rows.set(column(kHost, "memory_slab_bytes"), memory.slab);
-    rows.set(column(kHost, "memory_dirty_bytes"), memory.dirty);
-    rows.set(column(kHost, "swap_total_bytes"), memory.swap_total);
-    rows.set(column(kHost, "swap_free_bytes"), memory.swap_free);
+// A file of lines "key value": which of them go where is declared with the columns.
+class KeyedFile {
+  public:
+    KeyedFile(const std::filesystem::path& proc, std::string_view name) : file_(proc / name) {
+        for (size_t i = 0; i < std::size(schema::kHostQuantities); ++i) {
+            const schema::Quantity& quantity = schema::kHostQuantities[i];
+            if (quantity.sampling.file != name || quantity.sampling.key.empty()) continue;
+            wanted_.push_back({quantity.sampling.key, quantity.unit == "B"});
+            columns_.push_back(schema::kFirstHostQuantity + i);
+        }
+        values_.resize(wanted_.size());
+    }
+
+    void set(Batch& rows) {
+        procfs::parse_keyed(file_.read_or_empty(), wanted_, values_);
+        for (size_t i = 0; i < columns_.size(); ++i) rows.set(columns_[i], values_[i]);
+    }
+
+  private:
+    SourceFile file_;
+    std::vector<procfs::Keyed> wanted_;
+    std::vector<size_t> columns_;
+    std::vector<std::optional<int64_t>> values_;
+};
+
+static_assert(std::ranges::all_of(schema::kHostQuantities,
+                                  [](const schema::Quantity& quantity) {
+                                      return quantity.sampling.key.empty() ||
+                                             quantity.type == schema::ColumnType::kInteger;
+                                  }),
+              "lines of keyed files are whole numbers");
+
+// Each file once.
+std::vector<KeyedFile> keyed_files(const std::filesystem::path& proc) {
+    std::vector<std::string_view> names;
+    for (const schema::Quantity& quantity : schema::kHostQuantities)
+        if (!quantity.sampling.key.empty() && std::ranges::find(names, quantity.sampling.file) == names.end())
+            names.push_back(quantity.sampling.file);
+    std::vector<KeyedFile> files;
+    for (std::string_view name : names) files.emplace_back(proc, name);
+    return files;
 }
 
 class HostCollector : public Collector {
   public:
     explicit HostCollector(const std::filesystem::path& proc)
         : stat_(proc / "stat"),
-          meminfo_(proc / "meminfo"),
-          vmstat_(proc / "vmstat"),
           loadavg_(proc / "loadavg"),
           pressure_cpu_(proc / "pressure/cpu"),
           pressure_memory_(proc / "pressure/memory"),
-          pressure_io_(proc / "pressure/io") {}
+          pressure_io_(proc / "pressure/io"),
+          keyed_(keyed_files(proc)) {}
 
     const schema::Table& table() const override { return kHost; }
 
@@ -65,20 +93,13 @@ class HostCollector : public Collector {
         BELAY_TRY(stat, stat_.read());
         rows.add_row(sample.time, sample.node);
         set_cpu(rows, procfs::parse_stat(stat), ticks_per_second_);
-        set_memory(rows, procfs::parse_meminfo(meminfo_.read_or_empty()));
         rows.set(column(kHost, "load_1m"), procfs::parse_loadavg(loadavg_.read_or_empty()));
-        set_vmstat(rows, procfs::parse_vmstat(vmstat_.read_or_empty()));
+        for (KeyedFile& file : keyed_) file.set(rows);
         set_pressure(rows);
         return {};
     }
 
   private:
-    static void set_vmstat(Batch& rows, const procfs::Vmstat& vmstat) {
-        rows.set(column(kHost, "page_faults_major_total"), vmstat.page_faults_major);
-        rows.set(column(kHost, "oom_kills_total"), vmstat.oom_kills);
-        rows.set(column(kHost, "compaction_stalls_total"), vmstat.compaction_stalls);
-    }
-
     void set_pressure(Batch& rows) {
         procfs::Pressure cpu = procfs::parse_pressure(pressure_cpu_.read_or_empty());
         procfs::Pressure memory = procfs::parse_pressure(pressure_memory_.read_or_empty());
@@ -90,7 +111,8 @@ class HostCollector : public Collector {
         rows.set(column(kHost, "pressure_io_full_seconds_total"), seconds_of(io.full, kMicroseconds));
     }
 
-    SourceFile stat_, meminfo_, vmstat_, loadavg_, pressure_cpu_, pressure_memory_, pressure_io_;
+    SourceFile stat_, loadavg_, pressure_cpu_, pressure_memory_, pressure_io_;
+    std::vector<KeyedFile> keyed_;
     int64_t ticks_per_second_ = sysconf(_SC_CLK_TCK);
 };
 

@@ -1,7 +1,9 @@
 #include "record/series/make_series.h"
 
 #include "record/series/scan_nodes.h"
+#include "schema/tables/host_digest.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -16,6 +18,9 @@ using schema::ColumnType;
 namespace {
 
 constexpr size_t kMostInputs = 32;
+static_assert(std::ranges::all_of(schema::kSeriesTables, [](const schema::SeriesTable& series) {
+    return series.columns.size() <= kMostInputs;
+}));
 constexpr schema::Sampled kPresence[] = {schema::Sampled::kState};
 
 // The value of an input as it is.

@@ -89,13 +89,9 @@ inline constexpr GpuQuantity kGpuDerived[] = {
      0x8 | 0x80},
 };
 
-consteval size_t count_kept_fields() {
-    size_t count = 0;
-    for (const Quantity& field : kGpuFields) count += field.series.name.empty() ? 0 : 1;
-    return count;
-}
 inline constexpr size_t kGpuModelCount = std::size(kGpuModel);
-inline constexpr size_t kGpuQuantityCount = kGpuModelCount + count_kept_fields() + std::size(kGpuDerived);
+inline constexpr size_t kGpuQuantityCount =
+    kGpuModelCount + count_series(kGpuFields) + std::size(kGpuDerived);
 
 // Everything that is followed over time on a GPU: the model's, the fields that say so, and what is derived.
 inline constexpr auto kGpuQuantities = [] {

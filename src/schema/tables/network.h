@@ -4,25 +4,62 @@
 
 namespace belay::schema {
 
-inline constexpr Column kNetworkColumns[] = {
-    {"time", ColumnType::kTimestamp, "", "when the row was sampled"},
-    {"node", ColumnType::kText, "", "name of the node"},
-    {"device", ColumnType::kText, "", "network interface"},
-    {"receive_bytes_total", ColumnType::kInteger, "B", "bytes received; RDMA traffic is not in it"},
-    {"receive_packets_total", ColumnType::kInteger, "", "packets received"},
-    {"receive_errors_total", ColumnType::kInteger, "", "packets received with an error"},
-    {"receive_dropped_total", ColumnType::kInteger, "", "packets dropped on receive"},
-    {"transmit_bytes_total", ColumnType::kInteger, "B", "bytes sent; RDMA traffic is not in it"},
-    {"transmit_packets_total", ColumnType::kInteger, "", "packets sent"},
-    {"transmit_errors_total", ColumnType::kInteger, "", "packets not sent because of an error"},
-    {"transmit_dropped_total", ColumnType::kInteger, "", "packets dropped before they were sent"},
-    {"carrier", ColumnType::kBoolean, "", "whether the link is up"},
-    {"carrier_changes_total", ColumnType::kInteger, "", "times the link went up or down"},
-    {"link_bits_per_second", ColumnType::kInteger, "bit/s", "negotiated speed of the link"},
-    {"counted_elsewhere", ColumnType::kBoolean, "",
+using enum ColumnType;
+using enum Sampled;
+
+inline constexpr Column kNetworkNames[] = {
+    {"time", kTimestamp, "", "when the row was sampled"},
+    {"node", kText, "", "name of the node"},
+    {"device", kText, "", "network interface"},
+};
+
+// What is measured on an interface, and what is kept of it. Without a file of /proc: of /sys.
+inline constexpr Quantity kNetworkQuantities[] = {
+    {"receive_bytes_total",
+     kInteger,
+     "B",
+     "bytes received; RDMA traffic is not in it",
+     {"received_bytes_per_second", "B/s", "received"},
+     {kCounter, "net/dev"}},
+    {"receive_packets_total", kInteger, "", "packets received", {}, {kCounter, "net/dev"}},
+    {"receive_errors_total", kInteger, "", "packets received with an error", {}, {kCounter, "net/dev"}},
+    {"receive_dropped_total", kInteger, "", "packets dropped on receive", {}, {kCounter, "net/dev"}},
+    {"transmit_bytes_total",
+     kInteger,
+     "B",
+     "bytes sent; RDMA traffic is not in it",
+     {"sent_bytes_per_second", "B/s", "sent"},
+     {kCounter, "net/dev"}},
+    {"transmit_packets_total", kInteger, "", "packets sent", {}, {kCounter, "net/dev"}},
+    {"transmit_errors_total",
+     kInteger,
+     "",
+     "packets not sent because of an error",
+     {},
+     {kCounter, "net/dev"}},
+    {"transmit_dropped_total",
+     kInteger,
+     "",
+     "packets dropped before they were sent",
+     {},
+     {kCounter, "net/dev"}},
+    {"carrier", kBoolean, "", "whether the link is up"},
+    {"carrier_changes_total",
+     kInteger,
+     "",
+     "times the link went up or down",
+     {"carrier_changes", "", "times the link went up or down since boot", Fold::kHighest}},
+    {"link_bits_per_second",
+     kInteger,
+     "bit/s",
+     "negotiated speed of the link",
+     {"link_bits_per_second", "bit/s", "speed of the link", Fold::kHighest}},
+    {"counted_elsewhere", kBoolean, "",
      "whether other interfaces of the node count the same traffic: of a bond, a bridge, a VLAN, a bridge's "
      "port"},
 };
+
+inline constexpr auto kNetworkColumns = joined(columns_of(kNetworkNames), columns_of(kNetworkQuantities));
 
 inline constexpr Table kNetwork{"network", Cadence::kPeriodic, "traffic and link state per network interface",
                                 kNetworkColumns, 2};
