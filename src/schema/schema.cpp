@@ -8,6 +8,7 @@
 #include "schema/tables/gpu_device.h"
 #include "schema/tables/gpu_digest.h"
 #include "schema/tables/host.h"
+#include "schema/tables/host_digest.h"
 #include "schema/tables/network.h"
 #include "schema/tables/process.h"
 #include "schema/tables/progress.h"
@@ -39,6 +40,11 @@ std::span<const Table* const> tables() {
 
 std::span<const Table* const> kept_tables() {
     static constexpr const Table* kKept[] = {&kGpuSeries, &kJobSeries, &kGpuSummary};
+    return kKept;
+}
+
+std::span<const Table* const> kept_series() {
+    static constexpr const Table* kKept[] = {&kNodeSeries, &kProcessSeries, &kNetworkSeries, &kDiskSeries};
     return kKept;
 }
 

@@ -120,6 +120,9 @@ std::span<const Table* const> tables();
 // last one says that all are there.
 std::span<const Table* const> kept_tables();
 
+// The same of hosts, processes, interfaces and disks.
+std::span<const Table* const> kept_series();
+
 // nullptr if there is no such table among those of tables().
 const Table* find_table(std::string_view name);
 
