@@ -29,7 +29,7 @@ TEST(report, a_training_has_all_charts) {
     ReportModel model = assemble(synthetic_training());
     EXPECT_THAT(ids(model.charts),
                 ElementsAre("throughput", "loss", "metric", "learning_rate", "job_cpu", "pressure", "cpu_0",
-                            "cpu_1", "node_memory", "job_memory", "network", "loopback", "disk", "job_io"));
+                            "cpu_1", "job_memory", "node_memory", "network", "loopback", "disk", "job_io"));
     EXPECT_EQ(chart_of(model, "metric").target->value, 0.13);
     EXPECT_EQ(chart_of(model, "metric").kind, ChartKind::kPoints);
     const Chart& network = chart_of(model, "network");
@@ -73,7 +73,7 @@ TEST(report, what_is_not_there_is_not_drawn) {
 
 TEST(report, loopback_is_drawn_only_if_it_was_used) {
     Measurements data = synthetic_training();
-    std::ranges::fill(data[Metric::kLoopback].means, 200);
+    std::ranges::fill(data[node_plot("loopback_bytes_per_second")].means, 200);
     EXPECT_THAT(ids(make_charts(data)), testing::Not(Contains("loopback")));
 }
 

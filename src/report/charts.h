@@ -19,7 +19,7 @@ std::vector<Chart> make_charts(const Measurements& measurements);
 // The sections of the page that the charts need, in order.
 std::vector<Section> make_sections(const std::vector<Chart>& charts);
 
-// The metrics of the heat map and of the table of nodes.
+// The quantities of the heat map and of the table of nodes.
 NodeGrid make_grid(const Measurements& measurements);
 
 }  // namespace belay::report

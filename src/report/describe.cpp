@@ -40,13 +40,13 @@ double highest_of(std::span<const double> values) {
 }
 
 // The mean over the nodes in each bucket.
-std::vector<double> course(const Measurements& data, Metric metric) {
+std::vector<double> course(const Measurements& data, size_t plot) {
     std::vector<double> result;
-    if (data[metric].empty()) return result;
+    if (data[plot].empty()) return result;
     std::vector<double> column(data.nodes.size());
     for (size_t bucket = 0; bucket < data.buckets; ++bucket) {
         for (size_t node = 0; node < data.nodes.size(); ++node)
-            column[node] = data[metric].values[node * data.buckets + bucket];
+            column[node] = data[plot].values[node * data.buckets + bucket];
         result.push_back(mean_of(column));
     }
     return result;
@@ -158,8 +158,8 @@ std::string preparation_sentence(const ReportModel& model) {
 }
 
 std::string resources_sentence(const Measurements& data) {
-    double cpu = mean_of(data[Metric::kJobCpu].means);
-    double memory = highest_of(data[Metric::kJobMemory].peaks);
+    double cpu = mean_of(data[node_plot("job_cpu_share")].means);
+    double memory = highest_of(data[node_plot("job_memory_bytes")].peaks);
     std::string text;
     if (!is_missing(cpu))
         text = fmt::format("It used {} of the CPUs it was given", format_quantity(cpu, "share"));
@@ -217,15 +217,19 @@ void add_training_figures(ReportModel& model, const Measurements& data) {
 }
 
 void add_resource_figures(ReportModel& model, const Measurements& data) {
-    Metric cpu = data[Metric::kJobCpu].empty() ? Metric::kNodeCpu : Metric::kJobCpu;
+    constexpr size_t kJobCpu = node_plot("job_cpu_share");
+    constexpr size_t kJobMemory = node_plot("job_memory_bytes");
+    constexpr size_t kReceived = node_plot("network_receive_bytes_per_second");
+    constexpr size_t kLoopback = node_plot("loopback_bytes_per_second");
+    const size_t cpu = data[kJobCpu].empty() ? node_plot("node_cpu_share") : kJobCpu;
     if (!data[cpu].empty())
         model.figures.push_back(
-            {.label = cpu == Metric::kJobCpu ? "CPU use" : "CPU use of the nodes",
+            {.label = cpu == kJobCpu ? "CPU use" : "CPU use of the nodes",
              .value = format_quantity(mean_of(data[cpu].means), "share"),
-             .detail = fmt::format("of {}, peak {}", cpu == Metric::kJobCpu ? "its CPUs" : "all CPUs",
+             .detail = fmt::format("of {}, peak {}", cpu == kJobCpu ? "its CPUs" : "all CPUs",
                                    format_quantity(highest_of(data[cpu].peaks), "share")),
              .spark = course(data, cpu)});
-    Metric memory = data[Metric::kJobMemory].empty() ? Metric::kNodeMemory : Metric::kJobMemory;
+    const size_t memory = data[kJobMemory].empty() ? node_plot("node_memory_bytes") : kJobMemory;
     if (!data[memory].empty()) {
         std::string detail = "on one node";
         if (!model.nodes.empty() && model.nodes[0].memory_bytes)
@@ -237,9 +241,8 @@ void add_resource_figures(ReportModel& model, const Measurements& data) {
                                  .spark = course(data, memory)});
     }
     // Where the ranks share a host, their traffic is on the loopback interface.
-    bool loopback =
-        highest_of(data[Metric::kLoopback].means) > highest_of(data[Metric::kNetworkReceive].means);
-    Metric network = loopback ? Metric::kLoopback : Metric::kNetworkReceive;
+    bool loopback = highest_of(data[kLoopback].means) > highest_of(data[kReceived].means);
+    const size_t network = loopback ? kLoopback : kReceived;
     if (!data[network].empty())
         model.figures.push_back(
             {.label = loopback ? "Network, within nodes" : "Network, received",

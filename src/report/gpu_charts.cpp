@@ -1,6 +1,7 @@
 #include "report/charts.h"
 #include "report/format.h"
 #include "report/gpu_report.h"
+#include "report/plots.h"
 
 #include <algorithm>
 #include <array>
@@ -15,17 +16,6 @@ using score::Digest;
 using score::GpuDigest;
 
 namespace {
-
-// "nvlink" of "nvlink_bytes_per_second": what a plot is called in the page and in JSON.
-std::string stem(const schema::Series& series) {
-    static constexpr std::pair<std::string_view, std::string_view> kEndings[] = {
-        {"ratio", "_share"}, {"B/s", "_bytes_per_second"}, {"B", "_bytes"},       {"W", "_watts"},
-        {"Hz", "_hertz"},    {"°C", "_celsius"},           {"1/s", "_per_second"}};
-    for (auto [unit, ending] : kEndings)
-        if (series.unit == unit && series.name.ends_with(ending))
-            return std::string(series.name.substr(0, series.name.size() - ending.size()));
-    return std::string(series.name);
-}
 
 struct QuantityRow {
     size_t quantity;
@@ -43,8 +33,7 @@ const std::vector<QuantityRow>& plotted() {
         std::vector<QuantityRow> made;
         for (size_t i : order) {
             const schema::Series& series = schema::kGpuQuantities[i].series;
-            made.push_back({i, stem(series), std::string(series.plot.label),
-                            std::string(series.unit == "ratio" ? "share" : series.unit),
+            made.push_back({i, plot_id(series), std::string(series.plot.label), plot_unit(series),
                             std::string(series.plot.section), std::string(series.plot.note),
                             series.plot.section.empty()});
         }

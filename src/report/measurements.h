@@ -3,6 +3,7 @@
 #pragma once
 
 #include "report/model.h"
+#include "schema/tables/node_plots.h"
 
 #include <array>
 #include <cstdint>
@@ -13,53 +14,20 @@
 
 namespace belay::report {
 
-// The quantities that are followed per node. Job means: summed over the job's processes on the node.
-enum class Metric : uint8_t {
-    kJobCpu,   // of the CPUs allotted to the job on the node
-    kNodeCpu,  // of all CPUs of the node, busy with anything
-    kCpuUser,  // kCpuUser, kCpuSystem, kCpuIowait, kCpuOther: of all CPUs of the node; add up to at most 1
-    kCpuSystem,
-    kCpuIowait,
-    kCpuOther,    // interrupts and time taken by a hypervisor
-    kJobMemory,   // resident; pages shared between processes count for each
-    kNodeMemory,  // total less available
-    kNetworkReceive,
-    kNetworkTransmit,
-    kLoopback,
-    kDiskRead,
-    kDiskWrite,
-    kJobRead,
-    kJobWrite,
-    kPressureCpuSome,
-    kPressureMemorySome,
-    kPressureMemoryFull,
-    kPressureIoSome,
-    kPressureIoFull,
-};
-inline constexpr size_t kMetricCount = 20;
+using schema::node_plot;
 
-struct MetricInfo {
-    Metric metric;
-    std::string_view id;
-    std::string_view label;
-    std::string_view unit;
-    bool in_nodes;  // in the heat map and the table of nodes, not only in charts
-};
-
-// One row per Metric, in its order.
-const std::array<MetricInfo, kMetricCount>& metric_table();
-
-inline const MetricInfo& metric_info(Metric metric) {
-    return metric_table()[static_cast<size_t>(metric)];
-}
-
-// Values of one metric: `values[node * buckets + bucket]`, NaN where nothing was measured. Empty if the
-// record has none of it at all.
+// Values of one quantity that is plotted: `values[node * buckets + bucket]`, NaN where nothing was measured.
+// Empty if the record has none of it at all.
 struct NodeValues {
     std::vector<double> values;
     std::vector<double> means;  // per node, over the measured time
     std::vector<double> peaks;  // per node, of single samples
 
+    static NodeValues missing(size_t nodes, size_t buckets) {
+        return {.values = std::vector(nodes * buckets, kMissing),
+                .means = std::vector(nodes, kMissing),
+                .peaks = std::vector(nodes, kMissing)};
+    }
     bool empty() const { return values.empty(); }
 };
 
@@ -96,8 +64,9 @@ struct Measurements {
     double seconds = 0;  // of the recorded time; the last bucket may reach beyond it
     size_t buckets = 0;
     double bucket_seconds = 0;
-    std::array<NodeValues, kMetricCount> metrics;
-    std::vector<ProgressPoint> progress;  // ascending in time
+    double interval_seconds = 0;                           // of the samples
+    std::array<NodeValues, schema::kNodePlotCount> plots;  // by index of schema::kNodePlots
+    std::vector<ProgressPoint> progress;                   // ascending in time
     ProgressFacts progress_facts;
     std::vector<Event> events;  // ascending in time
     size_t events_total = 0;
@@ -109,8 +78,9 @@ struct Measurements {
     std::string vetting;  // as in ReportModel
     std::string producer;
 
-    NodeValues& operator[](Metric metric) { return metrics[static_cast<size_t>(metric)]; }
-    const NodeValues& operator[](Metric metric) const { return metrics[static_cast<size_t>(metric)]; }
+    // By node_plot(name).
+    NodeValues& operator[](size_t plot) { return plots[plot]; }
+    const NodeValues& operator[](size_t plot) const { return plots[plot]; }
 };
 
 // Makes the charts, the node grid, the coverage table, the key figures and the sentences.

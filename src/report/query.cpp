@@ -191,18 +191,23 @@ void say_what_is_lost(const record::RecordInfo& info, Measurements& data) {
 
 }  // namespace
 
+Result<Measurements> measure_axes(record::Archive& archive) {
+    constexpr double kDefaultInterval = 1;
+    Measurements data;
+    data.interval_seconds = core::to_seconds(archive.manifest().interval);
+    if (!(data.interval_seconds > 0)) data.interval_seconds = kDefaultInterval;
+    BELAY_CHECK(find_nodes(archive, data));
+    BELAY_CHECK(find_time_range(archive, data.interval_seconds, data));
+    return data;
+}
+
 Result<Measurements> measure(record::Archive& archive) {
     BELAY_TRY(info, archive.info());
-    constexpr double kDefaultInterval = 1;
-    double interval = core::to_seconds(info.manifest.interval);
-    if (!(interval > 0)) interval = kDefaultInterval;
-    Measurements data;
-    BELAY_CHECK(find_nodes(archive, data));
-    BELAY_CHECK(find_time_range(archive, interval, data));
-    BELAY_CHECK(query_series(archive, interval, data));
+    BELAY_TRY(data, measure_axes(archive));
+    if (data.buckets > 0 && !data.nodes.empty()) BELAY_CHECK(read_plots(archive, data));
     BELAY_CHECK(query_progress(archive, data));
     BELAY_CHECK(find_events(archive, data));
-    BELAY_CHECK(find_gaps(archive, interval, data));
+    BELAY_CHECK(find_gaps(archive, data.interval_seconds, data));
     BELAY_CHECK(find_coverage(archive, data));
     BELAY_CHECK(query_facts(archive, info, data));
     say_what_is_lost(info, data);

@@ -77,11 +77,11 @@ TEST(report, counters_become_rates_per_node) {
     EXPECT_EQ(data.nodes.at(0).cpus, 4);
     EXPECT_EQ(data.buckets, 60U);
     EXPECT_DOUBLE_EQ(data.seconds, 60);
-    for (double value : data[Metric::kCpuUser].values) EXPECT_NEAR(value, 0.5, kTolerance);
-    for (double value : data[Metric::kNodeCpu].values) EXPECT_NEAR(value, 0.625, kTolerance);
-    for (double value : data[Metric::kNodeMemory].values) EXPECT_NEAR(value, 1 << 30, 1);
-    EXPECT_NEAR(data[Metric::kCpuUser].means.at(1), 0.5, kTolerance);
-    EXPECT_NEAR(data[Metric::kCpuUser].peaks.at(1), 0.5, kTolerance);
+    for (double value : data[node_plot("cpu_user_share")].values) EXPECT_NEAR(value, 0.5, kTolerance);
+    for (double value : data[node_plot("node_cpu_share")].values) EXPECT_NEAR(value, 0.625, kTolerance);
+    for (double value : data[node_plot("node_memory_bytes")].values) EXPECT_NEAR(value, 1 << 30, 1);
+    EXPECT_NEAR(data[node_plot("cpu_user_share")].means.at(1), 0.5, kTolerance);
+    EXPECT_NEAR(data[node_plot("cpu_user_share")].peaks.at(1), 0.5, kTolerance);
     EXPECT_TRUE(data.gaps.empty());
 }
 
@@ -89,9 +89,9 @@ TEST(report, what_was_never_measured_is_absent) {
     RecordBuilder record(manifest_of({"n1"}));
     for (int i = 0; i <= 10; ++i) add_host(record, "n1", i);
     Measurements data = measured(record);
-    EXPECT_TRUE(data[Metric::kPressureCpuSome].empty());
-    EXPECT_TRUE(data[Metric::kCpuIowait].empty());
-    EXPECT_TRUE(data[Metric::kJobCpu].empty());
+    EXPECT_TRUE(data[node_plot("cpu_pressure_share")].empty());
+    EXPECT_TRUE(data[node_plot("cpu_iowait_share")].empty());
+    EXPECT_TRUE(data[node_plot("job_cpu_share")].empty());
     ReportModel model = assemble(data);
     for (const Chart& chart : model.charts) EXPECT_NE(chart.id, "pressure");
     EXPECT_FALSE(model.training);
@@ -105,9 +105,10 @@ TEST(report, ticks_out_of_phase_make_no_gaps) {
         add_host(record, "n2", i + 0.499 + 0.004 * (i % 2));
     }
     Measurements data = measured(record);
-    EXPECT_EQ(missing_in(data[Metric::kCpuUser], 0, data.buckets), 1U) << "only the end, where n1 had ended";
-    EXPECT_EQ(missing_in(data[Metric::kCpuUser], 1, data.buckets), 0U);
-    for (double value : data[Metric::kCpuUser].values)
+    EXPECT_EQ(missing_in(data[node_plot("cpu_user_share")], 0, data.buckets), 1U)
+        << "only the end, where n1 had ended";
+    EXPECT_EQ(missing_in(data[node_plot("cpu_user_share")], 1, data.buckets), 0U);
+    for (double value : data[node_plot("cpu_user_share")].values)
         EXPECT_TRUE(is_missing(value) || std::abs(value - 0.5) < kTolerance) << value;
 }
 
@@ -116,12 +117,12 @@ TEST(report, a_gap_is_missing_and_listed) {
     for (int i = 0; i <= 60; ++i)
         if (i <= 20 || i >= 30) add_host(record, "n1", i);
     Measurements data = measured(record);
-    const NodeValues& cpu = data[Metric::kCpuUser];
+    const NodeValues& cpu = data[node_plot("cpu_user_share")];
     // The sample at 30 stands for nothing: how the time since 20 was spent is not known.
     for (size_t bucket = 0; bucket < data.buckets; ++bucket)
         EXPECT_EQ(is_missing(cpu.values.at(bucket)), bucket >= 20 && bucket < 30) << bucket;
     // Memory is a gauge, known for the interval before the sample.
-    EXPECT_EQ(missing_in(data[Metric::kNodeMemory], 0, data.buckets), 9U);
+    EXPECT_EQ(missing_in(data[node_plot("node_memory_bytes")], 0, data.buckets), 9U);
     EXPECT_NEAR(cpu.means.at(0), 0.5, kTolerance) << "a gap is not a zero";
     ASSERT_EQ(data.gaps.size(), 1U);
     EXPECT_EQ(data.gaps.at(0).node, "n1");
@@ -135,7 +136,7 @@ TEST(report, one_missed_sample_is_bridged) {
     for (int i = 0; i <= 30; ++i)
         if (i != 7) add_host(record, "n1", i);
     Measurements data = measured(record);
-    EXPECT_EQ(missing_in(data[Metric::kCpuUser], 0, data.buckets), 0U);
+    EXPECT_EQ(missing_in(data[node_plot("cpu_user_share")], 0, data.buckets), 0U);
     EXPECT_TRUE(data.gaps.empty());
 }
 
@@ -143,7 +144,7 @@ TEST(report, a_reset_counter_is_missing_not_negative) {
     RecordBuilder record(manifest_of({"n1"}));
     for (int i = 0; i <= 60; ++i) add_host(record, "n1", i, 30);
     Measurements data = measured(record);
-    const NodeValues& cpu = data[Metric::kCpuUser];
+    const NodeValues& cpu = data[node_plot("cpu_user_share")];
     EXPECT_TRUE(is_missing(cpu.values.at(29)));
     EXPECT_EQ(missing_in(cpu, 0, data.buckets), 1U);
     for (double value : cpu.values)
@@ -158,8 +159,10 @@ TEST(report, shares_of_a_node_never_exceed_it) {
             .set("cpu_user_seconds_total", 1.9 * i)
             .set("cpu_system_seconds_total", 0.12 * i);
     Measurements data = measured(record);
-    EXPECT_NEAR(data[Metric::kNodeCpu].peaks.at(0), 1, kTolerance);
-    EXPECT_NEAR(data[Metric::kCpuUser].values.at(5) + data[Metric::kCpuSystem].values.at(5), 1, kTolerance);
+    EXPECT_NEAR(data[node_plot("node_cpu_share")].peaks.at(0), 1, kTolerance);
+    EXPECT_NEAR(
+        data[node_plot("cpu_user_share")].values.at(5) + data[node_plot("cpu_system_share")].values.at(5), 1,
+        kTolerance);
 }
 
 TEST(report, iowait_may_go_back_a_little) {
@@ -169,7 +172,7 @@ TEST(report, iowait_may_go_back_a_little) {
             .set("cpu_count", 1)
             .set("cpu_iowait_seconds_total", i == 5 ? 0.35 : 0.1 * i);
     Measurements data = measured(record);
-    const NodeValues& iowait = data[Metric::kCpuIowait];
+    const NodeValues& iowait = data[node_plot("cpu_iowait_share")];
     EXPECT_EQ(missing_in(iowait, 0, data.buckets), 0U);
     EXPECT_NEAR(iowait.values.at(4), 0, kTolerance);
     EXPECT_NEAR(iowait.values.at(7), 0.1, kTolerance);
@@ -194,12 +197,12 @@ TEST(report, processes_add_up_to_the_job) {
     Measurements data = measured(record);
     EXPECT_EQ(data.nodes.at(0).cpus_allotted, 2);
     EXPECT_EQ(data.nodes.at(0).tasks, 2);
-    EXPECT_NEAR(data[Metric::kJobCpu].values.at(3), 1.0, kTolerance) << "two CPUs of two";
-    EXPECT_NEAR(data[Metric::kJobCpu].values.at(15), 0.5, kTolerance);
-    EXPECT_NEAR(data[Metric::kJobMemory].values.at(3), 2000, kTolerance);
-    EXPECT_NEAR(data[Metric::kJobMemory].peaks.at(0), 2000, kTolerance);
-    EXPECT_NEAR(data[Metric::kJobRead].values.at(3), 1000, kTolerance);
-    EXPECT_TRUE(data[Metric::kJobWrite].empty());
+    EXPECT_NEAR(data[node_plot("job_cpu_share")].values.at(3), 1.0, kTolerance) << "two CPUs of two";
+    EXPECT_NEAR(data[node_plot("job_cpu_share")].values.at(15), 0.5, kTolerance);
+    EXPECT_NEAR(data[node_plot("job_memory_bytes")].values.at(3), 2000, kTolerance);
+    EXPECT_NEAR(data[node_plot("job_memory_bytes")].peaks.at(0), 2000, kTolerance);
+    EXPECT_NEAR(data[node_plot("job_read_bytes_per_second")].values.at(3), 1000, kTolerance);
+    EXPECT_TRUE(data[node_plot("job_write_bytes_per_second")].empty());
 }
 
 TEST(report, traffic_is_counted_once_and_loopback_apart) {
@@ -223,10 +226,10 @@ TEST(report, traffic_is_counted_once_and_loopback_apart) {
             .set("available_bytes", int64_t{1} << 39);
     }
     Measurements data = measured(record);
-    EXPECT_NEAR(data[Metric::kNetworkReceive].values.at(5), 200, kTolerance);
-    EXPECT_NEAR(data[Metric::kNetworkTransmit].values.at(5), 20, kTolerance);
-    EXPECT_NEAR(data[Metric::kLoopback].values.at(5), 7, kTolerance);
-    EXPECT_NEAR(data[Metric::kDiskRead].values.at(5), 4096, kTolerance);
+    EXPECT_NEAR(data[node_plot("network_receive_bytes_per_second")].values.at(5), 200, kTolerance);
+    EXPECT_NEAR(data[node_plot("network_transmit_bytes_per_second")].values.at(5), 20, kTolerance);
+    EXPECT_NEAR(data[node_plot("loopback_bytes_per_second")].values.at(5), 7, kTolerance);
+    EXPECT_NEAR(data[node_plot("disk_read_bytes_per_second")].values.at(5), 4096, kTolerance);
     auto group = std::ranges::find(data.facts, "File systems", &FactGroup::title);
     ASSERT_NE(group, data.facts.end());
     EXPECT_EQ(group->facts.at(0).name, "/scratch");
@@ -253,8 +256,8 @@ TEST(report, long_records_are_thinned) {
         record.row(kProgress, "n1", 2 * i).set("kind", "train").set("loss", 1.0 / i);
     Measurements data = measured(record);
     EXPECT_EQ(data.buckets, kMostPoints);
-    EXPECT_EQ(missing_in(data[Metric::kCpuUser], 0, data.buckets), 0U);
-    EXPECT_NEAR(data[Metric::kCpuUser].means.at(0), 0.5, kTolerance);
+    EXPECT_EQ(missing_in(data[node_plot("cpu_user_share")], 0, data.buckets), 0U);
+    EXPECT_NEAR(data[node_plot("cpu_user_share")].means.at(0), 0.5, kTolerance);
     EXPECT_LE(data.progress.size(), kMostPoints);
     EXPECT_GE(data.progress.size(), kMostPoints / 2);
     EXPECT_TRUE(std::ranges::is_sorted(data.progress, {}, &ProgressPoint::seconds));
@@ -347,7 +350,7 @@ TEST(report, names_with_quotes_are_only_names) {
     Measurements data = measured(record);
     ASSERT_EQ(data.nodes.size(), 1U);
     EXPECT_EQ(data.nodes.at(0).name, node);
-    EXPECT_NEAR(data[Metric::kCpuUser].values.at(3), 0.5, kTolerance);
+    EXPECT_NEAR(data[node_plot("cpu_user_share")].values.at(3), 0.5, kTolerance);
 }
 
 }  // namespace

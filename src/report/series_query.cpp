@@ -3,10 +3,6 @@
 #include "record/series/read_spans.h"
 #include "report/query.h"
 #include "schema/tables/allocation.h"
-#include "schema/tables/filesystem.h"
-#include "schema/tables/host.h"
-#include "schema/tables/network.h"
-#include "schema/tables/process.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,145 +20,66 @@ using core::Result;
 
 namespace {
 
-using record::Sampled;
-using record::SpanInput;
-using enum Sampled;
+using schema::kPlotSources;
+using schema::Share;
 
-// What is added up over the processes, interfaces or disks of a node at one moment.
+// What is added up over the processes, interfaces or disks of a node at one moment: by column of the source,
+// and behind them the CPUs of the node, where some are shares of these.
 using Sums = std::span<const double>;
+using NodeIndex = std::map<std::string, size_t, std::less<>>;
 
 double or_zero(double value) {
     return is_missing(value) ? 0 : value;
 }
 
-// A sum as it is.
-template <size_t kInput>
-double sum_of(Sums sums) {
-    return sums[kInput];
-}
-
-enum Host : size_t {
-    kCpus,
-    kUsedMemory,
-    kUser,
-    kSystem,
-    kIowait,
-    kIrq,
-    kSteal,
-    kCpuSome,
-    kMemorySome,
-    kMemoryFull,
-    kIoSome,
-    kIoFull,
-};
-constexpr SpanInput kHostInputs[] = {
-    {kState, "cpu_count"},
-    {kState, "memory_total_bytes - memory_available_bytes"},
-    {kCounter, "cpu_user_seconds_total"},
-    {kCounter, "cpu_system_seconds_total"},
-    {kUnsteadyCounter, "cpu_iowait_seconds_total"},
-    {kCounter, "cpu_irq_seconds_total"},
-    {kCounter, "cpu_steal_seconds_total"},
-    {kCounter, "pressure_cpu_some_seconds_total"},
-    {kCounter, "pressure_memory_some_seconds_total"},
-    {kCounter, "pressure_memory_full_seconds_total"},
-    {kCounter, "pressure_io_some_seconds_total"},
-    {kCounter, "pressure_io_full_seconds_total"},
-};
-
-double other_time(Sums host) {
-    return or_zero(host[kIrq]) + or_zero(host[kSteal]);
+constexpr bool is_of_node_cpus(const schema::SampledSeries& column) {
+    return column.share == Share::kOfNodeCpus || column.share == Share::kPartOfNodeCpus;
 }
 
 // The kernel counts CPU time in ticks of 10 ms: over a second the parts may add up to a little more than
 // there is.
-double capacity(Sums host) {
-    return std::fmax(host[kCpus], or_zero(host[kUser]) + or_zero(host[kSystem]) + or_zero(host[kIowait]) +
-                                      other_time(host));
+template <size_t kSource>
+double node_cpus(Sums sums) {
+    static constexpr std::span kColumns = kPlotSources[kSource].columns;
+    double parts = 0;
+    for (size_t i = 0; i < kColumns.size(); ++i)
+        if (kColumns[i].share == Share::kPartOfNodeCpus) parts += or_zero(sums[i]);
+    return std::fmax(sums[kColumns.size()], parts);
 }
 
-double node_cpu(Sums host) {
-    return (host[kUser] + host[kSystem] + other_time(host)) / capacity(host);
-}
-template <size_t kInput>
-double cpu_share(Sums host) {
-    return host[kInput] / capacity(host);
-}
-// Missing where the rest is.
-double other_share(Sums host) {
-    return other_time(host) / capacity(host) + 0 * host[kUser];
+template <size_t kSource, size_t kColumn>
+double value_of(Sums sums) {
+    if constexpr (is_of_node_cpus(kPlotSources[kSource].columns[kColumn]))
+        return sums[kColumn] / node_cpus<kSource>(sums);
+    else
+        return sums[kColumn];
 }
 
-struct Output {
-    Metric metric;
-    record::Formula formula;
-};
+template <size_t kSource>
+constexpr auto kFormulas = []<size_t... kColumns>(std::index_sequence<kColumns...>) {
+    return std::array<record::Formula, sizeof...(kColumns)>{value_of<kSource, kColumns>...};
+}(std::make_index_sequence<kPlotSources[kSource].columns.size()>());
 
-constexpr Output kHostOutputs[] = {
-    {Metric::kNodeCpu, node_cpu},
-    {Metric::kCpuUser, cpu_share<kUser>},
-    {Metric::kCpuSystem, cpu_share<kSystem>},
-    {Metric::kCpuIowait, cpu_share<kIowait>},
-    {Metric::kCpuOther, other_share},
-    {Metric::kNodeMemory, sum_of<kUsedMemory>},
-    {Metric::kPressureCpuSome, sum_of<kCpuSome>},
-    {Metric::kPressureMemorySome, sum_of<kMemorySome>},
-    {Metric::kPressureMemoryFull, sum_of<kMemoryFull>},
-    {Metric::kPressureIoSome, sum_of<kIoSome>},
-    {Metric::kPressureIoFull, sum_of<kIoFull>},
-};
+constexpr auto kFormulasOf = []<size_t... kSources>(std::index_sequence<kSources...>) {
+    return std::array<std::span<const record::Formula>, sizeof...(kSources)>{kFormulas<kSources>...};
+}(std::make_index_sequence<std::size(kPlotSources)>());
 
-constexpr SpanInput kProcessInputs[] = {
-    {kCounter, "cpu_user_seconds_total"}, {kCounter, "cpu_system_seconds_total"}, {kState, "resident_bytes"},
-    {kCounter, "read_bytes_total"},       {kCounter, "written_bytes_total"},
-};
-constexpr Output kProcessOutputs[] = {
-    // CPUs in use; divided by those allotted below.
-    {Metric::kJobCpu, [](Sums processes) { return processes[0] + processes[1]; }},
-    {Metric::kJobMemory, sum_of<2>},
-    {Metric::kJobRead, sum_of<3>},
-    {Metric::kJobWrite, sum_of<4>},
-};
-
-constexpr SpanInput kNetworkInputs[] = {{kCounter, "receive_bytes_total"},
-                                        {kCounter, "transmit_bytes_total"}};
-constexpr Output kNetworkOutputs[] = {{Metric::kNetworkReceive, sum_of<0>},
-                                      {Metric::kNetworkTransmit, sum_of<1>}};
-constexpr Output kLoopbackOutputs[] = {{Metric::kLoopback, sum_of<1>}};
-
-constexpr SpanInput kDiskInputs[] = {{kCounter, "read_bytes_total"}, {kCounter, "written_bytes_total"}};
-constexpr Output kDiskOutputs[] = {{Metric::kDiskRead, sum_of<0>}, {Metric::kDiskWrite, sum_of<1>}};
-
-constexpr size_t kProcessKeys[] = {schema::column(schema::kProcess, "pid"),
-                                   schema::column(schema::kProcess, "start_time")};
-constexpr size_t kNetworkKeys[] = {schema::column(schema::kNetwork, "device")};
-constexpr size_t kDiskKeys[] = {schema::column(schema::kFilesystem, "name")};
-
-// One table, or a part of it, and the metrics that come from it.
-struct Source {
-    const schema::Table* table;
-    std::string_view filter;
-    std::span<const size_t> keys;
-    std::span<const SpanInput> inputs;
-    std::span<const Output> outputs;
-};
-
-constexpr Source kSources[] = {
-    {&schema::kHost, "", {}, kHostInputs, kHostOutputs},
-    {&schema::kProcess, "", kProcessKeys, kProcessInputs, kProcessOutputs},
-    {&schema::kNetwork, schema::kOwnTraffic, kNetworkKeys, kNetworkInputs, kNetworkOutputs},
-    {&schema::kNetwork, "device = 'lo'", kNetworkKeys, kNetworkInputs, kLoopbackOutputs},
-    {&schema::kFilesystem, schema::kOwnDisk, kDiskKeys, kDiskInputs, kDiskOutputs},
-};
+std::vector<record::SpanInput> inputs_of(const schema::SeriesTable& source) {
+    std::vector<record::SpanInput> inputs;
+    for (const schema::SampledSeries& column : source.columns) inputs.push_back({column.sampled, column.sql});
+    if (std::ranges::any_of(source.columns, is_of_node_cpus))
+        inputs.push_back({schema::Sampled::kState, schema::kNodeCpus});
+    return inputs;
+}
 
 // Of one node: what stood there before goes.
-void take(const record::Spans& spans, size_t node, size_t buckets, NodeValues& target) {
+void take(const record::Spans& spans, schema::Fold fold, size_t node, size_t buckets, NodeValues& target) {
     double weighted = 0;
     double seconds = 0;
     double peak = kMissing;
     for (size_t bucket = 0; bucket < buckets; ++bucket) {
         const record::Spans::Cell& cell = spans[bucket];
-        target.values[node * buckets + bucket] = cell.mean();
+        target.values[node * buckets + bucket] = fold == schema::Fold::kHighest ? cell.highest : cell.mean();
         weighted += cell.weighted;
         seconds += cell.seconds;
         if (cell.seconds > 0 && !(peak >= cell.highest)) peak = cell.highest;
@@ -170,40 +88,33 @@ void take(const record::Spans& spans, size_t node, size_t buckets, NodeValues& t
     target.means[node] = seconds > 0 ? weighted / seconds : kMissing;
 }
 
-Result<> query_source(record::Archive& archive, const Source& source, const record::SpanFrame& frame,
-                      const std::map<std::string, size_t, std::less<>>& node_index, Measurements& data) {
-    std::vector<record::Formula> formulas;
-    for (const Output& output : source.outputs) {
-        formulas.push_back(output.formula);
-        data[output.metric] = {.values = std::vector(node_index.size() * data.buckets, kMissing),
-                               .means = std::vector(node_index.size(), kMissing),
-                               .peaks = std::vector(node_index.size(), kMissing)};
-    }
+// Fills the plots from `first` on, which come from one source.
+Result<> read_source(record::Archive& archive, size_t source, size_t first, const NodeIndex& node_index,
+                     Measurements& data) {
+    const schema::SeriesTable& rows = kPlotSources[source];
     std::vector<std::string> nodes;
     for (const auto& [name, index] : node_index) nodes.push_back(name);
+    const std::vector<record::SpanInput> inputs = inputs_of(rows);
     // Nodes are told of at the same time, each its own places.
-    BELAY_CHECK(record::read_spans(
+    return record::read_spans(
         archive,
-        {.table = source.table,
-         .filter = source.filter,
-         .keys = source.keys,
-         .born = {},
-         .inputs = source.inputs,
-         .outputs = formulas},
-        frame, nodes, [&](std::string_view node, std::span<const record::Spans> outputs) {
+        {.table = rows.source,
+         .filter = rows.filter,
+         .keys = rows.identity,
+         .born = rows.born,
+         .inputs = inputs,
+         .outputs = kFormulasOf[source]},
+        frame_of(data), nodes, [&](std::string_view node, std::span<const record::Spans> outputs) {
             auto found = node_index.find(node);
             if (found == node_index.end()) return;
             for (size_t i = 0; i < outputs.size(); ++i)
-                take(outputs[i], found->second, data.buckets, data[source.outputs[i].metric]);
-        }));
-    for (const Output& output : source.outputs)
-        if (std::ranges::all_of(data[output.metric].means, is_missing)) data[output.metric] = {};
-    return {};
+                take(outputs[i], rows.columns[i].series.fold, found->second, data.buckets, data[first + i]);
+        });
 }
 
 // CPUs that the job may use on each node in each bucket; of all of the node's where that is not known.
 Result<std::vector<double>> allotted_cpus(record::Archive& archive, const Measurements& data,
-                                          const std::map<std::string, size_t, std::less<>>& node_index) {
+                                          const NodeIndex& node_index) {
     std::vector<double> cpus(data.nodes.size() * data.buckets, kMissing);
     BELAY_TRY(levels,
               archive.query(fmt::format(
@@ -232,7 +143,6 @@ Result<std::vector<double>> allotted_cpus(record::Archive& archive, const Measur
 // From CPUs in use to the share of those that the job may use. The mean is weighted with the CPUs, so that it
 // is the share of what the job was given.
 void divide_by_allotted(const Measurements& data, const std::vector<double>& cpus, NodeValues& job_cpu) {
-    if (job_cpu.empty()) return;
     for (size_t node = 0; node < data.nodes.size(); ++node) {
         double most = kMissing;
         double sum = 0;
@@ -251,17 +161,27 @@ void divide_by_allotted(const Measurements& data, const std::vector<double>& cpu
 
 }  // namespace
 
-Result<> query_series(record::Archive& archive, double interval_seconds, Measurements& data) {
-    if (data.buckets == 0 || data.nodes.empty()) return {};
-    std::map<std::string, size_t, std::less<>> node_index;
+record::SpanFrame frame_of(const Measurements& data) {
+    return {.start_microseconds = core::to_microseconds(data.start),
+            .bucket_seconds = data.bucket_seconds,
+            .buckets = data.buckets,
+            .interval_seconds = data.interval_seconds};
+}
+
+Result<> read_plots(record::Archive& archive, Measurements& data) {
+    NodeIndex node_index;
     for (size_t i = 0; i < data.nodes.size(); ++i) node_index[data.nodes[i].name] = i;
-    const record::SpanFrame frame{.start_microseconds = core::to_microseconds(data.start),
-                                  .bucket_seconds = data.bucket_seconds,
-                                  .buckets = data.buckets,
-                                  .interval_seconds = interval_seconds};
-    for (const Source& source : kSources) BELAY_CHECK(query_source(archive, source, frame, node_index, data));
+    for (NodeValues& plot : data.plots) plot = NodeValues::missing(data.nodes.size(), data.buckets);
+    size_t first = 0;
+    for (size_t source = 0; source < std::size(kPlotSources); ++source) {
+        BELAY_CHECK(read_source(archive, source, first, node_index, data));
+        first += kPlotSources[source].columns.size();
+    }
     BELAY_TRY(cpus, allotted_cpus(archive, data, node_index));
-    divide_by_allotted(data, cpus, data[Metric::kJobCpu]);
+    for (size_t plot = 0; plot < schema::kNodePlotCount; ++plot)
+        if (schema::kNodePlots[plot].share == Share::kOfJobCpus) divide_by_allotted(data, cpus, data[plot]);
+    for (NodeValues& plot : data.plots)
+        if (std::ranges::all_of(plot.means, is_missing)) plot = {};
     return {};
 }
 

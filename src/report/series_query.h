@@ -3,12 +3,16 @@
 
 #include "core/error.h"
 #include "record/archive/archive.h"
+#include "record/series/spans.h"
 #include "report/measurements.h"
 
 namespace belay::report {
 
-// Fills the metrics of `data`, whose nodes, start and buckets are set, by the rule of record/series/spans.h.
-// Where a source has nothing, values are missing. Errors: those of the archive.
-core::Result<> query_series(record::Archive& archive, double interval_seconds, Measurements& data);
+// The buckets of a report whose nodes, start and buckets are set.
+record::SpanFrame frame_of(const Measurements& data);
+
+// Fills the plots of `data`, whose nodes, start and buckets are set, from the samples, by the rule of
+// record/series/spans.h. Where a source has nothing, values are missing. Errors: those of the archive.
+core::Result<> read_plots(record::Archive& archive, Measurements& data);
 
 }  // namespace belay::report

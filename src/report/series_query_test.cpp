@@ -35,8 +35,8 @@ TEST(report, a_series_is_the_mean_of_each_bucket) {
     ASSERT_TRUE(data);
     data->buckets = 100;
     data->bucket_seconds = 50;
-    ASSERT_TRUE(query_series(*archive, 1, *data));
-    const NodeValues& user = (*data)[Metric::kCpuUser];
+    ASSERT_TRUE(read_plots(*archive, *data));
+    const NodeValues& user = (*data)[node_plot("cpu_user_share")];
     EXPECT_TRUE(std::ranges::none_of(user.values, is_missing));
     for (double value : user.values) EXPECT_NEAR(value, 0.5, 0.01);
     EXPECT_NEAR(user.means.at(0), 0.5, 0.001);

@@ -65,7 +65,7 @@ TEST(report, a_pause_between_two_steps_is_neither_idle_nor_a_gap) {
     EXPECT_NEAR(told.score.busy_engine, 1, kTolerance) << "8 CPUs, busy for all of both steps";
     EXPECT_NEAR(told.score.score.coverage, 1, kTolerance);
     EXPECT_TRUE(told.data.gaps.empty()) << told.data.gaps.at(0).start;
-    EXPECT_NEAR(told.data[Metric::kJobCpu].means.at(0), 1, 0.01);
+    EXPECT_NEAR(told.data[node_plot("job_cpu_share")].means.at(0), 1, 0.01);
 }
 
 TEST(report, steps_at_once_have_their_cpus_together) {
@@ -75,9 +75,10 @@ TEST(report, steps_at_once_have_their_cpus_together) {
     Told told = told_of(record);
     EXPECT_NEAR(told.score.busy_engine, 1, kTolerance) << "4 CPUs for 50 s, then 8";
     EXPECT_EQ(told.data.nodes.at(0).cpus_allotted, 8);
-    EXPECT_NEAR(told.data[Metric::kJobCpu].means.at(0), 1, 0.02);
-    EXPECT_LE(told.data[Metric::kJobCpu].peaks.at(0), 1 + kTolerance);
-    EXPECT_NEAR(told.data[Metric::kJobCpu].values.at(20), 1, kTolerance) << "of the 4 that there were then";
+    EXPECT_NEAR(told.data[node_plot("job_cpu_share")].means.at(0), 1, 0.02);
+    EXPECT_LE(told.data[node_plot("job_cpu_share")].peaks.at(0), 1 + kTolerance);
+    EXPECT_NEAR(told.data[node_plot("job_cpu_share")].values.at(20), 1, kTolerance)
+        << "of the 4 that there were then";
 }
 
 TEST(report, time_without_samples_in_a_step_is_still_a_gap) {

@@ -81,11 +81,20 @@ struct Quantity {
     constexpr Column column() const { return {name, type, unit, doc}; }
 };
 
+// Of what the value of a moment is told as a share. What has one is added up over a node first.
+enum class Share : uint8_t {
+    kNone,
+    kOfNodeCpus,      // of the CPUs of the node
+    kPartOfNodeCpus,  // the same; all such parts together are no more than there is, or what there is is more
+    kOfJobCpus,       // of the CPUs that the job may use on the node at that time
+};
+
 // A series that is made of a table's columns; of counters it is the rate.
 struct SampledSeries {
     Series series;
     Sampled sampled = Sampled::kState;
     std::string_view sql;  // over the columns
+    Share share = Share::kNone;
 };
 
 struct Table;
@@ -158,6 +167,14 @@ template <size_t kSize>
 consteval std::array<Column, kSize> columns_of(const Quantity (&quantities)[kSize]) {
     std::array<Column, kSize> columns{};
     for (size_t i = 0; i < kSize; ++i) columns[i] = quantities[i].column();
+    return columns;
+}
+
+template <size_t kSize>
+consteval std::array<Column, kSize> columns_of(const std::array<SampledSeries, kSize>& values) {
+    std::array<Column, kSize> columns{};
+    for (size_t i = 0; i < kSize; ++i)
+        columns[i] = {values[i].series.name, ColumnType::kReal, values[i].series.unit, values[i].series.doc};
     return columns;
 }
 

@@ -20,11 +20,11 @@ double noise(uint64_t seed, uint64_t index) {
 
 using Shape = std::function<double(size_t node, double seconds)>;
 
-// Values of one metric from a function of node and time, 5 % of noise on top. `hole` says where nothing was
+// Values of one quantity from a function of node and time, 5 % of noise on top. `hole` says where nothing was
 // measured.
-void fill(Measurements& data, Metric metric, const Shape& shape,
+void fill(Measurements& data, size_t plot, const Shape& shape,
           const std::function<bool(size_t, double)>& hole, double wobble = 0.05) {
-    NodeValues& target = data[metric];
+    NodeValues& target = data[plot];
     target.values.resize(data.nodes.size() * data.buckets, kMissing);
     for (size_t node = 0; node < data.nodes.size(); ++node) {
         double sum = 0;
@@ -33,9 +33,9 @@ void fill(Measurements& data, Metric metric, const Shape& shape,
         for (size_t bucket = 0; bucket < data.buckets; ++bucket) {
             double seconds = (static_cast<double>(bucket) + 0.5) * data.bucket_seconds;
             if (hole(node, seconds)) continue;
-            double random = noise(static_cast<uint64_t>(metric) + 1, node * 100'003 + bucket);
+            double random = noise(plot + 1, node * 100'003 + bucket);
             double value = shape(node, seconds) * (1 - wobble + 2 * wobble * random);
-            if (metric_info(metric).unit == "share") value = std::clamp(value, 0.0, 1.0);
+            if (schema::kNodePlots[plot].series.unit == "ratio") value = std::clamp(value, 0.0, 1.0);
             target.values[node * data.buckets + bucket] = value;
             sum += value;
             ++count;
@@ -91,24 +91,33 @@ void add_processors(Measurements& data, const std::function<bool(size_t, double)
     auto busy = [=](size_t node, double s) {
         return ramp(s) * (evaluating(s) ? 0.72 : 0.965) * effort(node, s);
     };
-    fill(data, Metric::kJobCpu, busy, hole, 0.02);
-    fill(data, Metric::kNodeCpu, [=](size_t n, double s) { return 0.03 + 0.5 * busy(n, s); }, hole, 0.03);
-    fill(data, Metric::kCpuUser, [=](size_t n, double s) { return 0.02 + 0.44 * busy(n, s); }, hole, 0.03);
-    fill(data, Metric::kCpuSystem, [=](size_t n, double s) { return 0.01 + 0.045 * busy(n, s); }, hole, 0.2);
+    fill(data, node_plot("job_cpu_share"), busy, hole, 0.02);
     fill(
-        data, Metric::kCpuIowait,
+        data, node_plot("node_cpu_share"), [=](size_t n, double s) { return 0.03 + 0.5 * busy(n, s); }, hole,
+        0.03);
+    fill(
+        data, node_plot("cpu_user_share"), [=](size_t n, double s) { return 0.02 + 0.44 * busy(n, s); }, hole,
+        0.03);
+    fill(
+        data, node_plot("cpu_system_share"), [=](size_t n, double s) { return 0.01 + 0.045 * busy(n, s); },
+        hole, 0.2);
+    fill(
+        data, node_plot("cpu_iowait_share"),
         [](size_t, double s) { return s < kStartup    ? 0.06
                                       : evaluating(s) ? 0.02
                                                       : 0.004; }, hole, 0.5);
-    fill(data, Metric::kCpuOther, [](size_t, double) { return 0.006; }, hole, 0.5);
-    fill(data, Metric::kPressureCpuSome, [=](size_t n, double s) { return 0.11 * busy(n, s); }, hole, 0.4);
+    fill(data, node_plot("cpu_other_share"), [](size_t, double) { return 0.006; }, hole, 0.5);
     fill(
-        data, Metric::kPressureIoSome, [](size_t, double s) { return s < kStartup ? 0.3 : 0.02; }, hole, 0.6);
+        data, node_plot("cpu_pressure_share"), [=](size_t n, double s) { return 0.11 * busy(n, s); }, hole,
+        0.4);
     fill(
-        data, Metric::kPressureIoFull, [](size_t, double s) { return s < kStartup ? 0.2 : 0.008; }, hole,
+        data, node_plot("io_pressure_share"), [](size_t, double s) { return s < kStartup ? 0.3 : 0.02; },
+        hole, 0.6);
+    fill(
+        data, node_plot("io_stall_share"), [](size_t, double s) { return s < kStartup ? 0.2 : 0.008; }, hole,
         0.6);
-    fill(data, Metric::kPressureMemorySome, [](size_t, double) { return 0.0; }, hole);
-    fill(data, Metric::kPressureMemoryFull, [](size_t, double) { return 0.0; }, hole);
+    fill(data, node_plot("memory_wait_share"), [](size_t, double) { return 0.0; }, hole);
+    fill(data, node_plot("memory_pressure_share"), [](size_t, double) { return 0.0; }, hole);
 }
 
 void add_memory_and_traffic(Measurements& data, const std::function<bool(size_t, double)>& hole,
@@ -116,13 +125,13 @@ void add_memory_and_traffic(Measurements& data, const std::function<bool(size_t,
     constexpr double kGiB = 1 << 30;
     auto plateau = [](double s) { return 1 - std::exp(-s / 7); };
     fill(
-        data, Metric::kJobMemory,
+        data, node_plot("job_memory_bytes"),
         [=](size_t n, double s) {
             return (0.3 + 2.6 * plateau(s) + 0.1 * static_cast<double>(n % 3)) * kGiB;
         },
         hole, 0.004);
     fill(
-        data, Metric::kNodeMemory,
+        data, node_plot("node_memory_bytes"),
         [=](size_t n, double s) {
             return (4.1 + 3.1 * plateau(s) + 0.4 * static_cast<double>(n % 3)) * kGiB;
         },
@@ -130,17 +139,21 @@ void add_memory_and_traffic(Measurements& data, const std::function<bool(size_t,
     auto exchange = [=](size_t n, double s) {
         return s < kStartup ? 2e5 : (evaluating(s) ? 4e5 : 8.6e6) * effort(n, s);
     };
-    fill(data, Metric::kNetworkReceive, exchange, hole, 0.08);
-    fill(data, Metric::kNetworkTransmit, exchange, hole, 0.08);
-    fill(data, Metric::kLoopback, exchange, hole, 0.08);
+    fill(data, node_plot("network_receive_bytes_per_second"), exchange, hole, 0.08);
+    fill(data, node_plot("network_transmit_bytes_per_second"), exchange, hole, 0.08);
+    fill(data, node_plot("loopback_bytes_per_second"), exchange, hole, 0.08);
     auto read = [](size_t, double s) {
         return s < kStartup ? 2.1e8 * std::exp(-s / 3) : (evaluating(s) ? 1.8e7 : 2e5);
     };
     auto write = [](size_t, double s) { return evaluating(s) ? 1.2e7 : 9e4; };
-    fill(data, Metric::kDiskRead, read, hole, 0.3);
-    fill(data, Metric::kDiskWrite, write, hole, 0.3);
-    fill(data, Metric::kJobRead, [=](size_t n, double s) { return 0.93 * read(n, s); }, hole, 0.3);
-    fill(data, Metric::kJobWrite, [=](size_t n, double s) { return 0.7 * write(n, s); }, hole, 0.3);
+    fill(data, node_plot("disk_read_bytes_per_second"), read, hole, 0.3);
+    fill(data, node_plot("disk_write_bytes_per_second"), write, hole, 0.3);
+    fill(
+        data, node_plot("job_read_bytes_per_second"), [=](size_t n, double s) { return 0.93 * read(n, s); },
+        hole, 0.3);
+    fill(
+        data, node_plot("job_write_bytes_per_second"), [=](size_t n, double s) { return 0.7 * write(n, s); },
+        hole, 0.3);
 }
 
 // 17 epochs; the error falls, rests near 0.21 until the learning rate decays, and passes 0.13 in the
@@ -245,10 +258,10 @@ Measurements synthetic_bare() {
     data.job.outcome = "unknown";
     data.nodes[0].tasks.reset();
     auto hole = [](size_t, double) { return false; };
-    fill(data, Metric::kNodeCpu, [](size_t, double) { return 0.04; }, hole);
-    fill(data, Metric::kCpuUser, [](size_t, double) { return 0.03; }, hole);
-    fill(data, Metric::kCpuSystem, [](size_t, double) { return 0.01; }, hole);
-    fill(data, Metric::kNodeMemory, [](size_t, double) { return 2e9; }, hole);
+    fill(data, node_plot("node_cpu_share"), [](size_t, double) { return 0.04; }, hole);
+    fill(data, node_plot("cpu_user_share"), [](size_t, double) { return 0.03; }, hole);
+    fill(data, node_plot("cpu_system_share"), [](size_t, double) { return 0.01; }, hole);
+    fill(data, node_plot("node_memory_bytes"), [](size_t, double) { return 2e9; }, hole);
     return data;
 }
 

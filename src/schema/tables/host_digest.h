@@ -18,6 +18,14 @@ inline constexpr std::array kNodeDerived = std::to_array<SampledSeries>({
      kState,
      "memory_anonymous_bytes + coalesce(memory_shared_bytes, 0)"},
     {{"swap_used_bytes", "B", "swap in use"}, kState, "swap_total_bytes - swap_free_bytes"},
+    {{"node_memory_bytes",
+      "B",
+      "that no program could get",
+      Fold::kMean,
+      {"Memory, whole node", "memory", "Everything that is not available to new programs", 40,
+       "Memory in use on the node"}},
+     kState,
+     "memory_total_bytes - memory_available_bytes"},
 });
 inline constexpr auto kNodeSeriesColumns = joined(series_of<kHostQuantities>(), kNodeDerived);
 
@@ -78,11 +86,7 @@ consteval auto series_columns(const Table& source, const std::array<size_t, kKey
                               const std::array<SampledSeries, kValues>& values) {
     std::array<Column, kKeys> key_columns{};
     for (size_t i = 0; i < kKeys; ++i) key_columns[i] = source.columns[keys[i]];
-    std::array<Column, kValues> value_columns{};
-    for (size_t i = 0; i < kValues; ++i)
-        value_columns[i] = {values[i].series.name, ColumnType::kReal, values[i].series.unit,
-                            values[i].series.doc};
-    return joined(columns_of(kSpanColumns), key_columns, columns_of(kSampledSeconds), value_columns);
+    return joined(columns_of(kSpanColumns), key_columns, columns_of(kSampledSeconds), columns_of(values));
 }
 
 inline constexpr auto kNodeSeriesTable = series_columns(kHost, std::array<size_t, 0>{}, kNodeSeriesColumns);

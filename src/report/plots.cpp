@@ -1,0 +1,21 @@
+#include "report/plots.h"
+
+#include <utility>
+
+namespace belay::report {
+
+std::string plot_id(const schema::Series& series) {
+    static constexpr std::pair<std::string_view, std::string_view> kEndings[] = {
+        {"ratio", "_share"}, {"B/s", "_bytes_per_second"}, {"B", "_bytes"},       {"W", "_watts"},
+        {"Hz", "_hertz"},    {"°C", "_celsius"},           {"1/s", "_per_second"}};
+    for (auto [unit, ending] : kEndings)
+        if (series.unit == unit && series.name.ends_with(ending))
+            return std::string(series.name.substr(0, series.name.size() - ending.size()));
+    return std::string(series.name);
+}
+
+std::string plot_unit(const schema::Series& series) {
+    return std::string(series.unit == "ratio" ? "share" : series.unit);
+}
+
+}  // namespace belay::report

@@ -1,0 +1,17 @@
+// What the declaration of a quantity (schema/) comes to in a report.
+#pragma once
+
+#include "schema/schema.h"
+
+#include <string>
+#include <string_view>
+
+namespace belay::report {
+
+// "nvlink" of "nvlink_bytes_per_second": what a plot is called in the page and in JSON.
+std::string plot_id(const schema::Series& series);
+
+// As the page names it: ratios are shares.
+std::string plot_unit(const schema::Series& series);
+
+}  // namespace belay::report
