@@ -20,6 +20,7 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_vet_show,
     add_record_run,
     add_record_seal,
+    add_record_annex,
     add_record_info,
     add_record_query,
     add_record_schema,

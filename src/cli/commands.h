@@ -24,6 +24,7 @@ void add_findings_list(core::Application& application);
 void add_findings_test(core::Application& application);
 void add_manual(core::Application& application);
 void add_prepare(core::Application& application);
+void add_record_annex(core::Application& application);
 void add_record_import_gssr(core::Application& application);
 void add_record_import_jobreport(core::Application& application);
 void add_record_gpu_trace(core::Application& application);

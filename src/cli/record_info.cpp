@@ -39,6 +39,8 @@ void print_info(const core::CommandContext& context, const record::RecordInfo& i
                         facts.end ? core::format_time(*facts.end) : "-", percent(facts.coverage)});
     }
     context.print("{}", render_table({"table", "rows", "first", "last", "coverage"}, rows));
+    for (const record::AnnexName& annex : info.annexes)
+        context.print("annex: {} has added to {}\n", printable(annex.owner), annex.table->name);
     for (const stream::Lost& lost : info.lost) {
         std::string place =
             lost.has_place() ? fmt::format(" at byte {}: {} bytes", lost.offset, lost.bytes) : "";

@@ -60,6 +60,9 @@ Json to_json(const record::RecordInfo& info) {
                                             {"end", or_null(facts.end)},
                                             {"coverage", or_null(facts.coverage)}};
     }
+    Json annexes = Json::array();
+    for (const record::AnnexName& annex : info.annexes)
+        annexes.push_back({{"owner", annex.owner}, {"table", annex.table->name}});
     return {{"schema", info.manifest.schema},
             {"job", record::job_json(info.manifest.job)},
             {"sealed", info.sealed},
@@ -68,6 +71,7 @@ Json to_json(const record::RecordInfo& info) {
             {"command", info.manifest.command},
             {"software", info.manifest.software},
             {"lost", record::lost_json(info.lost)},
+            {"annexes", std::move(annexes)},
             {"tables", std::move(tables)}};
 }
 

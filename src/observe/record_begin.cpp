@@ -69,8 +69,7 @@ Result<> begin_record(const RecordBegin& options, const Placement& placement, co
                               .interval = options.interval,
                               .flush = options.flush,
                               .software = software_facts(),
-                              .environment = options.environment,
-                              .vetting = options.vetting};
+                              .parts = options.parts};
     if (!manifest.job.start) manifest.job.start = now;
     return record::begin_record(options.record, manifest);
 }

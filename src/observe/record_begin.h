@@ -16,8 +16,7 @@ struct RecordBegin {
     std::vector<std::string> command;
     core::Duration interval{};
     core::Duration flush{};
-    std::string environment = {};  // as in the manifest
-    std::string vetting = {};
+    record::Parts parts = {};  // of the manifest
 };
 
 // Makes the record, or joins the one that the first task of the step has made. Errors: kBadInput for a

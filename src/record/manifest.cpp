@@ -27,10 +27,27 @@ Json text_or_null(const std::string& text) {
     return text.empty() ? Json() : Json(text);
 }
 
-// A part that only its own module understands; what is not an object is left out.
-Json object_or_null(const std::string& text) {
-    Json json = core::parse_ordered_json(text);
-    return json.is_object() ? json : Json();
+// The keys of a manifest itself. Others that hold an object are parts.
+constexpr std::string_view kOwnKeys[] = {"schema",           "job",           "command",  "created",
+                                         "interval_seconds", "flush_seconds", "software", "sealed",
+                                         "tables",           "segments",      "lost"};
+
+void add_parts(const Parts& parts, Json& json) {
+    for (std::string_view owner : {kEnvironmentPart, kVettingPart})
+        json[std::string(owner)] = nullptr;  // always told
+    for (const auto& [owner, text] : parts) {
+        Json part = core::parse_ordered_json(text);
+        if (part.is_object() && std::ranges::find(kOwnKeys, owner) == std::end(kOwnKeys))
+            json[owner] = std::move(part);
+    }
+}
+
+Parts parts_from(const Json& json) {
+    Parts parts;
+    for (const auto& [key, value] : json.items())
+        if (value.is_object() && std::ranges::find(kOwnKeys, key) == std::end(kOwnKeys))
+            parts[key] = value.dump();
+    return parts;
 }
 
 // Reads one field after the other; the first one that is missing or of another type ends it with an error
@@ -135,6 +152,11 @@ std::string id_text(const JobFacts& job) {
     return job.array_task ? fmt::format("{}_{}", *job.id, *job.array_task) : fmt::format("{}", *job.id);
 }
 
+std::string_view part_of(const Parts& parts, std::string_view owner) {
+    auto part = parts.find(owner);
+    return part == parts.end() ? std::string_view() : std::string_view(part->second);
+}
+
 Json job_json(const JobFacts& job) {
     return {{"cluster", text_or_null(job.cluster)},
             {"id", or_null(job.id)},
@@ -169,13 +191,12 @@ std::string to_json(const Manifest& manifest) {
                  {"created", core::format_time(manifest.created)},
                  {"interval_seconds", core::to_seconds(manifest.interval)},
                  {"flush_seconds", core::to_seconds(manifest.flush)},
-                 {"environment", object_or_null(manifest.environment)},
-                 {"vetting", object_or_null(manifest.vetting)},
                  {"software", manifest.software},
                  {"sealed", or_null(manifest.sealed)},
                  {"tables", std::move(tables_json)},
                  {"segments", std::move(segments_json)},
                  {"lost", lost_json(manifest.lost)}};
+    add_parts(manifest.parts, json);
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -205,10 +226,7 @@ Result<Manifest> manifest_from_json(std::string_view text, std::string_view file
     BELAY_CHECK(fields.done());
     BELAY_TRY(job, job_from_json(job_part, file_name));
     manifest.job = std::move(job);
-    // Records of versions before these had no such fields.
-    for (auto [key, target] :
-         {std::pair{"environment", &manifest.environment}, {"vetting", &manifest.vetting}})
-        if (auto part = json.find(key); part != json.end() && part->is_object()) *target = part->dump();
+    manifest.parts = parts_from(json);
     for (const auto& [name, facts] : tables_part.items()) {
         Fields table_fields(facts, file_name);
         BELAY_CHECK(table_fields.get("rows", manifest.tables[name].rows).done());

@@ -50,6 +50,15 @@ struct SegmentFacts {
     bool operator==(const SegmentFacts&) const = default;
 };
 
+// Parts of the manifest by their owner, each a JSON object that only the owner understands: "environment"
+// (the locked one), "vetting" (protocol and verdict), and others that come. In record.json a part is a key
+// beside those of the manifest; one of a later version stays when an earlier one rewrites it.
+using Parts = std::map<std::string, std::string, std::less<>>;
+inline constexpr std::string_view kEnvironmentPart = "environment";
+inline constexpr std::string_view kVettingPart = "vetting";
+// "" where there is none.
+std::string_view part_of(const Parts& parts, std::string_view owner);
+
 struct Manifest {
     int schema = kRecordSchemaVersion;
     JobFacts job;
@@ -58,8 +67,7 @@ struct Manifest {
     core::Duration interval{};                     // between samples
     core::Duration flush{};                        // between writes
     std::map<std::string, std::string> software;   // belay, kernel, os ...
-    std::string environment;                       // JSON object of the locked environment; empty: none
-    std::string vetting;                           // JSON object of protocol and verdict; empty: not vetted
+    Parts parts;                                   // what others than the recorder have to say of the job
     std::optional<core::Time> sealed;              // when; nothing while segments hold the data
     std::map<std::string, TableFacts> tables;      // of a sealed record
     std::map<std::string, SegmentFacts> segments;  // of a sealed record, by file name

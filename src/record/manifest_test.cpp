@@ -106,23 +106,23 @@ TEST(record, a_step_of_another_environment_or_verdict_is_refused) {
     auto directory = core::TemporaryDirectory::create("manifest_test").value();
     auto record = directory.path() / "r";
     Manifest first = example();
-    first.environment = R"({"name":"a","image":"x"})";
-    first.vetting = R"({"verdict":"fail"})";
+    first.parts["environment"] = R"({"name":"a","image":"x"})";
+    first.parts["vetting"] = R"({"verdict":"fail"})";
     ASSERT_TRUE(begin_record(record, first));
     Manifest again = first;
-    again.environment = R"({"image":"x","name":"a"})";
+    again.parts["environment"] = R"({"image":"x","name":"a"})";
     EXPECT_TRUE(begin_record(record, again)) << "another node of the step";
     Manifest joins = first;
-    joins.environment = joins.vetting = "";
+    joins.parts.clear();
     EXPECT_TRUE(begin_record(record, joins)) << "a recorder";
     Manifest vetted_again = first;
-    vetted_again.vetting = R"({"verdict":"pass"})";
+    vetted_again.parts["vetting"] = R"({"verdict":"pass"})";
     auto refused = begin_record(record, vetted_again);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
     EXPECT_THAT(refused.error().message(), HasSubstr("was vetted with another protocol or another result"));
     Manifest elsewhere = first;
-    elsewhere.environment = R"({"name":"b"})";
+    elsewhere.parts["environment"] = R"({"name":"b"})";
     refused = begin_record(record, elsewhere);
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message(), HasSubstr("another environment"));
@@ -130,16 +130,16 @@ TEST(record, a_step_of_another_environment_or_verdict_is_refused) {
 
 TEST(record, manifest_keeps_environment_and_vetting) {
     Manifest manifest;
-    manifest.environment = R"({"image":"debian","env":{"A":"1"}})";
-    manifest.vetting = R"({"protocol":"p","verdict":"pass"})";
+    manifest.parts["environment"] = R"({"image":"debian","env":{"A":"1"}})";
+    manifest.parts["vetting"] = R"({"protocol":"p","verdict":"pass"})";
     auto read = manifest_from_json(to_json(manifest), "record.json");
     ASSERT_TRUE(read);
-    EXPECT_EQ(read->environment, manifest.environment);
-    EXPECT_EQ(read->vetting, manifest.vetting);
-    manifest.environment = "no JSON";
+    EXPECT_EQ(read->parts["environment"], manifest.parts["environment"]);
+    EXPECT_EQ(read->parts["vetting"], manifest.parts["vetting"]);
+    manifest.parts["environment"] = "no JSON";
     read = manifest_from_json(to_json(manifest), "record.json");
     ASSERT_TRUE(read);
-    EXPECT_EQ(read->environment, "");
+    EXPECT_EQ(read->parts["environment"], "");
 }
 
 }  // namespace belay::record

@@ -67,7 +67,7 @@ Result<Directory> open_to_claim(const fs::path& record) {
                                  : fmt::format("have {} seal it, or seal a copy of your own: {}", name,
                                                core::quote_command(copy)));
     }
-    for (std::string_view name : {kManifestName, kSegmentsName, kKeptSegmentsName, kTablesName})
+    for (std::string_view name : {kManifestName, kSegmentsName, kKeptSegmentsName, kTablesName, kAnnexesName})
         BELAY_CHECK(check_own(directory, name));
     return directory;
 }
@@ -90,9 +90,15 @@ bool same_job(const JobFacts& a, const JobFacts& b) {
 
 // Whether what a step has to say of its environment or vetting is in the manifest already. Tasks that only
 // join have nothing to say.
-bool same_part(const std::string& existing, const std::string& wanted) {
+bool same_part(std::string_view existing, std::string_view wanted) {
     // Whatever the order of the keys.
     return wanted.empty() || core::parse_json(existing) == core::parse_json(wanted);
+}
+
+std::string how_it_differs(std::string_view owner) {
+    if (owner == kEnvironmentPart) return "ran in another environment";
+    if (owner == kVettingPart) return "was vetted with another protocol or another result";
+    return fmt::format("differs in \"{}\"", owner);
 }
 
 Result<> refuse_other_step(const fs::path& record, std::string_view how) {
@@ -110,10 +116,9 @@ Result<> check_same_run(const fs::path& record, const Manifest& existing, const 
             .hint(
                 "one record holds one run of one job: choose another directory, under Slurm "
                 "DIR-$SLURM_JOB_ID-$SLURM_RESTART_COUNT");
-    if (!same_part(existing.environment, manifest.environment))
-        return refuse_other_step(record, "ran in another environment");
-    if (!same_part(existing.vetting, manifest.vetting))
-        return refuse_other_step(record, "was vetted with another protocol or another result");
+    for (const auto& [owner, part] : manifest.parts)
+        if (!same_part(part_of(existing.parts, owner), part))
+            return refuse_other_step(record, how_it_differs(owner));
     return {};
 }
 

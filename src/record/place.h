@@ -15,6 +15,7 @@ inline constexpr std::string_view kManifestName = "record.json";
 inline constexpr std::string_view kSegmentsName = "segments";
 inline constexpr std::string_view kKeptSegmentsName = "segments-lost";  // of which a part is in no table
 inline constexpr std::string_view kTablesName = "tables";
+inline constexpr std::string_view kAnnexesName = "annexes";  // what came after it was sealed
 
 // For messages, and for tests.
 inline std::filesystem::path manifest_path(const std::filesystem::path& record) {

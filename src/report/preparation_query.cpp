@@ -54,7 +54,7 @@ std::string shown_unit(const std::string& unit) {
 
 FactGroup environment_facts(const record::Manifest& manifest) {
     FactGroup group{.title = "Environment", .facts = {}};
-    Json json = core::parse_ordered_json(manifest.environment);
+    Json json = core::parse_ordered_json(record::part_of(manifest.parts, record::kEnvironmentPart));
     add(group, "Name", text_of(json, "name"));
     add(group, "Image", text_of(json, "image"));
     add(group, "Digest", text_of(json, "digest"));
@@ -64,12 +64,13 @@ FactGroup environment_facts(const record::Manifest& manifest) {
 }
 
 std::string vetting_verdict(const record::Manifest& manifest) {
-    return text_of(core::parse_ordered_json(manifest.vetting), "verdict");
+    return text_of(core::parse_ordered_json(record::part_of(manifest.parts, record::kVettingPart)),
+                   "verdict");
 }
 
 Result<FactGroup> vetting_facts(record::Archive& archive) {
     FactGroup group{.title = "Vetting", .facts = {}};
-    Json json = core::parse_ordered_json(archive.manifest().vetting);
+    Json json = core::parse_ordered_json(record::part_of(archive.manifest().parts, record::kVettingPart));
     add(group, "Protocol", text_of(json, "protocol"));
     add(group, "Verdict", text_of(json, "verdict"));
     add(group, "Fit", list_of(json, "vetted"));

@@ -30,16 +30,22 @@ constexpr std::string_view kSteadyTables[] = {"host", "network", "filesystem"};
 constexpr size_t kMostGaps = 40;
 constexpr size_t kMostEvents = 500;
 
-// The recorded time. What the training program says about time is not asked: its clock may be wrong.
+// The recorded time. What the training program says about time is not asked: its clock may be wrong; what
+// came after the record was sealed does not make the job longer.
 Result<> find_time_range(record::Archive& archive, double interval, Measurements& data) {
-    BELAY_TRY(answer, archive.query_kept(R"(
+    const std::optional<core::Time>& end = archive.manifest().job.end;
+    std::string in_job;
+    if (archive.has_annexes() && end)
+        in_job = fmt::format("WHERE time <= make_timestamp({})", core::to_microseconds(*end));
+    BELAY_TRY(answer, archive.query_kept(fmt::format(R"(
         SELECT min(first), max(last) FROM (
           SELECT epoch_us(min(time)) AS first, epoch_us(max(time)) AS last FROM host
           UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM network
           UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM filesystem
           UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM process
-          UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM event
-          UNION ALL SELECT epoch_us(min(t0)), epoch_us(max(coalesce(t1, t0))) FROM allocation))"));
+          UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM event {}
+          UNION ALL SELECT epoch_us(min(t0)), epoch_us(max(coalesce(t1, t0))) FROM allocation))",
+                                                     in_job)));
     double first = as_double(answer.rows[0][0]);
     double last = as_double(answer.rows[0][1]);
     if (is_missing(first)) {

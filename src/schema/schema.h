@@ -119,7 +119,8 @@ struct Table {
     Cadence cadence;
     std::string_view doc;
     std::span<const Column> columns;
-    int version = 1;  // raised when columns are added, or mean something else
+    int version = 1;             // raised when columns are added, or mean something else
+    bool takes_annexes = false;  // whether rows may come after a record was sealed
 };
 
 // All tables, in the order in which they are documented.

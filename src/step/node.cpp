@@ -130,12 +130,14 @@ class Node {
         BELAY_TRY(placement, observe::find_placement());
         core::Time now = core::system_clock().now();
         BELAY_TRY(path, record_path(*plan_.recording, context_.step));
+        record::Parts parts;
+        if (plan_.environment) parts[std::string(record::kEnvironmentPart)] = plan_.environment->locked;
+        if (verdicts) parts[std::string(record::kVettingPart)] = vetting_summary(*verdicts);
         BELAY_CHECK(observe::begin_record({.record = path,
                                            .command = context_.command,
                                            .interval = plan_.recording->interval,
                                            .flush = plan_.recording->flush,
-                                           .environment = plan_.environment ? plan_.environment->locked : "",
-                                           .vetting = verdicts ? vetting_summary(*verdicts) : ""},
+                                           .parts = std::move(parts)},
                                           placement, now));
         if (verdicts) BELAY_CHECK(write_vetting_rows(path, *verdicts, placement, now));
         return {};

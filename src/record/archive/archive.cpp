@@ -107,6 +107,7 @@ Result<Archive> Archive::load_sealed(const core::Directory& record, Manifest man
     Archive archive(std::move(manifest), std::move(database));
     BELAY_CHECK(archive.open_files(record));
     BELAY_CHECK(archive.open_tables(record.path(), stand_ins));
+    BELAY_CHECK(archive.open_annexes(record));
     archive.read_answers(record);
     return archive;
 }
@@ -136,7 +137,7 @@ Result<> Archive::add(const schema::Table& table, const stream::Batch& rows) {
 
 // A file that is older than a column of its table has null there; one that somebody else wrote has the types
 // that are declared, or cannot be read.
-Result<> Archive::make_view(const schema::Table& table, const TableFile& file) {
+Result<std::string> Archive::rows_of_file(const schema::Table& table, const TableFile& file) {
     const std::string source = fmt::format("read_parquet({})", file.lent);
     BELAY_TRY(described, database_.query(fmt::format(
                              "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {})", source)));
@@ -158,6 +159,11 @@ Result<> Archive::make_view(const schema::Table& table, const TableFile& file) {
                            ? source
                            : fmt::format("(SELECT *{}{} FROM {})", replaced, added, source);
     if (&table == &schema::kEvent && !types.contains("source")) rows = facts_of_older_events(rows);
+    return rows;
+}
+
+Result<> Archive::make_view(const schema::Table& table, const TableFile& file) {
+    BELAY_TRY(rows, rows_of_file(table, file));
     BELAY_CHECK(database_.execute(fmt::format("CREATE VIEW \"{}\" AS SELECT * FROM {}", table.name, rows)));
     sources_[std::string(table.name)] = rows;
     return {};
@@ -202,6 +208,55 @@ Result<> Archive::open_files(const core::Directory& record) {
         files_.emplace(table, std::move(file));
     }
     return {};
+}
+
+Result<> Archive::open_annexes(const core::Directory& record) {
+    BELAY_TRY(facts, record.facts(kAnnexesName));
+    if (!facts) return {};
+    BELAY_TRY(directory, record.enter(kAnnexesName));
+    BELAY_TRY(names, directory.list());
+    std::ranges::sort(names);
+    for (const std::string& name : names) {
+        const auto annex = parse_annex_file(name);
+        if (!annex) continue;
+        const std::string place = fmt::format("{}/{}", kAnnexesName, name);
+        if (annexes_.size() == kMostAnnexes) {
+            lost_.push_back({place, 0, 0, fmt::format("is not read: only {} annexes are", kMostAnnexes)});
+            continue;
+        }
+        TableFile file{.path = directory.path_of(name), .opened = directory.open_file(name, O_RDONLY)};
+        if (file.opened) {
+            file.lent = database_.lend(file.opened->get(), file.path);
+            if (auto rows = rows_of_file(*annex->table, file); !rows)
+                file.opened = std::unexpected(std::move(rows.error()));
+        }
+        if (!file.opened)
+            lost_.push_back({place, 0, 0, "cannot be read: " + file.opened.error().message()});
+        else
+            annexes_.emplace_back(*annex, std::move(file));
+    }
+    for (const schema::Table* table : schema::tables())
+        if (table->takes_annexes) BELAY_CHECK(add_annexes_to(*table));
+    return {};
+}
+
+// The table becomes a view of what was recorded and what came later.
+Result<> Archive::add_annexes_to(const schema::Table& table) {
+    std::string select;
+    for (const auto& [annex, file] : annexes_) {
+        if (annex.table != &table) continue;
+        BELAY_TRY(rows, rows_of_file(table, file));
+        select += fmt::format("{}SELECT * FROM {}", select.empty() ? "" : " UNION ALL BY NAME ", rows);
+    }
+    if (select.empty()) return {};
+    if (auto recorded = sources_.find(table.name); recorded != sources_.end()) {
+        select = fmt::format("SELECT * FROM {} UNION ALL BY NAME {}", recorded->second, select);
+        sources_.erase(recorded);
+        BELAY_CHECK(database_.execute(fmt::format("DROP VIEW \"{}\"", table.name)));
+    } else {  // nothing was recorded
+        BELAY_CHECK(database_.execute(fmt::format("DROP TABLE \"{}\"", table.name)));
+    }
+    return database_.execute(fmt::format("CREATE VIEW \"{}\" AS {}", table.name, select));
 }
 
 // One that cannot be read is none: all can be asked again.
@@ -303,7 +358,10 @@ Result<> Archive::take_segment_rows(const schema::Table& table) {
 
 Result<QueryResult> Archive::query_kept(const std::string& sql) {
     const auto is_unreadable = [&](const auto& table) { return names_table(sql, table.first); };
-    if (!manifest_.sealed || std::ranges::any_of(unreadable_, is_unreadable)) return query(sql);
+    const auto has_annex = [&](const auto& annex) { return names_table(sql, annex.first.table->name); };
+    if (!manifest_.sealed || std::ranges::any_of(unreadable_, is_unreadable) ||
+        std::ranges::any_of(annexes_, has_annex))
+        return query(sql);
     if (auto kept = answers_.find(sql); kept != answers_.end()) return kept->second;
     BELAY_TRY(answer, query(sql));
     if (is_worth_keeping(answer)) {
@@ -382,6 +440,7 @@ Result<RecordInfo> Archive::info() {
     info.coverage = coverage.total;
     for (const auto& [table, share] : coverage.tables)
         if (info.tables.contains(table)) info.tables[table].coverage = share;
+    for (const auto& [annex, file] : annexes_) info.annexes.push_back(annex);
     info.lost = manifest_.lost;
     std::ranges::copy(lost_, std::back_inserter(info.lost));
     return info;

@@ -1,6 +1,7 @@
 // A job record as tables for SQL: what reading, querying and sealing share.
 #pragma once
 
+#include "record/archive/annex.h"
 #include "record/archive/database.h"
 #include "record/archive/kept_answers.h"
 #include "record/archive/segment_rows.h"
@@ -37,7 +38,8 @@ struct RecordInfo {
     bool being_written = false;      // a recorder is at work (see liveness.h)
     std::optional<double> coverage;  // over all periodic tables, weighted by samples
     std::vector<stream::Lost> lost;
-    std::map<std::string, TableInfo> tables;
+    std::map<std::string, TableInfo> tables;  // with the rows of annexes
+    std::vector<AnnexName> annexes;
 };
 
 // What `seal` did.
@@ -66,7 +68,7 @@ class Archive {
         return database_.query_of_person(sql);
     }
     // As query(), of our own SQL that reads many samples for a few rows: where the record keeps the answer
-    // (keep_answers()), that is it. Not of tables that cannot be read.
+    // (keep_answers()), that is it. Not of tables that cannot be read, or have annexes.
     core::Result<QueryResult> query_kept(const std::string& sql);
     // Reads columns of a table, row by row; see scan.h. Parts of a sealed table are read at the same time.
     // Errors: as the consumer's; kBadInput for a damaged file, also after a part of it was handed on;
@@ -95,6 +97,7 @@ class Archive {
     const std::map<std::string, core::Error, std::less<>>& unreadable() const { return unreadable_; }
     // Those of them that were thrown away, and have another that stands in.
     bool is_thrown_away(std::string_view table) const { return thrown_away_.contains(table); }
+    bool has_annexes() const { return !annexes_.empty(); }
     core::Result<RecordInfo> info();
     const Manifest& manifest() const { return manifest_; }
 
@@ -128,12 +131,17 @@ class Archive {
                               std::span<const StandIn> stand_ins);
     core::Result<> uncover_unreadable();
     core::Result<> make_view(const schema::Table& table, const TableFile& file);
+    // SQL that gives the columns of the table from a file that may be older than some of them.
+    core::Result<std::string> rows_of_file(const schema::Table& table, const TableFile& file);
+    core::Result<> open_annexes(const core::Directory& record);
+    core::Result<> add_annexes_to(const schema::Table& table);
     core::Result<> scan_file(const ScanRequest& request, const TableFile& file, const std::string& source,
                              const ScanConsumer& consume);
 
     Manifest manifest_;
     std::map<std::string, TableFile, std::less<>>
         files_;  // by table; they outlive the database, which reads them
+    std::vector<std::pair<AnnexName, TableFile>> annexes_;
     Database database_;
     std::map<std::string, std::string, std::less<>> sources_;  // what to select from, of tables read in place
     std::shared_ptr<const SegmentRows> segments_;              // of a record that is not sealed

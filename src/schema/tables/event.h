@@ -20,7 +20,7 @@ inline constexpr Column kEventColumns[] = {
     {"message", ColumnType::kText, "", "one line for a person; programs read the columns before it"},
 };
 
-inline constexpr Table kEvent{"event", Cadence::kEvents, "things that happened at one moment", kEventColumns,
-                              2};
+inline constexpr Table kEvent{
+    "event", Cadence::kEvents, "things that happened at one moment", kEventColumns, 2, true};
 
 }  // namespace belay::schema

@@ -19,7 +19,7 @@ inline constexpr Column kVettingColumns[] = {
     {"seconds", ColumnType::kReal, "s", "time that the check took"},
 };
 
-inline constexpr Table kVetting{"vetting", Cadence::kEvents, "a check of a node before the tasks started",
-                                kVettingColumns};
+inline constexpr Table kVetting{
+    "vetting", Cadence::kEvents, "a check of a node before the tasks started", kVettingColumns, 1, true};
 
 }  // namespace belay::schema
