@@ -100,7 +100,7 @@ Result<FactGroup> interfaces(record::Archive& archive) {
                                WINDOW samples AS (PARTITION BY node, device ORDER BY time))
                              SELECT device, sum(received), sum(sent), sum(errors), sum(dropped) FROM steps
                              GROUP BY device HAVING sum(received) + sum(sent) > 0
-                             ORDER BY sum(received) + sum(sent) DESC LIMIT {})",
+                             ORDER BY sum(received) + sum(sent) DESC, device LIMIT {})",
                           steps, kMost)));
     FactGroup group{.title = "Network interfaces", .facts = {}};
     for (const auto& row : answer.rows) {
