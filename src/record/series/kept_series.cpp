@@ -1,0 +1,93 @@
+#include "record/series/kept_series.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace belay::record {
+
+using core::Result;
+
+namespace {
+
+// Raised when the rule of spans.h changes.
+constexpr int kModel = 1;
+
+// FNV-1a; of each text its end, too.
+class Fingerprint {
+  public:
+    void add(std::string_view text) {
+        for (char byte : text) add(static_cast<unsigned char>(byte));
+        add('\0');
+    }
+    template <typename Choice>
+        requires std::is_enum_v<Choice>
+    void add(Choice choice) {
+        add(static_cast<unsigned char>(choice));
+    }
+    uint64_t value() const { return value_; }
+
+  private:
+    void add(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001B3U; }
+    uint64_t value_ = 0xCBF29CE484222325U;
+};
+
+uint64_t fingerprint(std::span<const schema::SeriesTable> series) {
+    Fingerprint print;
+    for (const schema::SeriesTable& one : series) {
+        for (std::string_view text : {one.table->name, one.source->name, one.filter, one.born})
+            print.add(text);
+        for (const auto columns : {one.keys, one.identity})
+            for (size_t column : columns) print.add(one.source->columns[column].name);
+        for (const schema::SampledSeries& column : one.columns) {
+            print.add(column.series.name);
+            print.add(column.sql);
+            print.add(column.sampled);
+            print.add(column.series.fold);
+            print.add(column.share);
+        }
+    }
+    return print.value();
+}
+
+Result<> check_whole(Archive& archive, const schema::Table& table) {
+    BELAY_CHECK(archive.query(fmt::format("SELECT max(COLUMNS(*)) FROM \"{}\"", table.name)));
+    return {};
+}
+
+Result<bool> attach_table(Archive& archive, const schema::Table& table, const std::string& facts) {
+    BELAY_TRY(kept, archive.kept_facts(table));
+    if (kept != facts) return false;
+    BELAY_CHECK(archive.attach(table));
+    BELAY_CHECK(check_whole(archive, table));
+    return true;
+}
+
+}  // namespace
+
+std::string series_facts(std::span<const schema::SeriesTable> series, const SpanFrame& frame) {
+    return fmt::format("series {} of {:016x}, from {} us, {} buckets of {} s, samples of {} s", kModel,
+                       fingerprint(series), frame.start_microseconds, frame.buckets, frame.bucket_seconds,
+                       frame.interval_seconds);
+}
+
+Result<bool> attach_kept(Archive& archive, std::span<const schema::Table* const> tables,
+                         const std::string& facts) {
+    Result<bool> attached = true;
+    for (const schema::Table* table : tables)
+        if (attached && *attached) attached = attach_table(archive, *table, facts);
+    if (attached && *attached) return true;
+    for (const schema::Table* table : tables) BELAY_CHECK(archive.detach(*table));
+    if (!attached && attached.error().kind() != core::ErrorKind::kBadInput) return attached;
+    return false;
+}
+
+Result<std::vector<std::string>> nodes_in(Archive& archive, const schema::Table& table) {
+    BELAY_TRY(rows, archive.query(
+                        fmt::format("SELECT DISTINCT node FROM \"{}\" WHERE node IS NOT NULL", table.name)));
+    std::vector<std::string> nodes;
+    for (const auto& row : rows.rows) nodes.push_back(as_text(row[0]));
+    return nodes;
+}
+
+}  // namespace belay::record
