@@ -4,6 +4,7 @@
 #include "findings/catalogue.h"
 #include "findings/series_store.h"
 #include "findings/tables.h"
+#include "report/plot_store.h"
 #include "report/query.h"
 #include "score/digest_query.h"
 #include "score/digest_store.h"
@@ -69,29 +70,51 @@ Result<findings::Report> diagnose_record(record::Archive& archive, const finding
     return report;
 }
 
+namespace {
+
+Result<> keep_digest_of(const std::filesystem::path& record) {
+    BELAY_CHECK(score::keep_digest(record));
+    return {};
+}
+
+Result<> keep_series_of(const std::filesystem::path& record) {
+    BELAY_TRY(archive, score::open_record(record));
+    std::optional<core::Error> unread;
+    return findings::keep_series(archive, record, gpu_tables(nullptr, unread));
+}
+
+Result<> keep_plots_of(const std::filesystem::path& record) {
+    BELAY_TRY(archive, score::open_record(record));
+    return report::keep_plots(archive, record);
+}
+
+// What rules and a report ask is asked once, of what was made before.
+Result<> keep_answers_of(const std::filesystem::path& record) {
+    BELAY_TRY(archive, score::open_record(record));
+    std::optional<core::Error> unread;
+    BELAY_CHECK(findings::prepare(archive, gpu_tables(nullptr, unread)));
+    BELAY_CHECK(report::measure(archive));
+    BELAY_TRY(claim, record::claim_record(record));
+    return record::keep_answers(claim, archive);
+}
+
+struct Made {
+    Result<> (*keep)(const std::filesystem::path& record);
+    std::string_view what;
+};
+constexpr Made kMade[] = {
+    {keep_digest_of, "the digest of its GPUs is not kept"},
+    {keep_series_of, "the series of its hosts are not kept"},
+    {keep_plots_of, "the plots of its nodes are not kept"},
+    {keep_answers_of, "what a report asks of all samples is not kept"},
+};
+
+}  // namespace
+
 void keep_made_tables(const std::filesystem::path& record) {
-    constexpr std::string_view kWarning = "belay: warning";
-    if (auto digest = score::keep_digest(record); !digest)
-        core::show_error(kWarning, std::move(digest.error()).context("the digest of its GPUs is not kept"));
-    auto kept = [&]() -> Result<> {
-        BELAY_TRY(archive, score::open_record(record));
-        std::optional<core::Error> unread;
-        BELAY_CHECK(findings::keep_series(archive, record, gpu_tables(nullptr, unread)));
-        return {};
-    }();
-    if (!kept)
-        core::show_error(kWarning, std::move(kept.error()).context("the series of its hosts are not kept"));
-    auto answers = [&]() -> Result<> {
-        BELAY_TRY(archive, score::open_record(record));
-        std::optional<core::Error> unread;
-        BELAY_CHECK(findings::prepare(archive, gpu_tables(nullptr, unread)));
-        BELAY_CHECK(report::measure(archive));
-        BELAY_TRY(claim, record::claim_record(record));
-        return record::keep_answers(claim, archive);
-    }();
-    if (!answers)
-        core::show_error(kWarning,
-                         std::move(answers.error()).context("what a report asks of all samples is not kept"));
+    for (const Made& made : kMade)
+        if (auto kept = made.keep(record); !kept)
+            core::show_error("belay: warning", std::move(kept.error()).context(made.what));
 }
 
 Result<std::optional<core::Error>> add_series_tables(record::Archive& archive) {

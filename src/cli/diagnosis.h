@@ -27,8 +27,8 @@ core::Result<findings::Report> diagnose_record(record::Archive& archive, const f
                                                const score::Digest* digest);
 
 // Keeps beside the tables of a sealed record what is made of them: the digest of its GPUs, and what the rules
-// read of hosts and processes. What cannot be kept is said on stderr: without it everything works, only
-// slower.
+// and the report read of hosts and processes. What cannot be kept is said on stderr: without it everything
+// works, only slower.
 void keep_made_tables(const std::filesystem::path& record);
 
 // Makes the series of hosts, processes, interfaces and disks tables for SQL, those that the record keeps or

@@ -4,8 +4,9 @@
 #include "cli/record_json.h"
 #include "cli/sql_words.h"
 #include "cli/text_table.h"
+#include "report/plot_store.h"
 #include "schema/tables/gpu.h"
-#include "schema/tables/host_digest.h"
+#include "schema/tables/node_plots.h"
 #include "score/digest_store.h"
 
 #include <memory>
@@ -40,6 +41,20 @@ Result<bool> add_named_series(record::Archive& archive, std::string_view sql) {
     return true;
 }
 
+// The same of the tables of a report's plots.
+Result<> add_named_plots(record::Archive& archive, std::string_view sql) {
+    for (const schema::Table* table : {&schema::kPlotSeries, &schema::kPlotSummary}) {
+        if (!has_word(sql, table->name)) continue;
+        for (const schema::SeriesTable& source : schema::kPlotSources)
+            if (auto lost = archive.unreadable().find(source.source->name);
+                lost != archive.unreadable().end())
+                return std::unexpected(
+                    core::Error(lost->second).context(fmt::format("no table {}", table->name)));
+        return report::add_plots(archive);
+    }
+    return {};
+}
+
 // What cannot be read must not answer as if it were empty, and what is there but holds no more must not be
 // told to be nowhere.
 Result<record::QueryResult> ask(const core::CommandContext& context, const std::string& record,
@@ -49,6 +64,7 @@ Result<record::QueryResult> ask(const core::CommandContext& context, const std::
         if (has_word(sql, table)) return std::unexpected(error);
     const std::string_view digest_table = named_digest_table(sql);
     BELAY_TRY(has_series, add_named_series(archive, sql));  // which makes tables of the digest, too
+    BELAY_CHECK(add_named_plots(archive, sql));
     const Result<bool> attached =
         digest_table.empty() || has_series ? Result<bool>(true) : score::attach_digest(archive);
     auto result = archive.query_of_person(sql);

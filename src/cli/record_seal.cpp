@@ -26,7 +26,9 @@ void add_record_seal(core::Application& application) {
             "Of GPUs, the tables gpu_summary, gpu_series (at most 600 buckets for each GPU) and "
             "job_series (second by second) are made as well, from which score, findings and "
             "report are read; of hosts, processes, interfaces and disks node_series, process_series, "
-            "network_series and disk_series. Sealing again makes them again if they are missing or old.",
+            "network_series and disk_series, and plot_series and plot_summary for the report. Sealing again "
+            "makes "
+            "them again if they are missing or old.",
         .examples = {{"belay record seal $SCRATCH/record", "close the record of a job that has ended"}},
     });
     struct Options {

@@ -4,8 +4,8 @@
 #include "record/series/spans.h"
 #include "report/facts_query.h"
 #include "report/format.h"
+#include "report/plot_store.h"
 #include "report/progress_query.h"
-#include "report/series_query.h"
 #include "schema/tables/allocation.h"
 
 #include <algorithm>
@@ -210,7 +210,7 @@ Result<Measurements> measure_axes(record::Archive& archive) {
 Result<Measurements> measure(record::Archive& archive) {
     BELAY_TRY(info, archive.info());
     BELAY_TRY(data, measure_axes(archive));
-    if (data.buckets > 0 && !data.nodes.empty()) BELAY_CHECK(read_plots(archive, data));
+    BELAY_CHECK(query_plots(archive, data));
     BELAY_CHECK(query_progress(archive, data));
     BELAY_CHECK(find_events(archive, data));
     BELAY_CHECK(find_gaps(archive, data.interval_seconds, data));

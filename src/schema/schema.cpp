@@ -8,8 +8,8 @@
 #include "schema/tables/gpu_device.h"
 #include "schema/tables/gpu_digest.h"
 #include "schema/tables/host.h"
-#include "schema/tables/host_digest.h"
 #include "schema/tables/network.h"
+#include "schema/tables/node_plots.h"
 #include "schema/tables/process.h"
 #include "schema/tables/progress.h"
 #include "schema/tables/vetting.h"
@@ -44,7 +44,8 @@ std::span<const Table* const> kept_tables() {
 }
 
 std::span<const Table* const> kept_series() {
-    static constexpr const Table* kKept[] = {&kNodeSeries, &kProcessSeries, &kNetworkSeries, &kDiskSeries};
+    static constexpr const Table* kKept[] = {&kNodeSeries, &kProcessSeries, &kNetworkSeries,
+                                             &kDiskSeries, &kPlotSeries,    &kPlotSummary};
     return kKept;
 }
 

@@ -74,9 +74,9 @@ class RecordBuilder {
         return path();
     }
 
-  private:
     std::filesystem::path path() const { return directory_.path() / "record"; }
 
+  private:
     core::Time start_;
     core::TemporaryDirectory directory_;
     std::map<std::string, stream::Batch> batches_;
