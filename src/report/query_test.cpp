@@ -97,6 +97,18 @@ TEST(report, what_was_never_measured_is_absent) {
     EXPECT_FALSE(model.training);
 }
 
+TEST(report, memory_that_was_promised_has_a_chart) {
+    RecordBuilder record(manifest_of({"n1"}));
+    for (int i = 0; i <= 10; ++i) record.row(kHost, "n1", i).set("memory_committed_bytes", int64_t{i} << 30);
+    Measurements data = measured(record);
+    EXPECT_EQ(data[node_plot("memory_committed_bytes")].peaks.at(0), int64_t{10} << 30);
+    ReportModel model = assemble(data);
+    ASSERT_EQ(model.charts.size(), 1U);
+    EXPECT_EQ(model.charts.at(0).id, "memory_committed");
+    EXPECT_EQ(model.charts.at(0).series.at(0).values.at(4), int64_t{5} << 30);
+    EXPECT_EQ(model.grid.metrics.at(0).label, "Memory, promised");
+}
+
 TEST(report, ticks_out_of_phase_make_no_gaps) {
     RecordBuilder record(manifest_of({"n1", "n2"}));
     for (int i = 0; i <= 120; ++i) {

@@ -33,6 +33,7 @@ TEST(observe_collect, host_follows_a_kernel_with_pressure) {
     EXPECT_EQ(integer(rows, 0, "interrupts_total"), 2519008);
     EXPECT_EQ(integer(rows, 0, "memory_total_bytes"), int64_t{24684112} * 1024);
     EXPECT_EQ(integer(rows, 0, "memory_free_bytes"), int64_t{17897892} * 1024);
+    EXPECT_EQ(integer(rows, 0, "memory_committed_bytes"), int64_t{2743032} * 1024);
     EXPECT_EQ(integer(rows, 0, "page_faults_major_total"), 6326);
     EXPECT_EQ(integer(rows, 0, "oom_kills_total"), 0);
     EXPECT_EQ(real(rows, 0, "pressure_cpu_some_seconds_total"), 1126.598857);

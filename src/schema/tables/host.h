@@ -82,6 +82,17 @@ inline constexpr Quantity kHostQuantities[] = {
     {"memory_shared_bytes", kInteger, "B", "shared memory and tmpfs", {}, {kState, "meminfo", "Shmem"}},
     {"memory_slab_bytes", kInteger, "B", "kernel data structures", {}, {kState, "meminfo", "Slab"}},
     {"memory_dirty_bytes", kInteger, "B", "waiting to be written back", {}, {kState, "meminfo", "Dirty"}},
+    {"memory_committed_bytes",
+     kInteger,
+     "B",
+     "memory promised to processes, used or not",
+     {"memory_committed_bytes",
+      "B",
+      "memory promised to processes, used or not",
+      Fold::kMean,
+      {"Memory, promised", "memory", "What programs on the node have asked for, used or not", 45,
+       "Memory promised to programs"}},
+     {kState, "meminfo", "Committed_AS"}},
     {"swap_total_bytes", kInteger, "B", "swap space", {}, {kState, "meminfo", "SwapTotal"}},
     {"swap_free_bytes", kInteger, "B", "swap space not used", {}, {kState, "meminfo", "SwapFree"}},
     {"page_faults_major_total",
@@ -153,6 +164,6 @@ inline constexpr auto kHostColumns = joined(columns_of(kHostKeys), columns_of(kH
 inline constexpr size_t kFirstHostQuantity = std::size(kHostKeys);
 
 inline constexpr Table kHost{"host", Cadence::kPeriodic, "CPU, memory and pressure of a node, from /proc",
-                             kHostColumns};
+                             kHostColumns, 2};
 
 }  // namespace belay::schema
