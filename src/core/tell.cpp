@@ -24,8 +24,9 @@ void tell_text(std::string_view text) {
     write_to_stderr(fmt::format("belay: {}\n", text));
 }
 
-void tell_error(std::string_view what, const Error& error) {
-    std::string lines = fmt::format("belay: {}: {}; the job goes on\n", what, printable(error.headline()));
+void tell_error(std::string_view what, const Error& error, std::string_view then) {
+    std::string lines =
+        fmt::format("belay: {}: {}{}{}\n", what, printable(error.headline()), then.empty() ? "" : "; ", then);
     if (!error.hint_text().empty()) lines += fmt::format("hint: {}\n", printable(error.hint_text()));
     write_to_stderr(lines);
 }

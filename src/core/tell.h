@@ -20,8 +20,11 @@ void tell(fmt::format_string<Args...> format, Args&&... args) {
     tell_text(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// "belay: WHAT: MESSAGE; the job goes on", and the hint on a line of its own.
-void tell_error(std::string_view what, const Error& error);
+// "belay: WHAT: MESSAGE", with "; THEN" where something is said, and the hint on a line of its own.
+void tell_error(std::string_view what, const Error& error, std::string_view then = {});
+
+// What recording that fails says then. For those only who know that there is a job and that nothing stops it.
+inline constexpr std::string_view kJobGoesOn = "the job goes on";
 
 // The headline and the hint behind it, for what has one line for both: an event, a list of what is missing.
 std::string in_one_line(const Error& error);

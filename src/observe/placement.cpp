@@ -91,7 +91,8 @@ Result<Placement> find_placement() {
     // The controller knows more; that it does not answer must not keep a job from running.
     auto job = slurm::query_job(facts->job_id, kControllerTime);
     if (!job) {
-        core::tell_error(placement.node + ": the record will lack when the job was submitted", job.error());
+        core::tell_error(placement.node + ": the record will lack when the job was submitted", job.error(),
+                         core::kJobGoesOn);
     } else {
         placement.job.submit = job->submit;
         if (!placement.job.start) placement.job.start = job->start;

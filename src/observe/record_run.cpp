@@ -56,7 +56,7 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     if (!begun) {
         if (begun.error().kind() == core::ErrorKind::kBadInput)
             return std::unexpected(std::move(begun.error()));
-        core::tell_error("nothing is recorded", begun.error());
+        core::tell_error("nothing is recorded", begun.error(), core::kJobGoesOn);
         return std::unexpected(become(options.command));
     }
     std::error_code ignored;

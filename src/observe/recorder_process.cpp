@@ -32,7 +32,7 @@ int be_recorder(const RecorderOptions& options, const Placement& placement, Link
     close(messages);
     const core::Result<> result =
         core::without_exceptions([&] { return run_recorder(options, placement, std::move(link)); });
-    if (!result) core::tell_error("recording stopped", result.error());
+    if (!result) core::tell_error("recording stopped", result.error(), core::kJobGoesOn);
     return result ? 0 : result.error().exit_status();
 }
 
@@ -50,10 +50,11 @@ RecorderProcess::~RecorderProcess() {
 void RecorderProcess::start() {
     auto link = make_link();
     constexpr std::string_view kNotStarted = "recording did not start";
-    if (!link) return core::tell_error(kNotStarted, link.error());
+    if (!link) return core::tell_error(kNotStarted, link.error(), core::kJobGoesOn);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        return core::tell_error(kNotStarted, core::errno_error(errno, "cannot create a pipe").error());
+        return core::tell_error(kNotStarted, core::errno_error(errno, "cannot create a pipe").error(),
+                                core::kJobGoesOn);
     core::Descriptor messages(ends[0]);
     core::Descriptor writer(ends[1]);
     // It keeps only its link and a pipe for its messages. A stream of the step that it held while it waits
@@ -65,7 +66,7 @@ void RecorderProcess::start() {
          .null_streams = true,
          .keep = {link->receiver.fd(), writer.get()}},
         [&] { return be_recorder(options_, placement_, std::move(link->receiver), writer.get()); });
-    if (!process) return core::tell_error(kNotStarted, process.error());
+    if (!process) return core::tell_error(kNotStarted, process.error(), core::kJobGoesOn);
     sender_.reopen(std::move(link->sender));
     process_ = std::move(*process);
     messages_ = std::move(messages);

@@ -194,7 +194,8 @@ class Supervisor {
         if (failure == EPIPE) stream.source.reset();
         // A log on a full disk loses lines, with us as without; the task must not end of it.
         else if (!std::exchange(stream.failed, true))
-            core::tell_error("output is lost", core::errno_error(failure, "cannot write it").error());
+            core::tell_error("output is lost", core::errno_error(failure, "cannot write it").error(),
+                             core::kJobGoesOn);
     }
 
     void read_from(Stream& stream) {
