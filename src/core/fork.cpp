@@ -102,14 +102,34 @@ void close_all_but(const std::vector<int>& kept_in_order) {
     _exit(status);
 }
 
-Failure cannot_start(const ForkOptions& options, std::string_view what, int errno_value) {
-    const std::string name = options.name.empty() ? "a process" : "the process " + options.name;
-    return errno_error(errno_value, fmt::format("cannot start {}: {}", name, what));
+std::string called(const ForkOptions& options) {
+    return options.name.empty() ? "a process" : "the process " + options.name;
 }
 
-void reap_failed(pid_t pid) {
-    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+Failure cannot_start(const ForkOptions& options, std::string_view what, int errno_value) {
+    return errno_error(errno_value, fmt::format("cannot start {}: {}", called(options), what));
+}
+
+// Of a child that is about to end, or was killed. One that does not is left behind, and said so.
+Result<> reap(pid_t pid, Duration patience) {
+    const Deadline deadline = Deadline::after(patience);
+    for (;;) {
+        const pid_t ended = waitpid(pid, nullptr, WNOHANG);
+        if (ended == pid || (ended < 0 && errno != EINTR)) return {};
+        if (deadline.is_over()) break;
+        usleep(100);
     }
+    BELAY_TRY(child, adopt_child(pid));
+    BELAY_CHECK(child.end());
+    return {};
+}
+
+// What the child says or does not say comes before what failed here.
+Error set_up_error(const ForkOptions& options, const Result<std::optional<ChildFailure>>& failure,
+                   std::string_view failed_here, int errno_value) {
+    if (!failure) return Error(failure.error()).context("cannot start " + called(options));
+    if (*failure) return cannot_start(options, step_name((*failure)->step), (*failure)->errno_value).error();
+    return cannot_start(options, failed_here, errno_value).error();
 }
 
 }  // namespace
@@ -233,15 +253,13 @@ Result<Process> fork_process(const ForkOptions& options, const std::function<int
     status.child.reset();
     Descriptor pidfd(open_pidfd(pid));  // the child is not reaped yet, so the id is its own
     const int pidfd_error = errno;
-    // Set-up asks no file system but that of /dev/null.
-    auto failure = read_child_failure(status.parent.get(), Deadline::never());
+    auto failure = read_child_failure(status.parent.get(), Deadline::after(options.set_up_time));
     if (pidfd && failure && !*failure)
         return Process(pid, std::move(pidfd), options.new_process_group || options.new_session);
+    Error error = set_up_error(options, failure, "pidfd_open", pidfd_error);
     ::kill(pid, SIGKILL);
-    reap_failed(pid);
-    if (!failure) return std::unexpected(std::move(failure.error()));
-    if (*failure) return cannot_start(options, step_name((*failure)->step), (*failure)->errno_value);
-    return cannot_start(options, "pidfd_open", pidfd_error);
+    if (auto gone = reap(pid, kKillPatience); !gone) error = std::move(error).also(gone.error());
+    return std::unexpected(std::move(error));
 }
 
 Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::function<int()>& body) {
@@ -272,7 +290,8 @@ Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::fun
         run_body(body);
     }
     if (first < 0) return cannot_start(options, "fork", errno);
-    reap_failed(first);  // it does nothing but fork
+    // It does nothing but fork; at its end it closes what it inherited.
+    auto first_gone = reap(first, options.set_up_time);
     status.child.reset();
     pid_t pid = -1;
     Descriptor pidfd;
@@ -286,10 +305,13 @@ Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::fun
     const int reason = errno;
     introduction.parent.reset();
     introduction.child.reset();
-    BELAY_TRY(failure, read_child_failure(status.parent.get(), Deadline::never()));
-    if (failure) return cannot_start(options, step_name(failure->step), failure->errno_value);
-    if (!failed.empty()) return cannot_start(options, failed, reason);
-    return DetachedProcess(pid, std::move(pidfd));
+    auto failure = read_child_failure(status.parent.get(), Deadline::after(options.set_up_time));
+    if (failure && !*failure && failed.empty()) return DetachedProcess(pid, std::move(pidfd));
+    Error error = set_up_error(options, failure, failed, reason);
+    if (pidfd && !failure && !DetachedProcess(pid, std::move(pidfd)).kill())
+        error = std::move(error).after(fmt::format("; process {} was left behind", pid));
+    if (!first_gone) error = std::move(error).also(first_gone.error());
+    return std::unexpected(std::move(error));
 }
 
 bool DetachedProcess::has_ended_within(Duration time) const {

@@ -15,6 +15,7 @@
 
 #include "core/file.h"
 #include "core/process.h"
+#include "core/time.h"
 
 #include <functional>
 #include <string>
@@ -40,10 +41,13 @@ struct ForkOptions {
     bool new_process_group = false;
     bool new_session = false;  // implies new_process_group
     int death_signal = 0;      // sent when the thread that forked ends (prctl(2), PR_SET_PDEATHSIG)
+    // Until it has to have begun. It closes what it inherited, and a file server may have to take what was
+    // written to a file before that (close(2)).
+    Duration set_up_time = std::chrono::seconds(30);
 };
 
 // Runs `body` in a child, whose exit status is what it returns; an exception in it ends the child with 125.
-// Errors: kSystem, with the call that failed and the name.
+// Errors: kSystem, with the call that failed and the name; kTimedOut if it has not begun in time.
 Result<Process> fork_process(const ForkOptions& options, const std::function<int()>& body);
 
 // A process that is not a child of this one, known by pidfd: it is not killed when this goes out of scope.

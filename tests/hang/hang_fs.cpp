@@ -30,12 +30,13 @@ constexpr const char* kUsage =
     "  --hold contents   all but the attributes of MOUNTPOINT itself (default)\n"
     "  --hold all        these too\n"
     "  --hold reads      reads of files only; --hold writes: writes and fsync only; --hold nothing\n"
+    "  --hold closes     close(2) of files only, which nothing else holds\n"
     "  --at PATH         only where it concerns PATH below SOURCE, or what lies beneath\n"
     "  --while FILE      only while FILE exists\n"
     "  --log FILE        adds a line for each request that is held: operation, path, process\n"
     "Once it ends, all that wait for it fail with \"Transport endpoint is not connected\".\n";
 
-enum class Kind { kAttributes, kRead, kWrite, kOther };
+enum class Kind { kAttributes, kRead, kWrite, kClose, kOther };
 
 struct Operation {
     uint32_t code;
@@ -65,6 +66,7 @@ constexpr Operation kOperations[] = {
     {FUSE_WRITE, "WRITE", Kind::kWrite, &Tree::write},
     {FUSE_FSYNC, "FSYNC", Kind::kWrite, &Tree::sync},
     {FUSE_FALLOCATE, "FALLOCATE", Kind::kWrite, &Tree::allocate},
+    {FUSE_FLUSH, "FLUSH", Kind::kClose, &Tree::flush},
     {FUSE_RELEASE, "RELEASE", Kind::kOther, &Tree::close},
     {FUSE_OPENDIR, "OPENDIR", Kind::kOther, &Tree::open_directory},
     {FUSE_READDIR, "READDIR", Kind::kOther, &Tree::read_directory},
@@ -89,12 +91,13 @@ struct Held {
 
     static bool known(const std::string& what) {
         return what == "contents" || what == "all" || what == "reads" || what == "writes" ||
-               what == "nothing";
+               what == "closes" || what == "nothing";
     }
     bool holds(const Operation& operation, const std::string& path) const {
         if (what == "nothing") return false;
         if (what == "reads" && operation.kind != Kind::kRead) return false;
         if (what == "writes" && operation.kind != Kind::kWrite) return false;
+        if ((what == "closes") != (operation.kind == Kind::kClose)) return false;
         if (what == "contents" && path.empty() && operation.kind == Kind::kAttributes) return false;
         if (!at.empty() && path != at && !path.starts_with(at + "/")) return false;
         return only_while.empty() || access(only_while.c_str(), F_OK) == 0;

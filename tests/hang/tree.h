@@ -57,6 +57,7 @@ class Tree {
     Reply write(const Request& request);
     Reply sync(const Request& request);
     Reply allocate(const Request& request);
+    Reply flush(const Request& request);
     Reply close(const Request& request);
     Reply open_directory(const Request& request);
     Reply read_directory(const Request& request);

@@ -4,6 +4,7 @@
 #include "core/work.h"
 
 #include <chrono>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -15,9 +16,10 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
 // In a process of its own, since the directory moves whoever mounts it into namespaces.
-void in_own_process(const std::function<int(HangingDirectory&)>& body) {
+void in_own_process(const std::function<int(HangingDirectory&)>& body,
+                    const std::vector<std::string>& options = {}) {
     auto child = fork_process({.close_others = false}, [&] {
-        auto directory = HangingDirectory::mount();
+        auto directory = HangingDirectory::mount(options);
         if (!directory) {
             ADD_FAILURE() << directory.error().render();
             return 1;
@@ -83,6 +85,28 @@ TEST(core_testing, an_owner_of_a_process_that_outlives_sigkill_goes_on) {
         EXPECT_EQ(reap_abandoned(), 1U);
         return 0;
     });
+}
+
+// Its set-up closes a file whose server has to take what was written before.
+TEST(core_testing, a_process_that_does_not_begin_in_time_is_left_behind_and_said) {
+    in_own_process(
+        [](HangingDirectory& directory) {
+            const int file =
+                ::open((directory.path() / "file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+            EXPECT_GE(file, 0);
+            const ForkOptions options{.name = "late", .set_up_time = 200ms};
+            for (const Error& error : {fork_process(options, [] { return 0; }).error(),
+                                       fork_detached(options, [] { return 0; }).error()}) {
+                EXPECT_EQ(error.cause(), Cause::kTimedOut);
+                EXPECT_THAT(error.message(),
+                            HasSubstr("cannot start the process late: the new process did not"));
+                EXPECT_THAT(error.message(), HasSubstr("it is blocked in the kernel, and was left behind"));
+            }
+            directory.let_go();
+            ::close(file);
+            return 0;
+        },
+        {"--hold", "closes"});
 }
 
 }  // namespace
