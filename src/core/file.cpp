@@ -101,20 +101,19 @@ Result<std::string> read_to_end(int fd, std::string_view name, size_t limit, con
 
 namespace {
 
-constexpr int kWriterMilliseconds = 5000;
+constexpr Duration kWriterPatience = std::chrono::seconds(5);
 
 // A named pipe into which nobody writes would hold us for ever. Leaves the descriptor blocking.
 Result<> wait_for_writer(int fd, const fs::path& path) {
     struct stat facts{};
-    if (fstat(fd, &facts) == 0 && S_ISFIFO(facts.st_mode)) {
-        pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
-        int ready = 0;
-        while ((ready = poll(&waiting, 1, kWriterMilliseconds)) < 0 && errno == EINTR) {
-        }
-        if (ready == 0)
-            return system_error("{} is a pipe, and nobody has written into it for {} s", path.string(),
-                                kWriterMilliseconds / 1000)
+    if (fstat(fd, &facts) != 0) return errno_error(errno, fmt::format("cannot look at {}", path.string()));
+    if (S_ISFIFO(facts.st_mode)) {
+        auto ready = wait_until_readable(fd, path.string(), Deadline::after(kWriterPatience));
+        if (!ready && ready.error().cause() == Cause::kTimedOut)
+            return system_error("{} is a pipe, and nobody has written into it for {:g} s", path.string(),
+                                to_seconds(kWriterPatience))
                 .because(Cause::kTimedOut);
+        BELAY_CHECK(ready);
     }
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
