@@ -75,7 +75,7 @@ bool start(const char* program, char** arguments, Program& started) {
 }
 
 // False if it is interrupted, or the time is over, before there is something to read from `fd`, which may be
-// -1: then it waits a moment.
+// -1: then it waits a moment. False as well where it cannot wait, and then it has said why.
 bool wait_for(int fd, int interruptions, int64_t give_up) {
     for (;;) {
         int64_t left = give_up == kForEver ? -1 : give_up - monotonic_milliseconds();
@@ -86,12 +86,15 @@ bool wait_for(int fd, int interruptions, int64_t give_up) {
         int ready = poll(waiting, 2, static_cast<int>(left));
         if (waiting[0].revents != 0) return false;
         if (ready > 0 || (ready == 0 && fd < 0)) return true;
-        if (ready < 0 && errno != EINTR) return false;
+        if (ready < 0 && errno != EINTR) {
+            perror("belay: cannot wait for a program");
+            return false;
+        }
     }
 }
 
 // Reads to the end, also what is beyond the limit: who writes into a pipe that nobody reads is killed. False
-// if it is interrupted.
+// if it is interrupted, or if that fails, and then it has said why.
 bool read_to_end(int fd, int interruptions, char* text, size_t limit, size_t& length) {
     length = 0;
     while (wait_for(fd, interruptions, kForEver)) {
@@ -99,6 +102,7 @@ bool read_to_end(int fd, int interruptions, char* text, size_t limit, size_t& le
         ssize_t size =
             length < limit ? read(fd, text + length, limit - length) : read(fd, dropped, sizeof dropped);
         if (size < 0 && errno == EINTR) continue;
+        if (size < 0) perror("belay: cannot read the output of a program");
         if (size <= 0) return size == 0;
         length += static_cast<size_t>(size);
     }

@@ -120,7 +120,8 @@ void set_variable(const TaskContext& context, const Instruction& wanted) {
     int overwrite = wanted.kind == kSetVariable ? 1 : 0;
     spank_err_t error = spank_setenv(context.spank, wanted.name, wanted.value, overwrite);
     if (error == ESPANK_SUCCESS || (overwrite == 0 && error == ESPANK_ENV_EXISTS)) return;
-    fprintf(stderr, "belay: %s: cannot set the variable %s\n", node_name(), wanted.name);
+    fprintf(stderr, "belay: %s: cannot set the variable %s: %s\n", node_name(), wanted.name,
+            spank_strerror(error));
     _exit(1);
 }
 
