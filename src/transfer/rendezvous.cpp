@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <list>
+#include <map>
 #include <optional>
 #include <poll.h>
 #include <sys/socket.h>
@@ -63,6 +64,7 @@ struct Root::State {
     Shortage shortage;
     std::list<Connection> connections;  // in the order in which they came
     std::vector<Connection*> members;   // by rank
+    std::map<uint32_t, core::Error> refused;
 
     void accept_all();
     void admit(Descriptor socket, std::string nonce);
@@ -118,6 +120,7 @@ void Root::State::prove(Connection& connection, const std::string& body) {
     if (Connection* before = member(proof->rank)) before->broken = true;
     connection.rank = proof->rank;
     members[proof->rank] = &connection;
+    refused.erase(proof->rank);
     connection.parser.set_limit(kMaxBody);
     connection.outgoing += encode({kWelcome, encode_welcome(secret, kPurpose, connection.nonce, *proof)});
 }
@@ -149,7 +152,11 @@ void Root::State::read_from(Connection& connection, const Handler& handler) {
     connection.parser.feed({buffer.data(), static_cast<size_t>(n)});
     while (!connection.broken) {
         auto message = connection.parser.next();
-        if (!message) connection.broken = true;
+        if (!message) {
+            connection.broken = true;
+            if (connection.rank)
+                refused.insert_or_assign(*connection.rank, std::move(message.error()).context("it sent"));
+        }
         if (!message || !*message) return;
         take(connection, std::move(**message), handler, received);
     }
@@ -260,6 +267,11 @@ Result<bool> Root::flush(Deadline deadline) {
 
 bool Root::connected(uint32_t rank) const {
     return state_->member(rank) != nullptr;
+}
+
+std::optional<core::Error> Root::refused(uint32_t rank) const {
+    auto found = state_->refused.find(rank);
+    return found == state_->refused.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<core::Error> Root::shortage() const {

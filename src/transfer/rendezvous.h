@@ -56,6 +56,9 @@ class Root {
     core::Result<bool> flush(Deadline deadline);
 
     bool connected(uint32_t rank) const;
+    // Why this side hung up on a rank, which sent what is no message; nothing where it did not. Until the
+    // rank comes again.
+    std::optional<core::Error> refused(uint32_t rank) const;
     // Why nodes may be missing through no fault of their own: lately there was no room for a connection, for
     // want of open files or because strangers took all places. Nothing if all who came were let in.
     std::optional<core::Error> shortage() const;

@@ -264,7 +264,7 @@ class StepRoot {
     void judge_report(uint32_t rank, NodeVerdict& node) const {
         if (!reports_[rank]) {
             node.report = Status::kMissing;
-            node.report_problem = why_no_report();
+            node.report_problem = why_no_report(rank);
         } else if (auto problem = problems_.find(rank); problem != problems_.end()) {
             node.report = Status::kError;
             node.report_problem = problem->second;
@@ -274,8 +274,9 @@ class StepRoot {
         }
     }
 
-    core::Error why_no_report() const {
+    core::Error why_no_report(uint32_t rank) const {
         if (stopped_) return stopped_early();
+        if (auto refused = root_.refused(rank)) return std::move(*refused).context("no report");
         return core::system_error("no report within {}", core::to_text(context_.timeout))
             .because(core::Cause::kTimedOut)
             .error();
@@ -283,7 +284,8 @@ class StepRoot {
 
     std::optional<CheckResult> final_result(uint32_t rank, size_t index) const {
         const Check& check = protocol_.checks[index];
-        if (!reports_[rank]) return result_of(check, {.status = Status::kMissing, .reason = why_no_report()});
+        if (!reports_[rank])
+            return result_of(check, {.status = Status::kMissing, .reason = why_no_report(rank)});
         if (auto problem = problems_.find(rank); problem != problems_.end())
             return result_of(check, error_outcome(problem->second));
         const auto& result = reports_[rank]->results[index];

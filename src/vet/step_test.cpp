@@ -208,6 +208,26 @@ TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
     EXPECT_EQ(verdicts->nodes[2].verdict, Status::kPass);
 }
 
+// As a node with another version of Belay may.
+TEST(vet, step_says_of_a_node_that_sends_no_messages_that_it_does) {
+    Step step(2);
+    step.base().timeout = 1s;
+    Protocol protocol = protocol_of(kMemory);
+    auto babbler = core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
+                       StepContext context = step.context(1);
+                       auto ports = transfer::rendezvous_ports(context.name);
+                       auto until = core::Deadline::after(10s);
+                       auto root = transfer::join(*context.root_address, ports, context.secret, 1, until);
+                       if (root) (void)root->send({kReport, std::string(size_t{8} << 20, 'x')}, until);
+                       return "gone";
+                   }).value();
+    auto verdicts = step.run(protocol, {1});
+    ASSERT_TRUE(verdicts) << verdicts.error().render();
+    EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing);
+    EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason.text(),
+                HasSubstr("no report: it sent: a message of 8388609 bytes"));
+}
+
 core::Error broken_wire() {
     return core::system_error("a broken wire").because(core::Cause::kUnreachable).hint("mend it").error();
 }
