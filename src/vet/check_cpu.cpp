@@ -31,11 +31,26 @@ core::Result<std::vector<int>> online_cpus(const NodeView& node) {
     return std::move(*cpus);
 }
 
-std::optional<std::string> cpufreq_file(const NodeView& node, int cpu, std::string_view name) {
-    auto text = core::read_file(node.path(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/{}", cpu, name)),
-                                kSmallFile);
-    return text ? std::optional(std::string(core::trim(*text))) : std::nullopt;
-}
+// One file of cpufreq for each CPU. That a CPU has none is no failure of reading it.
+class CpufreqFiles {
+  public:
+    CpufreqFiles(const NodeView& node, std::string_view name) : node_(node), name_(name) {}
+
+    std::optional<std::string> of(int cpu) {
+        auto text = core::read_file(
+            node_.path(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/{}", cpu, name_)), kSmallFile);
+        if (text) return std::string(core::trim(*text));
+        if (text.error().cause() != core::Cause::kNotFound && !failure_) failure_ = std::move(text.error());
+        return std::nullopt;
+    }
+    // The first one.
+    const std::optional<core::Error>& failure() const { return failure_; }
+
+  private:
+    const NodeView& node_;
+    std::string_view name_;
+    std::optional<core::Error> failure_;
+};
 
 // A rate in whole units, and its limit, with words for a person.
 Outcome judge_rate(double rate, std::optional<double> min, std::string unit, const std::string& measured,
@@ -50,8 +65,11 @@ Outcome judge_rate(double rate, std::optional<double> min, std::string unit, con
 }
 
 // One CPU that is wrong fails the node; that none is can only be said of those that were read.
-Outcome unless_unread(Outcome out, size_t read, size_t online) {
+Outcome unless_unread(Outcome out, size_t read, size_t online, const std::optional<core::Error>& failure) {
     if (out.status != Status::kPass || read >= online) return out;
+    if (failure)
+        return error_outcome(
+            core::Error(*failure).context(fmt::format("only {} of {} CPUs could be read", read, online)));
     out.status = Status::kError;
     out.reason = fmt::format("{} of {} CPUs could be read: {}", read, online, out.reason.text());
     return out;
@@ -159,18 +177,20 @@ Outcome measure_cpu_frequency(const Check& check, const NodeView& node) {
     std::vector<std::pair<int, double>> clocks;
     auto cpus = online_cpus(node);
     if (!cpus) return error_outcome(cpus.error());
+    CpufreqFiles files(node, "scaling_cur_freq");
     for (int cpu : *cpus)
-        if (auto text = cpufreq_file(node, cpu, "scaling_cur_freq"))
+        if (auto text = files.of(cpu))
             if (auto kilohertz = core::parse_number<double>(*text))
                 clocks.emplace_back(cpu, *kilohertz / 1000);
     if (clocks.empty())
         if (auto text = core::read_file(node.path("/proc/cpuinfo"), size_t{64} << 20))
             clocks = procfs::parse_cpuinfo_clocks(*text);
+    if (clocks.empty() && files.failure()) return error_outcome(*files.failure());
     if (clocks.empty())
         return unsupported_outcome("neither cpufreq nor /proc/cpuinfo tells the clock of this node's CPUs");
     auto min = check.get<double>("min");
     if (!min) return unsupported_outcome("no minimum is set: give min");
-    return unless_unread(judge_frequency(clocks, *min), clocks.size(), cpus->size());
+    return unless_unread(judge_frequency(clocks, *min), clocks.size(), cpus->size(), files.failure());
 }
 
 Outcome measure_governor(const Check& check, const NodeView& node) {
@@ -179,8 +199,9 @@ Outcome measure_governor(const Check& check, const NodeView& node) {
     size_t seen = 0;
     auto cpus = online_cpus(node);
     if (!cpus) return error_outcome(cpus.error());
+    CpufreqFiles files(node, "scaling_governor");
     for (int cpu : *cpus) {
-        auto governor = cpufreq_file(node, cpu, "scaling_governor");
+        auto governor = files.of(cpu);
         if (!governor) continue;
         ++seen;
         if (*governor != *expected) {
@@ -190,9 +211,10 @@ Outcome measure_governor(const Check& check, const NodeView& node) {
             return out;
         }
     }
+    if (seen == 0 && files.failure()) return error_outcome(*files.failure());
     if (seen == 0) return unsupported_outcome("this node's CPUs have no frequency governor");
     return unless_unread(pass_or_fail(true, fmt::format("the governor of {} CPUs is {}", seen, *expected)),
-                         seen, cpus->size());
+                         seen, cpus->size(), files.failure());
 }
 
 Outcome measure_stream(const Check& check, const NodeView& node) {

@@ -1,9 +1,10 @@
 #include "core/file.h"
 #include "kernels/parallel.h"
 #include "vet/check_facts.h"
-#include "vet/runner.h"
+#include "vet/check_testing.h"
 #include "vet/verdict_json.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <sys/stat.h>
 #include <thread>
@@ -15,11 +16,12 @@
 namespace belay::vet {
 namespace {
 
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
+using namespace testing;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(vet, memory_is_what_can_be_had) {
     const procfs::Meminfo memory{.total = 1000, .available = 400};
@@ -92,47 +94,6 @@ TEST(vet, slowest_cpu_counts) {
     EXPECT_EQ(out.device, "cpu1");
 }
 
-// A made-up node: files of /proc and /sys.
-class Node {
-  public:
-    void put(const std::string& path, std::string_view text) const {
-        auto file = root_.path() / path;
-        ASSERT_TRUE(core::make_directories(file.parent_path()));
-        ASSERT_TRUE(core::replace_file(file, text));
-    }
-    void put_cache(int cpu, int index, int level, std::string_view size, std::string_view shared,
-                   std::string_view type = "Unified") const {
-        std::string directory = fmt::format("sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, index);
-        put(directory + "level", fmt::format("{}\n", level));
-        put(directory + "size", fmt::format("{}\n", size));
-        put(directory + "type", fmt::format("{}\n", type));
-        put(directory + "shared_cpu_list", fmt::format("{}\n", shared));
-    }
-    NodeView view() const { return {root_.path()}; }
-    const std::filesystem::path& path() const { return root_.path(); }
-
-  private:
-    core::TemporaryDirectory root_ = core::TemporaryDirectory::create().value();
-};
-
-TEST(vet, last_caches_are_each_counted_once) {
-    Node node;
-    for (int cpu : {0, 1, 2, 3}) {
-        node.put_cache(cpu, 0, 1, "32K", fmt::format("{}", cpu), "Data");
-        node.put_cache(cpu, 1, 2, "1M", fmt::format("{}", cpu));
-        node.put_cache(cpu, 2, 3, "32768K", cpu < 2 ? "0-1" : "2-3");
-        node.put_cache(cpu, 3, 4, "8M", "0-3", "Instruction");
-    }
-    constexpr uint64_t kMiB = uint64_t{1} << 20;
-    auto bytes = [&](std::vector<int> cpus) { return last_cache_bytes(node.view(), cpus); };
-    EXPECT_EQ(bytes({0, 1, 2, 3}), 64 * kMiB);
-    EXPECT_EQ(bytes({0, 1}), 32 * kMiB) << "of the CPUs used only";
-    EXPECT_EQ(bytes({7}), std::nullopt);
-    EXPECT_EQ(default_array_bytes({}), 64 * kMiB);
-    EXPECT_EQ(default_array_bytes(2 * kMiB), 64 * kMiB);
-    EXPECT_EQ(default_array_bytes(64 * kMiB), 256 * kMiB);
-}
-
 TEST(vet, old_waiting_processes_count) {
     const procfs::PidStat stat{.pid = 12, .state = 'D', .command = "nfs", .start_ticks = 10000};
     ProcessFacts facts = process_facts(stat, 500, 0.01);
@@ -169,20 +130,6 @@ TEST(vet, variables) {
     EXPECT_THAT(judge_variables({{"A", "2"}, {"C", std::nullopt}}, found).reason.text(),
                 HasSubstr("A is set to something else; C is not set"));
     EXPECT_EQ(judge_variables({}, found).status, Status::kUnsupported) << "nothing was asked";
-}
-
-Protocol protocol_of(const std::string& checks) {
-    auto protocol = parse_protocol("name: p\nchecks:\n" + checks, "p");
-    EXPECT_TRUE(protocol) << protocol.error().render();
-    return *protocol;
-}
-
-CheckResult only_result(const std::string& check, NodeView view = {}) {
-    auto results = run_node_checks(
-        protocol_of("- {" + check + "}\n"),
-        {.deadline = core::Deadline::after(std::chrono::minutes(1)), .view = std::move(view)});
-    EXPECT_EQ(results.size(), 1U);
-    return results.at(0).value();
 }
 
 // Results go into records and reports, which hold no values of variables.
@@ -274,41 +221,6 @@ TEST(vet, files_of_the_kernel_are_read_as_documented) {
     node.put("proc/12/stat", "12 (nfs) D 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 10");
     EXPECT_EQ(only_result("type: proc.dstate, watch: 4ms", node.view()).status, Status::kPass)
         << "cut in the start time";
-}
-
-TEST(vet, cpus_that_cannot_be_read_do_not_pass) {
-    Node node;
-    auto put = [&](int cpu, std::string_view file, std::string_view text) {
-        node.put(fmt::format("sys/devices/system/cpu/cpu{}/cpufreq/{}", cpu, file), text);
-    };
-    node.put("sys/devices/system/cpu/online", "0-2\n");
-    for (int cpu : {0, 1}) {
-        put(cpu, "scaling_governor", "performance\n");
-        put(cpu, "scaling_cur_freq", "2000000\n");
-    }
-    const std::string governor = "type: cpu.governor, expected: performance",
-                      frequency = "type: cpu.freq, min: 1900";
-    for (const std::string& check : {governor, frequency}) {
-        CheckResult result = only_result(check, node.view());
-        EXPECT_EQ(result.status, Status::kError) << check;
-        EXPECT_THAT(result.reason.text(), HasSubstr("2 of 3 CPUs could be read"));
-    }
-    EXPECT_EQ(only_result("type: cpu.freq, min: 2001", node.view()).status, Status::kFail)
-        << "it is too slow";
-    EXPECT_EQ(only_result("type: cpu.governor, expected: powersave", node.view()).status, Status::kFail);
-    put(2, "scaling_governor", "performance\n");
-    put(2, "scaling_cur_freq", "2000000\n");
-    for (const std::string& check : {governor, frequency})
-        EXPECT_EQ(only_result(check, node.view()).status, Status::kPass) << check;
-    node.put("sys/devices/system/cpu/online", "nonsense\n");
-    for (const std::string& check : {governor, frequency})
-        EXPECT_THAT(only_result(check, node.view()).reason.text(), HasSubstr("not a list of CPUs")) << check;
-    Node other;  // whose clocks stand in /proc/cpuinfo only
-    other.put("sys/devices/system/cpu/online", "0-2\n");
-    other.put("proc/cpuinfo", "cpu MHz : 2000\ncpu MHz : 2000\n");
-    EXPECT_EQ(only_result(frequency, other.view()).status, Status::kError);
-    other.put("proc/cpuinfo", "cpu MHz : 2000\ncpu MHz : 2000\ncpu MHz : 2000\n");
-    EXPECT_EQ(only_result(frequency, other.view()).status, Status::kPass);
 }
 
 TEST(vet, writing_is_tried_and_leaves_nothing) {
