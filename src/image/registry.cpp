@@ -218,7 +218,7 @@ core::Failure Registry::State::refusal(const HttpResponse& response, std::string
         .hint("try again later; if it stays, ask who runs the registry");
 }
 
-// What kept an answer from coming: the network, or the sink.
+// What kept an answer from coming.
 std::unexpected<core::Error> Registry::State::unreachable(core::Error error, const std::string& what) const {
     const bool is_network =
         error.cause() == core::Cause::kUnreachable || error.cause() == core::Cause::kTimedOut;
@@ -277,8 +277,31 @@ Result<std::string> Registry::small_blob(HttpClient& client, const Descriptor& b
     return std::move(response.body);
 }
 
-Result<> Registry::layer(HttpClient& client, const Descriptor& blob, core::fetch::DownloadSink& sink) {
+namespace {
+
+// Passes all on, and knows whether a download ended because of the sink.
+class WatchedSink : public core::fetch::DownloadSink {
+  public:
+    explicit WatchedSink(core::fetch::DownloadSink& sink) : sink_(sink) {}
+    uint64_t position() const override { return sink_.position(); }
+    Result<> restart() override { return watched(sink_.restart()); }
+    Result<> write(std::string_view bytes) override { return watched(sink_.write(bytes)); }
+    bool has_failed() const { return has_failed_; }
+
+  private:
+    Result<> watched(Result<> done) {
+        has_failed_ |= !done;
+        return done;
+    }
+    core::fetch::DownloadSink& sink_;
+    bool has_failed_ = false;
+};
+
+}  // namespace
+
+Result<> Registry::layer(HttpClient& client, const Descriptor& blob, core::fetch::DownloadSink& destination) {
     State& state = *state_;
+    WatchedSink sink(destination);
     const std::string what = "layer " + short_digest(blob.digest);
     uint64_t before = sink.position();
     bool restarted = false;
@@ -286,6 +309,8 @@ Result<> Registry::layer(HttpClient& client, const Descriptor& blob, core::fetch
         HttpRequest request{.url = state.base + "/blobs/" + blob.digest,
                             .authorization = state.current_authorization()};
         auto response = client.download(request, sink);
+        if (!response && sink.has_failed())  // a file that cannot be written is nothing of the network
+            return std::unexpected(std::move(response.error()).context(state.name() + ": " + what));
         if (!response) return state.unreachable(std::move(response.error()), what);
         if (response->status == 200 || response->status == 206) return {};
         if (response->status == 416 && sink.position() > 0 &&

@@ -326,6 +326,23 @@ TEST(image, registry_starts_a_layer_again_once) {
     EXPECT_EQ(server.requests().size(), 4u);
 }
 
+// A file on NFS has such errors, too.
+TEST(image, registry_is_not_blamed_for_a_file_that_cannot_be_written) {
+    struct FullSink : TextSink {
+        core::Result<> write(std::string_view) override {
+            return core::errno_error(ETIMEDOUT, "cannot write the layer");
+        }
+    };
+    HttpServer server(serve_content);
+    Fixture f(server);
+    FullSink sink;
+    auto done = f.registry.layer(f.client, blob_descriptor(), sink);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().cause(), core::Cause::kTimedOut);
+    EXPECT_THAT(done.error().message(), HasSubstr("cannot write the layer"));
+    EXPECT_EQ(done.error().hint_text(), "");
+}
+
 TEST(image, registry_refuses_other_bytes) {
     HttpServer server([](const ServedRequest& request) {
         ServedResponse response = serve_content(request);
