@@ -121,11 +121,13 @@ class ImageWriter {
         return index;
     }
 
-    // With the hint that an error of the image itself has.
+    // With the hint that an error of the image itself has: what a call of the system refuses is none.
     template <typename T>
     static Result<T> of_image(Result<T> result, const std::string& layer) {
         if (result) return result;
-        return std::unexpected(std::move(result.error()).context(layer).hint(std::string(kBadImageHint)));
+        core::Error error = std::move(result.error()).context(layer);
+        if (error.errno_value() != 0) return std::unexpected(std::move(error));
+        return std::unexpected(std::move(error).hint(std::string(kBadImageHint)));
     }
 
     ByteSource counted(ByteSource source, std::optional<core::Error>& failed) {

@@ -77,6 +77,8 @@ struct TarReader::State {
 
     core::Error failure() const {
         if (stream_error) return *stream_error;
+        if (archive_errno(handle) == ENOMEM)
+            return system_error("out of memory").because_of_errno(ENOMEM).error();
         const char* text = archive_error_string(handle);
         return core::Error(core::ErrorKind::kSystem,
                            fmt::format("its tar is damaged: {}", text == nullptr ? "unknown reason" : text));

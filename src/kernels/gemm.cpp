@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -137,7 +138,8 @@ Result<double> measure_gemm(const GemmOptions& options) {
         check.emplace(a.data(), b.data(), n);
         for (auto& result : results) result.reset(new double[n * n]);
     } catch (const std::bad_alloc&) {
-        return core::system_error("no memory for {} matrices of {} rows", threads + 2, n);
+        return core::system_error("no memory for {} matrices of {} rows", threads + 2, n)
+            .because_of_errno(ENOMEM);
     }
 
     Laps laps(threads);

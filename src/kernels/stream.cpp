@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <new>
 
@@ -51,7 +52,8 @@ Result<double> measure_triad(const TriadOptions& options) {
     std::unique_ptr<double[]> a(new (std::nothrow) double[elements]), b(new (std::nothrow) double[elements]),
         c(new (std::nothrow) double[elements]);
     if (!a || !b || !c)
-        return core::system_error("no memory for three arrays of {} bytes", options.array_bytes);
+        return core::system_error("no memory for three arrays of {} bytes", options.array_bytes)
+            .because_of_errno(ENOMEM);
     Laps laps(threads);
     std::atomic<bool> right = true;
     BELAY_CHECK(run_on_threads(threads, [&](int index) {

@@ -4,6 +4,7 @@
 #include "core/utf8.h"
 
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <hpdf.h>
@@ -73,13 +74,17 @@ std::string encoded(std::string_view text) {
 void on_error(HPDF_STATUS, HPDF_STATUS, void*) {}
 
 // libharu reads fonts from files only.
-HPDF_Font load_font(HPDF_Doc document, const char* begin, const char* end) {
+core::Result<HPDF_Font> load_font(HPDF_Doc document, const char* begin, const char* end) {
     core::Descriptor file(memfd_create("belay-font", MFD_CLOEXEC));
-    if (!file || !core::write_all(file.get(), {begin, static_cast<size_t>(end - begin)}, "font"))
-        return nullptr;
+    if (!file) return core::errno_error(errno, "PDF: cannot make a file in memory");
+    BELAY_CHECK(core::write_all(file.get(), {begin, static_cast<size_t>(end - begin)}, "a font"));
     std::string path = fmt::format("/proc/self/fd/{}", file.get());
     const char* name = HPDF_LoadTTFontFromFile(document, path.c_str(), HPDF_TRUE);
-    return name == nullptr ? nullptr : HPDF_GetFont(document, name, "WinAnsiEncoding");
+    HPDF_Font font = name == nullptr ? nullptr : HPDF_GetFont(document, name, "WinAnsiEncoding");
+    if (font == nullptr)
+        return core::system_error("PDF: a font could not be read (libharu error 0x{:x})",
+                                  HPDF_GetError(document));
+    return font;
 }
 
 float real(double value) {
@@ -133,11 +138,10 @@ core::Result<Canvas> Canvas::create(const std::string& title) {
     HPDF_SetCompressionMode(state->document, HPDF_COMP_ALL);
     HPDF_SetInfoAttr(state->document, HPDF_INFO_TITLE, encoded(title).c_str());
     HPDF_SetInfoAttr(state->document, HPDF_INFO_CREATOR, "Belay");
-    state->regular = load_font(state->document, belay_pdf_font, belay_pdf_font_end);
-    state->bold = load_font(state->document, belay_pdf_bold_font, belay_pdf_bold_font_end);
-    if (state->regular == nullptr || state->bold == nullptr)
-        return core::system_error("PDF: the fonts could not be read (libharu error 0x{:x})",
-                                  HPDF_GetError(state->document));
+    BELAY_TRY(regular, load_font(state->document, belay_pdf_font, belay_pdf_font_end));
+    BELAY_TRY(bold, load_font(state->document, belay_pdf_bold_font, belay_pdf_bold_font_end));
+    state->regular = regular;
+    state->bold = bold;
     return Canvas(std::move(state));
 }
 
