@@ -54,17 +54,13 @@ stream::Batch series_rows(const Measurements& data) {
 
 stream::Batch summary_rows(const Measurements& data) {
     stream::Batch rows(schema::kPlotSummary);
-    auto set = [&](std::string_view column, const auto& value) {
-        for (size_t i = 0; i < schema::kPlotSummary.columns.size(); ++i)
-            if (schema::kPlotSummary.columns[i].name == column) rows.set(i, value);
-    };
     for (size_t node = 0; node < data.nodes.size(); ++node)
         for (size_t plot = 0; plot < data.plots.size(); ++plot) {
             if (data[plot].empty() || is_missing(data[plot].means[node])) continue;
             rows.add_row(data.start, data.nodes[node].name);
-            set("quantity", schema::kNodePlots[plot].series.name);
-            set("mean", data[plot].means[node]);
-            set("highest", data[plot].peaks[node]);
+            rows.set(column(schema::kPlotSummary, "quantity"), schema::kNodePlots[plot].series.name);
+            rows.set(column(schema::kPlotSummary, "mean"), data[plot].means[node]);
+            rows.set(column(schema::kPlotSummary, "highest"), data[plot].peaks[node]);
         }
     return rows;
 }

@@ -32,6 +32,15 @@ consteval bool start_with_time_and_node() {
 }
 static_assert(start_with_time_and_node());
 
+// What is kept is told apart by its name alone.
+consteval bool has_each_column_once(const Table& table) {
+    for (size_t i = 0; i < table.columns.size(); ++i)
+        for (size_t before = 0; before < i; ++before)
+            if (table.columns[before].name == table.columns[i].name) return false;
+    return true;
+}
+static_assert(has_each_column_once(kNodeSeries) && has_each_column_once(kPlotSeries));
+
 }  // namespace
 
 std::span<const Table* const> tables() {

@@ -81,11 +81,11 @@ struct Quantity {
     constexpr Column column() const { return {name, type, unit, doc}; }
 };
 
-// Of what the value of a moment is told as a share. What has one is added up over a node first.
+// Of what the value of a moment is a share, once it is added up over a node (tables/node_plots.h).
 enum class Share : uint8_t {
     kNone,
     kOfNodeCpus,      // of the CPUs of the node
-    kPartOfNodeCpus,  // the same; all such parts together are no more than there is, or what there is is more
+    kPartOfNodeCpus,  // the same; where all such parts come to more than its CPUs, of what they come to
     kOfJobCpus,       // of the CPUs that the job may use on the node at that time
 };
 
