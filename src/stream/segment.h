@@ -6,6 +6,8 @@
 #include "core/directory.h"
 #include "core/time.h"
 #include "stream/batch.h"
+#include "stream/stream_id.h"
+#include "stream/writer.h"
 
 #include <atomic>
 #include <filesystem>
@@ -24,10 +26,19 @@ struct Session {
     std::string node;
     std::optional<int64_t> task;  // rank of the Slurm task whose output was read
     bool periodic = true;         // whether it sampled the node (one recorder per node does)
-    core::Time start;
-    core::Duration interval{};  // between samples
-    core::Duration flush{};     // between writes
-    std::string version;        // of Belay
+    core::Time start;             // of this file
+    core::Duration interval{};    // between samples
+    core::Duration flush{};       // between writes
+    std::string version;          // of Belay
+    // The stream of which the file is a part; empty in segments that are older than streams.
+    std::string cluster = {};
+    std::string boot = {};
+    std::string source = {};
+    core::Time began = {};
+    // The number of this block in the stream. Of every other one it is this and its sequence in the file.
+    uint64_t first_block = 0;
+
+    StreamId stream() const { return {cluster, node, boot, source, began}; }
 };
 
 // A part of a segment that could not be read, or, with offset and bytes 0, something that never reached it.
@@ -59,7 +70,7 @@ struct SegmentSummary {
 // Appends to one new file. After an error the file holds only whole blocks, and the writer stays usable: the
 // next append starts where the last whole block ended. Not thread-safe. Holds a lock on the file, by which
 // stream/liveness.h sees it.
-class SegmentWriter {
+class SegmentWriter final : public Writer {
   public:
     // Writes the session block into a new, empty file; messages name `path`. Errors: kSystem.
     static core::Result<SegmentWriter> begin(core::Descriptor file, const std::filesystem::path& path,
@@ -67,21 +78,21 @@ class SegmentWriter {
     // The same in a file that it creates, which must not exist. Errors: kBadInput for a link in its way;
     // kSystem.
     static core::Result<SegmentWriter> create(const std::filesystem::path& path, const Session& session);
-    // Writes the rows as one block; nothing for an empty batch. Errors: kSystem (a full disk).
-    core::Result<> append(const Batch& batch);
-    // Marks the segment as complete and syncs it to disk.
-    core::Result<> finish(core::Time at);
-    // Makes the file as young as if it had just been written to.
-    void touch() const;
-    uint64_t bytes() const { return size_; }
+    core::Result<> append(const Batch& batch) override;
+    core::Result<> finish(core::Time at) override;
+    void touch() const override;
+    uint64_t bytes() const override { return size_; }
+    // The number in the stream that its next block will have.
+    uint64_t next_block() const { return first_block_ + sequence_; }
 
   private:
-    SegmentWriter(core::Descriptor fd, std::filesystem::path path)
-        : fd_(std::move(fd)), path_(std::move(path)) {}
-    core::Result<> write_block(uint8_t kind, uint16_t table, uint32_t rows, std::string_view payload);
+    SegmentWriter(core::Descriptor fd, std::filesystem::path path, uint64_t first_block)
+        : fd_(std::move(fd)), path_(std::move(path)), first_block_(first_block) {}
+    core::Result<> write_block(std::string_view block);
 
     core::Descriptor fd_;
     std::filesystem::path path_;
+    uint64_t first_block_;
     uint64_t size_ = 0;      // end of the last whole block
     uint32_t sequence_ = 0;  // of the next block
 };

@@ -33,6 +33,9 @@ inline constexpr uint32_t kMaxJsonBytes = 1U << 20;
 inline constexpr size_t kMaxTables = 256;
 inline constexpr size_t kMaxColumns = 1024;  // of one table
 
+// Of blocks in a stream: no writer lives so long.
+inline constexpr uint64_t kMaxBlockNumber = uint64_t{1} << 62;
+
 // Of an UnpackBudget. Measured on what the writer makes of full blocks of rows in which only the time
 // changes: 1 to 10,000 with clocks as they are, 1 to 29,000 with time in even steps; of the rows of a default
 // flush, at most 1 to 450.

@@ -1,19 +1,16 @@
 #include "schema/tables/progress.h"
+#include "stream/block_walk.h"
 #include "stream/column_codec.h"
 #include "stream/segment.h"
 #include "stream/segment_bytes.h"
 #include "stream/segment_format.h"
 #include "stream/segment_session.h"
+#include "stream/unpack.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <memory>
 #include <utility>
-
-#include <zstd.h>
-#include <zstd_errors.h>
 
 namespace belay::stream {
 
@@ -21,33 +18,6 @@ using core::bad_input;
 using core::Result;
 
 namespace {
-
-// What zstd needs to unpack; making it takes longer than a small block.
-struct FreeContext {
-    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
-};
-using Unpacker = std::unique_ptr<ZSTD_DCtx, FreeContext>;
-
-core::Failure out_of_memory() {
-    return core::system_error("out of memory").because_of_errno(ENOMEM);
-}
-
-// Errors: kBadInput for what is damaged, kSystem for what this machine lacks.
-Result<std::string> unpack(Unpacker& unpacker, const BlockHeader& header, std::string_view stored) {
-    if (checksum(stored) != header.payload_crc) return bad_input("checksum mismatch");
-    if (header.kind != kRowsBlock && header.raw_bytes > kMaxJsonBytes)
-        return bad_input("more than {} bytes in a block without rows", kMaxJsonBytes);
-    if (header.compression == kPlain) return std::string(stored);
-    if (header.compression != kZstd) return bad_input("unknown compression");
-    std::string raw(header.raw_bytes, '\0');
-    if (!unpacker) unpacker.reset(ZSTD_createDCtx());
-    if (!unpacker) return out_of_memory();
-    const size_t size =
-        ZSTD_decompressDCtx(unpacker.get(), raw.data(), raw.size(), stored.data(), stored.size());
-    if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) return out_of_memory();
-    if (ZSTD_isError(size) != 0 || size != raw.size()) return bad_input("damaged compression");
-    return raw;
-}
 
 void fill_with_nulls(const schema::Column& column, size_t rows, ColumnValues& values) {
     values.present.assign(rows, 0);
@@ -115,54 +85,38 @@ class SegmentReader::Walker {
 
   private:
     Result<uint64_t> take_file_header() {
-        BELAY_TRY(header, bytes_.at(0, kFileHeaderBytes));
-        if (header.empty()) return uint64_t{0};
-        if (!header.starts_with(kSegmentMagic)) {
-            note_lost(0, 0, "no segment header");
-            return uint64_t{0};
-        }
-        if (header.size() > kSegmentMagic.size() &&
-            static_cast<uint8_t>(header[kSegmentMagic.size()]) > kSegmentVersion) {
+        BELAY_TRY(found, find_head(bytes_));
+        if (found.head == FileHead::kForeign) note_lost(0, 0, "no segment header");
+        if (found.head == FileHead::kNewer) {
             summary_.newer = true;
             note_lost(0, bytes_.size(), "written by a newer version of Belay");
-            return bytes_.size();
         }
-        return std::min<uint64_t>(kFileHeaderBytes, bytes_.size());
+        return found.next;
     }
 
     // Damage is noted and skipped.
     Result<uint64_t> take_block(uint64_t at) {
-        BELAY_TRY(start, bytes_.at(at, kBlockHeaderBytes));
-        std::optional<BlockHeader> header;
-        if (start.size() >= kBlockHeaderBytes) header = decode_block_header(start);
-        if (!header) {
-            const bool is_short = start.size() < kBlockHeaderBytes;
-            BELAY_TRY(next, next_header(at + 1));
-            note_lost(at, next - at,
-                      next == bytes_.size() && is_short ? "truncated block" : "foreign or damaged bytes");
-            return next;
+        BELAY_TRY(found, find_block(bytes_, at));
+        if (!found.header) {
+            note_lost(at, found.bytes(), std::string(found.problem));
+            return found.next;
         }
-        const size_t whole = kBlockHeaderBytes + header->stored_bytes;
-        if (at + whole > bytes_.size()) {
-            // The file was cut off inside this block, unless a later block proves that its header lied.
-            BELAY_TRY(next, next_header(at + kBlockHeaderBytes));
-            note_lost(at, next - at, "truncated block");
-            return next;
-        }
-        if (is_passed_over(*header)) return at + whole;
+        const BlockHeader& header = *found.header;
+        if (is_passed_over(header)) return found.next;
+        const auto whole = static_cast<size_t>(found.bytes());
         BELAY_TRY(block, bytes_.at(at, whole));
         if (block.size() < whole) return bytes_.size();  // it is being cut off
-        if (budget_ != nullptr && header->kind == kRowsBlock) budget_->add_rows(whole);
-        if (auto used = use(*header, block.substr(kBlockHeaderBytes, header->stored_bytes)); !used) {
+        if (budget_ != nullptr && header.kind == kRowsBlock) budget_->add_rows(whole);
+        if (auto used = use(header, block.substr(kBlockHeaderBytes, header.stored_bytes)); !used) {
             // What this machine lacks is no damage of the file: the next reader may find all of it.
             if (used.error().kind() == core::ErrorKind::kSystem)
                 return std::unexpected(std::move(used.error()).context(summary_.file));
             note_lost(at, whole, used.error().message());
         }
-        if (budget_ == nullptr || !budget_->is_empty()) return at + whole;
-        note_lost(at + whole, bytes_.size() - (at + whole), "decompresses to more than any recorder writes");
+        if (budget_ == nullptr || !budget_->is_empty()) return found.next;
+        note_lost(found.next, bytes_.size() - found.next, "decompresses to more than any recorder writes");
         is_at_end_ = true;
-        return at + whole;
+        return found.next;
     }
 
     bool is_passed_over(const BlockHeader& header) const {
@@ -172,7 +126,7 @@ class SegmentReader::Walker {
 
     Result<> use(const BlockHeader& header, std::string_view stored) {
         BELAY_CHECK(spend(header.raw_bytes));
-        BELAY_TRY(payload, unpack(unpacker_, header, stored));
+        BELAY_TRY(payload, unpacker_.unpack(header, stored));
         if (header.kind == kSessionBlock) {
             BELAY_TRY(written, decode_session(payload));
             summary_.session = std::move(written.session);
@@ -213,23 +167,6 @@ class SegmentReader::Walker {
         if (budget_ != nullptr && !budget_->spend(bytes))
             return bad_input("decompresses to more than any recorder writes");
         return {};
-    }
-
-    Result<uint64_t> next_header(uint64_t from) {
-        for (;;) {
-            from = bytes_.skip_hole(from);
-            BELAY_TRY(rest, bytes_.at(from, kBlockHeaderBytes));
-            if (rest.size() < kBlockHeaderBytes) return bytes_.size();
-            const auto* found = static_cast<const char*>(memchr(
-                rest.data(), static_cast<char>(kBlockMagic & 0xff), rest.size() - kBlockHeaderBytes + 1));
-            if (found == nullptr) {
-                from += rest.size() - kBlockHeaderBytes + 1;
-                continue;
-            }
-            const auto skipped = static_cast<size_t>(found - rest.data());
-            if (decode_block_header(rest.substr(skipped))) return from + skipped;
-            from += skipped + 1;
-        }
     }
 
     void note_lost(uint64_t offset, uint64_t bytes, std::string reason) {

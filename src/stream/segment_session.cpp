@@ -46,6 +46,19 @@ Result<WrittenSchema> schema_from_json(const nlohmann::json& tables_json) {
     return schema;
 }
 
+// What says which stream a segment is a part of; older ones say nothing. Throws likewise.
+void take_stream(const nlohmann::json& json, Session& session) {
+    auto text = [&](const char* key) { return json.contains(key) ? json.at(key).get<std::string>() : ""; };
+    session.cluster = text("cluster");
+    session.boot = text("boot");
+    session.source = text("source");
+    session.began = json.contains("began")
+                        ? core::time_from_nanoseconds(core::integer_from<int64_t>(json.at("began")))
+                        : session.start;
+    if (json.contains("first_block"))
+        session.first_block = core::integer_from<uint64_t>(json.at("first_block"));
+}
+
 }  // namespace
 
 bool WrittenTable::knows_all() const {
@@ -76,6 +89,8 @@ Result<WrittenSession> decode_session(std::string_view payload) {
         session.interval = core::Duration(core::integer_from<int64_t>(json.at("interval")));
         session.flush = core::Duration(core::integer_from<int64_t>(json.at("flush")));
         session.version = json.at("version").get<std::string>();
+        take_stream(json, session);
+        if (session.first_block > kMaxBlockNumber) return bad_input("a block number beyond reason");
         BELAY_TRY(schema, schema_from_json(json.at("tables")));
         written.schema = std::move(schema);
         return written;

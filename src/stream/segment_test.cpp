@@ -4,6 +4,7 @@
 #include "schema/tables/event.h"
 #include "schema/tables/host.h"
 #include "schema/tables/process.h"
+#include "stream/block_encoder.h"
 #include "stream/column_codec.h"
 #include "stream/segment_format.h"
 
@@ -234,6 +235,46 @@ TEST(stream, a_segment_of_another_schema_is_matched_by_names) {
     EXPECT_EQ(summary.session->version, "9");
     EXPECT_TRUE(summary.left_out);
     EXPECT_FALSE(summary.whole());
+}
+
+TEST(stream, blocks_made_without_a_file_are_a_segment) {
+    const Session session{.node = "n1",
+                          .start = kStart,
+                          .cluster = "alps",
+                          .boot = "b00t",
+                          .source = "agent",
+                          .began = kStart - std::chrono::seconds(5),
+                          .first_block = 41};
+    std::mt19937_64 random(7);
+    const Batch batch = random_batch(schema::kHost, random, 20);
+    std::string bytes = encode_head(session);
+    uint32_t sequence = 1;
+    for (const RowsPayload& part : encode_rows(batch)) bytes += encode_rows_block(part, sequence++);
+    bytes += encode_end(kStart, sequence);
+    SegmentSummary summary;
+    auto batches = read(bytes, summary);
+    ASSERT_EQ(batches.size(), 1u);
+    EXPECT_TRUE(same(batches[0], batch));
+    EXPECT_TRUE(summary.ended);
+    ASSERT_TRUE(summary.session);
+    EXPECT_EQ(summary.session->stream(), session.stream());
+    EXPECT_EQ(summary.session->first_block, 41u);
+}
+
+TEST(stream, a_segment_from_before_streams_names_none) {
+    std::string payload =
+        R"({"node":"n9","task":null,"periodic":true,"start":5,"interval":1,"flush":1,"version":"0.2.0","tables":[]})";
+    auto header = encode_block_header({.kind = kSessionBlock,
+                                       .stored_bytes = static_cast<uint32_t>(payload.size()),
+                                       .raw_bytes = static_cast<uint32_t>(payload.size()),
+                                       .payload_crc = checksum(payload)});
+    std::string bytes = make_example(0, false).bytes.substr(0, kFileHeaderBytes);
+    bytes.append(header.data(), header.size()).append(payload);
+    SegmentSummary summary;
+    read(bytes, summary);
+    ASSERT_TRUE(summary.session);
+    EXPECT_EQ(summary.session->stream(), (StreamId{"", "n9", "", "", summary.session->start}));
+    EXPECT_EQ(summary.session->first_block, 0u);
 }
 
 TEST(stream, a_file_gives_what_its_bytes_give) {
