@@ -50,7 +50,8 @@ OptionModel help_option() {
 }
 
 CommandModel command_model(const DeclaredCommand& command, const std::string& program) {
-    CommandModel model{.full_name = program + " " + command.page.name,
+    const std::string& name = command.page.name;
+    CommandModel model{.full_name = name.empty() ? program : program + " " + name,
                        .page = command.page,
                        .options = {},
                        .positionals = {},
@@ -211,14 +212,14 @@ CommandModel Application::model() const {
                          .positionals = {},
                          .command = {},
                          .subcommands = {}};
-    if (!page_.version.empty())
-        program.options.push_back({.names = {"--version"}, .meaning = "show the version"});
     for (const auto& command : commands_) {
         CommandModel& node = place(program, command->page.name, groups_);
         std::vector<CommandModel> below = std::move(node.subcommands);
         node = command_model(*command, page_.name);
         node.subcommands = std::move(below);
     }
+    if (!page_.version.empty())
+        program.options.push_back({.names = {"--version"}, .meaning = "show the version"});
     return program;
 }
 

@@ -223,6 +223,10 @@ const CommandModel* CommandModel::find_subcommand(std::string_view word) const {
     return nullptr;
 }
 
+bool CommandModel::is_group() const {
+    return std::ranges::any_of(subcommands, [](const CommandModel& command) { return !command.page.hidden; });
+}
+
 std::vector<std::string> usage(const CommandModel& command) {
     std::vector<std::string> lines;
     if (command.is_group()) lines.push_back(command.full_name + " COMMAND ...");

@@ -23,8 +23,8 @@ struct ExitMeaning {
 
 // What a person reads about a command.
 struct CommandPage {
-    std::string name;              // "record run": the words after the program's name
-    std::string summary;           // one line, what it does, without full stop
+    std::string name;     // "record run": the words after the program's name; empty: it is the program
+    std::string summary;  // one line, what it does, without full stop
     std::string description = {};  // paragraphs separated by blank lines
     std::vector<Example> examples = {};
     std::vector<ExitMeaning> exit_statuses = {};  // where they differ from kCommonExitStatuses
@@ -63,7 +63,7 @@ struct CommandModel {
     std::vector<CommandModel> subcommands;
     bool runnable = false;  // a group may do something itself: `belay findings RECORD`, `belay findings list`
 
-    bool is_group() const { return !subcommands.empty(); }
+    bool is_group() const;  // has subcommands that are listed
     const OptionModel* find_option(std::string_view name) const;
     const CommandModel* find_subcommand(std::string_view word) const;
 };

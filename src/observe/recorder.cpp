@@ -2,16 +2,13 @@
 
 #include "core/tell.h"
 #include "core/text.h"
-#include "observe/collect/collector.h"
-#include "observe/collect/kernel_log.h"
+#include "observe/allocation_rows.h"
+#include "observe/node_sampler.h"
 #include "observe/progress_rows.h"
-#include "observe/table_writer.h"
 #include "progress/reader.h"
 #include "record/new_segment.h"
 #include "record/place.h"
 #include "schema/tables/allocation.h"
-#include "schema/tables/event.h"
-#include "schema/tables/gpu_device.h"
 #include "schema/tables/progress.h"
 
 #include <algorithm>
@@ -25,10 +22,6 @@
 namespace belay::observe {
 
 using core::Result;
-using schema::column;
-using schema::kAllocation;
-using schema::kEvent;
-using schema::kGpuDevice;
 
 namespace {
 
@@ -54,6 +47,10 @@ Result<stream::SegmentWriter> new_segment(const std::filesystem::path& path, std
     return record::new_segment(joined, name, session);
 }
 
+std::string source_of(const Placement& placement) {
+    return placement.task ? fmt::format("recorder-t{}", *placement.task) : "recorder";
+}
+
 class Recorder {
   public:
     Recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link,
@@ -61,91 +58,41 @@ class Recorder {
         : options_(options),
           placement_(placement),
           link_(std::move(link)),
-          writer_(std::move(writer)),
+          sampler_(sampler_options(), std::move(writer)),
           standard_output_(patterns, progress_sink()),
-          standard_error_(patterns, progress_sink()) {
-        if (placement.samples_node) collectors_ = collect::make_collectors(collect_options());
-        if (placement.samples_node)
-            kernel_log_.emplace(core::environment_variable("BELAY_KERNEL_LOG").value_or("/dev/kmsg"));
-        batches_ = collect::make_batches(collectors_);
-        owed_.resize(collectors_.size());
-    }
+          standard_error_(patterns, progress_sink()) {}
 
     Result<> run() {
         if (placement_.samples_node) add_allocation(std::nullopt, std::nullopt);
-        core::Duration next_sample = clock_.monotonic();
-        core::Duration next_flush = next_sample + options_.flush;
         for (;;) {
-            core::Duration now = clock_.monotonic();
-            if (!collectors_.empty() && now >= next_sample) {
-                // A recorder that was stopped or starved owes every sample that came due meanwhile but takes
-                // one.
-                int64_t due = (now - next_sample) / options_.interval + 1;
-                sample(due);
-                next_sample += due * options_.interval;
-            }
-            if (now >= next_flush) {
-                BELAY_CHECK(writer_.flush(now));
-                next_flush = std::max(next_flush + options_.flush, now);
-            }
-            core::Duration wake = collectors_.empty() ? next_flush : std::min(next_sample, next_flush);
+            BELAY_TRY(wake, sampler_.work());
             if (!wait_for_message(wake - clock_.monotonic())) break;
         }
         return finish();
     }
 
   private:
-    collect::CollectOptions collect_options() {
-        collect::CollectOptions options;
-        options.job.roots = {options_.supervisor};
-        options.job.step_of = options_.supervisor;
-        options.job.exclude = {options_.supervisor, getpid()};
-        options.on_event = [this](const stream::Event& event) { add_event(event); };
-        gpu::SourceChoice choice = options_.gpus;
-        if (choice.nvml_library.empty())
-            choice.nvml_library = core::environment_variable("BELAY_NVML_LIBRARY").value_or("");
-        choice.interval = options_.interval;
-        options.gpu.wanted = choice.is_wanted();
-        options.gpu.open = [choice] { return gpu::open_source(choice); };
-        options.gpu.deadline = std::min(options.gpu.deadline, options_.interval / 4);
-        options.gpu.on_device = [this](const gpu::Device& device, std::string_view source) {
-            add_device(device, source);
-        };
+    NodeSamplerOptions sampler_options() {
+        NodeSamplerOptions options{.node = placement_.node,
+                                   .source = source_of(placement_),
+                                   .interval = options_.interval,
+                                   .flush = options_.flush,
+                                   .samples_node = placement_.samples_node,
+                                   .gpus = options_.gpus};
+        options.collect.job = {.roots = {options_.supervisor},
+                               .step_of = options_.supervisor,
+                               .exclude = {options_.supervisor, getpid()},
+                               .job_id = placement_.job.id,
+                               .step_id = placement_.step};
+        options.on_device = [this](const gpu::Device& device) { add_allocation(device.uuid, std::nullopt); };
         return options;
     }
 
     progress::EventHandler progress_sink() {
         return [this](const progress::ProgressEvent& event) {
-            add_progress_row(writer_.rows(schema::kProgress), event, clock_.now(), placement_.node,
+            add_progress_row(sampler_.rows(schema::kProgress), event, clock_.now(), placement_.node,
                              placement_.task);
         };
-    }
-
-    void sample(int64_t due) {
-        core::Time now = clock_.now();
-        std::vector<const schema::Table*> failed;
-        if (kernel_log_)
-            kernel_log_->tell_new([this](const stream::Event& event) { add_event(event); },
-                                  !devices_.empty());
-        collect::collect_all(collectors_, {now, placement_.node}, batches_,
-                             [&](const schema::Table& table, const core::Error& error) {
-                                 failed.push_back(&table);
-                                 report_failure(table, error);
-                             });
-        for (size_t i = 0; i < batches_.size(); ++i) {
-            stream::Batch& batch = batches_[i];
-            bool taken = std::ranges::find(failed, &batch.table()) == failed.end();
-            count(i, now, due, taken);
-            writer_.rows(batch.table()).append(batch);
-            batch.clear();
-        }
-    }
-
-    // What came due before it was known that it is expected counts as soon as that is known.
-    void count(size_t i, core::Time now, int64_t due, bool taken) {
-        owed_[i] += due;
-        if (collectors_[i]->is_expected())
-            writer_.count(batches_[i].table(), now, std::exchange(owed_[i], 0), taken ? 1 : 0);
     }
 
     void report_unread_lines(std::string_view stream, const progress::ProgressReader::Counts& counts) {
@@ -158,17 +105,6 @@ class Recorder {
                    .message = fmt::format(
                        "{}: {} lines were cut, {} came too fast, {} were malformed MLLOG; {} were read",
                        stream, counts.cut, counts.refused, counts.malformed, counts.lines)});
-    }
-
-    // Once per table: a source that is not there stays away, and the coverage tells how long.
-    void report_failure(const schema::Table& table, const core::Error& error) {
-        if (std::ranges::find(reported_, &table) != reported_.end()) return;
-        reported_.push_back(&table);
-        add_event({.kind = "collector_failed",
-                   .severity = "warning",
-                   .subject = std::string(table.name),
-                   .code = stream::error_number(error),
-                   .message = fmt::format("table {}: {}", table.name, core::in_one_line(error))});
     }
 
     // False when the supervisor is gone.
@@ -222,9 +158,7 @@ class Recorder {
         }
     }
 
-    void add_event(const stream::Event& event) {
-        stream::add_event(writer_.rows(kEvent), clock_.now(), placement_.node, event);
-    }
+    void add_event(const stream::Event& event) { sampler_.add_event(event); }
 
     void add_system(const std::optional<std::string>& system) {
         add_event({.kind = "task_system",
@@ -234,33 +168,17 @@ class Recorder {
                    .message = system.value_or("nothing known of the system")});
     }
 
-    void add_device(const gpu::Device& device, std::string_view source) {
-        stream::Batch& rows = writer_.rows(kGpuDevice);
-        rows.add_row(clock_.now(), placement_.node);
-        rows.set(column(kGpuDevice, "device"), device.uuid);
-        rows.set(column(kGpuDevice, "index"), device.index);
-        if (!device.name.empty()) rows.set(column(kGpuDevice, "name"), device.name);
-        if (!device.mig_profile.empty()) rows.set(column(kGpuDevice, "mig_profile"), device.mig_profile);
-        rows.set(column(kGpuDevice, "weight"), device.weight);
-        if (!device.driver.empty()) rows.set(column(kGpuDevice, "driver"), device.driver);
-        rows.set(column(kGpuDevice, "source"), source);
-        devices_.push_back(device.uuid);
-        add_allocation(device.uuid, std::nullopt);
-    }
-
     // Of the node, or of a device of it.
     void add_allocation(const std::optional<std::string>& device, std::optional<core::Time> end) {
-        stream::Batch& rows = writer_.rows(kAllocation);
-        rows.add_row(clock_.now(), placement_.node);
-        rows.set(column(kAllocation, "job_id"), placement_.job.id);
-        rows.set(column(kAllocation, "step_id"), placement_.step);
-        rows.set(column(kAllocation, "restart"), placement_.job.restart);
-        rows.set(column(kAllocation, "device"), device);
-        rows.set(column(kAllocation, "first_task"), placement_.first_task);
-        rows.set(column(kAllocation, "tasks"), placement_.tasks_on_node);
-        rows.set(column(kAllocation, "cpus"), placement_.cpus);
-        rows.set(column(kAllocation, "t0"), options_.allocation_start);
-        rows.set(column(kAllocation, "t1"), end);
+        const StepShare share{.job_id = placement_.job.id,
+                              .step_id = placement_.step,
+                              .restart = placement_.job.restart,
+                              .first_task = placement_.first_task,
+                              .tasks = placement_.tasks_on_node,
+                              .cpus = placement_.cpus,
+                              .from = options_.allocation_start};
+        observe::add_allocation(sampler_.rows(schema::kAllocation), clock_.now(), placement_.node, share,
+                                device, end);
     }
 
     Result<> finish() {
@@ -268,27 +186,21 @@ class Recorder {
         standard_error_.finish();
         report_unread_lines("standard output", standard_output_.counts());
         report_unread_lines("standard error", standard_error_.counts());
-        if (!collectors_.empty())
-            sample(1);  // the end of the job counts too, also of one that was shorter than a tick
+        // The end of the job counts too, also of one that was shorter than a tick.
+        if (placement_.samples_node) sampler_.sample(1);
         const core::Time end = clock_.now();
         if (placement_.samples_node) add_allocation(std::nullopt, end);
-        for (const std::string& device : devices_) add_allocation(device, end);
-        return writer_.finish(end);
+        for (const gpu::Device& device : sampler_.devices()) add_allocation(device.uuid, end);
+        return sampler_.finish(end);
     }
 
     const RecorderOptions& options_;
     const Placement& placement_;
     LinkReceiver link_;
-    TableWriter writer_;
     core::Clock& clock_ = core::system_clock();
+    NodeSampler sampler_;
     progress::ProgressReader standard_output_;
     progress::ProgressReader standard_error_;
-    std::vector<std::unique_ptr<collect::Collector>> collectors_;
-    std::optional<collect::KernelLog> kernel_log_;
-    std::vector<stream::Batch> batches_;
-    std::vector<int64_t> owed_;  // samples due of each collector that are not counted yet
-    std::vector<std::string> devices_;
-    std::vector<const schema::Table*> reported_;
 };
 
 }  // namespace
@@ -302,7 +214,11 @@ Result<> run_recorder(const RecorderOptions& options, const Placement& placement
                             .start = now,
                             .interval = options.interval,
                             .flush = options.flush,
-                            .version = BELAY_VERSION};
+                            .version = BELAY_VERSION,
+                            .cluster = placement.job.cluster,
+                            .boot = boot_id(),
+                            .source = source_of(placement),
+                            .began = now};
     BELAY_TRY(patterns, progress::compile_patterns(options.progress_patterns));
     BELAY_TRY(segment, new_segment(options.record, file_name(placement, now), session));
     Recorder recorder(options, placement, std::move(link),

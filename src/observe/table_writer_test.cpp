@@ -3,6 +3,7 @@
 #include "schema/tables/coverage.h"
 #include "schema/tables/event.h"
 #include "schema/tables/host.h"
+#include "stream/segment.h"
 
 #include <filesystem>
 
@@ -32,11 +33,13 @@ TEST(observe, a_count_that_comes_late_reaches_back) {
     auto path = directory.path() / "a.seg";
     TableWriter writer(stream::SegmentWriter::create(path, {.node = "n1", .start = kStart}).value(), "n1",
                        seconds(1));
-    writer.count(kHost, kStart + seconds(4), 4, 1);
+    writer.count(kHost, kStart + seconds(4), 4, true);
     ASSERT_TRUE(writer.finish(kStart + seconds(4)));
     int64_t start = 0;
     ASSERT_TRUE(stream::read_segment(path, [&](const stream::Batch& batch) {
-        if (&batch.table() == &kCoverage) start = batch.values(column(kCoverage, "start")).integers.at(0);
+        if (&batch.table() != &kCoverage) return;
+        start = batch.values(column(kCoverage, "start")).integers.at(0);
+        EXPECT_EQ(batch.rows(), 2U) << "three missed, and one taken";
     }));
     EXPECT_EQ(core::time_from_nanoseconds(start), kStart);
 }
@@ -48,7 +51,7 @@ TEST(observe, counts_follow_the_samples_of_each_flush) {
                        seconds(1));
     auto tick = [&](int second, int64_t due, bool taken) {
         if (taken) writer.rows(kHost).add_row(kStart + seconds(second), "n1");
-        writer.count(kHost, kStart + seconds(second), due, taken ? 1 : 0);
+        writer.count(kHost, kStart + seconds(second), due, taken);
     };
     tick(1, 1, true);
     tick(2, 1, false);
@@ -73,8 +76,11 @@ TEST(observe, counts_follow_the_samples_of_each_flush) {
     ASSERT_TRUE(summary);
     EXPECT_TRUE(summary->ended);
     EXPECT_EQ(samples, 2);
-    EXPECT_EQ(rows, (std::vector<Row>{{kStart, kStart + seconds(2), 2, 1},
-                                      {kStart + seconds(2), kStart + seconds(7), 5, 1}}));
+    EXPECT_EQ(rows, (std::vector<Row>{{kStart, kStart + seconds(1), 1, 1},
+                                      {kStart + seconds(1), kStart + seconds(2), 1, 0},
+                                      {kStart + seconds(2), kStart + seconds(6), 4, 0},
+                                      {kStart + seconds(6), kStart + seconds(7), 1, 1}}))
+        << "a row counts samples that were all taken, or all missed";
 }
 
 TEST(observe, a_segment_stays_young_while_there_is_nothing_to_write) {

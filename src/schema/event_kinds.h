@@ -45,6 +45,12 @@ inline constexpr EventKindRow kEventKinds[] = {
     {"link_up", "it came up", {}, {}, "times at once"},
     {"kernel_log_unread", "the kernel's log is not read", {}, "the system's error number"},
     {"kernel_log_lost", "not all of the kernel's log could be told", {}, {}, "messages, at least"},
+    {"spool_trimmed", "the oldest files of an agent's spool went, for want of room", {}, {}, "bytes"},
+    {"stream_lost",
+     "blocks of an agent's stream could not be read",
+     "the file or stream",
+     {},
+     "bytes or blocks"},
     {"import", "what an import found in its source"},
     {"jobreport", "means of a GPU over a step, as jobreport has them"},
 };

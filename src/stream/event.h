@@ -16,10 +16,12 @@
 
 namespace belay::stream {
 
+inline constexpr std::string_view kRecorderSource = "recorder";
+
 struct Event {
     schema::EventKind kind;
     std::string_view severity;  // info, warning or critical
-    std::string_view source = "recorder";
+    std::string_view source = kRecorderSource;
     std::optional<int64_t> task = {};
     std::optional<std::string> subject = {};
     std::optional<std::string> device = {};

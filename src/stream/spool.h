@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,35 +30,35 @@ struct SpoolLimits {
     uint64_t spool_bytes = uint64_t{1} << 30;             // of all files together
 };
 
-// What had to go.
+// What had to go: closed files, the oldest first.
 struct Trimmed {
     uint64_t files = 0;
     uint64_t bytes = 0;
 };
+using TrimSink = std::function<void(const Trimmed&)>;
 
 // Writes one stream. After an error the files hold only whole blocks, and the writer stays usable. Not
 // thread-safe.
 class SpoolWriter final : public Writer {
   public:
     // Makes the directory, 0700, if it is not there. `session` says of which stream; its first_block counts.
-    // Errors: kBadInput for limits that leave no room, and for a directory that belongs to another user;
-    // kSystem.
+    // `on_trimmed` is told from within open() and append(); may be empty. Errors: kBadInput for limits that
+    // leave no room, and for a directory that belongs to another user; kSystem.
     static core::Result<SpoolWriter> open(const std::filesystem::path& spool, Session session,
-                                          const SpoolLimits& limits,
+                                          const SpoolLimits& limits, TrimSink on_trimmed = nullptr,
                                           core::Clock& clock = core::system_clock());
     core::Result<> append(const Batch& batch) override;
     core::Result<> finish(core::Time at) override { return file_.finish(at); }
     void touch() const override { file_.touch(); }
     uint64_t bytes() const override { return bytes_before_ + file_.bytes(); }
-    // Of closed files that went since the last call.
-    Trimmed take_trimmed() { return std::exchange(trimmed_, {}); }
 
   private:
-    SpoolWriter(core::Directory directory, Session session, const SpoolLimits& limits, core::Clock& clock,
-                SegmentWriter file, std::string name)
+    SpoolWriter(core::Directory directory, Session session, const SpoolLimits& limits, TrimSink on_trimmed,
+                core::Clock& clock, SegmentWriter file, std::string name)
         : directory_(std::move(directory)),
           session_(std::move(session)),
           limits_(limits),
+          on_trimmed_(std::move(on_trimmed)),
           clock_(&clock),
           file_(std::move(file)),
           name_(std::move(name)),
@@ -69,12 +70,12 @@ class SpoolWriter final : public Writer {
     core::Directory directory_;
     Session session_;
     SpoolLimits limits_;
+    TrimSink on_trimmed_;
     core::Clock* clock_;
     SegmentWriter file_;
     std::string name_;
     core::Duration opened_;  // monotonic
     uint64_t bytes_before_ = 0;
-    Trimmed trimmed_;
 };
 
 }  // namespace belay::stream

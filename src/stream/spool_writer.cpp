@@ -70,14 +70,14 @@ bool is_spool_file_name(std::string_view name) {
 }
 
 Result<SpoolWriter> SpoolWriter::open(const std::filesystem::path& spool, Session session,
-                                      const SpoolLimits& limits, core::Clock& clock) {
+                                      const SpoolLimits& limits, TrimSink on_trimmed, core::Clock& clock) {
     if (limits.file_bytes == 0 || limits.spool_bytes / 2 < limits.file_bytes)
         return bad_input("a spool of {} bytes has no room for two files of {}", limits.spool_bytes,
                          limits.file_bytes);
     BELAY_TRY(directory, open_own(spool));
     BELAY_TRY(opened, open_next(directory, session));
-    SpoolWriter writer(std::move(directory), std::move(session), limits, clock, std::move(opened.writer),
-                       std::move(opened.name));
+    SpoolWriter writer(std::move(directory), std::move(session), limits, std::move(on_trimmed), clock,
+                       std::move(opened.writer), std::move(opened.name));
     BELAY_CHECK(writer.trim());
     return writer;
 }
@@ -118,14 +118,16 @@ Result<> SpoolWriter::trim() {
         bytes += (*facts)->bytes;
         closed.push_back({std::move(name), (*facts)->bytes});
     }
+    Trimmed trimmed;
     for (const Closed& file : closed) {
         if (bytes + limits_.file_bytes <= limits_.spool_bytes) break;
         if (!is_closed(directory_, file.name)) continue;
         BELAY_CHECK(directory_.remove_file(file.name));
         bytes -= file.bytes;
-        ++trimmed_.files;
-        trimmed_.bytes += file.bytes;
+        ++trimmed.files;
+        trimmed.bytes += file.bytes;
     }
+    if (trimmed.files > 0 && on_trimmed_) on_trimmed_(trimmed);
     return {};
 }
 

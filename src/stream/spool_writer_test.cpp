@@ -33,8 +33,15 @@ struct Fixture {
                     .began = kBegan};
 
     SpoolWriter open(const SpoolLimits& limits) {
-        return std::move(SpoolWriter::open(spool, session, limits, clock).value());
+        return std::move(SpoolWriter::open(spool, session, limits, sink(), clock).value());
     }
+    TrimSink sink() {
+        return [this](const Trimmed& more) {
+            trimmed.files += more.files;
+            trimmed.bytes += more.bytes;
+        };
+    }
+    Trimmed trimmed;
     std::vector<fs::path> files() const {
         auto files = core::files_with_suffix(spool, ".seg").value();
         std::ranges::sort(files);
@@ -94,18 +101,13 @@ TEST(stream, the_oldest_files_of_a_spool_go_when_there_is_no_room) {
     Fixture fixture;
     const SpoolLimits limits{.file_bytes = 1, .spool_bytes = 60'000};
     uint64_t written = 0;
-    Trimmed trimmed;
     {
         SpoolWriter writer = fixture.open(limits);  // a session takes some thousand bytes
         for (int64_t i = 0; i < 40; ++i) {
             ASSERT_TRUE(writer.append(one_row(i)));
-            const Trimmed more = writer.take_trimmed();
-            trimmed.files += more.files;
-            trimmed.bytes += more.bytes;
         }
         ASSERT_TRUE(writer.finish(fixture.clock.now()));
         written = writer.bytes();
-        EXPECT_EQ(writer.take_trimmed().files, 0U);
     }
     uint64_t left = 0;
     std::vector<int64_t> tasks;
@@ -114,8 +116,8 @@ TEST(stream, the_oldest_files_of_a_spool_go_when_there_is_no_room) {
         std::ranges::copy(read(file).tasks, std::back_inserter(tasks));
     }
     EXPECT_LE(left, limits.spool_bytes + 10'000);
-    EXPECT_EQ(left + trimmed.bytes, written);
-    EXPECT_GT(trimmed.files, 0U);
+    EXPECT_EQ(left + fixture.trimmed.bytes, written);
+    EXPECT_GT(fixture.trimmed.files, 0U);
     ASSERT_FALSE(tasks.empty());
     EXPECT_EQ(tasks.back(), 39);
     EXPECT_EQ(tasks.front(), 40 - static_cast<int64_t>(tasks.size()))

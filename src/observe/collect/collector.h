@@ -14,6 +14,7 @@
 #include "core/process.h"
 #include "core/time.h"
 #include "gpu/choose.h"
+#include "observe/collect/step_daemons.h"
 #include "stream/batch.h"
 #include "stream/event.h"
 
@@ -79,6 +80,13 @@ struct JobSelection {
     // Leave out likewise every process that runs this program's executable (the supervisors of the other
     // tasks).
     bool exclude_own_executable = true;
+    // In the rows of all of them.
+    std::optional<int64_t> job_id = {};
+    std::optional<std::string> step_id = {};
+    // Instead of the above: what is below any slurmstepd of this machine, each process with the job and step
+    // of its own one. With a node, only steps whose tasks say that they run there.
+    bool all_steps = false;
+    std::optional<std::string> node = {};
 };
 
 struct CollectOptions {
@@ -86,6 +94,7 @@ struct CollectOptions {
     // Told of filesystem_hang, filesystem_back, filesystem_unread, gpu_unread, gpu_counters_unread, gpu_lost,
     // xid; may be empty.
     EventSink on_event;
+    StepSink on_steps = nullptr;  // with JobSelection::all_steps; may be empty
     GpuOptions gpu = {};
     std::filesystem::path proc = "/proc";
     std::filesystem::path sys = "/sys";

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <unistd.h>
 
 namespace belay::observe::collect {
 
 namespace {
 
-constexpr std::string_view kStepDaemon = "slurmstepd";
 constexpr std::string_view kTaskVariable = "SLURM_PROCID";
+constexpr std::string_view kNodeDaemon = "slurmd";  // what a slurmstepd is called before it is one
 constexpr int kDeepestAncestry = 1000;
+constexpr int kEnvironmentsToTry = 8;  // of a step, at a look
 
 }  // namespace
 
@@ -38,17 +40,57 @@ core::Result<> JobProcesses::look(core::Time now) {
         return gone;
     });
 
+    if (selection_.all_steps) list_steps();
     members_.clear();
     for (pid_t pid : pids_) {
         auto found = known_.find(pid);
         if (found == known_.end() || !found->second.in_job) continue;
         Known& known = found->second;
+        if (known.step && !counts(*known.step)) continue;
         identify(known, afresh);
         if (is_left_out(known)) continue;
-        members_.push_back({known.stat, known.task});
+        const auto& step = known.step;
+        members_.push_back({.stat = known.stat,
+                            .task = known.task,
+                            .job_id = step ? step->name.job_id : selection_.job_id,
+                            .step_id = step ? step_column(step->name) : selection_.step_id});
         members_.back().stat.command = known.command;
     }
     return {};
+}
+
+bool JobProcesses::counts(const StepOnNode& step) const {
+    return !selection_.node || step.is_of(*selection_.node);
+}
+
+void JobProcesses::list_steps() {
+    steps_.clear();
+    for (pid_t pid : pids_) {
+        auto found = known_.find(pid);
+        if (found == known_.end() || !found->second.is_daemon) continue;
+        StepOnNode& step = *found->second.step;
+        if (!step.environment) read_environment(step);
+        if (counts(step)) steps_.push_back(step);
+    }
+}
+
+// That of the first process which has what Slurm gives to tasks of this step: before it runs its program, a
+// task has the daemon's own environment, and a program may clear it.
+void JobProcesses::read_environment(StepOnNode& step) {
+    int tries = 0;
+    const std::string job = std::to_string(step.name.job_id);
+    for (pid_t pid : pids_) {
+        auto found = known_.find(pid);
+        if (found == known_.end() || found->second.step.get() != &step || found->second.is_daemon) continue;
+        if (++tries > kEnvironmentsToTry) return;
+        auto environment = files_.environment(pid, kStepVariables, kLongestStepVariable);
+        if (!environment && (files_.failure() == EACCES || files_.failure() == EPERM)) step.is_hidden = true;
+        if (!environment) continue;
+        const auto said = environment->find("SLURM_JOB_ID");
+        if (said == environment->end() || said->second != job) continue;
+        step.environment = std::move(*environment);
+        return;
+    }
 }
 
 // The tasks of a step are the children of its slurmstepd, which is taken as a root that is left out itself.
@@ -70,7 +112,7 @@ void JobProcesses::find_step() {
 void JobProcesses::look_at(pid_t pid, bool afresh) {
     auto found = known_.find(pid);
     bool in_job = found != known_.end() && found->second.in_job;
-    if (found != known_.end() && !in_job && !afresh) {
+    if (found != known_.end() && !in_job && !afresh && !may_become_daemon(found->second)) {
         found->second.last_look = looks_;
         return;
     }
@@ -94,23 +136,60 @@ void JobProcesses::note(const procfs::PidStat& stat) {
     known.last_look = looks_;
 }
 
+// One that is about to run slurmstepd, or has not given itself its title yet, is looked at every time.
+bool JobProcesses::may_become_daemon(const Known& known) const {
+    return selection_.all_steps && (known.command == kNodeDaemon || known.command == kStepDaemon);
+}
+
+// Only of root or of the user who looks: others could call a program of theirs so. A task that does not run
+// its program yet is named as its parent.
+bool JobProcesses::is_step_daemon(Known& known) {
+    if (!selection_.all_steps || known.command != kStepDaemon) return false;
+    const auto pid = static_cast<pid_t>(known.stat.pid);
+    const auto owner = files_.owner(pid);
+    if (!owner || (*owner != 0 && *owner != geteuid())) return false;
+    const std::string title = files_.title(pid);
+    auto name = parse_step_title(title);
+    if (!name) return false;
+    const auto parent_pid = static_cast<pid_t>(known.stat.parent_pid);
+    const auto parent = known_.find(parent_pid);
+    if (parent != known_.end() && parent->second.command == kStepDaemon &&
+        parse_step_title(files_.title(parent_pid)) == name)
+        return false;
+    known.is_daemon = true;
+    known.step = std::make_shared<StepOnNode>(
+        StepOnNode{.name = std::move(*name), .daemon = pid, .start_ticks = known.stat.start_ticks});
+    return true;
+}
+
+bool JobProcesses::is_root(Known& known) {
+    return is_step_daemon(known) ||
+           std::ranges::any_of(roots_, [&](Named& root) { return root.is(known.stat); });
+}
+
 // In the job is a root, and whose parent is in the job; and who once was, whoever its parent is now.
 void JobProcesses::resolve(pid_t pid) {
     std::vector<Known*> undecided;
+    std::shared_ptr<StepOnNode> step;
     bool in_job = false;
     for (auto found = known_.find(pid); found != known_.end();) {
         Known& known = found->second;
         if (known.resolved) {
             in_job = known.in_job;
+            step = known.step;
             break;
         }
         known.resolved = true;
         undecided.push_back(&known);
-        in_job = std::ranges::any_of(roots_, [&](Named& root) { return root.is(known.stat); });
+        in_job = is_root(known);
+        if (in_job) step = known.step;
         if (in_job) break;
         found = known_.find(static_cast<pid_t>(known.stat.parent_pid));
     }
-    for (Known* known : undecided) known->in_job = in_job;
+    for (Known* known : undecided) {
+        known->in_job = in_job;
+        known->step = step;
+    }
 }
 
 // Executable and task are those of the program that runs: they are read again when it changes. A program of
@@ -142,7 +221,7 @@ bool JobProcesses::runs_own_executable(const Known& known) {
 }
 
 bool JobProcesses::is_left_out(const Known& known) {
-    return known.own_executable ||
+    return known.own_executable || known.is_daemon ||
            std::ranges::any_of(excluded_, [&](Named& named) { return named.is(known.stat); });
 }
 

@@ -5,6 +5,8 @@
 //   BELAY_CHECK(job.look(now));
 //   for (const JobProcess& process : job.members()) ...
 //
+// With JobSelection::all_steps it follows every step of Slurm on the node, each with its own processes.
+//
 // A process is known by its id and start time. Not thread-safe.
 #pragma once
 
@@ -13,6 +15,7 @@
 #include "observe/collect/collector.h"
 #include "observe/collect/process_files.h"
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +29,8 @@ namespace belay::observe::collect {
 struct JobProcess {
     procfs::PidStat stat;
     std::optional<int64_t> task;  // SLURM_PROCID of its environment, else its parent's task
+    std::optional<int64_t> job_id;
+    std::optional<std::string> step_id;
 };
 
 class JobProcesses {
@@ -39,6 +44,9 @@ class JobProcesses {
     // look.
     std::span<const JobProcess> members() const { return members_; }
 
+    // With all_steps: those whose daemon the last look found, by ascending id of it. Valid likewise.
+    std::span<const StepOnNode> steps() const { return steps_; }
+
     // To read more about a member.
     ProcessFiles& files() { return files_; }
 
@@ -50,9 +58,11 @@ class JobProcesses {
         std::optional<int64_t> task;
         int64_t last_look = 0;
         bool in_job = false;
-        bool resolved = false;        // in_job has been decided
-        bool renamed = false;         // is new, or runs another program than at the last look
-        bool own_executable = false;  // runs the same program as we
+        bool resolved = false;                  // in_job has been decided
+        bool renamed = false;                   // is new, or runs another program than at the last look
+        bool own_executable = false;            // runs the same program as we
+        bool is_daemon = false;                 // is the slurmstepd of `step`
+        std::shared_ptr<StepOnNode> step = {};  // it belongs to
     };
     // A process that was named by its id. A later one with the same id is another.
     struct Named {
@@ -66,6 +76,12 @@ class JobProcesses {
     void look_at(pid_t pid, bool afresh);
     void note(const procfs::PidStat& stat);
     void resolve(pid_t pid);
+    bool is_root(Known& known);
+    bool is_step_daemon(Known& known);
+    void list_steps();
+    void read_environment(StepOnNode& step);
+    bool counts(const StepOnNode& step) const;
+    bool may_become_daemon(const Known& known) const;
     void identify(Known& known, bool afresh);
     bool runs_own_executable(const Known& known);
     bool is_left_out(const Known& known);
@@ -80,6 +96,7 @@ class JobProcesses {
     std::vector<pid_t> pids_;
     std::unordered_map<pid_t, Known> known_;
     std::vector<JobProcess> members_;
+    std::vector<StepOnNode> steps_;
 };
 
 }  // namespace belay::observe::collect

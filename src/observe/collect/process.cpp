@@ -33,6 +33,7 @@ class ProcessCollector : public Collector {
   public:
     explicit ProcessCollector(const CollectOptions& options)
         : processes_(options.proc, options.job, options.process_refresh),
+          on_steps_(options.job.all_steps ? options.on_steps : nullptr),
           boot_time_(options.boot_time ? *options.boot_time : boot_time_by_clocks()) {}
 
     const schema::Table& table() const override { return kProcess; }
@@ -44,15 +45,24 @@ class ProcessCollector : public Collector {
             set_identity(process, rows);
             set_use(process.stat, rows);
         }
+        if (on_steps_) tell_of_steps(sample.time);
         return {};
     }
 
   private:
+    void tell_of_steps(core::Time now) {
+        std::vector<StepOnNode> steps(processes_.steps().begin(), processes_.steps().end());
+        for (StepOnNode& step : steps) step.started = start_time(step.start_ticks);
+        on_steps_(now, steps);
+    }
+
     void set_identity(const JobProcess& process, Batch& rows) {
         const procfs::PidStat& stat = process.stat;
         rows.set(column(kProcess, "pid"), stat.pid);
         rows.set(column(kProcess, "parent_pid"), stat.parent_pid);
         rows.set(column(kProcess, "start_time"), start_time(stat.start_ticks));
+        rows.set(column(kProcess, "job_id"), process.job_id);
+        rows.set(column(kProcess, "step_id"), process.step_id);
         rows.set(column(kProcess, "task"), process.task);
         rows.set(column(kProcess, "command"), core::to_valid_utf8(stat.command));
         rows.set(column(kProcess, "state"), std::string_view(&stat.state, 1));
@@ -92,6 +102,7 @@ class ProcessCollector : public Collector {
     }
 
     JobProcesses processes_;
+    StepSink on_steps_;
     core::Time boot_time_;
     int64_t ticks_per_second_ = sysconf(_SC_CLK_TCK);
     int64_t page_bytes_ = sysconf(_SC_PAGESIZE);

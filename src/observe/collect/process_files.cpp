@@ -124,4 +124,42 @@ std::optional<int64_t> ProcessFiles::environment_number(pid_t pid, std::string_v
     return core::parse_number<int64_t>(finder.value());
 }
 
+std::optional<core::Environment> ProcessFiles::environment(pid_t pid,
+                                                           std::span<const std::string_view> variables,
+                                                           size_t longest) {
+    std::vector<procfs::EnvironVariable> finders;
+    for (std::string_view name : variables) finders.emplace_back(name, longest);
+    std::vector<bool> found(finders.size());
+    core::Descriptor fd = open_at(pid, "environ");
+    failure_ = fd ? 0 : errno;
+    if (!fd) return std::nullopt;
+    char bytes[4096];
+    ssize_t length = 0;
+    while ((length = ::read(fd.get(), bytes, sizeof bytes)) > 0)
+        for (size_t i = 0; i < finders.size(); ++i)
+            if (!found[i]) found[i] = finders[i].feed({bytes, static_cast<size_t>(length)});
+    explicit_bzero(bytes, sizeof bytes);
+    failure_ = length < 0 ? errno : 0;
+    if (length < 0) return std::nullopt;
+    core::Environment environment;
+    for (size_t i = 0; i < finders.size(); ++i)
+        if (found[i] && finders[i].value().size() <= longest)
+            environment.emplace(variables[i], finders[i].value());
+    return environment;
+}
+
+std::string ProcessFiles::title(pid_t pid) const {
+    core::Descriptor fd = open_at(pid, "cmdline");
+    char bytes[256];
+    const ssize_t length = fd ? ::read(fd.get(), bytes, sizeof bytes) : -1;
+    return length > 0 ? std::string(bytes, static_cast<size_t>(length)) : std::string();
+}
+
+std::optional<uid_t> ProcessFiles::owner(pid_t pid) const {
+    struct ::stat status{};
+    if (!directory_ || fstatat(dirfd(directory_.get()), RelativePath(pid, "stat").text, &status, 0) != 0)
+        return std::nullopt;
+    return status.st_uid;
+}
+
 }  // namespace belay::observe::collect

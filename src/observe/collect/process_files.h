@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/process.h"
 #include "procfs/pid_stat.h"
 
 #include <array>
@@ -10,6 +11,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <sys/types.h>
 #include <unordered_map>
@@ -45,6 +48,14 @@ class ProcessFiles {
     // The number that a variable of the process's initial environment holds. Nothing else of the environment
     // is kept.
     std::optional<int64_t> environment_number(pid_t pid, std::string_view variable) const;
+    // Those of these variables that it was started with, where they are no longer than that; nothing if its
+    // environment cannot be read, and then failure() says why.
+    std::optional<core::Environment> environment(pid_t pid, std::span<const std::string_view> variables,
+                                                 size_t longest);
+    // The beginning of its command line as it stands in memory, which a daemon makes its title.
+    std::string title(pid_t pid) const;
+    // Whose process it is.
+    std::optional<uid_t> owner(pid_t pid) const;
 
   private:
     using Kept = std::array<core::Descriptor, kPidFiles>;  // by PidFile

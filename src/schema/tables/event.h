@@ -11,7 +11,7 @@ inline constexpr Column kEventColumns[] = {
     {"kind", ColumnType::kText, "", "what happened, one word: one of the kinds below"},
     {"severity", ColumnType::kText, "", "info, warning or critical"},
     {"source", ColumnType::kText, "",
-     "who told it: recorder, nvml, dcgm, kernel, or the recording that was imported"},
+     "who told it: recorder, agent, nvml, dcgm, kernel, or the recording that was imported"},
     {"subject", ColumnType::kText, "",
      "what it concerns beside node, task and device, as its kind says: a program, a mount point, a table"},
     {"device", ColumnType::kText, "", "device that it concerns, by the name it has in the other tables"},

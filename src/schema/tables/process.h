@@ -10,6 +10,8 @@ inline constexpr Column kProcessColumns[] = {
     {"pid", ColumnType::kInteger, "", "process id; with start_time it names one process"},
     {"parent_pid", ColumnType::kInteger, "", "process id of the parent"},
     {"start_time", ColumnType::kTimestamp, "", "when the process started, to one clock tick"},
+    {"job_id", ColumnType::kInteger, "", "Slurm job that it belongs to; null outside Slurm"},
+    {"step_id", ColumnType::kText, "", "step of the job, as in allocation; null in a batch script"},
     {"task", ColumnType::kInteger, "", "rank of the Slurm task that it belongs to; null outside Slurm"},
     {"command", ColumnType::kText, "", "name of the program, at most 15 bytes; never its arguments"},
     {"state", ColumnType::kText, "", "R running, S sleeping, D waiting for a device, Z ended, T stopped"},
@@ -31,7 +33,7 @@ inline constexpr Column kProcessColumns[] = {
     {"written_characters_total", ColumnType::kInteger, "B", "bytes passed by write(2) and its kin"},
 };
 
-inline constexpr Table kProcess{"process", Cadence::kPeriodic,
-                                "the processes of the job, Belay's own left out", kProcessColumns};
+inline constexpr Table kProcess{"process", Cadence::kPeriodic, "the processes of jobs, Belay's own left out",
+                                kProcessColumns, 2};
 
 }  // namespace belay::schema

@@ -1,0 +1,32 @@
+// The agent of a node: samples it for all jobs that run there, and writes one stream into a spool.
+#pragma once
+
+#include "core/error.h"
+#include "core/time.h"
+#include "gpu/choose.h"
+#include "stream/spool.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace belay::agent {
+
+struct AgentOptions {
+    std::filesystem::path spool;
+    core::Duration interval = std::chrono::seconds(1);  // between samples; 10 ms to 1 h
+    core::Duration flush = std::chrono::seconds(2);     // between writes; likewise
+    std::optional<core::Duration> length;               // then it ends; nothing: it is ended by a signal
+    // By which Slurm knows this node: only steps that say they run on it count. Nothing: the name of the
+    // machine, and all steps on it.
+    std::optional<std::string> node;
+    std::string cluster;
+    stream::SpoolLimits limits;
+    gpu::SourceChoice gpus = {};
+};
+
+// Samples until its time is over, or SIGTERM, SIGINT or SIGHUP comes. Errors: kBadInput for a period or
+// limits that it does not take; kSystem (a full disk); what was written before is whole.
+core::Result<> run_agent(const AgentOptions& options);
+
+}  // namespace belay::agent

@@ -1,0 +1,98 @@
+#include "agent/step_shares.h"
+
+#include "core/text.h"
+#include "gpu/held.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace belay::agent {
+
+using observe::StepShare;
+using observe::collect::StepOnNode;
+
+namespace {
+
+// A task has its environment some milliseconds after it was started; one that clears it never shows it.
+constexpr int kLooksForEnvironment = 3;
+
+std::optional<int64_t> number(const core::Environment& environment, const char* name) {
+    auto found = environment.find(name);
+    return found == environment.end() ? std::nullopt : core::parse_number<int64_t>(found->second);
+}
+
+// The ranks of the step's tasks on this node, "2,3,7": how many, and the lowest.
+void take_ranks(std::string_view list, StepShare& share) {
+    int64_t tasks = 0;
+    for (std::string_view word : core::split(list, ',')) {
+        const auto rank = core::parse_number<int64_t>(word);
+        if (!rank) return;
+        share.first_task = std::min(share.first_task.value_or(*rank), *rank);
+        ++tasks;
+    }
+    share.tasks = tasks;
+}
+
+StepShare share_of(const StepOnNode& step, core::Time now) {
+    StepShare share{.job_id = step.name.job_id,
+                    .step_id = step_column(step.name),
+                    .from = std::min(step.started.value_or(now), now)};
+    if (!step.environment) return share;
+    share.restart = number(*step.environment, "SLURM_RESTART_COUNT").value_or(0);
+    share.cpus = number(*step.environment, "SLURM_CPUS_ON_NODE");
+    if (auto ranks = step.environment->find("SLURM_GTIDS"); ranks != step.environment->end())
+        take_ranks(ranks->second, share);
+    return share;
+}
+
+}  // namespace
+
+void StepShares::look(core::Time now, std::span<const StepOnNode> steps, stream::Batch& rows) {
+    for (const StepOnNode& step : steps) {
+        if (step.name.step == "extern") continue;
+        see(open_[{step.daemon, step.start_ticks}], step, now, rows);
+    }
+    for (auto it = open_.begin(); it != open_.end();) {
+        const bool has_ended = it->second.seen != now;
+        if (has_ended) close(it->second, now, rows);
+        it = has_ended ? open_.erase(it) : std::next(it);
+    }
+}
+
+void StepShares::see(Open& open, const StepOnNode& step, core::Time now, stream::Batch& rows) {
+    open.seen = now;
+    if (!open.is_told) {
+        const core::Time from = open.looks == 0 ? share_of(step, now).from : open.share.from;
+        open.share = share_of(step, now);
+        open.share.from = from;
+        if (!step.environment && !step.is_hidden && ++open.looks < kLooksForEnvironment) return;
+        open.environment = step.environment.value_or(core::Environment());
+        open.is_told = true;
+        tell(open, now, std::nullopt, std::nullopt, rows);
+    }
+    tell_devices(open, now, rows);
+}
+
+// Of a step of whose environment nothing is known, it is not known what it holds either.
+void StepShares::tell_devices(Open& open, core::Time now, stream::Batch& rows) {
+    if (open.environment.empty()) return;
+    for (size_t held : gpu::held_devices(devices_, open.environment)) {
+        const std::string& device = devices_[held].uuid;
+        if (std::ranges::find(open.devices, device) != open.devices.end()) continue;
+        open.devices.push_back(device);
+        tell(open, now, device, std::nullopt, rows);
+    }
+}
+
+void StepShares::tell(const Open& open, core::Time now, const std::optional<std::string>& device,
+                      std::optional<core::Time> until, stream::Batch& rows) const {
+    observe::add_allocation(rows, now, node_, open.share, device, until);
+}
+
+void StepShares::close(Open& open, core::Time now, stream::Batch& rows) {
+    const core::Time end = std::max(open.share.from, open.seen + (now - open.seen) / 2);
+    tell(open, now, std::nullopt, end, rows);
+    for (const std::string& device : open.devices) tell(open, now, device, end, rows);
+}
+
+}  // namespace belay::agent
