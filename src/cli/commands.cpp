@@ -19,6 +19,7 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_vet_list,
     add_vet_show,
     add_record_run,
+    add_record_cut,
     add_record_seal,
     add_record_annex,
     add_record_info,

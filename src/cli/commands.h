@@ -28,6 +28,7 @@ void add_record_annex(core::Application& application);
 void add_record_import_gssr(core::Application& application);
 void add_record_import_jobreport(core::Application& application);
 void add_record_gpu_trace(core::Application& application);
+void add_record_cut(core::Application& application);
 void add_record_info(core::Application& application);
 void add_record_query(core::Application& application);
 void add_record_run(core::Application& application);
