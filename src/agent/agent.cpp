@@ -69,6 +69,7 @@ class Agent {
                                             .gpus = options_.gpus};
         options.collect.job.all_steps = true;
         options.collect.job.node = options_.node;
+        options.collect.job.cluster = options_.cluster;
         options.collect.on_steps = [this](core::Time now, auto steps) {
             shares_.look(now, steps, sampler_.rows(schema::kAllocation));
         };

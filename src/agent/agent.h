@@ -20,7 +20,7 @@ struct AgentOptions {
     // By which Slurm knows this node: only steps that say they run on it count. Nothing: the name of the
     // machine, and all steps on it.
     std::optional<std::string> node;
-    std::string cluster;
+    std::string cluster;  // of the stream; steps that name another one do not count
     stream::SpoolLimits limits;
     gpu::SourceChoice gpus = {};
 };

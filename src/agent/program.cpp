@@ -76,7 +76,8 @@ void add_agent(core::Application& application) {
             "the name of the machine, and all steps on it")
         ->type_name("NAME");
     command.options()
-        .add_option("--cluster", words->options.cluster, "name of the cluster, as it stands in the stream")
+        .add_option("--cluster", words->options.cluster,
+                    "name of the cluster, as it stands in the stream; steps of another one do not count")
         ->type_name("NAME");
     command.size("--file-size", words->file_size, "size at which the next file is begun");
     command.duration("--file-time", words->options.limits.file_time,

@@ -33,6 +33,11 @@ void take_ranks(std::string_view list, StepShare& share) {
     share.tasks = tasks;
 }
 
+bool names_gpus(const core::Environment& environment) {
+    return environment.contains("SLURM_STEP_GPUS") || environment.contains("SLURM_JOB_GPUS") ||
+           environment.contains("CUDA_VISIBLE_DEVICES");
+}
+
 StepShare share_of(const StepOnNode& step, core::Time now) {
     StepShare share{.job_id = step.name.job_id,
                     .step_id = step_column(step.name),
@@ -50,7 +55,9 @@ StepShare share_of(const StepOnNode& step, core::Time now) {
 void StepShares::look(core::Time now, std::span<const StepOnNode> steps, stream::Batch& rows) {
     for (const StepOnNode& step : steps) {
         if (step.name.step == "extern") continue;
-        see(open_[{step.daemon, step.start_ticks}], step, now, rows);
+        const bool is_alone = std::ranges::all_of(
+            steps, [&](const StepOnNode& other) { return other.name.job_id == step.name.job_id; });
+        see(open_[{step.daemon, step.start_ticks}], step, is_alone, now, rows);
     }
     for (auto it = open_.begin(); it != open_.end();) {
         const bool has_ended = it->second.seen != now;
@@ -59,7 +66,7 @@ void StepShares::look(core::Time now, std::span<const StepOnNode> steps, stream:
     }
 }
 
-void StepShares::see(Open& open, const StepOnNode& step, core::Time now, stream::Batch& rows) {
+void StepShares::see(Open& open, const StepOnNode& step, bool is_alone, core::Time now, stream::Batch& rows) {
     open.seen = now;
     if (!open.is_told) {
         const core::Time from = open.looks == 0 ? share_of(step, now).from : open.share.from;
@@ -68,6 +75,7 @@ void StepShares::see(Open& open, const StepOnNode& step, core::Time now, stream:
         if (!step.environment && !step.is_hidden && ++open.looks < kLooksForEnvironment) return;
         open.environment = step.environment.value_or(core::Environment());
         open.is_told = true;
+        open.is_alone = is_alone;
         tell(open, now, std::nullopt, std::nullopt, rows);
     }
     tell_devices(open, now, rows);
@@ -75,7 +83,7 @@ void StepShares::see(Open& open, const StepOnNode& step, core::Time now, stream:
 
 // Of a step of whose environment nothing is known, it is not known what it holds either.
 void StepShares::tell_devices(Open& open, core::Time now, stream::Batch& rows) {
-    if (open.environment.empty()) return;
+    if (open.environment.empty() || (!open.is_alone && !names_gpus(open.environment))) return;
     for (size_t held : gpu::held_devices(devices_, open.environment)) {
         const std::string& device = devices_[held].uuid;
         if (std::ranges::find(open.devices, device) != open.devices.end()) continue;

@@ -23,7 +23,8 @@ class StepShares {
     // The steps that run now. A new one gets rows, of the node and of each device that it holds, as soon as
     // it is known what it holds; one that has ended gets them again with its end: the middle between the last
     // look that found it and this one. The step "extern" holds nothing: it lasts as long as the job, also
-    // where nothing runs.
+    // where nothing runs. GPUs are those that Slurm or CUDA name to its tasks; where nobody names any, all of
+    // them if it is found on the node without a step of another job, else none.
     void look(core::Time now, std::span<const observe::collect::StepOnNode> steps, stream::Batch& rows);
     // A GPU of the node, or a slice: counts from the next look on, when all are known that are found
     // together.
@@ -37,10 +38,12 @@ class StepShares {
         core::Time seen;
         int looks = 0;
         bool is_told = false;
+        bool is_alone = false;  // when it was found: no step of another job was there
     };
     using Key = std::pair<pid_t, int64_t>;  // the daemon and when it was started
 
-    void see(Open& open, const observe::collect::StepOnNode& step, core::Time now, stream::Batch& rows);
+    void see(Open& open, const observe::collect::StepOnNode& step, bool is_alone, core::Time now,
+             stream::Batch& rows);
     void tell_devices(Open& open, core::Time now, stream::Batch& rows);
     void tell(const Open& open, core::Time now, const std::optional<std::string>& device,
               std::optional<core::Time> until, stream::Batch& rows) const;

@@ -114,6 +114,21 @@ TEST(agent, a_step_holds_the_devices_that_slurm_or_cuda_name) {
     EXPECT_THAT(take(rows), ElementsAre("0 - 9 12.5", "0 GPU-b 9 12.5", "1 - 9 12.5", "1 GPU-a 9 12.5"));
 }
 
+TEST(agent, a_step_to_which_nobody_names_gpus_holds_all_if_it_is_alone) {
+    stream::Batch rows(kAllocation);
+    StepShares alone("n1");
+    alone.add_device(device("GPU-a", 0));
+    const std::vector own{step("batch", 5, 9), step("0", 6, 9)};
+    alone.look(at(10), own, rows);
+    EXPECT_THAT(take(rows), ElementsAre("- - 9 -", "- GPU-a 9 -", "0 - 9 -", "0 GPU-a 9 -"));
+    StepShares shared("n1");
+    shared.add_device(device("GPU-a", 0));
+    StepOnNode other = step("0", 7, 9, {{"CUDA_VISIBLE_DEVICES", "0"}});
+    other.name.job_id = 8;
+    shared.look(at(10), std::vector{step("batch", 5, 9), other}, rows);
+    EXPECT_THAT(take(rows), ElementsAre("- - 9 -", "0 - 9 -", "0 GPU-a 9 -"));
+}
+
 TEST(agent, steps_share_a_gpu_by_its_slices) {
     StepShares shares("n1");
     stream::Batch rows(kAllocation);

@@ -87,6 +87,7 @@ struct JobSelection {
     // of its own one. With a node, only steps whose tasks say that they run there.
     bool all_steps = false;
     std::optional<std::string> node = {};
+    std::string cluster = {};  // and none of steps that name another one; empty: whatever they name
 };
 
 struct CollectOptions {

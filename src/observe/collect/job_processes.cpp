@@ -60,6 +60,7 @@ core::Result<> JobProcesses::look(core::Time now) {
 }
 
 bool JobProcesses::counts(const StepOnNode& step) const {
+    if (!selection_.cluster.empty() && step.is_of_other_cluster(selection_.cluster)) return false;
     return !selection_.node || step.is_of(*selection_.node);
 }
 
@@ -68,6 +69,7 @@ void JobProcesses::list_steps() {
     for (pid_t pid : pids_) {
         auto found = known_.find(pid);
         if (found == known_.end() || !found->second.is_daemon) continue;
+        if (found->second.stat.state == 'Z') continue;  // it has ended, whoever should take note of that
         StepOnNode& step = *found->second.step;
         if (!step.environment) read_environment(step);
         if (counts(step)) steps_.push_back(step);

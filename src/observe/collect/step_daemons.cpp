@@ -36,4 +36,10 @@ bool StepOnNode::is_of(std::string_view node) const {
     return said != environment->end() && said->second == node;
 }
 
+bool StepOnNode::is_of_other_cluster(std::string_view cluster) const {
+    if (!environment) return false;
+    const auto said = environment->find("SLURM_CLUSTER_NAME");
+    return said != environment->end() && said->second != cluster;
+}
+
 }  // namespace belay::observe::collect

@@ -31,8 +31,8 @@ std::optional<std::string> step_column(const StepName& name);
 
 // What is kept of the environment of a step's tasks: which step it is, and what it holds of the node.
 inline constexpr std::string_view kStepVariables[] = {
-    "SLURM_JOB_ID",    "SLURM_STEP_ID",  "SLURMD_NODENAME", "SLURM_RESTART_COUNT", "SLURM_CPUS_ON_NODE",
-    "SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "SLURM_GTIDS",     "CUDA_VISIBLE_DEVICES"};
+    "SLURM_CLUSTER_NAME", "SLURM_JOB_ID",    "SLURM_STEP_ID",  "SLURMD_NODENAME", "SLURM_RESTART_COUNT",
+    "SLURM_CPUS_ON_NODE", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "SLURM_GTIDS",     "CUDA_VISIBLE_DEVICES"};
 inline constexpr size_t kLongestStepVariable = 16'384;  // bytes; a rank for each of a node's tasks
 
 // A step as the last look found it.
@@ -47,6 +47,8 @@ struct StepOnNode {
 
     // Whether its tasks run on this node, where several slurmd share a machine; not known yet is no.
     bool is_of(std::string_view node) const;
+    // Whether they say that they are of another cluster, of which a part runs on this machine too.
+    bool is_of_other_cluster(std::string_view cluster) const;
 };
 
 // Told at every look of all steps that count. Called from within collect().

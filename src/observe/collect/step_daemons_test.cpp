@@ -33,6 +33,10 @@ TEST(observe_collect, a_step_is_of_the_node_that_its_tasks_name) {
     step.environment = core::Environment{{"SLURMD_NODENAME", "n1"}};
     EXPECT_TRUE(step.is_of("n1"));
     EXPECT_FALSE(step.is_of("n2"));
+    EXPECT_FALSE(step.is_of_other_cluster("alps")) << "it does not say";
+    step.environment->emplace("SLURM_CLUSTER_NAME", "alps");
+    EXPECT_FALSE(step.is_of_other_cluster("alps"));
+    EXPECT_TRUE(step.is_of_other_cluster("eiger"));
 }
 
 }  // namespace

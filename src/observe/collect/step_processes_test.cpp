@@ -50,6 +50,12 @@ TEST(observe_collect, every_step_of_the_node_has_its_processes) {
     fake.start(51, {.parent = 50});
     EXPECT_EQ(owners(job, 3), (Owned{{21, 7, "batch"}, {32, 7, "0"}, {51, 9, "0"}}));
     EXPECT_EQ(job.steps().size(), 3U) << "a step ends with its daemon";
+    FakeProcesses::Process ended = FakeProcesses::step_daemon("9.0");
+    ended.state = 'Z';
+    ended.title.clear();
+    fake.start(50, ended);
+    members(job, 4);
+    EXPECT_EQ(job.steps().size(), 2U) << "also where nobody has waited for it";
 }
 
 TEST(observe_collect, steps_of_other_nodes_on_the_machine_do_not_count) {
