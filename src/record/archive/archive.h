@@ -68,7 +68,8 @@ class Archive {
         return database_.query_of_person(sql);
     }
     // As query(), of our own SQL that reads many samples for a few rows: where the record keeps the answer
-    // (keep_answers()), that is it. Not of tables that cannot be read, or have annexes.
+    // (keep_answers()), that is it. Not of tables that cannot be read, or have annexes, and not what another
+    // user has kept.
     core::Result<QueryResult> query_kept(const std::string& sql);
     // Reads columns of a table, row by row; see scan.h. Parts of a sealed table are read at the same time.
     // Errors: as the consumer's; kBadInput for a damaged file, also after a part of it was handed on;

@@ -3,6 +3,7 @@
 #include "record/archive/testing.h"
 
 #include <fstream>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -109,6 +110,20 @@ TEST(record, of_tables_that_cannot_be_read_no_kept_answer_tells) {
     std::ofstream(tables_path(record.path()) / "host.parquet") << "damaged";
     auto archive = Archive::open(record.path()).value();
     EXPECT_TRUE(archive.query_kept(kQuestion).value().rows.empty());
+}
+
+TEST(record, answers_that_another_user_wrote_are_not_believed) {
+    RecordFixture record;
+    record.record("n1", 5, true, 5);
+    ASSERT_TRUE(seal(record.path(), kSealed));
+    keep(record.path());
+    const auto file = tables_path(record.path()) / kAnswersName;
+    std::string text = core::read_file(file).value();
+    text.replace(text.find("[\"n1\",5,"), 8, "[\"n1\",6,");
+    std::ofstream(file) << text;
+    if (chown(file.c_str(), 65534, 65534) != 0) GTEST_SKIP() << "only root can give a file away";
+    auto archive = Archive::open(record.path()).value();
+    EXPECT_EQ(as_double(archive.query_kept(kQuestion).value().rows.at(0).at(1)), 5);
 }
 
 TEST(record, an_unsealed_record_is_asked) {

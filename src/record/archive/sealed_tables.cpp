@@ -1,4 +1,5 @@
 // The files of a sealed record: its tables, what was made of them, annexes and kept answers.
+#include "core/file.h"
 #include "record/archive/archive.h"
 #include "record/archive/older_events.h"
 #include "record/archive/parquet_file.h"
@@ -7,6 +8,8 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace belay::record {
 
@@ -137,12 +140,16 @@ Result<> Archive::add_annexes_to(const schema::Table& table) {
     return database_.execute(fmt::format("CREATE VIEW \"{}\" AS {}", table.name, select));
 }
 
-// One that cannot be read is none: all can be asked again.
+// One that cannot be read is none: all can be asked again. Nor is what another user wrote: SQL gives rows of
+// the shape that was asked for, and this file may hold anything.
 void Archive::read_answers(const core::Directory& record) {
     constexpr uint64_t kMostBytes = 32U << 20;
     auto directory = record.enter(kTablesName);
     if (!directory) return;
-    if (auto text = directory->read_file(kAnswersName, kMostBytes))
+    auto file = directory->open_file(kAnswersName, O_RDONLY);
+    struct stat status{};
+    if (!file || fstat(file->get(), &status) != 0 || status.st_uid != geteuid()) return;
+    if (auto text = core::read_to_end(file->get(), directory->path_of(kAnswersName).string(), kMostBytes))
         answers_ = answers_from_json(*text, *manifest_.sealed);
 }
 
