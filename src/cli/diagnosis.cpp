@@ -80,7 +80,9 @@ Result<> keep_digest_of(const std::filesystem::path& record) {
 Result<> keep_series_of(const std::filesystem::path& record) {
     BELAY_TRY(archive, score::open_record(record));
     std::optional<core::Error> unread;
-    return findings::keep_series(archive, record, gpu_tables(nullptr, unread));
+    BELAY_CHECK(findings::keep_series(archive, record, gpu_tables(nullptr, unread)));
+    if (unread) return std::unexpected(std::move(*unread));
+    return {};
 }
 
 Result<> keep_plots_of(const std::filesystem::path& record) {
@@ -93,6 +95,7 @@ Result<> keep_answers_of(const std::filesystem::path& record) {
     BELAY_TRY(archive, score::open_record(record));
     std::optional<core::Error> unread;
     BELAY_CHECK(findings::prepare(archive, gpu_tables(nullptr, unread)));
+    if (unread) return std::unexpected(std::move(*unread));  // an answer without them would stay
     BELAY_CHECK(report::measure(archive));
     BELAY_TRY(claim, record::claim_record(record));
     return record::keep_answers(claim, archive);

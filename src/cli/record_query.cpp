@@ -5,6 +5,7 @@
 #include "cli/sql_words.h"
 #include "cli/text_table.h"
 #include "report/plot_store.h"
+#include "schema/tables/allocation.h"
 #include "schema/tables/gpu.h"
 #include "schema/tables/node_plots.h"
 #include "score/digest_store.h"
@@ -45,9 +46,10 @@ Result<bool> add_named_series(record::Archive& archive, std::string_view sql) {
 Result<> add_named_plots(record::Archive& archive, std::string_view sql) {
     for (const schema::Table* table : {&schema::kPlotSeries, &schema::kPlotSummary}) {
         if (!has_word(sql, table->name)) continue;
-        for (const schema::SeriesTable& source : schema::kPlotSources)
-            if (auto lost = archive.unreadable().find(source.source->name);
-                lost != archive.unreadable().end())
+        std::vector<const schema::Table*> sources = {&schema::kAllocation};  // CPUs of the job
+        for (const schema::SeriesTable& source : schema::kPlotSources) sources.push_back(source.source);
+        for (const schema::Table* source : sources)
+            if (auto lost = archive.unreadable().find(source->name); lost != archive.unreadable().end())
                 return std::unexpected(
                     core::Error(lost->second).context(fmt::format("no table {}", table->name)));
         return report::add_plots(archive);
@@ -60,8 +62,9 @@ Result<> add_named_plots(record::Archive& archive, std::string_view sql) {
 Result<record::QueryResult> ask(const core::CommandContext& context, const std::string& record,
                                 const std::string& sql) {
     BELAY_TRY(archive, open_for_queries(context, record));
-    for (const auto& [table, error] : archive.unreadable())
-        if (has_word(sql, table)) return std::unexpected(error);
+    for (const auto* unread : {&archive.unreadable(), &archive.unread_annexes()})
+        for (const auto& [table, error] : *unread)
+            if (has_word(sql, table)) return std::unexpected(error);
     const std::string_view digest_table = named_digest_table(sql);
     BELAY_TRY(has_series, add_named_series(archive, sql));  // which makes tables of the digest, too
     BELAY_CHECK(add_named_plots(archive, sql));

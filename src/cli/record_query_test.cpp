@@ -52,6 +52,23 @@ TEST(cli, record_query_answers_nothing_of_what_cannot_be_read) {
     EXPECT_THAT(plots.err, HasSubstr("no table plot_summary"));
 }
 
+TEST(cli, record_query_answers_nothing_of_a_table_whose_annex_cannot_be_read) {
+    RecordOfGpus record;
+    fill(record);
+    const auto rows = record.path() / "rows.json";
+    ASSERT_TRUE(core::replace_file(
+        rows, R"([{"time": "2026-03-01T12:00:00Z", "node": "n1", "kind": "node_repaired"}])"));
+    const Outcome added = belay({"record", "annex", record.path(), "health", "--rows", rows});
+    EXPECT_EQ(added.status, 0) << added.err;
+    const char* sql = "SELECT count(*) AS n FROM event WHERE kind = 'node_repaired'";
+    EXPECT_THAT(belay({"record", "query", record.path(), sql}).out, HasSubstr("1"));
+    std::filesystem::resize_file(record.path() / "annexes/health.event.parquet", 10);
+    const Outcome refused = belay({"record", "query", record.path(), sql});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.err, HasSubstr("annexes/health.event.parquet cannot be read"));
+    EXPECT_EQ(belay({"record", "query", record.path(), "SELECT count(*) FROM gpu"}).status, 0);
+}
+
 TEST(cli, record_query_makes_series_and_reads_those_that_are_kept) {
     RecordOfGpus record;
     fill(record);

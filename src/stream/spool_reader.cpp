@@ -176,8 +176,11 @@ Result<> SpoolReader::look() {
     std::erase_if(heads_, [&](const auto& entry) { return !there.contains(entry.first); });
     for (const std::string& name : names) {
         if (heads_.contains(name)) continue;
-        if (auto looked = look_at(name); !looked)
-            left_out_.push_back({name, 0, 0, core::in_one_line(looked.error())});
+        auto looked = look_at(name);
+        if (looked) continue;
+        // What this machine or this user lacks says nothing of the file.
+        if (looked.error().kind() == core::ErrorKind::kSystem) return looked;
+        left_out_.push_back({name, 0, 0, core::in_one_line(looked.error())});
     }
     return {};
 }

@@ -122,7 +122,8 @@ Result<> SpoolWriter::trim() {
     for (const Closed& file : closed) {
         if (bytes + limits_.file_bytes <= limits_.spool_bytes) break;
         if (!is_closed(directory_, file.name)) continue;
-        BELAY_CHECK(directory_.remove_file(file.name));
+        auto removed = directory_.remove_file(file.name);
+        if (!removed && removed.error().cause() != core::Cause::kNotFound) return removed;
         bytes -= file.bytes;
         ++trimmed.files;
         trimmed.bytes += file.bytes;

@@ -95,6 +95,7 @@ TEST(record, an_annex_that_cannot_be_read_is_told_and_hides_nothing_else) {
     ASSERT_EQ(lost.size(), 2U);
     EXPECT_EQ(lost[0].file, "annexes/other.event.parquet") << "links are not followed";
     EXPECT_EQ(lost[1].file, "annexes/slurm.event.parquet");
+    EXPECT_TRUE(Archive::open(record.path()).value().unread_annexes().contains("event"));
     EXPECT_THAT(lost[1].reason, HasSubstr("cannot be read"));
 }
 

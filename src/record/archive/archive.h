@@ -96,6 +96,8 @@ class Archive {
     // Tables of a sealed record that cannot be read, and why. They count as empty, so whoever needs one has
     // to ask.
     const std::map<std::string, core::Error, std::less<>>& unreadable() const { return unreadable_; }
+    // By their table: one of its annexes cannot be read.
+    const std::map<std::string, core::Error, std::less<>>& unread_annexes() const { return unread_annexes_; }
     // Those of them that were thrown away, and have another that stands in.
     bool is_thrown_away(std::string_view table) const { return thrown_away_.contains(table); }
     bool has_annexes() const { return !annexes_.empty(); }
@@ -149,6 +151,7 @@ class Archive {
     std::set<const schema::Table*> in_segments_;               // tables that are read in place, in order
     std::vector<stream::Lost> lost_;  // found when it was opened: parts of segments, tables
     std::map<std::string, core::Error, std::less<>> unreadable_;
+    std::map<std::string, core::Error, std::less<>> unread_annexes_;
     std::set<std::string, std::less<>> thrown_away_;
     Answers answers_;          // that the record keeps, and those that query_kept() was asked for since
     bool asked_anew_ = false;  // whether there are such

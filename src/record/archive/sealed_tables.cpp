@@ -111,9 +111,11 @@ Result<> Archive::open_annexes(const core::Directory& record) {
             if (auto rows = rows_of_file(*annex->table, file); !rows)
                 file.opened = std::unexpected(std::move(rows.error()));
         }
-        if (!file.opened)
+        if (!file.opened) {
             lost_.push_back({place, 0, 0, "cannot be read: " + file.opened.error().message()});
-        else
+            unread_annexes_.try_emplace(std::string(annex->table->name),
+                                        std::move(file.opened.error()).context(place + " cannot be read"));
+        } else
             annexes_.emplace_back(*annex, std::move(file));
     }
     for (const schema::Table* table : schema::tables())

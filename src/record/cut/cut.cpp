@@ -123,6 +123,22 @@ bool Cut::concerns(size_t stream) const {
            streams_[stream].session.start < node->second.held.back().to;
 }
 
+namespace {
+
+// What an agent tells when it meets it and not again holds for jobs that come later, too.
+bool is_told_once(std::string_view kind) {
+    constexpr std::string_view kKinds[] = {"kernel_log_unread", "gpu_unread", "gpu_counters_unread",
+                                           "collector_failed"};
+    return std::ranges::find(kKinds, kind) != std::end(kKinds);
+}
+
+// It is told of a job from the job's beginning on.
+void begin_with_job(stream::Batch& events, core::Time start) {
+    for (int64_t& time : events.values(0).integers) time = std::max(time, core::to_nanoseconds(start));
+}
+
+}  // namespace
+
 bool Cut::is_ours(const Node& node, const stream::Batch& batch, size_t row) const {
     const core::Time time = core::time_from_nanoseconds(batch.values(0).integers[row]);
     const schema::Table& table = batch.table();
@@ -141,6 +157,8 @@ bool Cut::is_ours(const Node& node, const stream::Batch& batch, size_t row) cons
         // An event may concern something else of the node: a link, a disk.
         if (&table == &kGpu || node.known.contains(device)) return false;
     }
+    if (&table == &kEvent && is_told_once(batch.values(column(kEvent, "kind")).texts[row]))
+        return !node.held.empty() && time < node.held.back().to;
     return is_in(node.held, time);
 }
 
@@ -161,6 +179,7 @@ stream::Batch Cut::rows(size_t stream, const stream::Batch& batch) const {
         ours.append(batch, first, count);
         count = 0;
     }
+    if (table == &kEvent && !ours.empty()) begin_with_job(ours, node->second.held.front().from);
     return ours;
 }
 

@@ -18,7 +18,8 @@ namespace {
 struct Source {
     stream::SpoolReader* spool = nullptr;
     stream::Cursor begin;
-    stream::Cursor end;  // where the first pass ended
+    stream::Cursor end;        // where the first pass ended
+    uint64_t gone_blocks = 0;  // that it did not find
 };
 
 using BatchSink = std::function<Result<>(const stream::Batch&)>;
@@ -47,6 +48,7 @@ Result<StreamFacts> learn(Source& source, std::vector<stream::Lost>& lost) {
     for (source.end = source.begin;;) {
         BELAY_TRY(piece, source.spool->read(source.end));
         is_damaged |= piece.gone_blocks > 0 || !piece.lost.empty();
+        source.gone_blocks += piece.gone_blocks;
         lost.insert(lost.end(), piece.lost.begin(), piece.lost.end());
         source.end = piece.next;
         if (piece.bytes.empty()) break;
@@ -78,10 +80,16 @@ Result<> copy_rows(const Cut& cut, size_t stream, Source& source, stream::Segmen
                    uint64_t& rows) {
     stream::UnpackBudget budget;
     std::vector<stream::Lost> told;  // by the first pass
+    uint64_t gone_blocks = 0;
     stream::Cursor at = source.begin;
     while (at < source.end) {
         BELAY_TRY(piece, source.spool->read(at));
         at = piece.next;
+        gone_blocks += piece.gone_blocks;
+        // What was counted as there would be missing from the record.
+        if (gone_blocks > source.gone_blocks || (piece.bytes.empty() && at < source.end))
+            return core::system_error("the stream of {} lost blocks while it was read", at.stream.node)
+                .hint("cut again; a spool at its limit gives up its oldest files while its agent runs");
         if (piece.bytes.empty()) break;
         auto sink = [&](const stream::Batch& batch) -> Result<> {
             const stream::Batch ours = cut.rows(stream, batch);
@@ -137,15 +145,25 @@ Result<CutDone> cut_spools(const std::vector<fs::path>& spools, const CutRequest
             sources.push_back(std::move(source));
         }
     }
-    BELAY_TRY(cut, Cut::plan(std::move(facts), request));
+    auto planned = Cut::plan(std::move(facts), request);
+    if (!planned && !done.lost.empty())
+        return std::unexpected(
+            std::move(planned.error())
+                .hint(fmt::format("{} parts of the spools could not be read, the first: {}: {}",
+                                  done.lost.size(), done.lost.front().file, done.lost.front().reason)));
+    if (!planned) return std::unexpected(std::move(planned.error()));
+    const Cut& cut = *planned;
     BELAY_CHECK(check_place(path));
     std::error_code ignored;
     if (fs::exists(manifest_path(path), ignored))
         return core::bad_input("{} holds a record already", path.string()).hint("choose another directory");
     Manifest manifest = cut.manifest();
     manifest.created = now;
+    manifest.lost = done.lost;
     BELAY_CHECK(begin_record(path, manifest));
-    BELAY_CHECK(write_record(cut, sources, path, now, done.rows));
+    if (auto written = write_record(cut, sources, path, now, done.rows); !written)
+        return std::unexpected(
+            std::move(written.error()).context(fmt::format("{} is incomplete", path.string())));
     done.nodes = cut.nodes();
     return done;
 }

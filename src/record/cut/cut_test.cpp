@@ -178,5 +178,21 @@ TEST(record_cut, events_of_a_device_are_those_of_who_holds_it) {
     EXPECT_EQ(devices.values(0).integers[0], core::to_nanoseconds(at(10.5))) << "when the job got it";
 }
 
+TEST(record_cut, what_an_agent_told_once_holds_for_jobs_that_come_later) {
+    const std::vector<GivenStep> steps{{.job = 7, .step = "0", .from = 10.5, .to = 30.5},
+                                       {.job = 8, .step = "0", .from = 50.5, .to = 60.5}};
+    std::vector<StreamMaker> streams{StreamMaker({}, steps, {})};
+    for (double when : {2.0, 70.0})
+        streams[0].add(schema::kEvent, when).set(column(schema::kEvent, "kind"), "kernel_log_unread");
+    streams[0].add(schema::kEvent, 2).set(column(schema::kEvent, "kind"), "oom");
+    for (const auto& [job, start] : {std::pair{7, 10.5}, std::pair{8, 50.5}}) {
+        const Cut cut = plan(streams, {.job_id = job});
+        CutRows rows(cut, streams);
+        const stream::Batch& events = rows.of(schema::kEvent);
+        ASSERT_THAT(events.values(column(schema::kEvent, "kind")).texts, ElementsAre("kernel_log_unread"));
+        EXPECT_EQ(events.values(0).integers[0], core::to_nanoseconds(at(start))) << "from its beginning on";
+    }
+}
+
 }  // namespace
 }  // namespace belay::record
