@@ -150,7 +150,7 @@ Result<double> number(record::Archive& archive, const std::string& sql) {
 // The span of what was sampled, or where nothing was, of what happened. Lines of a program have times of its
 // own clock, which may count from anywhere.
 Result<> find_span(record::Archive& archive, Run& run) {
-    BELAY_TRY(answer, archive.query_kept(R"(
+    BELAY_TRY(range, archive.query_kept_row(R"(
         WITH sampled AS (
             SELECT min(time) AS t0, max(time) AS t1 FROM host UNION ALL
             SELECT min(time), max(time) FROM process UNION ALL
@@ -162,9 +162,9 @@ Result<> find_span(record::Archive& archive, Run& run) {
             SELECT min(time), max(time) FROM event)
         SELECT coalesce((SELECT epoch_us(min(t0)) FROM sampled), (SELECT epoch_us(min(t0)) FROM told)),
                coalesce((SELECT epoch_us(max(t1)) FROM sampled), (SELECT epoch_us(max(t1)) FROM told)))"));
-    double start = record::as_double(answer.rows.at(0)[0]);
-    double end = record::as_double(answer.rows.at(0)[1]);
-    if (std::isnan(start)) return {};
+    const double start = record::as_double(range[0]);
+    const double end = record::as_double(range[1]);
+    if (!(end >= start)) return {};
     run.start = core::time_from_nanoseconds(static_cast<int64_t>(start) * 1000);
     run.end = core::time_from_nanoseconds(static_cast<int64_t>(end) * 1000);
     BELAY_TRY(interval, number(archive, "SELECT median(interval_seconds) FROM coverage"));

@@ -37,7 +37,7 @@ Result<> find_time_range(record::Archive& archive, double interval, Measurements
     std::string in_job;
     if (archive.has_annexes() && end)
         in_job = fmt::format("WHERE time <= make_timestamp({})", core::to_microseconds(*end));
-    BELAY_TRY(answer, archive.query_kept(fmt::format(R"(
+    BELAY_TRY(range, archive.query_kept_row(fmt::format(R"(
         SELECT min(first), max(last) FROM (
           SELECT epoch_us(min(time)) AS first, epoch_us(max(time)) AS last FROM host
           UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM network
@@ -45,10 +45,10 @@ Result<> find_time_range(record::Archive& archive, double interval, Measurements
           UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM process
           UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM event {}
           UNION ALL SELECT epoch_us(min(t0)), epoch_us(max(coalesce(t1, t0))) FROM allocation))",
-                                                     in_job)));
-    double first = as_double(answer.rows[0][0]);
-    double last = as_double(answer.rows[0][1]);
-    if (is_missing(first)) {
+                                                        in_job)));
+    const double first = as_double(range[0]);
+    const double last = as_double(range[1]);
+    if (!(last >= first)) {
         data.start = archive.manifest().job.start.value_or(archive.manifest().created);
         return {};
     }

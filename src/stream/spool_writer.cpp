@@ -37,7 +37,8 @@ Result<OpenedFile> open_next(const core::Directory& directory, const Session& se
 
 // Whoever owns a directory can exchange all that is in it.
 Result<core::Directory> open_own(const std::filesystem::path& spool) {
-    BELAY_CHECK(core::make_directories(spool.has_filename() ? spool.parent_path() : spool));
+    const std::filesystem::path above = spool.has_filename() ? spool.parent_path() : spool;
+    if (!above.empty()) BELAY_CHECK(core::make_directories(above));
     BELAY_TRY(parent, core::Directory::open(spool.has_parent_path() ? spool.parent_path() : "."));
     if (spool.has_filename()) BELAY_CHECK(parent.make_directory(spool.filename().native()));
     BELAY_TRY(directory, core::Directory::open_trusted(spool));

@@ -16,6 +16,7 @@ class FakeProcesses {
     FakeProcesses() {
         root_.write("programs/belay", "");
         root_.write("programs/other", "");
+        root_.write("programs/slurmstepd", "");
         root_.write("proc/self/stat", "");
         link_program("self", "belay");
     }
@@ -32,6 +33,7 @@ class FakeProcesses {
     static Process step_daemon(std::string_view step, int64_t parent = 1) {
         return {.parent = parent,
                 .command = "slurmstepd",
+                .program = "slurmstepd",
                 .environment = std::string("SLURM_CONF=/etc/slurm.conf\0", 27),
                 .title = fmt::format("slurmstepd: [{}]", step)};
     }

@@ -149,7 +149,7 @@ bool JobProcesses::is_step_daemon(Known& known) {
     if (!selection_.all_steps || known.command != kStepDaemon) return false;
     const auto pid = static_cast<pid_t>(known.stat.pid);
     const auto owner = files_.owner(pid);
-    if (!owner || (*owner != 0 && *owner != geteuid())) return false;
+    if (!owner || (*owner != 0 && *owner != geteuid()) || !files_.may_run(pid, kStepDaemon)) return false;
     const std::string title = files_.title(pid);
     auto name = parse_step_title(title);
     if (!name) return false;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <string>
@@ -17,6 +18,9 @@ namespace belay::observe::collect {
 namespace {
 
 constexpr size_t kLongestNumber = 20;
+// More than a program can be started with (execve(2): a quarter of the stack). A process may say that its
+// environment is anywhere in its memory (prctl(2), PR_SET_MM), and of any length.
+constexpr size_t kLongestEnvironment = 8U << 20;
 constexpr std::string_view kNames[] = {"stat", "schedstat", "io", "statm"};  // by PidFile
 static_assert(std::size(kNames) == kPidFiles);
 constexpr rlim_t kMostKept = 1024;  // processes
@@ -117,8 +121,11 @@ std::optional<int64_t> ProcessFiles::environment_number(pid_t pid, std::string_v
     char bytes[4096];
     bool found = false;
     ssize_t length = 0;
-    while (fd && !found && (length = ::read(fd.get(), bytes, sizeof bytes)) > 0)
+    size_t left = kLongestEnvironment;
+    while (fd && !found && left > 0 && (length = ::read(fd.get(), bytes, std::min(left, sizeof bytes))) > 0) {
+        left -= static_cast<size_t>(length);
         found = finder.feed({bytes, static_cast<size_t>(length)});
+    }
     explicit_bzero(bytes, sizeof bytes);
     if (!found) return std::nullopt;
     return core::parse_number<int64_t>(finder.value());
@@ -135,9 +142,12 @@ std::optional<core::Environment> ProcessFiles::environment(pid_t pid,
     if (!fd) return std::nullopt;
     char bytes[4096];
     ssize_t length = 0;
-    while ((length = ::read(fd.get(), bytes, sizeof bytes)) > 0)
+    size_t left = kLongestEnvironment;
+    while (left > 0 && (length = ::read(fd.get(), bytes, std::min(left, sizeof bytes))) > 0) {
+        left -= static_cast<size_t>(length);
         for (size_t i = 0; i < finders.size(); ++i)
             if (!found[i]) found[i] = finders[i].feed({bytes, static_cast<size_t>(length)});
+    }
     explicit_bzero(bytes, sizeof bytes);
     failure_ = length < 0 ? errno : 0;
     if (length < 0) return std::nullopt;
@@ -157,9 +167,24 @@ std::string ProcessFiles::title(pid_t pid) const {
 
 std::optional<uid_t> ProcessFiles::owner(pid_t pid) const {
     struct ::stat status{};
-    if (!directory_ || fstatat(dirfd(directory_.get()), RelativePath(pid, "stat").text, &status, 0) != 0)
+    if (!directory_ || fstatat(dirfd(directory_.get()), std::to_string(pid).c_str(), &status, 0) != 0)
         return std::nullopt;
     return status.st_uid;
+}
+
+bool ProcessFiles::may_run(pid_t pid, std::string_view program) const {
+    if (!directory_) return false;
+    const RelativePath link(pid, "exe");
+    char bytes[PATH_MAX];
+    const ssize_t length = readlinkat(dirfd(directory_.get()), link.text, bytes, sizeof bytes);
+    if (length < 0) return true;
+    std::string_view target(bytes, static_cast<size_t>(length));
+    constexpr std::string_view kReplaced = " (deleted)";  // by an upgrade
+    if (target.ends_with(kReplaced)) target.remove_suffix(kReplaced.size());
+    struct ::stat status{};
+    if (fstatat(dirfd(directory_.get()), link.text, &status, 0) != 0) return true;
+    return target.substr(target.rfind('/') + 1) == program &&
+           (status.st_uid == 0 || status.st_uid == geteuid());
 }
 
 }  // namespace belay::observe::collect

@@ -54,8 +54,11 @@ class ProcessFiles {
                                                  size_t longest);
     // The beginning of its command line as it stands in memory, which a daemon makes its title.
     std::string title(pid_t pid) const;
-    // Whose process it is.
+    // Whose process it is: of its directory, since the files of one that may not be dumped are root's.
     std::optional<uid_t> owner(pid_t pid) const;
+    // False where it is known to run another program than one of this name that belongs to root or to who
+    // looks.
+    bool may_run(pid_t pid, std::string_view program) const;
 
   private:
     using Kept = std::array<core::Descriptor, kPidFiles>;  // by PidFile

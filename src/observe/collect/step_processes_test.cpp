@@ -86,6 +86,11 @@ TEST(observe_collect, a_program_called_as_the_daemon_is_none) {
     fake.start(30, FakeProcesses::step_daemon("8.batch"));  // it has given itself its title
     fake.start(32, {.parent = 30});
     EXPECT_EQ(owners(job, 2), (Owned{{21, 7, "0"}, {32, 8, "batch"}}));
+    FakeProcesses::Process forged = FakeProcesses::step_daemon("9.0");
+    forged.program = "other";  // with the name and title of the daemon
+    fake.start(40, forged);
+    fake.start(41, {.parent = 40});
+    EXPECT_EQ(owners(job, 3), (Owned{{21, 7, "0"}, {32, 8, "batch"}}));
 }
 
 }  // namespace

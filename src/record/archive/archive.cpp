@@ -178,13 +178,29 @@ Result<QueryResult> Archive::query_kept(const std::string& sql) {
     if (!manifest_.sealed || std::ranges::any_of(unreadable_, is_unreadable) ||
         std::ranges::any_of(annexes_, has_annex))
         return query(sql);
-    if (auto kept = answers_.find(sql); kept != answers_.end()) return kept->second;
+    // A copy of a record belongs to who made it, whoever wrote what is in it: an answer has the shape of its
+    // question.
+    if (auto kept = answers_.find(sql); kept != answers_.end()) {
+        BELAY_TRY(columns, columns_of(sql));
+        if (columns == kept->second.columns) return kept->second;
+    }
     BELAY_TRY(answer, query(sql));
     if (is_worth_keeping(answer)) {
         answers_[sql] = answer;
         asked_anew_ = true;
     }
     return answer;
+}
+
+Result<std::vector<Value>> Archive::query_kept_row(const std::string& sql) {
+    BELAY_TRY(answer, query_kept(sql));
+    if (answer.rows.size() != 1) {
+        BELAY_TRY(asked, query(sql));
+        answer = std::move(asked);
+    }
+    if (answer.rows.size() != 1)
+        return core::system_error("a question for one row was answered with {}", answer.rows.size());
+    return std::move(answer.rows.front());
 }
 
 Result<> Archive::scan(const ScanRequest& request, const ScanConsumer& consume) {
@@ -236,9 +252,8 @@ Result<TableInfo> Archive::table_info(const schema::Table& table) {
                          .end = rows.end,
                          .coverage = std::nullopt};
     }
-    BELAY_TRY(answer,
-              query_kept(fmt::format("SELECT count(*), min(time), max(time) FROM \"{}\"", table.name)));
-    const auto& row = answer.rows.at(0);
+    BELAY_TRY(row,
+              query_kept_row(fmt::format("SELECT count(*), min(time), max(time) FROM \"{}\"", table.name)));
     return TableInfo{.rows = static_cast<int64_t>(as_double(row[0])),
                      .start = as_time(row[1]),
                      .end = as_time(row[2]),

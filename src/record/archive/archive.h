@@ -71,6 +71,8 @@ class Archive {
     // (keep_answers()), that is it. Not of tables that cannot be read, or have annexes, and not what another
     // user has kept.
     core::Result<QueryResult> query_kept(const std::string& sql);
+    // The same of a question that is answered with one row.
+    core::Result<std::vector<Value>> query_kept_row(const std::string& sql);
     // Reads columns of a table, row by row; see scan.h. Parts of a sealed table are read at the same time.
     // Errors: as the consumer's; kBadInput for a damaged file, also after a part of it was handed on;
     // kSystem.

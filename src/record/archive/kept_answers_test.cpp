@@ -112,6 +112,28 @@ TEST(record, of_tables_that_cannot_be_read_no_kept_answer_tells) {
     EXPECT_TRUE(archive.query_kept(kQuestion).value().rows.empty());
 }
 
+TEST(record, kept_answers_of_another_shape_are_asked_again) {
+    RecordFixture record;
+    record.record("n1", 5, true, 5);
+    ASSERT_TRUE(seal(record.path(), kSealed));
+    {
+        auto archive = Archive::open(record.path()).value();
+        ASSERT_TRUE(archive.info());
+        auto claim = claim_record(record.path()).value();
+        ASSERT_TRUE(keep_answers(claim, archive));
+    }
+    const auto file = tables_path(record.path()) / kAnswersName;
+    auto answers = answers_from_json(core::read_file(file).value(), kSealed);
+    ASSERT_FALSE(answers.empty());
+    for (QueryResult wrong :
+         {QueryResult{.columns = {}, .rows = {{}}}, QueryResult{.columns = {"a"}, .rows = {}},
+          QueryResult{.columns = answers.begin()->second.columns, .rows = {}}}) {
+        for (auto& [sql, answer] : answers) answer = wrong;
+        std::ofstream(file) << answers_to_json(answers, kSealed);
+        EXPECT_EQ(info(record.path()).tables.at("host").rows, 5);
+    }
+}
+
 TEST(record, answers_that_another_user_wrote_are_not_believed) {
     RecordFixture record;
     record.record("n1", 5, true, 5);

@@ -108,8 +108,11 @@ Result<> Archive::open_annexes(const core::Directory& record) {
         TableFile file{.path = directory.path_of(name), .opened = directory.open_file(name, O_RDONLY)};
         if (file.opened) {
             file.lent = database_.lend(file.opened->get(), file.path);
-            if (auto rows = rows_of_file(*annex->table, file); !rows)
-                file.opened = std::unexpected(std::move(rows.error()));
+            // All of it: what is damaged must not make the table unreadable.
+            auto rows = rows_of_file(*annex->table, file);
+            auto whole = rows ? database_.query(fmt::format("SELECT max(COLUMNS(*)) FROM {}", *rows))
+                              : std::unexpected(std::move(rows.error()));
+            if (!whole) file.opened = std::unexpected(std::move(whole.error()));
         }
         if (!file.opened) {
             lost_.push_back({place, 0, 0, "cannot be read: " + file.opened.error().message()});
