@@ -56,8 +56,8 @@ class ProcessFiles {
     std::string title(pid_t pid) const;
     // Whose process it is: of its directory, since the files of one that may not be dumped are root's.
     std::optional<uid_t> owner(pid_t pid) const;
-    // False where it is known to run another program than one of this name that belongs to root or to who
-    // looks.
+    // False where it is known to run another program than one whose name begins so and that belongs to root
+    // or to who looks.
     bool may_run(pid_t pid, std::string_view program) const;
 
   private:
