@@ -131,6 +131,8 @@ class Application {
     CommandModel model() const;
     std::span<const Setting> settings() const { return settings_; }
     std::FILE* out() const { return out_; }
+    std::FILE* err() const { return err_; }
+    const std::string& name() const { return page_.name; }
 
   private:
     friend class CommandDeclaration;

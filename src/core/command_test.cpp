@@ -198,11 +198,11 @@ TEST(core, command_flags_override_settings) {
 
 TEST(core, command_configuration_files_are_checked_before_anything_is_done) {
     auto directory = TemporaryDirectory::create().value();
-    ASSERT_TRUE(replace_file(directory.path() / "a.toml", "record.intervall = \"1s\""));
+    ASSERT_TRUE(replace_file(directory.path() / "a.toml", "record.interval = 5"));
     Program program;
     setenv("BELAY_CONFIG_DIR", directory.path().c_str(), 1);
     EXPECT_EQ(program.run({"record", "run", "-o", "r", "true"}), 2);
-    EXPECT_THAT(program.err(), HasSubstr("a.toml:1:8: unknown key \"record.intervall\""));
+    EXPECT_THAT(program.err(), HasSubstr("a.toml:1:19: record.interval: expected a duration"));
     EXPECT_EQ(program.seen.calls, 0);
 }
 

@@ -222,8 +222,9 @@ const std::string& Configuration::origin(std::string_view key) const {
 Result<> Configuration::merge_toml(std::string_view text, const std::string& file) {
     std::vector<Setting> settings;
     for (const ConfiguredValue& value : values_) settings.push_back(value.setting);
-    BELAY_TRY(assignments, read_settings(settings, text, file));
-    for (TomlAssignment& assignment : assignments) {
+    BELAY_TRY(read, read_settings(settings, text, file));
+    std::ranges::move(read.unknown, std::back_inserter(unknown_));
+    for (TomlAssignment& assignment : read.assignments) {
         ConfiguredValue* value = find(assignment.key);
         value->value = std::move(assignment.value);
         value->origin = fmt::format("{}:{}", file, assignment.line);
@@ -233,7 +234,7 @@ Result<> Configuration::merge_toml(std::string_view text, const std::string& fil
 
 // BELAY_RECORD_INTERVALL is a mistake; variables of ours that belong to no section of the settings are not
 // looked at.
-Result<> Configuration::check_names(const Environment& environment) const {
+void Configuration::check_names(const Environment& environment) {
     std::vector<std::string> names;
     for (const ConfiguredValue& value : values_) names.push_back(environment_name(value.setting.key));
     std::vector<std::string_view> candidates(names.begin(), names.end());
@@ -244,16 +245,16 @@ Result<> Configuration::check_names(const Environment& environment) const {
         };
         if (std::ranges::find(names, name) != names.end() || std::ranges::none_of(values_, in_section))
             continue;
-        auto failure = bad_input("environment {}: there is no such setting", name);
+        Error& error = unknown_.emplace_back(
+            ErrorKind::kBadInput,
+            fmt::format("environment {}: there is no such setting; it is ignored", name));
         if (auto near = nearest(name, candidates))
-            return std::move(failure).hint(fmt::format("did you mean {}?", *near));
-        return failure;
+            error = std::move(error).hint(fmt::format("did you mean {}?", *near));
     }
-    return {};
 }
 
 Result<> Configuration::merge_environment(const Environment& environment) {
-    BELAY_CHECK(check_names(environment));
+    check_names(environment);
     std::vector<std::pair<ConfiguredValue*, SettingValue>> changes;
     for (ConfiguredValue& value : values_) {
         auto variable = environment.find(environment_name(value.setting.key));

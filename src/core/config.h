@@ -79,19 +79,24 @@ class Configuration {
     // In the order of declaration.
     std::span<const ConfiguredValue> values() const { return values_; }
 
+    // What was given for settings that there are none of, each with its place: a key of a later version, or a
+    // mistake. It is ignored, and whoever loads the configuration says so.
+    std::span<const Error> unknown() const { return unknown_; }
+
     // Each layer overwrites what the earlier ones set, only if all of it is right. Errors: kBadInput.
     Result<> merge_toml(std::string_view text, const std::string& file);
     Result<> merge_environment(const Environment& environment);
     Result<> merge_flag(std::string_view key, std::span<const std::string> texts, const std::string& flag);
 
   private:
-    Result<> check_names(const Environment& environment) const;
+    void check_names(const Environment& environment);
     template <typename Type>
     const Type& get(std::string_view key) const;
     const ConfiguredValue* find(std::string_view key) const;
     ConfiguredValue* find(std::string_view key);
 
     std::vector<ConfiguredValue> values_;
+    std::vector<Error> unknown_;
 };
 
 // What a person gave on the command line for a setting; several texts only for a list.
@@ -116,7 +121,7 @@ struct ConfigurationSources {
 ConfigurationSources default_sources(const Environment& environment = current_environment());
 
 // Merges the *.toml of each directory in the order of their names, then environment and flags. Errors:
-// kBadInput with file, line and column for a key that is not declared or a value of the wrong type; kSystem
+// kBadInput with file, line and column for a value of the wrong type or what is not TOML; kSystem
 // for a file that cannot be read; kTimedOut for files that cannot be read in time, with the first of them.
 Result<Configuration> load_configuration(std::span<const Setting> settings,
                                          const ConfigurationSources& sources);

@@ -28,10 +28,10 @@ class Reader {
     Reader(std::span<const Setting> settings, std::string_view text, const std::string& file)
         : settings_(settings), source_(text, file) {}
 
-    Result<std::vector<TomlAssignment>> read() && {
+    Result<TomlSettings> read() && {
         BELAY_TRY(table, parse_toml(source_));
         BELAY_CHECK(read_table(table, ""));
-        return std::move(assignments_);
+        return std::move(read_);
     }
 
   private:
@@ -40,7 +40,8 @@ class Reader {
             std::string path = prefix + std::string(key.str());
             if (const Setting* setting = find(path)) {
                 BELAY_TRY(value, read_value(*setting, node));
-                assignments_.push_back({path, std::move(value), static_cast<int>(key.source().begin.line)});
+                read_.assignments.push_back(
+                    {path, std::move(value), static_cast<int>(key.source().begin.line)});
             } else if (is_section(path) && node.is_table()) {
                 BELAY_CHECK(read_table(*node.as_table(), path + "."));
             } else if (is_section(path)) {
@@ -48,7 +49,7 @@ class Reader {
                     .hint(fmt::format("write [{}] on a line of its own and its keys below", path))
                     .at(place(node.source().begin));
             } else {
-                return unknown_key(path, prefix, key);
+                read_.unknown.push_back(unknown_key(path, prefix, key));
             }
         }
         return {};
@@ -65,7 +66,7 @@ class Reader {
                            [&](const Setting& setting) { return setting.key.starts_with(path + "."); });
     }
 
-    Failure unknown_key(const std::string& path, const std::string& prefix, const toml::key& key) const {
+    Error unknown_key(const std::string& path, const std::string& prefix, const toml::key& key) const {
         // First among what may stand here, then a known name in a wrong section.
         std::vector<std::string_view> here;
         for (const Setting& setting : settings_)
@@ -81,7 +82,9 @@ class Reader {
                 if (setting.key.ends_with("." + name))
                     hint = fmt::format("did you mean \"{}\"?", setting.key);
         }
-        return bad_input("unknown key \"{}\"", path).hint(hint).at(place(key.source().begin));
+        return Error(ErrorKind::kBadInput, fmt::format("unknown key \"{}\", which is ignored", path))
+            .hint(hint)
+            .at(place(key.source().begin));
     }
 
     Failure wrong_type(const Setting& setting, const toml::node& node) const {
@@ -137,13 +140,13 @@ class Reader {
 
     std::span<const Setting> settings_;
     SourceText source_;
-    std::vector<TomlAssignment> assignments_;
+    TomlSettings read_;
 };
 
 }  // namespace
 
-Result<std::vector<TomlAssignment>> read_settings(std::span<const Setting> settings, std::string_view text,
-                                                  const std::string& file) {
+Result<TomlSettings> read_settings(std::span<const Setting> settings, std::string_view text,
+                                   const std::string& file) {
     return Reader(settings, text, file).read();
 }
 

@@ -16,9 +16,14 @@ struct TomlAssignment {
     int line;
 };
 
+struct TomlSettings {
+    std::vector<TomlAssignment> assignments;
+    std::vector<Error> unknown;  // keys that no setting has
+};
+
 // Every assignment of `text`, in no particular order. Errors: kBadInput with the position in `file`.
-Result<std::vector<TomlAssignment>> read_settings(std::span<const Setting> settings, std::string_view text,
-                                                  const std::string& file);
+Result<TomlSettings> read_settings(std::span<const Setting> settings, std::string_view text,
+                                   const std::string& file);
 
 // `["a", "b"]` as a TOML array of texts; what does not begin with "[" is the one element, an empty text no
 // element.

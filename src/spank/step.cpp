@@ -102,6 +102,7 @@ Result<int> prepare_and_answer(Answer& answer, pid_t watched, int notices, std::
                               .notices = notices};
     context.offer = [&](const step::PreparedNode& node) {
         step::StepPlan wanted = plan;
+        if (!node.recorded) wanted.recording.reset();
         std::vector<int> namespaces;
         if (node.container) {
             step::add_entry_variables(*wanted.environment, node.container->entry_variables());

@@ -50,14 +50,12 @@ class Node {
             if (!found) return std::unexpected(std::move(found.error()));
             verdicts = std::move(*found);
         }
-        std::optional<Error> failure;
-        if (plan_.recording) failure = error_of(begin_recording(verdicts));
-        if (verdicts && !verdicts->passed) {  // the first node has said why; of the record it knows nothing
-            if (failure) core::tell_error(this_node() + ": the verdict is not recorded", *failure);
-            return refused(protocol_failure_.value_or(core::ErrorKind::kNegative));
-        }
         PreparedNode node;
-        if (plan_.environment && plan_.environment->container && !failure) {
+        node.recorded = plan_.recording && begin_recording(verdicts);
+        if (verdicts && !verdicts->passed)  // the first node has said why
+            return refused(protocol_failure_.value_or(core::ErrorKind::kNegative));
+        std::optional<Error> failure;
+        if (plan_.environment && plan_.environment->container) {
             auto container = env::Container::start(*plan_.environment->container,
                                                    task_variables(*plan_.environment, context_.variables),
                                                    context_.watched, context_.notices);
@@ -117,13 +115,19 @@ class Node {
         return address.value_or("");
     }
 
-    // A disk that fails is no reason to stop a job; a directory that holds something else is a mistake.
-    Result<> begin_recording(const std::optional<vet::Verdicts>& verdicts) {
+    // Whether the step is to be recorded. A record that cannot be begun is no reason to stop a job: a disk
+    // that fails may work again, but what has no place, since a directory holds something else, is left
+    // alone.
+    bool begin_recording(const std::optional<vet::Verdicts>& verdicts) {
         auto begun = core::check_within(kRecordTime, {.what = "beginning the record"},
                                         [&] { return write_beginning(verdicts); });
-        if (begun || begun.error().kind() == core::ErrorKind::kBadInput) return begun;
-        core::tell_error(this_node() + ": recording may be incomplete", begun.error());
-        return {};
+        if (begun) return true;
+        const bool has_no_place = begun.error().kind() == core::ErrorKind::kBadInput;
+        core::tell_error(fmt::format("{}: {}", this_node(),
+                                     has_no_place ? "the step runs without being recorded"
+                                                  : "recording may be incomplete"),
+                         begun.error());
+        return !has_no_place;
     }
 
     Result<> write_beginning(const std::optional<vet::Verdicts>& verdicts) const {
@@ -184,7 +188,7 @@ Result<Prepared> prepare_node(const StepPlan& plan, const NodeContext& context) 
         return Node(plan, context, std::move(members)).run();
     }
     auto node = Node(plan, context, {}).run();
-    if (node) return node;
+    if (node || !plan.environment) return node;  // what is only recorded runs on all nodes that can
     auto members = find_members();
     std::vector<std::string> causes;
     if (!members || !fail_together(meeting_of(*members), node.error(), kTellingTime, causes)) return node;

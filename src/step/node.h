@@ -12,6 +12,7 @@
 namespace belay::step {
 
 struct PreparedNode {
+    bool recorded = false;
     std::optional<env::Container> container;
     std::string
         root_address;  // of the step's first node, as this one reaches it; empty where nothing tells it

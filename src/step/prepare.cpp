@@ -1,6 +1,7 @@
 #include "step/prepare.h"
 
 #include "core/file.h"
+#include "core/tell.h"
 #include "core/text.h"
 #include "core/work.h"
 #include "observe/record_run.h"
@@ -105,9 +106,11 @@ Result<StepOptions> read_step_options(const std::vector<std::string>& words) {
     return options;
 }
 
-Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const Importer& import) {
-    BELAY_TRY(options, read_step_options(words));
+namespace {
+
+Result<std::string> plan_for(const StepOptions& options, const Importer& import) {
     BELAY_TRY(configuration, core::load_configuration(settings(), core::default_sources()));
+    for (const core::Error& unknown : configuration.unknown()) fmt::print(stderr, "{}", unknown.render());
     std::string warnings;
     BELAY_TRY(plan, prepare_step(options, configuration, import, warnings));
     fmt::print(stderr, "{}", warnings);
@@ -118,6 +121,17 @@ Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const
         return core::bad_input("a path, a variable or a mount of the step is not UTF-8")
             .hint("look at the directory you are in, and at what the environment takes from your variables");
     return fmt::format("{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(), encode(plan));
+}
+
+}  // namespace
+
+Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const Importer& import) {
+    BELAY_TRY(options, read_step_options(words));
+    auto plan = plan_for(options, import);
+    // Nobody is misled by a job that runs without its record; one that does not start is worse.
+    if (plan || options.environment || options.vetting) return plan;
+    core::tell_error("--record: the step runs without being recorded", plan.error());
+    return std::string();
 }
 
 Result<std::string> expand_record_path(std::string_view pattern, std::string_view job, std::string_view step,

@@ -15,6 +15,9 @@ namespace belay::spank {
 // begin so also with `srun --export=NONE` and `--export=NAME=VALUE`.
 inline constexpr char kPlanVariable[] = "SLURM_BELAY_PLAN";
 
+// Instead of a plan: the step only asked to be recorded, and that is not possible. srun has said why.
+inline constexpr char kNoPlan[] = "none";
+
 // Linux takes strings of at most 128 KiB in an environment (execve(2), MAX_ARG_STRLEN with pages of 4 KiB).
 inline constexpr size_t kLongestPlan = size_t{120} << 10;
 

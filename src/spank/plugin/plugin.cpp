@@ -21,6 +21,7 @@ extern "C" {
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -78,6 +79,16 @@ bool is_used() {
     for (const Choice& choice : choices)
         if (choice.used) return true;
     return false;
+}
+
+// Nobody is misled by a step that runs without its record: what keeps Belay from working is then told, with
+// kNotRecorded, and the step runs as if nothing had been asked for.
+bool is_only_recorded() {
+    return choices[kRecord].used && !choices[kEnvironment].used && !choices[kVet].used;
+}
+
+void forget_options() {
+    for (Choice& choice : choices) choice.used = false;
 }
 
 __attribute__((format(printf, 3, 4))) void keep(char* text, size_t size, const char* format, ...) {
@@ -143,6 +154,13 @@ void read_configuration(int count, char** words) {
     }
 }
 
+// Where one of our options is used; of other steps nothing is looked at.
+bool has_mistake() {
+    if (configuration.mistake[0] == '\0' && access(configuration.step, X_OK) != 0)
+        BELAY_MISTAKE("%.200s: %s", configuration.step, strerror(errno));
+    return configuration.mistake[0] != '\0';
+}
+
 // Whether root has switched the plugin off; `reason` gets the first line of the file.
 bool is_off(char* reason, size_t size) {
     struct stat facts{};
@@ -156,6 +174,19 @@ bool is_off(char* reason, size_t size) {
         }
     }
     return true;
+}
+
+// Signals that end srun, and wait until plugins have started.
+bool is_interrupted() {
+    sigset_t pending;
+    sigpending(&pending);
+    for (int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM})
+        if (sigismember(&pending, signal) == 1) return true;
+    return false;
+}
+
+int run_without_record() {
+    return setenv(kPlanVariable, kNoPlan, 1) == 0 ? 0 : -1;
 }
 
 // In srun: belay-step reads what the options name and prints the plan. Its own messages go to stderr.
@@ -184,8 +215,12 @@ int prepare() {
             "hint: shorten what it holds: the variables and mounts of the environment, the vetting protocol, "
             "record.progress_pattern\n",
             length, kLongestPlan);
-    if (plan == nullptr) return -1;
-    int failed = setenv(kPlanVariable, plan, 1);
+    if (plan == nullptr) {
+        if (!is_only_recorded() || is_interrupted()) return -1;
+        fprintf(stderr, "belay: --%s%s\n", choices[kRecord].name, kNotRecorded);
+        return run_without_record();
+    }
+    int failed = setenv(kPlanVariable, plan[0] == '\0' ? kNoPlan : plan, 1);
     free(plan);
     if (failed != 0) fprintf(stderr, "belay: no memory for the plan of the step\n");
     return failed == 0 ? 0 : -1;
@@ -199,7 +234,10 @@ void take_plan(spank_t spank) {
     if (error == ESPANK_NOSPACE)
         return BELAY_FAIL("the plan of the step is longer than %zu KiB", kLongestPlan >> 10);
     if (error != ESPANK_SUCCESS)
-        return BELAY_FAIL("the plan of the step did not arrive: is the plugin loaded in srun?");
+        BELAY_FAIL("the plan of the step did not arrive: is the plugin loaded in srun?");
+}
+
+void make_links() {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, step.link) != 0 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, step.notices) != 0)
         BELAY_FAIL("cannot make a socket pair: %s", strerror(errno));
@@ -239,16 +277,15 @@ int on_init(spank_t spank, int count, char** words) {
 int on_options(spank_t) {
     if (spank_context() != S_CTX_LOCAL || !is_used()) return 0;
     char reason[200];
-    if (is_off(reason, sizeof reason)) {
-        fprintf(stderr, "belay: switched off on this system%s%s\nhint: %s exists; ask the operators\n",
-                reason[0] == '\0' ? "" : ": ", reason, configuration.switch_file);
-        return -1;
-    }
-    if (configuration.mistake[0] != '\0') {
-        fprintf(stderr, "belay: %s\n", configuration.mistake);
-        return -1;
-    }
-    return prepare();
+    const bool off = is_off(reason, sizeof reason);
+    if (!off && !has_mistake()) return prepare();
+    const char* consequence = is_only_recorded() ? kNotRecorded : "";
+    if (off)
+        fprintf(stderr, "belay: switched off on this system%s%s%s\nhint: %s exists; ask the operators\n",
+                reason[0] == '\0' ? "" : ": ", reason, consequence, configuration.switch_file);
+    else
+        fprintf(stderr, "belay: %s%s\n", configuration.mistake, consequence);
+    return is_only_recorded() ? run_without_record() : -1;
 }
 
 int on_user(spank_t spank) {
@@ -258,11 +295,22 @@ int on_user(spank_t spank) {
         look_for_orphaned_plan(spank);
         return 0;
     }
+    take_plan(spank);
+    if (step.plan != nullptr && strcmp(step.plan, kNoPlan) == 0) {
+        forget_options();
+        return 0;
+    }
     char reason[200];
-    if (configuration.mistake[0] != '\0') BELAY_FAIL("%s", configuration.mistake);
+    if (has_mistake()) BELAY_FAIL("%s", configuration.mistake);
     if (is_off(reason, sizeof reason))
         BELAY_FAIL("switched off on this node: %s exists", configuration.switch_file);
-    take_plan(spank);
+    if (step.failure[0] != '\0' && is_only_recorded()) {
+        slurm_spank_log("belay: %s: %s%s", node_name(), step.failure, kNotRecorded);
+        forget_options();
+        step.failure[0] = '\0';
+        return 0;
+    }
+    make_links();
     return 0;  // srun would exit with 0 after a failure here: on_task tells
 }
 
@@ -291,7 +339,8 @@ int on_task(spank_t spank) {
                         .notices = step.notices[1],
                         .task = task,
                         .tasks = tasks,
-                        .parent = step.daemon};
+                        .parent = step.daemon,
+                        .must_be_prepared = !is_only_recorded()};
     start_task(context);
     return 0;
 }

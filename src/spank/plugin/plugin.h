@@ -17,6 +17,9 @@ int on_task_end(spank_handle* spank);
 // belay-step beside this plugin, as built or as installed. False if it is not there.
 bool find_step_program(char* path, size_t size);
 
+// What follows a reason why a step is not recorded.
+inline constexpr char kNotRecorded[] = ": the step runs without being recorded";
+
 // Of this node, as Slurm calls it.
 const char* node_name();
 

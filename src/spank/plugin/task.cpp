@@ -31,11 +31,6 @@ namespace {
             strerror(error));
     _exit(1);
 }
-// What all tasks of the node see is said by one.
-[[noreturn]] void refuse_node(const TaskContext& context, const char* what) {
-    if (context.task == 0) refuse(what);
-    _exit(1);
-}
 
 // Ends with slurmstepd: nobody else would end it. After anything that changes the process's identity again.
 void end_with(int parent) {
@@ -72,31 +67,39 @@ void start_node(const TaskContext& context, char** environment) {
 }
 
 // What the two waits below may end with, but for success.
-[[noreturn]] void refuse_answer(const TaskContext& context, int error) {
+const char* meaning_of(int error) {
     switch (error) {
         case ETIMEDOUT:
-            refuse_node(context, "the step was not prepared in time");
+            return "the step was not prepared in time";
         case EPIPE:
-            refuse_node(context, "belay-step ended without an answer");
+            return "belay-step ended without an answer";
         case EPROTO:
-            refuse_node(
-                context,
-                "belay-step and the plugin are of different versions: install the same version of both");
+            return "belay-step and the plugin are of different versions: install the same version of both";
         default:
-            refuse("cannot receive what belay-step offers", error);
+            return "cannot receive what belay-step offers";
     }
 }
 
-// Returns when belay-step lets the tasks of all nodes start.
-Packet wait_for_start(const TaskContext& context) {
+// 0 when belay-step lets the tasks of all nodes start, ECANCELED where it does not, having said why.
+int take_offer(const TaskContext& context, Packet& offer) {
     int64_t give_up = monotonic_milliseconds() + int64_t{plan_seconds(context.plan)} * 1000;
-    Packet offer;
-    if (int error = look_at_packet(context.link[0], give_up, offer)) refuse_answer(context, error);
-    if (offer.verdict == kRefuse) _exit(1);  // it has said why
+    if (int error = look_at_packet(context.link[0], give_up, offer)) return error;
+    if (offer.verdict == kRefuse) return ECANCELED;
     char verdict = 0;
-    if (int error = take_byte(offer.descriptors[kStartPipe], give_up, verdict)) refuse_answer(context, error);
-    if (verdict != kGo) _exit(1);
-    return offer;
+    if (int error = take_byte(offer.descriptors[kStartPipe], give_up, verdict)) return error;
+    return verdict == kGo ? 0 : ECANCELED;
+}
+
+// False where the task is to run without what belay-step would have offered.
+bool wait_for_start(const TaskContext& context, Packet& offer) {
+    const int error = take_offer(context, offer);
+    if (error == 0) return true;
+    // What all tasks of the node see is said by one.
+    if (error != ECANCELED && context.task == 0)
+        fprintf(stderr, "belay: %s: %s%s\n", node_name(), meaning_of(error),
+                context.must_be_prepared ? "" : kNotRecorded);
+    if (context.must_be_prepared) _exit(1);
+    return false;
 }
 
 char* read_instructions(int file, size_t& length) {
@@ -163,8 +166,8 @@ void join(const Packet& offer, const char* workdir) {
 }
 
 // From here on the process that Slurm knows is the supervisor, and the task its child: what happens to
-// recording does not reach the task, but its output passes through. Returns in the child, which `report`
-// connects to the supervisor.
+// recording does not reach the task, but its output passes through. Returns in the child, with what connects
+// it to the supervisor; or, where that cannot be started, -1 in the process that it was called in.
 int supervise(const TaskContext& context, char** environment) {
     int out[2];
     int err[2];
@@ -179,8 +182,14 @@ int supervise(const TaskContext& context, char** environment) {
         for (int i = 1; i < 4; ++i) fcntl(numbers[i], F_SETFD, 0);
         char** arguments = arguments_of(context, "supervise", numbers, 4);
         execve(context.program, arguments, environment);
+        fprintf(stderr, "belay: %s: cannot start the supervisor: %s%s\n", node_name(), strerror(errno),
+                kNotRecorded);
         kill(task, SIGKILL);
-        refuse("cannot start the supervisor", errno);
+        while (waitpid(task, nullptr, 0) < 0 && errno == EINTR) {
+        }
+        for (const int* ends : {out, err, control})
+            for (int i = 0; i < 2; ++i) close(ends[i]);
+        return -1;
     }
     // The supervisor's ends are not ours to hold: its end must show.
     close(out[0]);
@@ -219,12 +228,17 @@ void start_task(const TaskContext& context) {
     if (context.task == 0) start_node(context, environment);
     close(context.link[1]);
     close(context.notices);
-    Packet offer = wait_for_start(context);
+    Packet offer;
+    if (!wait_for_start(context, offer)) {
+        close(context.link[0]);
+        return;
+    }
     size_t length = 0;
     char* instructions = read_instructions(offer.descriptors[kInstructionFile], length);
     Orders orders = obey(context, instructions, instructions + length);
-    int parent = orders.recorded ? getpid() : context.parent;
+    const int supervisor = getpid();
     int control = orders.recorded ? supervise(context, environment) : -1;
+    int parent = control >= 0 ? supervisor : context.parent;
     if (orders.workdir != nullptr) join(offer, orders.workdir);
     end_with(parent);  // setns(2) may have cleared it
     if (control >= 0) report_system(control);

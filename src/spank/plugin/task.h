@@ -18,11 +18,14 @@ struct TaskContext {
     int task;            // number on this node
     uint32_t tasks;      // of this node
     int parent;          // slurmstepd's process id
+    // Whether it is an error to run without what was asked for; not of a step that is only recorded.
+    bool must_be_prepared;
 };
 
 // Returns in the task as it is to be executed: in its container, with its variables, under its supervisor.
 // What was refused, or could not be prepared, ends every task of the step here, with 1 and without Slurm's
-// lines; what fails in this task alone (no memory, no process) ends this one.
+// lines; what fails in this task alone (no memory, no process) ends this one. A step that is only recorded
+// then runs without its record.
 void start_task(const TaskContext& context);
 
 }  // namespace belay::spank
