@@ -57,11 +57,12 @@ double value_of(Sums sums) {
 
 template <size_t kSource>
 constexpr auto kFormulas = []<size_t... kColumns>(std::index_sequence<kColumns...>) {
-    return std::array<record::Formula, sizeof...(kColumns)>{value_of<kSource, kColumns>...};
+    return std::array<record::SpanOutput, sizeof...(kColumns)>{record::SpanOutput{
+        value_of<kSource, kColumns>, kPlotSources[kSource].columns[kColumns].series.fold}...};
 }(std::make_index_sequence<kPlotSources[kSource].columns.size()>());
 
 constexpr auto kFormulasOf = []<size_t... kSources>(std::index_sequence<kSources...>) {
-    return std::array<std::span<const record::Formula>, sizeof...(kSources)>{kFormulas<kSources>...};
+    return std::array<std::span<const record::SpanOutput>, sizeof...(kSources)>{kFormulas<kSources>...};
 }(std::make_index_sequence<std::size(kPlotSources)>());
 
 std::vector<record::SpanInput> inputs_of(const schema::SeriesTable& source) {
@@ -71,6 +72,13 @@ std::vector<record::SpanInput> inputs_of(const schema::SeriesTable& source) {
         inputs.push_back({schema::Sampled::kState, schema::kNodeCpus});
     return inputs;
 }
+
+static_assert(std::ranges::all_of(kPlotSources, [](const schema::SeriesTable& source) {
+    return std::ranges::none_of(source.columns, [](const schema::SampledSeries& column) {
+        return column.series.fold ==
+               schema::Fold::kIncrease;  // it has no mean over the time that was sampled
+    });
+}));
 
 // Of one node: what stood there before goes.
 void take(const record::Spans& spans, schema::Fold fold, size_t node, size_t buckets, NodeValues& target) {

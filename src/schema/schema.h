@@ -33,6 +33,7 @@ struct Column {
 enum class Fold : uint8_t {
     kMean,  // over the time in which it was sampled
     kHighest,
+    kIncrease,  // how far a counter went (record/series/spans.h)
 };
 
 // What one sample of a column says.
@@ -89,7 +90,7 @@ enum class Share : uint8_t {
     kOfJobCpus,       // of the CPUs that the job may use on the node at that time
 };
 
-// A series that is made of a table's columns; of counters it is the rate.
+// A series that is made of a table's columns; of counters it is the rate, or the increase.
 struct SampledSeries {
     Series series;
     Sampled sampled = Sampled::kState;

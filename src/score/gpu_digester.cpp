@@ -26,6 +26,11 @@ constexpr size_t kScoreEnd = kFirstSampled + 2;
 static_assert(schema::gpu_quantity("engine_share") < kScoreEnd &&
               schema::gpu_quantity("sm_share") < kScoreEnd);
 
+static_assert(std::ranges::none_of(schema::kGpuQuantities, [](const schema::GpuQuantity& quantity) {
+    return quantity.series.fold ==
+           schema::Fold::kIncrease;  // what is counted of a device is added up over the job
+}));
+
 // Of a bucket the highest is told, not the mean.
 bool is_highest(size_t quantity) {
     return schema::kGpuQuantities[quantity].series.fold == schema::Fold::kHighest;
@@ -126,10 +131,8 @@ bool GpuDigester::add(core::Time time, const GpuSample& sample) {
     core::Duration length = frame_.interval;
     if (last_ && time - *last_ < longest_sample_) length = time - *last_;
     last_ = time;
-    if (!is_held(time)) {
-        if (!std::isnan(sample[kEnergy])) last_energy_ = sample[kEnergy];
-        return true;
-    }
+    const double energy_joules = energy_.step(sample[kEnergy]);
+    if (!is_held(time)) return true;
     bool is_gathered = true;
     for (const Window& window : builder_.add(time, sample.activity())) {
         if (window.end < time) {  // gathered from those before
@@ -141,7 +144,7 @@ bool GpuDigester::add(core::Time time, const GpuSample& sample) {
     }
     if (is_gathered) idle_so_far_ = idle_so_far_ && nothing_runs(sample, Averaging::kFine);
     if (is_gathered) previous_ = sample;
-    add_counters(sample);
+    add_totals(sample, energy_joules);
     add_sample(time, core::to_seconds(length), sample);
     return true;
 }
@@ -178,12 +181,11 @@ void GpuDigester::add_window(const Window& window, const GpuSample& sample, bool
     windows_.nothing_runs[row] = idle ? 1 : 0;
 }
 
-void GpuDigester::add_counters(const GpuSample& sample) {
-    if (sample[kEnergy] >= last_energy_) {  // a counter that went back was reset
-        if (std::isnan(gpu_.energy_joules)) gpu_.energy_joules = 0;
-        gpu_.energy_joules += sample[kEnergy] - last_energy_;
-    }
-    if (!std::isnan(sample[kEnergy])) last_energy_ = sample[kEnergy];
+void GpuDigester::add_totals(const GpuSample& sample, double energy_joules) {
+    if (std::isnan(gpu_.energy_joules))
+        gpu_.energy_joules = energy_joules;
+    else if (!std::isnan(energy_joules))
+        gpu_.energy_joules += energy_joules;
     gpu_.memory_peak_bytes = highest_of(gpu_.memory_peak_bytes, sample[kMemoryUsed]);
     if (!std::isnan(sample[kMemoryTotal])) gpu_.memory_total_bytes = sample[kMemoryTotal];
 }

@@ -1,6 +1,7 @@
 // Digests the samples of one device, one by one. Pure: what reads them from a record is digest_query.h.
 #pragma once
 
+#include "record/series/counter.h"
 #include "score/digest.h"
 #include "score/gpu_sample.h"
 #include "score/job_sums.h"
@@ -59,7 +60,7 @@ class GpuDigester {
     bool is_held(core::Time time) const;
     void add_window(const Window& window, const GpuSample& sample, bool idle);
     void add_sample(core::Time time, double seconds, const GpuSample& sample);
-    void add_counters(const GpuSample& sample);
+    void add_totals(const GpuSample& sample, double energy_joules);
     // Makes the block one of the bucket in which `time` lies, with a row to spare.
     template <typename Rows>
     void make_room(Rows& rows, core::Time time);
@@ -82,7 +83,7 @@ class GpuDigester {
     std::optional<core::Time> last_;
     GpuSample previous_;       // where several samples make a window
     bool idle_so_far_ = true;  // in all samples of the window in the making
-    double last_energy_ = std::numeric_limits<double>::quiet_NaN();
+    record::Counter energy_;
     WeightedSum flop_use_;
     WeightedSum pipes_;
     WindowRows windows_;

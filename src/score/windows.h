@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/time.h"
+#include "record/series/sampling.h"
 #include "score/window.h"
 
 #include <array>
@@ -12,8 +13,7 @@
 namespace belay::score {
 
 inline constexpr core::Duration kWindow = std::chrono::seconds(1);
-// How far back a sample tells at most, in sampling intervals: what is longer is a gap.
-inline constexpr double kLongestSample = 1.5;
+using record::kLongestSample;
 
 struct Window {
     core::Time end;
@@ -22,9 +22,9 @@ struct Window {
     Averaging averaging = Averaging::kFine;
 };
 
-// A sample is the mean over the time since the one before, at most one interval and a half: what is longer is
-// a gap, and missing. Samples finer than a window are averaged in it; one about as long is a window; a longer
-// one is a coarse window.
+// A sample is the mean over the time since the one before, at most kLongestSample intervals: what is longer
+// is a gap, and missing. Samples finer than a window are averaged in it; one about as long is a window; a
+// longer one is a coarse window.
 class WindowBuilder {
   public:
     explicit WindowBuilder(core::Duration interval);

@@ -10,7 +10,7 @@ using core::Result;
 
 namespace {
 
-// Raised when the rule of spans.h changes.
+// Raised when a rule of spans.h changes, or that of counter.h.
 constexpr int kModel = 1;
 
 // FNV-1a; of each text its end, too.

@@ -32,6 +32,7 @@ double input(std::span<const double> sums) {
 constexpr auto kInputs = []<size_t... kIndices>(std::index_sequence<kIndices...>) {
     return std::array<Formula, kMostInputs>{input<kIndices>...};
 }(std::make_index_sequence<kMostInputs>());
+constexpr SpanOutput kOfPresence[] = {{kInputs[0]}};
 
 // Where the parts of a sample stand in a chunk: the numbers of the inputs, the moment of birth, the keys.
 struct Layout {
@@ -81,12 +82,15 @@ class SeriesReader : public NodeReader {
   public:
     SeriesReader(const schema::SeriesTable& series, const SpanFrame& frame)
         : series_(series), layout_(series), frame_(frame), rows_(*series.table), values_(layout_.inputs) {
-        for (const schema::SampledSeries& column : series.columns) kinds_.push_back(column.sampled);
+        for (const schema::SampledSeries& column : series.columns) {
+            outputs_.push_back({kInputs[kinds_.size()], column.series.fold});
+            kinds_.push_back(column.sampled);
+        }
     }
 
     void begin(std::string_view node) override {
         name_ = node;
-        presence_.emplace(frame_, std::span(kPresence), std::span(kInputs).first(1));
+        presence_.emplace(frame_, kPresence, kOfPresence);
     }
 
     void add(const ScanRows& rows, size_t row) override {
@@ -96,10 +100,9 @@ class SeriesReader : public NodeReader {
         auto found = things_.find(identity);
         if (found == things_.end())
             found = things_
-                        .emplace(identity,
-                                 Thing{NodeSpans(frame_, kinds_, std::span(kInputs).first(kinds_.size())),
-                                       std::vector<double>(layout_.keys.size()),
-                                       std::vector<std::string>(layout_.keys.size())})
+                        .emplace(identity, Thing{NodeSpans(frame_, kinds_, outputs_),
+                                                 std::vector<double>(layout_.keys.size()),
+                                                 std::vector<std::string>(layout_.keys.size())})
                         .first;
         Thing& thing = found->second;
         for (size_t i = 0; i < layout_.keys.size(); ++i)
@@ -144,8 +147,12 @@ class SeriesReader : public NodeReader {
     // Of what comes and goes, rates are over the time of the node: so they add up to what was done.
     void write(const Thing& thing, std::span<const Spans> values, double node_seconds, size_t bucket) {
         double seconds = 0;
-        for (const Spans& spans : values) seconds = std::max(seconds, spans[bucket].seconds);
-        if (seconds == 0) return;
+        bool went_on = false;
+        for (const Spans& spans : values) {
+            seconds = std::max(seconds, spans[bucket].seconds);
+            went_on = went_on || !std::isnan(spans[bucket].increase);
+        }
+        if (seconds == 0 && !went_on) return;
         if (!series_.born.empty()) seconds = std::max(seconds, node_seconds);
         const auto since = static_cast<int64_t>(static_cast<double>(bucket) * frame_.bucket_seconds * 1e6);
         rows_.add_row(core::time_from_nanoseconds((frame_.start_microseconds + since) * 1000), name_);
@@ -158,6 +165,7 @@ class SeriesReader : public NodeReader {
 
     double value_of(const schema::SampledSeries& column, const Spans::Cell& cell, double seconds) const {
         if (column.series.fold == schema::Fold::kHighest) return cell.highest;
+        if (column.series.fold == schema::Fold::kIncrease) return cell.increase;
         const bool adds_up = !series_.born.empty() && column.sampled != schema::Sampled::kState;
         return adds_up && cell.seconds > 0 ? cell.weighted / seconds : cell.mean();
     }
@@ -181,6 +189,7 @@ class SeriesReader : public NodeReader {
     stream::Batch rows_;
     std::string name_;
     std::vector<schema::Sampled> kinds_;
+    std::vector<SpanOutput> outputs_;
     std::vector<double> values_;
     std::map<uint64_t, Thing> things_;
     std::optional<NodeSpans> presence_;  // when the node was sampled

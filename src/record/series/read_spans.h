@@ -27,7 +27,7 @@ struct SpanSource {
     std::span<const size_t> keys;  // columns that tell one counter of a node from another
     std::string_view born;         // SQL, microseconds: when the counters were 0; empty: nobody knows
     std::span<const SpanInput> inputs;
-    std::span<const Formula> outputs;
+    std::span<const SpanOutput> outputs;
 };
 
 // Called once for each node with rows, by output; of several nodes at the same time. Where the rows turn out

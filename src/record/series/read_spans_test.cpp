@@ -15,8 +15,8 @@ namespace {
 // The fixture's load goes up by 0.5 a second: here it is a counter.
 constexpr SpanInput kInputs[] = {{Sampled::kCounter, "load_1m"},
                                  {Sampled::kState, "memory_total_bytes / 1024"}};
-constexpr Formula kOutputs[] = {[](std::span<const double> sums) { return sums[0]; },
-                                [](std::span<const double> sums) { return sums[1]; }};
+constexpr SpanOutput kOutputs[] = {{[](std::span<const double> sums) { return sums[0]; }},
+                                   {[](std::span<const double> sums) { return sums[1]; }}};
 constexpr SpanSource kSource{.table = &schema::kHost,
                              .filter = "node <> 'n3'",
                              .keys = {},

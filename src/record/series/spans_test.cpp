@@ -2,13 +2,15 @@
 
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include <gmock/gmock.h>
 
 namespace belay::record {
 namespace {
 
-constexpr Formula kFirst[] = {[](std::span<const double> sums) { return sums[0]; }};
+constexpr SpanOutput kFirst[] = {{[](std::span<const double> sums) { return sums[0]; }}};
+constexpr SpanOutput kRateAndIncrease[] = {kFirst[0], {kFirst[0].formula, schema::Fold::kIncrease}};
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr Sampled kCounters[] = {Sampled::kCounter};
 constexpr Sampled kStates[] = {Sampled::kState};
@@ -21,7 +23,8 @@ SpanFrame frame() {
 
 class Recording {
   public:
-    Recording(const SpanFrame& frame, std::span<const Sampled> inputs) : node_(frame, inputs, kFirst) {}
+    Recording(const SpanFrame& frame, std::span<const Sampled> inputs)
+        : node_(frame, inputs, kRateAndIncrease) {}
     Recording& at(double seconds, double value, uint64_t key = 0, double born = kNone) {
         node_.add({.time_microseconds = std::llround(seconds * 1e6),
                    .key = key,
@@ -30,6 +33,7 @@ class Recording {
         return *this;
     }
     Spans end() { return node_.finish()[0]; }
+    Spans increases() { return node_.finish()[1]; }
 
   private:
     NodeSpans node_;
@@ -99,6 +103,90 @@ TEST(series, what_begins_between_two_moments_counts_from_its_beginning) {
     EXPECT_EQ(spans[1].mean(), 0.25) << "over the second, not over a quarter of it";
     const Spans late = Recording(frame(), kCounters).at(1, 5, 1, -100).at(9, 4, 2, 2).end();
     EXPECT_TRUE(std::isnan(late[8].mean())) << "it began long before it was first seen";
+}
+
+double whole(const Spans& spans) {
+    double sum = 0;
+    for (size_t bucket = spans.first(); bucket < spans.end(); ++bucket)
+        if (!std::isnan(spans[bucket].increase)) sum += spans[bucket].increase;
+    return sum;
+}
+
+TEST(series, an_increase_stands_in_the_bucket_of_the_sample_that_tells_it) {
+    const Spans spans = Recording(frame(), kCounters).at(0.4, 4).at(1.4, 5).at(2.4, 5).increases();
+    EXPECT_TRUE(std::isnan(spans[0].increase)) << "nobody knows what was before";
+    EXPECT_EQ(spans[1].increase, 1) << "and not a part of it in each bucket that its time touches";
+    EXPECT_EQ(spans[2].increase, 0);
+    EXPECT_TRUE(std::isnan(spans[3].increase));
+    const Spans at_the_end = Recording(frame(), kCounters).at(0, 4).at(1, 5).increases();
+    EXPECT_EQ(at_the_end[0].increase, 1) << "a bucket ends with its last moment";
+}
+
+TEST(series, a_gap_loses_nothing_of_an_increase) {
+    const Spans spans = Recording(frame(), kCounters).at(1, 10).at(2, kNone).at(8, 17).at(9, 18).increases();
+    EXPECT_EQ(spans[7].increase, 7);
+    EXPECT_EQ(whole(spans), 8);
+    EXPECT_EQ(total(Recording(frame(), kCounters).at(1, 10).at(8, 17).end()), 0) << "no rate is told of it";
+}
+
+TEST(series, of_an_increase_the_step_of_a_reset_is_missing) {
+    const Spans spans = Recording(frame(), kCounters).at(0, 100).at(1, 101).at(2, 1).at(3, 5).increases();
+    EXPECT_EQ(spans[0].increase, 1);
+    EXPECT_TRUE(std::isnan(spans[1].increase));
+    EXPECT_EQ(spans[2].increase, 4);
+    EXPECT_EQ(whole(Recording(frame(), kUnsteady).at(0, 100).at(1, 101).at(2, 100.5).increases()), 1);
+}
+
+TEST(series, what_began_since_the_frame_did_increased_from_its_beginning) {
+    const Spans late = Recording(frame(), kCounters).at(1, 5, 1, -100).at(9, 4, 2, 2).increases();
+    EXPECT_EQ(whole(late), 4) << "also where it is first seen long after, but not what was there before";
+}
+
+TEST(series, states_have_no_increase) {
+    EXPECT_EQ(whole(Recording(frame(), kStates).at(1, 5).at(2, 9).increases()), 0);
+}
+
+TEST(series, an_increase_before_or_after_the_frame_is_not_told) {
+    const SpanFrame frame{
+        .start_microseconds = 5'000'000, .bucket_seconds = 1, .buckets = 2, .interval_seconds = 1};
+    EXPECT_EQ(whole(Recording(frame, kCounters).at(3, 0).at(5, 1).at(6, 3).at(7, 7).at(8, 15).increases()),
+              6);
+}
+
+// Whatever the buckets are and whatever is not sampled, as long as the last reading is there.
+TEST(series, increases_are_what_counters_did_without_what_resets_hide) {
+    std::mt19937_64 random(5);
+    auto uniform = [&](double low, double high) { return std::uniform_real_distribution(low, high)(random); };
+    for (int round = 0; round < 300; ++round) {
+        const SpanFrame frame{.start_microseconds = 0,
+                              .bucket_seconds = uniform(0.3, 20),
+                              .buckets = 2000,
+                              .interval_seconds = 1};
+        NodeSpans node(frame, kCounters, kRateAndIncrease);
+        NodeSpans at_once(one_span(0), kCounters, kRateAndIncrease);
+        std::vector<int64_t> counters(1 + random() % 5, 10);
+        int64_t done = 0;
+        std::vector<int64_t> unseen(counters.size());
+        int64_t time = 0;
+        for (int sample = 0; sample < 100; ++sample) {
+            for (size_t key = 0; key < counters.size(); ++key) {
+                const bool reset = sample > 0 && random() % 20 == 0;
+                const auto more = static_cast<int64_t>(random() % 50);
+                counters[key] = reset ? -sample : counters[key] + (sample > 0 ? more : 0);
+                unseen[key] = reset ? 0 : unseen[key] + (sample > 0 ? more : 0);
+                // A reset that is not seen would be taken for a smaller step.
+                if (sample > 0 && sample < 99 && !reset && random() % 3 == 0) continue;
+                done += reset ? 0 : std::exchange(unseen[key], 0);
+                const auto reading = static_cast<double>(counters[key]);
+                const SpanSample row{.time_microseconds = time, .key = key, .values = std::span(&reading, 1)};
+                node.add(row);
+                at_once.add(row);
+            }
+            time += static_cast<int64_t>(uniform(0.001, 5) * 1e6);
+        }
+        EXPECT_EQ(whole(node.finish()[1]), static_cast<double>(done)) << round;
+        EXPECT_EQ(whole(at_once.finish()[1]), static_cast<double>(done)) << round;
+    }
 }
 
 // A frame of any kind and samples at any time: what the buckets hold is what the counters did.
