@@ -1,6 +1,7 @@
 #include "findings/series_store.h"
 #include "findings/sql_text.h"
 #include "findings/tables.h"
+#include "record/series/counter.h"
 #include "schema/tables/allocation.h"
 #include "schema/tables/gpu_digest.h"
 #include "schema/tables/host_digest.h"
@@ -130,13 +131,14 @@ Result<> add_missing(record::Archive& archive) {
 }
 
 // Of a moment, the start of its bucket, which joins seconds with series; and whether it lies in the run, or
-// at most a bucket outside it, where nothing was sampled yet or any more.
+// at most a bucket outside it, where nothing was sampled yet or any more; and how far a counter went.
 Result<> define_macros(record::Archive& archive, const Run& run) {
     const int64_t start = core::to_microseconds(run.start);
     const auto bucket = static_cast<int64_t>(run.bucket_seconds * 1e6);
     BELAY_CHECK(archive.define(fmt::format(
         "CREATE MACRO bucket_of(x) AS make_timestamp({0} + ((epoch_us(x) - {0}) // {1})::BIGINT * {1})",
         start, bucket)));
+    BELAY_CHECK(archive.define(std::string(record::kIncreaseMacro)));
     return archive.define(fmt::format("CREATE MACRO in_run(x) AS epoch_us(x) BETWEEN {} AND {}",
                                       start - bucket, core::to_microseconds(run.end) + bucket));
 }

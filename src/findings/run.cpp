@@ -1,6 +1,7 @@
 #include "findings/run.h"
 
 #include "findings/sql_text.h"
+#include "record/series/sampling.h"
 
 namespace belay::findings {
 
@@ -13,6 +14,7 @@ constexpr RunName kNames[] = {
     {"run_seconds", "length of the run"},
     {"steady_seconds", "length of the run after the start-up"},
     {"interval_seconds", "time between two samples"},
+    {"longest_sample", "intervals of which a sample tells at most"},
     {"bucket_seconds", "length of a row of the prepared series"},
 };
 
@@ -30,6 +32,7 @@ std::optional<std::string> run_literal(const Run& run, std::string_view name, bo
     if (name == "run_seconds") return number_literal(run.seconds());
     if (name == "steady_seconds") return number_literal(core::to_seconds(run.end - steady));
     if (name == "interval_seconds") return number_literal(run.interval_seconds);
+    if (name == "longest_sample") return number_literal(record::kLongestSample);
     if (name == "bucket_seconds") return number_literal(run.bucket_seconds);
     return std::nullopt;
 }

@@ -105,8 +105,8 @@ inline constexpr Quantity kHostQuantities[] = {
      kInteger,
      "",
      "processes killed for lack of memory",
-     {"oom_kills", "", "processes killed for lack of memory since boot", Fold::kHighest},
-     {kState, "vmstat", "oom_kill"}},  // what is kept of it is the count, no rate
+     {"oom_kills_in_span", "", "processes killed for lack of memory in the span", Fold::kIncrease},
+     {kCounter, "vmstat", "oom_kill"}},
     {"compaction_stalls_total",
      kInteger,
      "",
