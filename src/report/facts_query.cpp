@@ -2,12 +2,16 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "record/series/kept_series.h"
+#include "record/series/make_series.h"
 #include "report/format.h"
 #include "report/preparation_query.h"
+#include "schema/tables/host_digest.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,6 +20,8 @@ namespace belay::report {
 using core::Result;
 using record::as_double;
 using record::as_text;
+using schema::Fold;
+using schema::Sampled;
 
 namespace {
 
@@ -79,29 +85,73 @@ std::string decimal_bytes(double bytes) {
     return core::format_decimal({static_cast<uint64_t>(std::max(0.0, bytes))});
 }
 
-// How far a counter went, over all its steps up: where it went back it was reset, and that step is not known.
-std::string total_sql(std::string_view counter, std::string_view name) {
-    // greatest() passes over nulls: what is missing must stay missing.
-    return fmt::format(
-        ", {0} - lag({0} IGNORE NULLS) OVER samples AS {1}_step, "
-        "CASE WHEN {1}_step IS NOT NULL THEN greatest({1}_step, 0) END AS {1}",
-        counter, name);
+// What went through each interface in all of the time.
+constexpr auto kTotals = std::to_array<schema::SampledSeries>({
+    {{"received_bytes", "B", "received", Fold::kIncrease}, Sampled::kCounter, "receive_bytes_total"},
+    {{"sent_bytes", "B", "sent", Fold::kIncrease}, Sampled::kCounter, "transmit_bytes_total"},
+    {{"errors", "", "packets with an error", Fold::kIncrease},
+     Sampled::kCounter,
+     "receive_errors_total + transmit_errors_total"},
+    {{"dropped", "", "packets dropped", Fold::kIncrease},
+     Sampled::kCounter,
+     "receive_dropped_total + transmit_dropped_total"},
+});
+constexpr auto kTotalColumns =
+    schema::series_columns(schema::kNetwork, std::to_array(schema::kNetworkKeys), kTotals);
+constexpr schema::Table kTotalTable{"network_totals", schema::Cadence::kPeriodic,
+                                    "what went through a network interface", kTotalColumns};
+constexpr schema::SeriesTable kNetworkTotals{
+    &kTotalTable, &schema::kNetwork, "", schema::kNetworkKeys, schema::kNetworkKeys, "", kTotals};
+constexpr record::SpanFrame kAllTime = record::one_span(0);
+constexpr size_t kMostInterfaces = 8;
+
+using Traffic = std::pair<std::string, std::array<double, kTotals.size()>>;  // of a device; NaN: not known
+
+double bytes_of(const Traffic& traffic) {
+    return traffic.second[0] + traffic.second[1];
+}
+
+// Of those with traffic, on all nodes together, the busiest first.
+Result<std::vector<Traffic>> busiest_interfaces(record::Archive& archive) {
+    BELAY_TRY(nodes, record::nodes_in(archive, schema::kNetwork));
+    BELAY_TRY(made, record::make_series(archive, kNetworkTotals, kAllTime, std::move(nodes)));
+    std::map<std::string, Traffic::second_type> by_device;
+    for (size_t row = 0; row < made.rows(); ++row) {
+        const std::string& device = made.values(column(kTotalTable, "device")).texts[row];
+        auto& totals =
+            by_device.try_emplace(device, Traffic::second_type{kMissing, kMissing, kMissing, kMissing})
+                .first->second;
+        for (size_t i = 0; i < totals.size(); ++i) {
+            const stream::ColumnValues& values = made.values(column(kTotalTable, "received_bytes") + i);
+            if (values.present[row] != 0)
+                totals[i] = is_missing(totals[i]) ? values.reals[row] : totals[i] + values.reals[row];
+        }
+    }
+    std::vector<Traffic> interfaces(by_device.begin(), by_device.end());
+    std::erase_if(interfaces, [](const Traffic& traffic) { return !(bytes_of(traffic) > 0); });
+    std::ranges::stable_sort(interfaces, std::ranges::greater{}, bytes_of);
+    if (interfaces.size() > kMostInterfaces) interfaces.resize(kMostInterfaces);
+    return interfaces;
+}
+
+Result<record::QueryResult> interface_rows(record::Archive& archive) {
+    std::vector<std::string> columns = {"device"};
+    for (const schema::SampledSeries& total : kTotals) columns.emplace_back(total.series.name);
+    const std::string question = fmt::format("the busiest {} interfaces in network: {}", kMostInterfaces,
+                                             record::series_facts({&kNetworkTotals, 1}, kAllTime));
+    return archive.made_kept(question, columns, [&]() -> Result<record::QueryResult> {
+        BELAY_TRY(interfaces, busiest_interfaces(archive));
+        record::QueryResult answer{.columns = columns, .rows = {}};
+        for (const auto& [device, totals] : interfaces) {
+            auto& row = answer.rows.emplace_back(1, device);
+            for (double total : totals) row.push_back(is_missing(total) ? record::Value() : total);
+        }
+        return answer;
+    });
 }
 
 Result<FactGroup> interfaces(record::Archive& archive) {
-    constexpr int kMost = 8;
-    std::string steps = total_sql("receive_bytes_total", "received") +
-                        total_sql("transmit_bytes_total", "sent") +
-                        total_sql("(receive_errors_total + transmit_errors_total)", "errors") +
-                        total_sql("(receive_dropped_total + transmit_dropped_total)", "dropped");
-    BELAY_TRY(answer, archive.query_kept(fmt::format(
-                          R"(WITH steps AS (
-                               SELECT device {} FROM network
-                               WINDOW samples AS (PARTITION BY node, device ORDER BY time))
-                             SELECT device, sum(received), sum(sent), sum(errors), sum(dropped) FROM steps
-                             GROUP BY device HAVING sum(received) + sum(sent) > 0
-                             ORDER BY sum(received) + sum(sent) DESC, device LIMIT {})",
-                          steps, kMost)));
+    BELAY_TRY(answer, interface_rows(archive));
     FactGroup group{.title = "Network interfaces", .facts = {}};
     for (const auto& row : answer.rows) {
         std::string value = fmt::format("{} received, {} sent", decimal_bytes(as_double(row[1])),

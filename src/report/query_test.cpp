@@ -261,6 +261,22 @@ TEST(report, totals_pass_over_resets_and_holes) {
     EXPECT_EQ(group->facts.at(0).value, "9.00 kB received, 10.0 kB sent");
 }
 
+TEST(report, totals_lose_nothing_in_a_gap_and_count_all_nodes) {
+    RecordBuilder record(manifest_of({"n1", "n2"}));
+    for (int i : {0, 1, 2, 40, 41})
+        for (const char* node : {"n1", "n2"})
+            record.row(kNetwork, node, i)
+                .set("device", "ib0")
+                .set("receive_bytes_total", i * 1000)
+                .set("transmit_bytes_total", 5)
+                .set("receive_errors_total", i / 40)
+                .set("transmit_errors_total", 7);
+    Measurements data = measured(record);
+    auto group = std::ranges::find(data.facts, "Network interfaces", &FactGroup::title);
+    ASSERT_NE(group, data.facts.end());
+    EXPECT_EQ(group->facts.at(0).value, "82.0 kB received, 0 B sent, 2 errors");
+}
+
 TEST(report, long_records_are_thinned) {
     RecordBuilder record(manifest_of({"n1"}));
     for (int i = 0; i <= 5000; ++i) add_host(record, "n1", i);

@@ -81,6 +81,29 @@ TEST(report, steps_at_once_have_their_cpus_together) {
         << "of the 4 that there were then";
 }
 
+TEST(report, a_process_counts_from_its_beginning_in_the_job_or_since_it_was_seen) {
+    RecordBuilder record(manifest());
+    record.row(schema::kAllocation, "n1", 0)
+        .set("step_id", "0")
+        .set("cpus", 2)
+        .set("t0", record.at(0))
+        .set("t1", record.at(100));
+    record.row(schema::kHost, "n1", 0).set("cpu_count", 8);
+    auto add = [&](int pid, int born, double seconds_before, int second) {
+        record.row(schema::kProcess, "n1", second)
+            .set("pid", pid)
+            .set("start_time", record.at(born))
+            .set("cpu_user_seconds_total", seconds_before + second)
+            .set("cpu_system_seconds_total", 0.0);
+    };
+    for (int second : {0, 20, 40, 60, 80, 100}) {
+        add(1, -50, 500, second);
+        if (second >= 60) add(2, 10, -10, second);
+    }
+    EXPECT_NEAR(told_of(record).score.busy_engine, 0.95, kTolerance)
+        << "100 s of the one that was there before, 90 s of the other, in 2 x 100 s; gaps lose nothing";
+}
+
 TEST(report, time_without_samples_in_a_step_is_still_a_gap) {
     RecordBuilder record(manifest());
     add_step(record, 0, 0, 100, 8);

@@ -1,10 +1,14 @@
 #include "score/cpu_score.h"
 
+#include "record/series/read_spans.h"
 #include "schema/tables/allocation.h"
+#include "schema/tables/process.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -103,14 +107,6 @@ constexpr const char* kNodes = R"(
          span AS (
            SELECT node, sum(cpus * seconds) / sum(seconds) AS cpus, min(t0) AS t0, sum(seconds) AS seconds
            FROM held GROUP BY node),
-         -- A process that started with the job has spent all its time in it, another what it spent since then.
-         each_process AS (
-           SELECT process.node, CASE WHEN start_time >= any_value(span.t0) - INTERVAL 1 SECOND
-                  THEN max(cpu_user_seconds_total + cpu_system_seconds_total)
-                  ELSE max(cpu_user_seconds_total + cpu_system_seconds_total)
-                       - min(cpu_user_seconds_total + cpu_system_seconds_total) END AS busy
-           FROM process JOIN span ON process.node = span.node GROUP BY process.node, pid, start_time),
-         busy AS (SELECT node, sum(busy) AS busy FROM each_process GROUP BY node),
          taken AS (
            SELECT node, sum(received) / nullif(sum(expected), 0) AS share
            FROM coverage WHERE table_name = 'process' GROUP BY node),
@@ -118,8 +114,8 @@ constexpr const char* kNodes = R"(
            SELECT node, max(value * CASE unit WHEN 'FLOP/s' THEN 1 WHEN 'MFLOP/s' THEN 1e6 WHEN 'GFLOP/s' THEN 1e9
                                               WHEN 'TFLOP/s' THEN 1e12 END) AS flops
            FROM vetting WHERE type = 'cpu.gemm' AND value > 0 GROUP BY node)
-    SELECT span.node, span.cpus, span.seconds, span.seconds * coalesce(taken.share, 1), busy.busy, peak.flops
-    FROM span LEFT JOIN busy ON busy.node = span.node LEFT JOIN taken ON taken.node = span.node
+    SELECT span.node, span.cpus, span.seconds, span.seconds * coalesce(taken.share, 1), peak.flops, epoch_us(span.t0)
+    FROM span LEFT JOIN taken ON taken.node = span.node
          LEFT JOIN peak ON peak.node = span.node
     WHERE span.seconds > 0 ORDER BY span.node)";
 
@@ -137,18 +133,56 @@ double or_zero(double value) {
     return std::isnan(value) ? 0 : value;
 }
 
+constexpr size_t kProcessKeys[] = {schema::column(schema::kProcess, "pid"),
+                                   schema::column(schema::kProcess, "start_time")};
+constexpr record::SpanInput kCpuSeconds[] = {
+    {schema::Sampled::kCounter, "cpu_user_seconds_total + cpu_system_seconds_total"}};
+constexpr record::SpanOutput kBusy[] = {
+    {[](std::span<const double> sums) { return sums[0]; }, schema::Fold::kIncrease}};
+
+// CPU time of the processes of each node. One that started with the job, to a second, has spent all its time
+// in it, another what it spent since it was first seen.
+Result<std::map<std::string, double>> read_busy_seconds(record::Archive& archive,
+                                                        const std::vector<NodeCpus>& of, double start) {
+    if (of.empty()) return {};
+    std::vector<std::string> nodes;
+    for (const NodeCpus& node : of) nodes.push_back(node.node);
+    std::map<std::string, double> busy;  // nodes are told of at the same time
+    std::mutex mutex;
+    BELAY_CHECK(record::read_spans(archive,
+                                   {.table = &schema::kProcess,
+                                    .filter = {},
+                                    .keys = kProcessKeys,
+                                    .born = "epoch_us(start_time)",
+                                    .inputs = kCpuSeconds,
+                                    .outputs = kBusy},
+                                   record::one_span(static_cast<int64_t>(start - 1e6)), std::move(nodes),
+                                   [&](std::string_view node, std::span<const record::Spans> outputs) {
+                                       const std::scoped_lock lock(mutex);
+                                       busy[std::string(node)] = outputs[0][0].increase;
+                                   }));
+    return busy;
+}
+
 }  // namespace
 
 Result<CpuUse> read_cpu_use(record::Archive& archive) {
     CpuUse use{.nodes = {}, .flop = kMissing};
     BELAY_TRY(rows, archive.query(fmt::format(kNodes, schema::kAllotmentSql)));
-    for (const auto& row : rows.rows)
+    double start = std::numeric_limits<double>::infinity();
+    for (const auto& row : rows.rows) {
         use.nodes.push_back({.node = record::as_text(row[0]),
                              .cpus = record::as_double(row[1]),
                              .held_seconds = record::as_double(row[2]),
                              .sampled_seconds = or_zero(record::as_double(row[3])),
-                             .busy_seconds = or_zero(record::as_double(row[4])),
-                             .peak_flops = or_zero(record::as_double(row[5]))});
+                             .busy_seconds = 0,
+                             .peak_flops = or_zero(record::as_double(row[4]))});
+        start = std::fmin(start, record::as_double(row[5]));
+    }
+    BELAY_TRY(busy, read_busy_seconds(archive, use.nodes, start));
+    for (NodeCpus& node : use.nodes)
+        if (auto found = busy.find(node.node); found != busy.end())
+            node.busy_seconds = or_zero(found->second);
     BELAY_TRY(flop, archive.query(kFlop));
     if (!flop.rows.empty()) use.flop = record::as_double(flop.rows[0][0]);
     return use;

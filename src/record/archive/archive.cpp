@@ -172,24 +172,38 @@ Result<> Archive::take_segment_rows(const schema::Table& table) {
     return database_.execute(fmt::format("INSERT INTO \"{}\" SELECT * FROM {}()", table.name, name));
 }
 
+bool Archive::may_keep(std::string_view question) const {
+    const auto is_unreadable = [&](const auto& table) { return names_table(question, table.first); };
+    const auto has_annex = [&](const auto& annex) { return names_table(question, annex.first.table->name); };
+    return manifest_.sealed && std::ranges::none_of(unreadable_, is_unreadable) &&
+           std::ranges::none_of(annexes_, has_annex);
+}
+
+Result<QueryResult> Archive::keep(const std::string& question, Result<QueryResult> answer) {
+    if (answer && is_worth_keeping(*answer)) {
+        answers_[question] = *answer;
+        asked_anew_ = true;
+    }
+    return answer;
+}
+
+// A copy of a record belongs to who made it, whoever wrote what is in it: an answer has the shape of its
+// question.
 Result<QueryResult> Archive::query_kept(const std::string& sql) {
-    const auto is_unreadable = [&](const auto& table) { return names_table(sql, table.first); };
-    const auto has_annex = [&](const auto& annex) { return names_table(sql, annex.first.table->name); };
-    if (!manifest_.sealed || std::ranges::any_of(unreadable_, is_unreadable) ||
-        std::ranges::any_of(annexes_, has_annex))
-        return query(sql);
-    // A copy of a record belongs to who made it, whoever wrote what is in it: an answer has the shape of its
-    // question.
+    if (!may_keep(sql)) return query(sql);
     if (auto kept = answers_.find(sql); kept != answers_.end()) {
         BELAY_TRY(columns, columns_of(sql));
         if (columns == kept->second.columns) return kept->second;
     }
-    BELAY_TRY(answer, query(sql));
-    if (is_worth_keeping(answer)) {
-        answers_[sql] = answer;
-        asked_anew_ = true;
-    }
-    return answer;
+    return keep(sql, query(sql));
+}
+
+Result<QueryResult> Archive::made_kept(const std::string& question, const std::vector<std::string>& columns,
+                                       const std::function<Result<QueryResult>()>& make) {
+    if (!may_keep(question)) return make();
+    if (auto kept = answers_.find(question); kept != answers_.end() && kept->second.columns == columns)
+        return kept->second;
+    return keep(question, make());
 }
 
 Result<std::vector<Value>> Archive::query_kept_row(const std::string& sql) {

@@ -9,6 +9,7 @@
 #include "record/place.h"
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -71,6 +72,10 @@ class Archive {
     // (keep_answers()), that is it. Not of tables that cannot be read, or have annexes, and not what another
     // user has kept.
     core::Result<QueryResult> query_kept(const std::string& sql);
+    // The same of a question that `make` answers, with these columns. Its words say all that the answer
+    // depends on but the samples, and name the tables.
+    core::Result<QueryResult> made_kept(const std::string& question, const std::vector<std::string>& columns,
+                                        const std::function<core::Result<QueryResult>()>& make);
     // The same of a question that is answered with one row.
     core::Result<std::vector<Value>> query_kept_row(const std::string& sql);
     // Reads columns of a table, row by row; see scan.h. Parts of a sealed table are read at the same time.
@@ -124,6 +129,8 @@ class Archive {
                                              std::span<const StandIn> stand_ins, const QueryLimits& limits);
     static core::Result<Archive> load_segments(const core::Directory& record, Manifest manifest,
                                                const QueryLimits& limits);
+    bool may_keep(std::string_view question) const;
+    core::Result<QueryResult> keep(const std::string& question, core::Result<QueryResult> answer);
     core::Result<> take_segments();
     core::Result<> take_segment_rows(const schema::Table& table);
     bool is_in_segments(const schema::Table& table) const { return in_segments_.contains(&table); }

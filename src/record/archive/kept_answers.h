@@ -1,6 +1,6 @@
 // Answers of our own questions that a sealed record keeps, where all samples would have to be read for a few
-// rows: the times of a table, the nodes, the gaps. What is kept is found by the SQL itself, so a version that
-// asks otherwise asks anew.
+// rows: the times of a table, the nodes, the gaps. What is kept is found by the SQL itself, or the words of
+// the question, so a version that asks otherwise asks anew.
 #pragma once
 
 #include "core/error.h"
@@ -15,7 +15,7 @@ namespace belay::record {
 
 inline constexpr std::string_view kAnswersName = "answers.json";  // beside the tables
 
-using Answers = std::map<std::string, QueryResult, std::less<>>;  // by SQL
+using Answers = std::map<std::string, QueryResult, std::less<>>;  // by question
 
 // Whether it is worth keeping: few rows, of values that JSON has.
 bool is_worth_keeping(const QueryResult& answer);

@@ -112,6 +112,32 @@ TEST(record, of_tables_that_cannot_be_read_no_kept_answer_tells) {
     EXPECT_TRUE(archive.query_kept(kQuestion).value().rows.empty());
 }
 
+TEST(record, an_answer_that_is_made_is_kept_under_its_words) {
+    const std::vector<std::string> columns = {"rows"};
+    int made = 0;
+    auto make = [&]() -> core::Result<QueryResult> {
+        return QueryResult{.columns = columns, .rows = {{int64_t{++made}}}};
+    };
+    constexpr std::string_view kWords = "how many rows there are in host";
+    auto ask = [&](Archive& archive, std::string_view words, const std::vector<std::string>& shape) {
+        return archive.made_kept(std::string(words), shape, make).value().rows.at(0).at(0);
+    };
+    RecordFixture record;
+    record.record("n1", 3, true, 3);
+    auto before = Archive::open(record.path()).value();
+    EXPECT_EQ(ask(before, kWords, columns), Value(int64_t{1}));
+    EXPECT_EQ(ask(before, kWords, columns), Value(int64_t{2})) << "samples may still come";
+    ASSERT_TRUE(seal(record.path(), kSealed));
+    auto archive = Archive::open(record.path()).value();
+    EXPECT_EQ(ask(archive, kWords, columns), Value(int64_t{3}));
+    auto claim = claim_record(record.path()).value();
+    ASSERT_TRUE(keep_answers(claim, archive));
+    auto again = Archive::open(record.path()).value();
+    EXPECT_EQ(ask(again, kWords, columns), Value(int64_t{3})) << "it is what was kept";
+    EXPECT_EQ(ask(again, "how many there are", columns), Value(int64_t{4})) << "another question";
+    EXPECT_EQ(ask(again, kWords, {"nodes"}), Value(int64_t{5})) << "an answer of another shape";
+}
+
 TEST(record, kept_answers_of_another_shape_are_asked_again) {
     RecordFixture record;
     record.record("n1", 5, true, 5);
