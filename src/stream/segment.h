@@ -149,7 +149,8 @@ using BatchVisitor = std::function<void(const Batch&)>;
 // all.
 core::Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit);
 
-// The same from memory.
-SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit);
+// The same from memory. Errors: kSystem, for want of memory.
+core::Result<SegmentSummary> read_segment_bytes(std::string_view bytes, std::string_view name,
+                                                const BatchVisitor& visit);
 
 }  // namespace belay::stream

@@ -42,7 +42,8 @@ Example make_example(size_t blocks, bool finish) {
 
 std::vector<Batch> read(std::string_view bytes, SegmentSummary& summary) {
     std::vector<Batch> batches;
-    summary = read_segment_bytes(bytes, "a.seg", [&](const Batch& batch) { batches.push_back(batch); });
+    summary =
+        read_segment_bytes(bytes, "a.seg", [&](const Batch& batch) { batches.push_back(batch); }).value();
     return batches;
 }
 
@@ -166,9 +167,9 @@ TEST(stream, a_segment_unpacks_to_no_more_than_its_budget) {
     constexpr int kBlocks = 100;
     add_empty_rows(example.bytes, kBlocks);
     uint64_t values = 0;
-    auto summary = read_segment_bytes(example.bytes, "a.seg", [&](const Batch& batch) {
-        values += batch.rows() * batch.table().columns.size();
-    });
+    const auto summary = read_segment_bytes(example.bytes, "a.seg", [&](const Batch& batch) {
+                             values += batch.rows() * batch.table().columns.size();
+                         }).value();
     const uint64_t budget = kUnpackedFloor + kUnpackedRatio * example.bytes.size();
     ASSERT_LT(budget, uint64_t{kBlocks} * kMaxBlockRows * schema::kHost.columns.size() * 8)
         << "or the test tests nothing";

@@ -247,9 +247,10 @@ Result<SegmentSummary> read_all(SegmentReader reader, const BatchVisitor& visit)
 
 }  // namespace
 
-SegmentSummary read_segment_bytes(std::string_view bytes, std::string_view name, const BatchVisitor& visit) {
+Result<SegmentSummary> read_segment_bytes(std::string_view bytes, std::string_view name,
+                                          const BatchVisitor& visit) {
     UnpackBudget budget;
-    return read_all(SegmentReader::of_bytes(bytes, name, budget), visit).value();  // memory can be read
+    return read_all(SegmentReader::of_bytes(bytes, name, budget), visit);
 }
 
 Result<SegmentSummary> read_segment(const std::filesystem::path& path, const BatchVisitor& visit) {

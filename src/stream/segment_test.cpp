@@ -92,7 +92,8 @@ Example make_example(size_t blocks, bool finish, uint64_t seed = 1) {
 
 std::vector<Batch> read(std::string_view bytes, SegmentSummary& summary) {
     std::vector<Batch> batches;
-    summary = read_segment_bytes(bytes, "a.seg", [&](const Batch& batch) { batches.push_back(batch); });
+    summary =
+        read_segment_bytes(bytes, "a.seg", [&](const Batch& batch) { batches.push_back(batch); }).value();
     return batches;
 }
 

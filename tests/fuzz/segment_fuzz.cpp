@@ -19,7 +19,7 @@ void read(std::string_view bytes) {
         for (size_t i = 0; i < batch.table().columns.size(); ++i)
             if (batch.values(i).present.size() != batch.rows()) __builtin_trap();
     });
-    if (summary.rows != rows) __builtin_trap();
+    if (!summary || summary->rows != rows) __builtin_trap();
 }
 
 std::string block(stream::BlockKind kind, uint16_t table, uint32_t rows, std::string_view payload) {

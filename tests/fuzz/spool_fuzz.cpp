@@ -39,7 +39,8 @@ void read_all(size_t limit) {
             if (piece->next == cursor) __builtin_trap();
             cursor = piece->next;
             auto summary = stream::read_segment_bytes(piece->bytes, "piece", [](const stream::Batch&) {});
-            if (!summary.session || summary.session->stream() != cursor.stream) __builtin_trap();
+            if (!summary || !summary->session || summary->session->stream() != cursor.stream)
+                __builtin_trap();
         }
         if (!stream::has_usable_names(cursor.stream)) __builtin_trap();
         parse(to_text(cursor));
