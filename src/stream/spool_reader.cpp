@@ -2,11 +2,13 @@
 
 #include "core/tell.h"
 #include "stream/block_walk.h"
+#include "stream/liveness.h"
 #include "stream/segment_session.h"
 #include "stream/spool.h"
 #include "stream/unpack.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <fcntl.h>
 #include <set>
 #include <utility>
@@ -102,7 +104,10 @@ class SpoolReader::Walk {
 
     Result<bool> pass_over(const FoundBlock& found, std::string_view problem) {
         // What stands at the end of the last file may be a block that is being written.
-        if (is_last_ && found.next >= bytes_.size()) return false;
+        if (is_last_ && found.next >= bytes_.size()) {
+            if (piece_.bytes.empty()) note(found.at, found.bytes(), std::string(problem));
+            return false;
+        }
         if (!piece_.bytes.empty()) return false;  // told with the block behind it, and so only once
         if (place_.number >= piece_.next.next_block) note(found.at, found.bytes(), std::string(problem));
         place_.offset = found.next;
@@ -154,13 +159,25 @@ Result<> SpoolReader::look_at(const std::string& name) {
     core::Descriptor file;
     BELAY_TRY(bytes, open_file(name, file));
     if (!bytes) return {};
+    Unread& unread = unread_[name];
+    unread = {.bytes = bytes->size()};
     BELAY_TRY(found, read_session(*bytes));
     if (!found) return {};
     Head head{
         .stream = found->session.stream(), .first_block = found->session.first_block, .bytes = found->end};
     if (!has_usable_names(head.stream)) return core::bad_input("names a stream in too many letters");
+    unread_.erase(name);
     heads_.emplace(name, std::move(head));
     return {};
+}
+
+// Of a file that was no stream's when it was looked at: opening thousands of them for every piece would take
+// longer than reading the streams.
+Result<bool> SpoolReader::is_as_before(const std::string& name) {
+    const auto before = unread_.find(name);
+    if (before == unread_.end()) return false;
+    BELAY_TRY(facts, directory_.facts(name));
+    return facts && facts->bytes == before->second.bytes;
 }
 
 Result<> SpoolReader::look() {
@@ -173,15 +190,22 @@ Result<> SpoolReader::look() {
         names.erase(names.begin(), names.end() - kMaxFiles);
     }
     const std::set<std::string> there(names.begin(), names.end());
-    std::erase_if(heads_, [&](const auto& entry) { return !there.contains(entry.first); });
+    auto is_gone = [&](const auto& entry) { return !there.contains(entry.first); };
+    std::erase_if(heads_, is_gone);
+    std::erase_if(unread_, is_gone);
     for (const std::string& name : names) {
         if (heads_.contains(name)) continue;
+        BELAY_TRY(is_known, is_as_before(name));
+        if (is_known) continue;
         auto looked = look_at(name);
         if (looked) continue;
         // What this machine or this user lacks says nothing of the file.
         if (looked.error().kind() == core::ErrorKind::kSystem) return looked;
-        left_out_.push_back({name, 0, 0, core::in_one_line(looked.error())});
+        BELAY_TRY(facts, directory_.facts(name));
+        unread_[name] = {.bytes = facts ? facts->bytes : 0, .reason = core::in_one_line(looked.error())};
     }
+    for (const auto& [name, unread] : unread_)
+        if (!unread.reason.empty()) left_out_.push_back({name, 0, 0, unread.reason});
     return {};
 }
 
@@ -216,14 +240,25 @@ Result<bool> SpoolReader::read_file(const File& file, bool is_last, size_t limit
         BELAY_CHECK(walk.start_at(place->second));
     const size_t lost_before = piece.lost.size();
     BELAY_CHECK(walk.run());
-    if (is_last && piece.bytes.empty()) piece.lost.resize(lost_before);  // told when a block comes behind it
+    if (is_last && piece.bytes.empty()) {  // damage is told when a block comes behind it
+        const auto tail = piece.lost.begin() + static_cast<std::ptrdiff_t>(lost_before);
+        if (segment_lock(descriptor.get()) != SegmentLock::kHeld) piece.tail.assign(tail, piece.lost.end());
+        piece.lost.erase(tail, piece.lost.end());
+    }
     if (places_.size() >= kMaxStreams) places_.clear();
     if (!piece.bytes.empty()) places_[piece.next.stream] = walk.place();
     return !piece.bytes.empty();
 }
 
+// The directory is listed anew only where the known files give nothing more.
 Result<Piece> SpoolReader::read(const Cursor& from, size_t limit) {
+    BELAY_TRY(piece, read_known(from, limit));
+    if (!piece.bytes.empty()) return piece;
     BELAY_CHECK(look());
+    return read_known(from, limit);
+}
+
+Result<Piece> SpoolReader::read_known(const Cursor& from, size_t limit) {
     Piece piece{.bytes = {}, .next = from};
     const std::vector<File> files = files_of(from.stream);
     for (size_t i = 0; i < files.size(); ++i) {

@@ -34,6 +34,9 @@ struct Piece {
     uint64_t gone_first = 0;
     uint64_t gone_blocks = 0;
     std::vector<Lost> lost;  // damage that was passed over, told once
+    // Without bytes: what stands at the end of the last file and is no whole block, while nobody on this
+    // machine writes to it. A block may still be made of it, by a writer on another node.
+    std::vector<Lost> tail;
 };
 
 class SpoolReader {
@@ -61,6 +64,11 @@ class SpoolReader {
         std::string name;
         Head head;
     };
+    // A file that is none of a stream, or not yet.
+    struct Unread {
+        uint64_t bytes = 0;       // when it was looked at: it is not looked at again before that changes
+        std::string reason = {};  // empty: its session is not written yet
+    };
     // Where a block was found the last time.
     struct Place {
         std::string file;
@@ -72,12 +80,15 @@ class SpoolReader {
     explicit SpoolReader(core::Directory directory) : directory_(std::move(directory)) {}
     core::Result<> look();
     core::Result<> look_at(const std::string& name);
+    core::Result<bool> is_as_before(const std::string& name);
     core::Result<std::optional<SegmentBytes>> open_file(const std::string& name, core::Descriptor& file);
     std::vector<File> files_of(const StreamId& stream) const;
+    core::Result<Piece> read_known(const Cursor& from, size_t limit);
     core::Result<bool> read_file(const File& file, bool is_last, size_t limit, Piece& piece);
 
     core::Directory directory_;
-    std::map<std::string, Head> heads_;  // by file name
+    std::map<std::string, Head> heads_;     // by file name
+    std::map<std::string, Unread> unread_;  // likewise
     std::vector<Lost> left_out_;
     std::map<StreamId, Place> places_;
 };
