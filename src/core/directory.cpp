@@ -182,6 +182,56 @@ Result<Directory> Directory::open_trusted(const fs::path& path) {
     return Directory(std::move(fd), path);
 }
 
+Result<Directory> Directory::open_guarded(const fs::path& path) {
+    note_activity("open", path.native());
+    std::error_code error;
+    const fs::path whole = fs::absolute(path, error);
+    if (error) return errno_error(error, fmt::format("cannot open {}", path.string()));
+    std::vector<fs::path> left(whole.begin(), whole.end());  // the next one last
+    std::ranges::reverse(left);
+    Descriptor here(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    struct stat root{};
+    if (!here || fstat(here.get(), &root) != 0) return failed("open", "/");
+    fs::path at = "/";
+    constexpr int kMostLinks = 40;  // as the kernel has it
+    for (int links = 0; !left.empty();) {
+        const fs::path part = std::move(left.back());
+        left.pop_back();
+        if (part.is_absolute()) here = Descriptor(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (part.is_absolute()) at = "/";
+        if (part.is_absolute() || part.empty() || part == ".") continue;
+        at = part == ".." ? at.parent_path() : at / part;
+        Descriptor next(openat(here.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        struct stat status{};
+        if (!next || fstat(next.get(), &status) != 0) return failed("open", at);
+        // In a user namespace, root's directories may seem to be those of whoever has the topmost one.
+        if (status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != root.st_uid)
+            return bad_input("{} belongs to {}, who may put something else in the place of {}", at.string(),
+                             user_name(status.st_uid), path.string())
+                .because(Cause::kDenied);
+        if (S_ISLNK(status.st_mode)) {
+            if (++links > kMostLinks) return errno_error(ELOOP, fmt::format("cannot open {}", path.string()));
+            std::array<char, PATH_MAX> target{};
+            const ssize_t size = readlinkat(next.get(), "", target.data(), target.size() - 1);
+            if (size < 0) return failed("read", at);
+            const fs::path leads_to(std::string_view(target.data(), static_cast<size_t>(size)));
+            for (auto word = leads_to.end(); word != leads_to.begin();) left.push_back(*--word);
+            at = at.parent_path();
+            continue;
+        }
+        if (!S_ISDIR(status.st_mode)) return errno_error(ENOTDIR, fmt::format("cannot open {}", at.string()));
+        if ((status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0)
+            return bad_input("everybody may put something else in the place of what is in {} (mode {:04o})",
+                             at.string(), status.st_mode & 07777U)
+                .hint("take the right to write there away from others, or add the sticky bit (chmod +t)")
+                .because(Cause::kDenied);
+        here = std::move(next);
+    }
+    Descriptor fd(openat(here.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return failed("open", path);
+    return Directory(std::move(fd), path);
+}
+
 Result<FileFacts> Directory::facts() const {
     note_activity("look at", path_.native());
     struct stat status{};

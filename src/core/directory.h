@@ -37,6 +37,10 @@ class Directory {
     static Result<Directory> open(const std::filesystem::path& path);
     // Likewise, but the last part of `path` may be a link only if it belongs to this user or root.
     static Result<Directory> open_trusted(const std::filesystem::path& path);
+    // Likewise, but nobody except this user and root can put something else in its place: each directory and
+    // link on the way belongs to one of them, and where everybody may write, the sticky bit is set. Errors:
+    // kBadInput, kDenied, with the part that another user may exchange; kSystem.
+    static Result<Directory> open_guarded(const std::filesystem::path& path);
 
     // A directory beneath this one; this one for "". Errors: kBadInput for a link; kSystem.
     Result<Directory> enter(std::string_view name) const;

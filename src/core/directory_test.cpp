@@ -287,5 +287,39 @@ TEST(core, the_last_link_of_a_path_is_not_followed_if_it_is_another_users) {
     }
 }
 
+TEST(core, a_guarded_directory_is_one_that_nobody_else_can_exchange) {
+    DirectoryFixture fixture;
+    fs::create_directory_symlink("../inside/tables", fixture.path() / "outside/link");
+    fs::create_directory_symlink(fixture.path() / "outside", fixture.path() / "whole");
+    for (const char* name : {"inside/tables", "inside/../outside/link", "whole/link/", "whole/./link/."})
+        EXPECT_THAT(Directory::open_guarded(fixture.path() / name)->list().value(), ElementsAre("host"));
+    ASSERT_EQ(chmod((fixture.path() / "outside").c_str(), 0777), 0);
+    auto refused = Directory::open_guarded(fixture.path() / "whole/link");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().cause(), Cause::kDenied);
+    EXPECT_THAT(refused.error().message(), HasSubstr("/outside (mode 0777)"));
+    EXPECT_TRUE(Directory::open_guarded(fixture.inside()));
+    ASSERT_EQ(chmod((fixture.path() / "outside").c_str(), 01777), 0);
+    EXPECT_TRUE(Directory::open_guarded(fixture.path() / "whole/link"));
+    fs::create_directory_symlink("round", fixture.path() / "round");
+    EXPECT_EQ(Directory::open_guarded(fixture.path() / "round").error().errno_value(), ELOOP);
+    EXPECT_EQ(Directory::open_guarded(fixture.path() / "absent").error().errno_value(), ENOENT);
+    EXPECT_EQ(Directory::open_guarded(fixture.inside() / "tables/host").error().errno_value(), ENOTDIR);
+}
+
+TEST(core, a_directory_below_another_users_is_not_guarded) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory or a link away";
+    DirectoryFixture fixture;
+    fs::create_directory_symlink("inside", fixture.path() / "link");
+    ASSERT_EQ(lchown((fixture.path() / "link").c_str(), 65534, 65534), 0);
+    ASSERT_EQ(chown((fixture.path() / "outside").c_str(), 65534, 65534), 0);
+    fs::create_directory(fixture.path() / "outside/own");
+    for (const char* name : {"link/tables", "outside/own"}) {
+        auto refused = Directory::open_guarded(fixture.path() / name);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().cause(), Cause::kDenied);
+    }
+}
+
 }  // namespace
 }  // namespace belay::core
