@@ -43,12 +43,15 @@ class SpoolWriter final : public Writer {
   public:
     // Makes the directory, 0700, if it is not there. `session` says of which stream; its first_block counts.
     // `on_trimmed` is told from within open() and append(); may be empty. Errors: kBadInput for limits that
-    // leave no room, and for a directory that belongs to another user; kSystem.
+    // leave no room, and for a directory that belongs to another user, or that another user could exchange;
+    // kSystem.
     static core::Result<SpoolWriter> open(const std::filesystem::path& spool, Session session,
                                           const SpoolLimits& limits, TrimSink on_trimmed = nullptr,
                                           core::Clock& clock = core::system_clock());
     core::Result<> append(const Batch& batch) override;
-    core::Result<> finish(core::Time at) override { return file_.finish(at); }
+    core::Result<> finish(core::Time at) override {
+        return is_finished_ ? core::Result<>() : file_.finish(at);
+    }
     void touch() const override { file_.touch(); }
     uint64_t bytes() const override { return bytes_before_ + file_.bytes(); }
 
@@ -74,7 +77,8 @@ class SpoolWriter final : public Writer {
     core::Clock* clock_;
     SegmentWriter file_;
     std::string name_;
-    core::Duration opened_;  // monotonic
+    bool is_finished_ = false;  // the next one could not be begun
+    core::Duration opened_;     // monotonic
     uint64_t bytes_before_ = 0;
 };
 

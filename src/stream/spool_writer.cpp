@@ -35,13 +35,13 @@ Result<OpenedFile> open_next(const core::Directory& directory, const Session& se
     return OpenedFile{std::move(*writer), name};
 }
 
-// Whoever owns a directory can exchange all that is in it.
+// Whoever owns a directory can exchange all that is in it, and whoever owns one above it, the directory.
 Result<core::Directory> open_own(const std::filesystem::path& spool) {
     const std::filesystem::path above = spool.has_filename() ? spool.parent_path() : spool;
     if (!above.empty()) BELAY_CHECK(core::make_directories(above));
-    BELAY_TRY(parent, core::Directory::open(spool.has_parent_path() ? spool.parent_path() : "."));
+    BELAY_TRY(parent, core::Directory::open_guarded(above.empty() ? "." : above));
     if (spool.has_filename()) BELAY_CHECK(parent.make_directory(spool.filename().native()));
-    BELAY_TRY(directory, core::Directory::open_trusted(spool));
+    BELAY_TRY(directory, core::Directory::open_guarded(spool));
     BELAY_TRY(facts, directory.facts());
     if (facts.owner != geteuid())
         return bad_input("{} belongs to {}, and a spool must belong to who writes it", spool.string(),
@@ -88,17 +88,19 @@ bool SpoolWriter::is_full() const {
 }
 
 Result<> SpoolWriter::append(const Batch& batch) {
-    if (!batch.empty() && is_full()) BELAY_CHECK(rotate());
+    if (!batch.empty() && (is_full() || is_finished_)) BELAY_CHECK(rotate());
     return file_.append(batch);
 }
 
 Result<> SpoolWriter::rotate() {
     const core::Time now = clock_->now();
-    BELAY_CHECK(file_.finish(now));
+    if (!is_finished_) BELAY_CHECK(file_.finish(now));
+    is_finished_ = true;
     BELAY_TRY(opened, open_next(directory_, with_first_block(session_, file_.next_block(), now)));
     bytes_before_ += file_.bytes();
     file_ = std::move(opened.writer);
     name_ = std::move(opened.name);
+    is_finished_ = false;
     opened_ = clock_->monotonic();
     return trim();
 }

@@ -149,5 +149,20 @@ TEST(stream, a_spool_is_its_owners_alone) {
     EXPECT_EQ(tight.error().kind(), core::ErrorKind::kBadInput);
 }
 
+TEST(stream, a_spool_that_another_user_could_exchange_is_refused) {
+    Fixture fixture;
+    const fs::path above = fixture.place.path() / "above";
+    fixture.spool = above / "spool";
+    ASSERT_EQ(mkdir(above.c_str(), 0700), 0);
+    ASSERT_EQ(chmod(above.c_str(), 0777), 0);
+    const auto refused = SpoolWriter::open(fixture.spool, fixture.session, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_EQ(refused.error().cause(), core::Cause::kDenied);
+    EXPECT_FALSE(fs::exists(fixture.spool));
+    ASSERT_EQ(chmod(above.c_str(), 01777), 0);
+    EXPECT_TRUE(SpoolWriter::open(fixture.spool, fixture.session, {}));
+}
+
 }  // namespace
 }  // namespace belay::stream
