@@ -21,7 +21,7 @@ using core::Result;
 
 // The first table of the digest that the SQL names; "" for none.
 std::string_view named_digest_table(std::string_view sql) {
-    for (const schema::Table* table : schema::kept_tables())
+    for (const schema::Table* table : schema::gpu_digest_tables())
         if (has_word(sql, table->name)) return table->name;
     return {};
 }

@@ -67,7 +67,7 @@ void add_record_schema(core::Application& application) {
         if (!options->markdown) return 0;
         print_event_kinds(context);
         context.print("\n# What a sealed record keeps of its samples\n");
-        for (const auto kept : {schema::kept_tables(), schema::kept_series()})
+        for (const auto kept : {schema::gpu_digest_tables(), schema::kept_series_tables()})
             for (const schema::Table* table : kept) print_table(context, *table, true);
         return 0;
     });

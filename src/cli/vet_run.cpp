@@ -76,7 +76,7 @@ struct Place {
 
 Result<Place> find_place() {
     auto lookup = slurm::process_environment();
-    BELAY_TRY(facts, slurm::read_job_facts(lookup));
+    BELAY_TRY(facts, slurm::read_task_facts(lookup));
     Place place;
     if (!facts) return place;
     BELAY_TRY(step, vet::step_context(lookup, slurm::system_address()));

@@ -90,7 +90,7 @@ std::string why_not(const Case& spec, const Report& report) {
 
 Result<record::Archive> build_case(const Case& spec) {
     BELAY_TRY(archive, record::Archive::in_memory());
-    for (const schema::Table* table : schema::kept_tables())
+    for (const schema::Table* table : schema::gpu_digest_tables())
         BELAY_CHECK(archive.add(*table, stream::Batch(*table)));
     BELAY_CHECK(archive.define(kMacros));
     for (const Fill& fill : spec.fills) {

@@ -91,7 +91,7 @@ TEST(findings, a_counter_that_goes_back_has_no_rate_there) {
                        .value();
     findings::Run run = prepare(archive, {}).value();
     EXPECT_EQ(run.bucket_seconds, 1);
-    auto rows = archive.query("SELECT cpu_seconds FROM node_series ORDER BY time")->rows;
+    auto rows = archive.query("SELECT cpus_used FROM node_series ORDER BY time")->rows;
     ASSERT_EQ(rows.size(), 20u) << "a sample tells of the second before it";
     EXPECT_EQ(rows[0][0], record::Value(2.0));
     EXPECT_EQ(rows[5][0], record::Value(2.0));

@@ -3,7 +3,7 @@
 #include "findings/catalogue.h"
 #include "findings/detect/detector.h"
 #include "findings/tables.h"
-#include "schema/tables/host_digest.h"
+#include "schema/tables/node_series.h"
 
 #include <algorithm>
 
@@ -27,8 +27,8 @@ std::string code(std::string_view name) {
 // That page is made of the declarations.
 bool is_in_the_reference(const std::string& name) {
     const auto is_it = [&](const schema::Table* table) { return table->name == name; };
-    return std::ranges::any_of(schema::kept_tables(), is_it) ||
-           std::ranges::any_of(schema::kept_series(), is_it);
+    return std::ranges::any_of(schema::gpu_digest_tables(), is_it) ||
+           std::ranges::any_of(schema::kept_series_tables(), is_it);
 }
 bool has_column(const schema::Table& table, const std::string& name) {
     return std::ranges::find(table.columns, name, &schema::Column::name) != table.columns.end();

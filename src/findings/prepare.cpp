@@ -1,10 +1,10 @@
 #include "findings/series_store.h"
 #include "findings/sql_text.h"
 #include "findings/tables.h"
+#include "record/series/allotment.h"
 #include "record/series/counter.h"
-#include "schema/tables/allocation.h"
 #include "schema/tables/gpu_digest.h"
-#include "schema/tables/host_digest.h"
+#include "schema/tables/node_series.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,7 +46,7 @@ constexpr DerivedTable kDerived[] = {
         WITH job AS (
             SELECT time, node, sum(cpus_used) AS job_cpus_used, sum(resident_bytes) AS job_resident_bytes,
                    sum(threads) AS job_threads, max(longest_run_delay_share) AS run_delay_share,
-                   sum(run_delay_share) AS run_delay_seconds,
+                   sum(run_delay_share) AS run_delay_threads,
                    sum(read_bytes_per_second) AS job_read_bytes_per_second,
                    sum(written_bytes_per_second) AS job_written_bytes_per_second,
                    sum(read_characters_per_second) AS job_read_characters_per_second,
@@ -68,7 +68,7 @@ constexpr DerivedTable kDerived[] = {
             SELECT h.time, h.node, max(s.cpus) AS cpus FROM node_series h
             JOIN step_allotment s ON s.node = h.node AND bucket_of(s.t0) <= h.time AND bucket_of(s.t1) >= h.time
             GROUP BY h.time, h.node)
-        SELECT h.*, coalesce(allotted.cpus, a.cpus) AS allotted_cpus, cpu_seconds / h.cpus AS cpu_share,
+        SELECT h.*, coalesce(allotted.cpus, a.cpus) AS allotted_cpus, h.cpus_used / h.cpus AS cpu_share,
                job_cpus_used / allotted_cpus AS job_cpu_share,
                job.* EXCLUDE (time, node), fabric.* EXCLUDE (time, node), disks.* EXCLUDE (time, node)
         FROM node_series h JOIN node_allotment a USING (node) LEFT JOIN allotted USING (time, node)
@@ -113,7 +113,7 @@ constexpr std::string_view kStepAllotmentDoc =
 Result<> add_step_allotment(record::Archive& archive) {
     BELAY_TRY(levels, archive.query_kept(
                           fmt::format("SELECT node, t0, t1, cpus::DOUBLE AS cpus FROM ({}) ORDER BY ALL",
-                                      schema::kAllotmentSql)));
+                                      record::kAllotmentSql)));
     BELAY_CHECK(archive.define(fmt::format(
         "CREATE TABLE {} (node VARCHAR, t0 TIMESTAMP, t1 TIMESTAMP, cpus DOUBLE)", kStepAllotment)));
     if (levels.rows.empty()) return {};
@@ -123,7 +123,7 @@ Result<> add_step_allotment(record::Archive& archive) {
 // A record without GPUs has their tables all the same, without rows.
 Result<> add_missing(record::Archive& archive) {
     BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
-    for (const schema::Table* table : schema::kept_tables()) {
+    for (const schema::Table* table : schema::gpu_digest_tables()) {
         auto is_it = [&](const auto& row) { return record::as_text(row[0]) == table->name; };
         if (std::ranges::none_of(names.rows, is_it)) BELAY_CHECK(archive.add(*table, stream::Batch(*table)));
     }
@@ -237,7 +237,7 @@ std::vector<std::string> tables_behind(const std::vector<std::string>& tables) {
 
 std::vector<PreparedTable> prepared_tables() {
     std::vector<PreparedTable> out;
-    for (const schema::Table* table : schema::kept_tables()) {
+    for (const schema::Table* table : schema::gpu_digest_tables()) {
         PreparedTable& facts =
             out.emplace_back(PreparedTable{std::string(table->name), std::string(table->doc), {}});
         for (const schema::Column& column : table->columns)

@@ -67,7 +67,7 @@ class SealedRecord {
 };
 
 constexpr const char* kSeries = R"(
-    SELECT node, count(*), sum(cpus_used), (SELECT sum(cpu_seconds) FROM node_series n WHERE n.node = p.node)
+    SELECT node, count(*), sum(cpus_used), (SELECT sum(n.cpus_used) FROM node_series n WHERE n.node = p.node)
     FROM process_series p GROUP BY node ORDER BY node)";
 
 std::vector<std::vector<record::Value>> series_of(record::Archive& archive) {

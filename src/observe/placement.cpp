@@ -58,7 +58,7 @@ std::optional<int64_t> tasks_on(uint64_t node_rank, std::string_view tasks_per_n
     return std::nullopt;
 }
 
-Placement in_step(const slurm::JobFacts& facts) {
+Placement in_step(const slurm::TaskFacts& facts) {
     Placement placement;
     placement.node = facts.node.value_or(stream::this_node());
     placement.job = {.cluster = facts.cluster.value_or(""),
@@ -84,7 +84,7 @@ Placement in_step(const slurm::JobFacts& facts) {
 }  // namespace
 
 Result<Placement> find_placement() {
-    BELAY_TRY(facts, slurm::read_job_facts(slurm::process_environment()));
+    BELAY_TRY(facts, slurm::read_task_facts(slurm::process_environment()));
     if (!facts) return alone();
     Placement placement = in_step(*facts);
     if (!placement.first_of_job) return placement;

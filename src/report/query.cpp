@@ -1,12 +1,12 @@
 #include "report/query.h"
 
 #include "core/text.h"
+#include "record/series/allotment.h"
 #include "record/series/spans.h"
 #include "report/facts_query.h"
 #include "report/format.h"
 #include "report/plot_store.h"
 #include "report/progress_query.h"
-#include "schema/tables/allocation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,7 +72,7 @@ Result<> find_nodes(record::Archive& archive, Measurements& data) {
             SELECT node FROM coverage UNION SELECT node FROM network
             UNION SELECT node FROM filesystem UNION SELECT node FROM process))
         WHERE node IS NOT NULL GROUP BY node ORDER BY node)",
-                                                     schema::kAllotmentSql)));
+                                                     record::kAllotmentSql)));
     auto integer = [](const record::Value& value) -> std::optional<int64_t> {
         double number = as_double(value);
         if (is_missing(number)) return std::nullopt;
@@ -120,7 +120,7 @@ Result<> find_gaps(record::Archive& archive, double interval, Measurements& data
                                  ANTI JOIN pauses ON pauses.node = lengths.node AND before >= begins
                                                  AND before + length <= ends
                                  WHERE length > {longest} ORDER BY length DESC)",
-                              fmt::arg("steps", schema::kAllotmentSql), fmt::arg("table", table),
+                              fmt::arg("steps", record::kAllotmentSql), fmt::arg("table", table),
                               fmt::arg("longest", record::kLongestStep * interval * 1e6),
                               fmt::arg("end", core::to_microseconds(data.start) +
                                                   static_cast<int64_t>(data.seconds * 1e6)))));

@@ -1,8 +1,8 @@
 #include "report/series_query.h"
 
+#include "record/series/allotment.h"
 #include "record/series/read_spans.h"
 #include "report/query.h"
-#include "schema/tables/allocation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -128,7 +128,7 @@ Result<std::vector<double>> allotted_cpus(record::Archive& archive, const Measur
               archive.query(fmt::format(
                   "SELECT node, (epoch_us(t0) - {0}) / 1e6, (epoch_us(t1) - {0}) / 1e6, cpus FROM ({1}) "
                   "WHERE cpus > 0 ORDER BY cpus",
-                  core::to_microseconds(data.start), schema::kAllotmentSql)));
+                  core::to_microseconds(data.start), record::kAllotmentSql)));
     for (const auto& row : levels.rows) {
         auto node = node_index.find(record::as_text(row[0]));
         if (node == node_index.end()) continue;

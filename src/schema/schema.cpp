@@ -47,12 +47,12 @@ std::span<const Table* const> tables() {
     return kTables;
 }
 
-std::span<const Table* const> kept_tables() {
+std::span<const Table* const> gpu_digest_tables() {
     static constexpr const Table* kKept[] = {&kGpuSeries, &kJobSeries, &kGpuSummary};
     return kKept;
 }
 
-std::span<const Table* const> kept_series() {
+std::span<const Table* const> kept_series_tables() {
     static constexpr const Table* kKept[] = {&kNodeSeries, &kProcessSeries, &kNetworkSeries,
                                              &kDiskSeries, &kPlotSeries,    &kPlotSummary};
     return kKept;

@@ -127,12 +127,12 @@ struct Table {
 // All tables, in the order in which they are documented.
 std::span<const Table* const> tables();
 
-// What a sealed record keeps beside them, made of their samples, in the order in which they are written: the
-// last one says that all are there.
-std::span<const Table* const> kept_tables();
+// What a sealed record keeps of the samples of GPUs, in the order in which it is written: the last table says
+// that all are there.
+std::span<const Table* const> gpu_digest_tables();
 
-// The same of hosts, processes, interfaces and disks.
-std::span<const Table* const> kept_series();
+// What it keeps of those of hosts, processes, interfaces and disks.
+std::span<const Table* const> kept_series_tables();
 
 // nullptr if there is no such table among those of tables().
 const Table* find_table(std::string_view name);

@@ -1,7 +1,7 @@
 #include "score/cpu_score.h"
 
+#include "record/series/allotment.h"
 #include "record/series/read_spans.h"
-#include "schema/tables/allocation.h"
 #include "schema/tables/process.h"
 
 #include <algorithm>
@@ -168,7 +168,7 @@ Result<std::map<std::string, double>> read_busy_seconds(record::Archive& archive
 
 Result<CpuUse> read_cpu_use(record::Archive& archive) {
     CpuUse use{.nodes = {}, .flop = kMissing};
-    BELAY_TRY(rows, archive.query(fmt::format(kNodes, schema::kAllotmentSql)));
+    BELAY_TRY(rows, archive.query(fmt::format(kNodes, record::kAllotmentSql)));
     double start = std::numeric_limits<double>::infinity();
     for (const auto& row : rows.rows) {
         use.nodes.push_back({.node = record::as_text(row[0]),

@@ -18,13 +18,13 @@ using core::Result;
 namespace {
 
 void detach(record::Archive& archive) {
-    for (const schema::Table* table : schema::kept_tables())
+    for (const schema::Table* table : schema::gpu_digest_tables())
         if (auto gone = archive.detach(*table); !gone) return;  // then SQL tells of them what is wrong
 }
 
 // Nothing where the tables are not of one writing. Errors: where one cannot be read.
 Result<bool> attach_tables(record::Archive& archive, const std::string& facts) {
-    for (const schema::Table* table : schema::kept_tables()) {
+    for (const schema::Table* table : schema::gpu_digest_tables()) {
         BELAY_TRY(own, archive.kept_facts(*table));
         if (own != facts) return false;
         BELAY_CHECK(archive.attach(*table));
@@ -170,7 +170,7 @@ Result<Digest> load(record::Archive& archive, const std::vector<DeviceCeilings>&
 
 // All that is in the tables can be read.
 Result<> check_whole(record::Archive& archive) {
-    for (const schema::Table* table : schema::kept_tables())
+    for (const schema::Table* table : schema::gpu_digest_tables())
         BELAY_CHECK(archive.query(fmt::format("SELECT max(COLUMNS(*)) FROM \"{}\"", table->name)));
     return {};
 }
@@ -208,7 +208,7 @@ Result<bool> keep_digest(const std::filesystem::path& record) {
     if (digest.empty()) return false;
     const std::string facts = digest_facts(digest, archive.manifest());
     const std::vector<stream::Batch> made = digest_tables(digest);
-    for (const schema::Table* table : schema::kept_tables())
+    for (const schema::Table* table : schema::gpu_digest_tables())
         for (const stream::Batch& rows : made)
             if (&rows.table() == table) BELAY_CHECK(record::keep_table(claim, rows, facts));
     return true;

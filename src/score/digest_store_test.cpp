@@ -171,7 +171,7 @@ TEST(score, a_digest_that_holds_no_more_is_not_written_over_without_its_samples)
     std::filesystem::remove(record.path() / "tables/gpu.parquet");
     auto kept_files = [&] {
         std::vector<std::string> bytes;
-        for (const schema::Table* table : schema::kept_tables())
+        for (const schema::Table* table : schema::gpu_digest_tables())
             bytes.push_back(
                 core::read_file(record.path() / "tables" / fmt::format("{}.parquet", table->name)).value());
         return bytes;

@@ -79,7 +79,7 @@ Result<std::optional<std::vector<std::string>>> gpus(const Lookup& lookup) {
     return std::optional(std::move(devices));
 }
 
-Result<> read_identity(const Lookup& lookup, JobFacts& facts) {
+Result<> read_identity(const Lookup& lookup, TaskFacts& facts) {
     BELAY_TRY(array_job_id, number(lookup, {"SLURM_ARRAY_JOB_ID"}));
     BELAY_TRY(array_task, number(lookup, {"SLURM_ARRAY_TASK_ID"}));
     BELAY_TRY(restart, number(lookup, {"SLURM_RESTART_COUNT"}));
@@ -101,7 +101,7 @@ Result<> read_identity(const Lookup& lookup, JobFacts& facts) {
     return {};
 }
 
-Result<> read_place(const Lookup& lookup, JobFacts& facts) {
+Result<> read_place(const Lookup& lookup, TaskFacts& facts) {
     BELAY_TRY(job_nodes, nodes(lookup, {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}));
     BELAY_TRY(step_nodes, nodes(lookup, {"SLURM_STEP_NODELIST"}));
     BELAY_TRY(node_count, number(lookup, {"SLURM_STEP_NUM_NODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"}));
@@ -140,10 +140,10 @@ Lookup lookup_in(const core::Environment& variables) {
     };
 }
 
-Result<std::optional<JobFacts>> read_job_facts(const Lookup& lookup) {
+Result<std::optional<TaskFacts>> read_task_facts(const Lookup& lookup) {
     BELAY_TRY(job_id, number(lookup, {"SLURM_JOB_ID", "SLURM_JOBID"}));
     if (!job_id) return std::nullopt;
-    JobFacts facts;
+    TaskFacts facts;
     facts.job_id = *job_id;
     BELAY_CHECK(read_identity(lookup, facts));
     BELAY_CHECK(read_place(lookup, facts));

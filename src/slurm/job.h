@@ -1,5 +1,5 @@
-// What a process can know about its Slurm job and step without asking Slurm: the environment that slurmd
-// gives it.
+// What a process can know about its Slurm job, step and task without asking Slurm: the environment that
+// slurmd gives it.
 #pragma once
 
 #include "core/error.h"
@@ -25,7 +25,7 @@ Lookup lookup_in(const core::Environment& variables);
 
 // Where Slurm says nothing, or an older version did not yet, the value is missing. A batch script and a shell
 // of salloc have no rank and no step nodes.
-struct JobFacts {
+struct TaskFacts {
     uint64_t job_id = 0;  // of an array's task, its own id
     std::optional<std::string> cluster = {};
     std::optional<uint64_t> array_job_id = {};
@@ -58,6 +58,6 @@ struct JobFacts {
 
 // The facts; nothing outside a Slurm job (SLURM_JOB_ID is not set). Errors: kBadInput for a value that cannot
 // be what Slurm writes, naming the variable.
-core::Result<std::optional<JobFacts>> read_job_facts(const Lookup& lookup);
+core::Result<std::optional<TaskFacts>> read_task_facts(const Lookup& lookup);
 
 }  // namespace belay::slurm

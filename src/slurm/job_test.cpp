@@ -55,10 +55,10 @@ Variables with(Variables variables, const std::string& name, const std::string& 
 }
 
 TEST(slurm, job_facts_of_a_step) {
-    auto found = read_job_facts(in(kStep));
+    auto found = read_task_facts(in(kStep));
     ASSERT_TRUE(found) << found.error().render();
     ASSERT_TRUE(*found);
-    const JobFacts& facts = **found;
+    const TaskFacts& facts = **found;
     EXPECT_EQ(facts.job_id, 42U);
     EXPECT_EQ(facts.cluster, "alps");
     EXPECT_EQ(facts.array_job_id, 40U);
@@ -85,7 +85,7 @@ TEST(slurm, job_facts_of_a_step) {
 }
 
 TEST(slurm, job_facts_outside_slurm) {
-    auto found = read_job_facts(in({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_CONF", "/etc/slurm/slurm.conf"}}));
+    auto found = read_task_facts(in({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_CONF", "/etc/slurm/slurm.conf"}}));
     ASSERT_TRUE(found);
     EXPECT_FALSE(*found);
 }
@@ -96,7 +96,7 @@ TEST(slurm, job_facts_of_a_batch_script) {
                                  {"SLURM_NODEID", "0"},     {"SLURM_NODELIST", "n[1-2]"},
                                  {"SLURM_NNODES", "2"},     {"SLURM_NPROCS", "8"},
                                  {"SLURM_JOB_ACCOUNT", ""}, {"SLURM_JOB_NAME", "(null)"}};
-    auto found = read_job_facts(in(variables));
+    auto found = read_task_facts(in(variables));
     ASSERT_TRUE(found && *found);
     EXPECT_EQ((*found)->rank, std::nullopt);
     EXPECT_EQ((*found)->node_rank, std::nullopt);
@@ -121,7 +121,7 @@ TEST(slurm, job_facts_gpus) {
         {{}, std::nullopt},
     };
     for (auto [variables, wanted] : cases) {
-        auto found = read_job_facts(in(with(variables, "SLURM_JOB_ID", "1")));
+        auto found = read_task_facts(in(with(variables, "SLURM_JOB_ID", "1")));
         ASSERT_TRUE(found && *found);
         EXPECT_EQ((*found)->gpus, wanted);
     }
@@ -139,7 +139,7 @@ TEST(slurm, job_facts_refuse_what_slurm_does_not_write) {
         {"SLURM_STEP_GPUS", "0,a", "brackets hold numbers"},
     };
     for (const auto& [name, value, message] : cases) {
-        auto found = read_job_facts(in(with(kStep, name, value)));
+        auto found = read_task_facts(in(with(kStep, name, value)));
         ASSERT_FALSE(found) << name;
         EXPECT_EQ(found.error().kind(), core::ErrorKind::kBadInput);
         EXPECT_THAT(found.error().render(), HasSubstr(message));

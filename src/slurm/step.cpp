@@ -30,7 +30,7 @@ core::Error also(core::Error name_service, const core::Error& scontrol) {
 }  // namespace
 
 Result<std::optional<Step>> read_step(const Lookup& lookup) {
-    BELAY_TRY(facts, read_job_facts(lookup));
+    BELAY_TRY(facts, read_task_facts(lookup));
     if (!facts || !facts->step_id || !facts->rank || !facts->task_count || !facts->node_rank ||
         !facts->local_rank)
         return std::nullopt;

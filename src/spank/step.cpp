@@ -80,8 +80,8 @@ Result<Number> number_of(const std::vector<std::string>& words, size_t index) {
     return core::bad_input("belay-step: word {} must be a number", index + 2);
 }
 
-Result<slurm::JobFacts> this_step() {
-    BELAY_TRY(facts, slurm::read_job_facts(slurm::process_environment()));
+Result<slurm::TaskFacts> this_step() {
+    BELAY_TRY(facts, slurm::read_task_facts(slurm::process_environment()));
     if (!facts) return core::bad_input("belay-step works in a step of Slurm only");
     return std::move(*facts);
 }

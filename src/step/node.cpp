@@ -167,7 +167,7 @@ class Node {
 
 }  // namespace
 
-Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts& step) {
+Result<std::string> record_path(const RecordingPlan& plan, const slurm::TaskFacts& step) {
     std::string pattern = plan.directory;
     // A requeued job is another run: its record must not meet that of the first.
     if (step.restart > 0 && pattern.find("%r") == std::string::npos) pattern += "-r%r";

@@ -19,7 +19,7 @@ struct PreparedNode {
 };
 
 struct NodeContext {
-    slurm::JobFacts step;
+    slurm::TaskFacts step;
     core::Environment variables;       // of the first task
     std::vector<std::string> command;  // that the tasks will run
     pid_t watched = 0;                 // the container lives as long as this process
@@ -37,6 +37,6 @@ using Prepared = std::expected<PreparedNode, core::ErrorKind>;
 core::Result<Prepared> prepare_node(const StepPlan& plan, const NodeContext& context);
 
 // Where the step is recorded. Errors: kBadInput for a pattern that cannot be expanded.
-core::Result<std::string> record_path(const RecordingPlan& plan, const slurm::JobFacts& step);
+core::Result<std::string> record_path(const RecordingPlan& plan, const slurm::TaskFacts& step);
 
 }  // namespace belay::step

@@ -124,7 +124,7 @@ TEST(step, record_paths_name_job_step_and_restart) {
 }
 
 TEST(step, a_requeued_job_gets_a_record_of_its_own) {
-    slurm::JobFacts step;
+    slurm::TaskFacts step;
     step.job_id = 12;
     step.step_id = 0;
     RecordingPlan plan{.directory = "/r-%j.%s", .progress_patterns = {}};

@@ -49,14 +49,14 @@ int print_job(std::string_view text) {
 }
 
 int print_facts() {
-    auto facts = slurm::read_job_facts(slurm::process_environment());
+    auto facts = slurm::read_task_facts(slurm::process_environment());
     if (!facts) return fail(facts.error());
     if (!*facts) {
         fmt::print("outside\n");
         return 0;
     }
     auto number = [](std::optional<uint64_t> value) { return value ? std::to_string(*value) : "-"; };
-    const slurm::JobFacts& f = **facts;
+    const slurm::TaskFacts& f = **facts;
     fmt::print(
         "id={} cluster={} user={} task={} nodes={} step={} step_nodes={} rank={}/{} local={} node={}:{}\n",
         f.job_id, f.cluster.value_or("-"), f.user.value_or("-"), number(f.array_task),

@@ -2,7 +2,7 @@
 
 #include "record/archive/testing.h"
 #include "record/series/make_series.h"
-#include "schema/tables/host_digest.h"
+#include "schema/tables/node_series.h"
 
 #include <array>
 #include <cmath>

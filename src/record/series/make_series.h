@@ -1,4 +1,4 @@
-// A table of series (schema/tables/host_digest.h) made of a record's samples: a row for each span of time and
+// A table of series (schema/tables/node_series.h) made of a record's samples: a row for each span of time and
 // each thing that is sampled by itself, by the rule of spans.h.
 #pragma once
 

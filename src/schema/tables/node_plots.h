@@ -2,7 +2,7 @@
 // and disks, moment by moment. Made by report/, and kept by a sealed record.
 #pragma once
 
-#include "schema/tables/host_digest.h"
+#include "schema/tables/node_series.h"
 
 #include <array>
 

@@ -11,7 +11,7 @@ namespace belay::schema {
 
 // Made of several columns of a host.
 inline constexpr std::array kNodeDerived = std::to_array<SampledSeries>({
-    {{"cpu_seconds", "", "CPUs of the node in use, by anybody"},
+    {{"cpus_used", "", "CPUs of the node in use, by anybody"},
      kCounter,
      "cpu_user_seconds_total + cpu_system_seconds_total + coalesce(cpu_irq_seconds_total, 0)"},
     {{"memory_anonymous_bytes", "B", "anonymous and shared memory"},
