@@ -2,8 +2,8 @@
 
 #include "core/program.h"
 #include "findings/catalogue.h"
+#include "findings/prepare.h"
 #include "findings/series_store.h"
-#include "findings/tables.h"
 #include "report/plot_store.h"
 #include "report/query.h"
 #include "score/digest_query.h"

@@ -4,7 +4,7 @@
 #include "core/text.h"
 #include "findings/detect/detector.h"
 #include "findings/engine.h"
-#include "findings/tables.h"
+#include "findings/prepare.h"
 
 #include <algorithm>
 #include <system_error>

@@ -2,6 +2,7 @@
 
 #include "core/units.h"
 #include "findings/detect/detector.h"
+#include "findings/prepared_tables.h"
 #include "findings/sql_text.h"
 
 #include <algorithm>

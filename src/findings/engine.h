@@ -2,9 +2,9 @@
 #pragma once
 
 #include "findings/finding.h"
+#include "findings/prepare.h"
 #include "findings/rule.h"
 #include "findings/run.h"
-#include "findings/tables.h"
 
 #include <optional>
 #include <string>

@@ -2,6 +2,7 @@
 
 #include "findings/cases.h"
 #include "findings/catalogue.h"
+#include "findings/prepared_tables.h"
 #include "findings/report_text.h"
 #include "schema/tables/gpu_digest.h"
 

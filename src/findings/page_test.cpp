@@ -2,7 +2,8 @@
 #include "core/file.h"
 #include "findings/catalogue.h"
 #include "findings/detect/detector.h"
-#include "findings/tables.h"
+#include "findings/prepare.h"
+#include "findings/prepared_tables.h"
 #include "schema/tables/node_series.h"
 
 #include <algorithm>

@@ -1,8 +1,10 @@
 // What the prepared tables make of a record whose clocks and ranks are not as they should be.
+#include "findings/prepare.h"
+
 #include "findings/cases.h"
 #include "findings/catalogue.h"
 #include "findings/engine.h"
-#include "findings/tables.h"
+#include "findings/prepared_tables.h"
 
 #include <algorithm>
 
@@ -65,6 +67,13 @@ TEST(findings, traffic_that_several_interfaces_count_is_counted_once) {
         EXPECT_NEAR(record::as_double(row[1]), 2e6, 1) << record::as_text(row[0]) << ": eth0 + eth1 = bond0";
         EXPECT_NEAR(record::as_double(row[2]), 2e6, 1);
     }
+}
+
+TEST(findings, the_coverage_that_counts_for_a_table_is_that_of_its_source) {
+    EXPECT_EQ(tables_behind({"job_series", "gpu_summary", "gpu", "task_series", "host_series", "node_series",
+                             "disk_series", "network_series"}),
+              (std::vector<std::string>{"gpu", "process", "host", "filesystem", "network"}));
+    EXPECT_TRUE(tables_behind({"event", "step_series", "node_allotment", "nothing"}).empty());
 }
 
 bool is_found(record::Archive& archive, std::string_view id) {

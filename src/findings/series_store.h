@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/error.h"
+#include "findings/prepare.h"
 #include "findings/run.h"
-#include "findings/tables.h"
 #include "record/archive/archive.h"
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "findings/series_store.h"
 
 #include "core/file.h"
-#include "findings/tables.h"
+#include "findings/prepare.h"
 #include "record/new_segment.h"
 #include "record/place.h"
 #include "schema/tables/host.h"

@@ -85,7 +85,8 @@ TEST(slurm, job_facts_of_a_step) {
 }
 
 TEST(slurm, job_facts_outside_slurm) {
-    auto found = read_task_facts(in({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_CONF", "/etc/slurm/slurm.conf"}}));
+    auto found =
+        read_task_facts(in({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_CONF", "/etc/slurm/slurm.conf"}}));
     ASSERT_TRUE(found);
     EXPECT_FALSE(*found);
 }

@@ -1,5 +1,5 @@
 // The tables that a recorder would have left of a made-up job.
-#include "findings/tables.h"
+#include "findings/prepare.h"
 #include "findings/testing/job.h"
 #include "schema/tables/allocation.h"
 #include "schema/tables/coverage.h"
