@@ -6,7 +6,7 @@
 #include "record/series/make_series.h"
 #include "report/format.h"
 #include "report/preparation_query.h"
-#include "schema/tables/host_digest.h"
+#include "schema/tables/node_series.h"
 
 #include <algorithm>
 #include <array>
