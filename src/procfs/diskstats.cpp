@@ -8,6 +8,8 @@ namespace belay::procfs {
 
 namespace {
 
+constexpr size_t kReads = 0;  // places of fields
+constexpr size_t kWrites = 4;
 constexpr std::string_view kUsuallyIdle[] = {"loop", "ram", "zram", "fd", "sr"};
 
 bool is_digit(char c) {
@@ -15,7 +17,7 @@ bool is_digit(char c) {
 }
 
 bool never_used(const Disk& disk) {
-    if (disk.reads != 0 || disk.writes != 0) return false;
+    if (disk.fields[kReads] != 0 || disk.fields[kWrites] != 0) return false;
     return std::ranges::any_of(kUsuallyIdle, [&](std::string_view kind) {
         return disk.name.starts_with(kind) && disk.name.size() > kind.size() &&
                std::ranges::all_of(disk.name.substr(kind.size()), is_digit);
@@ -45,16 +47,7 @@ void parse_diskstats(std::string_view text, std::vector<Disk>& disks) {
         disk.name = words.next();
         if (disk.name.empty() || is_partition_of(disk.name, whole_disk)) continue;
         whole_disk = disk.name;
-        disk.reads = count(words.next());
-        words.skip(1);  // reads that were merged
-        disk.read_bytes = scaled(count(words.next()), kSectorBytes);
-        disk.read_milliseconds = count(words.next());
-        disk.writes = count(words.next());
-        words.skip(1);
-        disk.written_bytes = scaled(count(words.next()), kSectorBytes);
-        disk.write_milliseconds = count(words.next());
-        disk.in_flight = count(words.next());
-        disk.busy_milliseconds = count(words.next());
+        for (auto& field : disk.fields) field = count(words.next());
         if (!never_used(disk)) disks.push_back(disk);
     }
 }

@@ -1,6 +1,8 @@
 // /proc/diskstats: traffic of the block devices. See Documentation/admin-guide/iostats.rst of Linux.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -8,12 +10,13 @@
 
 namespace belay::procfs {
 
-// Counts since boot; milliseconds may wrap at 2^32. `name` points into the parsed text.
+inline constexpr size_t kDiskFields = 17;  // of Linux 5.5; older ones have 11 or 15
+
+// The fields of Documentation/admin-guide/iostats.rst, of which the first is at 0, in the file's units:
+// sectors of 512 bytes, and milliseconds, which may wrap at 2^32. `name` points into the parsed text.
 struct Disk {
     std::string_view name;
-    std::optional<int64_t> reads, read_bytes, read_milliseconds;
-    std::optional<int64_t> writes, written_bytes, write_milliseconds;
-    std::optional<int64_t> in_flight, busy_milliseconds;
+    std::array<std::optional<int64_t>, kDiskFields> fields;
 };
 
 // Whole disks: the kernel lists each before its partitions, which are left out, as are loop, ram and zram

@@ -15,15 +15,7 @@ void parse_net_dev(std::string_view text, std::vector<NetworkDevice>& devices) {
         device.name = core::trim(line.substr(0, colon));
         if (device.name.empty()) continue;
         Words words(line.substr(colon + 1));
-        device.receive_bytes = count(words.next());
-        device.receive_packets = count(words.next());
-        device.receive_errors = count(words.next());
-        device.receive_dropped = count(words.next());
-        words.skip(4);  // fifo, frame, compressed, multicast
-        device.transmit_bytes = count(words.next());
-        device.transmit_packets = count(words.next());
-        device.transmit_errors = count(words.next());
-        device.transmit_dropped = count(words.next());
+        for (auto& field : device.fields) field = count(words.next());
         devices.push_back(device);
     }
 }

@@ -1,6 +1,8 @@
 // /proc/net/dev: traffic of the network interfaces of this network namespace. RDMA traffic is not in it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -8,11 +10,13 @@
 
 namespace belay::procfs {
 
-// Counts since the interface came up. `name` points into the parsed text.
+inline constexpr size_t kNetDevFields = 16;
+
+// Counts since the interface came up, in the order of the file: eight of what was received (bytes, packets,
+// errors, dropped …), the same of what was sent. `name` points into the parsed text.
 struct NetworkDevice {
     std::string_view name;
-    std::optional<int64_t> receive_bytes, receive_packets, receive_errors, receive_dropped;
-    std::optional<int64_t> transmit_bytes, transmit_packets, transmit_errors, transmit_dropped;
+    std::array<std::optional<int64_t>, kNetDevFields> fields;
 };
 
 // Replaces the content of `devices`, whose capacity is kept.

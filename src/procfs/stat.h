@@ -1,4 +1,5 @@
-// /proc/stat: CPU time of all CPUs together, and what happened since boot. See proc_stat(5).
+// /proc/stat: CPU time of all CPUs together, and interrupts since boot. See proc_stat(5). Its lines
+// "key value" are read by keyed.h.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,7 @@ namespace belay::procfs {
 struct Stat {
     std::optional<int64_t> user, nice, system, idle, iowait, irq, softirq, steal;
     std::optional<int64_t> cpus_online;
-    std::optional<int64_t> context_switches;
     std::optional<int64_t> interrupts;
-    std::optional<int64_t> forks;
-    std::optional<int64_t> threads_running;
-    std::optional<int64_t> threads_blocked;
-    std::optional<int64_t> boot_seconds;  // since 1970
 };
 
 Stat parse_stat(std::string_view text);

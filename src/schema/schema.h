@@ -47,9 +47,10 @@ enum class Sampled : uint8_t {
 struct Sampling {
     Sampled kind = Sampled::kState;
     std::string_view file = {};  // of /proc; empty: elsewhere
-    // Of a file of lines "key value", which needs nothing more to be read; of others a parser of their own
-    // knows.
+    // Of a file of lines "key value", and of one with a line of numbers for each device: which of these,
+    // from 1. Neither needs more to be read; of other files a parser of their own knows.
     std::string_view key = {};
+    size_t field = 0;
 };
 
 // Where a report plots a quantity.

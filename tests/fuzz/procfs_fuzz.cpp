@@ -8,7 +8,6 @@
 #include "procfs/mountinfo.h"
 #include "procfs/net_dev.h"
 #include "procfs/pid_environ.h"
-#include "procfs/pid_io.h"
 #include "procfs/pid_stat.h"
 #include "procfs/pid_status.h"
 #include "procfs/pressure.h"
@@ -59,7 +58,10 @@ void fuzz_statm(std::string_view text) {
     require_count(parse_anonymous_pages(text));
 }
 void fuzz_pid_io(std::string_view text) {
-    require_count(parse_pid_io(text).read_bytes);
+    static constexpr Keyed kWanted[] = {{"rchar"}, {"read_bytes"}};
+    std::optional<int64_t> values[std::size(kWanted)];
+    parse_keyed(text, kWanted, values);
+    for (auto value : values) require_count(value);
 }
 
 void fuzz_net_dev(std::string_view text) {

@@ -8,6 +8,7 @@
 #include "observe/collect/watched_mounts.h"
 #include "procfs/diskstats.h"
 #include "procfs/mountinfo.h"
+#include "procfs/scan.h"
 #include "schema/tables/filesystem.h"
 
 #include <algorithm>
@@ -34,18 +35,25 @@ struct Watched {
     Answer answer;  // of this tick
 };
 
+static_assert(std::ranges::all_of(schema::kDiskQuantities, [](const schema::Quantity& quantity) {
+    return quantity.sampling.field > 0 && quantity.sampling.field <= procfs::kDiskFields;
+}));
+
+// The kernel counts in sectors and milliseconds.
+void set_measured(const schema::Quantity& quantity, size_t place, const procfs::Disk& disk, Batch& rows) {
+    const std::optional<int64_t> value = disk.fields[quantity.sampling.field - 1];
+    if (quantity.unit == "s")
+        rows.set(place, seconds_of(value, kMilliseconds));
+    else
+        rows.set(place, procfs::scaled(value, quantity.unit == "B" ? procfs::kSectorBytes : 1));
+}
+
 void add_disk(const Sample& sample, const procfs::Disk& disk, Batch& rows) {
     rows.add_row(sample.time, sample.node);
     rows.set(column(kFilesystem, "kind"), "disk");
     rows.set(column(kFilesystem, "name"), core::to_valid_utf8(disk.name));
-    rows.set(column(kFilesystem, "read_bytes_total"), disk.read_bytes);
-    rows.set(column(kFilesystem, "written_bytes_total"), disk.written_bytes);
-    rows.set(column(kFilesystem, "reads_total"), disk.reads);
-    rows.set(column(kFilesystem, "writes_total"), disk.writes);
-    rows.set(column(kFilesystem, "read_seconds_total"), seconds_of(disk.read_milliseconds, kMilliseconds));
-    rows.set(column(kFilesystem, "write_seconds_total"), seconds_of(disk.write_milliseconds, kMilliseconds));
-    rows.set(column(kFilesystem, "busy_seconds_total"), seconds_of(disk.busy_milliseconds, kMilliseconds));
-    rows.set(column(kFilesystem, "requests_in_flight"), disk.in_flight);
+    for (size_t i = 0; i < std::size(schema::kDiskQuantities); ++i)
+        set_measured(schema::kDiskQuantities[i], schema::kFirstDiskQuantity + i, disk, rows);
 }
 
 // blocks × block size; nothing beyond 63 bits, which some network file systems report for "no limit".

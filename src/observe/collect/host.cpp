@@ -1,8 +1,8 @@
 #include "observe/collect/host.h"
 
+#include "observe/collect/keyed_columns.h"
 #include "observe/collect/source_file.h"
 #include "observe/collect/units.h"
-#include "procfs/keyed.h"
 #include "procfs/loadavg.h"
 #include "procfs/pressure.h"
 #include "procfs/stat.h"
@@ -27,64 +27,43 @@ void set_cpu(Batch& rows, const procfs::Stat& stat, int64_t ticks) {
     rows.set(column(kHost, "cpu_iowait_seconds_total"), seconds_of(stat.iowait, ticks));
     rows.set(column(kHost, "cpu_irq_seconds_total"), seconds_of(sum(stat.irq, stat.softirq), ticks));
     rows.set(column(kHost, "cpu_steal_seconds_total"), seconds_of(stat.steal, ticks));
-    rows.set(column(kHost, "threads_running"), stat.threads_running);
-    rows.set(column(kHost, "threads_blocked"), stat.threads_blocked);
-    rows.set(column(kHost, "context_switches_total"), stat.context_switches);
     rows.set(column(kHost, "interrupts_total"), stat.interrupts);
-    rows.set(column(kHost, "forks_total"), stat.forks);
 }
 
-// A file of lines "key value": which of them go where is declared with the columns.
-class KeyedFile {
-  public:
-    KeyedFile(const std::filesystem::path& proc, std::string_view name) : file_(proc / name) {
-        for (size_t i = 0; i < std::size(schema::kHostQuantities); ++i) {
-            const schema::Quantity& quantity = schema::kHostQuantities[i];
-            if (quantity.sampling.file != name || quantity.sampling.key.empty()) continue;
-            wanted_.push_back({quantity.sampling.key, quantity.unit == "B"});
-            columns_.push_back(schema::kFirstHostQuantity + i);
-        }
-        values_.resize(wanted_.size());
-    }
+KeyedColumns keyed_columns(std::string_view file) {
+    return {schema::kHostQuantities, schema::kFirstHostQuantity, file, KeyedBytes::kKibibytes};
+}
+static_assert(keys_are_of_whole_numbers(schema::kHostQuantities));
 
-    void set(Batch& rows) {
-        procfs::parse_keyed(file_.read_or_empty(), wanted_, values_);
-        for (size_t i = 0; i < columns_.size(); ++i) rows.set(columns_[i], values_[i]);
-    }
-
-  private:
-    SourceFile file_;
-    std::vector<procfs::Keyed> wanted_;
-    std::vector<size_t> columns_;
-    std::vector<std::optional<int64_t>> values_;
+// Files of lines "key value", each once.
+struct KeyedFile {
+    KeyedColumns columns;
+    SourceFile file;
 };
 
-static_assert(std::ranges::all_of(schema::kHostQuantities,
-                                  [](const schema::Quantity& quantity) {
-                                      return quantity.sampling.key.empty() ||
-                                             quantity.type == schema::ColumnType::kInteger;
-                                  }),
-              "lines of keyed files are whole numbers");
+constexpr std::string_view kStat = "stat";  // in which more stands than such lines
 
-// Each file once.
 std::vector<KeyedFile> keyed_files(const std::filesystem::path& proc) {
-    std::vector<std::string_view> names;
-    for (const schema::Quantity& quantity : schema::kHostQuantities)
-        if (!quantity.sampling.key.empty() && std::ranges::find(names, quantity.sampling.file) == names.end())
-            names.push_back(quantity.sampling.file);
+    std::vector<std::string_view> names = {kStat};
     std::vector<KeyedFile> files;
-    for (std::string_view name : names) files.emplace_back(proc, name);
+    for (const schema::Quantity& quantity : schema::kHostQuantities) {
+        const std::string_view name = quantity.sampling.file;
+        if (quantity.sampling.key.empty() || std::ranges::find(names, name) != names.end()) continue;
+        names.push_back(name);
+        files.push_back({keyed_columns(name), SourceFile(proc / name)});
+    }
     return files;
 }
 
 class HostCollector : public Collector {
   public:
     explicit HostCollector(const std::filesystem::path& proc)
-        : stat_(proc / "stat"),
+        : stat_(proc / kStat),
           loadavg_(proc / "loadavg"),
           pressure_cpu_(proc / "pressure/cpu"),
           pressure_memory_(proc / "pressure/memory"),
           pressure_io_(proc / "pressure/io"),
+          in_stat_(keyed_columns(kStat)),
           keyed_(keyed_files(proc)) {}
 
     const schema::Table& table() const override { return kHost; }
@@ -93,8 +72,9 @@ class HostCollector : public Collector {
         BELAY_TRY(stat, stat_.read());
         rows.add_row(sample.time, sample.node);
         set_cpu(rows, procfs::parse_stat(stat), ticks_per_second_);
+        in_stat_.set(stat, rows);
         rows.set(column(kHost, "load_1m"), procfs::parse_loadavg(loadavg_.read_or_empty()));
-        for (KeyedFile& file : keyed_) file.set(rows);
+        for (KeyedFile& keyed : keyed_) keyed.columns.set(keyed.file.read_or_empty(), rows);
         set_pressure(rows);
         return {};
     }
@@ -112,6 +92,7 @@ class HostCollector : public Collector {
     }
 
     SourceFile stat_, loadavg_, pressure_cpu_, pressure_memory_, pressure_io_;
+    KeyedColumns in_stat_;
     std::vector<KeyedFile> keyed_;
     int64_t ticks_per_second_ = sysconf(_SC_CLK_TCK);
 };

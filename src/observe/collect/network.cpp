@@ -6,6 +6,7 @@
 #include "procfs/scan.h"
 #include "schema/tables/network.h"
 
+#include <algorithm>
 #include <array>
 #include <fcntl.h>
 #include <map>
@@ -20,6 +21,10 @@ namespace {
 using schema::column;
 using schema::kNetwork;
 using stream::Batch;
+
+static_assert(std::ranges::all_of(schema::kNetworkQuantities, [](const schema::Quantity& quantity) {
+    return quantity.sampling.field <= procfs::kNetDevFields;
+}));
 
 constexpr int64_t kMegabit = 1'000'000;
 
@@ -88,14 +93,9 @@ class NetworkCollector : public Collector {
     void add_row(const Sample& sample, const procfs::NetworkDevice& device, Batch& rows) {
         rows.add_row(sample.time, sample.node);
         rows.set(column(kNetwork, "device"), core::to_valid_utf8(device.name));
-        rows.set(column(kNetwork, "receive_bytes_total"), device.receive_bytes);
-        rows.set(column(kNetwork, "receive_packets_total"), device.receive_packets);
-        rows.set(column(kNetwork, "receive_errors_total"), device.receive_errors);
-        rows.set(column(kNetwork, "receive_dropped_total"), device.receive_dropped);
-        rows.set(column(kNetwork, "transmit_bytes_total"), device.transmit_bytes);
-        rows.set(column(kNetwork, "transmit_packets_total"), device.transmit_packets);
-        rows.set(column(kNetwork, "transmit_errors_total"), device.transmit_errors);
-        rows.set(column(kNetwork, "transmit_dropped_total"), device.transmit_dropped);
+        for (size_t i = 0; i < std::size(schema::kNetworkQuantities); ++i)
+            if (const size_t field = schema::kNetworkQuantities[i].sampling.field; field > 0)
+                rows.set(schema::kFirstNetworkQuantity + i, device.fields[field - 1]);
         const Link& link = link_of(device.name);
         rows.set(column(kNetwork, "carrier"), link.carrier);
         rows.set(column(kNetwork, "carrier_changes_total"), link.carrier_changes);

@@ -2,13 +2,14 @@
 
 #include "core/utf8.h"
 #include "observe/collect/job_processes.h"
+#include "observe/collect/keyed_columns.h"
 #include "observe/collect/units.h"
-#include "procfs/pid_io.h"
 #include "procfs/scan.h"
 #include "procfs/schedstat.h"
 #include "procfs/statm.h"
 #include "schema/tables/process.h"
 
+#include <algorithm>
 #include <ctime>
 #include <unistd.h>
 
@@ -19,6 +20,12 @@ namespace {
 using schema::column;
 using schema::kProcess;
 using stream::Batch;
+
+constexpr std::string_view kIo = "io";  // the one file of a process whose lines have keys
+static_assert(keys_are_of_whole_numbers(schema::kProcessQuantities));
+static_assert(std::ranges::all_of(schema::kProcessQuantities, [](const schema::Quantity& quantity) {
+    return quantity.sampling.key.empty() || quantity.sampling.file == kIo;
+}));
 
 core::Time boot_time_by_clocks() {
     timespec wall{}, since_boot{};
@@ -84,11 +91,7 @@ class ProcessCollector : public Collector {
         std::optional<int64_t> run_delay =
             procfs::parse_run_delay(processes_.files().read(pid, PidFile::kSchedstat, true));
         rows.set(column(kProcess, "run_delay_seconds_total"), seconds_of(run_delay, kNanoseconds));
-        procfs::PidIo io = procfs::parse_pid_io(processes_.files().read(pid, PidFile::kIo, true));
-        rows.set(column(kProcess, "read_bytes_total"), io.read_bytes);
-        rows.set(column(kProcess, "written_bytes_total"), io.written_bytes);
-        rows.set(column(kProcess, "read_characters_total"), io.read_characters);
-        rows.set(column(kProcess, "written_characters_total"), io.written_characters);
+        in_io_.set(processes_.files().read(pid, PidFile::kIo, true), rows);
     }
 
     // In whole and broken seconds, so that no product can leave 64 bits for a start within 292 years of boot;
@@ -106,6 +109,7 @@ class ProcessCollector : public Collector {
     core::Time boot_time_;
     int64_t ticks_per_second_ = sysconf(_SC_CLK_TCK);
     int64_t page_bytes_ = sysconf(_SC_PAGESIZE);
+    KeyedColumns in_io_{schema::kProcessQuantities, schema::kFirstProcessQuantity, kIo, KeyedBytes::kPlain};
 };
 
 }  // namespace

@@ -24,54 +24,58 @@ inline constexpr Column kFilesystemSpace[] = {
     {"inodes_free", kInteger, "", "inodes free"},
 };
 
-// What is measured on a disk, and what is kept of it.
+// What is measured on a disk, and what is kept of it. Fields are numbered as in the kernel's
+// Documentation/admin-guide/iostats.rst; it counts bytes in sectors and times in milliseconds.
 inline constexpr Quantity kDiskQuantities[] = {
     {"read_bytes_total",
      kInteger,
      "B",
      "bytes read from the disk since boot",
      {"read_bytes_per_second", "B/s", "read"},
-     {kCounter, "diskstats"}},
+     {kCounter, "diskstats", "", 3}},
     {"written_bytes_total",
      kInteger,
      "B",
      "bytes written to the disk since boot",
      {"written_bytes_per_second", "B/s", "written"},
-     {kCounter, "diskstats"}},
+     {kCounter, "diskstats", "", 7}},
     {"reads_total",
      kInteger,
      "",
      "read requests completed",
      {"reads_per_second", "1/s", "read requests"},
-     {kCounter, "diskstats"}},
+     {kCounter, "diskstats", "", 1}},
     {"writes_total",
      kInteger,
      "",
      "write requests completed",
      {"writes_per_second", "1/s", "write requests"},
-     {kCounter, "diskstats"}},
+     {kCounter, "diskstats", "", 5}},
     {"read_seconds_total",
      kReal,
      "s",
      "time spent in read requests, summed over requests",
      {},
-     {kCounter, "diskstats"}},
+     {kCounter, "diskstats", "", 4}},
     {"write_seconds_total",
      kReal,
      "s",
      "time spent in write requests, summed over requests",
      {},
-     {kCounter, "diskstats"}},
+     {kCounter, "diskstats", "", 8}},
     {"busy_seconds_total",
      kReal,
      "s",
      "time in which the disk had requests outstanding",
      {"busy_share", "ratio", "time with requests outstanding"},
-     {kCounter, "diskstats"}},
-    {"requests_in_flight", kInteger, "", "requests outstanding now", {}, {kState, "diskstats"}},
+     {kCounter, "diskstats", "", 10}},
+    {"requests_in_flight", kInteger, "", "requests outstanding now", {}, {kState, "diskstats", "", 9}},
 };
 
 inline constexpr auto kFilesystemColumns = joined(columns_of(kFilesystemSpace), columns_of(kDiskQuantities));
+
+// The index of the first quantity's column.
+inline constexpr size_t kFirstDiskQuantity = std::size(kFilesystemSpace);
 
 inline constexpr Table kFilesystem{"filesystem", Cadence::kPeriodic,
                                    "space on each mounted file system and traffic of each disk",

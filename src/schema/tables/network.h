@@ -20,29 +20,34 @@ inline constexpr Quantity kNetworkQuantities[] = {
      "B",
      "bytes received; RDMA traffic is not in it",
      {"received_bytes_per_second", "B/s", "received"},
-     {kCounter, "net/dev"}},
-    {"receive_packets_total", kInteger, "", "packets received", {}, {kCounter, "net/dev"}},
-    {"receive_errors_total", kInteger, "", "packets received with an error", {}, {kCounter, "net/dev"}},
-    {"receive_dropped_total", kInteger, "", "packets dropped on receive", {}, {kCounter, "net/dev"}},
+     {kCounter, "net/dev", "", 1}},
+    {"receive_packets_total", kInteger, "", "packets received", {}, {kCounter, "net/dev", "", 2}},
+    {"receive_errors_total",
+     kInteger,
+     "",
+     "packets received with an error",
+     {},
+     {kCounter, "net/dev", "", 3}},
+    {"receive_dropped_total", kInteger, "", "packets dropped on receive", {}, {kCounter, "net/dev", "", 4}},
     {"transmit_bytes_total",
      kInteger,
      "B",
      "bytes sent; RDMA traffic is not in it",
      {"sent_bytes_per_second", "B/s", "sent"},
-     {kCounter, "net/dev"}},
-    {"transmit_packets_total", kInteger, "", "packets sent", {}, {kCounter, "net/dev"}},
+     {kCounter, "net/dev", "", 9}},
+    {"transmit_packets_total", kInteger, "", "packets sent", {}, {kCounter, "net/dev", "", 10}},
     {"transmit_errors_total",
      kInteger,
      "",
      "packets not sent because of an error",
      {},
-     {kCounter, "net/dev"}},
+     {kCounter, "net/dev", "", 11}},
     {"transmit_dropped_total",
      kInteger,
      "",
      "packets dropped before they were sent",
      {},
-     {kCounter, "net/dev"}},
+     {kCounter, "net/dev", "", 12}},
     {"carrier", kBoolean, "", "whether the link is up"},
     {"carrier_changes_total",
      kInteger,
@@ -61,6 +66,9 @@ inline constexpr Quantity kNetworkQuantities[] = {
 };
 
 inline constexpr auto kNetworkColumns = joined(columns_of(kNetworkNames), columns_of(kNetworkQuantities));
+
+// The index of the first quantity's column.
+inline constexpr size_t kFirstNetworkQuantity = std::size(kNetworkNames);
 
 inline constexpr Table kNetwork{"network", Cadence::kPeriodic, "traffic and link state per network interface",
                                 kNetworkColumns, 2};

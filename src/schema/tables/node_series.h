@@ -29,27 +29,19 @@ inline constexpr std::array kNodeDerived = std::to_array<SampledSeries>({
 });
 inline constexpr auto kNodeSeriesColumns = joined(series_of<kHostQuantities>(), kNodeDerived);
 
-inline constexpr std::array kProcessSeriesColumns = std::to_array<SampledSeries>({
+// Made of a process's state and of several of its columns.
+inline constexpr std::array kProcessDerived = std::to_array<SampledSeries>({
     {{"cpus_used", "", "CPUs in use"}, kCounter, "cpu_user_seconds_total + cpu_system_seconds_total"},
-    {{"run_delay_share", "ratio", "share of the time in which its main thread waited for a CPU"},
-     kCounter,
-     "run_delay_seconds_total"},
-    {{"threads", "", "threads", Fold::kHighest}, kState, "threads"},
-    {{"resident_bytes", "B", "memory in RAM"}, kState, "resident_bytes"},
-    {{"anonymous_bytes", "B", "memory in RAM that is no page of a file; all of it where that is not known"},
+    {{"anonymous_bytes", "B",
+      "memory in RAM that is no page of a file; all of it where that is not known"},
      kState,
      "coalesce(anonymous_bytes, resident_bytes)"},
-    {{"read_bytes_per_second", "B/s", "fetched from storage"}, kCounter, "read_bytes_total"},
-    {{"written_bytes_per_second", "B/s", "sent to storage"}, kCounter, "written_bytes_total"},
-    {{"read_characters_per_second", "B/s", "read(2), cache hits included"},
-     kCounter,
-     "read_characters_total"},
-    {{"written_characters_per_second", "B/s", "write(2)"}, kCounter, "written_characters_total"},
     {{"device_wait_share", "ratio", "samples in which it waited for a device"},
      kState,
      "(state = 'D')::INTEGER"},
     {{"running_share", "ratio", "samples in which its main thread ran"}, kState, "(state = 'R')::INTEGER"},
 });
+inline constexpr auto kProcessSeriesColumns = joined(series_of<kProcessQuantities>(), kProcessDerived);
 
 // Made of several columns of an interface.
 inline constexpr std::array kNetworkDerived = std::to_array<SampledSeries>({

@@ -4,34 +4,84 @@
 
 namespace belay::schema {
 
-inline constexpr Column kProcessColumns[] = {
-    {"time", ColumnType::kTimestamp, "", "when the row was sampled"},
-    {"node", ColumnType::kText, "", "name of the node"},
-    {"pid", ColumnType::kInteger, "", "process id; with start_time it names one process"},
-    {"parent_pid", ColumnType::kInteger, "", "process id of the parent"},
-    {"start_time", ColumnType::kTimestamp, "", "when the process started, to one clock tick"},
-    {"job_id", ColumnType::kInteger, "", "Slurm job that it belongs to; null outside Slurm"},
-    {"step_id", ColumnType::kText, "", "step of the job, as in allocation; null in a batch script"},
-    {"task", ColumnType::kInteger, "", "rank of the Slurm task that it belongs to; null outside Slurm"},
-    {"command", ColumnType::kText, "", "name of the program, at most 15 bytes; never its arguments"},
-    {"state", ColumnType::kText, "", "R running, S sleeping, D waiting for a device, Z ended, T stopped"},
-    {"threads", ColumnType::kInteger, "", "threads"},
-    {"processor", ColumnType::kInteger, "", "CPU on which it last ran"},
-    {"cpu_user_seconds_total", ColumnType::kReal, "s", "CPU time in user mode"},
-    {"cpu_system_seconds_total", ColumnType::kReal, "s", "CPU time in the kernel"},
-    {"run_delay_seconds_total", ColumnType::kReal, "s",
-     "time in which its main thread was runnable but waited for a CPU"},
-    {"resident_bytes", ColumnType::kInteger, "B", "memory in RAM, shared pages included"},
-    {"anonymous_bytes", ColumnType::kInteger, "B",
-     "memory in RAM that is no page of a file and no shared memory"},
-    {"virtual_bytes", ColumnType::kInteger, "B", "address space"},
-    {"page_faults_major_total", ColumnType::kInteger, "", "page faults that needed I/O"},
-    {"read_bytes_total", ColumnType::kInteger, "B", "bytes fetched from storage"},
-    {"written_bytes_total", ColumnType::kInteger, "B", "bytes sent to storage"},
-    {"read_characters_total", ColumnType::kInteger, "B",
-     "bytes passed by read(2) and its kin, cache hits included"},
-    {"written_characters_total", ColumnType::kInteger, "B", "bytes passed by write(2) and its kin"},
+using enum ColumnType;
+using enum Sampled;
+
+inline constexpr Column kProcessNames[] = {
+    {"time", kTimestamp, "", "when the row was sampled"},
+    {"node", kText, "", "name of the node"},
+    {"pid", kInteger, "", "process id; with start_time it names one process"},
+    {"parent_pid", kInteger, "", "process id of the parent"},
+    {"start_time", kTimestamp, "", "when the process started, to one clock tick"},
+    {"job_id", kInteger, "", "Slurm job that it belongs to; null outside Slurm"},
+    {"step_id", kText, "", "step of the job, as in allocation; null in a batch script"},
+    {"task", kInteger, "", "rank of the Slurm task that it belongs to; null outside Slurm"},
+    {"command", kText, "", "name of the program, at most 15 bytes; never its arguments"},
 };
+
+// What is measured on a process, and what is kept of it. The files are those of /proc/PID; those with keys
+// give bytes.
+inline constexpr Quantity kProcessQuantities[] = {
+    {"state",
+     kText,
+     "",
+     "R running, S sleeping, D waiting for a device, Z ended, T stopped",
+     {},
+     {kState, "stat"}},
+    {"threads", kInteger, "", "threads", {"threads", "", "threads", Fold::kHighest}, {kState, "stat"}},
+    {"processor", kInteger, "", "CPU on which it last ran", {}, {kState, "stat"}},
+    {"cpu_user_seconds_total", kReal, "s", "CPU time in user mode", {}, {kCounter, "stat"}},
+    {"cpu_system_seconds_total", kReal, "s", "CPU time in the kernel", {}, {kCounter, "stat"}},
+    {"run_delay_seconds_total",
+     kReal,
+     "s",
+     "time in which its main thread was runnable but waited for a CPU",
+     {"run_delay_share", "ratio", "share of the time in which its main thread waited for a CPU"},
+     {kCounter, "schedstat"}},
+    {"resident_bytes",
+     kInteger,
+     "B",
+     "memory in RAM, shared pages included",
+     {"resident_bytes", "B", "memory in RAM"},
+     {kState, "stat"}},
+    {"anonymous_bytes",
+     kInteger,
+     "B",
+     "memory in RAM that is no page of a file and no shared memory",
+     {},
+     {kState, "statm"}},
+    {"virtual_bytes", kInteger, "B", "address space", {}, {kState, "stat"}},
+    {"page_faults_major_total", kInteger, "", "page faults that needed I/O", {}, {kCounter, "stat"}},
+    {"read_bytes_total",
+     kInteger,
+     "B",
+     "bytes fetched from storage",
+     {"read_bytes_per_second", "B/s", "fetched from storage"},
+     {kCounter, "io", "read_bytes"}},
+    {"written_bytes_total",
+     kInteger,
+     "B",
+     "bytes sent to storage",
+     {"written_bytes_per_second", "B/s", "sent to storage"},
+     {kCounter, "io", "write_bytes"}},
+    {"read_characters_total",
+     kInteger,
+     "B",
+     "bytes passed by read(2) and its kin, cache hits included",
+     {"read_characters_per_second", "B/s", "read(2), cache hits included"},
+     {kCounter, "io", "rchar"}},
+    {"written_characters_total",
+     kInteger,
+     "B",
+     "bytes passed by write(2) and its kin",
+     {"written_characters_per_second", "B/s", "write(2)"},
+     {kCounter, "io", "wchar"}},
+};
+
+inline constexpr auto kProcessColumns = joined(columns_of(kProcessNames), columns_of(kProcessQuantities));
+
+// The index of the first quantity's column.
+inline constexpr size_t kFirstProcessQuantity = std::size(kProcessNames);
 
 inline constexpr Table kProcess{"process", Cadence::kPeriodic, "the processes of jobs, Belay's own left out",
                                 kProcessColumns, 2};
