@@ -76,6 +76,19 @@ TEST(findings, the_coverage_that_counts_for_a_table_is_that_of_its_source) {
     EXPECT_TRUE(tables_behind({"event", "step_series", "node_allotment", "nothing"}).empty());
 }
 
+TEST(findings, cpus_that_a_node_uses_are_all_but_idle_ones) {
+    auto archive = job("", R"toml(
+        [[case.fill]]
+        table = 'host'
+        set = { cpu_count = 4, cpu_user_seconds_total = "1.0 * t", cpu_system_seconds_total = "0.5 * t", cpu_irq_seconds_total = "0.25 * t", cpu_steal_seconds_total = "0.125 * t", cpu_iowait_seconds_total = "1.0 * t" })toml");
+    ASSERT_TRUE(prepare(archive, {}));
+    auto used =
+        archive.query("SELECT min(cpus_used), max(cpus_used), max(cpu_share) FROM host_series").value();
+    EXPECT_NEAR(record::as_double(used.rows.at(0)[0]), 1.875, 1e-9);
+    EXPECT_NEAR(record::as_double(used.rows.at(0)[1]), 1.875, 1e-9);
+    EXPECT_NEAR(record::as_double(used.rows.at(0)[2]), 1.875 / 4, 1e-9);
+}
+
 bool is_found(record::Archive& archive, std::string_view id) {
     Report report = diagnose(archive, load_rules(builtin_files()).value(), {}).value();
     return std::ranges::find(report.findings, id, &Finding::id) != report.findings.end();

@@ -34,15 +34,13 @@ consteval SampledSeries sum_of(std::span<const SampledSeries> of, std::string_vi
 // What the CPUs of a node did. Interrupts and the hypervisor's time are unknown to some kernels, but where
 // all is unknown, so are they.
 inline constexpr std::array kCpuPlots = std::to_array<SampledSeries>({
-    {{"node_cpu_share",
-      "ratio",
-      "CPUs of the node that were busy with anything",
-      Fold::kMean,
-      {"CPU, whole node", "", "", 20}},
-     kCounter,
-     "cpu_user_seconds_total + cpu_system_seconds_total + coalesce(cpu_irq_seconds_total, 0) + "
-     "coalesce(cpu_steal_seconds_total, 0)",
-     Share::kOfNodeCpus},
+    sum_of(kNodeSeriesColumns, "cpus_used",
+           {"node_cpu_share",
+            "ratio",
+            "CPUs of the node that were busy with anything",
+            Fold::kMean,
+            {"CPU, whole node", "", "", 20}},
+           Share::kOfNodeCpus),
     {{"cpu_user_share", "ratio", "CPUs in user mode", Fold::kMean, {"CPU, user"}},
      kCounter,
      "cpu_user_seconds_total",

@@ -11,9 +11,11 @@ namespace belay::schema {
 
 // Made of several columns of a host.
 inline constexpr std::array kNodeDerived = std::to_array<SampledSeries>({
-    {{"cpus_used", "", "CPUs of the node in use, by anybody"},
+    // What the hypervisor takes is not there for the job either.
+    {{"cpus_used", "", "CPUs of the node in use, by anybody, interrupts and the hypervisor included"},
      kCounter,
-     "cpu_user_seconds_total + cpu_system_seconds_total + coalesce(cpu_irq_seconds_total, 0)"},
+     "cpu_user_seconds_total + cpu_system_seconds_total + coalesce(cpu_irq_seconds_total, 0) + "
+     "coalesce(cpu_steal_seconds_total, 0)"},
     {{"memory_anonymous_bytes", "B", "anonymous and shared memory"},
      kState,
      "memory_anonymous_bytes + coalesce(memory_shared_bytes, 0)"},
