@@ -6,6 +6,7 @@
 #include "record/series/make_series.h"
 #include "report/format.h"
 #include "report/preparation_query.h"
+#include "schema/tables/network.h"
 #include "schema/tables/node_series.h"
 
 #include <algorithm>
@@ -91,10 +92,10 @@ constexpr auto kTotals = std::to_array<schema::SampledSeries>({
     {{"sent_bytes", "B", "sent", Fold::kIncrease}, Sampled::kCounter, "transmit_bytes_total"},
     {{"errors", "", "packets with an error", Fold::kIncrease},
      Sampled::kCounter,
-     "receive_errors_total + transmit_errors_total"},
+     schema::kInterfaceErrors},
     {{"dropped", "", "packets dropped", Fold::kIncrease},
      Sampled::kCounter,
-     "receive_dropped_total + transmit_dropped_total"},
+     schema::kInterfaceDrops},
 });
 constexpr auto kTotalColumns =
     schema::series_columns(schema::kNetwork, std::to_array(schema::kNetworkKeys), kTotals);

@@ -5,6 +5,7 @@
 // Every table starts with `time` and `node`. Missing is null, never 0.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -162,6 +163,18 @@ consteval auto joined(const std::array<Row, Sizes>&... parts) {
     (add(parts), ...);
     return all;
 }
+// One text of several.
+template <const std::string_view&... kParts>
+struct JoinedText {
+    static constexpr auto kCharacters = [] {
+        std::array<char, (kParts.size() + ...)> all{};
+        char* at = all.data();
+        ((at = std::copy(kParts.begin(), kParts.end(), at)), ...);
+        return all;
+    }();
+    static constexpr std::string_view kText{kCharacters.data(), kCharacters.size()};
+};
+
 template <size_t kSize>
 consteval std::array<Column, kSize> columns_of(const Column (&columns)[kSize]) {
     return std::to_array(columns);

@@ -193,15 +193,16 @@ inline constexpr Column kJobSeriesColumns[] = {
     {"time", ColumnType::kTimestamp, "", "start of the span"},
     {"node", ColumnType::kText, "", "name of the node"},
     {"observed_share", ColumnType::kReal, "ratio", "share of the devices that were sampled"},
-    {"saturated_share", ColumnType::kReal, "ratio", "use of the highest limit, mean"},
-    {"engine_share", ColumnType::kReal, "ratio", "engine active, mean"},
-    {"sm_share", ColumnType::kReal, "ratio", "multiprocessors active, mean"},
-    {"tensor_share", ColumnType::kReal, "ratio", "tensor pipe active, mean"},
-    {"dram_share", ColumnType::kReal, "ratio", "device memory active, mean"},
+    kGpuQuantityColumns[gpu_quantity("saturated_share")],
+    kGpuQuantityColumns[gpu_quantity("engine_share")],
+    kGpuQuantityColumns[gpu_quantity("sm_share")],
+    kGpuQuantityColumns[gpu_quantity("tensor_share")],
+    kGpuQuantityColumns[gpu_quantity("dram_share")],
     {"power_watts", ColumnType::kReal, "W", "power of all devices that were sampled"},
     {"link_bytes_per_second", ColumnType::kReal, "B/s", "over all links of those devices"},
 };
-inline constexpr Table kJobSeries{"job_series", Cadence::kEvents, "all devices of the job, second by second",
+inline constexpr Table kJobSeries{"job_series", Cadence::kEvents,
+                                  "all devices of the job, second by second; shares are means over them",
                                   kJobSeriesColumns};
 
 }  // namespace belay::schema

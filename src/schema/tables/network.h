@@ -73,11 +73,21 @@ inline constexpr size_t kFirstNetworkQuantity = std::size(kNetworkNames);
 inline constexpr Table kNetwork{"network", Cadence::kPeriodic, "traffic and link state per network interface",
                                 kNetworkColumns, 2};
 
+// SQL: whether an interface is a card's, as its name tells: none that stands on others, or that software
+// made.
+inline constexpr std::string_view kIsCard =
+    "device <> 'lo' AND NOT regexp_matches(device, "
+    "'^(bond[0-9]|team[0-9]|br-|br[0-9]|virbr|docker|cni|veth|tap|tun|vnet|vlan[0-9]|macvlan|ipvlan)"
+    "|^(eth|en|hsn|bond|team)[a-z0-9]*[.][0-9]+$')";
+
 // SQL: whether the bytes of a row are the node's own traffic with others, counted once. Of older records, and
 // where /sys was not there, the name tells as well as it can.
-inline constexpr std::string_view kOwnTraffic =
-    "device <> 'lo' AND NOT coalesce(counted_elsewhere, regexp_matches(device, "
-    "'^(bond[0-9]|team[0-9]|br-|br[0-9]|virbr|docker|cni|veth|tap|vnet|vlan[0-9]|macvlan|ipvlan)"
-    "|^(eth|en|hsn|bond|team)[a-z0-9]*[.][0-9]+$'))";
+inline constexpr std::string_view kUnlessCounted = "device <> 'lo' AND coalesce(NOT counted_elsewhere, ";
+inline constexpr std::string_view kCountedEnd = ")";
+inline constexpr std::string_view kOwnTraffic = JoinedText<kUnlessCounted, kIsCard, kCountedEnd>::kText;
+
+// SQL: packets that were damaged, and that were dropped, in both directions.
+inline constexpr std::string_view kInterfaceErrors = "receive_errors_total + transmit_errors_total";
+inline constexpr std::string_view kInterfaceDrops = "receive_dropped_total + transmit_dropped_total";
 
 }  // namespace belay::schema

@@ -45,16 +45,20 @@ inline constexpr std::array kProcessDerived = std::to_array<SampledSeries>({
 });
 inline constexpr auto kProcessSeriesColumns = joined(series_of<kProcessQuantities>(), kProcessDerived);
 
-// Made of several columns of an interface.
+// Made of several columns of an interface, or of its name.
+inline constexpr std::string_view kOr0 = "coalesce(", kAnd0 = ", 0) + coalesce(", kEnd0 = ", 0)";
 inline constexpr std::array kNetworkDerived = std::to_array<SampledSeries>({
     {{"errors_per_second", "1/s", "packets lost or damaged"},
      kCounter,
-     "coalesce(receive_errors_total, 0) + coalesce(receive_dropped_total, 0) + "
-     "coalesce(transmit_errors_total, 0) + coalesce(transmit_dropped_total, 0)"},
+     JoinedText<kOr0, kInterfaceErrors, kAnd0, kInterfaceDrops, kEnd0>::kText},
     {{"is_own", "", "whether no other interface counts the same traffic: not of lo, bonds, bridges, VLANs",
       Fold::kHighest},
      kState,
      kOwnTraffic},
+    {{"is_card", "", "whether it is a card's, by its name: not of lo, bonds, bridges, VLANs, containers",
+      Fold::kHighest},
+     kState,
+     kIsCard},
 });
 inline constexpr auto kNetworkSeriesColumns = joined(series_of<kNetworkQuantities>(), kNetworkDerived);
 
