@@ -1,5 +1,6 @@
 #include "findings/measure_run.h"
 
+#include "record/archive/interval.h"
 #include "schema/schema.h"
 
 #include <algorithm>
@@ -43,11 +44,8 @@ Result<Run> find_span(record::Archive& archive) {
     if (!(end >= start)) return run;
     run.start = core::time_from_nanoseconds(static_cast<int64_t>(start) * 1000);
     run.end = core::time_from_nanoseconds(static_cast<int64_t>(end) * 1000);
-    BELAY_TRY(interval, number(archive, "SELECT median(interval_seconds) FROM coverage"));
-    if (interval > 0)
-        run.interval_seconds = interval;
-    else if (archive.manifest().interval.count() > 0)
-        run.interval_seconds = core::to_seconds(archive.manifest().interval);
+    BELAY_TRY(interval, record::sampling_interval(archive));
+    run.interval_seconds = interval;
     run.bucket_seconds = std::max({run.interval_seconds, 1.0, std::ceil(run.seconds() / kMostBuckets)});
     return run;
 }

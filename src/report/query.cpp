@@ -1,6 +1,7 @@
 #include "report/query.h"
 
 #include "core/text.h"
+#include "record/archive/interval.h"
 #include "record/series/allotment.h"
 #include "record/series/spans.h"
 #include "report/facts_query.h"
@@ -198,10 +199,9 @@ void say_what_is_lost(const record::RecordInfo& info, Measurements& data) {
 }  // namespace
 
 Result<Measurements> measure_axes(record::Archive& archive) {
-    constexpr double kDefaultInterval = 1;
     Measurements data;
-    data.interval_seconds = core::to_seconds(archive.manifest().interval);
-    if (!(data.interval_seconds > 0)) data.interval_seconds = kDefaultInterval;
+    BELAY_TRY(interval, record::sampling_interval(archive));
+    data.interval_seconds = interval;
     BELAY_CHECK(find_nodes(archive, data));
     BELAY_CHECK(find_time_range(archive, data.interval_seconds, data));
     return data;

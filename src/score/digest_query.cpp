@@ -1,5 +1,7 @@
 #include "score/digest_query.h"
 
+#include "record/archive/interval.h"
+#include "schema/tables/gpu.h"
 #include "score/digest_part.h"
 
 #include <algorithm>
@@ -31,22 +33,8 @@ Result<> read_range(record::Archive& archive, KnownJob& job) {
     job.any = true;
     job.first = *first;
     job.last = *last;
-    BELAY_TRY(interval,
-              archive.query("SELECT median(interval_seconds) FROM coverage WHERE table_name = 'gpu' "
-                            "AND interval_seconds > 0"));
-    const double seconds = record::as_double(interval.rows.at(0)[0]);
-    if (seconds > 0) {
-        job.interval_seconds = seconds;
-        return {};
-    }
-    // Nobody counted: the usual distance of samples, of some devices.
-    BELAY_TRY(
-        distance,
-        archive.query("SELECT median(step) FROM (SELECT epoch_us(time) - lag(epoch_us(time)) OVER (PARTITION "
-                      "BY node, device ORDER BY time) AS step FROM (SELECT time, node, device FROM gpu "
-                      "LIMIT 200000)) WHERE step > 0"));
-    const double microseconds = record::as_double(distance.rows.at(0)[0]);
-    if (microseconds > 0) job.interval_seconds = microseconds / 1e6;
+    BELAY_TRY(interval, record::sampling_interval(archive, &schema::kGpu));
+    job.interval_seconds = interval;
     return {};
 }
 
