@@ -13,7 +13,7 @@ using FieldType = schema::ColumnType;
 inline constexpr const auto& kFields = schema::kGpuFields;
 inline constexpr size_t kFieldCount = schema::kGpuFieldCount;
 
-// The index of a field, at compile time: a name that is none does not compile.
+// The index of a field, at compile time; an unknown name does not compile.
 consteval size_t field(std::string_view name) {
     return schema::gpu_field(name);
 }

@@ -31,7 +31,7 @@ inline constexpr EventKindRow kEventKinds[] = {
      "counters of pipes and DRAM of GPUs are not read",
      {},
      "the system's error number"},
-    {"gpu_lost", "a GPU does not answer any more"},
+    {"gpu_lost", "a GPU no longer answers"},
     {"xid", "the driver reported a fault of a GPU", {}, "the XID", "times at once"},
     {"sxid", "an NVSwitch reported a fault", {}, "the SXid", "times at once"},
     {"oom", "the kernel killed a process for lack of memory", "its program", "its process id",

@@ -115,9 +115,8 @@ class GpuCollector : public Collector {
                       .severity = "critical",
                       .source = probe_.source_name(),
                       .device = name,
-                      .message =
-                          fmt::format("{} does not answer any more: nothing is known of it from here on",
-                                      name_of(device))});
+                      .message = fmt::format("{} no longer answers: nothing is known of it from here on",
+                                             name_of(device))});
             return;
         }
         rows.add_row(time, node);

@@ -138,7 +138,7 @@ inline constexpr Quantity kGpuFields[] = {
 };
 inline constexpr size_t kGpuFieldCount = std::size(kGpuFields);
 
-// The index of a field, at compile time: a name that is none does not compile.
+// The index of a field, at compile time; an unknown name does not compile.
 consteval size_t gpu_field(std::string_view name) {
     for (size_t i = 0; i < kGpuFieldCount; ++i)
         if (kGpuFields[i].name == name) return i;

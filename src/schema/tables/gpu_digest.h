@@ -105,7 +105,7 @@ inline constexpr auto kGpuQuantities = [] {
     return all;
 }();
 
-// The index of one of them, at compile time: a name that is none does not compile.
+// The index of one of them, at compile time; an unknown name does not compile.
 consteval size_t gpu_quantity(std::string_view name) {
     for (size_t i = 0; i < kGpuQuantityCount; ++i)
         if (kGpuQuantities[i].series.name == name) return i;

@@ -23,7 +23,7 @@ consteval auto plotted() {
     return all;
 }
 
-// What is added up of another table of series: a name that it does not have does not compile.
+// What is added up of another table of series; an unknown name does not compile.
 consteval SampledSeries sum_of(std::span<const SampledSeries> of, std::string_view name, const Series& series,
                                Share share = Share::kNone) {
     for (const SampledSeries& one : of)
@@ -142,7 +142,7 @@ inline constexpr std::array kDiskPlots = std::to_array<SampledSeries>({
 inline constexpr auto kNodePlots = joined(kHostPlots, kJobPlots, kNetworkPlots, kLoopbackPlots, kDiskPlots);
 inline constexpr size_t kNodePlotCount = kNodePlots.size();
 
-// The index of one of them, at compile time: a name that is none does not compile.
+// The index of one of them, at compile time; an unknown name does not compile.
 consteval size_t node_plot(std::string_view name) {
     for (size_t i = 0; i < kNodePlotCount; ++i)
         if (kNodePlots[i].series.name == name) return i;

@@ -35,7 +35,7 @@ inline constexpr auto kNodeSeriesColumns = joined(series_of<kHostQuantities>(), 
 inline constexpr std::array kProcessDerived = std::to_array<SampledSeries>({
     {{"cpus_used", "", "CPUs in use"}, kCounter, "cpu_user_seconds_total + cpu_system_seconds_total"},
     {{"anonymous_bytes", "B",
-      "memory in RAM that is no page of a file; all of it where that is not known"},
+      "memory in RAM that is not backed by a file; all of it where that is not known"},
      kState,
      "coalesce(anonymous_bytes, resident_bytes)"},
     {{"device_wait_share", "ratio", "samples in which it waited for a device"},
@@ -75,7 +75,7 @@ inline constexpr Column kSpanColumns[] = {
     {"node", ColumnType::kText, "", "name of the node"},
 };
 inline constexpr Column kSampledSeconds[] = {
-    {"seconds", ColumnType::kReal, "s", "part of the span that samples tell of"},
+    {"seconds", ColumnType::kReal, "s", "time of the span that samples cover"},
 };
 
 // time, node, what tells the rows of a span apart, seconds, values.

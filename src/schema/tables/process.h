@@ -47,7 +47,7 @@ inline constexpr Quantity kProcessQuantities[] = {
     {"anonymous_bytes",
      kInteger,
      "B",
-     "memory in RAM that is no page of a file and no shared memory",
+     "memory in RAM that is neither backed by a file nor shared",
      {},
      {kState, "statm"}},
     {"virtual_bytes", kInteger, "B", "address space", {}, {kState, "stat"}},
