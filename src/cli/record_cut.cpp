@@ -10,6 +10,24 @@
 
 namespace belay::cli {
 
+namespace {
+
+core::Result<> check_request(const record::CutRequest& request) {
+    if (request.job_id <= 0)
+        return core::bad_input("--job: {} is not the number of a job", request.job_id)
+            .hint("squeue and sacct show it as JOBID");
+    if (request.restart && *request.restart < 0)
+        return core::bad_input("--restart: {} is less than 0", *request.restart)
+            .hint("0 is the first run of a job");
+    const std::string step = request.step.value_or("batch");
+    const auto number = core::parse_number<int64_t>(step);
+    if (step == "batch" || step == "interactive" || (number && *number >= 0)) return {};
+    return core::bad_input("--step: \"{}\" is not a step", core::printable(step))
+        .hint("a number from 0 on, batch or interactive");
+}
+
+}  // namespace
+
 void add_record_cut(core::Application& application) {
     auto command = application.add({
         .name = "record cut",
@@ -52,8 +70,9 @@ void add_record_cut(core::Application& application) {
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
         const std::vector<std::filesystem::path> spools(options->spools.begin(), options->spools.end());
-        BELAY_TRY(done,
-                  record::cut_spools(spools, options->request, options->record, core::system_clock().now()));
+        BELAY_CHECK(check_request(options->request));
+        BELAY_TRY(cut, record::SpoolCut::plan(spools, options->request));
+        BELAY_TRY(done, cut.write(options->record, core::system_clock().now()));
         if (options->json) {
             context.print_json(nlohmann::json{{"record", options->record},
                                               {"nodes", done.nodes},

@@ -172,6 +172,7 @@ stream::Batch Cut::rows(size_t stream, const stream::Batch& batch) const {
     size_t first = 0, count = 0;  // of a run of rows that are taken together
     for (size_t row = 0; row <= batch.rows(); ++row) {
         const bool is_taken = row < batch.rows() && has_value(batch, 0, row) &&
+                              is_possible(core::time_from_nanoseconds(batch.values(0).integers[row])) &&
                               core::time_from_nanoseconds(batch.values(0).integers[row]) < until_[stream] &&
                               is_ours(node->second, batch, row);
         if (is_taken && count++ == 0) first = row;

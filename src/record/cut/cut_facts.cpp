@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace belay::record {
 
@@ -33,8 +34,10 @@ int64_t moments_in(const CountedSpan& span, const Interval& interval) {
     return before(interval.to) - before(interval.from);
 }
 
+// The times are sorted.
 int64_t times_in(const std::vector<core::Time>& times, const Interval& interval) {
-    return std::ranges::count_if(times, [&](core::Time time) { return interval.holds(time); });
+    const auto first = std::ranges::lower_bound(times, interval.from);
+    return std::max<int64_t>(std::ranges::lower_bound(times, interval.to) - first, 0);
 }
 
 void add_row(stream::Batch& rows, const std::string& node, const schema::Table& table, const Interval& span,
@@ -90,12 +93,15 @@ void Cut::add_coverage(const Node& node, const std::string& name, const schema::
         const Interval sampled{is_begin ? span.from : span.from + core::Duration(1), span.to};
         add_row(rows, name, table, span, period, due, std::min(due, times_in(times, sampled)));
     };
+    size_t next = 0;  // span, before which all end before the interval, and so before those that follow
     for (Interval interval : held) {
         if (interval.to == kOpen)
             interval.to = std::max(interval.from, node.counted_in.to + core::Duration(1));
         core::Time at = interval.from;
-        for (const CountedSpan& span : spans) {
-            if (span.end <= at || span.start >= interval.to) continue;
+        while (next < spans.size() && spans[next].end <= interval.from) ++next;
+        for (const CountedSpan& span : std::span(spans).subspan(next)) {
+            if (span.start >= interval.to) break;
+            if (span.end <= at) continue;
             add_uncounted({at, span.start}, at == interval.from);
             const Interval part{std::max(at, span.start),
                                 std::min(span.end + core::Duration(1), interval.to)};

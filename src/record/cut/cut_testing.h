@@ -66,7 +66,8 @@ class StreamMaker {
                            .flush = std::chrono::seconds(2),
                            .source = "agent",
                            .began = at(given_.began)});
-        for (const stream::Batch& batch : batches_) facts.add(batch);
+        FactsRoom room;
+        for (const stream::Batch& batch : batches_) facts.add(batch, room);
         return facts;
     }
     stream::Batch& add(const schema::Table& table, double time) {

@@ -33,13 +33,39 @@ struct CountedSpan {
     int64_t received = 0;
 };
 
+// Nothing of Belay was there before, nor will be after: what a row or a session says of another time is not
+// believed. Within it, no sum of times and intervals overflows.
+bool is_possible(core::Time time);
+// Why no agent can have written it: its node's name, its times or its periods; nothing where one can.
+std::optional<std::string> why_impossible(const stream::Session& session);
+
+// What the facts of all streams of a cut may take in memory: a floor, and as much as their blocks took in the
+// files. Whatever agents write takes less than its blocks; a block that is packed well could say of a hundred
+// thousand devices.
+class FactsRoom {
+  public:
+    explicit FactsRoom(uint64_t floor = uint64_t{256} << 20) : left_(floor) {}
+    void add(uint64_t stored_bytes) { left_ += stored_bytes; }
+    // False where there is no room.
+    bool take(uint64_t bytes) {
+        const bool fits = bytes <= left_;
+        left_ -= fits ? bytes : 0;
+        return fits;
+    }
+
+  private:
+    uint64_t left_;
+};
+
 struct StreamFacts {
     explicit StreamFacts(stream::Session of) : session(std::move(of)), last(session.start) {}
-    void add(const stream::Batch& batch);
+    void add(const stream::Batch& batch, FactsRoom& room);
 
     stream::Session session;
-    core::Time last;          // of all rows
-    bool is_damaged = false;  // a part of it could not be read: its counts say nothing
+    core::Time last;           // of all rows
+    bool is_damaged = false;   // a part of it could not be read: its counts say nothing
+    bool lacked_room = false;  // not all that it says is here
+    uint64_t impossible = 0;   // rows of times that cannot be
     std::vector<Share> shares;
     std::map<const schema::Table*, std::vector<CountedSpan>> counted;  // of periodic tables
     std::map<const schema::Table*, std::vector<core::Time>> sampled;   // likewise: when there are rows
