@@ -63,8 +63,13 @@ void add_record_annex(core::Application& application) {
         ->type_name("FILE");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_TRY(text, core::read_file(options->rows, kMostBytes));
-        BELAY_TRY(rows, record::rows_from_json(*schema::find_table(options->table), text, options->rows));
+        auto text = core::read_file(options->rows, kMostBytes);
+        if (!text && text.error().cause() == core::Cause::kNotFound)
+            return std::unexpected(std::move(text.error())
+                                       .as(core::ErrorKind::kBadInput)
+                                       .hint("--rows: name a file with an array of rows in JSON"));
+        if (!text) return std::unexpected(std::move(text.error()));
+        BELAY_TRY(rows, record::rows_from_json(*schema::find_table(options->table), *text, options->rows));
         BELAY_TRY(claim, record::claim_record(options->record));
         BELAY_CHECK(record::put_annex(claim, options->owner, rows));
         if (options->json)
@@ -73,8 +78,9 @@ void add_record_annex(core::Application& application) {
                                               {"table", options->table},
                                               {"rows", rows.rows()}});
         else
-            context.print("{}: {} rows of {} added by {}\n", options->record, rows.rows(), options->table,
-                          options->owner);
+            context.print("{}: {} rows of {} {} by {}\n", options->record,
+                          rows.empty() ? "the" : std::to_string(rows.rows()), options->table,
+                          rows.empty() ? "taken away" : "added", options->owner);
         return 0;
     });
 }

@@ -64,7 +64,10 @@ Result<> put_annex(const core::Directory& record, std::string_view owner, const 
     const std::string file = annex_file(owner, rows.table());
     if (rows.empty()) {
         BELAY_TRY(facts, annexes.facts(file));
-        return facts ? annexes.remove_file(file) : Result<>();
+        if (facts) return annexes.remove_file(file);
+        return core::bad_input("nothing was added: there are no rows, and {} has added none to {} before",
+                               owner, rows.table().name)
+            .hint("an empty array takes away what an owner added");
     }
     BELAY_CHECK(check_room(annexes, file));
     BELAY_TRY(database, Database::open());

@@ -28,8 +28,9 @@ std::string annex_file(std::string_view owner, const schema::Table& table);
 std::optional<AnnexName> parse_annex_file(std::string_view name);
 
 // Writes the rows as the owner's annex of their table, in place of the one before, into a sealed record that
-// claim_record() gave; an empty batch takes it away. Errors: kBadInput for an owner that is not a word of
-// lower case, a table that takes no annexes, or too many of them; kSystem.
+// claim_record() gave; an empty batch takes it away. Errors: kBadInput for an empty batch where there is
+// none, an owner that is not a word of lower case, a table that takes no annexes, or too many of them;
+// kSystem.
 core::Result<> put_annex(const core::Directory& record, std::string_view owner, const stream::Batch& rows);
 
 }  // namespace belay::record

@@ -63,7 +63,10 @@ TEST(record, an_owner_replaces_its_annex_and_nobody_elses) {
     EXPECT_EQ(count(record, "SELECT count(*) FROM event"), 2);
     ASSERT_TRUE(put(record, "health", rows("[]")));
     EXPECT_EQ(count(record, "SELECT count(*) FROM event"), 1);
-    ASSERT_TRUE(put(record, "health", rows("[]"))) << "which is nothing to take away";
+    const auto again = put(record, "health", rows("[]"));
+    ASSERT_FALSE(again) << "there is nothing to take away";
+    EXPECT_EQ(again.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_THAT(again.error().message(), HasSubstr("nothing was added"));
 }
 
 TEST(record, what_is_recorded_and_what_came_later_stand_together) {
