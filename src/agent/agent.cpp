@@ -66,7 +66,8 @@ class Agent {
                                             .source = "agent",
                                             .interval = options_.interval,
                                             .flush = options_.flush,
-                                            .gpus = options_.gpus};
+                                            .gpus = options_.gpus,
+                                            .waits_for_room = true};
         options.collect.job.all_steps = true;
         options.collect.job.node = options_.node;
         options.collect.job.cluster = options_.cluster;

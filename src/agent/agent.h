@@ -26,7 +26,8 @@ struct AgentOptions {
 };
 
 // Samples until its time is over, or SIGTERM, SIGINT or SIGHUP comes. Errors: kBadInput for a period or
-// limits that it does not take; kSystem (a full disk); what was written before is whole.
+// limits that it does not take; kSystem; what was written before is whole. A disk that becomes full is waited
+// for.
 core::Result<> run_agent(const AgentOptions& options);
 
 }  // namespace belay::agent

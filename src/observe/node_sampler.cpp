@@ -71,10 +71,39 @@ Result<core::Duration> NodeSampler::work() {
         next_sample_ += due * options_.interval;
     }
     if (now >= next_flush_) {
-        BELAY_CHECK(writer_.flush(now));
         next_flush_ = std::max(next_flush_ + options_.flush, now);
+        BELAY_CHECK(flush(now));
     }
     return collectors_.empty() ? next_flush_ : std::min(next_sample_, next_flush_);
+}
+
+Result<> NodeSampler::flush(core::Duration now) {
+    auto written = writer_.flush(now);
+    if (!written && options_.waits_for_room && written.error().cause() == core::Cause::kNoSpace)
+        return wait_for_room(now, std::move(written.error()));
+    if (written && shortage_) tell_of_room(now);
+    return written;
+}
+
+Result<> NodeSampler::wait_for_room(core::Duration now, core::Error why) {
+    if (!shortage_) {
+        core::tell_error("nothing can be written", why, "samples are kept until there is room");
+        shortage_.emplace(now, std::move(why));
+    }
+    shortage_->lost_rows += writer_.drop_excess();
+    return {};
+}
+
+void NodeSampler::tell_of_room(core::Duration now) {
+    const std::string what = fmt::format("nothing could be written for {:.0f} s, and {} rows were lost",
+                                         core::to_seconds(now - shortage_->since), shortage_->lost_rows);
+    core::tell("there is room again: {}", what);
+    add_event({.kind = "spool_full",
+               .severity = shortage_->lost_rows > 0 ? "warning" : "info",
+               .code = stream::error_number(shortage_->why),
+               .value = static_cast<double>(shortage_->lost_rows),
+               .message = fmt::format("{}: {}", what, core::in_one_line(shortage_->why))});
+    shortage_.reset();
 }
 
 void NodeSampler::sample(int64_t due) {

@@ -44,6 +44,9 @@ struct NodeSamplerOptions {
     // Where GPUs are read from; a library of NVML that is not named here is what BELAY_NVML_LIBRARY names.
     gpu::SourceChoice gpus = {};
     std::function<void(const gpu::Device& device)> on_device = nullptr;  // once of each, may be empty
+    // A disk that is full is told once, and when it is not full any more; until then rows are kept, as many
+    // as TableWriter::drop_excess() leaves. Otherwise it is an error of work().
+    bool waits_for_room = false;
 };
 
 class NodeSampler {
@@ -53,7 +56,7 @@ class NodeSampler {
     NodeSampler& operator=(const NodeSampler&) = delete;
 
     // Takes the sample and writes what is due now; answers when there will be something again. Errors:
-    // kSystem (a full disk); what was written before is whole.
+    // kSystem (a full disk, unless it waits for room); what was written before is whole.
     core::Result<core::Duration> work();
     // A sample now, though none is due; `due` of them count as due.
     void sample(int64_t due);
@@ -65,7 +68,17 @@ class NodeSampler {
     const std::vector<gpu::Device>& devices() const { return devices_; }
 
   private:
+    // While nothing could be written.
+    struct Shortage {
+        core::Duration since;  // monotonic
+        core::Error why;
+        size_t lost_rows = 0;
+    };
+
     collect::CollectOptions collect_options();
+    core::Result<> flush(core::Duration now);
+    core::Result<> wait_for_room(core::Duration now, core::Error why);
+    void tell_of_room(core::Duration now);
     void add_device(const gpu::Device& device, std::string_view source);
     void count(size_t collector, core::Time now, int64_t due, bool taken);
     void report_failure(const schema::Table& table, const core::Error& error);
@@ -81,6 +94,7 @@ class NodeSampler {
     std::vector<const schema::Table*> reported_;
     core::Duration next_sample_;  // monotonic
     core::Duration next_flush_;
+    std::optional<Shortage> shortage_;
 };
 
 }  // namespace belay::observe

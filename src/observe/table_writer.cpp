@@ -75,6 +75,22 @@ core::Result<> TableWriter::write() {
     return {};
 }
 
+size_t TableWriter::drop_excess(size_t most_rows) {
+    size_t dropped = 0;
+    for (auto& [table, batch] : batches_) {
+        if (batch.rows() <= most_rows) continue;
+        dropped += batch.rows();
+        batch.clear();
+        std::vector<Run> missed;
+        for (Run run : runs_[table]) {
+            run.taken = false;
+            add_run(missed, run);
+        }
+        runs_[table] = std::move(missed);
+    }
+    return dropped;
+}
+
 core::Result<> TableWriter::finish(core::Time at) {
     BELAY_CHECK(write());
     return stream_->finish(at);

@@ -37,6 +37,11 @@ class TableWriter {
     core::Result<> flush(core::Duration now);
     core::Result<> finish(core::Time at);
 
+    // What is kept for the next try is bounded: of a table with more rows they go, and their samples count as
+    // missed. Answers with how many went.
+    size_t drop_excess(size_t most_rows = kMostKeptRows);
+    static constexpr size_t kMostKeptRows = 32'768;  // hours of a node; less than a block takes
+
   private:
     // Samples that were all taken, or all missed.
     struct Run {
