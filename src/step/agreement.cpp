@@ -39,6 +39,12 @@ core::Error sent_error(std::string_view body) {
     return error ? std::move(*error) : std::move(error.error());
 }
 
+core::Error malformed(uint8_t type) {
+    return core::system_error("sent a malformed message: one of kind {} where it was to report", type)
+        .hint("are all parts of Belay on all nodes of the same version?")
+        .error();
+}
+
 class Meeting {
   public:
     Meeting(const StepMembers& members, transfer::Root root, bool silence_counts)
@@ -48,11 +54,19 @@ class Meeting {
                      std::vector<std::string>& causes) {
         reports_[0] = failure;
         auto handler = [&](uint32_t rank, const transfer::Message& message) {
-            if (message.type == kReady) reports_[rank] = std::nullopt;
-            if (message.type == kFailed) reports_[rank] = sent_error(message.body);
+            if (message.type == kReady)
+                reports_[rank] = std::nullopt;
+            else
+                reports_[rank] = message.type == kFailed ? sent_error(message.body) : malformed(message.type);
         };
         auto all_reported = [&] { return reports_.size() == members_.nodes.size(); };
-        auto decided = [&] { return all_reported() || root_.is_full(); };
+        // Who sent what is no message was hung up on, and has nothing more to say.
+        auto nobody_left = [&] {
+            for (uint32_t rank = 0; rank < members_.nodes.size(); ++rank)
+                if (!reports_.contains(rank) && !root_.refused(rank)) return false;
+            return true;
+        };
+        auto decided = [&] { return nobody_left() || root_.is_full(); };
         BELAY_CHECK(root_.serve(core::Deadline::after(timeout), decided, handler));
         // A node whose connection this one had no room for is not to blame for its silence.
         auto shortage = silence_counts_ && !all_reported() ? root_.shortage() : std::nullopt;
@@ -79,10 +93,7 @@ class Meeting {
             auto report = reports_.find(rank);
             if (report == reports_.end() && !silence_counts) continue;
             if (report == reports_.end())
-                failures.push_back({members_.nodes[rank], core::system_error("did not report within {}",
-                                                                             core::format_duration(timeout))
-                                                              .because(core::Cause::kTimedOut)
-                                                              .error()});
+                failures.push_back({members_.nodes[rank], why_no_report(rank, timeout)});
             else if (report->second)
                 failures.push_back({members_.nodes[rank], *report->second});
             else if (rank > 0 && !root_.connected(rank))
@@ -92,6 +103,13 @@ class Meeting {
                                         .error()});
         }
         return failures;
+    }
+
+    core::Error why_no_report(uint32_t rank, core::Duration timeout) const {
+        if (auto refused = root_.refused(rank)) return std::move(*refused).context("did not report");
+        return core::system_error("did not report within {}", core::format_duration(timeout))
+            .because(core::Cause::kTimedOut)
+            .error();
     }
 
     const StepMembers& members_;

@@ -256,6 +256,32 @@ TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
     EXPECT_THAT(causes, ElementsAre(HasSubstr("n2: was ready, but then ended")));
 }
 
+TEST(step, malformed_reports_are_told_with_their_node) {
+    const StepMembers members{.rank = 0,
+                              .nodes = {"n1", "n2", "n3"},
+                              .root_address = "127.0.0.1",
+                              .name = "malformed" + std::to_string(getpid()),
+                              .secret = "secret"};
+    const auto deadline = core::Deadline::after(std::chrono::seconds(20));
+    std::thread others([&] {
+        const auto ports = transfer::rendezvous_ports(members.name);
+        auto second = transfer::join("127.0.0.1", ports, "secret", 1, deadline);
+        auto third = transfer::join("127.0.0.1", ports, "secret", 2, deadline);
+        ASSERT_TRUE(second && third);
+        EXPECT_TRUE(second->send({.type = 99}, deadline));
+        const std::string noise(64, '\xff');
+        EXPECT_EQ(write(third->socket(), noise.data(), noise.size()), static_cast<ssize_t>(noise.size()));
+        (void)second->receive(deadline);  // hangs up when it is told
+    });
+    std::vector<std::string> causes;
+    auto root = agree(members, std::nullopt, std::chrono::seconds(20), causes);
+    others.join();
+    ASSERT_TRUE(root) << root.error().message();
+    EXPECT_FALSE(*root);
+    EXPECT_THAT(causes, ElementsAre(HasSubstr("n2: sent a malformed message"),
+                                    HasSubstr("n3: did not report: it sent")));
+}
+
 TEST(step, a_node_alone_asks_nobody) {
     std::vector<std::string> causes;
     EXPECT_TRUE(agree({.nodes = {"n1"}}, std::nullopt, std::chrono::seconds(1), causes).value());

@@ -136,11 +136,13 @@ class PairTest {
 
     PairSide side(uint32_t rank) const {
         auto answer = answers_.find(rank);
-        return {nodes_.at(rank).name,
-                answer == answers_.end() ? std::unexpected(no_answer()) : answer->second.bytes_per_second};
+        return {nodes_.at(rank).name, answer == answers_.end() ? std::unexpected(no_answer(rank))
+                                                               : answer->second.bytes_per_second};
     }
 
-    static core::Error no_answer() {
+    core::Error no_answer(uint32_t rank) const {
+        if (auto refused = root_.refused(rank))
+            return std::move(*refused).context("no answer while pairs of nodes were tested");
         return core::system_error("no answer while pairs of nodes were tested")
             .because(core::Cause::kTimedOut)
             .error();
@@ -177,7 +179,7 @@ class PairTest {
         Outcome out{.status = Status::kError, .unit = "bytes/s", .limit = minimum_};
         if (silent_.contains(rank)) {
             out.status = Status::kMissing;
-            out.reason = no_answer();
+            out.reason = no_answer(rank);
             return out;
         }
         std::string wanted = core::format_bytes_per_second(minimum_) + " wanted";
