@@ -210,6 +210,16 @@ TEST(record, a_damaged_segment_that_cannot_be_moved_is_told_with_the_reason) {
     EXPECT_THAT(sealing->kept[0].failure->message(), HasSubstr("segments-lost is a regular file"));
 }
 
+TEST(record, segments_that_cannot_be_listed_are_told_with_the_reason) {
+    RecordFixture fixture;
+    fixture.record("n1", 3, true, 3);
+    fs::remove_all(fixture.segment("n1").parent_path());
+    fs::create_symlink("elsewhere", fixture.segment("n1").parent_path());
+    const auto left = retire_segments(open_record(fixture.path()).value(), Manifest());
+    ASSERT_THAT(paths_of(left), ElementsAre(fixture.segment("n1").parent_path()));
+    EXPECT_TRUE(left[0].failure);
+}
+
 TEST(record, a_manifest_removes_nothing_but_segments) {
     RecordFixture fixture;
     Manifest manifest;

@@ -90,12 +90,13 @@ std::vector<LeftSegment> retire_segments(const Directory& record, const Manifest
         if (is_there(record, kept_segment_file(name)))
             left.push_back({.path = record.path_of(kept_segment_file(name))});
     }
-    if (auto names = segment_names(record))
-        for (const std::string& name : *names) {
-            left.push_back({.path = record.path_of(segment_file(name))});
-            if (auto failure = failures.find(name); failure != failures.end())
-                left.back().failure = std::move(failure->second);
-        }
+    auto names = segment_names(record);
+    if (!names) left.push_back({.path = record.path_of(kSegmentsName), .failure = std::move(names.error())});
+    for (const std::string& name : names.value_or(std::vector<std::string>())) {
+        left.push_back({.path = record.path_of(segment_file(name))});
+        if (auto failure = failures.find(name); failure != failures.end())
+            left.back().failure = std::move(failure->second);
+    }
     (void)record.remove_directory(kSegmentsName);  // which fails where something is left in it
     return left;
 }
