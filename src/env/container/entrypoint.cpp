@@ -133,9 +133,11 @@ Result<Entered> run_entrypoint(const std::vector<std::string>& entrypoint, const
             return core::system_error("nobody waits for the container any more");
         if (ended)
             if (auto error = failure_to_become(failed.get())) return std::unexpected(std::move(*error));
-        if (ended || deadline.is_over())
-            return std::unexpected(
-                entrypoint_failure(entrypoint.front(), ended, end_of_file(output.get(), kShownOutput)));
+        if (!ended && !deadline.is_over()) continue;
+        auto failure = entrypoint_failure(entrypoint.front(), ended, end_of_file(output.get(), kShownOutput));
+        // One that waits in the kernel is left behind, and that is said.
+        if (auto over = process.end(); !over) failure = std::move(failure).also(over.error());
+        return std::unexpected(std::move(failure));
     }
     BELAY_TRY(text, core::read_file(directory / "variables", kMostVariables));
     return Entered{std::move(process), variables_of(core::split(text, '\0'))};
