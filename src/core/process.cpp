@@ -125,6 +125,19 @@ bool reap_if_ended(const Descriptor& pidfd) {
     return info.si_pid != 0;
 }
 
+// Kills a child without a pidfd and reaps it; false where it is still there after kKillPatience: its program
+// may lie on a file server that does not answer.
+bool end_unwatched(pid_t pid) {
+    ::kill(pid, SIGKILL);
+    const auto deadline = Deadline::after(kKillPatience);
+    for (;;) {
+        const pid_t reaped = waitpid(pid, nullptr, WNOHANG);
+        if (reaped != 0 && (reaped > 0 || errno != EINTR)) return true;
+        if (deadline.is_over()) return false;
+        usleep(500);
+    }
+}
+
 }  // namespace
 
 Environment current_environment() {
@@ -205,10 +218,12 @@ Result<Process> spawn(const Command& command, const Deadline& deadline) {
     Descriptor pidfd(open_pidfd(pid));  // the child is not reaped yet, so the id is its own
     const int pidfd_error = errno;
     if (!pidfd) {
-        ::kill(pid, SIGKILL);
-        while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-        }
-        return errno_error(pidfd_error, fmt::format("cannot watch {}: pidfd_open", command.argv[0]));
+        Error error =
+            errno_error(pidfd_error, fmt::format("cannot watch {}: pidfd_open", command.argv[0])).error();
+        if (!end_unwatched(pid))
+            error = std::move(error).after(
+                fmt::format("; process {} did not end after SIGKILL, and was left behind", pid));
+        return std::unexpected(std::move(error));
     }
     Process process(pid, std::move(pidfd), command.new_process_group || command.new_session);
     auto failure = read_child_failure(status.parent.get(), deadline);
