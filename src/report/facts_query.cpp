@@ -90,12 +90,8 @@ std::string decimal_bytes(double bytes) {
 constexpr auto kTotals = std::to_array<schema::SampledSeries>({
     {{"received_bytes", "B", "received", Fold::kIncrease}, Sampled::kCounter, "receive_bytes_total"},
     {{"sent_bytes", "B", "sent", Fold::kIncrease}, Sampled::kCounter, "transmit_bytes_total"},
-    {{"errors", "", "packets with an error", Fold::kIncrease},
-     Sampled::kCounter,
-     schema::kInterfaceErrors},
-    {{"dropped", "", "packets dropped", Fold::kIncrease},
-     Sampled::kCounter,
-     schema::kInterfaceDrops},
+    {{"errors", "", "packets with an error", Fold::kIncrease}, Sampled::kCounter, schema::kInterfaceErrors},
+    {{"dropped", "", "packets dropped", Fold::kIncrease}, Sampled::kCounter, schema::kInterfaceDrops},
 });
 constexpr auto kTotalColumns =
     schema::series_columns(schema::kNetwork, std::to_array(schema::kNetworkKeys), kTotals);

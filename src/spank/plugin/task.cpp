@@ -16,6 +16,7 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <initializer_list>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
