@@ -28,9 +28,13 @@ void add_record_run(core::Application& application) {
             "A new record is its owner's alone. `chmod -R g+rX DIR` shares it with the group, "
             "also what is added to it later. Where DIR exists already, who may read it may read the "
             "record.\n\n"
-            "Progress is found in MLLOG lines, and in lines that match a --progress-pattern: a "
-            "regular expression (RE2) with "
-            "named groups such as step, loss, samples_per_second.",
+            "Progress is found in MLLOG lines, in the lines of Megatron-LM, torchtitan, the Hugging Face "
+            "Trainer and "
+            "other programs that print a step or an epoch and a loss on one line, or, where it is given, in "
+            "lines "
+            "that match a --progress-pattern: a regular expression (RE2) with named groups such as step, "
+            "loss, "
+            "samples_per_second.",
         .examples =
             {{"srun -N2 belay record run -o $SCRATCH/record -- python train.py",
               "record a step on two nodes"},

@@ -4,6 +4,7 @@
 #include "cli/report_model.h"
 #include "core/file.h"
 #include "core/output.h"
+#include "core/terminal.h"
 #include "report/page.h"
 #include "report/pdf/pdf.h"
 #include "report/terminal.h"
@@ -11,7 +12,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -21,6 +21,8 @@ namespace belay::cli {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr size_t kColumnsOfAFile = 100;
 
 Json number_or_null(double value) {
     return report::is_missing(value) ? Json() : Json(value);
@@ -76,12 +78,6 @@ core::Result<> check_outputs(const std::string& record, const std::string& page,
     return {};
 }
 
-int terminal_columns() {
-    winsize size{};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    return 100;
-}
-
 }  // namespace
 
 void add_report(core::Application& application) {
@@ -128,8 +124,9 @@ void add_report(core::Application& application) {
         if (options->json)
             context.print_json(summary_json(model, options->page, options->pdf));
         else if (options->page.empty() && options->pdf.empty())
-            context.print("{}",
-                          report::render_terminal(model, isatty(STDOUT_FILENO) != 0, terminal_columns()));
+            context.print("{}", report::render_terminal(model, core::shows_colour(STDOUT_FILENO),
+                                                        static_cast<int>(core::terminal_columns(
+                                                            STDOUT_FILENO, kColumnsOfAFile))));
         else
             for (const std::string& file : {options->page, options->pdf})
                 if (!file.empty()) context.print("{}\n", file);

@@ -31,8 +31,14 @@ struct Options {
 Result<std::vector<score::DeviceCeilings>> known_ceilings(const std::string& file) {
     std::vector<score::DeviceCeilings> known = score::builtin_ceilings();
     if (file.empty()) return known;
-    BELAY_TRY(text, core::read_file(file, core::kMaxTomlBytes));
-    BELAY_TRY(own, score::parse_ceilings(text, file));
+    auto text = core::read_file(file, core::kMaxTomlBytes);
+    if (!text)
+        return std::unexpected(
+            std::move(text.error())
+                .as(core::ErrorKind::kBadInput)
+                .context("--ceilings")
+                .hint("a TOML file of [[device]]; docs/formats/ceilings.md says what it holds"));
+    BELAY_TRY(own, score::parse_ceilings(*text, file));
     known.insert(known.end(), own.begin(), own.end());
     return known;
 }

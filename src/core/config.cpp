@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace belay::core {
 
@@ -110,16 +113,37 @@ Result<std::vector<fs::path>> toml_files(const fs::path& directory, bool may_be_
 struct ConfigurationFile {
     std::string path;
     std::string text;
+    bool is_believed = true;  // else the text names the owner
 };
 
-// Each as "PATH NUL LENGTH NUL TEXT", all after each other.
+// Settings name programs and libraries that are run: those of another user are not for root who has kept that
+// user's HOME (sudo -E). In a user namespace root's files may seem to belong to whoever owns "/".
+bool may_configure(uid_t owner) {
+    struct stat root{};
+    return owner == geteuid() || owner == 0 || (stat("/", &root) == 0 && owner == root.st_uid);
+}
+
+Result<ConfigurationFile> read_configuration_file(const fs::path& path) {
+    BELAY_TRY(file, open_file(path, O_RDONLY | O_NONBLOCK));
+    struct stat status{};
+    if (fstat(file.get(), &status) != 0)
+        return errno_error(errno, fmt::format("cannot look at {}", path.string()));
+    if (!may_configure(status.st_uid))
+        return ConfigurationFile{path.string(), std::to_string(status.st_uid), false};
+    BELAY_TRY(text, read_opened(file.get(), path, kMaxTomlBytes));
+    return ConfigurationFile{path.string(), std::move(text)};
+}
+
+// Each as "PATH NUL BELIEVED NUL LENGTH NUL TEXT", all after each other.
 Result<std::string> read_configuration_files(const ConfigurationSources& sources) {
     std::string all;
     for (const fs::path& directory : sources.directories) {
         BELAY_TRY(files, toml_files(directory, directory == sources.home));
         for (const fs::path& file : files) {
-            BELAY_TRY(text, read_file(file, kMaxTomlBytes));
-            all += fmt::format("{}{}{}{}", file.string(), '\0', text.size(), '\0') + text;
+            BELAY_TRY(read, read_configuration_file(file));
+            all += fmt::format("{}{}{}{}{}{}", read.path, '\0', read.is_believed ? 1 : 0, '\0',
+                               read.text.size(), '\0');
+            all += read.text;
         }
     }
     return all;
@@ -127,14 +151,21 @@ Result<std::string> read_configuration_files(const ConfigurationSources& sources
 
 Result<std::vector<ConfigurationFile>> split_configuration_files(std::string_view all) {
     std::vector<ConfigurationFile> files;
+    // Up to the next NUL, which is taken too; without one, nothing is left.
+    auto take_word = [&] {
+        const size_t end = std::min(all.find('\0'), all.size());
+        const std::string_view word = all.substr(0, end);
+        all.remove_prefix(std::min(end + 1, all.size()));
+        return word;
+    };
     while (!all.empty()) {
-        const size_t path = std::min(all.find('\0'), all.size() - 1);
-        const size_t end = std::min(all.find('\0', path + 1), all.size());
-        auto size = parse_number<size_t>(all.substr(path + 1, end - path - 1));
-        if (!size || end == all.size() || *size > all.size() - end - 1)
-            return system_error("the configuration was received incompletely");
-        files.push_back({std::string(all.substr(0, path)), std::string(all.substr(end + 1, *size))});
-        all.remove_prefix(end + 1 + *size);
+        ConfigurationFile file{
+            .path = std::string(take_word()), .text = {}, .is_believed = take_word() == "1"};
+        const auto size = parse_number<size_t>(take_word());
+        if (!size || *size > all.size()) return system_error("the configuration was received incompletely");
+        file.text = all.substr(0, *size);
+        all.remove_prefix(*size);
+        files.push_back(std::move(file));
     }
     return files;
 }
@@ -223,7 +254,7 @@ Result<> Configuration::merge_toml(std::string_view text, const std::string& fil
     std::vector<Setting> settings;
     for (const ConfiguredValue& value : values_) settings.push_back(value.setting);
     BELAY_TRY(read, read_settings(settings, text, file));
-    std::ranges::move(read.unknown, std::back_inserter(unknown_));
+    std::ranges::move(read.unknown, std::back_inserter(ignored_));
     for (TomlAssignment& assignment : read.assignments) {
         ConfiguredValue* value = find(assignment.key);
         value->value = std::move(assignment.value);
@@ -245,12 +276,19 @@ void Configuration::check_names(const Environment& environment) {
         };
         if (std::ranges::find(names, name) != names.end() || std::ranges::none_of(values_, in_section))
             continue;
-        Error& error = unknown_.emplace_back(
+        Error& error = ignored_.emplace_back(
             ErrorKind::kBadInput,
             fmt::format("environment {}: there is no such setting; it is ignored", name));
         if (auto near = nearest(name, candidates))
             error = std::move(error).hint(fmt::format("did you mean {}?", *near));
     }
+}
+
+void Configuration::add_foreign(const std::string& file, const std::string& owner) {
+    ignored_.push_back(
+        Error(ErrorKind::kBadInput,
+              fmt::format("{} belongs to the user {}, not to you or root, and is ignored", file, owner))
+            .hint("is HOME yours? sudo -H sets it"));
 }
 
 Result<> Configuration::merge_environment(const Environment& environment) {
@@ -314,7 +352,12 @@ Result<Configuration> load_configuration(std::span<const Setting> settings,
                                 {.what = "reading the configuration", .limit = size_t{256} << 20},
                                 [&] { return read_configuration_files(sources); }));
     BELAY_TRY(files, split_configuration_files(texts));
-    for (const ConfigurationFile& file : files) BELAY_CHECK(configuration.merge_toml(file.text, file.path));
+    for (const ConfigurationFile& file : files) {
+        if (file.is_believed)
+            BELAY_CHECK(configuration.merge_toml(file.text, file.path));
+        else
+            configuration.add_foreign(file.path, file.text);
+    }
     BELAY_CHECK(configuration.merge_environment(sources.environment));
     for (const SettingFlag& flag : sources.flags)
         BELAY_CHECK(configuration.merge_flag(flag.key, flag.texts, flag.flag));

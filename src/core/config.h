@@ -79,14 +79,16 @@ class Configuration {
     // In the order of declaration.
     std::span<const ConfiguredValue> values() const { return values_; }
 
-    // What was given for settings that there are none of, each with its place: a key of a later version, or a
-    // mistake. It is ignored, and whoever loads the configuration says so.
-    std::span<const Error> unknown() const { return unknown_; }
+    // What is ignored, each with its place, and said by whoever loads the configuration: what was given for
+    // settings that there are none of (a key of a later version, or a mistake), and files of another user.
+    std::span<const Error> ignored() const { return ignored_; }
 
     // Each layer overwrites what the earlier ones set, only if all of it is right. Errors: kBadInput.
     Result<> merge_toml(std::string_view text, const std::string& file);
     Result<> merge_environment(const Environment& environment);
     Result<> merge_flag(std::string_view key, std::span<const std::string> texts, const std::string& flag);
+    // A file of another user's, which is ignored.
+    void add_foreign(const std::string& file, const std::string& owner);
 
   private:
     void check_names(const Environment& environment);
@@ -96,7 +98,7 @@ class Configuration {
     ConfiguredValue* find(std::string_view key);
 
     std::vector<ConfiguredValue> values_;
-    std::vector<Error> unknown_;
+    std::vector<Error> ignored_;
 };
 
 // What a person gave on the command line for a setting; several texts only for a list.

@@ -1,6 +1,7 @@
 #include "core/config.h"
 
 #include <chrono>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ Configuration defaults() {
 std::string complaint(std::string_view text) {
     Configuration configuration = defaults();
     Result<> merged = configuration.merge_toml(text, "a.toml");
-    if (merged && !configuration.unknown().empty()) return configuration.unknown()[0].render();
+    if (merged && !configuration.ignored().empty()) return configuration.ignored()[0].render();
     if (merged) return "no error";
     EXPECT_EQ(merged.error().kind(), ErrorKind::kBadInput);
     return merged.error().render();
@@ -86,7 +87,7 @@ limit = "1GiB"
     EXPECT_EQ(configuration.origin("record.flush"), "default");
 }
 
-TEST(core, config_unknown_key_names_place_and_nearest) {
+TEST(core, config_ignored_key_names_place_and_nearest) {
     EXPECT_EQ(complaint("[record]\n  intervall = \"1s\"\n"),
               "belay: a.toml:2:3: unknown key \"record.intervall\", which is ignored\n"
               "      intervall = \"1s\"\n"
@@ -133,8 +134,8 @@ TEST(core, config_syntax_error_has_position_and_caret) {
 TEST(core, config_columns_count_bytes) {
     Configuration configuration = defaults();
     ASSERT_TRUE(configuration.merge_toml("server = {url = \"\u00e4\u00f6\", bad = 1}", "a.toml"));
-    ASSERT_EQ(configuration.unknown().size(), 1U);
-    EXPECT_EQ(configuration.unknown()[0].position()->column,
+    ASSERT_EQ(configuration.ignored().size(), 1U);
+    EXPECT_EQ(configuration.ignored()[0].position()->column,
               25);  // 22 characters before, two of them of two bytes
 }
 
@@ -173,10 +174,10 @@ TEST(core, config_errors_of_environment_flags_and_files) {
     sources = {.directories = {}, .environment = {{"BELAY_RECORD_INTERVALL", "5s"}}};
     loaded = load_configuration(kSettings, sources);
     ASSERT_TRUE(loaded);
-    ASSERT_EQ(loaded->unknown().size(), 1U);
-    EXPECT_EQ(loaded->unknown()[0].message(),
+    ASSERT_EQ(loaded->ignored().size(), 1U);
+    EXPECT_EQ(loaded->ignored()[0].message(),
               "environment BELAY_RECORD_INTERVALL: there is no such setting; it is ignored");
-    EXPECT_EQ(loaded->unknown()[0].hint_text(), "did you mean BELAY_RECORD_INTERVAL?");
+    EXPECT_EQ(loaded->ignored()[0].hint_text(), "did you mean BELAY_RECORD_INTERVAL?");
     EXPECT_TRUE(
         load_configuration(kSettings, {.directories = {}, .environment = {{"BELAY_ELSEWHERE", "1"}}}));
     sources = {.directories = {}, .environment = {}, .flags = {{"server.retries", "--retries", {"x"}}}};
@@ -186,6 +187,22 @@ TEST(core, config_errors_of_environment_flags_and_files) {
     auto unreadable = load_configuration(kSettings, {.directories = {directory.path()}, .environment = {}});
     ASSERT_FALSE(unreadable);
     EXPECT_EQ(unreadable.error().kind(), ErrorKind::kSystem);
+}
+
+TEST(core, config_of_another_user_is_ignored) {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root, to give a file away";
+    auto directory = TemporaryDirectory::create().value();
+    ASSERT_TRUE(replace_file(directory.path() / "a.toml", "server.url = \"http://theirs\""));
+    ASSERT_TRUE(replace_file(directory.path() / "b.toml", "record.flush = \"30s\""));
+    ASSERT_EQ(chown((directory.path() / "a.toml").c_str(), 65533, 65533), 0);
+    auto loaded = load_configuration(kSettings, {.directories = {directory.path()}, .environment = {}});
+    ASSERT_TRUE(loaded);
+    EXPECT_EQ(loaded->origin("server.url"), "default");
+    EXPECT_EQ(loaded->duration("record.flush"), 30s);
+    ASSERT_EQ(loaded->ignored().size(), 1U);
+    EXPECT_EQ(loaded->ignored()[0].message(),
+              (directory.path() / "a.toml").string() +
+                  " belongs to the user 65533, not to you or root, and is ignored");
 }
 
 TEST(core, config_list_in_the_environment) {

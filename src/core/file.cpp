@@ -125,8 +125,12 @@ Result<> wait_for_writer(int fd, const fs::path& path) {
 
 Result<std::string> read_file(const fs::path& path, size_t limit) {
     BELAY_TRY(fd, open_file(path, O_RDONLY | O_NONBLOCK));
-    BELAY_CHECK(wait_for_writer(fd.get(), path));
-    return read_to_end(fd.get(), path.string(), limit);
+    return read_opened(fd.get(), path, limit);
+}
+
+Result<std::string> read_opened(int fd, const fs::path& path, size_t limit) {
+    BELAY_CHECK(wait_for_writer(fd, path));
+    return read_to_end(fd, path.string(), limit);
 }
 
 Result<> reread(int fd, std::string& buffer, std::string_view name) {

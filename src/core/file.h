@@ -47,6 +47,8 @@ Result<> write_all(int fd, std::string_view bytes, std::string_view name);
 // The whole file, also one of /proc that states size 0. Errors: kSystem, also for a named pipe into which
 // nobody writes for 5 s; more than `limit` bytes is kBadInput.
 Result<std::string> read_file(const std::filesystem::path& path, size_t limit = size_t{1} << 30);
+// The same of a file that has been opened, with O_NONBLOCK.
+Result<std::string> read_opened(int fd, const std::filesystem::path& path, size_t limit);
 
 // Reads again from the start through an open descriptor into `buffer`, whose capacity is kept: the cheap way
 // to sample a file of /proc every second. Errors: kSystem.

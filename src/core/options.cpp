@@ -97,6 +97,13 @@ OptionDeclaration* OptionDeclaration::last_counts() {
     return this;
 }
 
+namespace {
+
+// An empty name of a file never means what was meant.
+constexpr std::string_view kNamesOfFiles[] = {"FILE", "DIR", "PATH"};
+
+}  // namespace
+
 Result<> OptionDeclaration::assign(std::span<const std::string> texts) const {
     if (last_counts_) texts = texts.last(1);
     if (texts.size() > 1 && !model_.repeatable)
@@ -104,6 +111,10 @@ Result<> OptionDeclaration::assign(std::span<const std::string> texts) const {
                          texts[0], texts[1])
             .hint("it takes one value");
     BELAY_CHECK(with_context(check_range(texts), model_.name()));
+    const bool names_file = std::ranges::find(kNamesOfFiles, model_.type_name) != std::end(kNamesOfFiles);
+    if (names_file && std::ranges::find(texts, "") != texts.end())
+        return bad_input("{}: a name is missing", model_.name())
+            .hint("is a variable of the command line empty?");
     return with_context(assign_(texts), model_.name());
 }
 

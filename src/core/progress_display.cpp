@@ -1,13 +1,13 @@
 #include "core/progress_display.h"
 
 #include "core/file.h"
+#include "core/terminal.h"
 #include "core/units.h"
 #include "core/utf8.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace belay::core {
@@ -57,9 +57,8 @@ std::string render_progress(const ProgressState& state, size_t width) {
 
 ProgressDisplay::ProgressDisplay(Clock& clock, int fd) : clock_(clock), fd_(fd) {
     if (isatty(fd) == 0) return;
-    winsize size{};
-    bool known = ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-    width_ = known ? size.ws_col : kDefaultWidth;
+    const size_t columns = terminal_columns(fd, kDefaultWidth);
+    width_ = columns > 1 ? columns : kDefaultWidth;
 }
 
 void ProgressDisplay::start(std::string_view phase, ProgressUnit unit, std::optional<uint64_t> total) {

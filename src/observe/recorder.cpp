@@ -5,6 +5,7 @@
 #include "observe/allocation_rows.h"
 #include "observe/node_sampler.h"
 #include "observe/progress_rows.h"
+#include "progress/known_patterns.h"
 #include "progress/reader.h"
 #include "record/new_segment.h"
 #include "record/place.h"
@@ -219,7 +220,7 @@ Result<> run_recorder(const RecorderOptions& options, const Placement& placement
                             .boot = boot_id(),
                             .source = source_of(placement),
                             .began = now};
-    BELAY_TRY(patterns, progress::compile_patterns(options.progress_patterns));
+    BELAY_TRY(patterns, progress::patterns_for(options.progress_patterns));
     BELAY_TRY(segment, new_segment(options.record, file_name(placement, now), session));
     Recorder recorder(options, placement, std::move(link),
                       TableWriter(std::move(segment), placement.node, options.interval), std::move(patterns));

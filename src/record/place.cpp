@@ -25,7 +25,12 @@ namespace {
 constexpr size_t kMaxManifestBytes = size_t{32} << 20;
 
 core::Failure no_record(const fs::path& record) {
-    return bad_input("{} is not a job record: it has no record.json", record.string())
+    const auto type = core::type_of_file(record);
+    const std::string name = record.empty() ? "the empty name" : record.string();
+    const std::string_view why = !type || *type == fs::file_type::directory ? "it has no record.json"
+                                 : *type == fs::file_type::not_found ? "there is nothing with this name"
+                                                                     : "it is a file, not a directory";
+    return bad_input("{} is not a job record: {}", name, why)
         .hint("make one with: belay record run -o DIR -- COMMAND")
         .because(core::Cause::kNotFound);
 }

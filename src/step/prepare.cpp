@@ -110,7 +110,7 @@ namespace {
 
 Result<std::string> plan_for(const StepOptions& options, const Importer& import) {
     BELAY_TRY(configuration, core::load_configuration(settings(), core::default_sources()));
-    for (const core::Error& unknown : configuration.unknown()) fmt::print(stderr, "{}", unknown.render());
+    for (const core::Error& ignored : configuration.ignored()) fmt::print(stderr, "{}", ignored.render());
     std::string warnings;
     BELAY_TRY(plan, prepare_step(options, configuration, import, warnings));
     fmt::print(stderr, "{}", warnings);
