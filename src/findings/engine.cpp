@@ -25,12 +25,28 @@ Result<record::QueryResult> rows_of(record::Archive& archive, const Rule& rule, 
     return rule.detector->detect(rows, Parameters(std::move(values)));
 }
 
+// What a job or its operators would have to give for a table to have rows.
+std::string what_fills(const std::string& table) {
+    constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+        {"gpu", "samples of GPUs"},
+        {"progress", "steps of a training"},
+        {"step_series", "steps of a training"},
+        {"vetting", "vetting"},
+    };
+    std::vector<std::string> names = tables_behind({table});
+    names.push_back(table);
+    for (const std::string& name : names)
+        for (const auto& [key, words] : kWords)
+            if (key == name) return std::string(words);
+    return "rows in " + table;
+}
+
 // The finding of one rule, if there is one. Errors: kBadInput of its SQL.
 Result<std::optional<Finding>> ask(record::Archive& archive, const Rule& rule, const Run& run,
                                    Report& report) {
     BELAY_TRY(reason, reason_to_skip(archive, rule, run));
     if (reason) {
-        report.skipped.push_back({rule.id, *reason});
+        report.skipped.push_back({rule.id, reason->why, reason->lacks});
         return std::nullopt;
     }
     BELAY_TRY(rows, rows_of(archive, rule, run));
@@ -75,28 +91,31 @@ std::string with_values(const Rule& rule, std::string_view sql, const Run& run) 
     });
 }
 
-Result<std::optional<std::string>> reason_to_skip(record::Archive& archive, const Rule& rule,
-                                                  const Run& run) {
+Result<std::optional<SkipReason>> reason_to_skip(record::Archive& archive, const Rule& rule, const Run& run) {
     for (const std::string& table : rule.needs) {
         auto rows = run.rows.find(table);
-        if (rows == run.rows.end() || rows->second == 0) return fmt::format("no rows in {}", table);
+        if (rows == run.rows.end() || rows->second == 0)
+            return SkipReason{fmt::format("no rows in {}", table), what_fills(table)};
     }
     double seconds = rule.with_start_up ? run.seconds() : run.steady_seconds();
     if (seconds < core::to_seconds(rule.min_run))
-        return fmt::format("{} of the run{}, it takes {}",
-                           core::format_duration(core::Duration(static_cast<int64_t>(seconds * 1e9))),
-                           rule.with_start_up ? "" : " after start-up", core::format_duration(rule.min_run));
+        return SkipReason{
+            fmt::format("{} of the run{}, it takes {}",
+                        core::format_duration(core::Duration(static_cast<int64_t>(seconds * 1e9))),
+                        rule.with_start_up ? "" : " after start-up", core::format_duration(rule.min_run)),
+            "a longer run"};
     for (const std::string& table : tables_behind(rule.needs)) {
         auto coverage = run.coverage.find(table);
         if (coverage != run.coverage.end() && coverage->second < rule.min_coverage)
-            return fmt::format("coverage of {} is {:.0f} %, it takes {:.0f} %", table, coverage->second * 100,
-                               rule.min_coverage * 100);
+            return SkipReason{fmt::format("coverage of {} is {:.0f} %, it takes {:.0f} %", table,
+                                          coverage->second * 100, rule.min_coverage * 100),
+                              "better coverage"};
     }
     if (rule.applies_when.empty()) return std::nullopt;
     BELAY_TRY(answer, archive.query_of_person(with_values(rule, rule.applies_when, run)));
     const auto* applies = answer.rows.empty() ? nullptr : std::get_if<bool>(&answer.rows[0].at(0));
     if (applies != nullptr && *applies) return std::nullopt;
-    return rule.otherwise.empty() ? "does not apply: " + rule.applies_when : rule.otherwise;
+    return SkipReason{rule.otherwise.empty() ? "does not apply: " + rule.applies_when : rule.otherwise, ""};
 }
 
 }  // namespace belay::findings

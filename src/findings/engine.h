@@ -19,9 +19,13 @@ core::Result<Report> diagnose(record::Archive& archive, const RuleSet& rules,
 // SQL of a rule with its thresholds and what it says of the run.
 std::string with_values(const Rule& rule, std::string_view sql, const Run& run);
 
+struct SkipReason {
+    std::string why;
+    std::string lacks;  // as of Skipped
+};
 // Why a rule cannot be asked; nothing where it can. Errors: kBadInput of its own SQL.
-core::Result<std::optional<std::string>> reason_to_skip(record::Archive& archive, const Rule& rule,
-                                                        const Run& run);
+core::Result<std::optional<SkipReason>> reason_to_skip(record::Archive& archive, const Rule& rule,
+                                                       const Run& run);
 
 // One finding out of a rule's rows, the worst first; nothing without rows.
 std::optional<Finding> make_finding(const Rule& rule, const record::QueryResult& rows, const Run& run);

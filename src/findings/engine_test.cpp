@@ -170,6 +170,19 @@ TEST(findings, text_of_a_record_does_not_steer_a_terminal) {
     EXPECT_EQ(to_json(report)["findings"][0]["nodes"][0], "n\x1b[2J") << "JSON escapes by itself";
 }
 
+TEST(findings, rules_that_were_not_asked_are_counted_by_what_they_lack) {
+    Report report{.evaluated = {"a"}};
+    for (const char* id : {"b", "c"})
+        report.skipped.push_back({id, "5 s of the run, it takes 30 s", "a longer run"});
+    for (const char* id : {"d", "e", "f"})
+        report.skipped.push_back({id, "no rows in gpu", "samples of GPUs"});
+    report.skipped.push_back({"g", "does not apply", ""});
+    EXPECT_EQ(
+        report_text(report),
+        "Nothing was found.\n\n1 rule was asked, 6 were not: 3 need samples of GPUs, 2 need a longer run, "
+        "1 does not apply (--json says which).\n");
+}
+
 TEST(findings, a_rule_that_fails_does_not_stop_the_others) {
     RuleSet rules = rules_of(rule_text("fails", "", "SELECT CAST(node AS INTEGER) AS x FROM host") +
                              rule_text("plain", ""));

@@ -51,6 +51,9 @@ inline constexpr size_t kMostEntities = 64;
 struct Skipped {
     std::string id;
     std::string why;
+    // What would have to be there, in the same words for all rules that lack the same ("samples of GPUs");
+    // empty where the rule does not apply or failed.
+    std::string lacks = {};
 };
 
 struct Report {

@@ -140,16 +140,35 @@ Json rules_json(std::span<const Rule> rules) {
     return out;
 }
 
+std::string skipped_text(const std::vector<Skipped>& skipped) {
+    std::vector<std::pair<std::string, size_t>> groups;
+    for (const Skipped& rule : skipped) {
+        auto group = std::ranges::find(groups, rule.lacks, &std::pair<std::string, size_t>::first);
+        if (group == groups.end()) group = groups.insert(group, {rule.lacks, 0});
+        ++group->second;
+    }
+    std::ranges::stable_sort(groups, [](const auto& a, const auto& b) {
+        return std::pair(b.first.empty(), a.second) > std::pair(a.first.empty(), b.second);
+    });
+    std::vector<std::string> parts;
+    for (const auto& [lacks, count] : groups) {
+        const std::string_view verb = lacks.empty() ? (count == 1 ? "does not apply" : "do not apply")
+                                                    : (count == 1 ? "needs " : "need ");
+        parts.push_back(fmt::format("{} {}{}", count, verb, lacks));
+    }
+    return core::join(parts, ", ");
+}
+
 std::string report_text(const Report& report) {
     std::string text;
     for (const Finding& finding : report.findings) text += finding_text(finding, report) + "\n";
     if (report.findings.empty()) text = "Nothing was found.\n\n";
-    text += fmt::format("{} rules were asked", report.evaluated.size());
-    if (!report.skipped.empty()) {
-        std::vector<std::string> ids;
-        for (const Skipped& rule : report.skipped) ids.push_back(rule.id);
-        text += fmt::format(", {} were not: {} (--json says why)", ids.size(), core::join(ids, ", "));
-    }
+    auto were = [](size_t count) { return count == 1 ? "was" : "were"; };
+    const size_t asked = report.evaluated.size(), skipped = report.skipped.size();
+    text += fmt::format("{} rule{} {} asked", asked, asked == 1 ? "" : "s", were(asked));
+    if (skipped > 0)
+        text += fmt::format(", {} {} not: {} (--json says which)", skipped, were(skipped),
+                            skipped_text(report.skipped));
     return text + ".\n";
 }
 

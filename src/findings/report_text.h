@@ -18,6 +18,9 @@ nlohmann::ordered_json rules_json(std::span<const Rule> rules);
 // Most important first, each with evidence and advice; then a line of what was asked and what was not.
 std::string report_text(const Report& report);
 
+// Of rules that were not asked, how many lack what, most first: "16 need samples of GPUs, 2 do not apply".
+std::string skipped_text(const std::vector<Skipped>& skipped);
+
 // Whether any finding is a warning or worse: then the record is not healthy.
 bool is_healthy(const Report& report);
 

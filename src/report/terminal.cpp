@@ -1,6 +1,7 @@
 #include "report/terminal.h"
 
 #include "core/utf8.h"
+#include "findings/report_text.h"
 #include "report/findings.h"
 #include "report/format.h"
 #include "report/gpu_report.h"
@@ -186,8 +187,10 @@ void write_findings(Writer& out, const findings::Report& found, core::Time start
         if (!evidence.empty()) out.wrapped(printable(evidence), 12);
         if (!one.advice.empty()) out.wrapped(printable(one.advice), 12);
     }
-    out.line(fmt::format("  {} evaluated, {} not applicable{}", format_count(found.evaluated.size(), "rule"),
-                         found.skipped.size(), found.findings.empty() ? "; nothing found" : ""));
+    std::string rules = format_count(found.evaluated.size(), "rule") + " evaluated";
+    if (!found.skipped.empty())
+        rules += fmt::format(", {} not: {}", found.skipped.size(), findings::skipped_text(found.skipped));
+    out.wrapped(rules + (found.findings.empty() ? "; nothing found" : ""), 2);
 }
 
 // A row per metric and node: the mean, the peak and the course.

@@ -34,7 +34,7 @@ function makeFindings(findings, view) {
   return [
     findings.findings.length > 0 ? element("div", { class: "grid" }, findings.findings.map((one) => findingCard(one, view))) : none,
     element("details", { class: "rules" },
-      element("summary", {}, `${findings.evaluated.length} rules evaluated, ${findings.skipped.length} not applicable`),
+      element("summary", {}, `${findings.evaluated.length} rules evaluated, ${findings.skipped.length} not`),
       element("p", {}, "Evaluated: ", findings.evaluated.flatMap((id) => [element("code", {}, id), " "])),
       skipped.length > 0 ? element("ul", {}, skipped) : null),
   ];

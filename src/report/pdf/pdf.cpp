@@ -1,5 +1,6 @@
 #include "report/pdf/pdf.h"
 
+#include "findings/report_text.h"
 #include "report/charts.h"
 #include "report/findings.h"
 #include "report/format.h"
@@ -79,9 +80,11 @@ void finding(Pages& pages, const findings::Finding& one) {
 void findings(Pages& pages) {
     if (!pages.model.findings) return;
     const findings::Report& found = *pages.model.findings;
-    pages.heading("Findings", fmt::format("{} rules evaluated, {} not applicable", found.evaluated.size(),
-                                          found.skipped.size()));
+    pages.heading("Findings",
+                  fmt::format("{} rules evaluated, {} not", found.evaluated.size(), found.skipped.size()));
     if (found.findings.empty()) pages.paragraph("No rule found anything.");
+    if (!found.skipped.empty())
+        pages.paragraph("Not evaluated: " + findings::skipped_text(found.skipped) + ".");
     for (const findings::Finding& one : found.findings) finding(pages, one);
 }
 

@@ -207,7 +207,8 @@ findings::Report synthetic_findings(const Measurements& data, core::Time start) 
     return {
         .evaluated = {"data_stall", "gpu_idle", "gpu_thermal", "gpu_power_cap", "checkpoint_stall",
                       "straggler"},
-        .skipped = {{"mig_imbalance", "no GPU is divided"}, {"client_metadata", "no table filesystem"}},
+        .skipped = {{"mig_imbalance", "no GPU is divided"},
+                    {"client_metadata", "no table filesystem", "rows in filesystem"}},
         .findings = {
             {.id = "gpu_thermal",
              .severity = findings::Severity::kCritical,
