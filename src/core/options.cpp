@@ -111,7 +111,7 @@ Result<> OptionDeclaration::assign(std::span<const std::string> texts) const {
                          texts[0], texts[1])
             .hint("it takes one value");
     BELAY_CHECK(with_context(check_range(texts), model_.name()));
-    const bool names_file = std::ranges::find(kNamesOfFiles, model_.type_name) != std::end(kNamesOfFiles);
+    const bool names_file = std::ranges::find(kNamesOfFiles, model_.value_name) != std::end(kNamesOfFiles);
     if (names_file && std::ranges::find(texts, "") != texts.end())
         return bad_input("{}: a name is missing", model_.name())
             .hint("is a variable of the command line empty?");

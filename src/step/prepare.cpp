@@ -120,7 +120,9 @@ Result<std::string> plan_for(const StepOptions& options, const Importer& import)
     if (arrives != plan)
         return core::bad_input("a path, a variable or a mount of the step is not UTF-8")
             .hint("look at the directory you are in, and at what the environment takes from your variables");
-    return fmt::format("{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(), encode(plan));
+    const bool is_of_record = !plan.environment && !plan.vetting;
+    return fmt::format("{}{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(),
+                       is_of_record ? "r" : "", encode(plan));
 }
 
 }  // namespace
@@ -131,7 +133,7 @@ Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const
     // Nobody is misled by a job that runs without its record; one that does not start is worse.
     if (plan || options.environment || options.vetting) return plan;
     core::tell_error("--record: the step runs without being recorded", plan.error());
-    return std::string();
+    return "none";
 }
 
 Result<std::string> expand_record_path(std::string_view pattern, std::string_view job, std::string_view step,

@@ -21,9 +21,10 @@ core::Result<StepPlan> prepare_step(const StepOptions& options, const core::Conf
 // "--environment=NAME", "--vet=FILE", "--record[=INTERVAL]". Errors: kBadInput.
 core::Result<StepOptions> read_step_options(const std::vector<std::string>& words);
 
-// The plan as the plugin takes it: how many seconds the nodes have for it, a blank, JSON. Warnings go to
-// stderr. Empty where nothing but a record was asked for and there is a mistake in the settings: the step
-// then runs as if it had not been asked for. Errors: kBadInput for the words; for the rest as prepare_step().
+// The plan as the plugin takes it (spank/plain/wire.h): how many seconds the nodes have for it, "r" if the
+// step is only recorded, a blank, JSON. Warnings go to stderr. "none" where nothing but a record was asked
+// for and there is a mistake in the settings: the step then runs as if it had not been asked for. Errors:
+// kBadInput for the words; for the rest as prepare_step().
 core::Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const Importer& import);
 
 // "%j" is the job, "%s" the step, "%r" how often the job was requeued, "%%" a percent sign: as sbatch does

@@ -35,7 +35,7 @@ function isSame(listed, found) {
     return areClose(JSON.parse(listed), JSON.parse(found));
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'belay-answers-'));
+const directory = mkdtempSync(join(tmpdir(), 'belay-'));
 let failed = 0;
 try {
     execFileSync('tar', ['--zstd', '-xf', join(version, 'records.tar.zst'), '-C', directory]);

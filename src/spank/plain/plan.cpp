@@ -24,7 +24,12 @@ long plan_seconds(const char* plan) {
 
 bool begins_like_plan(const char* text) {
     size_t digits = digits_of(text);
-    return digits > 0 && strncmp(text + digits, " {", 2) == 0;
+    const char* rest = text + digits;
+    return digits > 0 && strncmp(*rest == kOnlyRecorded ? rest + 1 : rest, " {", 2) == 0;
+}
+
+bool is_plan_of_record(const char* text) {
+    return begins_like_plan(text) && text[digits_of(text)] == kOnlyRecorded;
 }
 
 }  // namespace belay::spank

@@ -9,4 +9,7 @@ long plan_seconds(const char* plan);
 // Whether a text can be a plan. It may be cut off after 15 bytes.
 bool begins_like_plan(const char* text);
 
+// Whether it is one of a step that is only recorded. The same.
+bool is_plan_of_record(const char* text);
+
 }  // namespace belay::spank

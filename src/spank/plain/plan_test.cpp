@@ -27,4 +27,12 @@ TEST(spank, a_plan_is_known_by_its_first_bytes) {
         EXPECT_FALSE(begins_like_plan(text)) << text;
 }
 
+TEST(spank, a_plan_of_a_record_says_so) {
+    EXPECT_TRUE(is_plan_of_record("61r {\"secret\":\"x"));
+    EXPECT_TRUE(begins_like_plan("61r {"));
+    EXPECT_EQ(plan_seconds("61r {}"), 61);
+    for (const char* text : {"", "61 {", "none", "r {", "61rr {", "61 r{", "61r{"})
+        EXPECT_FALSE(is_plan_of_record(text)) << text;
+}
+
 }  // namespace belay::spank

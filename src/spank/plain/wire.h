@@ -21,7 +21,10 @@ inline constexpr char kNoPlan[] = "none";
 // Linux takes strings of at most 128 KiB in an environment (execve(2), MAX_ARG_STRLEN with pages of 4 KiB).
 inline constexpr size_t kLongestPlan = size_t{120} << 10;
 
-// A plan is "SECONDS {…": how long tasks wait for belay-step at most, then what only belay-step reads.
+// A plan is "SECONDS {…": how long tasks wait for belay-step at most, then what only belay-step reads. Of a
+// step that is only recorded it is "SECONDSr {…": what fails then is no reason not to run. The plan says so,
+// and not the options as a node knows them, which may have other names there.
+inline constexpr char kOnlyRecorded = 'r';
 inline constexpr long kMostSeconds = 7 * 86400;
 
 // What the dynamic loader would heed (LD_…) reaches belay-step with this before its name: the job's libraries

@@ -220,9 +220,19 @@ int prepare() {
         fprintf(stderr, "belay: --%s%s\n", choices[kRecord].name, kNotRecorded);
         return run_without_record();
     }
-    int failed = setenv(kPlanVariable, plan[0] == '\0' ? kNoPlan : plan, 1);
+    // Of a step that asked for more, no record's plan will do, nor what another program printed.
+    const bool says_none = strcmp(plan, kNoPlan) == 0;
+    const bool fits = is_only_recorded() ? says_none || is_plan_of_record(plan)
+                                         : begins_like_plan(plan) && !is_plan_of_record(plan);
+    if (!fits)
+        fprintf(stderr, "belay: %s printed no plan for the step: is it belay-step?\n", configuration.step);
+    const int failed = fits ? setenv(kPlanVariable, plan, 1) : -1;
     free(plan);
-    if (failed != 0) fprintf(stderr, "belay: no memory for the plan of the step\n");
+    if (fits && failed != 0) fprintf(stderr, "belay: no memory for the plan of the step\n");
+    if (failed != 0 && is_only_recorded()) {
+        fprintf(stderr, "belay: --%s%s\n", choices[kRecord].name, kNotRecorded);
+        return run_without_record();
+    }
     return failed == 0 ? 0 : -1;
 }
 
@@ -241,6 +251,13 @@ void make_links() {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, step.link) != 0 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, step.notices) != 0)
         BELAY_FAIL("cannot make a socket pair: %s", strerror(errno));
+}
+
+// On a node. The options may have other names here than in srun, so the plan has to say that the step is only
+// recorded; without one nothing else than the options is known.
+bool may_run_without_plan() {
+    return is_only_recorded() &&
+           (step.plan == nullptr || step.plan[0] == '\0' || is_plan_of_record(step.plan));
 }
 
 // A plan for a step that, as far as this node knows, uses none of our options: they have other names here.
@@ -275,7 +292,9 @@ int on_init(spank_t spank, int count, char** words) {
 }
 
 int on_options(spank_t) {
-    if (spank_context() != S_CTX_LOCAL || !is_used()) return 0;
+    if (spank_context() != S_CTX_LOCAL) return 0;
+    unsetenv(kPlanVariable);  // a plan is srun's own, never the environment's
+    if (!is_used()) return 0;
     char reason[200];
     const bool off = is_off(reason, sizeof reason);
     if (!off && !has_mistake()) return prepare();
@@ -296,15 +315,17 @@ int on_user(spank_t spank) {
         return 0;
     }
     take_plan(spank);
-    if (step.plan != nullptr && strcmp(step.plan, kNoPlan) == 0) {
+    if (step.failure[0] == '\0' && is_only_recorded() && strcmp(step.plan, kNoPlan) == 0) {
         forget_options();
         return 0;
     }
+    if (step.failure[0] == '\0' && !begins_like_plan(step.plan))
+        BELAY_FAIL("what arrived is not the plan of a step with these options");
     char reason[200];
     if (has_mistake()) BELAY_FAIL("%s", configuration.mistake);
     if (is_off(reason, sizeof reason))
         BELAY_FAIL("switched off on this node: %s exists", configuration.switch_file);
-    if (step.failure[0] != '\0' && is_only_recorded()) {
+    if (step.failure[0] != '\0' && may_run_without_plan()) {
         slurm_spank_log("belay: %s: %s%s", node_name(), step.failure, kNotRecorded);
         forget_options();
         step.failure[0] = '\0';
@@ -340,7 +361,7 @@ int on_task(spank_t spank) {
                         .task = task,
                         .tasks = tasks,
                         .parent = step.daemon,
-                        .must_be_prepared = !is_only_recorded()};
+                        .must_be_prepared = !may_run_without_plan()};
     start_task(context);
     return 0;
 }
