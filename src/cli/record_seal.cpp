@@ -43,7 +43,7 @@ void add_record_seal(core::Application& application) {
         keep_made_tables(options->record);
         if (options->json) {
             nlohmann::json kept = nlohmann::json::array();
-            for (const record::LeftSegment& segment : sealing.kept) kept.push_back(segment.path.string());
+            for (const record::LeftSegment& segment : sealing.left) kept.push_back(segment.path.string());
             context.print_json(nlohmann::json{{"record", options->record},
                                               {"sealed", true},
                                               {"was_sealed_before", sealing.sealed_before},
@@ -51,7 +51,7 @@ void add_record_seal(core::Application& application) {
             return 0;
         }
         context.print("{} {}\n", options->record, sealing.sealed_before ? "was sealed before" : "is sealed");
-        for (const record::LeftSegment& segment : sealing.kept)
+        for (const record::LeftSegment& segment : sealing.left)
             context.print("kept: {}: {}\n", core::printable(segment.path.string()),
                           segment.failure ? core::printable(segment.failure->headline())
                                           : "not all of it is in the tables");

@@ -18,7 +18,7 @@ double four_digits(double value) {
 
 }  // namespace
 
-double kept(const Field& field, double value) {
+double recorded(const Field& field, double value) {
     if (!std::isfinite(value)) return value;
     if (field.unit == "ratio") return std::round(value * kRatioSteps) / kRatioSteps;
     if (field.unit == "W") return std::round(value * kWattSteps) / kWattSteps;

@@ -72,7 +72,7 @@ Result<Directory> open_to_claim(const fs::path& record) {
                                  : fmt::format("have {} seal it, or seal a copy of your own: {}", name,
                                                core::quote_command(copy)));
     }
-    for (std::string_view name : {kManifestName, kSegmentsName, kKeptSegmentsName, kTablesName, kAnnexesName})
+    for (std::string_view name : {kManifestName, kSegmentsName, kLostSegmentsName, kTablesName, kAnnexesName})
         BELAY_CHECK(check_own(directory, name));
     return directory;
 }

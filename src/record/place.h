@@ -13,7 +13,7 @@ namespace belay::record {
 
 inline constexpr std::string_view kManifestName = "record.json";
 inline constexpr std::string_view kSegmentsName = "segments";
-inline constexpr std::string_view kKeptSegmentsName = "segments-lost";  // of which a part is in no table
+inline constexpr std::string_view kLostSegmentsName = "segments-lost";  // of which a part is in no table
 inline constexpr std::string_view kTablesName = "tables";
 inline constexpr std::string_view kAnnexesName = "annexes";  // what came after it was sealed
 
@@ -24,8 +24,8 @@ inline std::filesystem::path manifest_path(const std::filesystem::path& record) 
 inline std::filesystem::path segments_path(const std::filesystem::path& record) {
     return record / kSegmentsName;
 }
-inline std::filesystem::path kept_segments_path(const std::filesystem::path& record) {
-    return record / kKeptSegmentsName;
+inline std::filesystem::path lost_segments_path(const std::filesystem::path& record) {
+    return record / kLostSegmentsName;
 }
 inline std::filesystem::path tables_path(const std::filesystem::path& record) {
     return record / kTablesName;

@@ -122,7 +122,7 @@ class GpuCollector : public Collector {
         rows.add_row(time, node);
         rows.set(column(kGpu, "device"), name);
         for (size_t i = 0; i < gpu::kFieldCount; ++i) {
-            const double value = gpu::kept(gpu::kFields[i], reading.reading[i]);
+            const double value = gpu::recorded(gpu::kFields[i], reading.reading[i]);
             if (std::isnan(value)) continue;
             if (gpu::kFields[i].type == gpu::FieldType::kReal)
                 rows.set(schema::kFirstGpuField + i, value);

@@ -46,7 +46,7 @@ struct RecordInfo {
 // What `seal` did.
 struct Sealing {
     bool sealed_before = false;     // and left as it was
-    std::vector<LeftSegment> kept;  // segments that hold more than is in the tables, or could not be removed
+    std::vector<LeftSegment> left;  // segments that hold more than is in the tables, or could not be removed
 };
 
 // An opened record. Every table of the schema can be queried by its name, also one without rows.

@@ -66,13 +66,13 @@ TEST(record, a_link_in_place_of_the_manifest_is_not_followed) {
 }
 
 TEST(record, links_in_place_of_directories_and_segments_are_not_followed) {
-    for (std::string_view name : {kSegmentsName, kTablesName, kKeptSegmentsName}) {
+    for (std::string_view name : {kSegmentsName, kTablesName, kLostSegmentsName}) {
         HostileRecord record;
         record.plant_link(name, record.mine());
-        if (name == kKeptSegmentsName)
+        if (name == kLostSegmentsName)
             std::ofstream(record.segment("n1"), std::ios::app) << "something foreign";
         const std::string message = record.message_of_seal();
-        EXPECT_THAT(message, HasSubstr(name == kKeptSegmentsName ? "sealed" : "is a symbolic link"));
+        EXPECT_THAT(message, HasSubstr(name == kLostSegmentsName ? "sealed" : "is a symbolic link"));
         record.expect_mine_untouched();
     }
     HostileRecord record;

@@ -107,7 +107,7 @@ Result<Sealing> seal(const fs::path& path, core::Time now, std::span<const Stand
     BELAY_TRY(archive, Archive::load(record, stand_ins, {.loaded_values = 0}));
     if (archive.manifest_.sealed) {  // segments are left over if that process was killed at its very end
         (void)remove_unfinished(record);
-        return Sealing{.sealed_before = true, .kept = retire_segments(record, archive.manifest_)};
+        return Sealing{.sealed_before = true, .left = retire_segments(record, archive.manifest_)};
     }
     const std::vector<stream::SegmentSummary>& segments = archive.segments_->segments();
     BELAY_CHECK(check_sealable(record, segments, archive.being_written_));
@@ -132,7 +132,7 @@ Result<Sealing> seal(const fs::path& path, core::Time now, std::span<const Stand
         if (!may_be_sealed(record)) remove_tables(record);
         return std::unexpected(std::move(sealed.error()));
     }
-    return Sealing{.sealed_before = false, .kept = retire_segments(record, manifest)};
+    return Sealing{.sealed_before = false, .left = retire_segments(record, manifest)};
 }
 
 }  // namespace belay::record

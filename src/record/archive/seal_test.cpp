@@ -117,15 +117,15 @@ TEST(record, damaged_segments_are_kept_and_named) {
     fixture.record("n2", 3, true, 3);
     std::ofstream(fixture.segment("n2"), std::ios::app) << "something foreign";
     std::string damaged = core::read_file(fixture.segment("n2")).value();
-    fs::path kept = kept_segments_path(fixture.path()) / "n2-0.seg";
+    fs::path lost = lost_segments_path(fixture.path()) / "n2-0.seg";
     for (bool sealed_before : {false, true}) {
         auto sealing = seal(fixture.path(), kStart);
         ASSERT_TRUE(sealing) << sealing.error().message();
         EXPECT_EQ(sealing->sealed_before, sealed_before);
-        EXPECT_THAT(paths_of(sealing->kept), ElementsAre(kept));
-        EXPECT_FALSE(sealing->kept[0].failure);
+        EXPECT_THAT(paths_of(sealing->left), ElementsAre(lost));
+        EXPECT_FALSE(sealing->left[0].failure);
     }
-    EXPECT_EQ(core::read_file(kept).value(), damaged);
+    EXPECT_EQ(core::read_file(lost).value(), damaged);
     EXPECT_FALSE(fs::exists(segments_path(fixture.path())));
     RecordInfo facts = info(fixture.path());
     EXPECT_EQ(facts.tables["host"].rows, 6);
@@ -193,7 +193,7 @@ TEST(record, what_a_killed_seal_left_over_goes_if_it_is_in_the_tables) {
     fixture.record("n4", 3, true, 3);
     auto sealing = seal(fixture.path(), kStart);
     ASSERT_TRUE(sealing);
-    EXPECT_THAT(paths_of(sealing->kept), ElementsAre(fixture.segment("n2"), fixture.segment("n4")));
+    EXPECT_THAT(paths_of(sealing->left), ElementsAre(fixture.segment("n2"), fixture.segment("n4")));
     EXPECT_THAT(files_in(segments_path(fixture.path())), ElementsAre("n2-0.seg", "n4-0.seg"));
 }
 
@@ -201,13 +201,13 @@ TEST(record, a_damaged_segment_that_cannot_be_moved_is_told_with_the_reason) {
     RecordFixture fixture;
     fixture.record("n1", 3, true, 3);
     std::ofstream(fixture.segment("n1"), std::ios::app) << "something foreign";
-    std::ofstream(kept_segments_path(fixture.path())) << "in the way";
+    std::ofstream(lost_segments_path(fixture.path())) << "in the way";
     auto sealing = seal(fixture.path(), kStart);
     ASSERT_TRUE(sealing) << sealing.error().message();
-    ASSERT_THAT(paths_of(sealing->kept), ElementsAre(fixture.segment("n1")));
-    ASSERT_TRUE(sealing->kept[0].failure);
-    EXPECT_THAT(sealing->kept[0].failure->message(), HasSubstr("not all of it is in the tables: "));
-    EXPECT_THAT(sealing->kept[0].failure->message(), HasSubstr("segments-lost is a regular file"));
+    ASSERT_THAT(paths_of(sealing->left), ElementsAre(fixture.segment("n1")));
+    ASSERT_TRUE(sealing->left[0].failure);
+    EXPECT_THAT(sealing->left[0].failure->message(), HasSubstr("not all of it is in the tables: "));
+    EXPECT_THAT(sealing->left[0].failure->message(), HasSubstr("segments-lost is a regular file"));
 }
 
 TEST(record, segments_that_cannot_be_listed_are_told_with_the_reason) {

@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string kept_segment_file(std::string_view name) {
-    return fmt::format("{}/{}", kKeptSegmentsName, name);
+std::string lost_segment_file(std::string_view name) {
+    return fmt::format("{}/{}", kLostSegmentsName, name);
 }
 
 Result<bool> is_as_read(const Directory& record, std::string_view name, uint64_t bytes) {
@@ -38,8 +38,8 @@ Result<> retire(const Directory& record, const std::string& name, const SegmentF
     if (!as_read) return {};
     if (facts.whole)
         return core::with_context(record.remove_file(segment_file(name)), "all of it is in the tables");
-    auto moved = make_directory(record, kKeptSegmentsName);
-    if (moved) moved = record.rename(segment_file(name), kept_segment_file(name));
+    auto moved = make_directory(record, kLostSegmentsName);
+    if (moved) moved = record.rename(segment_file(name), lost_segment_file(name));
     return core::with_context(std::move(moved), "not all of it is in the tables");
 }
 
@@ -87,8 +87,8 @@ std::vector<LeftSegment> retire_segments(const Directory& record, const Manifest
         if (!is_file_name(name)) continue;
         if (auto retired = retire(record, name, facts); !retired)
             failures.emplace(name, std::move(retired.error()));
-        if (is_there(record, kept_segment_file(name)))
-            left.push_back({.path = record.path_of(kept_segment_file(name))});
+        if (is_there(record, lost_segment_file(name)))
+            left.push_back({.path = record.path_of(lost_segment_file(name))});
     }
     auto names = segment_names(record);
     if (!names) left.push_back({.path = record.path_of(kSegmentsName), .failure = std::move(names.error())});
