@@ -1,6 +1,6 @@
 #include "findings/measure_run.h"
 
-#include "record/archive/interval.h"
+#include "record/archive/sampling_interval.h"
 #include "schema/schema.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "report/query.h"
 
 #include "core/text.h"
-#include "record/archive/interval.h"
+#include "record/archive/sampling_interval.h"
 #include "record/series/allotment.h"
 #include "record/series/spans.h"
 #include "report/facts_query.h"

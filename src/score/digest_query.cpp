@@ -1,6 +1,6 @@
 #include "score/digest_query.h"
 
-#include "record/archive/interval.h"
+#include "record/archive/sampling_interval.h"
 #include "schema/tables/gpu.h"
 #include "score/digest_part.h"
 

@@ -1,4 +1,4 @@
-#include "record/archive/interval.h"
+#include "record/archive/sampling_interval.h"
 
 #include "core/time.h"
 

@@ -1,4 +1,4 @@
-#include "record/archive/interval.h"
+#include "record/archive/sampling_interval.h"
 
 #include "record/archive/testing.h"
 #include "schema/tables/gpu.h"
