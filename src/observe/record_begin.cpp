@@ -57,7 +57,7 @@ Result<> check_name(const fs::path& record) {
 
 }  // namespace
 
-Result<> begin_record(const RecordBegin& options, const Placement& placement, core::Time now) {
+Result<> begin_job_record(const RecordBegin& options, const Placement& placement, core::Time now) {
     core::note_activity("look at", options.record.native());
     BELAY_CHECK(check_name(options.record));
     // Every task looks: the first may have refused already.

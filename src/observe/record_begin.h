@@ -21,6 +21,6 @@ struct RecordBegin {
 
 // Makes the record, or joins the one that the first task of the step has made. Errors: kBadInput for a
 // directory that holds something else; kSystem.
-core::Result<> begin_record(const RecordBegin& begin, const Placement& placement, core::Time now);
+core::Result<> begin_job_record(const RecordBegin& begin, const Placement& placement, core::Time now);
 
 }  // namespace belay::observe

@@ -52,7 +52,7 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
                       .interval = options.interval,
                       .flush = options.flush};
     auto begun = core::check_within(kBeginTime, {.what = "beginning the record"},
-                                    [&] { return begin_record(begin, placement, now); });
+                                    [&] { return begin_job_record(begin, placement, now); });
     if (!begun) {
         if (begun.error().kind() == core::ErrorKind::kBadInput)
             return std::unexpected(std::move(begun.error()));

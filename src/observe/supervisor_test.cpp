@@ -66,7 +66,7 @@ class Supervised {
                             .command = {"sh"},
                             .interval = std::chrono::milliseconds(50),
                             .flush = std::chrono::milliseconds(100)};
-        if (begin && !begin_record(options, placement, now)) return 99;
+        if (begin && !begin_job_record(options, placement, now)) return 99;
         auto status = supervise({"sh", "-c", "cd '" + place_.path().string() + "'; " + script},
                                 {.record = record(),
                                  .interval = options.interval,

@@ -21,7 +21,7 @@ using core::Result;
 namespace {
 
 using schema::kPlotSources;
-using schema::Share;
+using schema::ShareOf;
 
 // What is added up over the processes, interfaces or disks of a node at one moment: by column of the source,
 // and behind them the CPUs of the node, where some are shares of these.
@@ -33,7 +33,7 @@ double or_zero(double value) {
 }
 
 constexpr bool is_of_node_cpus(const schema::SampledSeries& column) {
-    return column.share == Share::kOfNodeCpus || column.share == Share::kPartOfNodeCpus;
+    return column.share_of == ShareOf::kNodeCpus || column.share_of == ShareOf::kPartOfNodeCpus;
 }
 
 // The kernel counts CPU time in ticks of 10 ms: over a second the parts may add up to a little more than
@@ -43,7 +43,7 @@ double node_cpus(Sums sums) {
     static constexpr std::span kColumns = kPlotSources[kSource].columns;
     double parts = 0;
     for (size_t i = 0; i < kColumns.size(); ++i)
-        if (kColumns[i].share == Share::kPartOfNodeCpus) parts += or_zero(sums[i]);
+        if (kColumns[i].share_of == ShareOf::kPartOfNodeCpus) parts += or_zero(sums[i]);
     return std::fmax(sums[kColumns.size()], parts);
 }
 
@@ -187,7 +187,8 @@ Result<> read_plots(record::Archive& archive, Measurements& data) {
     }
     BELAY_TRY(cpus, allotted_cpus(archive, data, node_index));
     for (size_t plot = 0; plot < schema::kNodePlotCount; ++plot)
-        if (schema::kNodePlots[plot].share == Share::kOfJobCpus) divide_by_allotted(data, cpus, data[plot]);
+        if (schema::kNodePlots[plot].share_of == ShareOf::kJobCpus)
+            divide_by_allotted(data, cpus, data[plot]);
     for (NodeValues& plot : data.plots)
         if (std::ranges::all_of(plot.means, is_missing)) plot = {};
     return {};

@@ -85,11 +85,11 @@ struct Quantity {
 };
 
 // Of what the value of a moment is a share, once it is added up over a node (tables/node_plots.h).
-enum class Share : uint8_t {
-    kNone,
-    kOfNodeCpus,      // of the CPUs of the node
+enum class ShareOf : uint8_t {
+    kNothing,
+    kNodeCpus,        // the CPUs of the node
     kPartOfNodeCpus,  // the same; where all such parts come to more than its CPUs, of what they come to
-    kOfJobCpus,       // of the CPUs that the job may use on the node at that time
+    kJobCpus,         // the CPUs that the job may use on the node at that time
 };
 
 // A series that is made of a table's columns; of counters it is the rate, or the increase.
@@ -97,7 +97,7 @@ struct SampledSeries {
     Series series;
     Sampled sampled = Sampled::kState;
     std::string_view sql;  // over the columns
-    Share share = Share::kNone;
+    ShareOf share_of = ShareOf::kNothing;
 };
 
 struct Table;

@@ -137,12 +137,12 @@ class Node {
         record::Parts parts;
         if (plan_.environment) parts[std::string(record::kEnvironmentPart)] = plan_.environment->locked;
         if (verdicts) parts[std::string(record::kVettingPart)] = vetting_summary(*verdicts);
-        BELAY_CHECK(observe::begin_record({.record = path,
-                                           .command = context_.command,
-                                           .interval = plan_.recording->interval,
-                                           .flush = plan_.recording->flush,
-                                           .parts = std::move(parts)},
-                                          placement, now));
+        BELAY_CHECK(observe::begin_job_record({.record = path,
+                                               .command = context_.command,
+                                               .interval = plan_.recording->interval,
+                                               .flush = plan_.recording->flush,
+                                               .parts = std::move(parts)},
+                                              placement, now));
         if (verdicts) BELAY_CHECK(write_vetting_rows(path, *verdicts, placement, now));
         return {};
     }

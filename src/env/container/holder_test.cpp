@@ -118,8 +118,8 @@ TEST(env_container, a_name_service_that_fails_is_told_and_one_that_knows_nobody_
     ASSERT_TRUE(core::make_directories(directory.path() / "etc"));
     ASSERT_TRUE(core::replace_file(directory.path() / "etc/passwd", "root:x:0:0::/root:/bin/sh\n"));
     auto answer = [](int reason) {
-        return NameService{.user = [reason](uid_t, passwd*, char*, size_t, passwd**) { return reason; },
-                           .group = [](gid_t, group*, char*, size_t, group**) { return 0; }};
+        return AccountService{.user = [reason](uid_t, passwd*, char*, size_t, passwd**) { return reason; },
+                              .group = [](gid_t, group*, char*, size_t, group**) { return 0; }};
     };
     EXPECT_TRUE(name_user(directory.path(), 4711, 4711, answer(0)));
     EXPECT_TRUE(name_user(directory.path(), 4711, 4711, answer(ENOENT)));
@@ -133,14 +133,14 @@ TEST(env_container, an_entry_of_the_name_service_may_be_long) {
     auto directory = core::TemporaryDirectory::create().value();
     ASSERT_TRUE(core::make_directories(directory.path() / "etc"));
     ASSERT_TRUE(core::replace_file(directory.path() / "etc/group", ""));
-    const NameService service{.user = [](uid_t, passwd*, char*, size_t, passwd**) { return 0; },
-                              .group =
-                                  [](gid_t id, group* entry, char* texts, size_t size, group** found) {
-                                      if (size < 100'000) return ERANGE;
-                                      *entry = {.gr_name = strcpy(texts, "all"), .gr_gid = id};
-                                      *found = entry;
-                                      return 0;
-                                  }};
+    const AccountService service{.user = [](uid_t, passwd*, char*, size_t, passwd**) { return 0; },
+                                 .group =
+                                     [](gid_t id, group* entry, char* texts, size_t size, group** found) {
+                                         if (size < 100'000) return ERANGE;
+                                         *entry = {.gr_name = strcpy(texts, "all"), .gr_gid = id};
+                                         *found = entry;
+                                         return 0;
+                                     }};
     ASSERT_TRUE(name_user(directory.path(), 4711, 4711, service));
     EXPECT_EQ(core::read_file(directory.path() / "etc/group").value(), "all:x:4711:\n");
 }

@@ -78,7 +78,7 @@ bool names_id(std::string_view lines, unsigned id) {
 }
 
 Result<> name_user(const std::filesystem::path& root, unsigned user, unsigned group,
-                   const NameService& service) {
+                   const AccountService& service) {
     BELAY_TRY(directory, core::open_file(root, O_PATH | O_DIRECTORY));
     BELAY_TRY(user_line, line_of<passwd>("user", user, service.user, [](const passwd& entry) {
                   return fmt::format("{}:x:{}:{}:{}:{}:{}\n", entry.pw_name, entry.pw_uid, entry.pw_gid,

@@ -12,7 +12,7 @@
 namespace belay::env {
 
 // Injected, since no test has a name service that fails.
-struct NameService {
+struct AccountService {
     std::function<int(uid_t, passwd*, char*, size_t, passwd**)> user = getpwuid_r;
     std::function<int(gid_t, group*, char*, size_t, group**)> group = getgrgid_r;
 };
@@ -22,7 +22,7 @@ struct NameService {
 // only. An image without these files stays without. Errors: kSystem, also where the name service fails: a
 // task that does not know its own name fails later and says nothing of that.
 core::Result<> name_user(const std::filesystem::path& root, unsigned user, unsigned group,
-                         const NameService& service = {});
+                         const AccountService& service = {});
 
 // Whether one of the lines "name:password:ID:…" has the number.
 bool names_id(std::string_view lines, unsigned id);

@@ -42,7 +42,7 @@ class GpuCollector : public Collector {
         tell_of_source();
         tell_of_devices();
         if (!samples) return std::unexpected(std::move(samples.error()));
-        for (const GpuSample& each : *samples) {
+        for (const GpuProbeSample& each : *samples) {
             for (const GpuReading& reading : each.readings) add_row(each.time, sample.node, reading, rows);
             tell_of_xids(each);
         }
@@ -132,7 +132,7 @@ class GpuCollector : public Collector {
     }
 
     // A fault may be reported hundreds of times in a second.
-    void tell_of_xids(const GpuSample& sample) {
+    void tell_of_xids(const GpuProbeSample& sample) {
         std::map<std::pair<size_t, int64_t>, int> counts;
         for (const GpuXid& xid : sample.xids) ++counts[{xid.device, xid.code}];
         for (const auto& [xid, count] : counts) {

@@ -112,10 +112,10 @@ std::optional<Opened> decode_opened(std::string_view message) {
 }
 
 // Nothing if it is not what read_devices() makes.
-std::optional<GpuSample> decode_sample(std::string_view message, size_t devices, double& cpu_seconds) {
+std::optional<GpuProbeSample> decode_sample(std::string_view message, size_t devices, double& cpu_seconds) {
     SampleHead head{};
     if (!take_value(message, head)) return std::nullopt;
-    GpuSample sample{.time = core::time_from_nanoseconds(head.time)};
+    GpuProbeSample sample{.time = core::time_from_nanoseconds(head.time)};
     GpuReading reading{};
     GpuXid xid{};
     for (uint64_t i = 0; i < head.readings; ++i) {
@@ -201,8 +201,8 @@ Duration GpuProbe::opening_for() const {
     return core::system_clock().monotonic() - *opening_since_;
 }
 
-Result<std::vector<GpuSample>> GpuProbe::sample(core::Time now) {
-    std::vector<GpuSample> samples;
+Result<std::vector<GpuProbeSample>> GpuProbe::sample(core::Time now) {
+    std::vector<GpuProbeSample> samples;
     reap();
     if (state_ == State::kAbsent) return samples;
     bool is_new = false;
@@ -276,7 +276,7 @@ void GpuProbe::answer_requests(int socket) {
     while (wait_for_request(socket)) send_message(socket, read_devices(**source, held, opened.devices, lost));
 }
 
-void GpuProbe::receive(const Deadline& deadline, core::Time now, std::vector<GpuSample>& samples) {
+void GpuProbe::receive(const Deadline& deadline, core::Time now, std::vector<GpuProbeSample>& samples) {
     const bool is_waited_for = !deadline.is_over();
     std::string buffer(kLargestMessage, '\0');
     while (is_waiting()) {
@@ -300,7 +300,8 @@ void GpuProbe::refuse(core::Error why) {
     end_child(options_.retry);
 }
 
-void GpuProbe::take(std::string_view message, bool in_time, core::Time now, std::vector<GpuSample>& samples) {
+void GpuProbe::take(std::string_view message, bool in_time, core::Time now,
+                    std::vector<GpuProbeSample>& samples) {
     const char kind = message.front();
     message.remove_prefix(1);
     if (kind == kRefused) {

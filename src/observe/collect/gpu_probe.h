@@ -35,7 +35,7 @@ struct GpuXid {
     int64_t code;
 };
 
-struct GpuSample {
+struct GpuProbeSample {
     core::Time time;
     std::vector<GpuReading> readings;  // lost devices stand in the first one after that, then no more
     std::vector<GpuXid> xids;
@@ -62,7 +62,7 @@ class GpuProbe {
 
     // Errors: kSystem while the source is open and does not answer (kTimedOut), or its child has ended
     // (kEnded) or does not open it again (the source's own).
-    core::Result<std::vector<GpuSample>> sample(core::Time now);
+    core::Result<std::vector<GpuProbeSample>> sample(core::Time now);
 
     State state() const { return state_; }
     const core::Error& why() const { return why_; }
@@ -81,8 +81,8 @@ class GpuProbe {
     void serve(int socket);
     void answer_requests(int socket);
     // Takes messages until there is nothing to wait for, or the deadline.
-    void receive(const core::Deadline& deadline, core::Time now, std::vector<GpuSample>& samples);
-    void take(std::string_view message, bool in_time, core::Time now, std::vector<GpuSample>& samples);
+    void receive(const core::Deadline& deadline, core::Time now, std::vector<GpuProbeSample>& samples);
+    void take(std::string_view message, bool in_time, core::Time now, std::vector<GpuProbeSample>& samples);
     void refuse(core::Error why);
     bool is_waiting() const { return child_ && (!child_is_open_ || answer_by_.has_value()); }
     void end_child(core::Duration pause);

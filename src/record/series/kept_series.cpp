@@ -44,7 +44,7 @@ uint64_t fingerprint(std::span<const schema::SeriesTable> series) {
             print.add(column.sql);
             print.add(column.sampled);
             print.add(column.series.fold);
-            print.add(column.share);
+            print.add(column.share_of);
         }
     }
     return print.value();

@@ -19,7 +19,9 @@ namespace {
 
 constexpr size_t kMostInputs = 32;
 static_assert(std::ranges::all_of(schema::kSeriesTables, [](const schema::SeriesTable& series) {
-    const auto is_plain = [](const schema::SampledSeries& one) { return one.share == schema::Share::kNone; };
+    const auto is_plain = [](const schema::SampledSeries& one) {
+        return one.share_of == schema::ShareOf::kNothing;
+    };
     return series.columns.size() <= kMostInputs && std::ranges::all_of(series.columns, is_plain);
 }));
 constexpr schema::Sampled kPresence[] = {schema::Sampled::kState};

@@ -25,9 +25,9 @@ consteval auto plotted() {
 
 // What is added up of another table of series; an unknown name does not compile.
 consteval SampledSeries sum_of(std::span<const SampledSeries> of, std::string_view name, const Series& series,
-                               Share share = Share::kNone) {
+                               ShareOf share_of = ShareOf::kNothing) {
     for (const SampledSeries& one : of)
-        if (one.series.name == name) return {series, one.sampled, one.sql, share};
+        if (one.series.name == name) return {series, one.sampled, one.sql, share_of};
     throw "there is no such series";
 }
 
@@ -40,15 +40,15 @@ inline constexpr std::array kCpuPlots = std::to_array<SampledSeries>({
             "CPUs of the node that were busy with anything",
             Fold::kMean,
             {"CPU, whole node", "", "", 20}},
-           Share::kOfNodeCpus),
+           ShareOf::kNodeCpus),
     {{"cpu_user_share", "ratio", "CPUs in user mode", Fold::kMean, {"CPU, user"}},
      kCounter,
      "cpu_user_seconds_total",
-     Share::kPartOfNodeCpus},
+     ShareOf::kPartOfNodeCpus},
     {{"cpu_system_share", "ratio", "CPUs in the kernel", Fold::kMean, {"CPU, system"}},
      kCounter,
      "cpu_system_seconds_total",
-     Share::kPartOfNodeCpus},
+     ShareOf::kPartOfNodeCpus},
     {{"cpu_iowait_share",
       "ratio",
       "CPUs idle while I/O was outstanding",
@@ -56,7 +56,7 @@ inline constexpr std::array kCpuPlots = std::to_array<SampledSeries>({
       {"CPU, waiting for I/O"}},
      kUnsteadyCounter,
      "cpu_iowait_seconds_total",
-     Share::kPartOfNodeCpus},
+     ShareOf::kPartOfNodeCpus},
     {{"cpu_other_share",
       "ratio",
       "CPUs in interrupts, or taken by the hypervisor",
@@ -64,7 +64,7 @@ inline constexpr std::array kCpuPlots = std::to_array<SampledSeries>({
       {"CPU, interrupts and hypervisor"}},
      kCounter,
      "coalesce(cpu_irq_seconds_total, 0) + coalesce(cpu_steal_seconds_total, 0) + 0 * cpu_user_seconds_total",
-     Share::kPartOfNodeCpus},
+     ShareOf::kPartOfNodeCpus},
 });
 inline constexpr std::string_view kNodeCpus = "cpu_count";  // SQL: of which these are shares
 inline constexpr auto kHostPlots = joined(plotted<kNodeSeriesColumns>(), kCpuPlots);
@@ -77,7 +77,7 @@ inline constexpr std::array kJobPlots = std::to_array<SampledSeries>({
             "CPUs that the job used, of those that it may use",
             Fold::kMean,
             {"CPU, job", "processor", "Of the CPUs allotted to it, per node", 10, "CPU use of the job"}},
-           Share::kOfJobCpus),
+           ShareOf::kJobCpus),
     sum_of(kProcessSeriesColumns, "resident_bytes",
            {"job_memory_bytes",
             "B",
