@@ -1,6 +1,7 @@
 #include "record/series/kept_series.h"
 
-#include <cstdint>
+#include "core/hash.h"
+
 #include <optional>
 #include <utility>
 
@@ -13,41 +14,25 @@ namespace {
 // Raised when a rule of spans.h changes, or that of counter.h.
 constexpr int kModel = 1;
 
-// FNV-1a; of each text its end, too.
-class Fingerprint {
-  public:
-    void add(std::string_view text) {
-        for (char byte : text) add(static_cast<unsigned char>(byte));
-        add('\0');
-    }
-    template <typename Choice>
-        requires std::is_enum_v<Choice>
-    void add(Choice choice) {
-        add(static_cast<unsigned char>(choice));
-    }
-    uint64_t value() const { return value_; }
-
-  private:
-    void add(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001B3U; }
-    uint64_t value_ = 0xCBF29CE484222325U;
-};
-
-uint64_t fingerprint(std::span<const schema::SeriesTable> series) {
-    Fingerprint print;
+// All that says how columns are made, of each text its end, too.
+std::string words_of(std::span<const schema::SeriesTable> series) {
+    std::string words;
+    auto add_text = [&](std::string_view text) { words.append(text).push_back('\0'); };
+    auto add_choice = [&](auto choice) { words.push_back(static_cast<char>(choice)); };
     for (const schema::SeriesTable& one : series) {
         for (std::string_view text : {one.table->name, one.source->name, one.filter, one.born})
-            print.add(text);
+            add_text(text);
         for (const auto columns : {one.keys, one.identity})
-            for (size_t column : columns) print.add(one.source->columns[column].name);
+            for (size_t column : columns) add_text(one.source->columns[column].name);
         for (const schema::SampledSeries& column : one.columns) {
-            print.add(column.series.name);
-            print.add(column.sql);
-            print.add(column.sampled);
-            print.add(column.series.fold);
-            print.add(column.share_of);
+            add_text(column.series.name);
+            add_text(column.sql);
+            add_choice(column.sampled);
+            add_choice(column.series.fold);
+            add_choice(column.share_of);
         }
     }
-    return print.value();
+    return words;
 }
 
 Result<> check_whole(Archive& archive, const schema::Table& table) {
@@ -67,8 +52,8 @@ Result<bool> attach_table(Archive& archive, const schema::Table& table, const st
 
 std::string series_facts(std::span<const schema::SeriesTable> series, const SpanFrame& frame) {
     return fmt::format("series {} of {:016x}, from {} us, {} buckets of {} s, samples of {} s", kModel,
-                       fingerprint(series), frame.start_microseconds, frame.buckets, frame.bucket_seconds,
-                       frame.interval_seconds);
+                       core::fnv1a(words_of(series)), frame.start_microseconds, frame.buckets,
+                       frame.bucket_seconds, frame.interval_seconds);
 }
 
 Result<bool> attach_kept(Archive& archive, std::span<const schema::Table* const> tables,
