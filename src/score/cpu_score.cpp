@@ -2,7 +2,7 @@
 
 #include "record/series/allotment.h"
 #include "record/series/read_spans.h"
-#include "schema/tables/process.h"
+#include "schema/tables/node_series.h"
 
 #include <algorithm>
 #include <cmath>
@@ -133,10 +133,8 @@ double or_zero(double value) {
     return std::isnan(value) ? 0 : value;
 }
 
-constexpr size_t kProcessKeys[] = {schema::column(schema::kProcess, "pid"),
-                                   schema::column(schema::kProcess, "start_time")};
-constexpr record::SpanInput kCpuSeconds[] = {
-    {schema::Sampled::kCounter, "cpu_user_seconds_total + cpu_system_seconds_total"}};
+constexpr schema::SampledSeries kCpusUsed = schema::series_named(schema::kProcessSeriesColumns, "cpus_used");
+constexpr record::SpanInput kCpuSeconds[] = {{kCpusUsed.sampled, kCpusUsed.sql}};
 constexpr record::SpanOutput kBusy[] = {
     {[](std::span<const double> sums) { return sums[0]; }, schema::Fold::kIncrease}};
 
@@ -152,8 +150,8 @@ Result<std::map<std::string, double>> read_busy_seconds(record::Archive& archive
     BELAY_CHECK(record::read_spans(archive,
                                    {.table = &schema::kProcess,
                                     .filter = {},
-                                    .keys = kProcessKeys,
-                                    .born = "epoch_us(start_time)",
+                                    .keys = schema::kProcessIdentity,
+                                    .born = schema::kProcessBorn,
                                     .inputs = kCpuSeconds,
                                     .outputs = kBusy},
                                    record::one_span(static_cast<int64_t>(start - 1e6)), std::move(nodes),

@@ -26,9 +26,8 @@ consteval auto plotted() {
 // What is added up of another table of series; an unknown name does not compile.
 consteval SampledSeries sum_of(std::span<const SampledSeries> of, std::string_view name, const Series& series,
                                ShareOf share_of = ShareOf::kNothing) {
-    for (const SampledSeries& one : of)
-        if (one.series.name == name) return {series, one.sampled, one.sql, share_of};
-    throw "there is no such series";
+    const SampledSeries& one = series_named(of, name);
+    return {series, one.sampled, one.sql, share_of};
 }
 
 // What the CPUs of a node did. Interrupts and the hypervisor's time are unknown to some kernels, but where

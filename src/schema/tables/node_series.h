@@ -9,6 +9,13 @@
 
 namespace belay::schema {
 
+// One of a table of series; an unknown name does not compile.
+consteval const SampledSeries& series_named(std::span<const SampledSeries> of, std::string_view name) {
+    for (const SampledSeries& one : of)
+        if (one.series.name == name) return one;
+    throw "there is no such series";
+}
+
 // Made of several columns of a host.
 inline constexpr std::array kNodeDerived = std::to_array<SampledSeries>({
     // What the hypervisor takes is not there for the job either.
@@ -44,6 +51,7 @@ inline constexpr std::array kProcessDerived = std::to_array<SampledSeries>({
     {{"running_share", "ratio", "samples in which its main thread ran"}, kState, "(state = 'R')::INTEGER"},
 });
 inline constexpr auto kProcessSeriesColumns = joined(series_of<kProcessQuantities>(), kProcessDerived);
+inline constexpr std::string_view kProcessBorn = "epoch_us(start_time)";  // SQL: when its counters were 0
 
 // Made of several columns of an interface, or of its name.
 inline constexpr std::string_view kOr0 = "coalesce(", kAnd0 = ", 0) + coalesce(", kEnd0 = ", 0)";
@@ -105,7 +113,7 @@ inline constexpr Table kDiskSeries{"disk_series", Cadence::kPeriodic, "a block d
 
 inline constexpr SeriesTable kSeriesTables[] = {
     {&kNodeSeries, &kHost, "", {}, {}, "", kNodeSeriesColumns},
-    {&kProcessSeries, &kProcess, "", kProcessKeys, kProcessIdentity, "epoch_us(start_time)",
+    {&kProcessSeries, &kProcess, "", kProcessKeys, kProcessIdentity, kProcessBorn,
      kProcessSeriesColumns},
     {&kNetworkSeries, &kNetwork, "", kNetworkKeys, kNetworkKeys, "", kNetworkSeriesColumns},
     {&kDiskSeries, &kFilesystem, kOwnDisk, kDiskKeys, kDiskKeys, "", kDiskSeriesColumns},
