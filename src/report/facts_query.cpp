@@ -21,8 +21,6 @@ namespace belay::report {
 using core::Result;
 using record::as_double;
 using record::as_text;
-using schema::Fold;
-using schema::Sampled;
 
 namespace {
 
@@ -86,23 +84,13 @@ std::string decimal_bytes(double bytes) {
     return core::format_decimal({static_cast<uint64_t>(std::max(0.0, bytes))});
 }
 
-// What went through each interface in all of the time.
-constexpr auto kTotals = std::to_array<schema::SampledSeries>({
-    {{"received_bytes", "B", "received", Fold::kIncrease}, Sampled::kCounter, "receive_bytes_total"},
-    {{"sent_bytes", "B", "sent", Fold::kIncrease}, Sampled::kCounter, "transmit_bytes_total"},
-    {{"errors", "", "packets with an error", Fold::kIncrease}, Sampled::kCounter, schema::kInterfaceErrors},
-    {{"dropped", "", "packets dropped", Fold::kIncrease}, Sampled::kCounter, schema::kInterfaceDrops},
-});
-constexpr auto kTotalColumns =
-    schema::series_columns(schema::kNetwork, std::to_array(schema::kNetworkKeys), kTotals);
-constexpr schema::Table kTotalTable{"network_totals", schema::Cadence::kPeriodic,
-                                    "what went through a network interface", kTotalColumns};
-constexpr schema::SeriesTable kNetworkTotals{
-    &kTotalTable, &schema::kNetwork, "", schema::kNetworkKeys, schema::kNetworkKeys, "", kTotals};
+using schema::kNetworkTotals;
+using schema::kNetworkTotalsColumns;
 constexpr record::SpanFrame kAllTime = record::one_span(0);
 constexpr size_t kMostInterfaces = 8;
 
-using Traffic = std::pair<std::string, std::array<double, kTotals.size()>>;  // of a device; NaN: not known
+using Traffic =
+    std::pair<std::string, std::array<double, kNetworkTotalsColumns.size()>>;  // of a device; NaN: not known
 
 double bytes_of(const Traffic& traffic) {
     return traffic.second[0] + traffic.second[1];
@@ -111,15 +99,15 @@ double bytes_of(const Traffic& traffic) {
 // Of those with traffic, on all nodes together, the busiest first.
 Result<std::vector<Traffic>> busiest_interfaces(record::Archive& archive) {
     BELAY_TRY(nodes, record::nodes_in(archive, schema::kNetwork));
-    BELAY_TRY(made, record::make_series(archive, kNetworkTotals, kAllTime, std::move(nodes)));
+    BELAY_TRY(made, record::make_series(archive, schema::kNetworkTotalsSeries, kAllTime, std::move(nodes)));
     std::map<std::string, Traffic::second_type> by_device;
     for (size_t row = 0; row < made.rows(); ++row) {
-        const std::string& device = made.values(column(kTotalTable, "device")).texts[row];
+        const std::string& device = made.values(column(kNetworkTotals, "device")).texts[row];
         auto& totals =
             by_device.try_emplace(device, Traffic::second_type{kMissing, kMissing, kMissing, kMissing})
                 .first->second;
         for (size_t i = 0; i < totals.size(); ++i) {
-            const stream::ColumnValues& values = made.values(column(kTotalTable, "received_bytes") + i);
+            const stream::ColumnValues& values = made.values(column(kNetworkTotals, "received_bytes") + i);
             if (values.present[row] != 0)
                 totals[i] = is_missing(totals[i]) ? values.reals[row] : totals[i] + values.reals[row];
         }
@@ -133,9 +121,10 @@ Result<std::vector<Traffic>> busiest_interfaces(record::Archive& archive) {
 
 Result<record::QueryResult> interface_rows(record::Archive& archive) {
     std::vector<std::string> columns = {"device"};
-    for (const schema::SampledSeries& total : kTotals) columns.emplace_back(total.series.name);
-    const std::string question = fmt::format("the busiest {} interfaces in network: {}", kMostInterfaces,
-                                             record::series_facts({&kNetworkTotals, 1}, kAllTime));
+    for (const schema::SampledSeries& total : kNetworkTotalsColumns) columns.emplace_back(total.series.name);
+    const std::string question =
+        fmt::format("the busiest {} interfaces in network: {}", kMostInterfaces,
+                    record::series_facts({&schema::kNetworkTotalsSeries, 1}, kAllTime));
     return archive.made_kept(question, columns, [&]() -> Result<record::QueryResult> {
         BELAY_TRY(interfaces, busiest_interfaces(archive));
         record::QueryResult answer{.columns = columns, .rows = {}};

@@ -113,10 +113,23 @@ inline constexpr Table kDiskSeries{"disk_series", Cadence::kPeriodic, "a block d
 
 inline constexpr SeriesTable kSeriesTables[] = {
     {&kNodeSeries, &kHost, "", {}, {}, "", kNodeSeriesColumns},
-    {&kProcessSeries, &kProcess, "", kProcessKeys, kProcessIdentity, kProcessBorn,
-     kProcessSeriesColumns},
+    {&kProcessSeries, &kProcess, "", kProcessKeys, kProcessIdentity, kProcessBorn, kProcessSeriesColumns},
     {&kNetworkSeries, &kNetwork, "", kNetworkKeys, kNetworkKeys, "", kNetworkSeriesColumns},
     {&kDiskSeries, &kFilesystem, kOwnDisk, kDiskKeys, kDiskKeys, "", kDiskSeriesColumns},
 };
+
+// What went through each interface in all of the time: asked by report/, which keeps the answer only.
+inline constexpr std::array kNetworkTotalsColumns = std::to_array<SampledSeries>({
+    {{"received_bytes", "B", "received", Fold::kIncrease}, kCounter, "receive_bytes_total"},
+    {{"sent_bytes", "B", "sent", Fold::kIncrease}, kCounter, "transmit_bytes_total"},
+    {{"errors", "", "packets with an error", Fold::kIncrease}, kCounter, kInterfaceErrors},
+    {{"dropped", "", "packets dropped", Fold::kIncrease}, kCounter, kInterfaceDrops},
+});
+inline constexpr auto kNetworkTotalsTable =
+    series_columns(kNetwork, std::to_array(kNetworkKeys), kNetworkTotalsColumns);
+inline constexpr Table kNetworkTotals{"network_totals", Cadence::kPeriodic,
+                                      "what went through a network interface", kNetworkTotalsTable};
+inline constexpr SeriesTable kNetworkTotalsSeries{
+    &kNetworkTotals, &kNetwork, "", kNetworkKeys, kNetworkKeys, "", kNetworkTotalsColumns};
 
 }  // namespace belay::schema
