@@ -177,7 +177,7 @@ std::vector<GpuFacts> gpu_facts(const Digest& digest, const score::JobScore& job
                           .power_watts = mean_of(gpu, schema::gpu_quantity("power_watts")),
                           .temperature = mean_of(gpu, schema::gpu_quantity("temperature_celsius")),
                           .energy_wh = gpu.energy_joules / kJoulesPerWattHour,
-                          .memory_peak_bytes = gpu.memory_peak_bytes});
+                          .memory_peak_bytes = gpu.memory_peak_bytes()});
     }
     return result;
 }

@@ -31,6 +31,7 @@ inline constexpr size_t used(Limit limit) {
     return kUsed + static_cast<size_t>(limit);
 }
 static_assert(used(Limit::kDram) == schema::gpu_quantity("used_dram_share"));
+inline constexpr size_t kMemoryUsed = schema::gpu_quantity("memory_used_bytes");
 
 // How much of a digest is made. Reading fewer columns of a large record takes half the time.
 enum class Detail : uint8_t {
@@ -51,8 +52,7 @@ struct GpuDigest {
 
     Totals totals;
     double energy_joules = 0;       // NaN if there is no counter
-    double memory_peak_bytes = 0;   // NaN if it was not sampled
-    double memory_total_bytes = 0;  // likewise
+    double memory_total_bytes = 0;  // NaN if it was not sampled
     double flop_use = 0;            // OFU, NaN without clock or tensor pipe
     double link_bound_seconds = 0;
     double copy_driven_seconds = 0;      // device memory was used more than multiprocessors account for
@@ -64,11 +64,13 @@ struct GpuDigest {
         0;  // of the sum of the tensor, FP64, FP32 and FP16 pipes as sampled; NaN without them
     // Seconds of windows by their saturation.
     std::array<double, kHistogramBins> histogram{};
-    // Of the whole job, the mean over the observed time or the highest, as the quantity says; NaN if never
-    // sampled.
+    // Of the whole job, the mean over the observed time or the highest sample, as the quantity says; NaN if
+    // never sampled.
     std::array<double, kQuantities> whole{};
     std::array<std::vector<float>, kQuantities>
         series;  // Digest::buckets each; NaN where nothing was sampled
+
+    double memory_peak_bytes() const { return whole[kMemoryUsed]; }
 };
 
 // The job in one second: means over the devices that were observed in it, by weight.

@@ -98,7 +98,6 @@ Result<> load_summary(record::Archive& archive, const std::vector<DeviceCeilings
                                  .unsaturated = number("unsaturated_seconds"),
                                  .saturated = number("saturated_seconds")}};
         gpu.energy_joules = number("energy_joules");
-        gpu.memory_peak_bytes = number("memory_peak_bytes");
         gpu.memory_total_bytes = number("memory_total_bytes");
         gpu.flop_use = number("flop_use");
         gpu.link_bound_seconds = number("link_bound_seconds");
@@ -111,6 +110,7 @@ Result<> load_summary(record::Archive& archive, const std::vector<DeviceCeilings
         for (size_t bin = 0; bin < kHistogramBins; ++bin)
             gpu.histogram[bin] = number(schema::kSaturationBins[bin].name);
         for (size_t i = 0; i < kQuantities; ++i) gpu.whole[i] = number(schema::kGpuQuantityColumns[i].name);
+        gpu.whole[kMemoryUsed] = number("memory_peak_bytes");  // exact in all versions
         digest.gpus.push_back(std::move(gpu));
     }
     return {};
@@ -164,7 +164,7 @@ Result<Digest> load(record::Archive& archive, const std::vector<DeviceCeilings>&
     BELAY_CHECK(load_job(archive, digest));
     if (detail == Detail::kScore) return digest;
     BELAY_CHECK(load_series(archive, digest));
-    for (GpuDigest& gpu : digest.gpus) take_highest(gpu);  // until 0.2.0 the summary held their means
+    for (GpuDigest& gpu : digest.gpus) mend_highest(gpu);  // until 0.2.0 the summary held their means
     return digest;
 }
 

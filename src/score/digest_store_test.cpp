@@ -63,10 +63,9 @@ void expect_same(const GpuDigest& a, const GpuDigest& b) {
     for (auto field : {&Shares::idle, &Shares::gap, &Shares::unsaturated, &Shares::saturated})
         EXPECT_EQ(a.totals.shares.*field, b.totals.shares.*field);
     for (auto field :
-         {&GpuDigest::weight, &GpuDigest::energy_joules, &GpuDigest::memory_peak_bytes,
-          &GpuDigest::memory_total_bytes, &GpuDigest::flop_use, &GpuDigest::link_bound_seconds,
-          &GpuDigest::uncounted_seconds, &GpuDigest::gap_unknown_seconds, &GpuDigest::clock_unknown_seconds,
-          &GpuDigest::integer_unknown_seconds, &GpuDigest::pipes_mean})
+         {&GpuDigest::weight, &GpuDigest::energy_joules, &GpuDigest::memory_total_bytes, &GpuDigest::flop_use,
+          &GpuDigest::link_bound_seconds, &GpuDigest::uncounted_seconds, &GpuDigest::gap_unknown_seconds,
+          &GpuDigest::clock_unknown_seconds, &GpuDigest::integer_unknown_seconds, &GpuDigest::pipes_mean})
         EXPECT_TRUE(same(a.*field, b.*field)) << a.*field << " " << b.*field;
     for (size_t i = 0; i < kQuantities; ++i) {
         EXPECT_TRUE(same(a.whole[i], b.whole[i]));
@@ -103,7 +102,13 @@ TEST(score, a_kept_digest_is_the_one_that_was_made) {
                 EXPECT_TRUE(same(made.job[i].*field, again.job[i].*field)) << i;
             }
     EXPECT_EQ(score_job(again).score.point, score_job(made).score.point);
-    EXPECT_EQ(score_job(kept(record, Detail::kScore)).score.point, score_job(made).score.point);
+    EXPECT_EQ(score_job(made).memory_peak_bytes, testing::kMemoryUsedBytes);
+    const JobScore short_one = score_job(kept(record, Detail::kScore));
+    EXPECT_EQ(short_one.score.point, score_job(made).score.point);
+    EXPECT_EQ(short_one.memory_peak_bytes, testing::kMemoryUsedBytes);
+    auto archive = record::Archive::open(record.path());
+    const auto short_read = read_digest(archive.value(), builtin_ceilings(), std::nullopt, Detail::kScore);
+    EXPECT_EQ(score_job(short_read.value()).memory_peak_bytes, testing::kMemoryUsedBytes);
 }
 
 TEST(score, a_kept_digest_serves_when_the_samples_are_gone) {

@@ -36,7 +36,7 @@ Batch summary_rows(const Digest& digest) {
         set(gpu.totals.shares.unsaturated);
         set(gpu.totals.shares.saturated);
         set(gpu.energy_joules);
-        set(gpu.memory_peak_bytes);
+        set(gpu.memory_peak_bytes());
         set(gpu.memory_total_bytes);
         set(gpu.flop_use);
         set(gpu.link_bound_seconds);

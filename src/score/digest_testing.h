@@ -21,6 +21,8 @@ namespace belay::score::testing {
 
 inline const core::Time kStart = core::time_from_nanoseconds(1'700'000'000'000'000'000);
 
+inline constexpr int64_t kMemoryUsedBytes = 85'899'345'921;  // has more digits than a series holds
+
 // A record in the making.
 class RecordOfGpus {
   public:
@@ -61,6 +63,7 @@ class RecordOfGpus {
                                 schema::column(schema::kGpu, "fp16_active_ratio")})
                 gpu_.set(pipe, 0.0);
             gpu_.set(schema::column(schema::kGpu, "sm_active_ratio"), 1.0);
+            gpu_.set(schema::column(schema::kGpu, "memory_used_bytes"), kMemoryUsedBytes);
             gpu_.set(schema::column(schema::kGpu, "processes"), 1);
         }
     }

@@ -1,6 +1,8 @@
 #include "score/gpu_digester.h"
 
 #include <algorithm>
+#include <array>
+#include <ranges>
 
 namespace belay::score {
 
@@ -9,7 +11,6 @@ namespace {
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 constexpr size_t kEnergy = schema::gpu_field("energy_joules_total");
-constexpr size_t kMemoryUsed = schema::gpu_field("memory_used_bytes");
 constexpr size_t kMemoryTotal = schema::gpu_field("memory_total_bytes");
 constexpr size_t kPower = schema::gpu_field("power_watts");
 constexpr size_t kProcesses = schema::gpu_field("processes");
@@ -32,9 +33,16 @@ static_assert(std::ranges::none_of(schema::kGpuQuantities, [](const schema::GpuQ
 }));
 
 // Of a bucket the highest is told, not the mean.
-bool is_highest(size_t quantity) {
+constexpr bool is_highest(size_t quantity) {
     return schema::kGpuQuantities[quantity].series.fold == schema::Fold::kHighest;
 }
+constexpr auto kHighestQuantities = [] {
+    constexpr auto kAll = std::views::iota(size_t{0}, kQuantities);
+    std::array<size_t, std::ranges::count_if(kAll, is_highest)> highest{};
+    std::ranges::copy_if(kAll, highest.begin(), is_highest);
+    return highest;
+}();
+static_assert(std::ranges::all_of(kHighestQuantities, [](size_t i) { return i >= kFirstSampled; }));
 
 double highest_in(const BlockColumn& values, size_t rows) {
     double highest = kMissing;
@@ -113,7 +121,6 @@ GpuDigester::GpuDigester(GpuDigest& gpu, JobSums& job, const Frame& frame, Held 
     for (std::vector<float>& series : gpu_.series)
         series.assign(frame.buckets, std::numeric_limits<float>::quiet_NaN());
     gpu_.energy_joules = kMissing;
-    gpu_.memory_peak_bytes = kMissing;
     gpu_.memory_total_bytes = kMissing;
     gpu_.whole.fill(kMissing);
     for (const auto& [start, end] : held_) gpu_.totals.allocate(gpu_.weight, core::to_seconds(end - start));
@@ -149,12 +156,11 @@ bool GpuDigester::add(core::Time time, const GpuSample& sample) {
     return true;
 }
 
-void take_highest(GpuDigest& gpu) {
-    for (size_t i = 0; i < kQuantities; ++i) {
-        if (!is_highest(i)) continue;
+void mend_highest(GpuDigest& gpu) {
+    for (size_t i : kHighestQuantities) {
         float highest = std::numeric_limits<float>::quiet_NaN();
         for (float value : gpu.series[i]) highest = highest_of(highest, value);
-        gpu.whole[i] = static_cast<double>(highest);
+        if (static_cast<float>(gpu.whole[i]) != highest) gpu.whole[i] = static_cast<double>(highest);
     }
 }
 
@@ -164,8 +170,8 @@ void GpuDigester::finish() {
     complete(samples_);
     gpu_.flop_use = flop_use_.mean();
     gpu_.pipes_mean = pipes_.mean();
-    for (size_t i = 0; i < kQuantities; ++i) gpu_.whole[i] = of_all_[i].mean();
-    take_highest(gpu_);
+    for (size_t i = 0; i < kQuantities; ++i)
+        if (!is_highest(i)) gpu_.whole[i] = of_all_[i].mean();
 }
 
 void GpuDigester::add_window(const Window& window, const GpuSample& sample, bool idle) {
@@ -186,7 +192,8 @@ void GpuDigester::add_totals(const GpuSample& sample, double energy_joules) {
         gpu_.energy_joules = energy_joules;
     else if (!std::isnan(energy_joules))
         gpu_.energy_joules += energy_joules;
-    gpu_.memory_peak_bytes = highest_of(gpu_.memory_peak_bytes, sample[kMemoryUsed]);
+    for (size_t i : kHighestQuantities)
+        gpu_.whole[i] = highest_of(gpu_.whole[i], value_of(schema::kGpuQuantities[i], sample, gpu_.ceilings));
     if (!std::isnan(sample[kMemoryTotal])) gpu_.memory_total_bytes = sample[kMemoryTotal];
 }
 

@@ -21,8 +21,8 @@ using Held = std::vector<std::pair<core::Time, core::Time>>;
 // The same time as intervals in order, without overlap.
 Held united(Held intervals);
 
-// Sets in `whole` what is the highest of a series.
-void take_highest(GpuDigest& gpu);
+// Of a digest that was kept: sets in `whole` the highest of a series where something else stands there.
+void mend_highest(GpuDigest& gpu);
 
 class GpuDigester {
   public:

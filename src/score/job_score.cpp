@@ -201,7 +201,7 @@ JobScore score_job(const Digest& digest) {
         link_bound += gpu.link_bound_seconds * gpu.weight;
         seconds += gpu.totals.observed;
         flop_use.add(gpu.flop_use, gpu.totals.observed);
-        job.memory_peak_bytes = highest_of(job.memory_peak_bytes, gpu.memory_peak_bytes);
+        job.memory_peak_bytes = highest_of(job.memory_peak_bytes, gpu.memory_peak_bytes());
     }
     job.score = score_of_part(totals, uncounted);
     job.allocated_seconds = totals.allocated;

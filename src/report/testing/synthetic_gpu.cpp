@@ -108,7 +108,7 @@ GpuDigest make_gpu(const Digest& digest, const Measurements& data, size_t gpu, s
     one.device = fmt::format("GPU-{:08x}-0000-4000-8000-{:012x}", 0x5eed0000 + gpu, gpu);
     one.name = "NVIDIA H100 80GB HBM3";
     one.ceilings = ceilings();
-    one.memory_peak_bytes = 0;
+    double memory_peak_bytes = 0;
     for (auto& series : one.series) series.assign(digest.buckets, std::nanf(""));
     one.totals.allocate(1, core::to_seconds(digest.end - digest.start));
     Values sums{};
@@ -124,13 +124,14 @@ GpuDigest make_gpu(const Digest& digest, const Measurements& data, size_t gpu, s
             one.series[q][bucket] = static_cast<float>(v[q]);
             sums[q] += v[q] * digest.bucket_seconds;
         }
-        one.memory_peak_bytes = std::max(one.memory_peak_bytes, v[schema::gpu_quantity("memory_used_bytes")]);
+        memory_peak_bytes = std::max(memory_peak_bytes, v[score::kMemoryUsed]);
         double saturated = v[score::kSaturated];
         auto bin = std::min<size_t>(score::kHistogramBins - 1,
                                     static_cast<size_t>(saturated * score::kHistogramBins));
         one.histogram[bin] += digest.bucket_seconds;
     }
     for (size_t q = 0; q < score::kQuantities; ++q) one.whole[q] = sums[q] / seconds;
+    one.whole[score::kMemoryUsed] = memory_peak_bytes;
     auto share = [&](size_t quantity) { return sums[quantity]; };
     one.totals.observed = seconds;
     one.totals.shares = {.idle = share(score::kIdle),

@@ -160,7 +160,7 @@ inline constexpr Column kGpuSummaryColumns[] = {
     {"unsaturated_seconds", ColumnType::kReal, "s", "observed time below every limit"},
     {"saturated_seconds", ColumnType::kReal, "s", "observed time, times the use of the highest limit"},
     {"energy_joules", ColumnType::kReal, "J", "energy that it took"},
-    {"memory_peak_bytes", ColumnType::kReal, "B", "most memory in use"},
+    {"memory_peak_bytes", ColumnType::kReal, "B", "the same as memory_used_bytes, by its older name"},
     {"memory_total_bytes", ColumnType::kReal, "B", "memory of the device"},
     {"flop_use", ColumnType::kReal, "ratio", "tensor pipe, times clock over the highest clock"},
     {"link_bound_seconds", ColumnType::kReal, "s", "time in which it waited for a link"},
