@@ -23,9 +23,8 @@ Result<double> number(record::Archive& archive, const std::string& sql) {
 
 }  // namespace
 
-// The span of what was sampled, or where nothing was, of what happened. Lines of a program have times of its
-// own clock, which may count from anywhere.
-Result<Run> find_span(record::Archive& archive) {
+// Lines of a program have times of its own clock, which may count from anywhere.
+Result<Run> find_sampled_time(record::Archive& archive) {
     Run run;
     BELAY_TRY(range, archive.query_kept_row(R"(
         WITH sampled AS (

@@ -9,9 +9,11 @@ namespace belay::findings {
 
 inline constexpr double kMostBuckets = 600;  // rows of a series
 
-// When the run was, and in which buckets it is followed: of the tables of the record and those of GPUs.
-// Errors: kSystem.
-core::Result<Run> find_span(record::Archive& archive);
+// When the run was, and in which buckets it is followed: of the tables of the record and those of GPUs. It is
+// the time that was sampled, or where nothing was, in which something happened: rules judge samples, and a
+// report (report/query.cpp) or a score (score/digest_query.cpp) tells of other times than these
+// (docs/decisions/0009). Errors: kSystem.
+core::Result<Run> find_sampled_time(record::Archive& archive);
 
 // When the start-up ended: of the prepared tables.
 core::Result<> find_start_up(record::Archive& archive, Run& run);

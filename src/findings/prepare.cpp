@@ -42,7 +42,7 @@ Result<> define_macros(record::Archive& archive, const Run& run) {
 Result<Run> find_run(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     if (prepare_gpus) BELAY_CHECK(prepare_gpus(archive));
     BELAY_CHECK(add_missing(archive));
-    return find_span(archive);
+    return find_sampled_time(archive);
 }
 
 Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {

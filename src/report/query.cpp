@@ -31,9 +31,10 @@ constexpr std::string_view kSteadyTables[] = {"host", "network", "filesystem"};
 constexpr size_t kMostGaps = 40;
 constexpr size_t kMostEvents = 500;
 
-// The recorded time. What the training program says about time is not asked: its clock may be wrong; what
-// came after the record was sealed does not make the job longer.
-Result<> find_time_range(record::Archive& archive, double interval, Measurements& data) {
+// The recorded time: all of which the record has anything. Rules ask about that which was sampled, a score
+// about that for which something was held (docs/decisions/0009). What the training program says about time is
+// not asked: its clock may be wrong; what came after the record was sealed does not make the job longer.
+Result<> find_recorded_time(record::Archive& archive, double interval, Measurements& data) {
     const std::optional<core::Time>& end = archive.manifest().job.end;
     std::string in_job;
     if (archive.has_annexes() && end)
@@ -97,7 +98,9 @@ Result<> find_nodes(record::Archive& archive, Measurements& data) {
 }
 
 // Time without samples between two, or from the start or to the end of what was due.
-Result<> find_gaps(record::Archive& archive, double interval, Measurements& data) {
+// It is told of any table that should have rows on every tick, also where no recorder ran; the rule
+// sampling_gap counts the samples that a recorder says it missed.
+Result<> find_silent_times(record::Archive& archive, double interval, Measurements& data) {
     std::map<std::pair<std::string, int64_t>, Gap>
         merged;  // by node and start in milliseconds: tables share their ticks
     for (std::string_view table : kSteadyTables) {
@@ -203,7 +206,7 @@ Result<Measurements> measure_axes(record::Archive& archive) {
     BELAY_TRY(interval, record::sampling_interval(archive));
     data.interval_seconds = interval;
     BELAY_CHECK(find_nodes(archive, data));
-    BELAY_CHECK(find_time_range(archive, data.interval_seconds, data));
+    BELAY_CHECK(find_recorded_time(archive, data.interval_seconds, data));
     return data;
 }
 
@@ -213,7 +216,7 @@ Result<Measurements> measure(record::Archive& archive) {
     BELAY_CHECK(query_plots(archive, data));
     BELAY_CHECK(query_progress(archive, data));
     BELAY_CHECK(find_events(archive, data));
-    BELAY_CHECK(find_gaps(archive, data.interval_seconds, data));
+    BELAY_CHECK(find_silent_times(archive, data.interval_seconds, data));
     BELAY_CHECK(find_coverage(archive, data));
     BELAY_CHECK(query_facts(archive, info, data));
     say_what_is_lost(info, data);

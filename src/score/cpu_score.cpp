@@ -141,7 +141,7 @@ constexpr record::SpanOutput kBusy[] = {
 // CPU time of the processes of each node. One that started with the job, to a second, has spent all its time
 // in it, another what it spent since it was first seen.
 Result<std::map<std::string, double>> read_busy_seconds(record::Archive& archive,
-                                                        const std::vector<NodeCpus>& of, double start) {
+                                                        const std::vector<NodeCpus>& of, double held_from) {
     if (of.empty()) return {};
     std::vector<std::string> nodes;
     for (const NodeCpus& node : of) nodes.push_back(node.node);
@@ -154,7 +154,7 @@ Result<std::map<std::string, double>> read_busy_seconds(record::Archive& archive
                                     .born = schema::kProcessBorn,
                                     .inputs = kCpuSeconds,
                                     .outputs = kBusy},
-                                   record::one_span(static_cast<int64_t>(start - 1e6)), std::move(nodes),
+                                   record::one_span(static_cast<int64_t>(held_from - 1e6)), std::move(nodes),
                                    [&](std::string_view node, std::span<const record::Spans> outputs) {
                                        const std::scoped_lock lock(mutex);
                                        busy[std::string(node)] = outputs[0][0].increase;
@@ -167,7 +167,7 @@ Result<std::map<std::string, double>> read_busy_seconds(record::Archive& archive
 Result<CpuUse> read_cpu_use(record::Archive& archive) {
     CpuUse use{.nodes = {}, .flop = kMissing};
     BELAY_TRY(rows, archive.query(fmt::format(kNodes, record::kAllotmentSql)));
-    double start = std::numeric_limits<double>::infinity();
+    double held_from = std::numeric_limits<double>::infinity();
     for (const auto& row : rows.rows) {
         use.nodes.push_back({.node = record::as_text(row[0]),
                              .cpus = record::as_double(row[1]),
@@ -175,9 +175,9 @@ Result<CpuUse> read_cpu_use(record::Archive& archive) {
                              .sampled_seconds = or_zero(record::as_double(row[3])),
                              .busy_seconds = 0,
                              .peak_flops = or_zero(record::as_double(row[4]))});
-        start = std::fmin(start, record::as_double(row[5]));
+        held_from = std::fmin(held_from, record::as_double(row[5]));
     }
-    BELAY_TRY(busy, read_busy_seconds(archive, use.nodes, start));
+    BELAY_TRY(busy, read_busy_seconds(archive, use.nodes, held_from));
     for (NodeCpus& node : use.nodes)
         if (auto found = busy.find(node.node); found != busy.end())
             node.busy_seconds = or_zero(found->second);

@@ -121,8 +121,9 @@ bool any_of(const Parts& parts, bool (DigestPart::*is)() const) {
     return std::ranges::any_of(parts, [is](const auto& part) { return ((*part).*is)(); });
 }
 
-// From the first moment that a device was held to the last; of samples where nobody says who held what.
-std::pair<core::Time, core::Time> span_of(const KnownJob& job) {
+// From the first moment that a device was held to the last; of samples where nobody says who held what. A
+// score is of what was given, sampled or not (docs/decisions/0009).
+std::pair<core::Time, core::Time> held_time(const KnownJob& job) {
     if (job.held.empty() && job.node_held.empty()) return {job.first, job.last};
     core::Time start = core::Time::max();
     core::Time end = core::Time::min();
@@ -139,7 +140,7 @@ std::pair<core::Time, core::Time> span_of(const KnownJob& job) {
 }
 
 Frame frame_of(const KnownJob& job) {
-    auto [start, end] = span_of(job);
+    auto [start, end] = held_time(job);
     return make_frame(start, end,
                       core::Duration(static_cast<int64_t>(std::max(job.interval_seconds, 1e-3) * 1e9)));
 }
@@ -164,7 +165,7 @@ void add_silent(const KnownJob& job, const Frame& frame, const std::vector<Devic
 Digest put_together(const KnownJob& job, const Frame& frame, const std::vector<DeviceCeilings>& ceilings,
                     Parts& parts) {
     Digest digest{.start = frame.start,
-                  .end = std::max(frame.start, span_of(job).second),
+                  .end = std::max(frame.start, held_time(job).second),
                   .interval_seconds = job.interval_seconds,
                   .bucket_seconds = core::to_seconds(frame.bucket),
                   .buckets = frame.buckets};
