@@ -5,6 +5,8 @@
 #include "schema/tables/process.h"
 
 #include <array>
+#include <string>
+#include <utility>
 
 namespace belay::findings {
 
@@ -14,62 +16,119 @@ namespace {
 
 struct Derived {
     DerivedTable table;
-    std::string_view sql;
+    std::string_view sql;  // NAME_columns stands for a list of columns with their SQL
+};
+
+// Sums of what each process did or held by itself over the bucket, so that of states (memory, threads) those
+// that come and go count as long as they are there at all. plot_series adds up moment by moment.
+constexpr auto kTaskColumns = std::to_array<DerivedColumn>({
+    {"task", "", "rank; null outside Slurm"},
+    {"processes", "", "processes that were there", "count(*)"},
+    {"seconds", "s", "time of the bucket that samples cover", "max(seconds)"},
+    {"cpus_used", "", "CPUs in use", "sum(cpus_used)"},
+    {"run_delay_share", "", "main threads that waited for a CPU, on average", "sum(run_delay_share)"},
+    {"longest_run_delay_share", "ratio",
+     "time in which a main thread waited for a CPU: of the process that did longest", "max(run_delay_share)"},
+    {"threads", "", "threads: the most of each process", "sum(threads)"},
+    {"resident_bytes", "B", "memory in RAM; pages shared between processes count for each",
+     "sum(resident_bytes)"},
+    {"anonymous_bytes", "B", "memory in RAM that is not backed by a file", "sum(anonymous_bytes)"},
+    {"read_bytes_per_second", "B/s", "fetched from storage", "sum(read_bytes_per_second)"},
+    {"written_bytes_per_second", "B/s", "sent to storage", "sum(written_bytes_per_second)"},
+    {"read_characters_per_second", "B/s", "read(2), cache hits included", "sum(read_characters_per_second)"},
+    {"written_characters_per_second", "B/s", "write(2)", "sum(written_characters_per_second)"},
+    {"device_wait_share", "ratio", "samples in which a process waited for a device: of the one that did most",
+     "max(device_wait_share)"},
+});
+
+// Names that plot_series has, too, are the same quantities in the buckets of a report, which has its own;
+// where a number is made otherwise there (the memory of the job), it has another name.
+constexpr auto kNodeColumns = std::to_array<DerivedColumn>({
+    {"allotted_cpus", "", "CPUs that the job may use there at that time", "coalesce(allotted.cpus, a.cpus)"},
+    {"cpu_share", "ratio", "CPUs of the node that were busy with anything", "h.cpus_used / h.cpus"},
+    {"job_cpu_share", "ratio", "CPUs that the job used, of those that it may use",
+     "job_cpus_used / allotted_cpus"},
+});
+constexpr auto kJobColumns = std::to_array<DerivedColumn>({
+    {"job_cpus_used", "", "CPUs that the job used", "sum(cpus_used)"},
+    {"job_resident_bytes", "B", "memory of its processes in RAM; pages that they share count for each",
+     "sum(resident_bytes)"},
+    {"job_threads", "", "threads of its processes: the most of each", "sum(threads)"},
+    {"run_delay_share", "ratio",
+     "time in which a main thread waited for a CPU: of the process that did longest",
+     "max(longest_run_delay_share)"},
+    {"run_delay_threads", "", "main threads that waited for a CPU, on average", "sum(run_delay_share)"},
+    {"job_read_bytes_per_second", "B/s", "that the job fetched from storage", "sum(read_bytes_per_second)"},
+    {"job_written_bytes_per_second", "B/s", "that the job sent to storage", "sum(written_bytes_per_second)"},
+    {"job_read_characters_per_second", "B/s", "that the job read, cache hits included",
+     "sum(read_characters_per_second)"},
+    {"job_written_characters_per_second", "B/s", "that the job wrote", "sum(written_characters_per_second)"},
+    {"device_wait_share", "ratio", "samples in which a process waited for a device: of the one that did most",
+     "max(device_wait_share)"},
+});
+constexpr auto kTrafficColumns = std::to_array<DerivedColumn>({
+    {"network_bytes_per_second", "B/s",
+     "received from and sent to other nodes; what several interfaces count once",
+     "sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own > 0)"},
+    {"traffic_bytes_per_second", "B/s", "the same with the loopback interface",
+     "sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own > 0 OR device = 'lo')"},
+});
+constexpr auto kDiskColumns = std::to_array<DerivedColumn>({
+    {"disk_read_bytes_per_second", "B/s", "read from the disks, by anybody", "sum(read_bytes_per_second)"},
+    {"disk_written_bytes_per_second", "B/s", "written to the disks, by anybody",
+     "sum(written_bytes_per_second)"},
+    {"disk_reads_per_second", "1/s", "read requests to the disks", "sum(reads_per_second)"},
+});
+constexpr auto kHostColumns = schema::joined(kNodeColumns, kJobColumns, kTrafficColumns, kDiskColumns);
+
+constexpr DerivedColumn kAllotmentColumns[] = {
+    {"cpus", "", "that the job may use there at most at a time; of the node where that is not known"},
+    {"is_known", "", "whether it is"},
+    {"node_cpus", "", "CPUs of the node"},
+};
+constexpr DerivedColumn kStepColumns[] = {
+    {"task", "", "rank"},
+    {"step", "", "number of the step, counted on where the program begins anew"},
+    {"total_steps", "", "that there will be, as the program told"},
+    {"gap_seconds", "s", "since the line before"},
+    {"loss", "", "as the program told"},
+    {"step_seconds", "s", "as the program told, or from the gap"},
+};
+constexpr DerivedColumn kStepAllotmentColumns[] = {
+    {"t0", "", "from here"},
+    {"t1", "", "to here"},
+    {"cpus", "", "that steps had together"},
 };
 
 // Outside Slurm there are no tasks: then the processes of a node are one.
 constexpr Derived kDerived[] = {
-    {{"task_series", "the processes of one rank together; outside Slurm, of the node", &schema::kProcess}, R"(
-        SELECT time, node, task, count(*) AS processes, max(seconds) AS seconds, sum(cpus_used) AS cpus_used,
-               sum(run_delay_share) AS run_delay_share, max(run_delay_share) AS longest_run_delay_share,
-               sum(threads) AS threads, sum(resident_bytes) AS resident_bytes,
-               sum(anonymous_bytes) AS anonymous_bytes,
-               sum(read_bytes_per_second) AS read_bytes_per_second,
-               sum(written_bytes_per_second) AS written_bytes_per_second,
-               sum(read_characters_per_second) AS read_characters_per_second,
-               sum(written_characters_per_second) AS written_characters_per_second,
-               max(device_wait_share) AS device_wait_share
-        FROM process_series GROUP BY time, node, task)"},
-    {{"node_allotment", "CPUs that the job may use on a node", nullptr}, R"(
+    {{"task_series", "the processes of one rank together; outside Slurm, of the node", &schema::kProcess,
+      kTaskColumns},
+     R"(
+        SELECT time, node, task, task_columns FROM process_series GROUP BY time, node, task)"},
+    {{"node_allotment", "CPUs that the job may use on a node", nullptr, kAllotmentColumns}, R"(
         SELECT n.node, coalesce(a.cpus, n.cpus) AS cpus, a.cpus IS NOT NULL AS is_known, n.cpus AS node_cpus
         FROM (SELECT node, max(cpus) AS cpus FROM node_series GROUP BY node) n
         LEFT JOIN (SELECT node, max(cpus) AS cpus FROM step_allotment GROUP BY node) a
         USING (node))"},
-    {{"host_series", "a node: its host, the job's share of it, network and disks", &schema::kHost}, R"(
-        WITH job AS (
-            SELECT time, node, sum(cpus_used) AS job_cpus_used, sum(resident_bytes) AS job_resident_bytes,
-                   sum(threads) AS job_threads, max(longest_run_delay_share) AS run_delay_share,
-                   sum(run_delay_share) AS run_delay_threads,
-                   sum(read_bytes_per_second) AS job_read_bytes_per_second,
-                   sum(written_bytes_per_second) AS job_written_bytes_per_second,
-                   sum(read_characters_per_second) AS job_read_characters_per_second,
-                   sum(written_characters_per_second) AS job_written_characters_per_second,
-                   max(device_wait_share) AS device_wait_share
-            FROM task_series GROUP BY time, node),
-        fabric AS (
-            SELECT time, node,
-                   sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own > 0) AS network_bytes_per_second,
-                   sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own > 0 OR device = 'lo')
-                       AS traffic_bytes_per_second
-            FROM network_series GROUP BY time, node),
-        disks AS (
-            SELECT time, node, sum(read_bytes_per_second) AS disk_read_bytes_per_second,
-                   sum(written_bytes_per_second) AS disk_written_bytes_per_second,
-                   sum(reads_per_second) AS disk_reads_per_second
-            FROM disk_series GROUP BY time, node),
+    {{"host_series", "a node: its host, the job's share of it, network and disks", &schema::kHost,
+      kHostColumns},
+     R"(
+        WITH job AS (SELECT time, node, job_columns FROM task_series GROUP BY time, node),
+        traffic AS (SELECT time, node, traffic_columns FROM network_series GROUP BY time, node),
+        disks AS (SELECT time, node, disk_columns FROM disk_series GROUP BY time, node),
         allotted AS (
             SELECT h.time, h.node, max(s.cpus) AS cpus FROM node_series h
             JOIN step_allotment s ON s.node = h.node AND bucket_of(s.t0) <= h.time AND bucket_of(s.t1) >= h.time
             GROUP BY h.time, h.node)
-        SELECT h.*, coalesce(allotted.cpus, a.cpus) AS allotted_cpus, h.cpus_used / h.cpus AS cpu_share,
-               job_cpus_used / allotted_cpus AS job_cpu_share,
-               job.* EXCLUDE (time, node), fabric.* EXCLUDE (time, node), disks.* EXCLUDE (time, node)
+        SELECT h.*, node_columns,
+               job.* EXCLUDE (time, node), traffic.* EXCLUDE (time, node), disks.* EXCLUDE (time, node)
         FROM node_series h JOIN node_allotment a USING (node) LEFT JOIN allotted USING (time, node)
-        LEFT JOIN job USING (time, node) LEFT JOIN fabric USING (time, node) LEFT JOIN disks USING (time, node))"},
+        LEFT JOIN job USING (time, node) LEFT JOIN traffic USING (time, node) LEFT JOIN disks USING (time, node))"},
     // A program may count its steps anew in each epoch: they are counted on. One that goes back by less has
     // gone on from a checkpoint, or printed out of order.
     {{"step_series", "when each rank reached each training step in the run; of very many, some of them",
-      nullptr},
+      nullptr, kStepColumns},
      R"(
         WITH told AS (
             SELECT *, coalesce(step <= lag(step) OVER ranks / 2, false) AS begins_anew
@@ -102,7 +161,28 @@ constexpr Derived kDerived[] = {
 
 constexpr DerivedTable kStepAllotment{
     "step_allotment",
-    "CPUs that steps had together on a node, from t0 to t1; no row for a pause between them", nullptr};
+    "CPUs that steps had together on a node, from t0 to t1; no row for a pause between them", nullptr,
+    kStepAllotmentColumns};
+
+std::string with_sql(std::span<const DerivedColumn> columns) {
+    std::string list;
+    for (const DerivedColumn& column : columns)
+        if (!column.sql.empty())
+            list += fmt::format("{}{} AS {}", list.empty() ? "" : ", ", column.sql, column.name);
+    return list;
+}
+
+std::string sql_of(const Derived& derived) {
+    static constexpr std::pair<std::string_view, std::span<const DerivedColumn>> kLists[] = {
+        {"task_columns", kTaskColumns},       {"node_columns", kNodeColumns}, {"job_columns", kJobColumns},
+        {"traffic_columns", kTrafficColumns}, {"disk_columns", kDiskColumns},
+    };
+    std::string sql(derived.sql);
+    for (const auto& [name, columns] : kLists)
+        if (const size_t place = sql.find(name); place != std::string::npos)
+            sql.replace(place, name.size(), with_sql(columns));
+    return sql;
+}
 
 // It asks for the times and sizes of all samples of hosts, and comes to a row for each node and step.
 Result<> add_step_allotment(record::Archive& archive) {
@@ -129,7 +209,8 @@ std::span<const DerivedTable> derived_tables() {
 Result<> add_derived_tables(record::Archive& archive) {
     BELAY_CHECK(add_step_allotment(archive));
     for (const Derived& derived : kDerived)
-        BELAY_CHECK(archive.define(fmt::format("CREATE TABLE {} AS {}", derived.table.name, derived.sql)));
+        BELAY_CHECK(
+            archive.define(fmt::format("CREATE TABLE {} AS {}", derived.table.name, sql_of(derived))));
     return {};
 }
 

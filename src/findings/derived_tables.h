@@ -10,10 +10,18 @@
 
 namespace belay::findings {
 
+struct DerivedColumn {
+    std::string_view name;
+    std::string_view unit;  // "" for none
+    std::string_view doc;
+    std::string_view sql = {};  // of which it is made; empty: by the SQL of its table, or it is a key
+};
 struct DerivedTable {
     std::string_view name;
     std::string_view doc;
     const schema::Table* source;  // the periodic table whose coverage counts for it; nullptr for none
+    std::span<const DerivedColumn>
+        columns;  // behind time and node; host_series has those of node_series, too
 };
 std::span<const DerivedTable> derived_tables();
 

@@ -5,8 +5,11 @@
 #include "findings/prepared_tables.h"
 #include "findings/report_text.h"
 #include "schema/tables/gpu_digest.h"
+#include "schema/tables/node_series.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -219,14 +222,25 @@ TEST(findings, gpu_tables_of_the_face_are_used) {
     EXPECT_THAT(report.findings[0].devices, testing::ElementsAre("GPU-1"));
 }
 
-TEST(findings, columns_that_are_told_are_there) {
+TEST(findings, columns_that_are_told_are_there_and_no_others) {
     auto archive = run_of(60);
     ASSERT_TRUE(prepare(archive, {}));
     for (const PreparedTable& table : prepared_tables()) {
         auto columns = archive.columns_of("SELECT * FROM " + table.name);
         ASSERT_TRUE(columns) << table.name;
-        for (const PreparedColumn& column : table.columns)
+        std::set<std::string> told = {"time", "node"};
+        for (const PreparedColumn& column : table.columns) {
             EXPECT_THAT(*columns, testing::Contains(column.name)) << table.name;
+            EXPECT_FALSE(column.doc.empty()) << table.name << ", " << column.name;
+            told.insert(column.name);
+        }
+        for (const std::string& column : *columns) {
+            const auto& of_node = schema::kNodeSeries.columns;
+            const bool is_of_node =
+                table.name == "host_series" &&
+                std::ranges::find(of_node, column, &schema::Column::name) != of_node.end();
+            EXPECT_TRUE(is_of_node || told.contains(column)) << table.name << ", " << column;
+        }
     }
 }
 

@@ -37,22 +37,16 @@ std::vector<std::string> tables_behind(const std::vector<std::string>& tables) {
 
 std::vector<PreparedTable> prepared_tables() {
     std::vector<PreparedTable> out;
-    for (const schema::Table* table : schema::gpu_digest_tables()) {
+    const auto add = [&](const auto& table) {
         PreparedTable& facts =
-            out.emplace_back(PreparedTable{std::string(table->name), std::string(table->doc), {}});
-        for (const schema::Column& column : table->columns)
+            out.emplace_back(PreparedTable{std::string(table.name), std::string(table.doc), {}});
+        for (const auto& column : table.columns)
             facts.columns.push_back(
                 {std::string(column.name), std::string(column.unit), std::string(column.doc)});
-    }
-    for (const schema::SeriesTable& series : schema::kSeriesTables) {
-        PreparedTable& facts = out.emplace_back(
-            PreparedTable{std::string(series.table->name), std::string(series.table->doc), {}});
-        for (const schema::SampledSeries& column : series.columns)
-            facts.columns.push_back({std::string(column.series.name), std::string(column.series.unit),
-                                     std::string(column.series.doc)});
-    }
-    for (const DerivedTable& derived : derived_tables())
-        out.push_back({std::string(derived.name), std::string(derived.doc), {}});
+    };
+    for (const schema::Table* table : schema::gpu_digest_tables()) add(*table);
+    for (const schema::SeriesTable& series : schema::kSeriesTables) add(*series.table);
+    for (const DerivedTable& derived : derived_tables()) add(derived);
     return out;
 }
 
