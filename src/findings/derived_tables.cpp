@@ -119,7 +119,7 @@ constexpr Derived kDerived[] = {
         disks AS (SELECT time, node, disk_columns FROM disk_series GROUP BY time, node),
         allotted AS (
             SELECT h.time, h.node, max(s.cpus) AS cpus FROM node_series h
-            JOIN step_allotment s ON s.node = h.node AND bucket_of(s.t0) <= h.time AND bucket_of(s.t1) >= h.time
+            JOIN step_allotment s ON s.node = h.node AND bucket_of(s.t0) <= h.time AND s.t1 > h.time
             GROUP BY h.time, h.node)
         SELECT h.*, node_columns,
                job.* EXCLUDE (time, node), traffic.* EXCLUDE (time, node), disks.* EXCLUDE (time, node)

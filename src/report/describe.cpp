@@ -219,7 +219,7 @@ void add_training_figures(ReportModel& model, const Measurements& data) {
 void add_resource_figures(ReportModel& model, const Measurements& data) {
     constexpr size_t kJobCpu = node_plot("job_cpu_share");
     constexpr size_t kJobMemory = node_plot("job_memory_bytes");
-    constexpr size_t kReceived = node_plot("network_receive_bytes_per_second");
+    constexpr size_t kReceived = node_plot("network_received_bytes_per_second");
     constexpr size_t kLoopback = node_plot("loopback_bytes_per_second");
     const size_t cpu = data[kJobCpu].empty() ? node_plot("node_cpu_share") : kJobCpu;
     if (!data[cpu].empty())

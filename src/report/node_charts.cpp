@@ -124,8 +124,8 @@ struct NodeLines {
 constexpr NodeLines kNodeLines[] = {
     {"network", "network", "Network traffic",
      "Received above the axis, sent below; loopback and RDMA not included", 50,
-     node_plot("network_receive_bytes_per_second"), " received",
-     node_plot("network_transmit_bytes_per_second"), " sent"},
+     node_plot("network_received_bytes_per_second"), " received", node_plot("network_sent_bytes_per_second"),
+     " sent"},
     // More than control messages.
     {"loopback",
      "network",
@@ -138,10 +138,11 @@ constexpr NodeLines kNodeLines[] = {
      "",
      10'000},
     {"disk", "storage", "Traffic of the disks", "Read above the axis, written below; whatever caused it", 80,
-     node_plot("disk_read_bytes_per_second"), " read", node_plot("disk_write_bytes_per_second"), " written"},
+     node_plot("disk_read_bytes_per_second"), " read", node_plot("disk_written_bytes_per_second"),
+     " written"},
     {"job_io", "storage", "Storage traffic of the job",
      "Read above the axis, written below; cache hits not included", 100,
-     node_plot("job_read_bytes_per_second"), " read", node_plot("job_write_bytes_per_second"), " written"},
+     node_plot("job_read_bytes_per_second"), " read", node_plot("job_written_bytes_per_second"), " written"},
 };
 constexpr int kPressurePlace = 12;
 constexpr int kCpuStacksPlace = 15;

@@ -214,7 +214,7 @@ TEST(report, processes_add_up_to_the_job) {
     EXPECT_NEAR(data[node_plot("job_memory_bytes")].values.at(3), 2000, kTolerance);
     EXPECT_NEAR(data[node_plot("job_memory_bytes")].peaks.at(0), 2000, kTolerance);
     EXPECT_NEAR(data[node_plot("job_read_bytes_per_second")].values.at(3), 1000, kTolerance);
-    EXPECT_TRUE(data[node_plot("job_write_bytes_per_second")].empty());
+    EXPECT_TRUE(data[node_plot("job_written_bytes_per_second")].empty());
 }
 
 TEST(report, traffic_is_counted_once_and_loopback_apart) {
@@ -238,8 +238,8 @@ TEST(report, traffic_is_counted_once_and_loopback_apart) {
             .set("available_bytes", int64_t{1} << 39);
     }
     Measurements data = measured(record);
-    EXPECT_NEAR(data[node_plot("network_receive_bytes_per_second")].values.at(5), 200, kTolerance);
-    EXPECT_NEAR(data[node_plot("network_transmit_bytes_per_second")].values.at(5), 20, kTolerance);
+    EXPECT_NEAR(data[node_plot("network_received_bytes_per_second")].values.at(5), 200, kTolerance);
+    EXPECT_NEAR(data[node_plot("network_sent_bytes_per_second")].values.at(5), 20, kTolerance);
     EXPECT_NEAR(data[node_plot("loopback_bytes_per_second")].values.at(5), 7, kTolerance);
     EXPECT_NEAR(data[node_plot("disk_read_bytes_per_second")].values.at(5), 4096, kTolerance);
     auto group = std::ranges::find(data.facts, "File systems", &FactGroup::title);

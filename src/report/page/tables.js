@@ -37,8 +37,8 @@ function sortableTable(columns, rows, label) {
 }
 
 // What the table shows of each node: the job's part where it was measured, or else the whole node's.
-const NODE_COLUMNS = [["job_cpu", "node_cpu"], ["job_memory", "node_memory"], ["network_receive"], ["network_transmit"],
-  ["loopback"], ["job_read", "disk_read"], ["job_write", "disk_write"]];
+const NODE_COLUMNS = [["job_cpu", "node_cpu"], ["job_memory", "node_memory"], ["network_received"], ["network_sent"],
+  ["loopback"], ["job_read", "disk_read"], ["job_written", "disk_written"]];
 
 // Mean and peak of each quantity per node. Traffic that never happened gets no columns.
 function nodeTable(model) {

@@ -139,21 +139,21 @@ void add_memory_and_traffic(Measurements& data, const std::function<bool(size_t,
     auto exchange = [=](size_t n, double s) {
         return s < kStartup ? 2e5 : (evaluating(s) ? 4e5 : 8.6e6) * effort(n, s);
     };
-    fill(data, node_plot("network_receive_bytes_per_second"), exchange, hole, 0.08);
-    fill(data, node_plot("network_transmit_bytes_per_second"), exchange, hole, 0.08);
+    fill(data, node_plot("network_received_bytes_per_second"), exchange, hole, 0.08);
+    fill(data, node_plot("network_sent_bytes_per_second"), exchange, hole, 0.08);
     fill(data, node_plot("loopback_bytes_per_second"), exchange, hole, 0.08);
     auto read = [](size_t, double s) {
         return s < kStartup ? 2.1e8 * std::exp(-s / 3) : (evaluating(s) ? 1.8e7 : 2e5);
     };
     auto write = [](size_t, double s) { return evaluating(s) ? 1.2e7 : 9e4; };
     fill(data, node_plot("disk_read_bytes_per_second"), read, hole, 0.3);
-    fill(data, node_plot("disk_write_bytes_per_second"), write, hole, 0.3);
+    fill(data, node_plot("disk_written_bytes_per_second"), write, hole, 0.3);
     fill(
         data, node_plot("job_read_bytes_per_second"), [=](size_t n, double s) { return 0.93 * read(n, s); },
         hole, 0.3);
     fill(
-        data, node_plot("job_write_bytes_per_second"), [=](size_t n, double s) { return 0.7 * write(n, s); },
-        hole, 0.3);
+        data, node_plot("job_written_bytes_per_second"),
+        [=](size_t n, double s) { return 0.7 * write(n, s); }, hole, 0.3);
 }
 
 // 17 epochs; the error falls, rests near 0.21 until the learning rate decays, and passes 0.13 in the
