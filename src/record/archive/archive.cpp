@@ -192,7 +192,7 @@ Result<QueryResult> Archive::keep(const std::string& question, Result<QueryResul
 Result<QueryResult> Archive::query_kept(const std::string& sql) {
     if (!may_keep(sql)) return query(sql);
     if (auto kept = answers_.find(sql); kept != answers_.end()) {
-        BELAY_TRY(columns, columns_of(sql));
+        BELAY_TRY(columns, database_.columns_of(sql, Statement::kOwnQuery));
         if (columns == kept->second.columns) return kept->second;
     }
     return keep(sql, query(sql));

@@ -82,9 +82,9 @@ class Archive {
     // Errors: as the consumer's; kBadInput for a damaged file, also after a part of it was handed on;
     // kSystem.
     core::Result<> scan(const ScanRequest& request, const ScanConsumer& consume);
-    // The columns that a query gives, without running it. Errors: kBadInput as of query_of_person().
+    // The columns that a person's query gives, without running it. Errors: as of query_of_person().
     core::Result<std::vector<std::string>> columns_of(const std::string& sql) {
-        return database_.columns_of(sql);
+        return database_.columns_of(sql, Statement::kQuery);
     }
     // What later queries see beside the record's own tables, for as long as this archive lives; the record on
     // disk stays as it is. Rows, for which the table is made where it is not yet there. Errors: kSystem, also

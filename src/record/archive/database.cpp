@@ -154,9 +154,9 @@ Result<> Database::scan(const std::string& sql, const ScanRequest& request,
     return {};
 }
 
-Result<std::vector<std::string>> Database::columns_of(const std::string& sql) {
+Result<std::vector<std::string>> Database::columns_of(const std::string& sql, Statement statement) {
     StatementGuard asked{api_};
-    BELAY_CHECK(prepare_select(sql, Statement::kQuery, asked));
+    BELAY_CHECK(prepare_select(sql, statement, asked));
     return column_names(api_, asked.statement);
 }
 

@@ -57,8 +57,8 @@ class Database {
         return run_query(sql, Statement::kQuery);
     }
 
-    // The names of the columns that the query would give. Errors: as of query_of_person().
-    core::Result<std::vector<std::string>> columns_of(const std::string& sql);
+    // The names of the columns that the query would give. Errors: as of query() or query_of_person().
+    core::Result<std::vector<std::string>> columns_of(const std::string& sql, Statement statement);
 
     // Runs the SQL that scan_sql() made and hands on what comes, chunk by chunk. A database with one thread
     // holds no more than a chunk; one with several, whose connections DuckDB 1.4 lets crash while they
