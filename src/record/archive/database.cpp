@@ -53,13 +53,16 @@ Result<Database> Database::open(int threads, const QueryLimits& limits) {
     ConfigGuard config{api};
     if (api->create_config(&config.config) != DuckDBSuccess)
         return core::system_error("DuckDB: out of memory").because_of_errno(ENOMEM);
-    api->set_config(config.config, "autoinstall_known_extensions", "false");
-    api->set_config(config.config, "autoload_known_extensions", "false");
-    // Nothing is written where the caller stands, nor read: a link of that name may lie there.
-    api->set_config(config.config, "temp_directory", "");
-    if (threads > 0) api->set_config(config.config, "threads", std::to_string(threads).c_str());
-    if (limits.memory)
-        api->set_config(config.config, "memory_limit", fmt::format("{}B", limits.memory->bytes).c_str());
+    std::vector<std::pair<const char*, std::string>> settings = {
+        {"autoinstall_known_extensions", "false"},
+        {"autoload_known_extensions", "false"},
+        // Nothing is written where the caller stands, nor read: a link of that name may lie there.
+        {"temp_directory", ""}};
+    if (threads > 0) settings.emplace_back("threads", std::to_string(threads));
+    if (limits.memory) settings.emplace_back("memory_limit", fmt::format("{}B", limits.memory->bytes));
+    for (const auto& [name, value] : settings)
+        if (api->set_config(config.config, name, value.c_str()) != DuckDBSuccess)
+            return core::system_error("DuckDB does not take {} for its setting {}", value, name);
     duckdb_database database = nullptr;
     char* message = nullptr;
     if (api->open_ext(nullptr, &database, config.config, &message) != DuckDBSuccess) {
