@@ -33,20 +33,24 @@ class Ahead {
     }
 
   private:
-    // The last batch is empty, or an error.
+    // The thread: an exception that left it would end the program.
     void read(const std::stop_token& stop) {
-        RowCursor cursor = source_.begin();
-        for (bool is_last = false; !is_last;) {
+        Result<> read = core::without_exceptions([&] { return read_batches(stop); });
+        std::lock_guard lock(mutex_);
+        end_ = std::move(read);
+        wake_.notify_all();
+    }
+
+    Result<> read_batches(const std::stop_token& stop) {
+        const RowCursor cursor = source_.begin();
+        for (;;) {
             stream::Batch rows(*source_.table);
-            Result<> read = core::without_exceptions([&] { return read_batch(cursor, stop, rows); });
-            is_last = !read || rows.empty();
+            BELAY_CHECK(read_batch(cursor, stop, rows));
+            if (rows.empty()) return {};
             std::unique_lock lock(mutex_);
             const bool goes_on = wake_.wait(lock, stop, [&] { return ready_.size() < kMostAhead; });
-            if (!goes_on) return;
-            if (read)
-                ready_.emplace_back(std::move(rows));
-            else
-                ready_.emplace_back(std::unexpected(std::move(read.error())));
+            if (!goes_on) return {};
+            ready_.push_back(std::move(rows));
             wake_.notify_all();
         }
     }
@@ -62,10 +66,13 @@ class Ahead {
 
     Result<stream::Batch> take() {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return !ready_.empty(); });
-        Result<stream::Batch> first = std::move(ready_.front());
+        wake_.wait(lock, [&] { return !ready_.empty() || end_; });
+        if (ready_.empty()) {
+            BELAY_CHECK(*end_);
+            return stream::Batch(*source_.table);
+        }
+        stream::Batch first = std::move(ready_.front());
         ready_.pop_front();
-        if (!first || first->empty()) ready_.emplace_back(stream::Batch(*source_.table));  // the end stays
         wake_.notify_all();
         return first;
     }
@@ -75,8 +82,9 @@ class Ahead {
     size_t at_ = 0;
     std::mutex mutex_;
     std::condition_variable_any wake_;
-    std::deque<Result<stream::Batch>> ready_;
-    std::jthread thread_;  // it ends before what it uses
+    std::deque<stream::Batch> ready_;
+    std::optional<Result<>> end_;  // what comes behind them: nothing more, or why not
+    std::jthread thread_;          // it ends before what it uses
 };
 
 }  // namespace
