@@ -153,8 +153,8 @@ class SpoolCut::Writing {
   public:
     Writing(const Cut& cut, std::vector<Source>& sources, fs::path path, core::Time now)
         : cut_(cut), sources_(sources), path_(std::move(path)), now_(now) {
-        std::error_code ignored;
-        was_there_ = fs::exists(path_, ignored);
+        std::error_code error;
+        was_there_ = fs::exists(path_, error) || error;  // what cannot be known is not removed
     }
 
     Result<> run(const Manifest& manifest) {
@@ -237,8 +237,11 @@ class SpoolCut::Writing {
 
 Result<CutDone> SpoolCut::write(const fs::path& path, core::Time now) {
     BELAY_CHECK(check_place(path));
-    std::error_code ignored;
-    if (fs::exists(manifest_path(path), ignored))
+    std::error_code error;
+    const bool is_record = fs::exists(manifest_path(path), error);
+    if (error)
+        return core::errno_error(error, fmt::format("cannot look at {}", manifest_path(path).string()));
+    if (is_record)
         return bad_input("{} holds a record already", path.string()).hint("choose another directory");
     Manifest manifest = cut_->manifest();
     manifest.created = now;
