@@ -5,7 +5,9 @@
 #include "schema/tables/event.h"
 #include "schema/tables/vetting.h"
 
+#include <cerrno>
 #include <fstream>
+#include <sys/resource.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -100,6 +102,44 @@ TEST(record, an_annex_that_cannot_be_read_is_told_and_hides_nothing_else) {
     EXPECT_EQ(lost[1].file, "annexes/slurm.event.parquet");
     EXPECT_TRUE(Archive::open(record.path()).value().unread_annexes().contains("event"));
     EXPECT_THAT(lost[1].reason, HasSubstr("cannot be read"));
+}
+
+// While this lives, no descriptor from this number on can be opened.
+class FewDescriptors {
+  public:
+    explicit FewDescriptors(rlim_t count) {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit few{count, before_.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &few);
+    }
+    ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+    FewDescriptors(const FewDescriptors&) = delete;
+    FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+TEST(record, what_this_machine_lacks_is_an_error_and_no_loss_of_the_record) {
+    RecordFixture record;
+    make_sealed(record);
+    ASSERT_TRUE(put(record, "health", rows(kRepaired)));
+    ASSERT_TRUE(Archive::open(record.path())) << "DuckDB is loaded";
+    for (rlim_t count = STDERR_FILENO + 2;; ++count) {
+        const auto archive = [&] {
+            const FewDescriptors few(count);
+            return Archive::open(record.path());
+        }();
+        if (!archive) {
+            EXPECT_EQ(archive.error().kind(), core::ErrorKind::kSystem) << archive.error().message();
+            EXPECT_EQ(archive.error().errno_value(), EMFILE) << archive.error().message();
+            ASSERT_LT(count, 1000U);
+            continue;
+        }
+        EXPECT_TRUE(archive->unreadable().empty()) << "with " << count << " descriptors";
+        EXPECT_TRUE(archive->unread_annexes().empty()) << "with " << count << " descriptors";
+        break;
+    }
 }
 
 TEST(record, annexes_are_refused_where_they_would_change_what_was_recorded) {

@@ -55,7 +55,8 @@ class Archive {
     // Reads a sealed record's Parquet files in place; of one that is not sealed small tables are loaded and
     // large ones (QueryLimits::loaded_values) read from its segments whenever they are asked for, also if it
     // is sealed meanwhile. SQL sees nothing outside the record. A table that is not there is an error, unless
-    // another stands in for it. Errors: kBadInput if `record` is not a record; kSystem.
+    // another stands in for it. Errors: kBadInput if `record` is not a record; kSystem, also for one table
+    // that is there and that this machine cannot read.
     static core::Result<Archive> open(const std::filesystem::path& record,
                                       std::span<const StandIn> stand_ins = {},
                                       const QueryLimits& limits = {});
@@ -100,10 +101,10 @@ class Archive {
     core::Result<std::optional<std::string>> kept_facts(const schema::Table& table);
     core::Result<> attach(const schema::Table& table);
     core::Result<> detach(const schema::Table& table);
-    // Tables of a sealed record that cannot be read, and why. They count as empty, so whoever needs one has
-    // to ask.
+    // Tables of a sealed record that are damaged, and why: kBadInput. They count as empty, so whoever needs
+    // one has to ask.
     const std::map<std::string, core::Error, std::less<>>& unreadable() const { return unreadable_; }
-    // By their table: one of its annexes cannot be read.
+    // By their table: one of its annexes is damaged.
     const std::map<std::string, core::Error, std::less<>>& unread_annexes() const { return unread_annexes_; }
     // Those of them that were thrown away, and have another that stands in.
     bool is_thrown_away(std::string_view table) const { return thrown_away_.contains(table); }

@@ -39,6 +39,10 @@ Result<std::string> Archive::rows_of_file(const schema::Table& table, const Tabl
     std::string rows = added.empty() && cast.empty()
                            ? source
                            : fmt::format("(SELECT *{}{} FROM {})", replaced, added, source);
+    // A type that cannot become the declared one is the file's fault: it is met here, not when the view is
+    // made.
+    if (!cast.empty())
+        BELAY_CHECK(database_.columns_of(fmt::format("SELECT * FROM {}", rows), Statement::kOwnQuery));
     if (&table == &schema::kEvent && !types.contains("source")) rows = facts_of_older_events(rows);
     return rows;
 }
@@ -114,6 +118,9 @@ Result<> Archive::open_annexes(const core::Directory& record) {
                               : std::unexpected(std::move(rows.error()));
             if (!whole) file.opened = std::unexpected(std::move(whole.error()));
         }
+        // What this machine lacks is no loss of the record.
+        if (!file.opened && file.opened.error().kind() == core::ErrorKind::kSystem)
+            return std::unexpected(std::move(file.opened.error()).context(place + " cannot be read"));
         if (!file.opened) {
             lost_.push_back({place, 0, 0, "cannot be read: " + file.opened.error().message()});
             unread_annexes_.try_emplace(std::string(annex->table->name),
@@ -188,11 +195,12 @@ Result<> Archive::open_table(const fs::path& record, const schema::Table& table,
         Result<> opened = file->second.opened ? make_view(table, file->second)
                                               : std::unexpected(file->second.opened.error());
         if (opened) return {};
-        // The other tables are still worth reading.
-        lost_.push_back({name, 0, 0, "cannot be read: " + opened.error().message()});
+        const std::string reason = "cannot be read: " + opened.error().message();
         core::Error why = std::move(opened.error()).context(fmt::format("{} cannot be read", path.string()));
-        if (why.kind() == core::ErrorKind::kBadInput)
-            why = std::move(why).hint("copy the record again: what the file held counts as missing");
+        if (why.kind() == core::ErrorKind::kSystem) return std::unexpected(std::move(why));
+        // It is damaged. The other tables are still worth reading.
+        lost_.push_back({name, 0, 0, reason});
+        why = std::move(why).hint("copy the record again: what the file held counts as missing");
         unreadable_.try_emplace(std::string(table.name), std::move(why));
     } else if (stand_in != stand_ins.end()) {
         lost_.push_back({name, 0, 0, "is missing; its digest is there"});
