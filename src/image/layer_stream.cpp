@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 namespace belay::image {
 
@@ -94,13 +95,15 @@ class GzipDecoder : public Decoder {
 class ZstdDecoder : public Decoder {
   public:
     ZstdDecoder() : stream_(ZSTD_createDStream(), ZSTD_freeDStream) {
-        ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kZstdWindowLog);
+        if (stream_) ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kZstdWindowLog);
     }
 
     Result<size_t> decode(std::string_view& input, char* out, size_t size, bool /*last*/) override {
+        if (!stream_) return out_of_memory();
         ZSTD_inBuffer in{input.data(), input.size(), 0};
         ZSTD_outBuffer produced{out, size, 0};
         size_t result = ZSTD_decompressStream(stream_.get(), &produced, &in);
+        if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) return out_of_memory();
         if (ZSTD_isError(result) != 0)
             return system_error("its zstd data is damaged: {}", ZSTD_getErrorName(result));
         input.remove_prefix(in.pos);
@@ -110,6 +113,8 @@ class ZstdDecoder : public Decoder {
     bool done() const override { return between_frames_; }
 
   private:
+    static core::Failure out_of_memory() { return system_error("out of memory").because_of_errno(ENOMEM); }
+
     std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream_;
     bool between_frames_ = true;
 };

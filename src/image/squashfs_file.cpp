@@ -60,7 +60,6 @@ int truncate_to(sqfs_file_t* file, sqfs_u64 size) {
 
 // What the codes of sqfs/error.h mean to a reader.
 constexpr std::array kReasons = {
-    std::pair{static_cast<int>(SQFS_ERROR_ALLOC), "there is no memory"},
     std::pair{static_cast<int>(SQFS_ERROR_COMPRESSOR), "its compressed data is damaged"},
     std::pair{static_cast<int>(SQFS_ERROR_CORRUPTED), "it is damaged"},
     std::pair{static_cast<int>(SQFS_ERROR_UNSUPPORTED), "it uses a feature that is not supported"},
@@ -84,6 +83,7 @@ SquashfsFile::SquashfsFile(int descriptor, sqfs_u64 bytes) : interface{}, fd(des
 
 core::Failure SquashfsFile::failure(int code, std::string_view what, const std::string& name) const {
     if (failed_errno != 0) return core::errno_error(failed_errno, fmt::format("cannot {} {}", what, name));
+    if (code == SQFS_ERROR_ALLOC) return core::errno_error(ENOMEM, fmt::format("cannot {} {}", what, name));
     for (auto [known, reason] : kReasons)
         if (known == code) return core::system_error("cannot {} {}: {}", what, name, reason);
     return core::system_error("cannot {} {}: libsquashfs error {}", what, name, code);

@@ -2,6 +2,7 @@
 
 #include "image/squashfs_file.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -43,6 +44,7 @@ Result<SquashfsPointer<sqfs_compressor_t>> make_compressor(bool unpack) {
     sqfs_compressor_t* compressor = nullptr;
     configuration.level = kZstdLevel;
     if (code == 0) code = sqfs_compressor_create(&configuration, &compressor);
+    if (code == SQFS_ERROR_ALLOC) return core::errno_error(ENOMEM, "cannot prepare to compress");
     if (code != 0) return system_error("libsquashfs cannot compress with zstd");
     return SquashfsPointer<sqfs_compressor_t>(compressor);
 }
@@ -208,7 +210,7 @@ Result<InodePointer> SquashfsWriter::State::make_directory(const Inodes& inodes,
 
 Result<InodePointer> SquashfsWriter::State::make_symlink(const Inode& inode) const {
     void* memory = std::calloc(1, sizeof(sqfs_inode_generic_t) + inode.target.size());
-    if (memory == nullptr) return system_error("no memory to write {}", name);
+    if (memory == nullptr) return core::errno_error(ENOMEM, fmt::format("cannot write {}", name));
     InodePointer out(static_cast<sqfs_inode_generic_t*>(memory));
     out->base.type = SQFS_INODE_SLINK;
     out->data.slink.target_size = static_cast<uint32_t>(inode.target.size());

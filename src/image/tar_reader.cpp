@@ -127,7 +127,7 @@ Result<std::string> checked_name(std::string_view name, const ImportLimits& limi
 Result<TarReader> TarReader::open(LayerStream& stream, const ImportLimits& limits) {
     auto state = std::make_unique<State>(stream, limits);
     state->handle = archive_read_new();
-    if (state->handle == nullptr) return system_error("no memory to read a layer");
+    if (state->handle == nullptr) return core::errno_error(ENOMEM, "cannot read a layer");
     archive_read_support_format_tar(state->handle);
     archive_read_support_format_empty(state->handle);
     Utf8Locale locale;
