@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -143,6 +144,44 @@ TEST(env_container, an_entry_of_the_name_service_may_be_long) {
                                      }};
     ASSERT_TRUE(name_user(directory.path(), 4711, 4711, service));
     EXPECT_EQ(core::read_file(directory.path() / "etc/group").value(), "all:x:4711:\n");
+}
+
+TEST(env_container, only_an_image_without_the_files_of_names_stays_without) {
+    auto directory = core::TemporaryDirectory::create().value();
+    const NameService service{.user =
+                                  [](uid_t id, passwd* entry, char* texts, size_t, passwd** found) {
+                                      char* text = strcpy(texts, "ada");
+                                      *entry = {.pw_name = text,
+                                                .pw_passwd = text,
+                                                .pw_uid = id,
+                                                .pw_gid = id,
+                                                .pw_gecos = text,
+                                                .pw_dir = text,
+                                                .pw_shell = text};
+                                      *found = entry;
+                                      return 0;
+                                  },
+                              .group = [](gid_t, group*, char*, size_t, group**) { return 0; }};
+    EXPECT_TRUE(name_user(directory.path(), 4711, 4711, service)) << "no etc";
+    ASSERT_TRUE(core::make_directories(directory.path() / "etc"));
+    const auto passwd_file = directory.path() / "etc/passwd";
+    EXPECT_TRUE(name_user(directory.path(), 4711, 4711, service)) << "no file";
+    std::filesystem::create_symlink("passwd", passwd_file);
+    EXPECT_TRUE(name_user(directory.path(), 4711, 4711, service)) << "a link to itself";
+    std::filesystem::remove(passwd_file);
+    ASSERT_TRUE(core::replace_file(passwd_file, ""));
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const int first_free = dup(STDERR_FILENO);
+    close(first_free);
+    // Room for the root, and for a look at the file.
+    const rlimit few{static_cast<rlim_t>(first_free) + 2, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    const auto named = name_user(directory.path(), 4711, 4711, service);
+    setrlimit(RLIMIT_NOFILE, &before);
+    ASSERT_FALSE(named);
+    EXPECT_EQ(named.error().errno_value(), EMFILE);
+    EXPECT_EQ(named.error().message(), "cannot open etc/passwd of the image: Too many open files");
 }
 
 // What would never end is not read, and not written to.

@@ -51,15 +51,17 @@ Result<std::optional<std::string>> line_of(std::string_view kind, unsigned id, A
 
 Result<> add_line(int root, const char* path, unsigned id, const std::optional<std::string>& line) {
     if (!line) return {};
+    const std::string cannot_open = fmt::format("cannot open {} of the image", path);
+    // An image may have anything there, or nothing.
+    const Descriptor found = open_in_root(root, path, O_PATH);
+    if (!found && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return {};
+    struct stat status{};
+    if (!found || fstat(found.get(), &status) != 0) return core::errno_error(errno, cannot_open);
+    if (!S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) > kLargestFile) return {};
     constexpr uint64_t kFlags = O_RDWR | O_APPEND | O_NONBLOCK | O_NOCTTY;
     Descriptor file = open_in_root(root, path, kFlags | O_NOFOLLOW);
     if (!file) file = open_in_root(root, path, kFlags);
-    if (!file) return {};
-    // An image may have anything there.
-    struct stat status{};
-    if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-        static_cast<uint64_t>(status.st_size) > kLargestFile)
-        return {};
+    if (!file) return core::errno_error(errno, cannot_open);
     std::string text;
     BELAY_CHECK(core::reread(file.get(), text, path));
     if (names_id(text, id)) return {};
