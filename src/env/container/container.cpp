@@ -144,7 +144,15 @@ core::Error execute(const std::vector<std::string>& argv, const core::Environmen
     for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
     execve(program->c_str(), arguments.data(), environment.data());
-    return errno_error(errno, fmt::format("cannot start {} in the container", program->string())).error();
+    core::Error error =
+        errno_error(errno, fmt::format("cannot start {} in the container", program->string())).error();
+    if (error.cause() != core::Cause::kNotFound) return error;
+    // Named by its path, which find_program() does not look at; or it is there, and its interpreter is not.
+    return std::move(error)
+        .as(core::ErrorKind::kBadInput)
+        .hint(
+            "neither the program nor what it names to run it, as in #!/bin/sh, may be missing in the "
+            "container");
 }
 
 }  // namespace belay::env

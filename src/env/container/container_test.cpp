@@ -21,6 +21,12 @@ TEST(env_container, a_program_that_is_not_there_keeps_its_cause) {
     EXPECT_EQ(error.message(), "in the container: no-such-program: not found in PATH");
     EXPECT_EQ(error.hint_text(), "its PATH is /nonexistent");
     EXPECT_EQ(execute({"no-such-program"}, {}).hint_text(), "PATH is not set in it");
+    const core::Error by_path = execute({"/nonexistent/program"}, {});
+    EXPECT_EQ(by_path.kind(), core::ErrorKind::kBadInput);
+    EXPECT_EQ(by_path.cause(), core::Cause::kNotFound);
+    EXPECT_EQ(by_path.message(),
+              "cannot start /nonexistent/program in the container: No such file or directory");
+    EXPECT_EQ(execute({"/"}, {}).kind(), core::ErrorKind::kSystem) << "it is there";
 }
 
 TEST(env_container, only_a_working_directory_that_is_not_there_is_a_mistake) {
