@@ -85,6 +85,11 @@ Placement in_step(const slurm::TaskFacts& facts) {
 
 Result<Placement> find_placement() {
     BELAY_TRY(facts, slurm::read_task_facts(slurm::process_environment()));
+    return facts ? in_step(*facts) : alone();
+}
+
+Result<Placement> find_placement_and_times() {
+    BELAY_TRY(facts, slurm::read_task_facts(slurm::process_environment()));
     if (!facts) return alone();
     Placement placement = in_step(*facts);
     if (!placement.first_of_job) return placement;

@@ -22,9 +22,12 @@ struct Placement {
     std::optional<int64_t> cpus;  // that the step may use on this node
 };
 
-// From Slurm's environment of a task, or of this machine alone if there is none. Asks slurmctld (bounded in
-// time, only from the first task) for the times of the job, and says on stderr where that fails. Errors:
-// kBadInput for variables that cannot be Slurm's.
+// From Slurm's environment of a task, or of this machine alone if there is none. Errors: kBadInput for
+// variables that cannot be Slurm's.
 core::Result<Placement> find_placement();
+
+// The same for who begins the record: asks slurmctld too (bounded in time, only from the first task) for the
+// times of the job, and says on stderr where that fails.
+core::Result<Placement> find_placement_and_times();
 
 }  // namespace belay::observe

@@ -46,13 +46,16 @@ TEST(observe, a_record_that_lacks_what_scontrol_did_not_tell_says_so) {
                          {"SLURM_JOB_NODELIST", "n1"},
                          {"SLURMD_NODENAME", "n1"}});
     testing::internal::CaptureStderr();
-    auto placement = find_placement();
+    auto placement = find_placement_and_times();
     const std::string said = testing::internal::GetCapturedStderr();
     ASSERT_TRUE(placement) << placement.error().message();
     EXPECT_EQ(placement->job.submit, std::nullopt);
     EXPECT_THAT(said,
                 HasSubstr("belay: n1: the record will lack when the job was submitted: scontrol show job 7: "
                           "exit status 1: no controller; the job goes on"));
+    testing::internal::CaptureStderr();
+    ASSERT_TRUE(find_placement());
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "the controller is not asked for it";
 }
 
 }  // namespace

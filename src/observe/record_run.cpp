@@ -45,7 +45,7 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
         return bad_input("no command to run").hint("belay record run -o DIR -- COMMAND");
     BELAY_CHECK(progress::compile_patterns(options.progress_patterns));
     BELAY_CHECK(core::find_program(options.command[0]));  // before a record is begun for nothing
-    BELAY_TRY(placement, find_placement());
+    BELAY_TRY(placement, find_placement_and_times());
     core::Time now = core::system_clock().now();
     RecordBegin begin{.record = options.record,
                       .command = options.command,

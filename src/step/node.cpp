@@ -119,8 +119,7 @@ class Node {
     // that fails may work again, but what has no place, since a directory holds something else, is left
     // alone.
     bool begin_recording(const std::optional<vet::Verdicts>& verdicts) {
-        auto begun = core::check_within(kRecordTime, {.what = "beginning the record"},
-                                        [&] { return write_beginning(verdicts); });
+        auto begun = write_beginning_within(kRecordTime, verdicts);
         if (begun) return true;
         const bool has_no_place = begun.error().kind() == core::ErrorKind::kBadInput;
         core::tell_error(fmt::format("{}: {}", this_node(),
@@ -130,8 +129,15 @@ class Node {
         return !has_no_place;
     }
 
-    Result<> write_beginning(const std::optional<vet::Verdicts>& verdicts) const {
-        BELAY_TRY(placement, observe::find_placement());
+    // Slurm is asked here, where what that says is heard: the process that writes has no streams.
+    Result<> write_beginning_within(core::Duration time, const std::optional<vet::Verdicts>& verdicts) const {
+        BELAY_TRY(placement, observe::find_placement_and_times());
+        return core::check_within(time, {.what = "beginning the record"},
+                                  [&] { return write_beginning(placement, verdicts); });
+    }
+
+    Result<> write_beginning(const observe::Placement& placement,
+                             const std::optional<vet::Verdicts>& verdicts) const {
         core::Time now = core::system_clock().now();
         BELAY_TRY(path, record_path(*plan_.recording, context_.step));
         record::Parts parts;
