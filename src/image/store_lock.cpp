@@ -23,6 +23,7 @@ using core::Result;
 
 constexpr core::Duration kFirstPause = std::chrono::milliseconds(20);
 constexpr core::Duration kLongestPause = std::chrono::milliseconds(500);
+constexpr int kMostAttempts = 20;  // without a pause
 
 std::optional<struct stat> status_of(const std::filesystem::path& file) {
     struct stat out{};
@@ -30,10 +31,14 @@ std::optional<struct stat> status_of(const std::filesystem::path& file) {
     return out;
 }
 
-bool is_file(int fd, const std::filesystem::path& path) {
+// Whether the descriptor is of what has the name now. Errors: kSystem where nobody can tell.
+Result<bool> is_file(int fd, const std::filesystem::path& path) {
     struct stat ours{};
-    auto there = status_of(path);
-    return there && fstat(fd, &ours) == 0 && ours.st_dev == there->st_dev && ours.st_ino == there->st_ino;
+    struct stat there{};
+    if (::stat(path.c_str(), &there) == 0 && fstat(fd, &ours) == 0)
+        return ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+    if (errno == ENOENT || errno == ESTALE) return false;  // ESTALE: removed on another client of NFS
+    return errno_error(errno, fmt::format("cannot look at {}", path.string()));
 }
 
 std::filesystem::path lease_of(std::filesystem::path file) {
@@ -67,14 +72,16 @@ struct StoreLock::State {
             heartbeat.join();
         }
         // Before it is let go, so that nobody can get hold of a file that is about to vanish unseen.
-        if (is_file(fd.get(), file)) unlink(file.c_str());
+        if (is_file(fd.get(), file).value_or(false)) unlink(file.c_str());
     }
 
     void start_heartbeat(core::Duration every) {
         heartbeat = std::jthread([this, every](const std::stop_token& stop) {
             std::unique_lock lock(mutex);
             while (!ended.wait_for(lock, stop, every, [] { return false; }) && !stop.stop_requested())
-                futimens(fd.get(), nullptr);
+                // Where that fails another may take the lease away: the work is done twice, and nothing is
+                // wrong.
+                (void)futimens(fd.get(), nullptr);
         });
     }
 };
@@ -121,7 +128,7 @@ Result<std::optional<StoreLock>> StoreLock::try_acquire(const std::filesystem::p
         BELAY_TRY(fd, core::open_file(lease, O_RDWR));
         return std::optional(StoreLock(std::make_unique<State>(lease, std::move(fd), method)));
     }
-    while (true) {
+    for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
         BELAY_TRY(fd, open_lock(file));
         if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
             if (errno == EINTR) continue;
@@ -133,9 +140,10 @@ Result<std::optional<StoreLock>> StoreLock::try_acquire(const std::filesystem::p
             return errno_error(errno, fmt::format("cannot lock {}", file.string()));
         }
         // Its holder may have removed it between our two calls.
-        if (!is_file(fd.get(), file)) continue;
-        return std::optional(StoreLock(std::make_unique<State>(file, std::move(fd), method)));
+        BELAY_TRY(is_there, is_file(fd.get(), file));
+        if (is_there) return std::optional(StoreLock(std::make_unique<State>(file, std::move(fd), method)));
     }
+    return nobody;  // others come and go: as if one of them had it
 }
 
 Result<StoreLock> StoreLock::acquire(const std::filesystem::path& file, core::Clock& clock,
