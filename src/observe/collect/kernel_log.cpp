@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 namespace belay::observe::collect {
 
@@ -101,8 +102,8 @@ class Faults {
     size_t left_out_ = 0;
 };
 
-// Of /dev/kmsg every read gives one record.
-void read_records(int fd, Faults& faults) {
+// Of /dev/kmsg every read gives one record. Returns the errno of a read that failed, or 0.
+int read_records(int fd, Faults& faults) {
     std::array<char, kRecordBytes> record;
     for (size_t i = 0; i < kMostRecords; ++i) {
         const ssize_t size = read(fd, record.data(), record.size());
@@ -110,16 +111,21 @@ void read_records(int fd, Faults& faults) {
             faults.add({record.data(), static_cast<size_t>(size)});
         else if (size < 0 && errno == EPIPE)
             faults.add_lost();
-        else if (size == 0 || (errno != EINTR && errno != EINVAL))
-            return;
+        else if (size == 0 || errno == EAGAIN)
+            return 0;
+        else if (errno != EINTR && errno != EINVAL)
+            return errno;
     }
+    return 0;
 }
 
-void read_lines(int fd, std::string& rest, Faults& faults) {
+// Likewise.
+int read_lines(int fd, std::string& rest, Faults& faults) {
     std::array<char, kRecordBytes> part;
     for (size_t i = 0; i < kMostRecords; ++i) {
         const ssize_t size = read(fd, part.data(), part.size());
-        if (size <= 0) return;
+        if (size < 0 && errno == EINTR) continue;
+        if (size <= 0) return size < 0 ? errno : 0;
         rest.append(part.data(), static_cast<size_t>(size));
         size_t begin = 0;
         for (size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n', begin)) {
@@ -129,6 +135,7 @@ void read_lines(int fd, std::string& rest, Faults& faults) {
         rest.erase(0, begin);
         if (rest.size() > kRecordBytes) rest.clear();  // no record is so long
     }
+    return 0;
 }
 
 }  // namespace
@@ -154,6 +161,17 @@ core::Result<> KernelLog::go_to_end() {
 
 void KernelLog::tell_new(const EventSink& sink, bool xids_are_told) {
     if (!sink) return;
+    tell_unread(sink);
+    if (!fd_) return;
+    Faults faults;
+    const int failed = is_file_ ? read_lines(fd_.get(), rest_, faults) : read_records(fd_.get(), faults);
+    faults.tell(sink, xids_are_told);
+    if (failed == 0 || std::exchange(has_failed_, true)) return;  // what may be read again is read again
+    unread_ = core::errno_error(failed, "cannot read it").error();
+    tell_unread(sink);
+}
+
+void KernelLog::tell_unread(const EventSink& sink) {
     if (unread_)
         sink({.kind = "kernel_log_unread",
               .severity = "info",
@@ -161,13 +179,6 @@ void KernelLog::tell_new(const EventSink& sink, bool xids_are_told) {
               .code = stream::error_number(*unread_),
               .message = fmt::format("the kernel's log is not read: {}", core::in_one_line(*unread_))});
     unread_.reset();
-    if (!fd_) return;
-    Faults faults;
-    if (is_file_)
-        read_lines(fd_.get(), rest_, faults);
-    else
-        read_records(fd_.get(), faults);
-    faults.tell(sink, xids_are_told);
 }
 
 }  // namespace belay::observe::collect

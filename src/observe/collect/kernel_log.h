@@ -14,7 +14,8 @@ namespace belay::observe::collect {
 class KernelLog {
   public:
     // /dev/kmsg, or a file with the same records, one a line, that grows. What it holds already is not told.
-    // That it cannot be read is told, by the first call of tell_new(); an empty path is nothing to read.
+    // That it cannot be read is told, by the first call of tell_new() that meets it; an empty path is nothing
+    // to read.
     explicit KernelLog(const std::filesystem::path& path);
 
     bool is_open() const { return static_cast<bool>(fd_); }
@@ -24,9 +25,11 @@ class KernelLog {
 
   private:
     core::Result<> go_to_end();
+    void tell_unread(const EventSink& sink);
 
     core::Descriptor fd_;
     std::optional<core::Error> unread_;  // until it is told
+    bool has_failed_ = false;            // a read has, and it was told
     bool is_file_ = false;
     std::string rest_;  // of a file: the beginning of a line
 };

@@ -3,6 +3,8 @@
 #include "observe/collect/testing.h"
 
 #include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 
@@ -93,6 +95,19 @@ TEST(observe_collect, a_log_that_cannot_be_read_is_told_once) {
     KernelLog none("");
     none.tell_new(log.sink(), false);
     EXPECT_EQ(log.told.size(), 2U) << "nothing was asked for";
+}
+
+TEST(observe_collect, a_read_of_the_kernels_log_that_fails_is_told_once) {
+    Log log;
+    const int next = dup(STDERR_FILENO);  // the number that the log gets
+    close(next);
+    KernelLog kernel(log.path);
+    ASSERT_TRUE(kernel.is_open());
+    auto directory = core::open_file("/", O_RDONLY | O_DIRECTORY);
+    ASSERT_TRUE(directory);
+    ASSERT_EQ(dup2(directory->get(), next), next);
+    for (int i = 0; i < 2; ++i) kernel.tell_new(log.sink(), false);
+    EXPECT_THAT(log.told, ElementsAre(fmt::format("kernel_log_unread info kernel - - {} 0", EISDIR)));
 }
 
 }  // namespace
