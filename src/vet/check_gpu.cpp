@@ -38,7 +38,7 @@ class Gpus {
         return states;
     }
 
-    std::vector<std::string> missing(const NodeView& node) const {
+    core::Result<std::vector<std::string>> missing(const NodeView& node) const {
         return missing_gpus(source_->devices(), held_.size(), core::current_environment(), node);
     }
 
@@ -60,8 +60,10 @@ Outcome with_gpus(const NodeView& node, Judge judge) {
 }  // namespace
 
 Outcome measure_gpu_count(const Check& check, const NodeView& node) {
-    return with_gpus(node, [&](Gpus& gpus) {
-        return judge_gpu_count(gpus.look(), check.get<int64_t>("expected"), gpus.missing(node));
+    return with_gpus(node, [&](Gpus& gpus) -> Outcome {
+        auto missing = gpus.missing(node);
+        if (!missing) return error_outcome(std::move(missing.error()));
+        return judge_gpu_count(gpus.look(), check.get<int64_t>("expected"), *missing);
     });
 }
 

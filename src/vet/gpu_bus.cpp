@@ -14,16 +14,21 @@ namespace belay::vet {
 namespace {
 
 namespace fs = std::filesystem;
+using core::Result;
 
-std::string trimmed_file(const fs::path& path) {
+// Empty where it is not there: a device may be taken away meanwhile.
+Result<std::string> trimmed_file(const fs::path& path) {
     auto text = core::read_file(path, 4096);
-    return text ? std::string(core::trim(*text)) : "";
+    if (!text && text.error().cause() == core::Cause::kNotFound) return std::string();
+    BELAY_CHECK(text);
+    return std::string(core::trim(*text));
 }
 
-bool is_drivers_gpu(const fs::path& device) {
+Result<bool> is_drivers_gpu(const fs::path& device) {
     constexpr std::string_view kNvidia = "0x10de", kScreenCard = "0x0300", kCompute = "0x0302";
-    if (trimmed_file(device / "vendor") != kNvidia) return false;
-    const std::string device_class = trimmed_file(device / "class");
+    BELAY_TRY(vendor, trimmed_file(device / "vendor"));
+    if (vendor != kNvidia) return false;
+    BELAY_TRY(device_class, trimmed_file(device / "class"));
     std::error_code error;
     if (fs::exists(fs::symlink_status(device / "physfn", error))) return false;
     const fs::path driver = fs::read_symlink(device / "driver", error).filename();
@@ -53,24 +58,29 @@ bool is_nodes_own_dev(const NodeView& node) {
 
 }  // namespace
 
-std::vector<std::string> gpus_on_bus(const NodeView& node) {
+Result<std::vector<std::string>> gpus_on_bus(const NodeView& node) {
     std::vector<std::string> addresses;
+    const fs::path bus = node.path("/sys/bus/pci/devices");
     std::error_code error;
-    for (fs::directory_iterator entry(node.path("/sys/bus/pci/devices"), error), end; !error && entry != end;
-         entry.increment(error))
-        if (is_drivers_gpu(entry->path())) addresses.push_back(entry->path().filename());
+    for (fs::directory_iterator entry(bus, error), end; !error && entry != end; entry.increment(error)) {
+        BELAY_TRY(is_one, is_drivers_gpu(entry->path()));
+        if (is_one) addresses.push_back(entry->path().filename());
+    }
+    if (error && error != std::errc::no_such_file_or_directory)
+        return core::errno_error(error, fmt::format("cannot list {}", bus.string()));
     std::ranges::sort(addresses);
     return addresses;
 }
 
-std::vector<std::string> missing_gpus(const std::vector<gpu::Device>& shown, size_t held,
-                                      const core::Environment& environment, const NodeView& node) {
+Result<std::vector<std::string>> missing_gpus(const std::vector<gpu::Device>& shown, size_t held,
+                                              const core::Environment& environment, const NodeView& node) {
+    const std::vector<std::string> none;
     std::set<std::string, std::less<>> known;
     for (const gpu::Device& device : shown) {
-        if (device.pci_address.empty()) return {};
+        if (device.pci_address.empty()) return none;
         known.insert(device.pci_address);
     }
-    std::vector<std::string> missing = gpus_on_bus(node);
+    BELAY_TRY(missing, gpus_on_bus(node));
     const size_t on_bus = missing.size();
     std::erase_if(missing, [&](const std::string& address) { return known.contains(address); });
     // Slurm counts slices of MIG among GPUs.
@@ -78,7 +88,7 @@ std::vector<std::string> missing_gpus(const std::vector<gpu::Device>& shown, siz
         std::ranges::any_of(shown, [](const auto& one) { return !one.mig_profile.empty(); });
     const auto given = gpu::gpus_given_by_slurm(environment);
     const bool is_part = held < shown.size() || (given && (*given < on_bus || is_sliced));
-    if (missing.empty() || is_part || !may_open_all(node) || !is_nodes_own_dev(node)) return {};
+    if (missing.empty() || is_part || !may_open_all(node) || !is_nodes_own_dev(node)) return none;
     return missing;
 }
 

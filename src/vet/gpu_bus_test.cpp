@@ -3,6 +3,8 @@
 #include "core/file.h"
 #include "vet/gpu_facts.h"
 
+#include <cerrno>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,12 +63,12 @@ std::vector<gpu::Device> shown(std::initializer_list<int> numbers) {
 
 std::vector<std::string> missing(const std::vector<gpu::Device>& devices, const BusNode& node,
                                  const core::Environment& environment = {}) {
-    return missing_gpus(devices, devices.size(), environment, node.view());
+    return missing_gpus(devices, devices.size(), environment, node.view()).value();
 }
 
 TEST(vet, gpus_are_counted_on_the_bus) {
     BusNode node;
-    EXPECT_THAT(gpus_on_bus(node.view()), IsEmpty()) << "no bus";
+    EXPECT_THAT(gpus_on_bus(node.view()).value(), IsEmpty()) << "no bus";
     node.put_card("0000:41:00.0", "0x030200", "nvidia");
     node.put_card("0000:21:00.0", "0x030000", "nvidia");
     node.put_card("0000:61:00.0", "0x030200", "");  // the driver gave up on it
@@ -77,7 +79,20 @@ TEST(vet, gpus_are_counted_on_the_bus) {
     node.put_card("0000:66:00.0", "0x030000", "ast", "0x1a03");
     node.put_card("0000:41:00.4", "0x030200", "nvidia");
     node.link("sys/bus/pci/devices/0000:41:00.4/physfn", "../0000:41:00.0");
-    EXPECT_THAT(gpus_on_bus(node.view()), ElementsAre("0000:21:00.0", "0000:41:00.0", "0000:61:00.0"));
+    EXPECT_THAT(gpus_on_bus(node.view()).value(),
+                ElementsAre("0000:21:00.0", "0000:41:00.0", "0000:61:00.0"));
+}
+
+TEST(vet, a_bus_that_cannot_be_listed_is_not_one_without_gpus) {
+    BusNode node;
+    node.put("sys/bus/pci/devices", "no directory");
+    auto listed = gpus_on_bus(node.view());
+    ASSERT_FALSE(listed);
+    EXPECT_EQ(listed.error().errno_value(), ENOTDIR);
+    EXPECT_FALSE(missing_gpus(shown({1}), 1, {}, node.view()));
+    BusNode another;
+    ASSERT_TRUE(core::make_directories(another.view().path("/sys/bus/pci/devices/0000:41:00.0/vendor")));
+    EXPECT_EQ(gpus_on_bus(another.view()).error().errno_value(), EISDIR) << "its vendor cannot be read";
 }
 
 TEST(vet, a_gpu_on_the_bus_that_the_driver_does_not_show_is_missing) {
@@ -99,7 +114,8 @@ TEST(vet, gpus_that_are_hidden_are_not_missing) {
     EXPECT_THAT(missing(shown({1, 2}), node, {{"SLURM_JOB_GPUS", "0,1"}}), IsEmpty()) << "part of the node";
     EXPECT_THAT(missing(shown({1, 2}), node, {{"SLURM_STEP_GPUS", "0"}, {"SLURM_JOB_GPUS", "0,1,2,3"}}),
                 IsEmpty());
-    EXPECT_THAT(missing_gpus(shown({1, 2, 3}), 2, {}, node.view()), IsEmpty()) << "CUDA_VISIBLE_DEVICES";
+    EXPECT_THAT(missing_gpus(shown({1, 2, 3}), 2, {}, node.view()).value(), IsEmpty())
+        << "CUDA_VISIBLE_DEVICES";
     auto slices = shown({1});
     slices[0].mig_profile = "1g.10gb";
     EXPECT_THAT(missing(slices, node, {{"SLURM_JOB_GPUS", "0,1,2,3"}}), IsEmpty()) << "slices are listed";
