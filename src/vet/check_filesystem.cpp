@@ -67,6 +67,17 @@ Outcome judge_usage(const UsageFacts& facts, const UsageLimits& limits) {
     return out;
 }
 
+namespace {
+
+// That this user may not look or write there says nothing of the node; a file system that has become
+// read-only does.
+Outcome failure_outcome(core::Error why) {
+    const bool is_refused = why.cause() == core::Cause::kDenied && why.errno_value() != EROFS;
+    return is_refused ? error_outcome(std::move(why)) : pass_or_fail(false, std::move(why));
+}
+
+}  // namespace
+
 Outcome measure_mount(const Check& check, const NodeView& node) {
     auto text = core::read_file(node.path("/proc/self/mountinfo"), size_t{16} << 20);
     if (!text) return error_outcome(text.error());
@@ -78,9 +89,8 @@ Outcome measure_mount(const Check& check, const NodeView& node) {
     // with this process.
     struct statvfs found{};
     if (statvfs(node.path(path).c_str(), &found) == 0) return out;
-    int number = errno;
-    core::Error why = core::errno_error(number, out.reason.text() + ", but does not answer").error();
-    return number == EACCES ? error_outcome(std::move(why)) : pass_or_fail(false, std::move(why));
+    const int reason = errno;
+    return failure_outcome(core::errno_error(reason, out.reason.text() + ", but does not answer").error());
 }
 
 Outcome measure_usage(const Check& check, const NodeView& node) {
@@ -104,8 +114,7 @@ Outcome measure_write(const Check& check, const NodeView& node) {
     std::string path = *check.get<std::string>("path");
     uint64_t size = check.get<core::ByteSize>("size").value_or(core::ByteSize{1 << 20}).bytes;
     auto failed = [&](std::string_view doing, int number) {
-        return pass_or_fail(false,
-                            core::errno_error(number, fmt::format("{}: cannot {}", path, doing)).error());
+        return failure_outcome(core::errno_error(number, fmt::format("{}: cannot {}", path, doing)).error());
     };
     std::string directory = node.path(path).string();
     // A file without a name vanishes also when this process is killed.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -232,6 +233,20 @@ TEST(vet, writing_is_tried_and_leaves_nothing) {
     EXPECT_EQ(none.status, Status::kFail);
     EXPECT_THAT(none.reason.text(), HasSubstr("No such file"));
     EXPECT_EQ(only_result("type: fs.write, path: /dev/full").status, Status::kFail);
+}
+
+TEST(vet, where_this_user_may_not_write_is_no_failure_of_the_node) {
+    auto root = core::TemporaryDirectory::create().value();
+    const std::string directory = root.path() / "closed";
+    ASSERT_TRUE(core::make_directories(directory));
+    std::filesystem::permissions(directory, std::filesystem::perms::none);
+    const uid_t before = geteuid();
+    ASSERT_EQ(seteuid(before == 0 ? 65533 : before), 0);  // root may write anywhere
+    const CheckResult result = only_result("type: fs.write, path: " + directory);
+    ASSERT_EQ(seteuid(before), 0);
+    EXPECT_EQ(result.status, Status::kError);
+    ASSERT_TRUE(result.reason.failure());
+    EXPECT_EQ(result.reason.failure()->cause(), core::Cause::kDenied);
 }
 
 TEST(vet, tcp_connections) {
