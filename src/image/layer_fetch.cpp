@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <fcntl.h>
 #include <map>
 #include <memory>
@@ -29,18 +30,17 @@ constexpr std::string_view kDamagedHint =
     "the registry's copy is damaged, or something between here and there changes it: push the image again, "
     "or ask "
     "who runs the registry";
-Result<> check_blob(int fd, const Descriptor& blob) {
+
+Result<std::string> digest_of(int fd, std::string name) {
     core::Sha256 hash;
     std::string buffer(size_t{1} << 18, '\0');
-    ByteSource source = read_from_descriptor(fd, short_digest(blob.digest));
+    ByteSource source = read_from_descriptor(fd, std::move(name));
     while (true) {
         BELAY_TRY(n, source(buffer.data(), buffer.size()));
         if (n == 0) break;
         hash.update(std::string_view(buffer).substr(0, n));
     }
-    std::string digest = digest_text(hash.finish());
-    if (digest == blob.digest) return {};
-    return system_error("its bytes do not have its hash, but {}", digest).hint(kDamagedHint);
+    return digest_text(hash.finish());
 }
 
 class Fetcher {
@@ -85,23 +85,34 @@ class Fetcher {
         if (progress_) progress_(done_, total_);
     }
 
-    // Nothing if the layer is not here, or is not what it should be.
-    std::optional<Layer> kept(const Descriptor& blob) {
-        fs::path file = layout_.blobs() / hex_of(blob.digest);
+    // Nothing if the layer is not here, or is not what it should be: then it is removed. Errors: kSystem, of
+    // reading it, which says nothing against what others share.
+    Result<std::optional<Layer>> kept(const Descriptor& blob) {
+        const std::optional<Layer> none;
+        const fs::path file = layout_.blobs() / hex_of(blob.digest);
         auto fd = core::open_file(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-        if (!fd) return std::nullopt;
-        if (!check_blob(fd->get(), blob)) {
+        if (!fd) return none;  // whatever it is, a layer that is fetched takes its place
+        struct stat status{};
+        if (fstat(fd->get(), &status) != 0)
+            return core::errno_error(errno, fmt::format("cannot look at {}", file.string()));
+        bool is_whole = S_ISREG(status.st_mode);
+        if (is_whole) {
+            BELAY_TRY(digest, digest_of(fd->get(), file.string()));
+            is_whole = digest == blob.digest;
+        }
+        if (!is_whole) {
             unlink(file.c_str());
-            return std::nullopt;
+            return none;
         }
         futimens(fd->get(), nullptr);  // it was used now
-        return std::make_shared<core::Descriptor>(std::move(*fd));
+        return std::optional<Layer>(std::make_shared<core::Descriptor>(std::move(*fd)));
     }
 
     Result<Layer> fetch_one(core::fetch::HttpClient& client, const Descriptor& blob) {
-        if (auto layer = kept(blob)) {
+        BELAY_TRY(before, kept(blob));
+        if (before) {
             count(static_cast<int64_t>(blob.size));
-            return std::move(*layer);
+            return std::move(*before);
         }
         std::string name = fmt::format("{}-{}", hex_of(blob.digest), getuid());
         const std::string place = fmt::format("{}: layer {}", image_name_, short_digest(blob.digest));
@@ -110,9 +121,10 @@ class Fetcher {
                                                         core::Deadline::after(options_.longest_wait, clock_),
                                                         {}, LockMethod::kFlock, {}, &stopped_),
                                      place));
-        if (auto layer = kept(blob)) {  // another process was faster
+        BELAY_TRY(meanwhile, kept(blob));
+        if (meanwhile) {  // another process was faster
             count(static_cast<int64_t>(blob.size));
-            return std::move(*layer);
+            return std::move(*meanwhile);
         }
         auto counter = [this](int64_t change) { count(change); };
         BELAY_TRY(partial,
@@ -123,13 +135,15 @@ class Fetcher {
         while (true) {
             bool resumed = partial.position() > 0;
             BELAY_CHECK(download(client, blob, partial, place));
-            auto checked = check_blob(partial.descriptor(), blob);
-            if (checked)
+            BELAY_TRY(digest,
+                      core::with_context(digest_of(partial.descriptor(), short_digest(blob.digest)), place));
+            if (digest == blob.digest)
                 return std::make_shared<core::Descriptor>(
                     std::move(partial).publish(layout_.blobs() / hex_of(blob.digest)));
             if (!resumed) {
                 partial.remove();
-                return std::unexpected(std::move(checked.error()).context(place));
+                return system_error("{}: its bytes do not have its hash, but {}", place, digest)
+                    .hint(kDamagedHint);
             }
             BELAY_CHECK(core::with_context(partial.restart(),
                                            place));  // what an earlier attempt left may have been wrong
