@@ -64,6 +64,12 @@ TEST(vet, node_that_was_not_heard_is_not_fit) {
     auto back = verdicts_from_json(to_json(verdicts));
     ASSERT_TRUE(back) << back.error().message();
     EXPECT_EQ(refusals(*back), refusals(verdicts));
+    silent.checks = {check(Status::kMissing), check(Status::kFail)};
+    silent.checks[0].reason = "as its report";
+    silent.checks[1].reason = "3 GiB available";
+    EXPECT_THAT(refusals(judge("p", {silent}, {})),
+                ElementsAre("n1: missing: no report within 3s", "n1: c (mem.free): fail: 3 GiB available"))
+        << "why there is no result is said once";
 }
 
 TEST(vet, early_stop_needs_certainty) {

@@ -43,7 +43,7 @@ std::vector<std::string> refusals(const Verdicts& verdicts, size_t limit) {
             causes.add(core::printable(fmt::format("{}: {}", status_name(node.report), problem)), node.node);
         for (const CheckResult& check : node.checks) {
             if (check.severity != Severity::kEssential || check.status == Status::kPass) continue;
-            if (reported || check.reason.text() != problem) causes.add(cause(check), node.node);
+            if (reported || check.status != node.report) causes.add(cause(check), node.node);
         }
     }
     return causes.lines(limit);
