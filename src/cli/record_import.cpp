@@ -59,19 +59,11 @@ void print_json(const core::CommandContext& context, const Options& options,
                                       {"notes", std::move(notes)}});
 }
 
-// What sentences of the same kind have in common: they differ in ranks, lines and counts.
-std::string without_numbers(std::string_view sentence) {
-    std::string kind;
-    for (char c : sentence)
-        if (c < '0' || c > '9') kind += c;
-    return kind;
-}
-
 void print_defects(const core::CommandContext& context, const std::vector<record::Defect>& defects) {
-    std::map<std::string, size_t> more;  // of each kind, beside the first
+    std::map<std::string_view, size_t> more;  // of each kind, beside the first
     std::vector<const record::Defect*> firsts;
     for (const record::Defect& defect : defects) {
-        auto [found, is_first] = more.try_emplace(without_numbers(defect.sentence()), 0);
+        auto [found, is_first] = more.try_emplace(defect.kind, 0);
         if (is_first)
             firsts.push_back(&defect);
         else
@@ -79,7 +71,7 @@ void print_defects(const core::CommandContext& context, const std::vector<record
     }
     std::ranges::stable_partition(firsts, [](const record::Defect* defect) { return defect->is_warning; });
     for (const record::Defect* first : firsts) {
-        size_t others = more[without_numbers(first->sentence())];
+        size_t others = more[first->kind];
         context.print("{}: {}{}\n", first->is_warning ? "warning" : "note",
                       core::printable(first->sentence()),
                       others > 0 ? fmt::format(" ({} more like this)", others) : "");

@@ -68,6 +68,16 @@ std::string python_recording(int step, double start, double spacing) {
         step, start, start + 60, 1000 * spacing, values, values);
 }
 
+TEST(cli, defects_of_one_kind_are_told_once_wherever_they_are) {
+    Recording recording;
+    for (const char* file : {"a/a_proc_0.json", "b/b_proc_0.json", "c/c_proc_0.json"})
+        recording.write(file, "{");
+    recording.write("d/d_proc_0.json", python_recording(0, 1'700'000'000, 0.5));
+    Outcome outcome = import("gssr", recording);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("left out (2 more like this)\n")) << outcome.out;
+}
+
 TEST(cli, steps_that_were_sampled_differently_are_scored_as_a_whole) {
     Recording recording;
     recording.write("a/a_proc_0.json", python_recording(0, 1'700'000'000, 0.5));

@@ -21,23 +21,27 @@ constexpr double kEnergyTolerance = 0.05;
 Result<std::optional<GssrMeta>> read_meta(const GssrStep& step, std::vector<Defect>& defects) {
     std::string place = fmt::format("step_{}", step.number);
     if (step.metas.empty()) {
-        defects.push_back({.place = place, .text = "there is no metadata (proc_0.meta.txt)"});
+        defects.push_back(
+            {.kind = "no_metadata", .place = place, .text = "there is no metadata (proc_0.meta.txt)"});
         return std::nullopt;
     }
     const GssrFile& file = step.metas.front();
     place += "/" + file.path.filename().string();
     if (step.metas.size() > 1)
-        defects.push_back({.place = place,
+        defects.push_back({.kind = "several_metadata",
+                           .place = place,
                            .text = fmt::format("{} files of metadata, where one is written: this one is read",
                                                step.metas.size())});
     auto text = core::read_file(file.path, kLargestMeta);
     if (was_not_read(text)) return unread(std::move(text.error()));
     if (!text) {
-        defects.push_back({.place = place, .text = text.error().message()});
+        defects.push_back({.kind = "metadata_unread", .place = place, .text = text.error().message()});
         return std::nullopt;
     }
     GssrMeta meta = parse_gssr_meta(*text);
-    if (!meta.date) defects.push_back({.place = place, .text = "the metadata has no date that can be read"});
+    if (!meta.date)
+        defects.push_back(
+            {.kind = "no_date", .place = place, .text = "the metadata has no date that can be read"});
     return meta;
 }
 
@@ -52,15 +56,18 @@ Result<std::vector<PlannedStep>> survey_steps(const GssrLayout& layout, std::vec
         }
         std::string place = fmt::format("step_{}", found.number);
         if (found.tables.empty())
-            defects.push_back({.place = place, .text = "there is no recording (proc_N.csv)"});
+            defects.push_back(
+                {.kind = "no_recording", .place = place, .text = "there is no recording (proc_N.csv)"});
         else if (step.meta && step.meta->step_nodes > std::ssize(found.tables))
             defects.push_back(
-                {.place = place,
+                {.kind = "missing_files",
+                 .place = place,
                  .text = fmt::format("the step ran on {} nodes and {} left a file: the others are "
                                      "missing, also from the coverage",
                                      *step.meta->step_nodes, found.tables.size())});
         if (!steps.empty() && found.number > steps.back().number + 1)
-            defects.push_back({.is_warning = false,
+            defects.push_back({.kind = "missing_step",
+                               .is_warning = false,
                                .place = place,
                                .text = fmt::format("the step before it that was recorded is step_{}",
                                                    steps.back().number)});
@@ -79,7 +86,8 @@ std::vector<int64_t> ranks_of(const std::vector<PlannedStep>& steps, std::vector
         all.merge(ranks);
     }
     if (differ)
-        defects.push_back({.text =
+        defects.push_back({.kind = "nodes_renumbered",
+                           .text =
                                "the nodes of the steps are numbered differently, by their first ranks: nodes "
                                "of different numbers may be the same, and are counted twice"});
     return {all.begin(), all.end()};
@@ -113,7 +121,8 @@ void fill_empty_nodes(std::vector<HeldNode>& nodes, std::vector<Defect>& defects
         if (!node.gpus.empty()) continue;
         for (const auto& [gpu, spans] : usual->gpus) node.gpus[gpu] = node.spans;
         defects.push_back(
-            {.node = node.name,
+            {.kind = "no_samples",
+             .node = node.name,
              .text = fmt::format("{} left no samples: its time counts as missing, for {} GPUs as on "
                                  "{}",
                                  node.name, usual->gpus.size(), usual->name)});
@@ -127,7 +136,8 @@ void judge_allocation(const std::vector<PlannedStep>& steps, const std::vector<H
     for (const PlannedStep& step : steps) {
         if (!step.meta || !step.meta->gpus || *step.meta->gpus >= static_cast<int64_t>(recorded)) continue;
         defects.push_back(
-            {.place = fmt::format("step_{}", step.number),
+            {.kind = "more_gpus_than_held",
+             .place = fmt::format("step_{}", step.number),
              .text = fmt::format("{} GPUs of a node were recorded and the job held {}: which is not "
                                  "recorded, so all count; name them with --gpu",
                                  recorded, *step.meta->gpus)});
@@ -137,8 +147,9 @@ void judge_allocation(const std::vector<PlannedStep>& steps, const std::vector<H
 
 void judge_samples(const std::vector<HeldNode>& nodes, core::Duration spacing, std::vector<Defect>& defects) {
     if (spacing != std::chrono::seconds(1))
-        defects.push_back(
-            {.is_warning = false, .text = fmt::format("rows are {} s apart", core::to_seconds(spacing))});
+        defects.push_back({.kind = "interval",
+                           .is_warning = false,
+                           .text = fmt::format("rows are {} s apart", core::to_seconds(spacing))});
     for (const HeldNode& node : nodes) {
         int64_t due = 0;
         int64_t received = 0;
@@ -151,7 +162,8 @@ void judge_samples(const std::vector<HeldNode>& nodes, core::Duration spacing, s
         }
         if (received < due && received > 0)
             defects.push_back(
-                {.node = node.name,
+                {.kind = "missing_samples",
+                 .node = node.name,
                  .text = fmt::format("{}: {} of {} samples are missing: GPUs have no row where others "
                                      "have, as when gssr-record cannot read a field, or none has for longer",
                                      node.name, due - received, due)});
@@ -163,7 +175,8 @@ void judge_energy(const EnergyCheck& energy, std::vector<Defect>& defects) {
     double share = energy.counted_joules / energy.power_joules;
     if (std::abs(share - 1) > kEnergyTolerance)
         defects.push_back(
-            {.is_warning = false,
+            {.kind = "energy_between",
+             .is_warning = false,
              .text = fmt::format("the energy of the windows adds up to {:.0f} % of mean power × time; "
                                  "what is between the last sample of a window and the next is in no "
                                  "difference",

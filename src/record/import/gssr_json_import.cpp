@@ -74,7 +74,8 @@ Result<std::vector<Head>> survey(const GssrLayout& layout, Manifest& manifest, s
         if (was_not_read(recording)) return unread(std::move(recording.error()));
         if (!recording || recording->samples() == 0) {
             std::string why = recording ? place + " has no samples" : recording.error().message();
-            defects.push_back({.text = why + ": left out"});
+            defects.push_back(
+                {.kind = recording ? "no_samples" : "no_recording", .text = why + ": left out"});
             continue;
         }
         if (manifest.job.id && recording->job_id && *manifest.job.id != *recording->job_id)
@@ -82,8 +83,9 @@ Result<std::vector<Head>> survey(const GssrLayout& layout, Manifest& manifest, s
                              *manifest.job.id, *recording->job_id)
                 .hint("name the directory of one of them");
         if (!recording->end && !recording->start)
-            defects.push_back(
-                {.place = place, .text = "no time says when it began: its times count from 1970"});
+            defects.push_back({.kind = "no_date",
+                               .place = place,
+                               .text = "no time says when it began: its times count from 1970"});
         describe(*recording, manifest);
         heads.push_back(head_of(path, *recording));
         std::error_code ignored;
@@ -101,7 +103,8 @@ void complete(Manifest& manifest, const std::vector<Head>& heads, std::vector<De
     manifest.interval = longest.spacing;
     if (2 * longest.spacing >= 3 * shortest.spacing)
         defects.push_back(
-            {.is_warning = false,
+            {.kind = "different_intervals",
+             .is_warning = false,
              .text =
                  fmt::format("samples are {:g} s apart in some files and {:g} s in others: the longer is the "
                              "record's interval, so that a score overlooks gaps that are shorter; each file "
@@ -133,7 +136,8 @@ class Samples {
             node.gpus[gpu].push_back(span);
             if (told_before > 0)
                 defects_.push_back(
-                    {.is_warning = false,
+                    {.kind = "told_twice",
+                     .is_warning = false,
                      .node = head.node,
                      .place = place,
                      .text = fmt::format("{} samples of GPU {} are of a time that another rank or step "

@@ -81,7 +81,8 @@ void GssrMerge::close(Source& source) {
     std::ranges::move(source.rows->defects(), std::back_inserter(defects_));
     if (source.told_before > 0)
         defects_.push_back(
-            {.is_warning = false,
+            {.kind = "told_twice",
+             .is_warning = false,
              .node = node_.name,
              .place = place_of(*source.step, *source.file),
              .text = fmt::format("{} rows are of times that were recorded already, as steps that "
@@ -89,7 +90,8 @@ void GssrMerge::close(Source& source) {
                                  source.told_before)});
     if (source.skips > 0)
         defects_.push_back(
-            {.is_warning = false,
+            {.kind = "skipped_seconds",
+             .is_warning = false,
              .node = node_.name,
              .place = place_of(*source.step, *source.file),
              .text = fmt::format("in {} places no GPU has a row for a second or two, as gssr-record sleeps "

@@ -58,7 +58,8 @@ void align(PlannedStep& step, Time origin, std::vector<Defect>& defects) {
         Duration distance = std::chrono::abs(move);
         if (distance > kFarthestMove) {
             defects.push_back(
-                {.node = node_of(file.file),
+                {.kind = "far_apart",
+                 .node = node_of(file.file),
                  .place = step_place(step),
                  .text =
                      fmt::format("activity of {} begins {} {} that of {}: too far apart for a difference of "
@@ -73,7 +74,8 @@ void align(PlannedStep& step, Time origin, std::vector<Defect>& defects) {
     }
     if (moved > 0)
         defects.push_back(
-            {.is_warning = false,
+            {.kind = "moved",
+             .is_warning = false,
              .place = step_place(step),
              .text = fmt::format("recorders count from their own start: {} of {} nodes were moved by "
                                  "up to {}, so that activity begins together; times of different "
@@ -104,7 +106,8 @@ void bound(PlannedStep& step, Time origin, Duration spacing, std::vector<Defect>
         Duration short_of = step.end - file.end;
         if (short_of <= std::max(kUsualEnds, 3 * spacing)) continue;
         defects.push_back(
-            {.node = node_of(file.file),
+            {.kind = "ends_early",
+             .node = node_of(file.file),
              .place = fmt::format("step_{}/{}.csv", step.number, node_of(file.file)),
              .text = fmt::format("the rows end {} before those of other nodes: missing until then, "
                                  "since a recorder that is killed loses its last rows",
@@ -144,7 +147,8 @@ void place_in_time(std::vector<PlannedStep>& steps, Duration spacing, std::vecto
         bool has_rows =
             std::ranges::any_of(step.files, [](const PlannedFile& file) { return file.survey.has_rows; });
         if (!dated && has_rows && !counts_from_1970(step))
-            defects.push_back({.place = step_place(step),
+            defects.push_back({.kind = "no_date",
+                               .place = step_place(step),
                                .text = fmt::format("no date says when it began: its times count from {}",
                                                    core::format_time(origin))});
         align(step, origin, defects);

@@ -87,8 +87,9 @@ Result<std::optional<GssrRow>> GssrRows::next() {
     return std::nullopt;
 }
 
-Defect GssrRows::defect(int64_t line, std::string text) const {
-    return {.node = node_,
+Defect GssrRows::defect(std::string_view kind, int64_t line, std::string text) const {
+    return {.kind = kind,
+            .node = node_,
             .place = line > 0 ? fmt::format("{}:{}", place_, line) : place_,
             .text = std::move(text)};
 }
@@ -96,29 +97,30 @@ Defect GssrRows::defect(int64_t line, std::string text) const {
 std::vector<Defect> GssrRows::defects() const {
     std::vector<Defect> defects;
     if (!failure_.empty())
-        defects.push_back(defect(0, failure_));
+        defects.push_back(defect("left_out", 0, failure_));
     else if (rows_ == 0)
-        defects.push_back(defect(0, "the file has a header and no rows"));
+        defects.push_back(defect("no_rows", 0, "the file has a header and no rows"));
     if (csv_ && csv_->has_exchanged_header())
         defects.push_back(defect(
-            1,
+            "exchanged_header", 1,
             "the header has max before avg, as versions before 2026-01-20 wrote it above min, avg, max: read "
             "as min, avg, max"));
     if (unreadable_.count > 0)
         defects.push_back(
-            defect(unreadable_.first_line,
+            defect("unreadable_lines", unreadable_.first_line,
                    fmt::format("{} of the lines, this one the first, are not whole rows and were left out",
                                unreadable_.count)));
     for (const GssrFieldFacts& facts : kGssrFieldFacts) {
         const Tally& tally = clipped_[static_cast<size_t>(facts.field)];
         if (tally.count == 0) continue;
         defects.push_back(defect(
-            tally.first_line,
+            facts.dcgm, tally.first_line,
             fmt::format("{} is 0 while the GPU works, in {} rows from this one on: gssr-record writes 0 for "
                         "more than 2 GB/s too, so it is missing there",
                         facts.dcgm, tally.count)));
     }
-    if (torn_line_ > 0) defects.push_back(defect(torn_line_, "the last line has no end: left out"));
+    if (torn_line_ > 0)
+        defects.push_back(defect("torn_line", torn_line_, "the last line has no end: left out"));
     return defects;
 }
 

@@ -41,7 +41,7 @@ class GssrRows {
     void find_header();
     std::optional<Line> take_line();
     void note(core::Error error);
-    Defect defect(int64_t line, std::string text) const;
+    Defect defect(std::string_view kind, int64_t line, std::string text) const;
 
     std::string node_;
     std::string place_;

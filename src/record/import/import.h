@@ -25,6 +25,7 @@ struct ImportOptions {
 
 // Something in a recording that is not as it should be, or that a reader must know.
 struct Defect {
+    std::string_view kind;   // a word or the name of a field that others of the same kind share
     bool is_warning = true;  // else for information
     std::string node;        // empty: the whole recording
     std::string place;       // "step_0/proc_0.csv:17"

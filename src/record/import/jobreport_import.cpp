@@ -71,7 +71,10 @@ Result<std::optional<std::vector<Placed>>> read_rows(const fs::path& source,
         if (!file) {
             bool empty = text && core::trim(*text).empty();
             any = any || empty;
-            defects.push_back({.place = place,
+            defects.push_back({.kind = !text   ? "unread"
+                                       : empty ? "empty"
+                                               : "no_header",
+                               .place = place,
                                .text = !text   ? text.error().message()
                                        : empty ? "the file is empty: its job was killed before it ended"
                                                : "the first line is not a header of jobreport: left out"});
@@ -80,7 +83,8 @@ Result<std::optional<std::vector<Placed>>> read_rows(const fs::path& source,
         any = true;
         if (!file->unreadable_lines.empty())
             defects.push_back(
-                {.place = fmt::format("{}:{}", place, file->unreadable_lines.front()),
+                {.kind = "unreadable_lines",
+                 .place = fmt::format("{}:{}", place, file->unreadable_lines.front()),
                  .text =
                      fmt::format("{} of the lines, this one the first, are not whole rows and were left out",
                                  file->unreadable_lines.size())});
@@ -100,7 +104,8 @@ void drop_repeated(std::vector<Placed>& rows, std::vector<Defect>& defects) {
     });
     for (const auto& [place, count] : repeated)
         defects.push_back(
-            {.is_warning = false,
+            {.kind = "told_twice",
+             .is_warning = false,
              .place = place,
              .text = fmt::format("{} rows are of GPUs that another rank of the step reports too: "
                                  "left out",
@@ -172,11 +177,13 @@ Result<Imported> import_jobreport(const ImportOptions& options) {
             .hint("name the directory of one of them");
     drop_repeated(*rows, imported.defects);
     imported.defects.push_back(
-        {.is_warning = false,
+        {.kind = "means_only",
+         .is_warning = false,
          .text =
              "jobreport holds means over the whole job and no samples: no score can be computed from them"});
     imported.defects.push_back(
-        {.is_warning = false,
+        {.kind = "unbound_gpus",
+         .is_warning = false,
          .text =
              "without a binding of GPUs to tasks, jobreport also lists GPUs of the node that the job did not "
              "hold; name those that it held with --gpu"});
