@@ -296,6 +296,7 @@ Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::fun
     pid_t pid = -1;
     Descriptor pidfd;
     std::string_view failed;
+    errno = ECONNRESET;  // what an end without an introduction leaves there
     if (recv(introduction.parent.get(), &pid, sizeof pid, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof pid))
         failed = step_name(ChildStep::kIntroduction);
     else if (pidfd = Descriptor(open_pidfd(pid)); !pidfd)
@@ -308,8 +309,9 @@ Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::fun
     auto failure = read_child_failure(status.parent.get(), Deadline::after(options.set_up_time));
     if (failure && !*failure && failed.empty()) return DetachedProcess(pid, std::move(pidfd));
     Error error = set_up_error(options, failure, failed, reason);
-    if (pidfd && !failure && !DetachedProcess(pid, std::move(pidfd)).kill())
-        error = std::move(error).after(fmt::format("; process {} was left behind", pid));
+    if (pidfd && !failure)
+        if (auto killed = DetachedProcess(pid, std::move(pidfd)).kill(); !killed)
+            error = std::move(error).also(killed.error());
     if (!first_gone) error = std::move(error).also(first_gone.error());
     return std::unexpected(std::move(error));
 }
@@ -325,9 +327,16 @@ bool DetachedProcess::has_ended_within(Duration time) const {
     }
 }
 
-bool DetachedProcess::kill() {
-    syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
-    return has_ended_within(kKillPatience);
+Result<> DetachedProcess::kill() {
+    if (syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
+        return errno_error(errno, fmt::format("cannot kill process {}", pid_));
+    if (has_ended_within(kKillPatience)) return {};
+    return system_error("process {} did not end after SIGKILL", pid_)
+        .because(Cause::kTimedOut)
+        .hint(
+            "it is blocked in the kernel, and was left behind; it ends when the file server that it waits "
+            "for "
+            "answers");
 }
 
 }  // namespace belay::core

@@ -58,8 +58,9 @@ class DetachedProcess {
     int pidfd() const { return pidfd_.get(); }
     // Whether it has ended within that time.
     bool has_ended_within(Duration time) const;
-    // SIGKILL; false if it has not ended after kKillPatience: it waits in the kernel.
-    bool kill();
+    // SIGKILL. Errors: kSystem; kTimedOut if it has not ended after kKillPatience: it waits in the kernel,
+    // and is left behind.
+    Result<> kill();
 
   private:
     friend Result<DetachedProcess> fork_detached(const ForkOptions&, const std::function<int()>&);

@@ -35,12 +35,8 @@ size_t squashfs_files(const ContainerPlan& plan) {
 core::Error end_silent(core::Error error, const core::Activity& activity, core::DetachedProcess& holder) {
     if (const std::string at = activity.text(); !at.empty())
         error = std::move(error).after(fmt::format(" (at: {})", at));
-    if (error.cause() == core::Cause::kTimedOut && !holder.kill())
-        error = std::move(error).also(
-            core::system_error("process {} did not end after SIGKILL", holder.pid())
-                .hint("it is blocked in the kernel, and was left behind; it ends when the file server that "
-                      "it waits for answers")
-                .error());
+    if (error.cause() != core::Cause::kTimedOut) return error;
+    if (auto killed = holder.kill(); !killed) error = std::move(error).also(killed.error());
     return error;
 }
 
