@@ -95,7 +95,8 @@ Result<std::string> read_to_end(int fd, std::string_view name, size_t limit, con
         if (n < 0 && errno != EINTR) return errno_error(errno, fmt::format("cannot read {}", name));
         out.resize(old + static_cast<size_t>(std::max<ssize_t>(n, 0)));
         if (n == 0) return out;
-        if (out.size() > limit) return bad_input("{} is larger than {} bytes", name, limit);
+        if (out.size() > limit)
+            return bad_input("{} is larger than {} bytes", name, limit).because_of_errno(EFBIG);
     }
 }
 

@@ -83,6 +83,7 @@ TEST(core, file_read_whole) {
     auto refused = read_file(directory.path() / "large", 99'999);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind(), ErrorKind::kBadInput);
+    EXPECT_EQ(refused.error().errno_value(), EFBIG);
     EXPECT_THAT(read_file("/proc/self/status").value(), HasSubstr("Pid:"));  // states size 0
     EXPECT_THAT(read_file("/no/such").error().message(), HasSubstr("/no/such: No such file"));
     EXPECT_THAT(read_file(directory.path()).error().message(), HasSubstr("Is a directory"));

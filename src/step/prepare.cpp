@@ -33,7 +33,7 @@ Result<VettingPlan> plan_vetting(const std::string& file, const core::Configurat
     constexpr size_t kLongest = size_t{64} << 10;  // the plan of a step has no room for more
     auto text = core::run_within(kPlanningTime, {.what = "reading the protocol"},
                                  [&] { return core::read_file(file, kLongest); });
-    if (!text && text.error().kind() == core::ErrorKind::kBadInput)
+    if (!text && text.error().errno_value() == EFBIG)
         return std::unexpected(std::move(text.error()).hint("a protocol for srun has at most 64 KiB"));
     if (!text && text.error().cause() == core::Cause::kNotFound)  // as in belay vet run
         return std::unexpected(std::move(text.error()).as(core::ErrorKind::kBadInput));
