@@ -166,6 +166,7 @@ Result<Directory> Directory::open_trusted(const fs::path& path) {
     if (!last || fstat(last.get(), &status) != 0) return failed("open", path);
     if (S_ISLNK(status.st_mode) && status.st_uid != geteuid() && status.st_uid != 0)
         return bad_input("{} is a symbolic link of another user, which is not followed", path.string())
+            .because(Cause::kDenied)
             .hint("name the directory itself");
     if (S_ISLNK(status.st_mode)) {
         std::array<char, PATH_MAX> target{};

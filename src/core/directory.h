@@ -35,7 +35,8 @@ class Directory {
   public:
     // Where `path` itself leads, also through links: whoever names it means it. Errors: kSystem.
     static Result<Directory> open(const std::filesystem::path& path);
-    // Likewise, but the last part of `path` may be a link only if it belongs to this user or root.
+    // Likewise, but the last part of `path` may be a link only if it belongs to this user or root. Errors:
+    // kBadInput, kDenied, for another's; kSystem.
     static Result<Directory> open_trusted(const std::filesystem::path& path);
     // Likewise, but nobody except this user and root can put something else in its place: each directory and
     // link on the way belongs to one of them, and where everybody may write, the sticky bit is set. Errors:

@@ -198,6 +198,7 @@ TEST(record, a_place_that_somebody_else_prepared_is_refused) {
     EXPECT_TRUE(check_place(link)) << "one's own link";
     ASSERT_EQ(lchown(link.c_str(), kOther, kOther), 0);
     EXPECT_THAT(check_place(link).error().message(), HasSubstr("symbolic link of another user"));
+    EXPECT_EQ(check_place(link).error().cause(), core::Cause::kDenied);
     EXPECT_FALSE(begin_record(link, {.job = {.id = 7}}));
     EXPECT_TRUE(fs::is_empty(empty));
 }
