@@ -116,10 +116,10 @@ Result<> SpoolWriter::trim() {
     BELAY_TRY(names, directory_.list());
     for (std::string& name : names) {
         if (name == name_ || !is_spool_file_name(name)) continue;
-        auto facts = directory_.facts(name);
-        if (!facts || !*facts || (*facts)->type != core::FileType::kRegular) continue;
-        bytes += (*facts)->bytes;
-        closed.push_back({std::move(name), (*facts)->bytes});
+        BELAY_TRY(facts, directory_.facts(name));
+        if (!facts || facts->type != core::FileType::kRegular) continue;
+        bytes += facts->bytes;
+        closed.push_back({std::move(name), facts->bytes});
     }
     Trimmed trimmed;
     for (const Closed& file : closed) {
