@@ -16,7 +16,9 @@ core::Result<std::filesystem::path> training_program() {
     auto self = std::filesystem::read_symlink("/proc/self/exe", error);
     if (error) return core::errno_error(error, "cannot find my own program");
     auto program = self.parent_path().parent_path() / "libexec" / "belay" / "belay-train";
-    if (!std::filesystem::exists(program, error))
+    const bool is_there = std::filesystem::exists(program, error);
+    if (error) return core::errno_error(error, fmt::format("cannot look at {}", program.string()));
+    if (!is_there)
         return core::system_error("{} is missing", program.string())
             .hint("it is built where libtorch is found; ./bootstrap installs that");
     return program;
