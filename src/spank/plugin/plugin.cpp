@@ -165,7 +165,13 @@ bool has_mistake() {
 bool is_off(char* reason, size_t size) {
     struct stat facts{};
     reason[0] = '\0';
-    if (lstat(configuration.switch_file, &facts) != 0 || facts.st_uid != 0) return false;
+    if (lstat(configuration.switch_file, &facts) != 0) {
+        if (errno == ENOENT || errno == ENOTDIR) return false;
+        // It may be there: who cannot tell stays out of the way.
+        snprintf(reason, size, "its switch cannot be looked at: %s", strerror(errno));
+        return true;
+    }
+    if (facts.st_uid != 0) return false;
     // It may be a FIFO, which would hang.
     if (S_ISREG(facts.st_mode) && facts.st_size > 0) {
         if (FILE* file = fopen(configuration.switch_file, "re")) {
@@ -300,7 +306,7 @@ int on_options(spank_t) {
     if (!off && !has_mistake()) return prepare();
     const char* consequence = is_only_recorded() ? kNotRecorded : "";
     if (off)
-        fprintf(stderr, "belay: switched off on this system%s%s%s\nhint: %s exists; ask the operators\n",
+        fprintf(stderr, "belay: switched off on this system%s%s%s\nhint: %s says so; ask the operators\n",
                 reason[0] == '\0' ? "" : ": ", reason, consequence, configuration.switch_file);
     else
         fprintf(stderr, "belay: %s%s\n", configuration.mistake, consequence);
@@ -324,7 +330,7 @@ int on_user(spank_t spank) {
     char reason[200];
     if (has_mistake()) BELAY_FAIL("%s", configuration.mistake);
     if (is_off(reason, sizeof reason))
-        BELAY_FAIL("switched off on this node: %s exists", configuration.switch_file);
+        BELAY_FAIL("switched off on this node: %s says so", configuration.switch_file);
     if (step.failure[0] != '\0' && may_run_without_plan()) {
         slurm_spank_log("belay: %s: %s%s", node_name(), step.failure, kNotRecorded);
         forget_options();
