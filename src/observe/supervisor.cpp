@@ -203,6 +203,9 @@ class Supervisor {
         std::array<char, kPipeBytes> buffer;
         ssize_t size = read(stream.source.get(), buffer.data(), buffer.size());
         if (size < 0 && errno == EINTR) return;
+        if (size < 0)
+            core::tell_error("output is lost", core::errno_error(errno, "cannot read it").error(),
+                             core::kJobGoesOn);
         if (size <= 0) {
             stream.source.reset();
             return;

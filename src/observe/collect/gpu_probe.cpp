@@ -130,6 +130,7 @@ std::optional<GpuProbeSample> decode_sample(std::string_view message, size_t dev
     return sample;
 }
 
+// That the socket fails cannot be told through it: the end of this process has to say so.
 void send_message(int socket, const std::string& message) {
     if (send(socket, message.data(), message.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(message.size()))
         _exit(1);
@@ -287,6 +288,8 @@ void GpuProbe::receive(const Deadline& deadline, core::Time now, std::vector<Gpu
         ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (got > 0) {
             take({buffer.data(), static_cast<size_t>(got)}, is_waited_for, now, samples);
+        } else if (got < 0 && errno != ECONNRESET) {
+            refuse(core::errno_error(errno, "cannot hear the process that reads the GPUs").error());
         } else {
             refuse(how_it_ended(*child_, "the process that reads the GPUs"));
         }

@@ -37,7 +37,9 @@ core::Result<Helper> start_helper(const char* name, const std::function<void(int
 
 core::Error how_it_ended(core::Process& helper, std::string_view who) {
     auto status = helper.wait_for(core::kKillPatience);
-    const std::string how = status && *status ? (*status)->describe() : "no end either";
+    const std::string how = !status   ? status.error().message()
+                            : *status ? (*status)->describe()
+                                      : "no end either";
     return core::system_error("{} ended without an answer, with {}", who, how)
         .because(core::Cause::kEnded)
         .error();

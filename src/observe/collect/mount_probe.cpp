@@ -139,6 +139,7 @@ MountProbe::Heard MountProbe::wait_for_answers(const core::Deadline& deadline) {
         int ready = poll(&entry, 1, deadline.poll_milliseconds());
         if (ready < 0 && errno == EINTR) continue;
         if (ready == 0) return Heard::kNothing;
+        // Whatever fails here, the process is not heard any more: how it ends is told.
         char byte = 0;
         return ready > 0 && recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 1 ? Heard::kAll : Heard::kEnd;
     }
