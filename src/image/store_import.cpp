@@ -188,7 +188,7 @@ class Importer {
     // Layers and SquashFS file will both lie in the store, so less than the layers alone cannot do.
     Result<> check_space(const Manifest& manifest) const {
         struct statvfs status{};
-        if (statvfs(layout_.root.c_str(), &status) != 0) return {};
+        if (statvfs(layout_.root.c_str(), &status) != 0) return {};  // writing will tell
         uint64_t free = uint64_t{status.f_bavail} * status.f_frsize;
         uint64_t needed = 0;
         for (const Descriptor& layer : manifest.layers)

@@ -113,7 +113,7 @@ class Recorder {
         pollfd waiting{.fd = link_.fd(), .events = POLLIN, .revents = 0};
         timespec limit{.tv_sec = std::max<int64_t>(timeout.count(), 0) / 1'000'000'000,
                        .tv_nsec = std::max<int64_t>(timeout.count(), 0) % 1'000'000'000};
-        if (ppoll(&waiting, 1, &limit, nullptr) <= 0) return true;
+        if (ppoll(&waiting, 1, &limit, nullptr) <= 0) return true;  // a failure too is over by the next tick
         return link_.receive([this](LinkMessage kind, std::string_view payload) { handle(kind, payload); });
     }
 

@@ -61,7 +61,7 @@ void LinkSender::flush() {
         if (::send(socket_.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
             if (errno == EINTR) continue;
             if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return;
-            close();  // the recorder is gone
+            close();  // the recorder is gone; whatever the reason, what is lost by it is counted
             return;
         }
         backlog_bytes_ -= kMessageBytes + message.size();
@@ -93,7 +93,7 @@ bool LinkReceiver::receive(const Handler& handler) {
         } else if (size == 0 || errno == ECONNRESET) {
             return false;
         } else if (errno != EINTR) {
-            return errno == EAGAIN || errno == EWOULDBLOCK;
+            return errno == EAGAIN || errno == EWOULDBLOCK;  // else it is of no more use: as at its end
         }
     }
     return true;

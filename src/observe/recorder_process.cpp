@@ -88,6 +88,8 @@ std::optional<core::ExitStatus> RecorderProcess::take_end(const Deadline& deadli
     if (!process_) return std::nullopt;
     auto status = process_->wait_for(deadline.left());
     pass_on_messages();
+    // Nobody else waits for it, so asking cannot fail but where this process has lost its children
+    // altogether.
     if (!status || !*status) return std::nullopt;
     process_.reset();
     sender_.close();

@@ -37,7 +37,8 @@ struct StepPlan {
 };
 
 std::string encode(const StepPlan& plan);
-// Errors: kBadInput, naming what is wrong. Any bytes are safe.
+// Errors: kSystem, since belay-step of the same version has written it, naming what is wrong. Any bytes are
+// safe.
 core::Result<StepPlan> decode_step_plan(std::string_view text);
 
 // Whether the nodes must agree before any task starts. What is only recorded starts whatever its nodes know

@@ -64,7 +64,8 @@ Result<> SegmentWriter::write_block(std::string_view block) {
         // Where it cannot be cut off, the next block begins behind it: readers pass over it.
         if (ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0)
             if (const off_t end = lseek(fd_.get(), 0, SEEK_END); end >= 0) size_ = static_cast<uint64_t>(end);
-        lseek(fd_.get(), static_cast<off_t>(size_), SEEK_SET);
+        (void)lseek(fd_.get(), static_cast<off_t>(size_),
+                    SEEK_SET);  // a file; the first error is what counts
         return written;
     }
     size_ += block.size();

@@ -35,7 +35,9 @@ Result<std::optional<Verdicts>> await_checks(core::Work& checks, transfer::Chann
         if (message) return core::system_error("message {} means nothing here", message->type);
         pollfd entries[] = {{checks.descriptor(), POLLIN, 0}, {root.socket(), POLLIN, 0}};
         int ready = poll(entries, std::size(entries), deadline.poll_milliseconds());
-        if (ready == 0 || (ready < 0 && errno != EINTR)) break;  // the report says that they have not ended
+        // The report says that they have not ended. That poll() fails, for want of memory, is no failure of
+        // the link.
+        if (ready == 0 || (ready < 0 && errno != EINTR)) break;
     }
     return std::optional<Verdicts>();
 }
