@@ -247,9 +247,11 @@ void take_plan(spank_t spank) {
     if (step.plan == nullptr) return BELAY_FAIL("no memory for the plan");
     spank_err_t error = spank_getenv(spank, kPlanVariable, step.plan, kLongestPlan + 1);
     spank_unsetenv(spank, kPlanVariable);
+    if (error == ESPANK_SUCCESS) return;
+    step.plan[0] = '\0';
     if (error == ESPANK_NOSPACE)
-        return BELAY_FAIL("the plan of the step is longer than %zu KiB", kLongestPlan >> 10);
-    if (error != ESPANK_SUCCESS)
+        BELAY_FAIL("the plan of the step is longer than %zu KiB", kLongestPlan >> 10);
+    else
         BELAY_FAIL("the plan of the step did not arrive: is the plugin loaded in srun?");
 }
 
