@@ -168,8 +168,7 @@ bool is_off(char* reason, size_t size) {
     if (lstat(configuration.switch_file, &facts) != 0) {
         if (errno == ENOENT || errno == ENOTDIR) return false;
         // It may be there: who cannot tell stays out of the way.
-        snprintf(reason, size, "its switch cannot be looked at: %s", strerror(errno));
-        return true;
+        return snprintf(reason, size, "its switch cannot be looked at: %s", strerror(errno)) > 0;
     }
     if (facts.st_uid != 0) return false;
     // It may be a FIFO, which would hang.
