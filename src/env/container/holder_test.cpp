@@ -148,7 +148,7 @@ TEST(env_container, an_entry_of_the_name_service_may_be_long) {
 
 TEST(env_container, only_an_image_without_the_files_of_names_stays_without) {
     auto directory = core::TemporaryDirectory::create().value();
-    const NameService service{.user =
+    const AccountService service{.user =
                                   [](uid_t id, passwd* entry, char* texts, size_t, passwd** found) {
                                       char* text = strcpy(texts, "ada");
                                       *entry = {.pw_name = text,
