@@ -149,19 +149,19 @@ TEST(env_container, an_entry_of_the_name_service_may_be_long) {
 TEST(env_container, only_an_image_without_the_files_of_names_stays_without) {
     auto directory = core::TemporaryDirectory::create().value();
     const AccountService service{.user =
-                                  [](uid_t id, passwd* entry, char* texts, size_t, passwd** found) {
-                                      char* text = strcpy(texts, "ada");
-                                      *entry = {.pw_name = text,
-                                                .pw_passwd = text,
-                                                .pw_uid = id,
-                                                .pw_gid = id,
-                                                .pw_gecos = text,
-                                                .pw_dir = text,
-                                                .pw_shell = text};
-                                      *found = entry;
-                                      return 0;
-                                  },
-                              .group = [](gid_t, group*, char*, size_t, group**) { return 0; }};
+                                     [](uid_t id, passwd* entry, char* texts, size_t, passwd** found) {
+                                         char* text = strcpy(texts, "ada");
+                                         *entry = {.pw_name = text,
+                                                   .pw_passwd = text,
+                                                   .pw_uid = id,
+                                                   .pw_gid = id,
+                                                   .pw_gecos = text,
+                                                   .pw_dir = text,
+                                                   .pw_shell = text};
+                                         *found = entry;
+                                         return 0;
+                                     },
+                                 .group = [](gid_t, group*, char*, size_t, group**) { return 0; }};
     EXPECT_TRUE(name_user(directory.path(), 4711, 4711, service)) << "no etc";
     ASSERT_TRUE(core::make_directories(directory.path() / "etc"));
     const auto passwd_file = directory.path() / "etc/passwd";

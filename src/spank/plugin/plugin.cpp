@@ -13,6 +13,7 @@ extern "C" {
 #include "spank/plain/output.h"
 #include "spank/plain/plan.h"
 #include "spank/plain/wire.h"
+#include "spank/plugin/configuration.h"
 #include "spank/plugin/task.h"
 
 #include <cerrno>
@@ -41,29 +42,7 @@ namespace belay::spank {
 
 namespace {
 
-enum { kEnvironment, kVet, kRecord, kOptions };
-
-struct Choice {
-    char name[SPANK_OPTION_MAXLEN];
-    const char* argument;
-    const char* usage;
-    int has_argument;  // as of getopt_long(3): 1 required, 2 optional
-    bool used;
-    char* value;  // nothing if it was given without
-};
-
-Choice choices[kOptions] = {
-    {"environment", "NAME|FILE", "run the tasks in this environment (belay env)", 1, false, nullptr},
-    {"vet", "PROTOCOL", "check the nodes first, run no task if one fails (belay vet)", 1, false, nullptr},
-    {"record", "INTERVAL", "record the step: --record or --record=5s (belay record)", 2, false, nullptr},
-};
-
-// What plugstack.conf says after the plugin's path.
-struct Configuration {
-    char step[4096];         // the program beside us
-    char switch_file[4096];  // the plugin is off while this file of root's exists
-    char mistake[256];       // reported when one of our options is used, never before
-} configuration = {"", "/etc/belay/off", ""};
+static_assert(sizeof(Choice::name) == SPANK_OPTION_MAXLEN);
 
 struct Step {
     char failure[512];  // kept until the tasks start
@@ -91,15 +70,7 @@ void forget_options() {
     for (Choice& choice : choices) choice.used = false;
 }
 
-__attribute__((format(printf, 3, 4))) void keep(char* text, size_t size, const char* format, ...) {
-    if (text[0] != '\0') return;  // the first failure explains those after it
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, size, format, arguments);
-    va_end(arguments);
-}
 #define BELAY_FAIL(...) keep(step.failure, sizeof step.failure, __VA_ARGS__)
-#define BELAY_MISTAKE(...) keep(configuration.mistake, sizeof configuration.mistake, __VA_ARGS__)
 
 int remember(int value, const char* argument, int remote) {
     Choice& choice = choices[value];
@@ -116,69 +87,6 @@ int remember(int value, const char* argument, int remote) {
     if (choice.value != nullptr) return 0;
     fprintf(stderr, "belay: --%s: no memory\n", choice.name);
     return -1;
-}
-
-void set_text(char* target, size_t size, const char* what, const char* value) {
-    if (value[0] == '\0' || strlen(value) >= size)
-        BELAY_MISTAKE("%s in plugstack.conf: empty or too long", what);
-    else
-        snprintf(target, size, "%s", value);
-}
-
-void read_configuration(int count, char** words) {
-    if (!find_step_program(configuration.step, sizeof configuration.step))
-        BELAY_MISTAKE("belay-step is not beside the plugin; name it in plugstack.conf: step=PATH");
-    struct {
-        const char* key;
-        char* target;
-        size_t size;
-    } const keys[] = {
-        {"environment_option=", choices[kEnvironment].name, sizeof choices[0].name},
-        {"vet_option=", choices[kVet].name, sizeof choices[0].name},
-        {"record_option=", choices[kRecord].name, sizeof choices[0].name},
-        {"step=", configuration.step, sizeof configuration.step},
-        {"switch=", configuration.switch_file, sizeof configuration.switch_file},
-    };
-    for (int i = 0; i < count; ++i) {
-        bool known = false;
-        for (const auto& [key, target, size] : keys) {
-            if (strncmp(words[i], key, strlen(key)) != 0) continue;
-            known = true;
-            set_text(target, size, key, words[i] + strlen(key));
-        }
-        if (!known)
-            BELAY_MISTAKE(
-                "unknown word \"%.80s\" in plugstack.conf; there are environment_option=, vet_option=, "
-                "record_option=, step= and switch=",
-                words[i]);
-    }
-}
-
-// Where one of our options is used; of other steps nothing is looked at.
-bool has_mistake() {
-    if (configuration.mistake[0] == '\0' && access(configuration.step, X_OK) != 0)
-        BELAY_MISTAKE("%.200s: %s", configuration.step, strerror(errno));
-    return configuration.mistake[0] != '\0';
-}
-
-// Whether root has switched the plugin off; `reason` gets the first line of the file.
-bool is_off(char* reason, size_t size) {
-    struct stat facts{};
-    reason[0] = '\0';
-    if (lstat(configuration.switch_file, &facts) != 0) {
-        if (errno == ENOENT || errno == ENOTDIR) return false;
-        // It may be there: who cannot tell stays out of the way.
-        return snprintf(reason, size, "its switch cannot be looked at: %s", strerror(errno)) > 0;
-    }
-    if (facts.st_uid != 0) return false;
-    // It may be a FIFO, which would hang.
-    if (S_ISREG(facts.st_mode) && facts.st_size > 0) {
-        if (FILE* file = fopen(configuration.switch_file, "re")) {
-            if (fgets(reason, static_cast<int>(size), file) != nullptr) reason[strcspn(reason, "\n")] = '\0';
-            fclose(file);
-        }
-    }
-    return true;
 }
 
 // Signals that end srun, and wait until plugins have started.
