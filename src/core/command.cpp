@@ -127,7 +127,7 @@ void CommandDeclaration::json(bool& wanted) {
 OptionDeclaration* CommandDeclaration::duration(std::string names, Duration& value, std::string meaning) {
     return add_parsed(command_.options, names, std::move(meaning), value, parse_duration)
         ->type_name("DURATION")
-        ->default_str(value == Duration() ? "" : to_text(value));
+        ->default_str(value == Duration() || value == Duration::max() ? "" : to_text(value));
 }
 
 OptionDeclaration* CommandDeclaration::size(std::string names, ByteSize& value, std::string meaning) {

@@ -88,20 +88,30 @@ std::string to_valid_utf8(std::string_view text) {
     return out;
 }
 
+namespace {
+
+// How many bytes at the start of valid UTF-8 are a control character. Beside those of ASCII and of Latin-1
+// there are some that show text in another order than it has (U+202A to U+202E, U+2066 to U+2069) or on
+// another line (U+2028, U+2029).
+size_t control_length(std::string_view text) {
+    const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
+    if (byte(0) < 0x20 || byte(0) == 0x7F) return 1;
+    if (byte(0) == 0xC2 && byte(1) < 0xA0) return 2;
+    const bool reorders = (byte(1) == 0x80 && byte(2) >= 0xA8 && byte(2) <= 0xAE) ||
+                          (byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9);
+    return byte(0) == 0xE2 && reorders ? 3 : 0;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
     std::string valid = to_valid_utf8(text);
     std::string out;
     out.reserve(valid.size());
-    for (size_t i = 0; i < valid.size(); ++i) {
-        auto byte = static_cast<uint8_t>(valid[i]);
-        bool c1 = byte == 0xC2 && static_cast<uint8_t>(valid[i + 1]) < 0xA0;
-        if (byte == '\t')
-            out += ' ';
-        else if (byte < 0x20 || byte == 0x7F || c1)
-            out += '?';
-        else
-            out += valid[i];
-        if (c1) ++i;
+    for (size_t i = 0; i < valid.size();) {
+        const size_t control = control_length(std::string_view(valid).substr(i));
+        out += valid[i] == '\t' ? ' ' : control > 0 ? '?' : valid[i];
+        i += std::max<size_t>(1, control);
     }
     return out;
 }

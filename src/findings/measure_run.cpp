@@ -69,8 +69,13 @@ Result<> count_rows(record::Archive& archive, Run& run) {
         const std::string sql = fmt::format("SELECT count(*) FROM \"{}\"", name);
         // Those that the record has may be large; what was made for the rules may be made otherwise by a
         // later version.
-        BELAY_TRY(rows, schema::find_table(name) != nullptr ? archive.query_kept(sql) : archive.query(sql));
-        run.rows[name] = static_cast<int64_t>(record::as_double(rows.rows.at(0).at(0)));
+        if (schema::find_table(name) != nullptr) {
+            BELAY_TRY(count, archive.query_kept_row(sql));
+            run.rows[name] = static_cast<int64_t>(record::as_double(count[0]));
+        } else {
+            BELAY_TRY(count, number(archive, sql));
+            run.rows[name] = static_cast<int64_t>(count);
+        }
     }
     BELAY_TRY(coverage, archive.query("SELECT table_name, sum(received) / sum(expected) FROM coverage "
                                       "GROUP BY table_name HAVING sum(expected) > 0"));

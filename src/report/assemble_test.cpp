@@ -123,6 +123,13 @@ TEST(report, a_sentence_says_where_it_ran_and_who_looked_at_the_nodes) {
         assemble(data).summary,
         Contains(
             "It ran in the environment pytorch (a/b:1); its nodes were found fit by the protocol before."));
+    data.facts.back().facts.push_back({"health", "fail on n1; bad fan", true, true});
+    EXPECT_THAT(
+        assemble(data).summary,
+        Contains(
+            "It ran in the environment pytorch (a/b:1); its nodes were found fit by the protocol before, "
+            "but a later check refused some of them (health: fail on n1; bad fan)."));
+    data.facts.back().facts.pop_back();
     data.vetting = "fail";
     data.facts.back().facts.push_back({"memory", "fail on n1: 1.00 GiB", true});
     EXPECT_THAT(

@@ -150,11 +150,17 @@ std::string preparation_sentence(const ReportModel& model) {
     text += model.vetting == "pass" ? "were found fit" : "were not found fit";
     text += fmt::format(" by the protocol {}", protocol);
     std::string others;
+    std::string later;  // a verdict that came after the protocol's, in an annex
     for (const FactGroup& group : model.facts)
-        for (const Fact& fact : group.facts)
-            if (group.title == "Vetting" && fact.is_deviation)
-                others += fmt::format("{}{}: {}", others.empty() ? " (" : "; ", fact.name, fact.value);
-    return text + others + (others.empty() ? "." : ").");
+        for (const Fact& fact : group.facts) {
+            if (group.title != "Vetting" || !fact.is_deviation) continue;
+            const bool came_later = fact.refuses && model.vetting == "pass";
+            std::string& list = came_later ? later : others;
+            list += fmt::format("{}{}: {}", list.empty() ? "" : "; ", fact.name, fact.value);
+        }
+    if (!others.empty()) text += fmt::format(" ({})", others);
+    if (!later.empty()) text += fmt::format(", but a later check refused some of them ({})", later);
+    return text + ".";
 }
 
 std::string resources_sentence(const Measurements& data) {

@@ -161,6 +161,7 @@ struct Fact {
     std::string name;
     std::string value;
     bool is_deviation = false;  // not as it should be: a check of vetting that did not pass
+    bool refuses = false;       // of those, one that takes a node out
 };
 
 // Facts under one heading: environment, vetting, hardware, software, sampling.

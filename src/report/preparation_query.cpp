@@ -90,8 +90,12 @@ Result<FactGroup> vetting_facts(record::Archive& archive) {
         std::string from = format_quantity(least, unit), to = format_quantity(most, unit);
         if (!is_missing(least)) value += ": " + (from == to ? from : from + " to " + to);
         if (as_text(row[1]) != "pass" && !as_text(row[6]).empty()) value += "; " + as_text(row[6]);
+        const std::string status = as_text(row[1]);
         group.facts.push_back(
-            {.name = as_text(row[0]), .value = value, .is_deviation = as_text(row[1]) != "pass"});
+            {.name = as_text(row[0]),
+             .value = value,
+             .is_deviation = status != "pass",
+             .refuses = status != "pass" && status != "unsupported" && as_text(row[2]) == "essential"});
     }
     return group;
 }

@@ -33,6 +33,7 @@ TEST(report, vetting_keeps_units_apart) {
     ASSERT_TRUE(group) << group.error().message();
     ASSERT_EQ(group->facts.size(), 2U);
     EXPECT_EQ(group->facts[0].value, "fail on n3: 4.00 KiB; full");
+    EXPECT_TRUE(group->facts[0].is_deviation && group->facts[0].refuses);
     EXPECT_EQ(group->facts[1].value, "fail on n[1-2]: 95 % to 99 %; full");
 }
 

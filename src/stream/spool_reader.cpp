@@ -60,12 +60,15 @@ class SpoolReader::Walk {
           piece_(piece),
           place_{.file = file.name, .number = file.head.first_block + 1, .offset = file.head.bytes} {}
 
-    // Where the block that the cursor names was seen the last time, if it still stands there.
-    Result<> start_at(const Place& place) {
-        if (place.file != file_.name || place.number > piece_.next.next_block) return {};
-        if (place.offset < file_.head.bytes) return {};
-        BELAY_TRY(found, find_block(bytes_, place.offset));
-        if (found.header && file_.head.first_block + found.header->sequence == place.number) place_ = place;
+    // Behind the block that was seen there the last time, before that which the cursor names, if it still
+    // stands.
+    Result<> start_behind(const Place& seen) {
+        if (seen.file != file_.name || seen.number >= piece_.next.next_block) return {};
+        if (seen.offset < file_.head.bytes) return {};
+        BELAY_TRY(found, find_block(bytes_, seen.offset));
+        if (!found.header || file_.head.first_block + found.header->sequence != seen.number) return {};
+        place_.number = seen.number + 1;
+        place_.offset = found.next;
         return {};
     }
 
@@ -78,7 +81,8 @@ class SpoolReader::Walk {
         }
         return {};
     }
-    const Place& place() const { return place_; }
+    // The last whole block; without one nothing was added to the piece.
+    const Place& seen() const { return seen_; }
 
   private:
     // False where reading ends.
@@ -96,6 +100,7 @@ class SpoolReader::Walk {
         if (is_wanted && number > piece_.next.next_block && !has_noted_ && number > place_.number)
             note(found.at, 0, fmt::format("{} blocks are missing", number - place_.number));
         if (is_wanted) BELAY_CHECK(add(number, found.at, whole));
+        seen_ = {.file = file_.name, .number = number, .offset = found.at};
         place_.number = number + 1;
         place_.offset = found.next;
         has_noted_ = false;
@@ -136,7 +141,8 @@ class SpoolReader::Walk {
     bool is_last_;
     size_t limit_;
     Piece& piece_;
-    Place place_;             // of the next block
+    Place place_;  // of the next block
+    Place seen_;
     bool has_noted_ = false;  // damage since the block before
 };
 
@@ -237,7 +243,7 @@ Result<bool> SpoolReader::read_file(const File& file, bool is_last, size_t limit
     if (!bytes) return false;
     Walk walk(*bytes, file, is_last, limit, piece);
     if (auto place = places_.find(piece.next.stream); place != places_.end())
-        BELAY_CHECK(walk.start_at(place->second));
+        BELAY_CHECK(walk.start_behind(place->second));
     const size_t lost_before = piece.lost.size();
     BELAY_CHECK(walk.run());
     if (is_last && piece.bytes.empty()) {  // damage is told when a block comes behind it
@@ -246,7 +252,7 @@ Result<bool> SpoolReader::read_file(const File& file, bool is_last, size_t limit
         piece.lost.erase(tail, piece.lost.end());
     }
     if (places_.size() >= kMaxStreams) places_.clear();
-    if (!piece.bytes.empty()) places_[piece.next.stream] = walk.place();
+    if (!piece.bytes.empty()) places_[piece.next.stream] = walk.seen();
     return !piece.bytes.empty();
 }
 

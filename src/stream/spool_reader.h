@@ -69,7 +69,7 @@ class SpoolReader {
         uint64_t bytes = 0;       // when it was looked at: it is not looked at again before that changes
         std::string reason = {};  // empty: its session is not written yet
     };
-    // Where a block was found the last time.
+    // Where a whole block was found the last time: where the next one begins there may be damage.
     struct Place {
         std::string file;
         uint64_t number = 0;

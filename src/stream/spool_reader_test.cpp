@@ -162,6 +162,25 @@ TEST(stream, damage_in_a_spool_costs_its_blocks_and_is_told_once) {
     }
 }
 
+// Where reading goes on, damage may stand: at every block, with the blocks handed on one by one.
+TEST(stream, damage_behind_each_block_is_passed_over_piece_by_piece) {
+    Spool spool;
+    std::string bytes = encode_head(session_of());
+    constexpr int64_t kRows = 50;
+    for (int64_t i = 1; i < kRows; ++i) {
+        for (const RowsPayload& part : encode_rows(one_row(i)))
+            bytes += encode_rows_block(part, static_cast<uint32_t>(i));
+        if (i + 1 < kRows) bytes += "no block";
+    }
+    spool.put(0, bytes);
+    spool.put(kRows, file_of(kRows + 1, kRows + 2));  // block kRows is its session
+    Cursor cursor = spool.reader().streams().value().at(0);
+    std::vector<int64_t> wanted = numbers(1, kRows);
+    wanted.push_back(kRows + 1);
+    EXPECT_EQ(spool.read_all(cursor, 1), wanted);
+    EXPECT_THAT(spool.lost, SizeIs(kRows - 2));
+}
+
 TEST(stream, the_tail_of_a_killed_writer_is_damage_once_another_file_follows) {
     Spool spool;
     const std::string first = file_of(1, 10);

@@ -19,7 +19,7 @@ using BatchSink = std::function<Result<>(const stream::Session&, const stream::B
 // Reads the blocks of a piece, and answers with its session; nothing where that could not be unpacked, which
 // `lost` says. Other damage is told by the reader of the spool.
 Result<std::optional<stream::Session>> read_piece(const stream::Piece& piece, stream::UnpackBudget& budget,
-                                                  const BatchSink& sink, std::vector<stream::Lost>& lost) {
+                                                  const BatchSink& sink, LostPlaces& lost) {
     auto reader = stream::SegmentReader::of_bytes(piece.bytes, piece.next.stream.node, budget);
     for (;;) {
         BELAY_TRY(batch, reader.next());
@@ -27,7 +27,7 @@ Result<std::optional<stream::Session>> read_piece(const stream::Piece& piece, st
         if (reader.summary().session) BELAY_CHECK(sink(*reader.summary().session, *batch));
     }
     const stream::SegmentSummary& summary = reader.summary();
-    lost.insert(lost.end(), summary.lost.begin(), summary.lost.end());
+    lost.add(summary.lost);
     return summary.session;
 }
 
@@ -62,7 +62,7 @@ Result<stream::SpoolReader> open_spool(const fs::path& spool) {
 
 Result<> SpoolCut::learn_all(stream::SpoolReader& spool, std::vector<StreamFacts>& facts) {
     BELAY_TRY(streams, spool.streams());
-    lost_.insert(lost_.end(), spool.left_out().begin(), spool.left_out().end());
+    lost_.add(spool.left_out());
     for (stream::Cursor& begin : streams) {
         Source source{.spool = &spool, .begin = std::move(begin), .end = {}};
         BELAY_TRY(learned, learn(source));
@@ -79,10 +79,10 @@ Result<std::optional<StreamFacts>> SpoolCut::learn(Source& source) {
     const stream::StreamId& stream = source.begin.stream;
     const std::string name = fmt::format("{}-{:x}", stream.node, core::to_nanoseconds(stream.began));
     if (auto why = why_impossible(session_of(stream))) {
-        lost_.push_back({name, 0, 0, "a stream was left out: " + *why});
+        lost_.add({name, 0, 0, "a stream was left out: " + *why});
         return std::nullopt;
     }
-    const size_t lost_before = lost_.size();
+    const size_t lost_before = lost_.count();
     std::vector<stream::Lost> tail;
     std::optional<std::string> impossible;
     auto begin = [&](const stream::Session& session) {
@@ -100,7 +100,7 @@ Result<std::optional<StreamFacts>> SpoolCut::learn(Source& source) {
         BELAY_TRY(piece, source.spool->read(source.end));
         is_damaged |= piece.gone_blocks > 0;
         source.gone_blocks += piece.gone_blocks;
-        lost_.insert(lost_.end(), piece.lost.begin(), piece.lost.end());
+        lost_.add(piece.lost);
         source.end = piece.next;
         tail = std::move(piece.tail);
         if (piece.bytes.empty() || impossible) break;
@@ -109,18 +109,18 @@ Result<std::optional<StreamFacts>> SpoolCut::learn(Source& source) {
         if (session) begin(*session);  // also of a file without rows
     }
     if (impossible) {
-        lost_.push_back({name, 0, 0, "a stream was left out: " + *impossible});
+        lost_.add({name, 0, 0, "a stream was left out: " + *impossible});
         return std::nullopt;
     }
     if (!facts) facts.emplace(session_of(stream));
-    if (facts->lacked_room) lost_.push_back({name, 0, 0, "says more of jobs and devices than an agent does"});
+    if (facts->lacked_room) lost_.add({name, 0, 0, "says more of jobs and devices than an agent does"});
     if (facts->impossible > 0)
-        lost_.push_back({name, 0, 0, fmt::format("{} rows have times that cannot be", facts->impossible)});
-    facts->is_damaged = is_damaged || lost_.size() > lost_before;
+        lost_.add({name, 0, 0, fmt::format("{} rows have times that cannot be", facts->impossible)});
+    facts->is_damaged = is_damaged || lost_.count() > lost_before;
     // Counts come behind what they count, so those before it are right.
     for (stream::Lost& end : tail) {
         end.reason += ", at the end of the stream: half written, or damaged";
-        lost_.push_back(std::move(end));
+        lost_.add(std::move(end));
     }
     return facts;
 }
@@ -131,18 +131,18 @@ Result<SpoolCut> SpoolCut::plan(const std::vector<fs::path>& spools, const CutRe
     for (const fs::path& spool : spools) {
         BELAY_TRY(reader, open_spool(spool));
         cut.readers_.push_back(std::make_unique<stream::SpoolReader>(std::move(reader)));
-        const size_t before = facts.size(), lost_before = cut.lost_.size();
+        const size_t before = facts.size(), lost_before = cut.lost_.count();
         BELAY_CHECK(cut.learn_all(*cut.readers_.back(), facts));
-        if (facts.size() == before && cut.lost_.size() == lost_before)
+        if (facts.size() == before && cut.lost_.count() == lost_before)
             return bad_input("{} holds no stream of an agent", spool.string())
                 .hint("name the directory that the agent has as --spool");
     }
     auto planned = Cut::plan(std::move(facts), request);
-    if (!planned && !cut.lost_.empty())
+    if (!planned && cut.lost_.count() > 0)
         return std::unexpected(
             std::move(planned.error())
                 .hint(fmt::format("{} parts of the spools could not be read, the first: {}: {}",
-                                  cut.lost_.size(), cut.lost_.front().file, cut.lost_.front().reason)));
+                                  cut.lost_.count(), cut.lost_.front().file, cut.lost_.front().reason)));
     if (!planned) return std::unexpected(std::move(planned.error()));
     cut.cut_.emplace(std::move(*planned));
     return cut;
@@ -203,7 +203,7 @@ class SpoolCut::Writing {
     // The job's rows of one stream.
     Result<> copy_rows(size_t stream, stream::SegmentWriter& writer) {
         Source& source = sources_[stream];
-        std::vector<stream::Lost> told;  // by the first pass
+        LostPlaces told;  // by the first pass
         uint64_t gone_blocks = 0;
         stream::Cursor at = source.begin;
         while (at < source.end) {
@@ -245,13 +245,13 @@ Result<CutDone> SpoolCut::write(const fs::path& path, core::Time now) {
         return bad_input("{} holds a record already", path.string()).hint("choose another directory");
     Manifest manifest = cut_->manifest();
     manifest.created = now;
-    manifest.lost = lost_;
+    manifest.lost = lost_.list();
     Writing writing(*cut_, sources_, path, now);
     if (auto written = writing.run(manifest); !written) {
         writing.undo();
         return std::unexpected(std::move(written.error()));
     }
-    return CutDone{.nodes = cut_->nodes(), .rows = writing.rows(), .lost = lost_};
+    return CutDone{.nodes = cut_->nodes(), .rows = writing.rows(), .lost = lost_.list()};
 }
 
 }  // namespace belay::record

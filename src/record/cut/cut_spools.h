@@ -2,6 +2,7 @@
 #pragma once
 
 #include "record/cut/cut.h"
+#include "record/cut/lost_places.h"
 #include "stream/segment.h"
 #include "stream/spool_reader.h"
 
@@ -45,7 +46,7 @@ class SpoolCut {
 
     std::vector<std::unique_ptr<stream::SpoolReader>> readers_;
     std::vector<Source> sources_;
-    std::vector<stream::Lost> lost_;
+    LostPlaces lost_;
     std::unique_ptr<stream::UnpackBudget> budget_ = std::make_unique<stream::UnpackBudget>();
     FactsRoom room_;
     std::optional<Cut> cut_;

@@ -148,6 +148,16 @@ TEST(record_cut, damage_at_the_end_of_a_stream_is_told) {
     EXPECT_THAT(read_manifest(fixture.record())->lost, SizeIs(1));
 }
 
+TEST(record_cut, places_that_are_lost_without_end_are_counted) {
+    LostPlaces lost;
+    for (size_t i = 0; i < stream::kMaxLost; ++i) lost.add({"a.seg", i, 1, "damaged"});
+    EXPECT_THAT(lost.list(), SizeIs(stream::kMaxLost));
+    lost.add(std::vector<stream::Lost>(200, {"b.seg", 0, 1, "damaged"}));
+    EXPECT_EQ(lost.count(), stream::kMaxLost + 200);
+    EXPECT_THAT(lost.list(), SizeIs(stream::kMaxLost + 1));
+    EXPECT_EQ(lost.list().back().reason, "and 200 more places");
+}
+
 TEST(record_cut, a_spool_that_is_not_there_or_empty_is_the_persons_mistake) {
     Fixture fixture;
     for (const char* how : {"absent", "empty"}) {
