@@ -125,7 +125,7 @@ class Node {
         core::tell_error(fmt::format("{}: {}", this_node(),
                                      has_no_place ? "the step runs without being recorded"
                                                   : "recording may be incomplete"),
-                         begun.error());
+                         begun.error(), core::kJobGoesOn);
         return !has_no_place;
     }
 
