@@ -205,7 +205,7 @@ Result<Directory> Directory::open_guarded(const fs::path& path) {
         Descriptor next(openat(here.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
         struct stat status{};
         if (!next || fstat(next.get(), &status) != 0) return failed("open", at);
-        // In a user namespace, root's directories may seem to be those of whoever has the topmost one.
+        // In a user namespace, root's directories may appear to belong to the owner of "/".
         if (status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != root.st_uid)
             return bad_input("{} belongs to {}, who may put something else in the place of {}", at.string(),
                              user_name(status.st_uid), path.string())

@@ -11,7 +11,7 @@ inline constexpr double kMostBuckets = 600;  // rows of a series
 
 // When the run was, and in which buckets it is followed: of the tables of the record and those of GPUs. It is
 // the time that was sampled, or where nothing was, in which something happened: rules judge samples, and a
-// report (report/query.cpp) or a score (score/digest_query.cpp) tells of other times than these
+// report (report/query.cpp) or a score (score/digest_query.cpp) covers another time than this one
 // (docs/decisions/0009). Errors: kSystem.
 core::Result<Run> find_sampled_time(record::Archive& archive);
 

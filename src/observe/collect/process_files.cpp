@@ -183,8 +183,8 @@ bool ProcessFiles::may_run(pid_t pid, std::string_view program) const {
     if (target.ends_with(kReplaced)) target.remove_suffix(kReplaced.size());
     struct ::stat status{};
     if (fstatat(dirfd(directory_.get()), link.text, &status, 0) != 0) return true;
-    return target.substr(target.rfind('/') + 1).starts_with(program) &&  // Debian's is slurmstepd-wlm
-
+    // Debian's is called slurmstepd-wlm.
+    return target.substr(target.rfind('/') + 1).starts_with(program) &&
            (status.st_uid == 0 || status.st_uid == geteuid());
 }
 

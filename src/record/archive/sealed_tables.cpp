@@ -118,7 +118,7 @@ Result<> Archive::open_annexes(const core::Directory& record) {
                               : std::unexpected(std::move(rows.error()));
             if (!whole) file.opened = std::unexpected(std::move(whole.error()));
         }
-        // What this machine lacks is no loss of the record.
+        // What this machine lacks is not a loss of the record.
         if (!file.opened && file.opened.error().kind() == core::ErrorKind::kSystem)
             return std::unexpected(std::move(file.opened.error()).context(place + " cannot be read"));
         if (!file.opened) {
