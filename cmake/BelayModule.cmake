@@ -30,6 +30,8 @@ endif()
 if(BELAY_FUZZ)
   target_compile_options(belay_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+# One file of ours fits in this memory (KiB): the compiler saves a tenth of its time where it does not clean up before.
+target_compile_options(belay_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=600000>)
 # ccache can only keep what used a precompiled header if the preprocessor says so in its output.
 target_compile_options(belay_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 
