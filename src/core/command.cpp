@@ -98,8 +98,7 @@ Result<Configuration> CommandContext::configuration() const {
     for (const auto& option : command_.settings)
         if (!option.texts->empty()) sources.flags.push_back({option.key, option.flag, *option.texts});
     BELAY_TRY(loaded, load_configuration(application_.settings(), sources));
-    for (const Error& ignored : loaded.ignored())
-        fmt::print(application_.err(), "{}", ignored.render(application_.name()));
+    fmt::print(application_.err(), "{}", loaded.ignored_text(application_.name()));
     configuration_ = loaded;
     return loaded;
 }

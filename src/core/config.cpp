@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <ranges>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -289,6 +290,15 @@ void Configuration::add_foreign(const std::string& file, const std::string& owne
         Error(ErrorKind::kBadInput,
               fmt::format("{} belongs to the user {}, not to you or root, and is ignored", file, owner))
             .hint("is HOME yours? sudo -H sets it"));
+}
+
+std::string Configuration::ignored_text(std::string_view program) const {
+    std::string text;
+    for (const Error& error : ignored_ | std::views::take(kMostIgnoredShown)) text += error.render(program);
+    if (ignored_.size() > kMostIgnoredShown)
+        text += fmt::format("{}: {} more settings or files of settings are ignored\n", program,
+                            ignored_.size() - kMostIgnoredShown);
+    return text;
 }
 
 Result<> Configuration::merge_environment(const Environment& environment) {

@@ -82,6 +82,9 @@ class Configuration {
     // What is ignored, each with its place, and said by whoever loads the configuration: what was given for
     // settings that there are none of (a key of a later version, or a mistake), and files of another user.
     std::span<const Error> ignored() const { return ignored_; }
+    // The same as PROGRAM prints it: the first kMostIgnoredShown, and how many more there are.
+    std::string ignored_text(std::string_view program = "belay") const;
+    static constexpr size_t kMostIgnoredShown = 10;
 
     // Each layer overwrites what the earlier ones set, only if all of it is right. Errors: kBadInput.
     Result<> merge_toml(std::string_view text, const std::string& file);

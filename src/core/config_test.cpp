@@ -189,6 +189,18 @@ TEST(core, config_errors_of_environment_flags_and_files) {
     EXPECT_EQ(unreadable.error().kind(), ErrorKind::kSystem);
 }
 
+TEST(core, config_shows_the_first_of_many_ignored_settings) {
+    std::string text;
+    for (size_t i = 0; i < Configuration::kMostIgnoredShown + 7; ++i)
+        text += fmt::format("record.k{:02} = 1\n", i);
+    Configuration configuration(kSettings);
+    ASSERT_TRUE(configuration.merge_toml(text, "a.toml"));
+    const std::string shown = configuration.ignored_text("belay");
+    EXPECT_NE(shown.find("a.toml:10:"), std::string::npos) << shown;
+    EXPECT_EQ(shown.find("a.toml:11:"), std::string::npos) << shown;
+    EXPECT_TRUE(shown.ends_with("belay: 7 more settings or files of settings are ignored\n")) << shown;
+}
+
 TEST(core, config_of_another_user_is_ignored) {
     if (geteuid() != 0) GTEST_SKIP() << "needs root, to give a file away";
     auto directory = TemporaryDirectory::create().value();
