@@ -22,7 +22,6 @@ inline constexpr Fact kFacts[] = {
     {"pcie_width_max", "lanes that GPU and slot can have"},
     {"nvlinks", "links that the GPU has"},
     {"nvlinks_down", "links of those that are not up"},
-    {"nvlink_errors_total", "replays, recoveries and checksum errors of all links"},
     {"recovery_action",
      "what the GPU asks for: 0 nothing, 1 reset, 2 reboot, 3 drain, 4 drain and reset, 5 recover IMEX"},
     {"retired_pages", "pages of memory taken out of use, before there was remapping"},

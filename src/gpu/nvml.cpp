@@ -54,7 +54,6 @@ core::Result<std::unique_ptr<Library>> Library::load(const std::string& file) {
     find(library, nvml->remapped_rows, {"nvmlDeviceGetRemappedRows"});
     find(library, nvml->retired_pages, {"nvmlDeviceGetRetiredPages"});
     find(library, nvml->nvlink_state, {"nvmlDeviceGetNvLinkState"});
-    find(library, nvml->nvlink_errors, {"nvmlDeviceGetNvLinkErrorCounter"});
     find(library, nvml->pcie_replays, {"nvmlDeviceGetPcieReplayCounter"});
     find(library, nvml->pcie_generation, {"nvmlDeviceGetCurrPcieLinkGeneration"});
     find(library, nvml->pcie_width, {"nvmlDeviceGetCurrPcieLinkWidth"});

@@ -42,7 +42,6 @@ struct Library {
     Return (*remapped_rows)(Handle, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
     Return (*retired_pages)(Handle, RetirementCause, unsigned*, unsigned long long*) = nullptr;
     Return (*nvlink_state)(Handle, unsigned, unsigned*) = nullptr;
-    Return (*nvlink_errors)(Handle, unsigned, NvlinkCounter, unsigned long long*) = nullptr;
     Return (*pcie_replays)(Handle, unsigned*) = nullptr;
     Return (*pcie_generation)(Handle, unsigned*) = nullptr;
     Return (*pcie_width)(Handle, unsigned*) = nullptr;

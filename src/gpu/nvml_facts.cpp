@@ -27,23 +27,16 @@ double slowdown(const Library& library, Handle device) {
 }
 
 void read_links(const Library& library, Handle device, Facts& facts) {
-    double links = 0, down = 0, errors = kMissing;
+    double links = 0, down = 0;
     for (unsigned link = 0; link < kMostNvlinks; ++link) {
         unsigned up = 0;
         if (library.nvlink_state == nullptr || library.nvlink_state(device, link, &up) != kSuccess) continue;
         ++links;
         if (up == 0) ++down;
-        for (NvlinkCounter counter : {kNvlinkReplay, kNvlinkRecovery, kNvlinkCrcFlit, kNvlinkCrcData}) {
-            unsigned long long count = 0;
-            if (library.nvlink_errors != nullptr &&
-                library.nvlink_errors(device, link, counter, &count) == kSuccess)
-                errors = (std::isnan(errors) ? 0 : errors) + static_cast<double>(count);
-        }
     }
     if (links == 0) return;
     facts[fact("nvlinks")] = links;
     facts[fact("nvlinks_down")] = down;
-    facts[fact("nvlink_errors_total")] = errors;
 }
 
 double retired_pages(const Library& library, Handle device) {

@@ -172,8 +172,7 @@ Facts make_facts() {
     facts[fact("pcie_generation_max")] = 5;
     facts[fact("pcie_width_max")] = 16;
     facts[fact("nvlinks")] = 18;
-    for (size_t none :
-         {fact("nvlinks_down"), fact("nvlink_errors_total"), fact("recovery_action"), fact("retired_pages")})
+    for (size_t none : {fact("nvlinks_down"), fact("recovery_action"), fact("retired_pages")})
         facts[none] = 0;
     return facts;
 }

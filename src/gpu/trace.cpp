@@ -14,6 +14,8 @@ using core::Result;
 namespace {
 
 constexpr std::string_view kFirstLine = "belay-gpu-trace 1";
+// Facts of earlier versions, which are samples now: read, and left.
+constexpr std::string_view kFormerFacts[] = {"nvlink_errors_total"};
 constexpr size_t kMostDevices = 256;
 constexpr double kLongestTrace = 366.0 * 86'400;
 
@@ -138,12 +140,14 @@ class Parser {
         while (!line.empty()) {
             std::string_view name = take_word(line);
             auto found = std::ranges::find(kFacts, name, &Fact::name);
-            if (found == std::end(kFacts)) return wrong("unknown fact \"{}\"", core::printable(name));
+            const bool is_former = std::ranges::find(kFormerFacts, name) != std::end(kFormerFacts);
+            if (found == std::end(kFacts) && !is_former)
+                return wrong("unknown fact \"{}\"", core::printable(name));
             std::string_view word = take_word(line);
             auto value = core::parse_number<double>(word);
             if (!value || !std::isfinite(*value))
                 return wrong("{}: \"{}\" is not a number", name, core::printable(word));
-            trace_.facts[device][static_cast<size_t>(found - std::begin(kFacts))] = *value;
+            if (!is_former) trace_.facts[device][static_cast<size_t>(found - std::begin(kFacts))] = *value;
         }
         return {};
     }

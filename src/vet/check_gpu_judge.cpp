@@ -265,7 +265,7 @@ Outcome judge_gpu_links(GpuStates gpus, int64_t down) {
         double links = gpu.facts[fact("nvlinks")];
         double broken = gpu.facts[fact("nvlinks_down")];
         if (std::isnan(links) || std::isnan(broken)) return untold("of any NVLink");
-        double errors = gpu.facts[fact("nvlink_errors_total")];
+        double errors = gpu.reading[field("nvlink_errors_total")];
         std::string text = fmt::format("{:.0f} of {:.0f} NVLinks are down", broken, links);
         // Healthy nodes count errors too; they are told and convict nobody.
         if (errors > 0) text += fmt::format(", {:.0f} errors were counted", errors);

@@ -34,7 +34,7 @@ Return nvmlDeviceGetMaxPcieLinkWidth(Handle device, unsigned* width) {
     return fact_of(device, fact("pcie_width_max"), 1, width);
 }
 
-// The last links are those that are down; the first has counted all errors.
+// The last links are those that are down.
 Return nvmlDeviceGetNvLinkState(Handle device, unsigned link, unsigned* up) {
     unsigned links = 0, down = 0;
     Return status = fact_of(device, fact("nvlinks"), 1, &links);
@@ -42,13 +42,6 @@ Return nvmlDeviceGetNvLinkState(Handle device, unsigned link, unsigned* up) {
     fact_of(device, fact("nvlinks_down"), 1, &down);
     *up = link + down < links ? 1 : 0;
     return link < links ? kSuccess : kInvalidArgument;
-}
-
-Return nvmlDeviceGetNvLinkErrorCounter(Handle device, unsigned link, NvlinkCounter counter,
-                                       unsigned long long* count) {
-    Return status = fact_of(device, fact("nvlink_errors_total"), 1, count);
-    if (link > 0 || counter != kNvlinkReplay) *count = 0;
-    return status;
 }
 
 Return nvmlDeviceGetRetiredPages(Handle device, RetirementCause cause, unsigned* count, unsigned long long*) {

@@ -61,7 +61,6 @@ CALLED_ALIKE(ecc_errors, nvmlDeviceGetTotalEccErrors);
 CALLED_ALIKE(remapped_rows, nvmlDeviceGetRemappedRows);
 CALLED_ALIKE(retired_pages, nvmlDeviceGetRetiredPages);
 CALLED_ALIKE(nvlink_state, nvmlDeviceGetNvLinkState);
-CALLED_ALIKE(nvlink_errors, nvmlDeviceGetNvLinkErrorCounter);
 CALLED_ALIKE(pcie_replays, nvmlDeviceGetPcieReplayCounter);
 CALLED_ALIKE(pcie_generation, nvmlDeviceGetCurrPcieLinkGeneration);
 CALLED_ALIKE(pcie_width, nvmlDeviceGetCurrPcieLinkWidth);
