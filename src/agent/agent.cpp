@@ -1,7 +1,7 @@
 #include "agent/agent.h"
 
 #include "agent/step_shares.h"
-#include "core/deadline.h"
+#include "core/work.h"
 #include "observe/node_sampler.h"
 #include "observe/record_run.h"
 #include "schema/tables/allocation.h"
@@ -100,10 +100,9 @@ class Agent {
 
 }  // namespace
 
-Result<> run_agent(const AgentOptions& options) {
-    BELAY_CHECK(observe::check_period("interval", options.interval));
-    BELAY_CHECK(observe::check_period("flush period", options.flush));
-    BELAY_CHECK(gpu::check_choice(options.gpus));
+namespace {
+
+Result<> sample_until_told(const AgentOptions& options) {
     BELAY_TRY(signals, block_signals());
     prctl(PR_SET_NAME, "belay-agent");
     const std::string node = options.node.value_or(stream::this_node());
@@ -125,6 +124,30 @@ Result<> run_agent(const AgentOptions& options) {
     BELAY_TRY(stream, stream::SpoolWriter::open(options.spool, session, options.limits, on_trimmed));
     Agent agent(options, node, std::move(stream), trimmed);
     return agent.run(signals.get());
+}
+
+}  // namespace
+
+Result<> run_agent(const AgentOptions& options) {
+    BELAY_CHECK(observe::check_period("interval", options.interval));
+    BELAY_CHECK(observe::check_period("flush period", options.flush));
+    BELAY_CHECK(gpu::check_choice(options.gpus));
+    BELAY_TRY(signals, block_signals());
+    BELAY_TRY(work,
+              core::Work::start({.what = "", .name = "belay-agent", .streams = core::WorkStreams::kOurs},
+                                [&]() -> Result<std::string> {
+                                    BELAY_CHECK(sample_until_told(options));
+                                    return std::string();
+                                }));
+    auto ended = work.finish_unless_stalled(options.wait, signals);
+    if (ended || work.was_ended_by_passed_signal())
+        return {};  // a signal at the very beginning is an end, too
+    if (ended.error().cause() != core::Cause::kTimedOut) return std::unexpected(std::move(ended.error()));
+    return std::unexpected(std::move(ended.error())
+                               .hint("its file server does not answer; --wait says how long the agent waits. "
+                                     "Keep --spool on a disk "
+                                     "of this node, and let the agent be started again when it ends "
+                                     "(systemd: Restart=on-failure)"));
 }
 
 }  // namespace belay::agent

@@ -17,6 +17,8 @@ struct AgentOptions {
     core::Duration interval = std::chrono::seconds(1);  // between samples; 10 ms to 1 h
     core::Duration flush = std::chrono::seconds(2);     // between writes; likewise
     std::optional<core::Duration> length;               // then it ends; nothing: it is ended by a signal
+    // How long any one call about a file of the spool may take; to bring data to the disk, ten times that.
+    core::Duration wait = std::chrono::seconds(30);
     // By which Slurm knows this node: only steps that say they run on it count. Nothing: the name of the
     // machine, and all steps on it.
     std::optional<std::string> node;
@@ -25,9 +27,10 @@ struct AgentOptions {
     gpu::SourceChoice gpus = {};
 };
 
-// Samples until its time is over, or SIGTERM, SIGINT or SIGHUP comes. Errors: kBadInput for a period or
-// limits that it does not take; kSystem; what was written before is whole. A disk that becomes full is waited
-// for.
+// Samples until its time is over, or SIGTERM, SIGINT or SIGHUP comes; in a process of its own, which is given
+// up where a file that it needs has no answer within `wait`. Errors: kBadInput for a period or limits that it
+// does not take; kSystem, kTimedOut for a file without an answer; what was written before is whole. A disk
+// that becomes full is waited for.
 core::Result<> run_agent(const AgentOptions& options);
 
 }  // namespace belay::agent

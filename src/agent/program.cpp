@@ -83,6 +83,9 @@ void add_agent(core::Application& application) {
     command.duration("--file-time", words->options.limits.file_time,
                      "time after which the next file is begun");
     command.size("--spool-size", words->spool_size, "most that all files in DIR take");
+    command.duration(
+        "--wait", words->options.wait,
+        "longest wait for one call about a file of DIR; ten times that to bring data to the disk");
     command.run([words](const core::CommandContext&) { return run(*words); });
 }
 

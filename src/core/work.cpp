@@ -12,6 +12,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 namespace belay::core {
@@ -38,6 +39,10 @@ std::string at(const std::string& activity) {
     return activity.empty() ? "" : fmt::format(" (at: {})", activity);
 }
 
+std::string behind(const std::string& what, std::string_view text) {
+    return what.empty() ? std::string(text) : fmt::format("{}: {}", what, text);
+}
+
 int milliseconds(Duration duration) {
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
@@ -46,12 +51,12 @@ int milliseconds(Duration duration) {
 
 Result<Work> Work::start(WorkOptions options, const Function& function) {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, options.what + ": cannot create a pipe");
+    if (pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, behind(options.what, "cannot create a pipe"));
     Descriptor reader(ends[0]), writer(ends[1]);
     if (writer.get() <=
         STDERR_FILENO) {  // started without standard descriptors: /dev/null would take its place
         writer = Descriptor(fcntl(writer.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-        if (!writer) return errno_error(errno, options.what + ": cannot duplicate a descriptor");
+        if (!writer) return errno_error(errno, behind(options.what, "cannot duplicate a descriptor"));
     }
     BELAY_TRY(activity, Activity::create());
     const bool null_streams = options.streams == WorkStreams::kNull;
@@ -126,7 +131,7 @@ std::optional<int> Work::exit_code() {
 }
 
 std::string Work::about(std::string_view text) const {
-    return options_.what.empty() ? std::string(text) : fmt::format("{}: {}", options_.what, text);
+    return behind(options_.what, text);
 }
 
 std::string Work::activity() const {
@@ -148,13 +153,28 @@ Error Work::give_up(Duration allowed) {
     return error;
 }
 
-Result<> Work::wait_for_something(int milliseconds) {
+Result<> Work::wait_for_something(int milliseconds, const Descriptor& signals) {
     std::vector<pollfd> entries = relay_.entries();
     if (!ended_) entries.push_back({.fd = descriptor(), .events = POLLIN, .revents = 0});
+    if (signals) entries.push_back({.fd = signals.get(), .events = POLLIN, .revents = 0});
     const int ready = poll(entries.data(), entries.size(), milliseconds);
     if (ready < 0 && errno != EINTR) return errno_error(errno, about("cannot wait for it"));
+    pass_on(signals);  // first: whoever reads our output may pause
     relay_.carry();
     return {};
+}
+
+void Work::pass_on(const Descriptor& signals) {
+    signalfd_siginfo info{};
+    while (signals && read(signals.get(), &info, sizeof info) == sizeof info) {
+        passed_signal_ = static_cast<int>(info.ssi_signo);
+        (void)process_.kill(passed_signal_);  // it may have ended
+    }
+}
+
+bool Work::was_ended_by_passed_signal() {
+    const auto status = process_.wait_for(Duration::zero());
+    return status && *status && passed_signal_ != 0 && (*status)->signal == passed_signal_;
 }
 
 Result<std::string> Work::finish(const Deadline& deadline) {
@@ -166,10 +186,10 @@ Result<std::string> Work::finish(const Deadline& deadline) {
     return result();
 }
 
-Result<std::string> Work::finish_unless_stalled(Duration patience) {
+Result<std::string> Work::finish_unless_stalled(Duration patience, const Descriptor& signals) {
     StallWatch watch(process_.pid(), patience, system_clock());
     while (!poll_result()) {
-        BELAY_CHECK(wait_for_something(milliseconds(watch.interval())));
+        BELAY_CHECK(wait_for_something(milliseconds(watch.interval()), signals));
         auto call = poll_result() ? std::nullopt : watch.look();
         if (!call) continue;
         const Duration allowed = patience * (call->carries_data ? StallWatch::kDataFactor : 1);

@@ -57,14 +57,17 @@ class Work {
     // process is killed then, and left behind if it does not end.
     Result<std::string> finish(const Deadline& deadline);
     // Waits for it as long as it takes, unless one file does not answer it for `patience` (stall_watch.h).
-    // Errors: as finish(); kTimedOut is "WHAT: cannot open FILE: no answer within 30.0 s".
-    Result<std::string> finish_unless_stalled(Duration patience);
+    // What comes through `signals`, a signalfd that does not block, is sent on to the process. Errors: as
+    // finish(); kTimedOut is "WHAT: cannot open FILE: no answer within 30.0 s".
+    Result<std::string> finish_unless_stalled(Duration patience, const Descriptor& signals = {});
     // Kills it; the error that finish() gives at a deadline that was `allowed` long.
     Error give_up(Duration allowed);
 
     // With which the process ended by itself, after an error because of kEnded; nothing where a signal ended
     // it.
     std::optional<int> exit_code();
+    // Whether a signal that finish_unless_stalled() passed on ended it.
+    bool was_ended_by_passed_signal();
 
     pid_t pid() const { return process_.pid(); }
     // What it does right now: the file that it waits for (file_call.h), or what it says of itself
@@ -79,7 +82,8 @@ class Work {
           activity_(std::move(activity)),
           relay_(std::move(relay)) {}
     std::optional<std::string_view> answer() const;
-    Result<> wait_for_something(int milliseconds);
+    Result<> wait_for_something(int milliseconds, const Descriptor& signals = {});
+    void pass_on(const Descriptor& signals);
     std::string about(std::string_view text) const;
 
     WorkOptions options_;
@@ -89,6 +93,7 @@ class Work {
     StreamRelay relay_;
     std::string received_;
     bool ended_ = false;
+    int passed_signal_ = 0;  // the last one
     std::optional<std::string> last_activity_;
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace belay::observe::collect {
@@ -104,11 +105,20 @@ std::optional<procfs::PidStat> ProcessFiles::stat(pid_t pid, bool keep) {
     return procfs::parse_pid_stat(read(pid, PidFile::kStat, keep));
 }
 
-std::optional<ProcessFiles::FileIdentity> ProcessFiles::executable(std::string_view pid) const {
-    struct ::stat status{};
-    if (!directory_ || fstatat(dirfd(directory_.get()), RelativePath(pid, "exe").text, &status, 0) != 0)
+// What is known here of the program that a process runs. Its file server is not asked: it may be the job's,
+// and not answer.
+std::optional<struct ::statx> ProcessFiles::known_executable(std::string_view pid) const {
+    struct ::statx status{};
+    if (!directory_ || statx(dirfd(directory_.get()), RelativePath(pid, "exe").text, AT_STATX_DONT_SYNC,
+                             STATX_INO | STATX_UID, &status) != 0)
         return std::nullopt;
-    return FileIdentity{status.st_dev, status.st_ino};
+    return status;
+}
+
+std::optional<ProcessFiles::FileIdentity> ProcessFiles::executable(std::string_view pid) const {
+    const auto status = known_executable(pid);
+    if (!status) return std::nullopt;
+    return FileIdentity{makedev(status->stx_dev_major, status->stx_dev_minor), status->stx_ino};
 }
 
 std::optional<ProcessFiles::FileIdentity> ProcessFiles::executable(pid_t pid) const {
@@ -181,11 +191,11 @@ bool ProcessFiles::may_run(pid_t pid, std::string_view program) const {
     std::string_view target(bytes, static_cast<size_t>(length));
     constexpr std::string_view kReplaced = " (deleted)";  // by an upgrade
     if (target.ends_with(kReplaced)) target.remove_suffix(kReplaced.size());
-    struct ::stat status{};
-    if (fstatat(dirfd(directory_.get()), link.text, &status, 0) != 0) return true;
+    const auto status = known_executable(std::to_string(pid));
+    if (!status) return true;
     // Debian's is called slurmstepd-wlm.
     return target.substr(target.rfind('/') + 1).starts_with(program) &&
-           (status.st_uid == 0 || status.st_uid == geteuid());
+           (status->stx_uid == 0 || status->stx_uid == geteuid());
 }
 
 }  // namespace belay::observe::collect

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unordered_map>
 #include <utility>
@@ -67,6 +68,7 @@ class ProcessFiles {
     Kept* kept_of(pid_t pid);
     std::string_view take(ssize_t length);
     core::Descriptor open_at(pid_t pid, std::string_view name) const;
+    std::optional<struct ::statx> known_executable(std::string_view pid) const;
 
     std::filesystem::path path_;
     std::unique_ptr<DIR, int (*)(DIR*)> directory_{nullptr, &closedir};
