@@ -13,6 +13,7 @@
 #define BELAY_RULE_FILE(name) extern "C" const char belay_rules_##name[], belay_rules_##name##_end[];
 BELAY_RULE_FILE(cpu)
 BELAY_RULE_FILE(data)
+BELAY_RULE_FILE(failure)
 BELAY_RULE_FILE(gpu)
 BELAY_RULE_FILE(hardware)
 BELAY_RULE_FILE(memory)
@@ -115,8 +116,8 @@ std::vector<RuleFile> builtin_files() {
             belay_rules_##name, belay_rules_##name##_end \
         }                                                \
     }
-    return {BELAY_BUILTIN(progress), BELAY_BUILTIN(data),     BELAY_BUILTIN(cpu),   BELAY_BUILTIN(memory),
-            BELAY_BUILTIN(gpu),      BELAY_BUILTIN(hardware), BELAY_BUILTIN(record)};
+    return {BELAY_BUILTIN(failure), BELAY_BUILTIN(progress), BELAY_BUILTIN(data),     BELAY_BUILTIN(cpu),
+            BELAY_BUILTIN(memory),  BELAY_BUILTIN(gpu),      BELAY_BUILTIN(hardware), BELAY_BUILTIN(record)};
 }
 
 Result<std::vector<RuleFile>> site_files(const fs::path& path) {

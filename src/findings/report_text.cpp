@@ -72,11 +72,16 @@ std::string finding_text(const Finding& finding, const Report& report) {
     text += fmt::format("    {}; confidence {}{}\n", where, finding.is_sure ? "high" : "low",
                         finding.doubt.empty() ? "" : " (" + finding.doubt + ")");
     std::vector<std::string> pieces;
-    for (const Evidence& piece : finding.evidence)
-        if (!std::holds_alternative<std::monostate>(piece.value))
+    std::string quoted;
+    for (const Evidence& piece : finding.evidence) {
+        const auto lines = quoted_lines(piece.value);
+        for (std::string_view line : lines) quoted += fmt::format("    | {}\n", core::printable(line));
+        if (lines.empty() && !std::holds_alternative<std::monostate>(piece.value))
             pieces.push_back(
                 fmt::format("{} {}", piece.name, core::printable(value_text(piece.value, piece.unit))));
+    }
     if (!pieces.empty()) text += fmt::format("    {}\n", core::join(pieces, "; "));
+    text += quoted;
     if (!finding.caused_by.empty())
         text += fmt::format("    a consequence of {}\n", core::join(finding.caused_by, ", "));
     return text + fmt::format("    > {}\n", core::trim(finding.advice));

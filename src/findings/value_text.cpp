@@ -1,5 +1,6 @@
 #include "findings/value_text.h"
 
+#include "core/text.h"
 #include "core/units.h"
 
 #include <cmath>
@@ -32,6 +33,12 @@ std::string value_text(const record::Value& value, std::string_view unit) {
     if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
     if (const auto* time = std::get_if<core::Time>(&value)) return core::format_time(*time);
     return number_text(record::as_double(value), unit);
+}
+
+std::vector<std::string_view> quoted_lines(const record::Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr || !text->contains('\n')) return {};
+    return core::split(*text, '\n');
 }
 
 }  // namespace belay::findings

@@ -4,12 +4,14 @@
 #include "core/text.h"
 #include "observe/allocation_rows.h"
 #include "observe/node_sampler.h"
+#include "observe/output_tail_rows.h"
 #include "observe/progress_rows.h"
 #include "progress/known_patterns.h"
 #include "progress/reader.h"
 #include "record/new_segment.h"
 #include "record/place.h"
 #include "schema/tables/allocation.h"
+#include "schema/tables/output_tail.h"
 #include "schema/tables/progress.h"
 
 #include <algorithm>
@@ -121,9 +123,11 @@ class Recorder {
         switch (kind) {
             case LinkMessage::kStandardOutput:
                 standard_output_.feed(payload);
+                output_tail_.feed(payload);
                 break;
             case LinkMessage::kStandardError:
                 standard_error_.feed(payload);
+                error_tail_.feed(payload);
                 break;
             case LinkMessage::kStarted:
                 add_event(
@@ -139,6 +143,8 @@ class Recorder {
                 break;
             case LinkMessage::kEnded: {
                 core::ExitStatus status = decode_exit(payload).value_or(core::ExitStatus{.code = -1});
+                has_ended_ = true;
+                if (!status.success()) add_output_tails();
                 add_event(
                     {.kind = "task_end",
                      .severity = status.success() ? "info" : "critical",
@@ -160,6 +166,13 @@ class Recorder {
     }
 
     void add_event(const stream::Event& event) { sampler_.add_event(event); }
+
+    void add_output_tails() {
+        const core::Time now = clock_.now();
+        stream::Batch& rows = sampler_.rows(schema::kOutputTail);
+        add_output_tail(rows, output_tail_, kStandardOutput, now, placement_);
+        add_output_tail(rows, error_tail_, kStandardError, now, placement_);
+    }
 
     void add_system(const std::optional<std::string>& system) {
         add_event({.kind = "task_system",
@@ -183,12 +196,13 @@ class Recorder {
     }
 
     Result<> finish() {
+        // The supervisor was killed, and the task with it.
+        if (!has_ended_) add_output_tails();
         standard_output_.finish();
         standard_error_.finish();
-        report_unread_lines("standard output", standard_output_.counts());
-        report_unread_lines("standard error", standard_error_.counts());
-        // The end of the job counts too, also of one that was shorter than a tick.
-        if (placement_.samples_node) sampler_.sample(1);
+        report_unread_lines(kStandardOutput, standard_output_.counts());
+        report_unread_lines(kStandardError, standard_error_.counts());
+        if (placement_.samples_node) sampler_.sample_last();
         const core::Time end = clock_.now();
         if (placement_.samples_node) add_allocation(std::nullopt, end);
         for (const gpu::Device& device : sampler_.devices()) add_allocation(device.uuid, end);
@@ -202,6 +216,9 @@ class Recorder {
     NodeSampler sampler_;
     progress::ProgressReader standard_output_;
     progress::ProgressReader standard_error_;
+    progress::OutputTail output_tail_;
+    progress::OutputTail error_tail_;
+    bool has_ended_ = false;  // the task, as the supervisor told
 };
 
 }  // namespace

@@ -73,9 +73,17 @@ std::string finding_place(const Finding& finding, core::Time start) {
 std::string evidence_text(const Finding& finding, std::string_view between) {
     std::string text;
     for (const findings::Evidence& piece : finding.evidence)
-        text += fmt::format("{}{} {}", text.empty() ? "" : between, piece.name,
-                            findings::value_text(piece.value, piece.unit));
+        if (findings::quoted_lines(piece.value).empty())
+            text += fmt::format("{}{} {}", text.empty() ? "" : between, piece.name,
+                                findings::value_text(piece.value, piece.unit));
     return text;
+}
+
+std::vector<std::string_view> quoted_lines(const Finding& finding) {
+    std::vector<std::string_view> all;
+    for (const findings::Evidence& piece : finding.evidence)
+        for (std::string_view line : findings::quoted_lines(piece.value)) all.push_back(line);
+    return all;
 }
 
 void add_findings(ReportModel& model, findings::Report found) {

@@ -16,5 +16,7 @@ std::string finding_place(const findings::Finding& finding, core::Time start);
 
 // "share 12 %, rate 3.00 MB/s"
 std::string evidence_text(const findings::Finding& finding, std::string_view between);
+// The lines of what a program printed, which is not in that.
+std::vector<std::string_view> quoted_lines(const findings::Finding& finding);
 
 }  // namespace belay::report

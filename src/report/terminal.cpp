@@ -185,6 +185,7 @@ void write_findings(Writer& out, const findings::Report& found, core::Time start
         if (!one.summary.empty()) out.wrapped(printable(one.summary), 12);
         const std::string evidence = evidence_text(one, ", ");
         if (!evidence.empty()) out.wrapped(printable(evidence), 12);
+        for (std::string_view line : quoted_lines(one)) out.wrapped("| " + printable(line), 12);
         if (!one.advice.empty()) out.wrapped(printable(one.advice), 12);
     }
     std::string rules = format_count(found.evaluated.size(), "rule") + " evaluated";

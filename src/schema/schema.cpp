@@ -10,6 +10,7 @@
 #include "schema/tables/host.h"
 #include "schema/tables/network.h"
 #include "schema/tables/node_plots.h"
+#include "schema/tables/output_tail.h"
 #include "schema/tables/process.h"
 #include "schema/tables/progress.h"
 #include "schema/tables/vetting.h"
@@ -20,8 +21,8 @@ namespace belay::schema {
 
 namespace {
 
-constexpr const Table* kTables[] = {&kHost,     &kNetwork, &kFilesystem, &kProcess,  &kGpu,    &kGpuDevice,
-                                    &kProgress, &kEvent,   &kAllocation, &kCoverage, &kVetting};
+constexpr const Table* kTables[] = {&kHost,     &kNetwork, &kFilesystem, &kProcess,  &kGpu,     &kGpuDevice,
+                                    &kProgress, &kEvent,   &kAllocation, &kCoverage, &kVetting, &kOutputTail};
 
 // Every reader relies on these two columns, so their place is checked where the schema is compiled.
 consteval bool start_with_time_and_node() {
@@ -39,7 +40,7 @@ consteval bool has_each_column_once(const Table& table) {
             if (table.columns[before].name == table.columns[i].name) return false;
     return true;
 }
-static_assert(has_each_column_once(kNodeSeries) && has_each_column_once(kPlotSeries));
+static_assert(has_each_column_once(kHostSeries) && has_each_column_once(kPlotSeries));
 
 }  // namespace
 
@@ -53,7 +54,7 @@ std::span<const Table* const> gpu_digest_tables() {
 }
 
 std::span<const Table* const> kept_series_tables() {
-    static constexpr const Table* kKept[] = {&kNodeSeries, &kProcessSeries, &kNetworkSeries,
+    static constexpr const Table* kKept[] = {&kHostSeries, &kProcessSeries, &kNetworkSeries,
                                              &kDiskSeries, &kPlotSeries,    &kPlotSummary};
     return kKept;
 }

@@ -12,6 +12,9 @@ function findingCard(finding, view) {
     const room = Math.max((finding.end - finding.start) * 0.25, view.full[1] * 0.01);
     view.zoom(finding.start - room, finding.end + room);
   };
+  // What a program printed has lines.
+  const quotes = finding.evidence.filter((one) => one.text.includes("\n"));
+  const values = finding.evidence.filter((one) => !one.text.includes("\n"));
   const places = [someNames(finding.nodes), someNames(finding.devices)].filter(Boolean);
   return element("article", { class: `card finding ${tone}`, "data-finding": finding.id },
     element("div", { class: "finding-head" }, element("span", { class: `pill ${tone}` }, label), element("h3", {}, finding.title),
@@ -22,8 +25,9 @@ function findingCard(finding, view) {
       finding.caused_by.length > 0 ? ` · a consequence of ${finding.caused_by.join(", ")}` : "",
       timed ? element("button", { type: "button", class: "button small", onclick: show }, "Show in the timelines") : null),
     finding.summary ? element("p", { class: "advice" }, finding.summary) : null,
-    finding.evidence.length > 0 ? element("ul", { class: "evidence" }, finding.evidence.map((one) =>
+    values.length > 0 ? element("ul", { class: "evidence" }, values.map((one) =>
       element("li", {}, element("span", { class: "soft" }, one.name), element("b", {}, one.text || formatQuantity(one.value, one.unit))))) : null,
+    quotes.map((one) => element("pre", { class: "quote", "data-evidence": one.name }, one.text)),
     finding.advice ? element("p", { class: "advice" }, finding.advice) : null,
     finding.references.length > 0 ? element("p", { class: "references" }, finding.references.join("; ")) : null);
 }

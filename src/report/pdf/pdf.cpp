@@ -72,6 +72,8 @@ void finding(Pages& pages, const findings::Finding& one) {
     if (!one.summary.empty()) pages.y = canvas.paragraph({x, pages.y}, width, one.summary, {.size = 8.5});
     const std::string evidence = evidence_text(one, " · ");
     if (!evidence.empty()) pages.y = canvas.paragraph({x, pages.y}, width, evidence, {.size = 8.5});
+    for (std::string_view line : quoted_lines(one))
+        pages.y = canvas.paragraph({x, pages.y}, width, "| " + std::string(line), soft);
     if (!one.advice.empty()) pages.y = canvas.paragraph({x, pages.y}, width, one.advice, {.size = 8.5});
     canvas.fill({kMargin, top, 3, pages.y - top - 6}, colour);
     pages.y += 8;
