@@ -65,8 +65,7 @@ collect::CollectOptions NodeSampler::collect_options() {
 Result<core::Duration> NodeSampler::work() {
     const core::Duration now = clock_.monotonic();
     if (!collectors_.empty() && now >= next_sample_) {
-        // One that was stopped or starved owes every sample that came due meanwhile but takes one.
-        const int64_t due = (now - next_sample_) / options_.interval + 1;
+        const int64_t due = due_at(now);
         sample(due);
         next_sample_ += due * options_.interval;
     }
@@ -104,6 +103,15 @@ void NodeSampler::tell_of_room(core::Duration now) {
                .value = static_cast<double>(shortage_->lost_rows),
                .message = fmt::format("{}: {}", what, core::in_one_line(shortage_->why))});
     shortage_.reset();
+}
+
+void NodeSampler::sample_last() {
+    sample(std::max<int64_t>(1, due_at(clock_.monotonic())));
+}
+
+// One that was stopped or starved owes every sample that came due meanwhile but takes one.
+int64_t NodeSampler::due_at(core::Duration now) const {
+    return now < next_sample_ ? 0 : (now - next_sample_) / options_.interval + 1;
 }
 
 void NodeSampler::sample(int64_t due) {

@@ -7,7 +7,7 @@
 //       BELAY_TRY(wake, sampler.work());             // monotonic
 //       … wait until then, or for something else …
 //   }
-//   sampler.sample(1);
+//   sampler.sample_last();
 //   BELAY_CHECK(sampler.finish(clock.now()));
 //
 // Not thread-safe.
@@ -58,8 +58,9 @@ class NodeSampler {
     // Takes the sample and writes what is due now; answers when there will be something again. Errors:
     // kSystem (a full disk, unless it waits for room); what was written before is whole.
     core::Result<core::Duration> work();
-    // A sample now, though none is due; `due` of them count as due.
-    void sample(int64_t due);
+    // A sample now, whether one is due or not: the end of a job counts too, also of one that was shorter
+    // than an interval.
+    void sample_last();
     core::Result<> finish(core::Time at);
 
     void add_event(const stream::Event& event);
@@ -79,6 +80,8 @@ class NodeSampler {
     core::Result<> flush(core::Duration now);
     core::Result<> wait_for_room(core::Duration now, core::Error why);
     void tell_of_room(core::Duration now);
+    int64_t due_at(core::Duration now) const;
+    void sample(int64_t due);
     void add_device(const gpu::Device& device, std::string_view source);
     void count(size_t collector, core::Time now, int64_t due, bool taken);
     void report_failure(const schema::Table& table, const core::Error& error);

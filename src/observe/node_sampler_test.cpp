@@ -88,6 +88,26 @@ TEST(observe, who_waits_for_room_writes_what_was_kept_and_says_what_was_lost) {
     EXPECT_THAT(events.values(column(kEvent, "severity")).texts, ElementsAre("info", "warning"));
 }
 
+TEST(observe, who_was_stopped_until_the_end_owes_what_came_due) {
+    Disk disk;
+    core::ManualClock clock{kStart};
+    NodeSampler sampler({.node = "n1", .source = "recorder", .interval = seconds(1), .flush = seconds(2)},
+                        TableWriter(DiskWriter(disk), "n1", seconds(1)), clock);
+    ASSERT_TRUE(sampler.work());
+    clock.advance(seconds(8));
+    sampler.sample_last();
+    ASSERT_TRUE(sampler.finish(clock.now()));
+    const stream::Batch& coverage = disk.of(kCoverage);
+    int64_t expected = 0, received = 0;
+    for (size_t i = 0; i < coverage.rows(); ++i) {
+        if (coverage.values(column(kCoverage, "table_name")).texts[i] != "host") continue;
+        expected += coverage.values(column(kCoverage, "expected")).integers[i];
+        received += coverage.values(column(kCoverage, "received")).integers[i];
+    }
+    EXPECT_EQ(expected, 9);
+    EXPECT_EQ(received, 2);
+}
+
 TEST(observe, a_full_disk_is_an_error_for_who_does_not_wait_and_others_are_for_all) {
     Fixture recorder(false);
     recorder.disk.failure = ENOSPC;

@@ -59,8 +59,10 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
         core::tell_error("nothing is recorded", begun.error(), core::kJobGoesOn);
         return std::unexpected(become(options.command));
     }
-    std::error_code ignored;
-    RecorderOptions recorder{.record = fs::absolute(options.record, ignored),
+    std::error_code error;
+    const fs::path record = fs::absolute(options.record, error);
+    if (error) return core::errno_error(error, "cannot tell the current directory");
+    RecorderOptions recorder{.record = record,
                              .interval = options.interval,
                              .flush = options.flush,
                              .progress_patterns = options.progress_patterns,

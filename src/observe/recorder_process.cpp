@@ -1,8 +1,11 @@
 #include "observe/recorder_process.h"
 
+#include "core/file_call.h"
 #include "core/fork.h"
 #include "core/program.h"
 #include "core/tell.h"
+#include "core/units.h"
+#include "core/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -132,7 +135,11 @@ void RecorderProcess::finish(const std::optional<core::ExitStatus>& status) {
         sender_.flush();
     }
     sender_.close();
-    if (process_ && !take_end(deadline)) core::tell("the recorder did not finish in time; it goes on alone");
+    if (!process_ || take_end(deadline)) return;
+    const auto call = core::file_call_of(process_->pid());
+    core::tell("the recorder did not finish within {}{}; it goes on alone",
+               core::format_duration(kFinishTime),
+               call ? fmt::format(": no answer to {}", core::printable(call->what)) : "");
 }
 
 }  // namespace belay::observe

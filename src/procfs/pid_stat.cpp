@@ -33,7 +33,9 @@ std::optional<PidStat> parse_pid_stat(std::string_view text) {
     words.skip(1);  // cmajflt
     stat.user_ticks = count(words.next());
     stat.system_ticks = count(words.next());
-    words.skip(4);  // cutime, cstime, priority, nice
+    stat.children_user_ticks = count(words.next());
+    stat.children_system_ticks = count(words.next());
+    words.skip(2);  // priority, nice
     stat.threads = count(words.next());
     words.skip(1);  // itrealvalue
     std::optional<int64_t> start = count(words.next());

@@ -19,6 +19,7 @@ struct PidStat {
     std::optional<bool> kernel_thread;
     std::optional<int64_t> page_faults_major, user_ticks, system_ticks, threads, virtual_bytes,
         resident_pages, processor;
+    std::optional<int64_t> children_user_ticks, children_system_ticks;  // that ended and were waited for
 };
 
 // Nothing if the text is cut or lacks what tells one process from another: pid, parent, state and start.

@@ -9,7 +9,7 @@ namespace {
 
 // The fields behind the command, of a real process.
 constexpr std::string_view kRest =
-    " S 4200 4242 4242 0 -1 4194304 100 0 5 0 12 3 0 0 20 0 7 0 112123 3133440 414 18446744073709551615 "
+    " S 4200 4242 4242 0 -1 4194304 100 0 5 0 12 3 4 2 20 0 7 0 112123 3133440 414 18446744073709551615 "
     "94868275486720 "
     "94868275506601 140725335549744 0 0 0 0 4096 0 1 0 0 17 11 0 0 0 0 0 94868275522608 94868275524224 "
     "94868306829312 1 2 3 4 0\n";
@@ -29,6 +29,8 @@ TEST(procfs, stat_of_a_process_is_read) {
     EXPECT_EQ(stat->page_faults_major, 5);
     EXPECT_EQ(stat->user_ticks, 12);
     EXPECT_EQ(stat->system_ticks, 3);
+    EXPECT_EQ(stat->children_user_ticks, 4);
+    EXPECT_EQ(stat->children_system_ticks, 2);
     EXPECT_EQ(stat->threads, 7);
     EXPECT_EQ(stat->start_ticks, 112123);
     EXPECT_EQ(stat->virtual_bytes, 3133440);

@@ -29,6 +29,8 @@ class FakeProcesses {
         std::optional<std::string> environment = {};
         std::string title = {};
         char state = 'S';
+        int64_t own_ticks = 11;
+        int64_t children_ticks = 0;  // of those it waited for
     };
     static Process step_daemon(std::string_view step, int64_t parent = 1) {
         return {.parent = parent,
@@ -49,9 +51,10 @@ class FakeProcesses {
         int64_t start = process.start != 0 ? process.start : pid;
         root_.write(
             directory + "/stat",
-            fmt::format("{} ({}) {} {} 1 1 0 -1 0 0 0 0 0 5 6 0 0 20 0 1 0 {} 4096 1 0 1 1 1 0 0 0 0 0 "
+            fmt::format("{} ({}) {} {} 1 1 0 -1 0 0 0 0 0 {} 0 {} 0 20 0 1 0 {} 4096 1 0 1 1 1 0 0 0 0 0 "
                         "0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
-                        pid, process.command, process.state, process.parent, start));
+                        pid, process.command, process.state, process.parent, process.own_ticks,
+                        process.children_ticks, start));
         root_.remove(directory + "/environ");
         if (process.environment) root_.write(directory + "/environ", *process.environment);
         root_.write(directory + "/cmdline", process.title);

@@ -1,6 +1,7 @@
 #include "observe/collect/job_processes.h"
 
 #include "observe/collect/helper_process.h"
+#include "observe/collect/units.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,11 @@ constexpr std::string_view kTaskVariable = "SLURM_PROCID";
 constexpr std::string_view kNodeDaemon = "slurmd";  // what a slurmstepd is called before it is one
 constexpr int kDeepestAncestry = 1000;
 constexpr int kEnvironmentsToTry = 8;  // of a step, at a look
+
+// Of those that were waited for.
+int64_t children_ticks(const procfs::PidStat& stat) {
+    return sum(stat.children_user_ticks, stat.children_system_ticks).value_or(0);
+}
 
 }  // namespace
 
@@ -31,8 +37,10 @@ core::Result<> JobProcesses::look(core::Time now) {
     }
     bool afresh = !refreshed_ || now - *refreshed_ >= refresh_ || now < *refreshed_;
     if (afresh) refreshed_ = now;
+    gone_.clear();
     for (pid_t pid : pids_) look_at(pid, afresh);
     for (pid_t pid : pids_) resolve(pid);
+    count_ended_children();
     // Only now: a parent that has just ended still says that its children are in the job.
     std::erase_if(known_, [this](const auto& entry) {
         bool gone = entry.second.last_look != looks_;
@@ -53,7 +61,8 @@ core::Result<> JobProcesses::look(core::Time now) {
         members_.push_back({.stat = known.stat,
                             .task = known.task,
                             .job_id = step ? step->name.job_id : selection_.job_id,
-                            .step_id = step ? step_column(step->name) : selection_.step_id});
+                            .step_id = step ? step_column(step->name) : selection_.step_id,
+                            .unseen_children_ticks = known.ended_children.unseen()});
         members_.back().stat.command = known.command;
     }
     return {};
@@ -130,12 +139,38 @@ void JobProcesses::look_at(pid_t pid, bool afresh) {
 void JobProcesses::note(const procfs::PidStat& stat) {
     Known& known = known_[static_cast<pid_t>(stat.pid)];
     bool same = known.last_look != 0 && known.stat.start_ticks == stat.start_ticks;
-    if (!same) known = {};
+    if (!same) {
+        note_gone(known);
+        known = {};
+        known.ended_children = EndedChildren(looks_ == 1 ? children_ticks(stat) : 0);
+    }
     if (!known.in_job) known.resolved = false;
     known.renamed = !same || known.command != stat.command;
     known.command = stat.command;
     known.stat = stat;
     known.last_look = looks_;
+}
+
+void JobProcesses::note_gone(const Known& known) {
+    if (!known.in_job) return;
+    const procfs::PidStat& stat = known.stat;
+    const int64_t own = sum(stat.user_ticks, stat.system_ticks).value_or(0);
+    gone_.push_back({static_cast<pid_t>(stat.parent_pid), sum(own, children_ticks(stat)).value_or(0)});
+}
+
+// The time of a process goes to the parent that waits for it, and with the parent's to whose child that was.
+void JobProcesses::count_ended_children() {
+    for (const auto& [pid, known] : known_)
+        if (known.last_look != looks_) note_gone(known);
+    for (const Gone& gone : gone_)
+        for (auto parent = known_.find(gone.parent); parent != known_.end() && parent->second.in_job;
+             parent = known_.find(static_cast<pid_t>(parent->second.stat.parent_pid)))
+            if (parent->second.last_look == looks_) {
+                parent->second.ended_children.add_seen(gone.ticks);
+                break;
+            }
+    for (auto& [pid, known] : known_)
+        if (known.in_job) known.ended_children.look(children_ticks(known.stat));
 }
 
 // One that is about to run slurmstepd, or has not given itself its title yet, is looked at every time.

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "observe/collect/collector.h"
+#include "observe/collect/ended_children.h"
 #include "observe/collect/process_files.h"
 
 #include <memory>
@@ -31,6 +32,9 @@ struct JobProcess {
     std::optional<int64_t> task;  // SLURM_PROCID of its environment, else its parent's task
     std::optional<int64_t> job_id;
     std::optional<std::string> step_id;
+    // CPU time of its children that ended which no look at them showed. Never falls; counts from the first
+    // look for who was there by then.
+    int64_t unseen_children_ticks = 0;
 };
 
 class JobProcesses {
@@ -63,6 +67,12 @@ class JobProcesses {
         bool own_executable = false;            // runs the same program as we
         bool is_daemon = false;                 // is the slurmstepd of `step`
         std::shared_ptr<StepOnNode> step = {};  // it belongs to
+        EndedChildren ended_children;
+    };
+    // A process of the job that is not there any more.
+    struct Gone {
+        pid_t parent = 0;
+        int64_t ticks = 0;  // its own and its children's, as last seen
     };
     // A process that was named by its id. A later one with the same id is another.
     struct Named {
@@ -82,6 +92,8 @@ class JobProcesses {
     void read_environment(StepOnNode& step);
     bool counts(const StepOnNode& step) const;
     bool may_become_daemon(const Known& known) const;
+    void note_gone(const Known& known);
+    void count_ended_children();
     void identify(Known& known, bool afresh);
     bool runs_own_executable(const Known& known);
     bool is_left_out(const Known& known);
@@ -95,6 +107,7 @@ class JobProcesses {
     int64_t looks_ = 0;
     std::vector<pid_t> pids_;
     std::unordered_map<pid_t, Known> known_;
+    std::vector<Gone> gone_;  // since the look before
     std::vector<JobProcess> members_;
     std::vector<StepOnNode> steps_;
 };

@@ -51,6 +51,8 @@ class ProcessCollector : public Collector {
             rows.add_row(sample.time, sample.node);
             set_identity(process, rows);
             set_use(process.stat, rows);
+            rows.set(column(kProcess, "cpu_children_unseen_seconds_total"),
+                     seconds_of(process.unseen_children_ticks, ticks_per_second_));
         }
         if (on_steps_) tell_of_steps(sample.time);
         return {};

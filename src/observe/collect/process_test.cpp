@@ -43,6 +43,7 @@ TEST(observe_collect, process_row_has_the_units_of_the_record) {
     EXPECT_EQ(integer(rows, 0, "processor"), 11);
     EXPECT_EQ(real(rows, 0, "cpu_user_seconds_total"), 12.0 / static_cast<double>(ticks));
     EXPECT_EQ(real(rows, 0, "cpu_system_seconds_total"), 3.0 / static_cast<double>(ticks));
+    EXPECT_EQ(real(rows, 0, "cpu_children_unseen_seconds_total"), 0.0);
     EXPECT_EQ(real(rows, 0, "run_delay_seconds_total"), 2.5);
     EXPECT_EQ(integer(rows, 0, "resident_bytes"), 414 * sysconf(_SC_PAGESIZE));
     EXPECT_EQ(integer(rows, 0, "anonymous_bytes"), 114 * sysconf(_SC_PAGESIZE));
