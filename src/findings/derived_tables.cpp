@@ -2,6 +2,7 @@
 
 #include "record/series/allotment.h"
 #include "schema/tables/host.h"
+#include "schema/tables/node_plots.h"
 #include "schema/tables/process.h"
 
 #include <array>
@@ -41,13 +42,18 @@ constexpr auto kTaskColumns = std::to_array<DerivedColumn>({
      "max(device_wait_share)"},
 });
 
+// A quantity that a report plots, too.
+consteval DerivedColumn as_plotted(std::string_view name, std::string_view sql) {
+    const schema::Series& series = schema::kNodePlots[schema::node_plot(name)].series;
+    return {series.name, series.unit, series.doc, sql};
+}
+
 // Names that plot_series has, too, are the same quantities in the buckets of a report, which has its own;
 // where a number is made otherwise there (the memory of the job), it has another name.
 constexpr auto kNodeColumns = std::to_array<DerivedColumn>({
     {"allotted_cpus", "", "CPUs that the job may use there at that time", "coalesce(allotted.cpus, a.cpus)"},
-    {"cpu_share", "ratio", "CPUs of the node that were busy with anything", "h.cpus_used / h.cpus"},
-    {"job_cpu_share", "ratio", "CPUs that the job used, of those that it may use",
-     "job_cpus_used / allotted_cpus"},
+    as_plotted("node_cpu_share", "h.cpus_used / h.cpus"),
+    as_plotted("job_cpu_share", "job_cpus_used / allotted_cpus"),
 });
 constexpr auto kJobColumns = std::to_array<DerivedColumn>({
     {"job_cpus_used", "", "CPUs that the job used", "sum(cpus_used)"},
@@ -58,8 +64,8 @@ constexpr auto kJobColumns = std::to_array<DerivedColumn>({
      "time in which a main thread waited for a CPU: of the process that did longest",
      "max(longest_run_delay_share)"},
     {"run_delay_threads", "", "main threads that waited for a CPU, on average", "sum(run_delay_threads)"},
-    {"job_read_bytes_per_second", "B/s", "that the job fetched from storage", "sum(read_bytes_per_second)"},
-    {"job_written_bytes_per_second", "B/s", "that the job sent to storage", "sum(written_bytes_per_second)"},
+    as_plotted("job_read_bytes_per_second", "sum(read_bytes_per_second)"),
+    as_plotted("job_written_bytes_per_second", "sum(written_bytes_per_second)"),
     {"job_read_characters_per_second", "B/s", "that the job read, cache hits included",
      "sum(read_characters_per_second)"},
     {"job_written_characters_per_second", "B/s", "that the job wrote", "sum(written_characters_per_second)"},
@@ -74,9 +80,8 @@ constexpr auto kTrafficColumns = std::to_array<DerivedColumn>({
      "sum(received_bytes_per_second + sent_bytes_per_second) FILTER (is_own > 0 OR device = 'lo')"},
 });
 constexpr auto kDiskColumns = std::to_array<DerivedColumn>({
-    {"disk_read_bytes_per_second", "B/s", "read from the disks, by anybody", "sum(read_bytes_per_second)"},
-    {"disk_written_bytes_per_second", "B/s", "written to the disks, by anybody",
-     "sum(written_bytes_per_second)"},
+    as_plotted("disk_read_bytes_per_second", "sum(read_bytes_per_second)"),
+    as_plotted("disk_written_bytes_per_second", "sum(written_bytes_per_second)"),
     {"disk_reads_per_second", "1/s", "read requests to the disks", "sum(reads_per_second)"},
 });
 constexpr auto kHostColumns = schema::joined(kNodeColumns, kJobColumns, kTrafficColumns, kDiskColumns);
@@ -100,6 +105,13 @@ constexpr DerivedColumn kStepAllotmentColumns[] = {
     {"cpus", "", "that steps had together"},
 };
 
+constexpr DerivedColumn kLastWordsColumns[] = {
+    {"task", "", "rank; null outside Slurm"},
+    {"stream", "", "standard output or standard error"},
+    {"line", "", "number among the lines that are kept of the stream"},
+    {"text", "", "the line"},
+};
+
 // Outside Slurm there are no tasks: then the processes of a node are one.
 constexpr Derived kDerived[] = {
     {{"task_series", "the processes of one rank together; outside Slurm, of the node", &schema::kProcess,
@@ -108,23 +120,28 @@ constexpr Derived kDerived[] = {
         SELECT time, node, task, task_columns FROM process_series GROUP BY time, node, task)"},
     {{"node_allotment", "CPUs that the job may use on a node", nullptr, kAllotmentColumns}, R"(
         SELECT n.node, coalesce(a.cpus, n.cpus) AS cpus, a.cpus IS NOT NULL AS is_known, n.cpus AS node_cpus
-        FROM (SELECT node, max(cpus) AS cpus FROM node_series GROUP BY node) n
+        FROM (SELECT node, max(cpus) AS cpus FROM host_series GROUP BY node) n
         LEFT JOIN (SELECT node, max(cpus) AS cpus FROM step_allotment GROUP BY node) a
         USING (node))"},
-    {{"host_series", "a node: its host, the job's share of it, network and disks", &schema::kHost,
+    {{"node_series", "a node: its host, the job's share of it, network and disks", &schema::kHost,
       kHostColumns},
      R"(
         WITH job AS (SELECT time, node, job_columns FROM task_series GROUP BY time, node),
         traffic AS (SELECT time, node, traffic_columns FROM network_series GROUP BY time, node),
         disks AS (SELECT time, node, disk_columns FROM disk_series GROUP BY time, node),
         allotted AS (
-            SELECT h.time, h.node, max(s.cpus) AS cpus FROM node_series h
+            SELECT h.time, h.node, max(s.cpus) AS cpus FROM host_series h
             JOIN step_allotment s ON s.node = h.node AND bucket_of(s.t0) <= h.time AND s.t1 > h.time
             GROUP BY h.time, h.node)
         SELECT h.*, node_columns,
                job.* EXCLUDE (time, node), traffic.* EXCLUDE (time, node), disks.* EXCLUDE (time, node)
-        FROM node_series h JOIN node_allotment a USING (node) LEFT JOIN allotted USING (time, node)
+        FROM host_series h JOIN node_allotment a USING (node) LEFT JOIN allotted USING (time, node)
         LEFT JOIN job USING (time, node) LEFT JOIN traffic USING (time, node) LEFT JOIN disks USING (time, node))"},
+    // Those who fail within two seconds of the first cannot be told apart from it by time: clocks of nodes
+    // differ, and a launcher ends all when one has failed.
+    {{"last_words", "what the tasks that failed first printed last", nullptr, kLastWordsColumns}, R"(
+        SELECT time, node, task, stream, line, text FROM output_tail
+        WHERE time <= (SELECT min(time) FROM output_tail) + INTERVAL 2 SECOND)"},
     // A program may count its steps anew in each epoch: they are counted on. One that goes back by less has
     // gone on from a checkpoint, or printed out of order.
     {{"step_series", "when each rank reached each training step in the run; of very many, some of them",

@@ -21,7 +21,7 @@ struct DerivedTable {
     std::string_view doc;
     const schema::Table* source;  // the periodic table whose coverage counts for it; nullptr for none
     std::span<const DerivedColumn>
-        columns;  // behind time and node; host_series has those of node_series, too
+        columns;  // behind time and node; node_series has those of host_series, too
 };
 std::span<const DerivedTable> derived_tables();
 

@@ -5,7 +5,7 @@
 #include "findings/prepared_tables.h"
 #include "findings/report_text.h"
 #include "schema/tables/gpu_digest.h"
-#include "schema/tables/node_series.h"
+#include "schema/tables/sampled_series.h"
 
 #include <algorithm>
 #include <set>
@@ -48,7 +48,7 @@ TEST(findings, a_rule_is_skipped_with_the_reason) {
     RuleSet rules =
         rules_of(rule_text("needs_gpus", "needs = ['gpu_series']") + rule_text("long", "min_run = '10m'") +
                  rule_text("condition", "applies_when = 'SELECT 1 > 2'\notherwise = 'one is less'") +
-                 rule_text("covered", "needs = ['host_series']") + rule_text("plain", ""));
+                 rule_text("covered", "needs = ['node_series']") + rule_text("plain", ""));
     auto archive = run_of(120, R"(
         [[case.fill]]
         table = 'coverage'
@@ -95,7 +95,7 @@ TEST(findings, a_counter_that_goes_back_has_no_rate_there) {
                        .value();
     findings::Run run = prepare(archive, {}).value();
     EXPECT_EQ(run.bucket_seconds, 1);
-    auto rows = archive.query("SELECT cpus_used FROM node_series ORDER BY time")->rows;
+    auto rows = archive.query("SELECT cpus_used FROM host_series ORDER BY time")->rows;
     ASSERT_EQ(rows.size(), 20u) << "a sample tells of the second before it";
     EXPECT_EQ(rows[0][0], record::Value(2.0));
     EXPECT_EQ(rows[5][0], record::Value(2.0));
@@ -235,9 +235,9 @@ TEST(findings, columns_that_are_told_are_there_and_no_others) {
             told.insert(column.name);
         }
         for (const std::string& column : *columns) {
-            const auto& of_node = schema::kNodeSeries.columns;
+            const auto& of_node = schema::kHostSeries.columns;
             const bool is_of_node =
-                table.name == "host_series" &&
+                table.name == "node_series" &&
                 std::ranges::find(of_node, column, &schema::Column::name) != of_node.end();
             EXPECT_TRUE(is_of_node || told.contains(column)) << table.name << ", " << column;
         }

@@ -59,7 +59,7 @@ TEST(findings, traffic_that_several_interfaces_count_is_counted_once) {
     auto answer =
         archive
             .query(
-                "SELECT node, min(network_bytes_per_second), max(network_bytes_per_second) FROM host_series "
+                "SELECT node, min(network_bytes_per_second), max(network_bytes_per_second) FROM node_series "
                 "WHERE network_bytes_per_second IS NOT NULL GROUP BY node ORDER BY node")
             .value();
     ASSERT_FALSE(answer.rows.empty());
@@ -70,7 +70,7 @@ TEST(findings, traffic_that_several_interfaces_count_is_counted_once) {
 }
 
 TEST(findings, the_coverage_that_counts_for_a_table_is_that_of_its_source) {
-    EXPECT_EQ(tables_behind({"job_series", "gpu_summary", "gpu", "task_series", "host_series", "node_series",
+    EXPECT_EQ(tables_behind({"job_series", "gpu_summary", "gpu", "task_series", "node_series", "host_series",
                              "disk_series", "network_series"}),
               (std::vector<std::string>{"gpu", "process", "host", "filesystem", "network"}));
     EXPECT_TRUE(tables_behind({"event", "step_series", "node_allotment", "nothing"}).empty());
@@ -83,7 +83,7 @@ TEST(findings, cpus_that_a_node_uses_are_all_but_idle_ones) {
         set = { cpu_count = 4, cpu_user_seconds_total = "1.0 * t", cpu_system_seconds_total = "0.5 * t", cpu_irq_seconds_total = "0.25 * t", cpu_steal_seconds_total = "0.125 * t", cpu_iowait_seconds_total = "1.0 * t" })toml");
     ASSERT_TRUE(prepare(archive, {}));
     auto used =
-        archive.query("SELECT min(cpus_used), max(cpus_used), max(cpu_share) FROM host_series").value();
+        archive.query("SELECT min(cpus_used), max(cpus_used), max(node_cpu_share) FROM node_series").value();
     EXPECT_NEAR(record::as_double(used.rows.at(0)[0]), 1.875, 1e-9);
     EXPECT_NEAR(record::as_double(used.rows.at(0)[1]), 1.875, 1e-9);
     EXPECT_NEAR(record::as_double(used.rows.at(0)[2]), 1.875 / 4, 1e-9);

@@ -2,7 +2,7 @@
 
 #include "findings/derived_tables.h"
 #include "schema/tables/gpu_digest.h"
-#include "schema/tables/node_series.h"
+#include "schema/tables/sampled_series.h"
 
 #include <algorithm>
 

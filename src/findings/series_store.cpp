@@ -2,7 +2,7 @@
 
 #include "record/series/kept_series.h"
 #include "record/series/make_series.h"
-#include "schema/tables/node_series.h"
+#include "schema/tables/sampled_series.h"
 
 #include <cmath>
 #include <span>

@@ -11,7 +11,7 @@
 
 namespace belay::findings {
 
-// Makes the tables of schema/tables/node_series.h tables for SQL. Errors: kBadInput for damaged samples;
+// Makes the tables of schema/tables/sampled_series.h tables for SQL. Errors: kBadInput for damaged samples;
 // kSystem.
 core::Result<> add_series(record::Archive& archive, const Run& run);
 // The same without a run: of all of the record. Errors: those of `prepare_gpus` too.

@@ -67,7 +67,7 @@ class SealedRecord {
 };
 
 constexpr const char* kSeries = R"(
-    SELECT node, count(*), sum(cpus_used), (SELECT sum(n.cpus_used) FROM node_series n WHERE n.node = p.node)
+    SELECT node, count(*), sum(cpus_used), (SELECT sum(n.cpus_used) FROM host_series n WHERE n.node = p.node)
     FROM process_series p GROUP BY node ORDER BY node)";
 
 std::vector<std::vector<record::Value>> series_of(record::Archive& archive) {
@@ -85,7 +85,7 @@ TEST(findings, kept_series_are_those_that_were_made) {
     EXPECT_NEAR(record::as_double(made[1][2]), 0.5 * 300, 1);
     auto archive = record.open();
     ASSERT_TRUE(keep_series(archive, record.path(), {}));
-    EXPECT_TRUE(std::filesystem::exists(record.table("node_series")));
+    EXPECT_TRUE(std::filesystem::exists(record.table("host_series")));
     EXPECT_FALSE(std::filesystem::exists(record.table("network_series"))) << "it would have no rows";
     auto after = record.open();
     EXPECT_EQ(series_of(after), made);

@@ -7,7 +7,7 @@
 #include "report/format.h"
 #include "report/preparation_query.h"
 #include "schema/tables/network.h"
-#include "schema/tables/node_series.h"
+#include "schema/tables/sampled_series.h"
 
 #include <algorithm>
 #include <array>

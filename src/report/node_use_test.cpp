@@ -4,6 +4,7 @@
 #include "report/query.h"
 #include "report/testing/record_builder.h"
 #include "schema/tables/node_plots.h"
+#include "score/cpu_score.h"
 
 #include <algorithm>
 
@@ -55,6 +56,16 @@ class Job {
                 .set("read_bytes_total", static_cast<int64_t>(1e6 * share * (late(i) - born)))
                 .set("written_bytes_total", 5000 * i);
     }
+    // A process that only waits for children which nobody sees, and which use so much of a CPU.
+    void parent(int pid, double born, int first, int last, double share) {
+        for (int i = first; i <= last; ++i)
+            record_.row(schema::kProcess, "n1", late(i))
+                .set("pid", pid)
+                .set("start_time", record_.at(born))
+                .set("cpu_user_seconds_total", 0.0)
+                .set("cpu_system_seconds_total", 0.0)
+                .set("cpu_children_unseen_seconds_total", share * (late(i) - born));
+    }
     record::Archive open() { return record::Archive::open(record_.write()).value(); }
 
   private:
@@ -84,7 +95,7 @@ void expect_same(record::Archive& archive, const std::string& of_rules, const st
     const auto answer =
         archive.query(fmt::format("SELECT count({0}), max(abs({0} - {1}) / greatest(abs({0}), 1e-3)), "
                                   "count_if(({0} IS NULL) <> ({1} IS NULL)) "
-                                  "FROM host_series h JOIN plot_series p USING (time, node)",
+                                  "FROM node_series h JOIN plot_series p USING (time, node)",
                                   of_rules, of_report));
     ASSERT_TRUE(answer) << answer.error().message();
     const auto& row = answer->rows.at(0);
@@ -103,7 +114,7 @@ TEST(report, what_report_and_rules_call_the_same_is_the_same) {
     auto archive = job.open();
     ASSERT_TRUE(findings::prepare(archive, {}));
     ASSERT_TRUE(add_plots(archive));
-    const auto columns = archive.columns_of("SELECT * EXCLUDE (time, node) FROM host_series").value();
+    const auto columns = archive.columns_of("SELECT * EXCLUDE (time, node) FROM node_series").value();
     int shared = 0;
     for (const std::string& column : columns) {
         const auto& plotted = schema::kPlotSeries.columns;
@@ -114,9 +125,24 @@ TEST(report, what_report_and_rules_call_the_same_is_the_same) {
     EXPECT_GE(shared, 5);
     expect_same(archive, "h.network_bytes_per_second",
                 "(p.network_received_bytes_per_second + p.network_sent_bytes_per_second)");
-    const auto most = archive.query("SELECT count(*), max(job_cpu_share) FROM host_series").value();
+    const auto most = archive.query("SELECT count(*), max(job_cpu_share) FROM node_series").value();
     EXPECT_GE(record::as_double(most.rows.at(0).at(0)), 60);
     EXPECT_GT(record::as_double(most.rows.at(0).at(1)), 0.4) << "all three processes at once, of four CPUs";
+}
+
+TEST(report, children_that_nobody_saw_count_for_report_rules_and_score) {
+    Job job;
+    for (int i = 0; i <= 29; ++i) job.tick(i);
+    job.parent(1, 0, 0, 29, 1.5);
+    auto archive = job.open();
+    ASSERT_TRUE(findings::prepare(archive, {}));
+    const auto used = archive.query("SELECT avg(job_cpus_used) FROM node_series").value();
+    EXPECT_NEAR(record::as_double(used.rows.at(0).at(0)), 1.5, 0.05);
+    const Measurements data = measure(archive).value();
+    EXPECT_NEAR(data[node_plot("job_cpu_share")].means.at(0), 1.5 / 4, 0.02);
+    const auto use = score::read_cpu_use(archive);
+    ASSERT_TRUE(use) << use.error().message();
+    EXPECT_NEAR(use->nodes.at(0).busy_seconds, 1.5 * 29, 0.5);
 }
 
 TEST(report, a_process_counts_from_its_beginning) {

@@ -2,7 +2,7 @@
 
 #include "record/series/allotment.h"
 #include "record/series/read_spans.h"
-#include "schema/tables/node_series.h"
+#include "schema/tables/sampled_series.h"
 
 #include <algorithm>
 #include <cmath>

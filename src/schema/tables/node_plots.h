@@ -2,7 +2,7 @@
 // and disks, moment by moment. Made by report/, and kept by a sealed record.
 #pragma once
 
-#include "schema/tables/node_series.h"
+#include "schema/tables/sampled_series.h"
 
 #include <array>
 
@@ -33,7 +33,7 @@ consteval SampledSeries sum_of(std::span<const SampledSeries> of, std::string_vi
 // What the CPUs of a node did. Interrupts and the hypervisor's time are unknown to some kernels, but where
 // all is unknown, so are they.
 inline constexpr std::array kCpuPlots = std::to_array<SampledSeries>({
-    sum_of(kNodeSeriesColumns, "cpus_used",
+    sum_of(kHostSeriesColumns, "cpus_used",
            {"node_cpu_share",
             "ratio",
             "CPUs of the node that were busy with anything",
@@ -44,18 +44,16 @@ inline constexpr std::array kCpuPlots = std::to_array<SampledSeries>({
      kCounter,
      "cpu_user_seconds_total",
      ShareOf::kPartOfNodeCpus},
-    {{"cpu_system_share", "ratio", "CPUs in the kernel", Fold::kMean, {"CPU, system"}},
-     kCounter,
-     "cpu_system_seconds_total",
-     ShareOf::kPartOfNodeCpus},
-    {{"cpu_iowait_share",
-      "ratio",
-      "CPUs idle while I/O was outstanding",
-      Fold::kMean,
-      {"CPU, waiting for I/O"}},
-     kUnsteadyCounter,
-     "cpu_iowait_seconds_total",
-     ShareOf::kPartOfNodeCpus},
+    sum_of(kHostSeriesColumns, "cpus_system",
+           {"cpu_system_share", "ratio", "CPUs in the kernel", Fold::kMean, {"CPU, system"}},
+           ShareOf::kPartOfNodeCpus),
+    sum_of(kHostSeriesColumns, "cpus_iowait",
+           {"cpu_iowait_share",
+            "ratio",
+            "CPUs idle while I/O was outstanding",
+            Fold::kMean,
+            {"CPU, waiting for I/O"}},
+           ShareOf::kPartOfNodeCpus),
     {{"cpu_other_share",
       "ratio",
       "CPUs in interrupts, or taken by the hypervisor",
@@ -66,7 +64,7 @@ inline constexpr std::array kCpuPlots = std::to_array<SampledSeries>({
      ShareOf::kPartOfNodeCpus},
 });
 inline constexpr std::string_view kNodeCpus = "cpu_count";  // SQL: of which these are shares
-inline constexpr auto kHostPlots = joined(plotted<kNodeSeriesColumns>(), kCpuPlots);
+inline constexpr auto kHostPlots = joined(plotted<kHostSeriesColumns>(), kCpuPlots);
 
 // The job's processes on the node together.
 inline constexpr std::array kJobPlots = std::to_array<SampledSeries>({

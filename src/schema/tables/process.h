@@ -32,6 +32,14 @@ inline constexpr Quantity kProcessQuantities[] = {
     {"processor", kInteger, "", "CPU on which it last ran", {}, {kState, "stat"}},
     {"cpu_user_seconds_total", kReal, "s", "CPU time in user mode", {}, {kCounter, "stat"}},
     {"cpu_system_seconds_total", kReal, "s", "CPU time in the kernel", {}, {kCounter, "stat"}},
+    {"cpu_children_unseen_seconds_total",
+     kReal,
+     "s",
+     "CPU time of its children that ended, as far as no row of theirs has it: what they used after their "
+     "last "
+     "sample, all of it where they have none; of a process that was there before its recorder, since then",
+     {},
+     {kCounter, "stat"}},
     {"run_delay_seconds_total",
      kReal,
      "s",
@@ -84,6 +92,6 @@ inline constexpr auto kProcessColumns = joined(columns_of(kProcessNames), column
 inline constexpr size_t kFirstProcessQuantity = std::size(kProcessNames);
 
 inline constexpr Table kProcess{"process", Cadence::kPeriodic, "the processes of jobs, Belay's own left out",
-                                kProcessColumns, 2};
+                                kProcessColumns, 3};
 
 }  // namespace belay::schema

@@ -23,7 +23,7 @@ inline constexpr std::array kNodeDerived = std::to_array<SampledSeries>({
      kCounter,
      "cpu_user_seconds_total + cpu_system_seconds_total + coalesce(cpu_irq_seconds_total, 0) + "
      "coalesce(cpu_steal_seconds_total, 0)"},
-    {{"memory_anonymous_bytes", "B", "anonymous and shared memory"},
+    {{"memory_unbacked_bytes", "B", "memory that no file backs: anonymous and shared"},
      kState,
      "memory_anonymous_bytes + coalesce(memory_shared_bytes, 0)"},
     {{"swap_used_bytes", "B", "swap in use"}, kState, "swap_total_bytes - swap_free_bytes"},
@@ -36,11 +36,13 @@ inline constexpr std::array kNodeDerived = std::to_array<SampledSeries>({
      kState,
      "memory_total_bytes - memory_available_bytes"},
 });
-inline constexpr auto kNodeSeriesColumns = joined(series_of<kHostQuantities>(), kNodeDerived);
+inline constexpr auto kHostSeriesColumns = joined(series_of<kHostQuantities>(), kNodeDerived);
 
 // Made of a process's state and of several of its columns.
 inline constexpr std::array kProcessDerived = std::to_array<SampledSeries>({
-    {{"cpus_used", "", "CPUs in use"}, kCounter, "cpu_user_seconds_total + cpu_system_seconds_total"},
+    {{"cpus_used", "", "CPUs in use, by its short-lived children too"},
+     kCounter,
+     "cpu_user_seconds_total + cpu_system_seconds_total + coalesce(cpu_children_unseen_seconds_total, 0)"},
     {{"anonymous_bytes", "B",
       "memory in RAM that is not backed by a file; all of it where that is not known"},
      kState,
@@ -95,7 +97,7 @@ consteval auto series_columns(const Table& source, const std::array<size_t, kKey
     return joined(columns_of(kSpanColumns), key_columns, columns_of(kSampledSeconds), columns_of(values));
 }
 
-inline constexpr auto kNodeSeriesTable = series_columns(kHost, std::array<size_t, 0>{}, kNodeSeriesColumns);
+inline constexpr auto kHostSeriesTable = series_columns(kHost, std::array<size_t, 0>{}, kHostSeriesColumns);
 inline constexpr auto kProcessSeriesTable =
     series_columns(kProcess, std::to_array(kProcessKeys), kProcessSeriesColumns);
 inline constexpr auto kNetworkSeriesTable =
@@ -103,8 +105,8 @@ inline constexpr auto kNetworkSeriesTable =
 inline constexpr auto kDiskSeriesTable =
     series_columns(kFilesystem, std::to_array(kDiskKeys), kDiskSeriesColumns);
 
-inline constexpr Table kNodeSeries{"node_series", Cadence::kPeriodic, "CPU, memory and pressure of a node",
-                                   kNodeSeriesTable};
+inline constexpr Table kHostSeries{"host_series", Cadence::kPeriodic, "CPU, memory and pressure of a node",
+                                   kHostSeriesTable};
 inline constexpr Table kProcessSeries{"process_series", Cadence::kPeriodic, "a process of the job",
                                       kProcessSeriesTable};
 inline constexpr Table kNetworkSeries{"network_series", Cadence::kPeriodic,
@@ -112,7 +114,7 @@ inline constexpr Table kNetworkSeries{"network_series", Cadence::kPeriodic,
 inline constexpr Table kDiskSeries{"disk_series", Cadence::kPeriodic, "a block device", kDiskSeriesTable};
 
 inline constexpr SeriesTable kSeriesTables[] = {
-    {&kNodeSeries, &kHost, "", {}, {}, "", kNodeSeriesColumns},
+    {&kHostSeries, &kHost, "", {}, {}, "", kHostSeriesColumns},
     {&kProcessSeries, &kProcess, "", kProcessKeys, kProcessIdentity, kProcessBorn, kProcessSeriesColumns},
     {&kNetworkSeries, &kNetwork, "", kNetworkKeys, kNetworkKeys, "", kNetworkSeriesColumns},
     {&kDiskSeries, &kFilesystem, kOwnDisk, kDiskKeys, kDiskKeys, "", kDiskSeriesColumns},
