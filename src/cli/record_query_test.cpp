@@ -44,7 +44,7 @@ TEST(cli, record_query_answers_nothing_of_what_cannot_be_read) {
         EXPECT_THAT(refused.err, HasSubstr("host.parquet cannot be read")) << sql;
     }
     EXPECT_EQ(belay({"record", "query", record.path(), "SELECT count(*) FROM gpu"}).status, 0);
-    const Outcome series = belay({"record", "query", record.path(), "SELECT count(*) FROM node_series"});
+    const Outcome series = belay({"record", "query", record.path(), "SELECT count(*) FROM host_series"});
     EXPECT_EQ(series.status, 2) << "it is made of host";
     EXPECT_THAT(series.err, HasSubstr("host.parquet cannot be read"));
     const Outcome plots = belay({"record", "query", record.path(), "SELECT count(*) FROM Plot_Summary"});
@@ -73,7 +73,7 @@ TEST(cli, record_query_makes_series_and_reads_those_that_are_kept) {
     RecordOfGpus record;
     fill(record);
     const char* sql =
-        "SELECT count(*) AS n FROM gpu_series, (SELECT count(*) FROM node_series), (SELECT count(*) FROM "
+        "SELECT count(*) AS n FROM gpu_series, (SELECT count(*) FROM host_series), (SELECT count(*) FROM "
         "plot_series), (SELECT count(*) FROM plot_summary)";
     const Outcome made = belay({"record", "query", record.path(), sql});
     EXPECT_EQ(made.status, 0) << made.err;

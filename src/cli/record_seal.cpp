@@ -12,6 +12,14 @@
 
 namespace belay::cli {
 
+namespace {
+
+std::string why_left(const record::LeftSegment& segment) {
+    return segment.failure ? segment.failure->headline() : "not all of it is in the tables";
+}
+
+}  // namespace
+
 void add_record_seal(core::Application& application) {
     auto command = application.add({
         .name = "record seal",
@@ -25,7 +33,7 @@ void add_record_seal(core::Application& application) {
             "RECORD/segments-lost.\n\n"
             "Of GPUs, the tables gpu_summary, gpu_series (at most 600 buckets for each GPU) and "
             "job_series (second by second) are made as well, from which score, findings and "
-            "report are read; of hosts, processes, interfaces and disks node_series, process_series, "
+            "report are read; of hosts, processes, interfaces and disks host_series, process_series, "
             "network_series and disk_series, and plot_series and plot_summary for the report. Sealing again "
             "makes "
             "them again if they are missing or old.",
@@ -42,19 +50,22 @@ void add_record_seal(core::Application& application) {
         BELAY_TRY(sealing, record::seal(options->record, core::system_clock().now(), score::stand_ins()));
         keep_made_tables(options->record);
         if (options->json) {
-            nlohmann::json kept = nlohmann::json::array();
-            for (const record::LeftSegment& segment : sealing.left) kept.push_back(segment.path.string());
+            nlohmann::json kept = nlohmann::json::array(), reasons = nlohmann::json::array();
+            for (const record::LeftSegment& segment : sealing.left) {
+                kept.push_back(segment.path.string());
+                reasons.push_back(why_left(segment));
+            }
             context.print_json(nlohmann::json{{"record", options->record},
                                               {"sealed", true},
                                               {"was_sealed_before", sealing.sealed_before},
-                                              {"kept", std::move(kept)}});
+                                              {"kept", std::move(kept)},
+                                              {"kept_because", std::move(reasons)}});
             return 0;
         }
         context.print("{} {}\n", options->record, sealing.sealed_before ? "was sealed before" : "is sealed");
         for (const record::LeftSegment& segment : sealing.left)
             context.print("kept: {}: {}\n", core::printable(segment.path.string()),
-                          segment.failure ? core::printable(segment.failure->headline())
-                                          : "not all of it is in the tables");
+                          core::printable(why_left(segment)));
         return 0;
     });
 }

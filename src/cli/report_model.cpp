@@ -36,14 +36,21 @@ std::string cpu_sentence(const score::JobScore& job) {
         report::format_score(score.low), report::format_score(score.high));
 }
 
-void add_score(record::Archive& archive, report::ReportModel& model, const score::Digest& digest) {
+// What the record lacks is told in the report. Errors: kSystem, of what this machine lacks, which says
+// nothing of the record.
+core::Result<> note_lost(report::ReportModel& model, std::string_view what, core::Error error) {
+    if (error.kind() == core::ErrorKind::kSystem) return std::unexpected(std::move(error).context(what));
+    model.coverage.lost.push_back(fmt::format("{}: {}", what, core::in_one_line(error)));
+    return {};
+}
+
+core::Result<> add_score(record::Archive& archive, report::ReportModel& model, const score::Digest& digest) {
     report::add_gpus(model, digest);
-    if (model.gpu) return;
+    if (model.gpu) return {};
     auto cpus = score::read_cpu_use(archive);
-    if (!cpus)
-        model.coverage.lost.push_back("the samples of CPUs: " + core::in_one_line(cpus.error()));
-    else if (!cpus->nodes.empty())
-        model.score_sentence = cpu_sentence(score::score_cpus(*cpus));
+    if (!cpus) return note_lost(model, "the samples of CPUs", std::move(cpus.error()));
+    if (!cpus->nodes.empty()) model.score_sentence = cpu_sentence(score::score_cpus(*cpus));
+    return {};
 }
 
 }  // namespace
@@ -51,9 +58,9 @@ void add_score(record::Archive& archive, report::ReportModel& model, const score
 Result<report::ReportModel> whole_report(record::Archive& archive, const core::CommandContext& context) {
     BELAY_TRY(model, report::build_model(archive));
     auto digest = score::digest_of(archive);
-    if (!digest) model.coverage.lost.push_back("the samples of GPUs: " + core::in_one_line(digest.error()));
+    if (!digest) BELAY_CHECK(note_lost(model, "the samples of GPUs", std::move(digest.error())));
     const score::Digest known = digest ? std::move(*digest) : score::Digest();
-    add_score(archive, model, known);
+    BELAY_CHECK(add_score(archive, model, known));
     auto rules = site_rules(context);
     auto found = rules ? diagnose_record(archive, *rules, &known) : std::unexpected(std::move(rules.error()));
     if (!found) {

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/output.h"
 #include "core/process.h"
+#include "core/program.h"
 #include "core/progress_display.h"
 #include "slurm/job.h"
 #include "stream/liveness.h"
@@ -126,8 +127,7 @@ Result<int> run_in_step(const vet::Protocol& protocol, const Options& options, c
     auto verdicts = vet::run_in_step(protocol, step);
     if (!verdicts) {
         display.finish();
-        if (!vet::is_said_elsewhere(verdicts.error(), step))
-            fmt::print(stderr, "{}", verdicts.error().render());
+        if (!vet::is_said_elsewhere(verdicts.error(), step)) core::show_error("belay", verdicts.error());
         let_srun_read();
         return verdicts.error().exit_status();
     }

@@ -218,12 +218,13 @@ class Importer {
         if (made) return made;
         core::Error error = std::move(made.error()).context(name_);
         if (!error.hint_text().empty()) return std::unexpected(std::move(error));
-        const bool full = error.cause() == core::Cause::kNoSpace;
+        if (error.cause() == core::Cause::kNoSpace)
+            return std::unexpected(std::move(error).hint(full_disk_hint(layout_)));
+        // Of what this machine or user lacks, the number of the system says all.
+        if (error.errno_value() != 0 && error.errno_value() != EIO) return std::unexpected(std::move(error));
         return std::unexpected(std::move(error).hint(
-            full ? full_disk_hint(layout_)
-                 : fmt::format(
-                       "check the disk that holds {}; if it is healthy, build and push the image again",
-                       layout_.root.string())));
+            fmt::format("check the disk that holds {}; if it is healthy, build and push the image again",
+                        layout_.root.string())));
     }
 
     Result<> publish(const Resolved& resolved, const ImageConfig& config, std::string_view config_text,

@@ -64,12 +64,11 @@ Result<Directory> open_to_claim(const fs::path& record) {
     if (facts.owner != geteuid()) {
         const std::string name = core::user_name(facts.owner);
         const bool has_name = name != std::to_string(facts.owner);
-        const std::vector<std::string> as_owner = {
-            "sudo", "-u", has_name ? name : "#" + name, "belay", "record", "seal", record.string()};
+        const std::vector<std::string> as_owner = {"sudo", "-u", has_name ? name : "#" + name};
         const std::vector<std::string> copy = {"cp", "-r", record.string(), "COPY"};
         return belongs_to_another(record, facts.owner)
-            .hint(geteuid() == 0 ? core::quote_command(as_owner)
-                                 : fmt::format("have {} seal it, or seal a copy of your own: {}", name,
+            .hint(geteuid() == 0 ? fmt::format("put before the command: {}", core::quote_command(as_owner))
+                                 : fmt::format("have {} do it, or do it with a copy of your own: {}", name,
                                                core::quote_command(copy)));
     }
     for (std::string_view name : {kManifestName, kSegmentsName, kLostSegmentsName, kTablesName, kAnnexesName})

@@ -55,7 +55,10 @@ Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interv
     core::Duration flush = configuration.duration("record.flush");
     BELAY_CHECK(observe::check_period("interval", period));
     BELAY_CHECK(observe::check_period("flush period", flush));
-    return RecordingPlan{.directory = (fs::current_path() / directory).lexically_normal().string(),
+    std::error_code error;
+    const fs::path here = fs::current_path(error);
+    if (error) return core::errno_error(error, "cannot tell the current directory");
+    return RecordingPlan{.directory = (here / directory).lexically_normal().string(),
                          .interval = period,
                          .flush = flush,
                          .progress_patterns = std::move(patterns)};
@@ -110,7 +113,7 @@ namespace {
 
 Result<std::string> plan_for(const StepOptions& options, const Importer& import) {
     BELAY_TRY(configuration, core::load_configuration(settings(), core::default_sources()));
-    for (const core::Error& ignored : configuration.ignored()) fmt::print(stderr, "{}", ignored.render());
+    fmt::print(stderr, "{}", configuration.ignored_text());
     std::string warnings;
     BELAY_TRY(plan, prepare_step(options, configuration, import, warnings));
     fmt::print(stderr, "{}", warnings);

@@ -20,22 +20,28 @@
 
 namespace belay::env {
 
+using core::Error;
 using core::Result;
 namespace fs = std::filesystem;
 
 namespace {
 
 Result<> look_for_sources(std::vector<Bind>& binds) {
-    auto is_there = [](const Bind& bind) {
+    std::optional<Error> failure;
+    std::erase_if(binds, [&](const Bind& bind) {
         core::note_activity("look for", bind.source);
-        return access(bind.source.c_str(), F_OK) == 0;
-    };
-    std::erase_if(binds, [&](const Bind& bind) { return bind.if_present && !is_there(bind); });
-    for (const Bind& bind : binds) {
-        if (is_there(bind)) continue;
-        return core::errno_error(errno, fmt::format("cannot mount {} on {}", bind.source, bind.destination))
-            .hint("it exists where the environment was read: does it exist on all nodes?");
-    }
+        if (failure || access(bind.source.c_str(), F_OK) == 0) return false;
+        const bool is_absent = errno == ENOENT || errno == ENOTDIR;
+        if (bind.if_present && is_absent) return true;
+        failure =
+            core::errno_error(errno, fmt::format("cannot mount {} on {}", bind.source, bind.destination))
+                .error();
+        if (is_absent)
+            failure = std::move(*failure).hint(
+                "it exists where the environment was read: does it exist on all nodes?");
+        return false;
+    });
+    if (failure) return std::unexpected(std::move(*failure));
     return {};
 }
 

@@ -174,7 +174,7 @@ TEST(record, what_is_anothers_is_neither_sealed_nor_joined) {
     EXPECT_THAT(record.message_of_seal(), HasSubstr(fmt::format("n1-0.seg belongs to {}", kOther)));
     ASSERT_EQ(lchown(record.path().c_str(), kOther, kOther), 0);
     EXPECT_THAT(record.message_of_seal(),
-                HasSubstr(fmt::format("hint: sudo -u '#{}' belay record seal", kOther)));
+                HasSubstr(fmt::format("hint: put before the command: sudo -u '#{}'", kOther)));
 }
 
 TEST(record, a_place_that_somebody_else_prepared_is_refused) {

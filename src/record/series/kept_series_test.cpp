@@ -2,7 +2,7 @@
 
 #include "record/archive/testing.h"
 #include "record/series/make_series.h"
-#include "schema/tables/node_series.h"
+#include "schema/tables/sampled_series.h"
 
 #include <array>
 #include <cmath>
@@ -31,14 +31,14 @@ class KeptSeries {
     }
     static std::string facts() { return series_facts(std::span(&kNodes, 1), kFrame); }
     Archive open() const { return Archive::open(record_.path()).value(); }
-    std::filesystem::path file() const { return record_.path() / "tables/node_series.parquet"; }
+    std::filesystem::path file() const { return record_.path() / "tables/host_series.parquet"; }
 
   private:
     RecordFixture record_;
 };
 
 bool is_a_table(Archive& archive) {
-    return archive.query("SELECT count(*) FROM node_series").has_value();
+    return archive.query("SELECT count(*) FROM host_series").has_value();
 }
 
 TEST(series, kept_tables_are_used_where_they_were_made_so) {

@@ -1,7 +1,7 @@
 #include "record/series/make_series.h"
 
 #include "record/series/scan_nodes.h"
-#include "schema/tables/node_series.h"
+#include "schema/tables/sampled_series.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// A table of series (schema/tables/node_series.h) made of a record's samples: a row for each span of time and
-// each thing that is sampled by itself, by the rule of spans.h.
+// A table of series (schema/tables/sampled_series.h) made of a record's samples: a row for each span of time
+// and each thing that is sampled by itself, by the rule of spans.h.
 #pragma once
 
 #include "core/error.h"

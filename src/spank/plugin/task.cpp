@@ -77,7 +77,7 @@ const char* meaning_of(int error) {
         case EPROTO:
             return "belay-step and the plugin are of different versions: install the same version of both";
         default:
-            return "cannot receive what belay-step offers";
+            return strerror(error);
     }
 }
 
@@ -97,7 +97,7 @@ bool wait_for_start(const TaskContext& context, Packet& offer) {
     if (error == 0) return true;
     // What all tasks of the node see is said by one.
     if (error != ECANCELED && context.task == 0)
-        fprintf(stderr, "belay: %s: %s%s\n", node_name(), meaning_of(error),
+        fprintf(stderr, "belay: %s: cannot start the tasks: %s%s\n", node_name(), meaning_of(error),
                 context.must_be_prepared ? "" : kNotRecorded);
     if (context.must_be_prepared) _exit(1);
     return false;
