@@ -1,6 +1,8 @@
 // belay findings: what went wrong in a job, and the rules that say so.
 #include "cli/commands.h"
 #include "cli/diagnosis.h"
+#include "cli/job_end.h"
+#include "cli/record_argument.h"
 #include "cli/text_table.h"
 #include "core/program.h"
 #include "findings/engine.h"
@@ -38,6 +40,7 @@ void add_findings(core::Application& application) {
             "Rules are files in TOML; a site adds its own in the directory of the setting findings.rules. "
             "A mistake in one is shown with its place, and the others are asked all the same.",
         .examples = {{"belay findings r", "what went wrong in a recorded job"},
+                     {"belay findings 4711", "of the record of job 4711"},
                      {"belay findings r --rules mine.toml", "with rules of your own"}},
         .exit_statuses = {{1, "a finding is a warning or critical"},
                           {2, "a rule is wrong; the others were asked"},
@@ -49,13 +52,14 @@ void add_findings(core::Application& application) {
         bool json = false;
     };
     auto options = std::make_shared<Options>();
-    command.options().add_option("RECORD", options->record, "directory of the record")->required();
+    command.options().add_option("RECORD", options->record, kRecordArgument)->required();
     command.options()
         .add_option("--rules", options->rules, "file or directory of rules, instead of findings.rules")
         ->type_name("PATH");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> Result<int> {
-        BELAY_TRY(archive, open_for_queries(context, options->record));
+        BELAY_TRY(record, find_record(context, options->record));
+        BELAY_TRY(archive, open_with_job_end(context, record));
         BELAY_TRY(rules, site_rules(context, options->rules));
         BELAY_TRY(report, diagnose_record(archive, rules, nullptr));
         const int problem = show_problems(report.problems);

@@ -1,5 +1,6 @@
 // belay record info: what is in a record, and what is missing from it.
 #include "cli/commands.h"
+#include "cli/record_argument.h"
 #include "cli/record_json.h"
 #include "cli/text_table.h"
 #include "core/text.h"
@@ -66,10 +67,11 @@ void add_record_info(core::Application& application) {
         bool json = false;
     };
     auto options = std::make_shared<Options>();
-    command.options().add_option("RECORD", options->record, "directory of the record")->required();
+    command.options().add_option("RECORD", options->record, kRecordArgument)->required();
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_TRY(archive, score::open_record(options->record));
+        BELAY_TRY(record, find_record(context, options->record));
+        BELAY_TRY(archive, score::open_record(record));
         BELAY_TRY(info, archive.info());
         if (options->json)
             context.print_json(to_json(info));

@@ -1,6 +1,8 @@
 // belay report: what a job did, as a page and as text.
 #include "cli/commands.h"
 #include "cli/diagnosis.h"
+#include "cli/job_end.h"
+#include "cli/record_argument.h"
 #include "cli/report_model.h"
 #include "core/file.h"
 #include "core/output.h"
@@ -58,7 +60,8 @@ Json summary_json(const report::ReportModel& model, const std::string& page, con
 }
 
 // A report must not take the place of the other, or of what it is made from.
-core::Result<> check_outputs(const std::string& record, const std::string& page, const std::string& pdf) {
+core::Result<> check_outputs(const std::filesystem::path& record, const std::string& page,
+                             const std::string& pdf) {
     namespace fs = std::filesystem;
     std::error_code ignored;
     const fs::path own = fs::weakly_canonical(record, ignored);
@@ -92,6 +95,7 @@ void add_report(core::Application& application) {
             "--pdf it writes it for print; --proposal makes that two pages for a proposal that asks for "
             "resources.",
         .examples = {{"belay report r", "a summary in the terminal"},
+                     {"belay report 4711", "of the record of job 4711"},
                      {"belay report r -o report.html", "the page for a browser"},
                      {"belay report r --pdf proposal.pdf --proposal", "two pages for a proposal"}},
     });
@@ -103,7 +107,7 @@ void add_report(core::Application& application) {
         bool json = false;
     };
     auto options = std::make_shared<Options>();
-    command.options().add_option("RECORD", options->record, "directory of the record")->required();
+    command.options().add_option("RECORD", options->record, kRecordArgument)->required();
     command.options().add_option("-o,--output", options->page, "write the page to FILE")->type_name("FILE");
     auto* pdf =
         command.options().add_option("--pdf", options->pdf, "write the report as PDF")->type_name("FILE");
@@ -112,8 +116,9 @@ void add_report(core::Application& application) {
         ->needs(pdf);
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_CHECK(check_outputs(options->record, options->page, options->pdf));
-        BELAY_TRY(archive, open_for_queries(context, options->record));
+        BELAY_TRY(record, find_record(context, options->record));
+        BELAY_CHECK(check_outputs(record, options->page, options->pdf));
+        BELAY_TRY(archive, open_with_job_end(context, record));
         BELAY_TRY(model, whole_report(archive, context));
         if (!options->pdf.empty()) {
             BELAY_TRY(bytes, options->proposal ? report::render_proposal(model) : report::render_pdf(model));

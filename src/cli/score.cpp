@@ -1,5 +1,6 @@
 // belay score: how well a job used its GPUs, and what changed between two.
 #include "cli/commands.h"
+#include "cli/record_argument.h"
 #include "cli/text_table.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -209,7 +210,7 @@ void add_score(core::Application& application) {
                      {"belay score r --model ofu", "what another model says, for comparison"}},
     });
     auto options = std::make_shared<Options>();
-    command.options().add_option("RECORD", options->record, "directory of the record")->required();
+    command.options().add_option("RECORD", options->record, kRecordArgument)->required();
     command.choice("--by", options->by, {"gpu", "node", "step"}, "parts to list");
     std::vector<std::string> models = {"saturation"};
     for (const score::OtherModel& model : score::other_models()) models.emplace_back(model.name);
@@ -218,7 +219,11 @@ void add_score(core::Application& application) {
         .add_option("--ceilings", options->ceilings, "read more ceilings of GPUs from FILE, which win")
         ->type_name("FILE");
     command.json(options->json);
-    command.run([options](const core::CommandContext& context) { return run_score(context, *options); });
+    command.run([options](const core::CommandContext& context) -> core::Result<int> {
+        BELAY_TRY(record, find_record(context, options->record));
+        options->record = record;
+        return run_score(context, *options);
+    });
 }
 
 }  // namespace belay::cli

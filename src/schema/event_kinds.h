@@ -19,6 +19,8 @@ inline constexpr EventKindRow kEventKinds[] = {
     {"task_start", "a task of the job was started", "its program", {}, "its process id"},
     {"task_system", "the system that a task runs in", "VARIANT_ID, PRETTY_NAME or ID of its os-release"},
     {"task_end", "a task ended", "its program", "its exit status; less than 0: the signal that ended it"},
+    {"job_end", "Slurm ended the job; known only later, so it is an annex", "its state, as Slurm calls it",
+     "exit status of its script; less than 0: the signal that ended it", "seconds that it ran"},
     {"output_dropped", "output came too fast to be searched for progress", {}, {}, "bytes"},
     {"progress_unread", "lines of output were not searched for progress", "the stream", {}, "lines"},
     {"collector_failed", "a table could not be sampled", "the table", "the system's error number"},

@@ -141,11 +141,35 @@ Result<> read_times(const Facts& facts, ScontrolJob& job) {
     return {};
 }
 
-bool is_over(std::string_view state) {
-    for (std::string_view over : {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED",
-                                  "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY"})
-        if (state == over) return true;
-    return false;
+// "00:10:00", "2-01:00:00"; nothing for "UNLIMITED" and other words.
+Result<std::optional<core::Duration>> read_time_limit(const Facts& facts) {
+    BELAY_TRY(text, facts.text("TimeLimit"));
+    if (!text || text->find(':') == std::string::npos) return std::nullopt;
+    std::string_view rest = *text;
+    int64_t days = 0;
+    if (const size_t dash = rest.find('-'); dash != std::string_view::npos) {
+        days = core::parse_number<int64_t>(rest.substr(0, dash)).value_or(-1);
+        rest.remove_prefix(dash + 1);
+    }
+    int64_t seconds = 0;
+    const auto parts = core::split(rest, ':');
+    for (std::string_view part : parts) {
+        const auto number = core::parse_number<int64_t>(part);
+        if (!number || *number < 0 || *number > 99 || parts.size() != 3 || days < 0 || days > 36'500)
+            return system_error("scontrol: TimeLimit={}: not a time", *text);
+        seconds = seconds * 60 + *number;
+    }
+    return std::chrono::seconds(days * 86'400 + seconds);
+}
+
+Result<> read_request(const Facts& facts, ScontrolJob& job) {
+    BELAY_TRY(limit, read_time_limit(facts));
+    BELAY_TRY(of_node, facts.text("MinMemoryNode"));
+    BELAY_TRY(of_cpu, facts.text("MinMemoryCPU"));
+    job.time_limit = limit;
+    if (of_node && of_node != "0") job.memory = *of_node + " a node";
+    if (of_cpu && of_cpu != "0") job.memory = *of_cpu + " a CPU";
+    return {};
 }
 
 Result<ScontrolJob> read_job(const Record& record) {
@@ -179,11 +203,19 @@ Result<ScontrolJob> read_job(const Record& record) {
     job.nodes = std::move(*nodes);
     BELAY_CHECK(read_user(facts, job));
     BELAY_CHECK(read_times(facts, job));
-    if (is_over(job.state)) BELAY_CHECK(read_exit(facts, job));
+    BELAY_CHECK(read_request(facts, job));
+    if (job.is_over()) BELAY_CHECK(read_exit(facts, job));
     return job;
 }
 
 }  // namespace
+
+bool ScontrolJob::is_over() const {
+    for (std::string_view over : {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED",
+                                  "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY"})
+        if (state == over) return true;
+    return false;
+}
 
 Result<std::vector<ScontrolJob>> parse_scontrol_jobs(std::string_view text) {
     std::vector<ScontrolJob> jobs;

@@ -32,6 +32,10 @@ struct ScontrolJob {
     std::vector<std::string> nodes = {};   // given to it; none while it waits
     std::optional<int> exit_code = {};     // of the batch script, once it is over
     std::optional<int> exit_signal = {};
+    std::optional<core::Duration> time_limit = {};  // missing where there is none
+    std::optional<std::string> memory = {};  // asked for, as Slurm writes it: "4G a node", "500M a CPU"
+
+    bool is_over() const;
 };
 
 // The records in the output of `scontrol show job`, run with TZ=UTC; an array's id shows several. Line breaks

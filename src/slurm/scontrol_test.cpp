@@ -217,5 +217,22 @@ TEST(slurm, a_scontrol_that_fails_is_not_a_node_that_slurm_does_not_know) {
         "scontrol show node n9: exit status 1: slurm_load_node error: Unable to contact slurm controller");
 }
 
+TEST(slurm, scontrol_says_what_a_job_asked_for) {
+    auto with = [](std::string_view limit, std::string_view memory) {
+        std::string text(kArray.substr(0, kArray.find("\n\n")));
+        text.replace(text.find("TimeLimit=00:10:00"), 18, fmt::format("TimeLimit={}", limit));
+        text.replace(text.find("MinMemoryNode=0"), 15, memory);
+        return parse_scontrol_jobs(text + "\n");
+    };
+    EXPECT_EQ(with("00:10:00", "MinMemoryNode=4G").value()[0].time_limit, std::chrono::minutes(10));
+    EXPECT_EQ(with("00:10:00", "MinMemoryNode=4G").value()[0].memory, "4G a node");
+    EXPECT_EQ(with("2-01:00:05", "MinMemoryCPU=500M").value()[0].time_limit, std::chrono::seconds(176'405));
+    EXPECT_EQ(with("2-01:00:05", "MinMemoryCPU=500M").value()[0].memory, "500M a CPU");
+    EXPECT_FALSE(with("UNLIMITED", "MinMemoryNode=0").value()[0].time_limit);
+    EXPECT_FALSE(with("UNLIMITED", "MinMemoryNode=0").value()[0].memory);
+    EXPECT_THAT(with("00:x0:00", "MinMemoryNode=0").error().message(), HasSubstr("TimeLimit=00:x0:00"));
+    EXPECT_THAT(with("9999999999999-00:10:00", "MinMemoryNode=0").error().message(), HasSubstr("TimeLimit"));
+}
+
 }  // namespace
 }  // namespace belay::slurm

@@ -9,3 +9,8 @@ if(TARGET belay_cli AND TARGET belay_nvml_replay)
     $<TARGET_FILE:belay> $<TARGET_FILE:sick_program> $<TARGET_FILE:belay_nvml_replay>)
   set_tests_properties(integration.findings_on_slurm PROPERTIES LABELS integration TIMEOUT 600 RUN_SERIAL ON)
 endif()
+
+if(TARGET spank_belay)
+  add_test(NAME integration.job_ends COMMAND ${CMAKE_CURRENT_LIST_DIR}/job_ends $<TARGET_FILE:spank_belay> $<TARGET_FILE:belay>)
+  set_tests_properties(integration.job_ends PROPERTIES LABELS integration TIMEOUT 300 RUN_SERIAL ON ENVIRONMENT "BELAY_BUILD=${CMAKE_BINARY_DIR}")
+endif()

@@ -1,0 +1,69 @@
+#include "cli/job_end.h"
+
+#include "cli/diagnosis.h"
+#include "core/directory.h"
+#include "core/program.h"
+#include "observe/job_end.h"
+#include "record/archive/annex.h"
+#include "record/place.h"
+#include "schema/tables/event.h"
+#include "slurm/scontrol.h"
+
+#include <unistd.h>
+
+namespace belay::cli {
+
+using core::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Nothing where there is no use in asking.
+Result<std::optional<record::Manifest>> manifest_without_end(const fs::path& path) {
+    BELAY_TRY(record, record::open_record(path));
+    BELAY_TRY(manifest, record::read_manifest(record));
+    BELAY_TRY(facts, record.facts());
+    if (!manifest.job.id || facts.owner != geteuid()) return std::nullopt;
+    BELAY_TRY(known, record.facts(fmt::format("{}/{}", record::kAnnexesName,
+                                              record::annex_file(observe::kJobEndOwner, schema::kEvent))));
+    if (known) return std::nullopt;
+    return manifest;
+}
+
+stream::Batch rows_of(const slurm::ScontrolJob& job, const record::JobFacts& recorded) {
+    stream::Batch rows(schema::kEvent);
+    const std::vector<std::string>& nodes = recorded.nodes.empty() ? job.nodes : recorded.nodes;
+    stream::add_event(rows, job.end.value_or(job.submit), nodes.empty() ? "" : nodes.front(),
+                      observe::job_end_event(job));
+    return rows;
+}
+
+}  // namespace
+
+Result<std::optional<stream::Batch>> learn_job_end(const fs::path& path) {
+    BELAY_TRY(manifest, manifest_without_end(path));
+    if (!manifest) return std::nullopt;
+    auto job = slurm::query_job(static_cast<uint64_t>(*manifest->job.id), kAskSlurm);
+    // No such job, or no scontrol.
+    if (!job && job.error().cause() == core::Cause::kNotFound) return std::nullopt;
+    if (!job) return std::unexpected(std::move(job.error()));
+    if (!job->is_over() || !observe::is_same_run(*job, manifest->job)) return std::nullopt;
+    stream::Batch rows = rows_of(*job, manifest->job);
+    if (!manifest->sealed) return rows;
+    BELAY_TRY(claim, record::claim_record(path));
+    BELAY_CHECK(record::put_annex(claim, observe::kJobEndOwner, rows));
+    return std::nullopt;
+}
+
+Result<record::Archive> open_with_job_end(const core::CommandContext& context, const fs::path& record) {
+    auto learned = learn_job_end(record);
+    // A record that cannot be read is told when it is opened.
+    if (!learned && learned.error().kind() == core::ErrorKind::kSystem)
+        core::show_error("belay: warning",
+                         std::move(learned.error()).context("how Slurm ended the job is not known"));
+    BELAY_TRY(archive, open_for_queries(context, record));
+    if (learned && *learned) BELAY_CHECK(archive.add(schema::kEvent, **learned));
+    return archive;
+}
+
+}  // namespace belay::cli

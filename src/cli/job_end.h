@@ -1,0 +1,24 @@
+// How Slurm ended the job of a record, asked when somebody looks at it.
+#pragma once
+
+#include "core/command.h"
+#include "record/archive/archive.h"
+
+#include <filesystem>
+
+namespace belay::cli {
+
+// The longest wait for slurmctld.
+inline constexpr core::Duration kAskSlurm = std::chrono::seconds(5);
+
+// Asks slurmctld how it ended the job, where the record is this user's own, of a job of Slurm, and does not
+// say it yet. A sealed record keeps the answer as an annex; of one that is not sealed it is returned. Nothing
+// where Slurm does not know the job (any more), is not there, or the job is not over. Errors: kSystem where
+// slurmctld was not reached within kAskSlurm, or the annex cannot be written; those of reading the manifest.
+core::Result<std::optional<stream::Batch>> learn_job_end(const std::filesystem::path& record);
+
+// open_for_queries() with what learn_job_end() finds out; that it could not is said on stderr.
+core::Result<record::Archive> open_with_job_end(const core::CommandContext& context,
+                                                const std::filesystem::path& record);
+
+}  // namespace belay::cli

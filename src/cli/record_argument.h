@@ -1,0 +1,19 @@
+// The record that a command is asked about: a directory, or the number of a job.
+#pragma once
+
+#include "core/command.h"
+
+#include <filesystem>
+#include <string>
+
+namespace belay::cli {
+
+inline constexpr const char* kRecordArgument = "directory of the record, or the number of its job";
+
+// `argument` itself, but where it is a number and there is nothing of that name: the record of that job,
+// beneath the current directory or where the setting record.directory says. Errors: kBadInput if there is no
+// record of the job, or more than one; kSystem.
+core::Result<std::filesystem::path> find_record(const core::CommandContext& context,
+                                                const std::string& argument);
+
+}  // namespace belay::cli
