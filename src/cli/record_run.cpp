@@ -2,10 +2,26 @@
 #include "observe/record_run.h"
 
 #include "cli/commands.h"
+#include "core/process.h"
+#include "core/tell.h"
+#include "core/utf8.h"
 
 #include <memory>
+#include <unistd.h>
 
 namespace belay::cli {
+
+namespace {
+
+// To a person; a script, and whoever reads the command's output, gets nothing but that.
+void tell_where(const std::string& record) {
+    const bool is_first = core::environment_variable("SLURM_PROCID").value_or("0") == "0";
+    if (!is_first || isatty(STDERR_FILENO) != 1) return;
+    core::tell("recorded in {}; to see what it did: {}", core::printable(record),
+               core::quote_command(std::vector<std::string>{"belay", "report", record}));
+}
+
+}  // namespace
 
 void add_record_run(core::Application& application) {
     auto command = application.add({
@@ -72,6 +88,7 @@ void add_record_run(core::Application& application) {
                                         .nvml_library = configuration.text("nvml.library"),
                                         .dcgm_library = configuration.text("dcgm.library"),
                                         .dcgm_address = configuration.text("dcgm.address")}}));
+        tell_where(options->directory);
         return core::end_like(status);
     });
 }
