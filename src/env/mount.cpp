@@ -33,8 +33,8 @@ constexpr std::array kFlags = {
     Flag{"rprivate", ""},
     Flag{"slave", ""},
     Flag{"rslave", ""},
-    Flag{"shared", ""},
-    Flag{"rshared", ""},
+    Flag{"shared", "what is mounted in the container stays there: it is mounted as rslave"},
+    Flag{"rshared", "what is mounted in the container stays there: it is mounted as rslave"},
     Flag{"x-create=dir", ""},
     Flag{"x-create=file", ""},
     Flag{"x-create=auto", ""},
@@ -82,6 +82,11 @@ class MountParser {
         if (result_.mount.destination == "/")
             add("E_MOUNT_DST", piece, "nothing can be mounted over the root of the container",
                 "name a directory in it");
+        const std::string& destination = result_.mount.destination;
+        if (destination == "/proc" || destination.starts_with("/proc/"))
+            add("E_MOUNT_DST", piece,
+                fmt::format("nothing can be mounted on {}: /proc is the kernel's", destination),
+                "name another directory");
     }
 
     bool read_source(const Piece& piece) {

@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "env/container/entrypoint.h"
 #include "env/container/holder_link.h"
+#include "env/container/mount_flags.h"
 #include "env/container/namespaces.h"
 #include "env/container/notice.h"
 #include "env/container/root_files.h"
@@ -45,6 +46,15 @@ Result<> look_for_sources(std::vector<Bind>& binds) {
     return {};
 }
 
+// One that waits in the kernel is left behind.
+void end_init(pid_t init) {
+    auto process = core::adopt_child(init);
+    if (process)
+        (void)process->end();
+    else
+        kill(init, SIGKILL);
+}
+
 class Holder {
   public:
     explicit Holder(int link) : link_(link) {}
@@ -71,6 +81,8 @@ class Holder {
         ContainerPlan here = plan;
         BELAY_CHECK(tell_part(link_, HolderPart::kSources));
         BELAY_CHECK(look_for_sources(here.binds));
+        const std::vector<MountFlags> wanted_flags = flags_of(here.binds);
+        take_flags_of_files(here.binds);
         BELAY_CHECK(tell_part(link_, HolderPart::kCreate));
         // Tasks shall see /sys whole, not with our files over a part of it.
         for (Bind& bind : here.binds)
@@ -85,7 +97,12 @@ class Holder {
             scratch / "bundle" / "config.json",
             oci_config(here, (scratch / "root").string(), squashfs_paths, identity.user, identity.group)));
         BELAY_CHECK(show_one_cgroup_version());
-        return create();
+        BELAY_TRY(init, create());
+        if (auto set = set_mount_flags(init, wanted_flags); !set) {
+            end_init(init);
+            return std::unexpected(std::move(set.error()));
+        }
+        return init;
     }
 
     // Returns the variables that the entrypoint has set or changed.
@@ -148,15 +165,6 @@ class Holder {
     std::vector<core::Process> servers_;
     std::optional<core::Process> entered_;
 };
-
-// One that waits in the kernel is left behind.
-void end_init(pid_t init) {
-    auto process = core::adopt_child(init);
-    if (process)
-        (void)process->end();
-    else
-        kill(init, SIGKILL);
-}
 
 constexpr int kFullnessMilliseconds = 250;
 

@@ -36,9 +36,17 @@ const std::vector<Bind>& standard_binds() {
     return kBinds;
 }
 
+// The plain forms are for the topmost mount only, and in a user namespace crun (1.8) ignores them but for
+// "ro". Without mounts below, both are the same.
+std::string recursive_form(const std::string& flag) {
+    for (std::string_view each : {"ro", "noexec"})
+        if (flag == each) return "r" + flag;
+    return flag;
+}
+
 Bind to_bind(const Mount& mount) {
     if (mount.is_squashfs())
-        return {mount.source, mount.destination, {"rbind", "rro", "nosuid", "nodev"}, true};
+        return {mount.source, mount.destination, {"rbind", "rro", "rnosuid", "rnodev"}, true};
     Bind bind{mount.source, mount.destination, {}};
     bool recursive = true;
     for (const std::string& flag : mount.flags) {
@@ -47,13 +55,15 @@ Bind to_bind(const Mount& mount) {
         if (flag == "bind" || flag == "rbind" || flag == "rw" || flag == "suid" || flag == "dev" ||
             flag.starts_with("x-create="))
             continue;
-        bind.options.push_back(flag);
+        // Nothing reaches the host from a user's mounts; what the host mounts later reaches them.
+        if (flag == "shared" || flag == "rshared")
+            bind.options.emplace_back("rslave");
+        else if (flag != "nosuid" && flag != "nodev")
+            bind.options.push_back(recursive_form(flag));
     }
-    // Read-only means what lies below too: plain "ro" leaves mounts within the source writable.
-    if (recursive) std::ranges::replace(bind.options, "ro", "rro");
     bind.options.insert(bind.options.begin(), recursive ? "rbind" : "bind");
-    bind.options.emplace_back("nosuid");
-    if (mount.source != "/dev" && !mount.source.starts_with("/dev/")) bind.options.emplace_back("nodev");
+    bind.options.emplace_back("rnosuid");
+    if (mount.source != "/dev" && !mount.source.starts_with("/dev/")) bind.options.emplace_back("rnodev");
     return bind;
 }
 
@@ -123,7 +133,8 @@ std::string oci_config(const ContainerPlan& plan, const std::string& root,
                    {"root", {{"path", root}, {"readonly", !plan.writable}}},
                    {"mounts", std::move(mounts)},
                    {"linux",
-                    {{"namespaces", {{{"type", "mount"}}, {{"type", "user"}}}},
+                    {{"rootfsPropagation", "rslave"},
+                     {"namespaces", {{{"type", "mount"}}, {{"type", "user"}}}},
                      {"uidMappings", map_to_zero(user)},
                      {"gidMappings", map_to_zero(group)}}}};
     return config.dump(-1, ' ', false, Json::error_handler_t::replace);

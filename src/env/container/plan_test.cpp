@@ -84,12 +84,13 @@ TEST(env_container, mount_flags_become_runtime_options) {
         std::vector<std::string> options;
     };
     const Case cases[] = {
-        {"/a:/b", {"rbind", "nosuid", "nodev"}},
-        {"/a:/b:ro", {"rbind", "rro", "nosuid", "nodev"}},
-        {"/a:/b:bind+ro", {"bind", "ro", "nosuid", "nodev"}},
-        {"/a:/b:ro+private+noexec", {"rbind", "rro", "private", "noexec", "nosuid", "nodev"}},
-        {"/dev/shm:/b", {"rbind", "nosuid"}},
-        {"/a.sqsh:/b:sqsh", {"rbind", "rro", "nosuid", "nodev"}},
+        {"/a:/b", {"rbind", "rnosuid", "rnodev"}},
+        {"/a:/b:ro", {"rbind", "rro", "rnosuid", "rnodev"}},
+        {"/a:/b:bind+ro", {"bind", "rro", "rnosuid", "rnodev"}},
+        {"/a:/b:ro+private+noexec", {"rbind", "rro", "private", "rnoexec", "rnosuid", "rnodev"}},
+        {"/a:/b:rshared+nosuid", {"rbind", "rslave", "rnosuid", "rnodev"}},
+        {"/dev/shm:/b", {"rbind", "rnosuid"}},
+        {"/a.sqsh:/b:sqsh", {"rbind", "rro", "rnosuid", "rnodev"}},
     };
     PlanTest test;
     for (const Case& each : cases) {
