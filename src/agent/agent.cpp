@@ -4,6 +4,7 @@
 #include "core/work.h"
 #include "observe/node_sampler.h"
 #include "observe/record_run.h"
+#include "record/place.h"
 #include "schema/tables/allocation.h"
 #include "stream/liveness.h"
 
@@ -102,8 +103,17 @@ class Agent {
 
 namespace {
 
+// Who owns a job record would find files in it that are none of it.
+Result<> check_spool(const std::filesystem::path& spool) {
+    BELAY_TRY(manifest, core::type_of_file(record::manifest_path(spool)));
+    if (manifest == std::filesystem::file_type::not_found) return {};
+    return core::bad_input("{} is a job record, not a spool", spool.string())
+        .hint("name a directory that does not exist yet");
+}
+
 Result<> sample_until_told(const AgentOptions& options) {
     BELAY_TRY(signals, block_signals());
+    BELAY_CHECK(check_spool(options.spool));
     prctl(PR_SET_NAME, "belay-agent");
     const std::string node = options.node.value_or(stream::this_node());
     const core::Time now = core::system_clock().now();

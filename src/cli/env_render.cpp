@@ -22,7 +22,7 @@ struct Options {
 std::string render_to_text(const Options& options, const env::Host& host) {
     env::Problems problems;
     env::Environment environment = env::load_environment(options.name, host, problems);
-    auto variables = env::expand_variables(environment, {}, host.variables, problems);
+    auto variables = env::expand_without_image(environment, host.variables, problems);
     const bool ok = !env::has_errors(problems);
     nlohmann::ordered_json answer{{"status", ok ? 0 : static_cast<int>(env::kind_of(problems))},
                                   {"err", env::render(problems)}};
@@ -62,7 +62,7 @@ void add_env_render(core::Application& application) {
             "Merges what the environment inherits, expands its variables with those of the caller, and "
             "prints "
             "the result as an environment file of its own. Variables that the image sets are not known "
-            "here; `belay env run` knows them.",
+            "here, and a value that names one stays as it is written; `belay env run` knows them.",
         .examples = {{"belay env render pytorch", "the environment of that name"},
                      {"belay env render --explain ./pytorch.toml", "and where each value was written"}},
     });

@@ -35,7 +35,7 @@ core::Result<Validated> validate_file(const std::string& file, bool strict,
                   BELAY_TRY(host, step::environment_host(configuration));
                   env::Problems problems;
                   env::Environment environment = env::load_environment(file, host, problems);
-                  (void)env::expand_variables(environment, {}, host.variables, problems);
+                  (void)env::expand_without_image(environment, host.variables, problems);
                   const bool ok = !env::has_errors(problems) && (!strict || env::passes_strictly(problems));
                   return nlohmann::ordered_json{{"status", ok ? 0 : static_cast<int>(env::kind_of(problems))},
                                                 {"shown", env::render(problems)},

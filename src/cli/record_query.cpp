@@ -71,6 +71,9 @@ Result<record::QueryResult> ask(const core::CommandContext& context, const std::
     const Result<bool> attached =
         digest_table.empty() || has_series ? Result<bool>(true) : score::attach_digest(archive);
     auto result = archive.query_of_person(sql);
+    if (!result && result.error().kind() == core::ErrorKind::kBadInput && result.error().hint_text().empty())
+        result = std::unexpected(
+            core::Error(result.error()).hint("belay record schema lists the tables and columns"));
     if (result || (attached && *attached)) return result;
     return std::unexpected(
         core::Error(attached ? result.error() : attached.error())

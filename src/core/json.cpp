@@ -62,7 +62,10 @@ Result<nlohmann::ordered_json> parse_json_file(std::string_view text, std::strin
         return Json::parse(text);
     } catch (const Json::parse_error& error) {
         return bad_input("not valid JSON")
-            .at(position_of(text, error.byte > 0 ? error.byte - 1 : 0, file_name));
+            .at(position_of(text, error.byte > 0 ? error.byte - 1 : 0, file_name))
+            .hint(
+                "correct it there; where a program wrote the file, it may be cut off: write or copy it "
+                "again");
     } catch (const Json::exception&) {
         return bad_input("{}: a number is out of range", file_name);
     }

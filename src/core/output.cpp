@@ -64,8 +64,12 @@ struct Target {
 Result<Target> find_target(const fs::path& path) {
     if (!path.has_filename() || path.filename() == "." || path.filename() == "..")
         return bad_input("{} names a directory", path.string()).hint("name a file in it");
-    BELAY_TRY(directory,
-              Directory::open_trusted(path.has_parent_path() ? path.parent_path() : fs::path(".")));
+    auto opened = Directory::open_trusted(path.has_parent_path() ? path.parent_path() : fs::path("."));
+    if (!opened && opened.error().cause() == Cause::kNotFound)
+        return std::unexpected(std::move(opened.error())
+                                   .as(ErrorKind::kBadInput)
+                                   .hint("make the directory first, or name another"));
+    BELAY_TRY(directory, std::move(opened));
     std::string name = path.filename();
     BELAY_TRY(there, directory.facts(name));
     if (there) BELAY_CHECK(check_replaceable(path, *there));

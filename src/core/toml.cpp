@@ -11,7 +11,11 @@ Result<toml::table> parse_toml(const SourceText& source) {
     toml::parse_result result = toml::parse(source.text(), std::string_view(source.file()));
     if (result) return std::move(result).table();
     const toml::parse_error& error = result.error();
-    return bad_input("{}", error.description()).at(toml_position(source, error.source().begin));
+    return bad_input("{}", error.description())
+        .at(toml_position(source, error.source().begin))
+        .hint(
+            "correct it there: TOML has lines KEY = VALUE, texts in quotes, and [TABLE] or [[TABLE]] before "
+            "them");
 }
 
 SourcePosition toml_position(const SourceText& source, toml::source_position position) {

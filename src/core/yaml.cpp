@@ -201,7 +201,9 @@ Result<YamlNode> parse_yaml(const SourceText& source) {
         if (!bounds.any()) return YamlNode{};
         return converter.convert(YAML::Load(std::string(text)), 1);
     } catch (const YAML::Exception& error) {
-        return converter.fail(converter.place_of(error.mark), "{}", error.msg);
+        return converter.fail(converter.place_of(error.mark), "{}", error.msg)
+            .hint(
+                "correct it there: YAML goes by indentation, and what [, { or a quote opens must be closed");
     } catch (const std::bad_alloc&) {
         throw;  // no mistake in the file
     } catch (const std::exception& error) {

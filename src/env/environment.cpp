@@ -223,6 +223,32 @@ std::map<std::string, std::string> expand_variables(const Environment& environme
     return variables;
 }
 
+std::map<std::string, std::string> expand_without_image(const Environment& environment,
+                                                        const core::Environment& caller, Problems& problems) {
+    std::map<std::string, std::string> variables;
+    for (const auto& [name, text] : environment.env) {
+        Problems own;
+        auto value = expand_value(text, "env." + name, {&caller}, own);
+        const bool may_be_the_image_s =
+            !environment.image.empty() && std::ranges::all_of(own, [](const auto& each) {
+                return each.code == "E_UNDEF" || each.severity != Severity::kError;
+            });
+        for (Problem& problem : own) {
+            if (may_be_the_image_s && problem.code == "E_UNDEF") {
+                problem.code = "W_IMAGE_VARIABLE";
+                problem.severity = Severity::kWarning;
+                problem.message += "; the image may set it";
+            }
+            problems.push_back(std::move(problem));
+        }
+        if (value)
+            variables[name] = std::move(*value);
+        else if (may_be_the_image_s)
+            variables[name] = text.value;
+    }
+    return variables;
+}
+
 void refuse_unsupported(Problems& problems) {
     for (Problem& problem : problems) {
         if (problem.code != "W_UNSUPPORTED") continue;

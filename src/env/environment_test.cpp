@@ -33,6 +33,20 @@ TEST(env, a_value_with_escapes_is_pointed_at_as_a_whole) {
     EXPECT_EQ(fake.problems[0].place.position.column, 11);
 }
 
+TEST(env, a_variable_that_only_the_image_may_set_is_no_mistake) {
+    FakeHost fake;
+    fake.host.variables["A"] = "one";
+    const Environment in_image = fake.load("image = 'a'\n[env]\nX = '${A}/${B}'\nY = '${A}'\nZ = '${A'\n");
+    const auto variables = expand_without_image(in_image, fake.host.variables, fake.problems);
+    EXPECT_THAT(fake.codes(), ElementsAre("W_IMAGE_VARIABLE", "E_EXPAND"));
+    EXPECT_EQ(variables.at("X"), "${A}/${B}");
+    EXPECT_EQ(variables.at("Y"), "one");
+    EXPECT_FALSE(variables.contains("Z"));
+    const Environment on_host = fake.load("image = ''\n[env]\nX = '${B}'\n");
+    expand_without_image(on_host, fake.host.variables, fake.problems);
+    EXPECT_NE(fake.find("E_UNDEF"), nullptr) << "there is no image that could set it";
+}
+
 TEST(env, all_problems_are_reported_at_once) {
     FakeHost fake;
     fake.load("image = 'A'\nmounts = ['d', '/a:/b:rww']\nentrypoint = 'yes'\nworkdri = '/'\n[env]\nN = 1\n");

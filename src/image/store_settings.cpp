@@ -42,7 +42,8 @@ Result<std::filesystem::path> store_root(const std::string& setting, const core:
         return bad_input("no image store is configured").hint("set EDF_IMAGESTORE to a directory");
     if (!store.starts_with('/'))
         return bad_input("the image store \"{}\" ({}) is not an absolute path", core::printable(store),
-                         origin);
+                         origin)
+            .hint("name a directory by its whole path");
     return std::filesystem::path(store).lexically_normal();
 }
 

@@ -44,7 +44,11 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     if (options.command.empty())
         return bad_input("no command to run").hint("belay record run -o DIR -- COMMAND");
     BELAY_CHECK(progress::compile_patterns(options.progress_patterns));
-    BELAY_CHECK(core::find_program(options.command[0]));  // before a record is begun for nothing
+    // Before a record is begun for nothing.
+    BELAY_TRY(program, core::find_program(options.command[0]));
+    if (access(program.c_str(), X_OK) != 0)
+        return core::errno_error(errno, fmt::format("cannot start {}", program.string()))
+            .hint("is it a file with execute permission?");
     BELAY_TRY(placement, find_placement_and_times());
     core::Time now = core::system_clock().now();
     RecordBegin begin{.record = options.record,

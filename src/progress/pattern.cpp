@@ -112,7 +112,7 @@ core::SourcePosition position(std::string_view name, std::string_view pattern, s
 
 core::Failure bad_expression(std::string_view name, std::string_view pattern, const RE2& expression) {
     auto advice = std::ranges::find(kAdvice, expression.error_code(), &Advice::code);
-    core::Failure failure = bad_input("no regular expression: {}", expression.error());
+    core::Failure failure = bad_input("not a regular expression: {}", expression.error());
     failure = std::move(failure).at(position(name, pattern, place_of_fault(pattern, expression)));
     if (advice == std::end(kAdvice)) return failure;
     return std::move(failure).hint(advice->text);

@@ -10,3 +10,9 @@ if(TARGET belay_cli)
     COMMAND bash -c "diff <($<TARGET_FILE:belay> record schema --markdown) ${CMAKE_SOURCE_DIR}/docs/reference/record-tables.md")
   set_tests_properties(docs.record_tables PROPERTIES LABELS integration)
 endif()
+
+if(TARGET belay-agent AND TARGET belay-step)
+  add_test(NAME integration.wrong_inputs COMMAND ${CMAKE_CURRENT_LIST_DIR}/wrong_inputs
+    $<TARGET_FILE:belay> $<TARGET_FILE:belay-agent> $<TARGET_FILE:belay-step>)
+  set_tests_properties(integration.wrong_inputs PROPERTIES LABELS integration TIMEOUT 300)
+endif()

@@ -141,8 +141,10 @@ Result<SpoolCut> SpoolCut::plan(const std::vector<fs::path>& spools, const CutRe
     if (!planned && cut.lost_.count() > 0)
         return std::unexpected(
             std::move(planned.error())
-                .hint(fmt::format("{} parts of the spools could not be read, the first: {}: {}",
-                                  cut.lost_.count(), cut.lost_.front().file, cut.lost_.front().reason)));
+                .hint(fmt::format(
+                    "of the spools {} could not be read, the first: {}: {}",
+                    cut.lost_.count() == 1 ? "one part" : fmt::format("{} parts", cut.lost_.count()),
+                    cut.lost_.front().file, cut.lost_.front().reason)));
     if (!planned) return std::unexpected(std::move(planned.error()));
     cut.cut_.emplace(std::move(*planned));
     return cut;

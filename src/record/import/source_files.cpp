@@ -22,7 +22,8 @@ core::Failure not_seen(const fs::path& path, const std::error_code& error) {
 Result<SourceEntry> look_at_source(const fs::path& path) {
     BELAY_TRY(type, core::type_of_file(path));
     if (type == fs::file_type::not_found)
-        return core::bad_input("{} does not exist", core::printable(path.string()));
+        return core::bad_input("{} does not exist", core::printable(path.string()))
+            .hint("name the directory that the program wrote its recording into");
     return SourceEntry{.path = path, .type = type};
 }
 
