@@ -21,7 +21,7 @@ struct Tested {
     std::string why;  // empty: passed
 };
 
-// The built-in rules are asked too: what must fire has to come before them.
+// The built-in rules are evaluated too: what must fire has to come before them.
 Result<findings::RuleSet> rules_beside(const std::string& path) {
     BELAY_TRY(files, findings::site_files(path));
     std::ranges::move(findings::builtin_files(), std::back_inserter(files));

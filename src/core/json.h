@@ -26,7 +26,7 @@ nlohmann::ordered_json parse_ordered_json(std::string_view text);
 Result<nlohmann::ordered_json> parse_json_file(std::string_view text, std::string_view file_name);
 
 // The whole number in `value`. The library's own conversion rounds, wraps, and is undefined for a number
-// beyond T. Throws the library's type_error where `value` is no whole number that fits T.
+// beyond T. Throws the library's type_error where `value` is not a whole number that fits T.
 template <std::integral T, typename Json>
 T integer_from(const Json& value) {
     if (value.is_number_unsigned()) {

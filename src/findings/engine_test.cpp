@@ -182,7 +182,7 @@ TEST(findings, rules_that_were_not_asked_are_counted_by_what_they_lack) {
     report.skipped.push_back({"g", "does not apply", ""});
     EXPECT_EQ(
         report_text(report),
-        "Nothing was found.\n\n1 rule was asked, 6 were not: 3 need samples of GPUs, 2 need a longer run, "
+        "Nothing was found.\n\n1 rule evaluated, 6 skipped: 3 need samples of GPUs, 2 need a longer run, "
         "1 does not apply (--json says which).\n");
 }
 

@@ -168,12 +168,10 @@ std::string report_text(const Report& report) {
     std::string text;
     for (const Finding& finding : report.findings) text += finding_text(finding, report) + "\n";
     if (report.findings.empty()) text = "Nothing was found.\n\n";
-    auto were = [](size_t count) { return count == 1 ? "was" : "were"; };
-    const size_t asked = report.evaluated.size(), skipped = report.skipped.size();
-    text += fmt::format("{} rule{} {} asked", asked, asked == 1 ? "" : "s", were(asked));
+    const size_t evaluated = report.evaluated.size(), skipped = report.skipped.size();
+    text += fmt::format("{} rule{} evaluated", evaluated, evaluated == 1 ? "" : "s");
     if (skipped > 0)
-        text += fmt::format(", {} {} not: {} (--json says which)", skipped, were(skipped),
-                            skipped_text(report.skipped));
+        text += fmt::format(", {} skipped: {} (--json says which)", skipped, skipped_text(report.skipped));
     return text + ".\n";
 }
 

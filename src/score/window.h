@@ -63,7 +63,7 @@ inline bool is_copy_driven(double used_dram, double saturated, double sm) {
 }
 
 // Nothing if no limit was sampled. Disorder of the counters (a multiprocessor busier than its engine) and
-// values outside 0 to 1 are borne: they come from counters that are read one after the other.
+// values outside 0 to 1 are tolerated: they come from counters that are read one after the other.
 std::optional<WindowScore> score_window(const Activity& activity, const Ceilings& ceilings,
                                         Averaging averaging = Averaging::kFine);
 

@@ -34,7 +34,7 @@ struct Piece {
     uint64_t gone_first = 0;
     uint64_t gone_blocks = 0;
     std::vector<Lost> lost;  // damage that was passed over, told once
-    // Without bytes: what stands at the end of the last file and is no whole block, while nobody on this
+    // Without bytes: what stands at the end of the last file and is not a whole block, while nobody on this
     // machine writes to it. A block may still be made of it, by a writer on another node.
     std::vector<Lost> tail;
 };

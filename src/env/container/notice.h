@@ -1,5 +1,5 @@
 // What a container's holder has to say while tasks run: each a line of its own, "belay: TEXT". Plain texts
-// and nothing else, since the Slurm plugin, which knows libc only, says them on.
+// and nothing else, since the Slurm plugin, which knows libc only, passes them on.
 #pragma once
 
 namespace belay::env {

@@ -15,7 +15,7 @@ class GssrCsv {
     // line is no header: without timestamp, gpuId and at least one field.
     static std::optional<GssrCsv> from_header(std::string_view line);
 
-    // Nothing if the line is no whole row: another number of columns than the header's, no time, no GPU. A
+    // Nothing if the line is not a whole row: another number of columns than the header's, no time, no GPU. A
     // cell that is not a number is missing.
     std::optional<GssrRow> parse(std::string_view line) const;
 
