@@ -14,7 +14,7 @@ namespace {
 core::Result<std::filesystem::path> training_program() {
     std::error_code error;
     auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (error) return core::errno_error(error, "cannot find my own program");
+    if (error) return core::errno_error(error, "cannot find the path of this program");
     auto program = self.parent_path().parent_path() / "libexec" / "belay" / "belay-train";
     const bool is_there = std::filesystem::exists(program, error);
     if (error) return core::errno_error(error, fmt::format("cannot look at {}", program.string()));

@@ -49,12 +49,11 @@ core::ApplicationPage application_page() {
         .name = "belay",
         .summary = "hold the rope for ML jobs on a Slurm GPU cluster",
         .description =
-            "Belay records what a job does, on every node, into one place: the job record. Commands make "
-            "such records, "
-            "read them, and run the benchmarks that are measured with them.\n\n"
+            "Belay records what a job does on each of its nodes in one place, the job record. Its commands "
+            "make and read such records, and run benchmarks that are measured with them.\n\n"
             "Every command that prints facts has --json. Settings come from /etc/belay/*.toml, "
-            "~/.config/belay/*.toml, "
-            "the environment and options, in this order; \"belay config\" shows each with its origin.",
+            "~/.config/belay/*.toml, the environment and options, in this order; \"belay config\" shows "
+            "where each comes from.",
         .version = std::string(kVersion),
     };
 }
@@ -69,20 +68,18 @@ void add_commands(core::Application& application) {
     application.add_group(
         {.name = "record import",
          .summary = "make records of what other tools recorded",
-         .description =
-             "A recording becomes a job record that is queried, scored and reported like any other. "
-             "Problems are reported, and are in the record."});
+         .description = "A recording becomes a job record that can be queried, scored and reported like any "
+                        "other. Problems are reported and kept in the record."});
     application.add_group(
         {.name = "env",
-         .summary = "environments of jobs: images, mounts, variables",
+         .summary = "the environments of jobs: images, mounts, variables",
          .description = "An environment is a TOML file (EDF) that names an image and what to mount and "
                         "set in it."});
     application.add_group(
         {.name = "vet",
          .summary = "check nodes before a job starts on them",
-         .description =
-             "A protocol, a file in YAML, names checks. A node is fit if every essential check of it "
-             "was measured and passed; what could not be measured never passes."});
+         .description = "A protocol is a YAML file that names checks. A node is fit if each of its essential "
+                        "checks was measured and passed; a check that could not be measured never passes."});
     application.add_group({.name = "bench", .summary = "measure a machine with real scientific training"});
     for (auto add : kCommands) add(application);
 }

@@ -24,7 +24,8 @@ Result<findings::RuleSet> site_rules(const core::CommandContext& context, const 
     const std::string& path = given.empty() ? configuration.text("findings.rules") : given;
     BELAY_TRY(site, findings::site_files(path));
     if (site.empty() && !given.empty())
-        return core::bad_input("{}: no rules there", given).hint("a file or a directory of *.toml");
+        return core::bad_input("{} has no rules", given)
+            .hint("name a file, or a directory with *.toml files");
     std::ranges::move(site, std::back_inserter(files));
     return findings::load_rules(files);
 }

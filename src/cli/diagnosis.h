@@ -21,8 +21,8 @@ core::Result<findings::RuleSet> site_rules(const core::CommandContext& context,
 core::Result<record::Archive> open_for_queries(const core::CommandContext& context,
                                                const std::filesystem::path& record);
 
-// Evaluates them. `digest` is that of the GPUs where the caller has read it, else null. GPUs that cannot be read
-// are a problem of the report, and the other rules are still evaluated. Errors: as findings::diagnose().
+// Evaluates them. `digest` is that of the GPUs where the caller has read it, else null. GPUs that cannot be
+// read are a problem of the report, and the other rules are still evaluated. Errors: as findings::diagnose().
 core::Result<findings::Report> diagnose_record(record::Archive& archive, const findings::RuleSet& rules,
                                                const score::Digest* digest);
 

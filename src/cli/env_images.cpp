@@ -41,10 +41,9 @@ void add_env_images(core::Application& application) {
     auto command = application.add({
         .name = "env images",
         .summary = "list the images in the store",
-        .description =
-            "A line for each name and the image it stands for. An image without a name was pulled by a tag "
-            "that now names another one. Times are UTC: when the image came into the store, and when it was "
-            "last looked up by that name.",
+        .description = "Prints a line for each name and the image it stands for. An image without a name was "
+                       "pulled by a tag that now names another image. Times are in UTC: when the image was "
+                       "added to the store, and when it was last looked up by that name.",
         .examples = {{"belay env images --json", "the same for a script"}},
     });
     auto json = std::make_shared<bool>(false);

@@ -40,7 +40,7 @@ class PullDisplay {
 core::Result<int> pull(const std::string& text, bool json, const core::CommandContext& context) {
     BELAY_TRY(reference, image::parse_reference(text));
     if (reference.is_file())
-        return core::bad_input("{} is a file, which needs no pulling", reference.file)
+        return core::bad_input("{} is a file, which does not have to be pulled", reference.file)
             .hint("write it as the image of an environment");
     const core::Environment environment = core::current_environment();
     BELAY_TRY(configuration, context.configuration());
@@ -69,15 +69,12 @@ void add_env_pull(core::Application& application) {
     auto command = application.add({
         .name = "env pull",
         .summary = "get an image from a registry into the store",
-        .description =
-            "Asks the registry what the reference means now and downloads what is missing; the image becomes "
-            "one "
-            "SquashFS file. Of several that pull one image at once, also on other nodes, one does the work. "
-            "A broken "
-            "download goes on where it ended, and an image is in the store only when it is whole.\n\n"
-            "Logins are those of podman, Docker (credential helpers too) and enroot. The store is "
-            "$EDF_IMAGESTORE, else "
-            "the setting env.image_store.",
+        .description = "Asks the registry what the reference means now and downloads what is missing; the "
+                       "image becomes one SquashFS file. If several processes pull the same image at once, "
+                       "also on other nodes, only one does the work. An interrupted download continues where "
+                       "it stopped, and an image is in the store only when it is complete.\n\n"
+                       "Logins are taken from podman, Docker (credential helpers too) and enroot. The store "
+                       "is $EDF_IMAGESTORE, or else the setting env.image_store.",
         .examples = {{"belay env pull ubuntu:24.04", "from Docker Hub"},
                      {"belay env pull nvcr.io#nvidia/pytorch:24.01-py3", "as enroot writes it"},
                      {"belay env pull me@quay.io/lab/app@sha256:...", "with the login of \"me\", pinned"}},

@@ -60,11 +60,10 @@ void add_env_render(core::Application& application) {
         .summary = "show an environment as a job would get it",
         .description =
             "Merges what the environment inherits, expands its variables with those of the caller, and "
-            "prints "
-            "the result as an environment file of its own. Variables that the image sets are not known "
-            "here, and a value that names one stays as it is written; `belay env run` knows them.",
+            "prints the result as a complete environment file. Variables that the image sets are not known "
+            "here, and a value that uses one stays as written; `belay env run` knows them.",
         .examples = {{"belay env render pytorch", "the environment of that name"},
-                     {"belay env render --explain ./pytorch.toml", "and where each value was written"}},
+                     {"belay env render --explain ./pytorch.toml", "and where each value comes from"}},
     });
     auto options = std::make_shared<Options>();
     command.options().add_option("NAME", options->name, "name or file of the environment")->required();

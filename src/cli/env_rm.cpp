@@ -12,11 +12,10 @@ void add_env_rm(core::Application& application) {
         .name = "env rm",
         .summary = "remove an image from the store",
         .description =
-            "Removes the name, and the image itself if no other name leads to it. With a hash "
-            "the image goes "
-            "with all its names. Containers that run from it on this node go on; where the store lies on "
-            "NFS, those on other nodes lose their files, so remove no image that is in use.",
-        .examples = {{"belay env rm ubuntu:24.04", "the image that is called that"}},
+            "Removes the name, and the image itself if no other name leads to it. With a hash, the image is "
+            "removed with all its names. Containers that use it on this node keep running; if the store is "
+            "on NFS, those on other nodes lose their files, so do not remove an image that is in use.",
+        .examples = {{"belay env rm ubuntu:24.04", "the image with this name"}},
     });
     auto references = std::make_shared<std::vector<std::string>>();
     command.options().add_option("REFERENCE", *references, "as for belay env pull")->required();
@@ -30,13 +29,13 @@ void add_env_rm(core::Application& application) {
                 fmt::print(
                     stderr, "{}",
                     core::Error(error)
-                        .context(fmt::format("the image of {} stays, since this may be another name of it",
+                        .context(fmt::format("the image of {} is kept, since this may be another name for it",
                                              image::display_name(reference)))
                         .render("belay: warning"));
             if (!removed.was_here)
                 return core::bad_input("{} is not in the store {}", image::display_name(reference),
                                        store.root().string())
-                    .hint("belay env images lists what is");
+                    .hint("belay env images lists its images");
         }
         return 0;
     });

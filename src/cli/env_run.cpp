@@ -52,7 +52,7 @@ void add_env_run(core::Application& application) {
         .description = "Starts the environment's container on this machine, without root and without a "
                        "daemon, and runs the command in "
                        "it as the caller. What the command writes into the container's own files is kept in "
-                       "memory and gone at its end. "
+                       "memory and lost when it ends. "
                        "The command's exit status is that of `belay env run`.",
         .examples = {{"belay env run pytorch -- python3 train.py", "as a job would run it"},
                      {"belay env run ./pytorch.toml -- bash", "look around"}},

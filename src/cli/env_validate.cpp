@@ -68,13 +68,12 @@ void add_env_validate(core::Application& application) {
     auto command = application.add({
         .name = "env validate",
         .summary = "check environment files",
-        .description = "Reads each file, or the environment of each name, with all that it inherits, and "
-                       "shows every mistake "
-                       "with its place. What the files name is checked as the caller sees it now: variables, "
-                       "sources of mounts, "
-                       "image files. Whether a registry has an image is not asked.\n\n"
-                       "Ends with 2 if anything is wrong, and with 3 where the system could not tell; "
-                       "warnings do not count, unless --strict is given.",
+        .description = "Reads each file, or the environment of each name, with everything that it inherits, "
+                       "and shows every mistake with its place. Whatever the files name is checked as the "
+                       "caller sees it now: variables, sources of mounts, image files. Registries are not "
+                       "asked whether they have an image.\n\n"
+                       "The exit status is 2 if anything is wrong, and 3 if the system could not tell; "
+                       "warnings count only with --strict.",
         .examples = {{"belay env validate ./pytorch.toml", "one file"},
                      {"belay env validate --strict --json ~/.edf/*.toml", "all of them, for a script"}},
     });

@@ -34,17 +34,17 @@ void add_findings(core::Application& application) {
         .name = "findings",
         .summary = "say what went wrong in a job, and what to do",
         .description =
-            "Asks rules about a record and shows what they find, the likely cause first, each with evidence "
-            "and advice. A rule whose data is missing, whose run is too short or badly covered is skipped, "
-            "and --json says why.\n\n"
-            "Rules are files in TOML; a site adds its own in the directory of the setting findings.rules. "
-            "A mistake in one is shown with its place, and the others are asked all the same.",
+            "Evaluates rules on a record and shows what they find, the likely cause first, each with "
+            "evidence and advice. A rule is skipped if its data is missing or the run is too short or badly "
+            "covered, and --json says why.\n\n"
+            "Rules are TOML files; a site adds its own in the directory named by the setting findings.rules. "
+            "A mistake in a rule is shown with its place, and the others are still evaluated.",
         .examples = {{"belay findings r", "what went wrong in a recorded job"},
-                     {"belay findings 4711", "of the record of job 4711"},
+                     {"belay findings 4711", "from the record of job 4711"},
                      {"belay findings r --rules mine.toml", "with rules of your own"}},
         .exit_statuses = {{1, "a finding is a warning or critical"},
-                          {2, "a rule is wrong; the others were asked"},
-                          {3, "a table cannot be read; rules that do not need it were asked"}},
+                          {2, "a rule is wrong; the others were evaluated"},
+                          {3, "a table cannot be read; rules that do not need it were evaluated"}},
     });
     struct Options {
         std::string record;
@@ -76,8 +76,8 @@ void add_findings_list(core::Application& application) {
     auto command = application.add({
         .name = "findings list",
         .summary = "show the rules",
-        .description = "The rules that come with Belay and those of the site, with what each needs. --json "
-                       "shows the thresholds and what each explains as well.",
+        .description = "Shows the rules that come with Belay and those of the site, with what each needs. "
+                       "--json also shows the thresholds and what each rule explains.",
         .examples = {{"belay findings list --json", "thresholds, sources and what each rule explains"}},
     });
     struct Options {
@@ -99,7 +99,7 @@ void add_findings_list(core::Application& application) {
             for (const findings::Rule& rule : rules.rules)
                 rows.push_back({rule.id, std::string(findings::severity_name(rule.severity)), rule.title,
                                 findings::guards_text(rule)});
-            context.print("{}", render_table({"id", "severity", "title", "asked when"}, rows));
+            context.print("{}", render_table({"id", "severity", "title", "evaluated when"}, rows));
         }
         return problem;
     });

@@ -29,15 +29,13 @@ std::vector<std::string> tables_that_take_annexes() {
 void add_record_annex(core::Application& application) {
     auto command = application.add({
         .name = "record annex",
-        .summary = "add to a sealed record what became known later",
+        .summary = "add rows to a sealed record that became known later",
         .description =
-            "Rows of one table in JSON, an array of objects by the table's columns, stand from then on in "
-            "the table beside "
-            "what was recorded: a verdict on the nodes after the job, a fault that was found in them, why "
-            "Slurm ended it. "
-            "They belong to OWNER, the program or person who adds them: adding again replaces what the same "
-            "owner added to "
-            "the table before, and an empty array takes it away. What was recorded itself is never changed.",
+            "Adds rows to one table, given in JSON as an array of objects with the table's columns. From "
+            "then on they are in the table beside what was recorded: a verdict on the nodes after the job, a "
+            "fault that was found in them, why Slurm ended it. They belong to OWNER, the program or person "
+            "who adds them: adding again replaces what the same owner added to the table before, and an "
+            "empty array removes it. What was recorded is never changed.",
         .examples =
             {{"belay record annex r health --table event --rows found.json",
               "what was found in the nodes after the job"},
@@ -54,7 +52,7 @@ void add_record_annex(core::Application& application) {
     auto options = std::make_shared<Options>();
     command.options().add_option("RECORD", options->record, "directory of the record")->required();
     command.options()
-        .add_option("OWNER", options->owner, "who adds the rows: a word of lower case")
+        .add_option("OWNER", options->owner, "who adds the rows: a word in lower case")
         ->required();
     command.choice("--table", options->table, tables_that_take_annexes(), "table of the rows");
     command.options()

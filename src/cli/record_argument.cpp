@@ -51,10 +51,9 @@ Result<fs::path> record_of_job(const core::CommandContext& context, const std::s
     if (paths.empty())
         return core::bad_input("there is no record of job {}, and nothing is called {}", job, job)
             .because(core::Cause::kNotFound)
-            .hint(fmt::format(
-                "the setting record.directory is \"{}\": stand in the directory in which srun was "
-                "called, or name the record's own",
-                pattern));
+            .hint(fmt::format("the setting record.directory is \"{}\": change to the directory in which srun "
+                              "was called, or name the directory of the record",
+                              pattern));
     if (paths.size() == 1) return paths.front();
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(paths.size(), kMostShown); ++i) names.push_back(paths[i].string());

@@ -31,18 +31,17 @@ core::Result<> check_request(const record::CutRequest& request) {
 void add_record_cut(core::Application& application) {
     auto command = application.add({
         .name = "record cut",
-        .summary = "make the record of a job of what agents wrote",
+        .summary = "make the record of a job from what agents wrote",
         .description =
             "Reads the spools of belay-agent, one for each node, and makes the record of a job in DIR: "
-            "samples of a node "
-            "while the job was there, those of GPUs while it held them, its own processes, and what happened "
-            "meanwhile. "
-            "Coverage is counted for the job's time alone. The spools stay as they are, and may be written "
-            "meanwhile.\n\n"
-            "The record is not sealed: belay record seal, score, findings and report take it like any other.",
+            "samples of each node while the job was there, of GPUs while it held them, of its own processes, "
+            "and the events of that time. Coverage is counted only for the job's time. The spools are not "
+            "changed, and agents may go on writing to them.\n\n"
+            "The record is not sealed: belay record seal, score, findings and report accept it like any "
+            "other.",
         .examples = {{"belay record cut spool-n1 spool-n2 --job 4711 -o record", "a job on two nodes"},
                      {"belay record cut spool-n1 --job 4711 --step batch -o record",
-                      "its batch script alone"}},
+                      "only its batch script"}},
     });
     struct Options {
         std::vector<std::string> spools;
@@ -57,11 +56,10 @@ void add_record_cut(core::Application& application) {
         ->required()
         ->type_name("ID");
     command.options()
-        .add_option("--step", options->request.step, "one step of it alone: its number, batch or interactive")
+        .add_option("--step", options->request.step, "only one step of it: its number, batch or interactive")
         ->type_name("STEP");
     command.options()
-        .add_option("--restart", options->request.restart,
-                    "which run of a job that was requeued; else the last")
+        .add_option("--restart", options->request.restart, "which run of a requeued job; default: the last")
         ->type_name("N");
     command.options()
         .add_option("-o,--output", options->record, "directory of the record; made if it does not exist")

@@ -96,10 +96,10 @@ Result<> check(const Options& options) {
         return bad_input("no file is named").hint("belay record gpu-trace -o FILE, or --list");
     if (options.limit <= Duration::zero()) return bad_input("--for: the time must be more than 0");
     if (options.synthetic.empty() && (options.gpus || options.seconds))
-        return bad_input("{} is of synthetic traces only", options.gpus ? "--gpus" : "--seconds")
-            .hint("with --synthetic KIND; a recording takes the GPUs that are there, --for limits it");
+        return bad_input("{} is only for synthetic traces", options.gpus ? "--gpus" : "--seconds")
+            .hint("use it with --synthetic KIND; a recording has the GPUs of this node, and --for limits it");
     if (!options.synthetic.empty() && options.limit != kEver)
-        return bad_input("--for is of recordings, not of synthetic traces").hint("--seconds S");
+        return bad_input("--for is for recordings, not for synthetic traces").hint("--seconds S");
     return {};
 }
 
@@ -108,13 +108,13 @@ Result<gpu::SyntheticOptions> synthetic_options(const Options& options) {
                                .interval = core::to_seconds(options.interval),
                                .gpus = options.gpus.value_or(1)};
     if (made.gpus < 1 || made.gpus > kMostGpus)
-        return bad_input("--gpus {}: there are 1 to {} of them", made.gpus, kMostGpus);
+        return bad_input("--gpus {}: it must be 1 to {}", made.gpus, kMostGpus);
     if (!(made.seconds >= made.interval) || !std::isfinite(made.seconds))
-        return bad_input("--seconds {}: it must be {} at least, the interval", made.seconds, made.interval);
+        return bad_input("--seconds {}: it must be at least {}, the interval", made.seconds, made.interval);
     const double rows = made.seconds / made.interval * made.gpus;
     if (rows > kMostRows)
-        return bad_input("{:.0f} rows are more than the {:.0f} that a trace may have", rows, kMostRows)
-            .hint("fewer --seconds, fewer --gpus, or a longer --interval");
+        return bad_input("{:.0f} rows are too many; a trace may have {:.0f}", rows, kMostRows)
+            .hint("use fewer --seconds, fewer --gpus, or a longer --interval");
     return made;
 }
 
@@ -174,15 +174,15 @@ Result<int> record(const Options& options, const std::string& library, const cor
 void add_record_gpu_trace(core::Application& application) {
     auto command = application.add({
         .name = "record gpu-trace",
-        .summary = "record what NVML says of this node's GPUs, to be played later",
+        .summary = "record what NVML says about this node's GPUs, to be replayed later",
         .description =
             "Writes a row for each GPU of this node at every interval, as text, until it is interrupted or "
-            "--for is over. The library libbelay_nvml_replay.so plays such a trace in NVML's place: named by "
-            "BELAY_NVML_LIBRARY, with the file in BELAY_GPU_TRACE, it lets a program measure GPUs that are "
-            "not there. With --synthetic it writes a trace that nobody recorded; its numbers are made up.",
+            "--for is over. The library libbelay_nvml_replay.so replays such a trace in place of NVML: if "
+            "BELAY_NVML_LIBRARY names the library and BELAY_GPU_TRACE the file, a program can measure GPUs "
+            "that are not there. With --synthetic it writes a made-up trace.",
         .examples = {{"belay record gpu-trace -o gemm.trace --for 1m", "record a minute of this node's GPUs"},
                      {"belay record gpu-trace -o t.trace --synthetic training --gpus 4 --seconds 120",
-                      "two minutes of a training that never was"},
+                      "two minutes of a made-up training"},
                      {"belay record gpu-trace --list", "the kinds of synthetic traces"}},
         .bounds_own_waits = true,
     });
@@ -191,9 +191,9 @@ void add_record_gpu_trace(core::Application& application) {
         .add_option("-o,--output", options->file, "file of the trace, which must not exist yet")
         ->type_name("FILE");
     command.duration("--interval", options->interval, "time between two rows of a GPU (1s)");
-    command.duration("--for", options->limit, "how long to record; else until a signal");
+    command.duration("--for", options->limit, "how long to record; default: until a signal");
     command.options()
-        .add_option("--synthetic", options->synthetic, "write a trace of this kind, which nobody recorded")
+        .add_option("--synthetic", options->synthetic, "write a made-up trace of this kind")
         ->type_name("KIND");
     command.options().add_option("--gpus", options->gpus, "GPUs of a synthetic trace (1)")->type_name("N");
     command.options()

@@ -89,8 +89,8 @@ void print_text(const core::CommandContext& context, const Options& options,
 }
 
 void add_import(core::Application& application, core::CommandPage page, Import import) {
-    page.exit_statuses = {{0, "the record is there, whatever was wrong with the recording"},
-                          {2, "SRC is not such a recording, or something is at DIR"}};
+    page.exit_statuses = {{0, "the record was made, whatever was wrong with the recording"},
+                          {2, "SRC is not such a recording, or DIR is not empty"}};
     auto command = application.add(std::move(page));
     auto options = std::make_shared<Options>();
     command.options().add_option("SRC", options->source, "directory of the recording")->required();
@@ -99,15 +99,14 @@ void add_import(core::Application& application, core::CommandPage page, Import i
         ->required()
         ->type_name("DIR");
     command.options()
-        .add_option("--gpu", options->gpus,
-                    "number of a GPU that the job held on each node, once for each; without it all that were "
-                    "recorded")
+        .add_option(
+            "--gpu", options->gpus,
+            "number of a GPU that the job held on each node, once for each; default: all that were recorded")
         ->type_name("N");
     command.options()
-        .add_option(
-            "--model", options->model,
-            "name of the GPUs as nvidia-smi shows it, by which the score finds their ceilings; recordings "
-            "do not say it")
+        .add_option("--model", options->model,
+                    "name of the GPUs as nvidia-smi shows it, by which the score finds their ceilings; "
+                    "recordings do not have it")
         ->type_name("NAME");
     command.json(options->json);
     command.run([options, import](const core::CommandContext& context) -> core::Result<int> {
@@ -127,13 +126,14 @@ void add_record_import_gssr(core::Application& application) {
     add_import(
         application,
         {.name = "record import gssr",
-         .summary = "make a record of what gssr recorded",
+         .summary = "make a record from a recording of gssr",
          .description =
              "Reads the directory of CSV files that gssr-record writes (OUT/CLUSTER_JOB, or an older OUT), "
              "or "
              "the directory of JSON files of gssr 0.3, and makes a sealed job record with one sample per "
              "row. "
-             "Known defects of these recordings are mended or made missing, never taken for measurements; "
+             "Known defects of these recordings are corrected or treated as missing, never taken for "
+             "measurements; "
              "each "
              "one found is an event of kind \"import\" in the record.\n\n"
              "Nodes are called proc_N by the rank that recorded them, since gssr-record keeps no names of "
@@ -141,7 +141,7 @@ void add_record_import_gssr(core::Application& application) {
          .examples = {{"belay record import gssr gssr_report/alps_4711 -o r --model \"NVIDIA GH200 120GB\"",
                        "make the record r"},
                       {"belay record import gssr report_4711 -o r --gpu 0 --gpu 1",
-                       "of a job that held two of the GPUs of each node"}}},
+                       "for a job that held two of the GPUs of each node"}}},
         record::import_gssr);
 }
 
@@ -149,9 +149,10 @@ void add_record_import_jobreport(core::Application& application) {
     add_import(
         application,
         {.name = "record import jobreport",
-         .summary = "make a record of what jobreport summed up",
+         .summary = "make a record from a summary of jobreport",
          .description =
-             "Reads a directory of jobreport. It holds aggregates only, from which no score can be computed: "
+             "Reads a directory that jobreport wrote. It holds only aggregates, from which no score can be "
+             "computed: "
              "the record has the job, its devices, when they were held, and one event of kind \"jobreport\" "
              "for each GPU.",
          .examples = {{"belay record import jobreport jobreport_4711 -o r", "make the record r"}}},

@@ -55,11 +55,9 @@ void add_record_info(core::Application& application) {
     auto command = application.add({
         .name = "record info",
         .summary = "show what is in a record and what is missing",
-        .description = "Job, tables, time range, and coverage: the share of the samples that were due which "
-                       "is in the record. "
-                       "Tables whose rows come when something happens have none. What could not be read of a "
-                       "record that was "
-                       "cut off or damaged is listed as lost.",
+        .description = "Shows job, tables, time range, and coverage: the share of the expected samples that "
+                       "is in the record. Tables whose rows come when something happens have none. If a "
+                       "record was cut off or damaged, the parts that could not be read are listed as lost.",
         .examples = {{"belay record info --json r", "the same for a script"}},
     });
     struct Options {

@@ -33,16 +33,16 @@ void add_record_run(core::Application& application) {
             "processes of the job, and the progress that CMD prints. Output, input, signals and "
             "exit status of CMD are what "
             "they would be without Belay, and nothing that happens to the recorder reaches it. "
-            "CMD writes into pipes, though: it sees no terminal, lines of standard output and "
-            "standard error may change places between them, and a full disk under its log is "
-            "reported here, not to CMD.\n\n"
+            "CMD writes into pipes, though: it sees no terminal, lines of standard output and standard error "
+            "may appear in a different order, and if the disk under its log is full, that is reported here, "
+            "not to CMD.\n\n"
             "Under srun every task runs this command with the same DIR, on a file system that all "
             "nodes share. The first "
             "task of each node samples the node; every task's own output is searched for "
             "progress. Without Slurm it "
             "records this machine.\n\n"
-            "A new record is its owner's alone. `chmod -R g+rX DIR` shares it with the group, "
-            "also what is added to it later. Where DIR exists already, who may read it may read the "
+            "A new record can be read only by its owner. `chmod -R g+rX DIR` shares it with the group, also "
+            "what is added to it later. Where DIR exists already, who may read it may read the "
             "record.\n\n"
             "Progress is found in MLLOG lines, in the lines of Megatron-LM, torchtitan, the Hugging Face "
             "Trainer and "
@@ -59,7 +59,7 @@ void add_record_run(core::Application& application) {
         .exit_statuses = {{0, "CMD ended well; otherwise its own exit status, 128 + N if signal N ended it"},
                           {2,
                            "the command line is wrong, or DIR is another's; CMD was not started. Where DIR "
-                           "cannot be made, CMD runs unrecorded, which is said on standard error"},
+                           "cannot be made, CMD runs unrecorded, which is reported on standard error"},
                           {3, "CMD could not be started"}},
         .bounds_own_waits = true,
     });

@@ -76,7 +76,7 @@ core::Result<> check_outputs(const std::filesystem::path& record, const std::str
     }
     if (!page.empty() && !pdf.empty() &&
         fs::weakly_canonical(page, ignored) == fs::weakly_canonical(pdf, ignored))
-        return core::bad_input("page and PDF cannot both be {}", page)
+        return core::bad_input("page and PDF cannot both be written to {}", page)
             .hint("choose another name for one of them");
     return {};
 }
@@ -92,10 +92,10 @@ void add_report(core::Application& application) {
             "node, coverage; the saturation score of its GPUs, and what the rules found. With -o it writes "
             "the "
             "report: one HTML file with everything in it, which opens in any browser without a network. With "
-            "--pdf it writes it for print; --proposal makes that two pages for a proposal that asks for "
+            "--pdf it writes it for printing; --proposal makes that two pages for a proposal that asks for "
             "resources.",
         .examples = {{"belay report r", "a summary in the terminal"},
-                     {"belay report 4711", "of the record of job 4711"},
+                     {"belay report 4711", "from the record of job 4711"},
                      {"belay report r -o report.html", "the page for a browser"},
                      {"belay report r --pdf proposal.pdf --proposal", "two pages for a proposal"}},
     });

@@ -154,8 +154,8 @@ Result<int> score_steps(const core::CommandContext& context, const Options& opti
         context.print("\n");
     }
     if (!any)
-        return core::bad_input("{} has no GPUs whose steps could be scored apart", options.record)
-            .hint("without --by step, belay score tells what the job did on its CPUs");
+        return core::bad_input("{} has no GPUs whose steps could be scored separately", options.record)
+            .hint("without --by step, belay score says what the job did on its CPUs");
     if (options.json) context.print_json(all);
     return 0;
 }
@@ -199,12 +199,12 @@ void add_score(core::Application& application) {
         .description = "The saturation score, 0 to 100: which share of the allocated GPU time a limit of the "
                        "hardware (tensor, FP64, "
                        "FP32 or FP16 pipes, memory bandwidth) was reached. Utilisation says that a kernel "
-                       "was there; this says how near "
-                       "it came to what the GPU can do. Idle GPUs and start-up count. Time that was not "
+                       "was running; this says how near it came to what the GPU can do. Idle GPUs and "
+                       "start-up count against it. Time that was not "
                        "sampled widens the bounds "
                        "instead of counting as idle.\n\n"
-                       "It screens jobs and supports proposals. It does not rank algorithms and replaces no "
-                       "time to solution.",
+                       "It screens jobs and supports proposals. It does not rank algorithms and is no "
+                       "substitute for time to solution.",
         .examples = {{"belay score r", "the score of a job and of each of its GPUs"},
                      {"belay score r --by node", "of each node"},
                      {"belay score r --model ofu", "what another model says, for comparison"}},
@@ -216,7 +216,8 @@ void add_score(core::Application& application) {
     for (const score::OtherModel& model : score::other_models()) models.emplace_back(model.name);
     command.choice("--model", options->model, models, "whose model: Belay's, or another's for comparison");
     command.options()
-        .add_option("--ceilings", options->ceilings, "read more ceilings of GPUs from FILE, which win")
+        .add_option("--ceilings", options->ceilings,
+                    "read more ceilings of GPUs from FILE, which take precedence")
         ->type_name("FILE");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {

@@ -51,11 +51,11 @@ void add_vet_list(core::Application& application) {
     auto command = application.add({
         .name = "vet list",
         .summary = "list the types of checks and their parameters",
-        .description = "Without TYPE all types, with it the parameters of that one. The scope says whether "
+        .description = "Lists all types, or with TYPE the parameters of that one. The scope says whether "
                        "each node measures alone or all nodes of a step together; the cost is instant (under "
                        "a second, beside running jobs), short (under ten) or exclusive (the node must be "
                        "idle). In JSON each type has its parameters.",
-        .examples = {{"belay vet list fs.usage", "what can be asked of a file system"},
+        .examples = {{"belay vet list fs.usage", "what can be checked on a file system"},
                      {"belay vet list --json", "all types with all parameters"}},
         .bounds_own_waits = true,
     });
@@ -64,7 +64,7 @@ void add_vet_list(core::Application& application) {
         bool json = false;
     };
     auto options = std::make_shared<Options>();
-    command.options().add_option("TYPE", options->type, "one type only");
+    command.options().add_option("TYPE", options->type, "only this type");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> Result<int> {
         std::span<const vet::CheckType> types = vet::catalogue();

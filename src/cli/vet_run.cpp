@@ -150,7 +150,7 @@ void add_vet_run(core::Application& application) {
             "A status is pass, fail (measured, criterion not met), error (could not be measured), "
             "unsupported "
             "(the type or a device that it needs is absent here) or missing (no report in time). Only pass "
-            "passes. A check with severity: warning is reported and refuses nobody.\n\n"
+            "passes. A check with severity: warning is reported but refuses no node.\n\n"
             "With --need N the verdict is pass once N nodes are fit; vetting then stops as soon as that is "
             "impossible (exit status 4). Without it every check of every node is run.",
         .examples = {{"srun -N8 belay vet run before-training.yaml", "vet eight nodes"},
@@ -159,7 +159,7 @@ void add_vet_run(core::Application& application) {
                       "take ten, go on with eight that are fit"},
                      {"belay vet run --json p.yaml", "this machine, for a script"}},
         .exit_statuses = {{0, "every essential check of every node passed, or enough nodes did"},
-                          {1, "not so: the statuses say why"},
+                          {1, "they did not: the statuses say why"},
                           {2, "the command line or the protocol is wrong; nothing was checked"},
                           {3, "vetting itself could not run"},
                           {4, "stopped early: too few nodes could still pass (--need)"}},
@@ -168,10 +168,10 @@ void add_vet_run(core::Application& application) {
     command.options().add_option("PROTOCOL", options->protocol, "file with the checks")->required();
     command.options().add_option("--need", options->need, "how many nodes must be fit")->type_name("N");
     command.options()
-        .add_option("--vetted", options->vetted, "write the names of fit nodes here, one a line")
+        .add_option("--vetted", options->vetted, "write the names of fit nodes here, one per line")
         ->type_name("FILE");
     command.options()
-        .add_option("--cordoned", options->cordoned, "write the names of the other nodes here, one a line")
+        .add_option("--cordoned", options->cordoned, "write the names of the other nodes here, one per line")
         ->type_name("FILE");
     command.duration("--timeout", options->timeout,
                      "time in which every node must report (the protocol's, or the setting vet.timeout)");

@@ -15,7 +15,8 @@ nlohmann::ordered_json to_json(const Report& report);
 nlohmann::ordered_json to_json(const Finding& finding);
 nlohmann::ordered_json rules_json(std::span<const Rule> rules);
 
-// Most important first, each with evidence and advice; then a line of how many rules were evaluated and skipped.
+// Most important first, each with evidence and advice; then a line of how many rules were evaluated and
+// skipped.
 std::string report_text(const Report& report);
 
 // Of skipped rules, how many lack what, most first: "16 need samples of GPUs, 2 do not apply".
