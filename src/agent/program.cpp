@@ -46,46 +46,41 @@ void add_agent(core::Application& application) {
         .name = "",
         .summary = "sample a node for all jobs that run on it",
         .description = "Samples this node once a second and writes what it sees into files of DIR, until it "
-                       "gets SIGTERM: CPU, "
-                       "memory, network, file systems and GPUs of the node, faults in the kernel's log, the "
-                       "processes of each "
-                       "step of Slurm, and which step had which part of the node from when to when.\n\n"
-                       "`belay record cut DIR --job ID` makes the record of a job of it.\n\n"
+                       "gets SIGTERM: CPU, memory, network, file systems and GPUs of the node, faults in the "
+                       "kernel's log, the processes of each step of Slurm, and which step had which part of "
+                       "the node from when to when.\n\n"
+                       "`belay record cut DIR --job ID` makes the record of a job from it.\n\n"
                        "It runs as root or as an ordinary user, without configuration. A user who is not "
-                       "root sees of other "
-                       "users' steps that they run, and what their processes use, but not which GPUs they "
-                       "hold. DIR is made if "
-                       "it does not exist, for its owner alone. Its oldest files go when they take more than "
-                       "--spool-size.",
+                       "root sees that other users' steps run, and what their processes use, but not which "
+                       "GPUs they hold. DIR is made if it does not exist, for its owner alone. Its oldest "
+                       "files are removed when all take more than --spool-size.",
         .examples = {{"belay-agent --spool /var/spool/belay --cluster alps", "sample until SIGTERM comes"},
                      {"belay-agent --spool s --for 30s --interval 100ms", "sample for half a minute"}},
         .bounds_own_waits = true,
     });
     auto words = std::make_shared<Words>();
     command.options()
-        .add_option("--spool", words->spool, "directory for what is written; made if it does not exist")
+        .add_option("--spool", words->spool, "directory for the spool; made if it does not exist")
         ->required()
         ->type_name("DIR");
     command.duration("--interval", words->options.interval, "time between two samples");
     command.duration("--flush", words->options.flush, "time between two writes; the most that a crash costs");
     command.duration("--for", words->length, "end after this time");
     command.options()
-        .add_option(
-            "--node", words->options.node,
-            "name of this node in Slurm; only steps that run on a node of this name count. Without it, "
-            "the name of the machine, and all steps on it")
+        .add_option("--node", words->options.node,
+                    "name of this node in Slurm; only steps on a node of this name count. Default: the name "
+                    "of the machine, and all steps on it")
         ->type_name("NAME");
     command.options()
         .add_option("--cluster", words->options.cluster,
-                    "name of the cluster, as it stands in the stream; steps of another one do not count")
+                    "name of the cluster, as written to the stream; steps of another cluster do not count")
         ->type_name("NAME");
-    command.size("--file-size", words->file_size, "size at which the next file is begun");
+    command.size("--file-size", words->file_size, "size at which a new file is started");
     command.duration("--file-time", words->options.limits.file_time,
-                     "time after which the next file is begun");
-    command.size("--spool-size", words->spool_size, "most that all files in DIR take");
-    command.duration(
-        "--wait", words->options.wait,
-        "longest wait for one call about a file of DIR; ten times that to bring data to the disk");
+                     "time after which a new file is started");
+    command.size("--spool-size", words->spool_size, "most that all files in DIR may take");
+    command.duration("--wait", words->options.wait,
+                     "longest wait for one call on a file of DIR; ten times that to flush data to the disk");
     command.run([words](const core::CommandContext&) { return run(*words); });
 }
 

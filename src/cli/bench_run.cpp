@@ -30,11 +30,9 @@ void add_bench_run(core::Application& application) {
     auto command = application.add({
         .name = "bench run",
         .summary = "train one of the MLPerf HPC models",
-        .description =
-            "Trains MODEL to its target and prints MLLOG lines. Start one task per rank with srun (or "
-            "torchrun's "
-            "variables); ranks find each other from Slurm's environment. MODEL is cosmoflow. Its options: "
-            "belay bench run cosmoflow --help.",
+        .description = "Trains MODEL to its target and prints MLLOG lines. Start one task per rank with srun "
+                       "(or torchrun's variables); ranks find each other from Slurm's environment. MODEL is "
+                       "cosmoflow. Its options: belay bench run cosmoflow --help.",
         .examples = {{"srun -N2 --ntasks-per-node=2 belay bench run cosmoflow --seed 1",
                       "the mini profile on four ranks"}},
         .bounds_own_waits = true,

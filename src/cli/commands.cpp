@@ -60,11 +60,10 @@ core::ApplicationPage application_page() {
 
 void add_commands(core::Application& application) {
     application.add_settings(step::settings());
-    application.add_group(
-        {.name = "record",
-         .summary = "make, close and read job records",
-         .description = "A job record is a directory with a manifest and typed tables: what a job did, "
-                        "sample by sample, on each of its nodes."});
+    application.add_group({.name = "record",
+                           .summary = "make, close and read job records",
+                           .description = "A job record is a directory with a manifest and typed tables: "
+                                          "what a job did, sample by sample, on each of its nodes."});
     application.add_group(
         {.name = "record import",
          .summary = "make records of what other tools recorded",
@@ -73,8 +72,8 @@ void add_commands(core::Application& application) {
     application.add_group(
         {.name = "env",
          .summary = "the environments of jobs: images, mounts, variables",
-         .description = "An environment is a TOML file (EDF) that names an image and what to mount and "
-                        "set in it."});
+         .description =
+             "An environment is a TOML file (EDF) that names an image and what to mount and set in it."});
     application.add_group(
         {.name = "vet",
          .summary = "check nodes before a job starts on them",

@@ -49,11 +49,10 @@ void add_env_run(core::Application& application) {
     auto command = application.add({
         .name = "env run",
         .summary = "run a command in an environment",
-        .description = "Starts the environment's container on this machine, without root and without a "
-                       "daemon, and runs the command in "
-                       "it as the caller. What the command writes into the container's own files is kept in "
-                       "memory and lost when it ends. "
-                       "The command's exit status is that of `belay env run`.",
+        .description =
+            "Starts the environment's container on this machine, without root and without a daemon, and runs "
+            "the command in it as the caller. What the command writes into the container's own files is kept "
+            "in memory and lost when it ends. The command's exit status is that of `belay env run`.",
         .examples = {{"belay env run pytorch -- python3 train.py", "as a job would run it"},
                      {"belay env run ./pytorch.toml -- bash", "look around"}},
         .bounds_own_waits = true,

@@ -32,13 +32,12 @@ void add_record_cut(core::Application& application) {
     auto command = application.add({
         .name = "record cut",
         .summary = "make the record of a job from what agents wrote",
-        .description =
-            "Reads the spools of belay-agent, one for each node, and makes the record of a job in DIR: "
-            "samples of each node while the job was there, of GPUs while it held them, of its own processes, "
-            "and the events of that time. Coverage is counted only for the job's time. The spools are not "
-            "changed, and agents may go on writing to them.\n\n"
-            "The record is not sealed: belay record seal, score, findings and report accept it like any "
-            "other.",
+        .description = "Reads the spools of belay-agent, one for each node, and makes the record of a job in "
+                       "DIR: samples of each node while the job was there, of GPUs while it held them, of "
+                       "its own processes, and the events of that time. Coverage is counted only for the "
+                       "job's time. The spools are not changed, and agents may go on writing to them.\n\n"
+                       "The record is not sealed: belay record seal, score, findings and report accept it "
+                       "like any other.",
         .examples = {{"belay record cut spool-n1 spool-n2 --job 4711 -o record", "a job on two nodes"},
                      {"belay record cut spool-n1 --job 4711 --step batch -o record",
                       "only its batch script"}},

@@ -113,7 +113,7 @@ Result<gpu::SyntheticOptions> synthetic_options(const Options& options) {
         return bad_input("--seconds {}: it must be at least {}, the interval", made.seconds, made.interval);
     const double rows = made.seconds / made.interval * made.gpus;
     if (rows > kMostRows)
-        return bad_input("{:.0f} rows are too many; a trace may have {:.0f}", rows, kMostRows)
+        return bad_input("{:.0f} rows are more than the {:.0f} that a trace may have", rows, kMostRows)
             .hint("use fewer --seconds, fewer --gpus, or a longer --interval");
     return made;
 }

@@ -129,13 +129,9 @@ void add_record_import_gssr(core::Application& application) {
          .summary = "make a record from a recording of gssr",
          .description =
              "Reads the directory of CSV files that gssr-record writes (OUT/CLUSTER_JOB, or an older OUT), "
-             "or "
-             "the directory of JSON files of gssr 0.3, and makes a sealed job record with one sample per "
-             "row. "
-             "Known defects of these recordings are corrected or treated as missing, never taken for "
-             "measurements; "
-             "each "
-             "one found is an event of kind \"import\" in the record.\n\n"
+             "or the directory of JSON files of gssr 0.3, and makes a sealed job record with one sample per "
+             "row. Known defects of these recordings are corrected or treated as missing, never taken for "
+             "measurements; each one found is an event of kind \"import\" in the record.\n\n"
              "Nodes are called proc_N by the rank that recorded them, since gssr-record keeps no names of "
              "nodes.",
          .examples = {{"belay record import gssr gssr_report/alps_4711 -o r --model \"NVIDIA GH200 120GB\"",
@@ -146,17 +142,14 @@ void add_record_import_gssr(core::Application& application) {
 }
 
 void add_record_import_jobreport(core::Application& application) {
-    add_import(
-        application,
-        {.name = "record import jobreport",
-         .summary = "make a record from a summary of jobreport",
-         .description =
-             "Reads a directory that jobreport wrote. It holds only aggregates, from which no score can be "
-             "computed: "
-             "the record has the job, its devices, when they were held, and one event of kind \"jobreport\" "
-             "for each GPU.",
-         .examples = {{"belay record import jobreport jobreport_4711 -o r", "make the record r"}}},
-        record::import_jobreport);
+    add_import(application,
+               {.name = "record import jobreport",
+                .summary = "make a record from a summary of jobreport",
+                .description = "Reads a directory that jobreport wrote. It holds only aggregates, from which "
+                               "no score can be computed: the record has the job, its devices, when they "
+                               "were held, and one event of kind \"jobreport\" for each GPU.",
+                .examples = {{"belay record import jobreport jobreport_4711 -o r", "make the record r"}}},
+               record::import_jobreport);
 }
 
 }  // namespace belay::cli

@@ -80,9 +80,7 @@ Result<record::QueryResult> ask(const core::CommandContext& context, const std::
             .context(fmt::format("{} has no valid table {}", record, digest_table))
             .hint(archive.is_thrown_away(schema::kGpu.name)
                       ? "the samples from which to make it again were thrown away; other programs can still "
-                        "read "
-                        "its "
-                        "Parquet file"
+                        "read its Parquet file"
                       : "belay record seal makes it from the samples of GPUs, if there are any"));
 }
 
@@ -92,12 +90,10 @@ void add_record_query(core::Application& application) {
     auto command = application.add({
         .name = "record query",
         .summary = "query a record in SQL",
-        .description =
-            "Runs one SQL query (DuckDB's dialect) over the tables of a record, sealed or not. "
-            "`belay record schema` "
-            "lists tables and columns. Counters end in _total: subtract to get rates. The query can read "
-            "only the record, and is stopped after the setting query.time (2m), or when it needs more "
-            "memory than query.memory (4GiB).",
+        .description = "Runs one SQL query (DuckDB's dialect) over the tables of a record, sealed or not. "
+                       "`belay record schema` lists tables and columns. Counters end in _total: subtract to "
+                       "get rates. The query can read only the record, and is stopped after the setting "
+                       "query.time (2m), or when it needs more memory than query.memory (4GiB).",
         .examples =
             {{"belay record query r 'SELECT node, max(memory_anonymous_bytes) FROM host GROUP BY node'",
               "peak memory of each node"},

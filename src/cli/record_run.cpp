@@ -28,29 +28,21 @@ void add_record_run(core::Application& application) {
         .name = "record run",
         .summary = "run a command and record what it does",
         .description =
-            "Runs CMD and writes a job record into DIR while it runs: CPU, memory, pressure, "
-            "network, file systems, GPUs, the "
-            "processes of the job, and the progress that CMD prints. Output, input, signals and "
-            "exit status of CMD are what "
-            "they would be without Belay, and nothing that happens to the recorder reaches it. "
-            "CMD writes into pipes, though: it sees no terminal, lines of standard output and standard error "
-            "may appear in a different order, and if the disk under its log is full, that is reported here, "
-            "not to CMD.\n\n"
-            "Under srun every task runs this command with the same DIR, on a file system that all "
-            "nodes share. The first "
-            "task of each node samples the node; every task's own output is searched for "
-            "progress. Without Slurm it "
-            "records this machine.\n\n"
+            "Runs CMD and writes a job record into DIR while it runs: CPU, memory, pressure, network, file "
+            "systems, GPUs, the processes of the job, and the progress that CMD prints. Output, input, "
+            "signals and exit status of CMD are what they would be without Belay, and nothing that happens "
+            "to the recorder reaches it. CMD writes into pipes, though: it sees no terminal, lines of "
+            "standard output and standard error may appear in a different order, and if the disk under its "
+            "log is full, that is reported here, not to CMD.\n\n"
+            "Under srun every task runs this command with the same DIR, on a file system that all nodes "
+            "share. The first task of each node samples the node; every task's own output is searched for "
+            "progress. Without Slurm it records this machine.\n\n"
             "A new record can be read only by its owner. `chmod -R g+rX DIR` shares it with the group, also "
-            "what is added to it later. Where DIR exists already, who may read it may read the "
-            "record.\n\n"
+            "what is added to it later. Where DIR exists already, who may read it may read the record.\n\n"
             "Progress is found in MLLOG lines, in the lines of Megatron-LM, torchtitan, the Hugging Face "
-            "Trainer and "
-            "other programs that print a step or an epoch and a loss on one line, or, where it is given, in "
-            "lines "
-            "that match a --progress-pattern: a regular expression (RE2) with named groups such as step, "
-            "loss, "
-            "samples_per_second.",
+            "Trainer and other programs that print a step or an epoch and a loss on one line, or, where it "
+            "is given, in lines that match a --progress-pattern: a regular expression (RE2) with named "
+            "groups such as step, loss, samples_per_second.",
         .examples =
             {{"srun -N2 belay record run -o $SCRATCH/record -- python train.py",
               "record a step on two nodes"},

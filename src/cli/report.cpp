@@ -87,13 +87,11 @@ void add_report(core::Application& application) {
     auto command = application.add({
         .name = "report",
         .summary = "show what a job did, as a page and as text",
-        .description =
-            "Prints a summary of the record: outcome, throughput, use of CPU, memory, network and disks per "
-            "node, coverage; the saturation score of its GPUs, and what the rules found. With -o it writes "
-            "the "
-            "report: one HTML file with everything in it, which opens in any browser without a network. With "
-            "--pdf it writes it for printing; --proposal makes that two pages for a proposal that asks for "
-            "resources.",
+        .description = "Prints a summary of the record: outcome, throughput, use of CPU, memory, network and "
+                       "disks per node, coverage; the saturation score of its GPUs, and what the rules "
+                       "found. With -o it writes the report: one HTML file with everything in it, which "
+                       "opens in any browser without a network. With --pdf it writes it for printing; "
+                       "--proposal makes that two pages for a proposal that asks for resources.",
         .examples = {{"belay report r", "a summary in the terminal"},
                      {"belay report 4711", "from the record of job 4711"},
                      {"belay report r -o report.html", "the page for a browser"},

@@ -31,8 +31,8 @@ std::string cpu_sentence(const score::JobScore& job) {
                            report::format_score(score.high));
     if (!(score.high < 100)) return "";
     return fmt::format(
-        "The saturation score of its CPUs is between {} and {} of 100: the program did not report "
-        "its floating-point operations.",
+        "The saturation score of its CPUs is between {} and {} of 100: the program did not report its "
+        "floating-point operations.",
         report::format_score(score.low), report::format_score(score.high));
 }
 

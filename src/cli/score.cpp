@@ -196,15 +196,13 @@ void add_score(core::Application& application) {
     auto command = application.add({
         .name = "score",
         .summary = "say how well a job used the GPUs it was given",
-        .description = "The saturation score, 0 to 100: which share of the allocated GPU time a limit of the "
-                       "hardware (tensor, FP64, "
-                       "FP32 or FP16 pipes, memory bandwidth) was reached. Utilisation says that a kernel "
-                       "was running; this says how near it came to what the GPU can do. Idle GPUs and "
-                       "start-up count against it. Time that was not "
-                       "sampled widens the bounds "
-                       "instead of counting as idle.\n\n"
-                       "It screens jobs and supports proposals. It does not rank algorithms and is no "
-                       "substitute for time to solution.",
+        .description =
+            "The saturation score, 0 to 100: which share of the allocated GPU time a limit of the hardware "
+            "(tensor, FP64, FP32 or FP16 pipes, memory bandwidth) was reached. Utilisation says that a "
+            "kernel was running; this says how near it came to what the GPU can do. Idle GPUs and start-up "
+            "count against it. Time that was not sampled widens the bounds instead of counting as idle.\n\n"
+            "It screens jobs and supports proposals. It does not rank algorithms and is no substitute for "
+            "time to solution.",
         .examples = {{"belay score r", "the score of a job and of each of its GPUs"},
                      {"belay score r --by node", "of each node"},
                      {"belay score r --model ofu", "what another model says, for comparison"}},

@@ -37,13 +37,11 @@ void add_score_compare(core::Application& application) {
     auto command = application.add({
         .name = "score compare",
         .summary = "say what changed between two records, and whether it is more than noise",
-        .description =
-            "Compares two jobs: the score and its parts, and, for quantities that are known second by "
-            "second, the steady state, with a 95 % interval of the difference. An interval that contains 0 "
-            "is noise. It "
-            "is "
-            "computed from means of blocks of at least 10 s, since neighbouring seconds are not independent "
-            "samples; two runs differ by more than the seconds within each show, so repeat them.",
+        .description = "Compares two jobs: the score and its parts, and, for quantities that are known "
+                       "second by second, the steady state, with a 95 % interval of the difference. An "
+                       "interval that contains 0 is noise. It is computed from means of blocks of at least "
+                       "10 s, since neighbouring seconds are not independent samples; two runs differ by "
+                       "more than the seconds within each show, so repeat them.",
         .examples = {{"belay score compare before after", "what a change to the data loader brought"}},
     });
     struct Options {

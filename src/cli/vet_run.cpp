@@ -143,19 +143,17 @@ void add_vet_run(core::Application& application) {
         .summary = "check this node, or all nodes of a step",
         .description =
             "Runs the checks of PROTOCOL and says which nodes are fit. Under srun the first task of every "
-            "node "
-            "takes part and the step's first task prints, so that `srun -N8 belay vet run P` vets eight "
-            "nodes; "
-            "every task of those ends with the verdict's exit status. Elsewhere this machine is checked.\n\n"
+            "node takes part and the step's first task prints, so that `srun -N8 belay vet run P` vets eight "
+            "nodes; every task of those ends with the verdict's exit status. Elsewhere this machine is "
+            "checked.\n\n"
             "A status is pass, fail (measured, criterion not met), error (could not be measured), "
-            "unsupported "
-            "(the type or a device that it needs is absent here) or missing (no report in time). Only pass "
-            "passes. A check with severity: warning is reported but refuses no node.\n\n"
+            "unsupported (the type or a device that it needs is absent here) or missing (no report in time). "
+            "Only pass passes. A check with severity: warning is reported but refuses no node.\n\n"
             "With --need N the verdict is pass once N nodes are fit; vetting then stops as soon as that is "
             "impossible (exit status 4). Without it every check of every node is run.",
         .examples = {{"srun -N8 belay vet run before-training.yaml", "vet eight nodes"},
-                     {"srun -N10 belay vet run --need 8 --cordoned bad.txt p.yaml && "
-                      "srun -N8 --exclude=./bad.txt ./train",
+                     {"srun -N10 belay vet run --need 8 --cordoned bad.txt p.yaml && srun -N8 "
+                      "--exclude=./bad.txt ./train",
                       "take ten, go on with eight that are fit"},
                      {"belay vet run --json p.yaml", "this machine, for a script"}},
         .exit_statuses = {{0, "every essential check of every node passed, or enough nodes did"},
@@ -191,8 +189,7 @@ void add_vet_run(core::Application& application) {
         if (place.step) return run_in_step(protocol, *options, timeout, std::move(*place.step), context);
         if (place.job_nodes > 1)
             fmt::print(stderr,
-                       "belay: only this node is checked; `srun belay vet run …` checks all {} of the "
-                       "job\n",
+                       "belay: only this node is checked; `srun belay vet run …` checks all {} of the job\n",
                        place.job_nodes);
         return run_alone(protocol, *options, timeout, std::move(view), context);
     });
