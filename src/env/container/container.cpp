@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -99,6 +100,9 @@ Result<> Container::join(const std::string& workdir) const {
         return errno_error(errno, "cannot join the container's user namespace");
     if (setns(mount_namespace_.get(), CLONE_NEWNS) != 0)
         return errno_error(errno, "cannot join the container's mounts");
+    // Nothing that the image holds makes anybody more than who they are: the mounts say so, too.
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return errno_error(errno, "cannot give up gaining privileges in the container");
     core::note_activity("enter", workdir);
     if (chdir(workdir.c_str()) != 0) return std::unexpected(workdir_error(workdir, errno));
     return {};

@@ -163,6 +163,8 @@ void join(const Packet& offer, const char* workdir) {
         refuse("cannot join the container's user namespace", errno);
     if (setns(offer.descriptors[kMountNamespace], CLONE_NEWNS) != 0)
         refuse("cannot join the container's mounts", errno);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        refuse("cannot give up gaining privileges in the container", errno);
     if (chdir(workdir) != 0) refuse(workdir, errno);  // belay-step has tried it
 }
 
