@@ -136,7 +136,7 @@ TEST(cli, a_report_takes_the_place_of_no_part_of_its_record) {
               2);
     EXPECT_EQ(belay({"report", record.path(), "-o", page}).status, 0);
     EXPECT_EQ(belay({"report", record.path(), "-o", record.path() + "/report.html"}).status, 0);
-    EXPECT_EQ(belay({"report", record.path(), "-o", page + "/below_a_file"}).status, 3);
+    EXPECT_EQ(belay({"report", record.path(), "-o", page + "/below_a_file"}).status, 2);
 }
 
 }  // namespace

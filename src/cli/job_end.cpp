@@ -44,8 +44,8 @@ Result<std::optional<stream::Batch>> learn_job_end(const fs::path& path) {
     BELAY_TRY(manifest, manifest_without_end(path));
     if (!manifest) return std::nullopt;
     auto job = slurm::query_job(static_cast<uint64_t>(*manifest->job.id), kAskSlurm);
-    // No such job, or no scontrol.
-    if (!job && job.error().cause() == core::Cause::kNotFound) return std::nullopt;
+    // No such job, no scontrol, or a machine that is not of the cluster: nobody waited for that.
+    if (!job && job.error().cause() != core::Cause::kTimedOut) return std::nullopt;
     if (!job) return std::unexpected(std::move(job.error()));
     if (!job->is_over() || !observe::is_same_run(*job, manifest->job)) return std::nullopt;
     stream::Batch rows = rows_of(*job, manifest->job);
