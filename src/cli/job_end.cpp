@@ -56,13 +56,16 @@ Result<std::optional<stream::Batch>> learn_job_end(const fs::path& path) {
 }
 
 Result<record::Archive> open_with_job_end(const core::CommandContext& context, const fs::path& record) {
+    const auto warn = [](core::Error error) {
+        core::show_error("belay: warning", std::move(error).context("how Slurm ended the job is not shown"));
+    };
     auto learned = learn_job_end(record);
-    // A record that cannot be read is told when it is opened.
-    if (!learned && learned.error().kind() == core::ErrorKind::kSystem)
-        core::show_error("belay: warning",
-                         std::move(learned.error()).context("how Slurm ended the job is not known"));
+    // A record that cannot be read is an error when it is opened.
+    if (!learned && learned.error().kind() == core::ErrorKind::kSystem) warn(std::move(learned.error()));
     BELAY_TRY(archive, open_for_queries(context, record));
-    if (learned && *learned) BELAY_CHECK(archive.add(schema::kEvent, **learned));
+    // Events that are too many to be loaded are read where they are, and no row can be added to them.
+    if (learned && *learned)
+        if (auto added = archive.add(schema::kEvent, **learned); !added) warn(std::move(added.error()));
     return archive;
 }
 
