@@ -13,6 +13,8 @@ bool is_octal(char c) {
     return c >= '0' && c <= '7';
 }
 
+}  // namespace
+
 bool has_option(std::string_view options, std::string_view wanted) {
     while (true) {
         size_t comma = options.find(',');
@@ -21,8 +23,6 @@ bool has_option(std::string_view options, std::string_view wanted) {
         options.remove_prefix(comma + 1);
     }
 }
-
-}  // namespace
 
 std::string unescape_octal(std::string_view text) {
     std::string out;
@@ -52,14 +52,14 @@ std::vector<Mount> parse_mountinfo(std::string_view text) {
         mount.device = words.next();
         words.skip(1);  // the part of the file system that is mounted
         mount.mount_point = unescape_octal(words.next());
-        std::string_view options = words.next();
+        mount.options = words.next();
         std::string_view word = words.next();
         while (!word.empty() && word != "-") word = words.next();
         mount.type = unescape_octal(words.next());
         // An empty source is written as nothing between two blanks, so what follows would take its place.
         std::string_view source = words.rest().starts_with("  ") ? std::string_view() : words.next();
         mount.source = unescape_octal(source);
-        mount.read_only = has_option(options, "ro") || has_option(words.next(), "ro");
+        mount.read_only = has_option(mount.options, "ro") || has_option(words.next(), "ro");
         if (!mount.type.empty() && mount.mount_point.starts_with('/')) mounts.push_back(std::move(mount));
     }
     return mounts;

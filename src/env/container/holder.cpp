@@ -16,6 +16,7 @@
 #include <csignal>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -27,11 +28,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Leaves out what need not be there, and tells files from directories.
 Result<> look_for_sources(std::vector<Bind>& binds) {
     std::optional<Error> failure;
-    std::erase_if(binds, [&](const Bind& bind) {
+    std::erase_if(binds, [&](Bind& bind) {
+        if (failure) return false;
+        struct stat status{};
         core::note_activity("look for", bind.source);
-        if (failure || access(bind.source.c_str(), F_OK) == 0) return false;
+        if (stat(bind.source.c_str(), &status) == 0) {
+            bind.is_file = !bind.squashfs && !S_ISDIR(status.st_mode);
+            return false;
+        }
         const bool is_absent = errno == ENOENT || errno == ENOTDIR;
         if (bind.if_present && is_absent) return true;
         failure =
@@ -82,7 +89,6 @@ class Holder {
         BELAY_CHECK(tell_part(link_, HolderPart::kSources));
         BELAY_CHECK(look_for_sources(here.binds));
         const std::vector<MountFlags> wanted_flags = flags_of(here.binds);
-        take_flags_of_files(here.binds);
         BELAY_CHECK(tell_part(link_, HolderPart::kCreate));
         // Tasks shall see /sys whole, not with our files over a part of it.
         for (Bind& bind : here.binds)
@@ -98,7 +104,7 @@ class Holder {
             oci_config(here, (scratch / "root").string(), squashfs_paths, identity.user, identity.group)));
         BELAY_CHECK(show_one_cgroup_version());
         BELAY_TRY(init, create());
-        if (auto set = set_mount_flags(init, wanted_flags); !set) {
+        if (auto set = set_mount_flags(init, wanted_flags, kHolderTimes.flags); !set) {
             end_init(init);
             return std::unexpected(std::move(set.error()));
         }

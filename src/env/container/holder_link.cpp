@@ -92,7 +92,7 @@ core::Duration time_of(HolderPart part, size_t squashfs_files, const HolderTimes
         case HolderPart::kSources:
             return times.sources;
         case HolderPart::kCreate:
-            return times.create;
+            return times.create + times.flags;
         case HolderPart::kEntrypoint:
             return times.entrypoint;
     }

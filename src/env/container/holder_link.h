@@ -19,7 +19,7 @@ enum class HolderPart : char {
     kImage = 'i',       // namespaces, and the image and other SquashFS files mounted
     kUser = 'u',        // the name service is asked for the user and the group
     kSources = 's',     // what is mounted from the host is looked for
-    kCreate = 'c',      // crun makes the container
+    kCreate = 'c',      // crun makes the container, and its mounts get their flags
     kEntrypoint = 'e',  // until the image's entrypoint starts its command
 };
 // How long a part may take. A SquashFS file and crun may have to wait for a busy node; a source that has not
@@ -29,6 +29,7 @@ struct HolderTimes {
     core::Duration user = std::chrono::seconds(10);
     core::Duration sources = std::chrono::seconds(10);
     core::Duration create = std::chrono::seconds(60);
+    core::Duration flags = std::chrono::seconds(10);  // of its mounts
     core::Duration entrypoint = std::chrono::seconds(60);
     core::Duration join = std::chrono::seconds(10);
 };

@@ -2,14 +2,13 @@
 
 #include "core/file.h"
 #include "core/work.h"
+#include "procfs/mountinfo.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 
 namespace belay::env {
 
@@ -19,14 +18,13 @@ namespace {
 
 struct FlagName {
     std::string_view option;
-    unsigned long flag;  // of struct statvfs
-    uint64_t attribute;  // of mount_setattr(2)
+    uint64_t flag;
 };
 constexpr FlagName kFlagNames[] = {
-    {"ro", ST_RDONLY, MOUNT_ATTR_RDONLY},
-    {"noexec", ST_NOEXEC, MOUNT_ATTR_NOEXEC},
-    {"nosuid", ST_NOSUID, MOUNT_ATTR_NOSUID},
-    {"nodev", ST_NODEV, MOUNT_ATTR_NODEV},
+    {"ro", MOUNT_ATTR_RDONLY},
+    {"noexec", MOUNT_ATTR_NOEXEC},
+    {"nosuid", MOUNT_ATTR_NOSUID},
+    {"nodev", MOUNT_ATTR_NODEV},
 };
 
 const FlagName* find_flag(std::string_view option) {
@@ -36,34 +34,42 @@ const FlagName* find_flag(std::string_view option) {
     return nullptr;
 }
 
-std::string names_of(unsigned long flags) {
+std::string names_of(uint64_t flags) {
     std::string names;
     for (const FlagName& each : kFlagNames)
         if ((flags & each.flag) != 0) names += fmt::format("{}{}", names.empty() ? "" : "+", each.option);
     return names;
 }
 
-Result<unsigned long> flags_there(const std::string& destination) {
-    struct statvfs facts{};
-    if (statvfs(destination.c_str(), &facts) != 0)
-        return core::errno_error(errno, fmt::format("cannot look at the mount on {}", destination));
-    return facts.f_flag;
+// Those of `wanted` that the mount on the open directory or file does not have.
+Result<uint64_t> missing_flags(int mounted, const MountFlags& wanted) {
+    std::error_code error;
+    const auto path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", mounted), error);
+    if (error) return core::errno_error(error, fmt::format("cannot tell what {} is", wanted.destination));
+    BELAY_TRY(text, core::read_file("/proc/self/mountinfo"));
+    const auto mounts = procfs::parse_mountinfo(text);
+    const procfs::Mount* mount = procfs::mounted_on(mounts, path.native());
+    if (mount == nullptr) return core::system_error("nothing is mounted on {}", wanted.destination);
+    uint64_t missing = 0;
+    for (const FlagName& each : kFlagNames)
+        if ((wanted.flags & each.flag) != 0 && !procfs::has_option(mount->options, each.option))
+            missing |= each.flag;
+    return missing;
 }
 
 Result<> set_missing(const MountFlags& wanted) {
-    BELAY_TRY(before, flags_there(wanted.destination));
-    const unsigned long missing = wanted.flags & ~before;
+    if (wanted.flags == 0) return {};
+    BELAY_TRY(mounted, core::open_file(wanted.destination, O_PATH));
+    BELAY_TRY(missing, missing_flags(mounted.get(), wanted));
     if (missing == 0) return {};
     mount_attr attributes{};
-    for (const FlagName& each : kFlagNames)
-        if ((missing & each.flag) != 0) attributes.attr_set |= each.attribute;
-    if (mount_setattr(AT_FDCWD, wanted.destination.c_str(), 0, &attributes, sizeof attributes) != 0)
+    attributes.attr_set = missing;
+    if (mount_setattr(mounted.get(), "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0)
         return core::errno_error(
             errno, fmt::format("cannot make the mount on {} {}", wanted.destination, names_of(missing)));
-    BELAY_TRY(after, flags_there(wanted.destination));
-    if ((wanted.flags & ~after) == 0) return {};
-    return core::system_error("the mount on {} is not {}", wanted.destination,
-                              names_of(wanted.flags & ~after));
+    BELAY_TRY(still, missing_flags(mounted.get(), wanted));
+    if (still == 0) return {};
+    return core::system_error("the mount on {} is not {}", wanted.destination, names_of(still));
 }
 
 // Both are opened first: in the user namespace the other may not be any more.
@@ -77,6 +83,10 @@ Result<> join(pid_t init) {
 
 }  // namespace
 
+bool is_mount_flag(std::string_view option) {
+    return find_flag(option) != nullptr;
+}
+
 std::vector<MountFlags> flags_of(const std::vector<Bind>& binds) {
     std::vector<MountFlags> all;
     for (const Bind& bind : binds) {
@@ -89,22 +99,12 @@ std::vector<MountFlags> flags_of(const std::vector<Bind>& binds) {
     return all;
 }
 
-void take_flags_of_files(std::vector<Bind>& binds) {
-    for (Bind& bind : binds) {
-        struct stat status{};
-        core::note_activity("look at", bind.source);
-        if (bind.squashfs || stat(bind.source.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) continue;
-        std::erase_if(bind.options, [](const std::string& option) { return find_flag(option) != nullptr; });
-    }
-}
-
-Result<> set_mount_flags(pid_t init, const std::vector<MountFlags>& wanted) {
-    return core::check_within(std::chrono::seconds(10), {.what = "looking at the container's mounts"},
-                              [&]() -> Result<> {
-                                  BELAY_CHECK(join(init));
-                                  for (const MountFlags& each : wanted) BELAY_CHECK(set_missing(each));
-                                  return {};
-                              });
+Result<> set_mount_flags(pid_t init, const std::vector<MountFlags>& wanted, core::Duration allowed) {
+    return core::check_within(allowed, {.what = "looking at the container's mounts"}, [&]() -> Result<> {
+        BELAY_CHECK(join(init));
+        for (const MountFlags& each : wanted) BELAY_CHECK(set_missing(each));
+        return {};
+    });
 }
 
 }  // namespace belay::env

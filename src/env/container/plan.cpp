@@ -1,5 +1,7 @@
 #include "env/container/plan.h"
 
+#include "env/container/mount_flags.h"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -71,9 +73,14 @@ std::ptrdiff_t depth(const std::string& path) {
     return std::ranges::count(path, '/');
 }
 
+// crun opens what shall get flags as a directory: those of a file are set later (mount_flags.h).
 Json mount_json(const Bind& bind, const std::string& source) {
-    return {
-        {"destination", bind.destination}, {"type", "bind"}, {"source", source}, {"options", bind.options}};
+    std::vector<std::string> options = bind.options;
+    if (bind.is_file) std::erase_if(options, is_mount_flag);
+    return {{"destination", bind.destination},
+            {"type", "bind"},
+            {"source", source},
+            {"options", std::move(options)}};
 }
 
 }  // namespace

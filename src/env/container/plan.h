@@ -24,6 +24,7 @@ struct Bind {
     std::vector<std::string> options;  // of the OCI runtime specification: "rbind", "rro" …
     bool squashfs = false;
     bool if_present = false;  // left out where the node does not have the source
+    bool is_file = false;     // as the node has it
     bool operator==(const Bind&) const = default;
 };
 
