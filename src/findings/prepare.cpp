@@ -14,6 +14,20 @@ using core::Result;
 
 namespace {
 
+// Of each task that failed first, the last line that matches. The end of a task is noted a moment after its
+// last words.
+constexpr std::string_view kSaidMacro = R"(
+    CREATE MACRO said(pattern) AS TABLE
+        SELECT node, time AS start, time + INTERVAL 1 SECOND AS "end", task, text FROM last_words
+        WHERE regexp_matches(text, pattern)
+        QUALIFY row_number() OVER (PARTITION BY node, task ORDER BY stream, line DESC) = 1)";
+
+// Slurm's times are whole seconds, and it ends tasks before or after it says that the job is over.
+constexpr std::string_view kSlurmEndedMacro = R"(
+    CREATE MACRO slurm_ended(states) AS TABLE
+        SELECT node, time - INTERVAL 5 SECOND AS start, time + INTERVAL 5 SECOND AS "end", subject AS state, message
+        FROM event WHERE kind = 'job_end' AND list_contains(states, subject))";
+
 // A record without GPUs has their tables all the same, without rows.
 Result<> add_missing(record::Archive& archive) {
     BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
@@ -50,6 +64,8 @@ Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     BELAY_CHECK(define_macros(archive, run));
     BELAY_CHECK(add_series(archive, run));
     BELAY_CHECK(add_derived_tables(archive));
+    BELAY_CHECK(archive.define(std::string(kSaidMacro)));
+    BELAY_CHECK(archive.define(std::string(kSlurmEndedMacro)));
     BELAY_CHECK(find_start_up(archive, run));
     BELAY_CHECK(count_rows(archive, run));
     return run;
