@@ -168,6 +168,13 @@ Result<> sync_directory(const fs::path& directory) {
     return {};
 }
 
+Result<fs::path> current_directory() {
+    std::error_code error;
+    fs::path directory = fs::current_path(error);
+    if (error) return errno_error(error, "cannot tell the current directory");
+    return directory;
+}
+
 Result<fs::file_type> type_of_file(const fs::path& path) {
     std::error_code error;
     const fs::file_type type = fs::status(path, error).type();

@@ -72,6 +72,9 @@ Result<bool> create_file(const std::filesystem::path& path, std::string_view byt
 // synced.
 Result<> sync_directory(const std::filesystem::path& directory);
 
+// Errors: kSystem where it was removed, or may not be known.
+Result<std::filesystem::path> current_directory();
+
 // What stands at the path, links followed; not_found where nothing does. Errors: kSystem where that cannot be
 // known.
 Result<std::filesystem::file_type> type_of_file(const std::filesystem::path& path);

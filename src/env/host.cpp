@@ -42,9 +42,7 @@ std::optional<core::Error> failure_in(const core::Error& error) {
 }
 
 core::Result<Host> this_host(std::vector<fs::path> system_directories) {
-    std::error_code error;
-    fs::path directory = fs::current_path(error);
-    if (error) return core::errno_error(error, "cannot tell the current directory");
+    BELAY_TRY(directory, core::current_directory());
     return Host{core::current_environment(), std::move(directory), std::move(system_directories),
                 real_files()};
 }

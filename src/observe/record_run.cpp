@@ -1,5 +1,6 @@
 #include "observe/record_run.h"
 
+#include "core/file.h"
 #include "core/tell.h"
 #include "core/work.h"
 #include "observe/placement.h"
@@ -63,10 +64,8 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
         core::tell_error("nothing is recorded", begun.error(), core::kJobGoesOn);
         return std::unexpected(become(options.command));
     }
-    std::error_code error;
-    const fs::path record = fs::absolute(options.record, error);
-    if (error) return core::errno_error(error, "cannot tell the current directory");
-    RecorderOptions recorder{.record = record,
+    BELAY_TRY(here, core::current_directory());
+    RecorderOptions recorder{.record = here / options.record,
                              .interval = options.interval,
                              .flush = options.flush,
                              .progress_patterns = options.progress_patterns,

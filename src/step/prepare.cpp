@@ -55,9 +55,7 @@ Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interv
     core::Duration flush = configuration.duration("record.flush");
     BELAY_CHECK(observe::check_period("interval", period));
     BELAY_CHECK(observe::check_period("flush period", flush));
-    std::error_code error;
-    const fs::path here = fs::current_path(error);
-    if (error) return core::errno_error(error, "cannot tell the current directory");
+    BELAY_TRY(here, core::current_directory());
     return RecordingPlan{.directory = (here / directory).lexically_normal().string(),
                          .interval = period,
                          .flush = flush,
