@@ -158,17 +158,23 @@ void JobProcesses::note_gone(const Known& known) {
     gone_.push_back({static_cast<pid_t>(stat.parent_pid), sum(own, children_ticks(stat)).value_or(0)});
 }
 
+// Itself, or the nearest ancestor that is still there; null if that is not of the job.
+JobProcesses::Known* JobProcesses::nearest_in_job(pid_t pid) {
+    for (int i = 0; i < kDeepestAncestry; ++i) {
+        auto found = known_.find(pid);
+        if (found == known_.end() || !found->second.in_job) return nullptr;
+        if (found->second.last_look == looks_) return &found->second;
+        pid = static_cast<pid_t>(found->second.stat.parent_pid);
+    }
+    return nullptr;
+}
+
 // The time of a process goes to the parent that waits for it, and with the parent's to whose child that was.
 void JobProcesses::count_ended_children() {
     for (const auto& [pid, known] : known_)
         if (known.last_look != looks_) note_gone(known);
     for (const Gone& gone : gone_)
-        for (auto parent = known_.find(gone.parent); parent != known_.end() && parent->second.in_job;
-             parent = known_.find(static_cast<pid_t>(parent->second.stat.parent_pid)))
-            if (parent->second.last_look == looks_) {
-                parent->second.ended_children.add_seen(gone.ticks);
-                break;
-            }
+        if (Known* heir = nearest_in_job(gone.parent)) heir->ended_children.add_seen(gone.ticks);
     for (auto& [pid, known] : known_)
         if (known.in_job) known.ended_children.look(children_ticks(known.stat));
 }

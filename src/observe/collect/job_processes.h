@@ -93,6 +93,7 @@ class JobProcesses {
     bool counts(const StepOnNode& step) const;
     bool may_become_daemon(const Known& known) const;
     void note_gone(const Known& known);
+    Known* nearest_in_job(pid_t pid);
     void count_ended_children();
     void identify(Known& known, bool afresh);
     bool runs_own_executable(const Known& known);
