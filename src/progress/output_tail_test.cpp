@@ -81,6 +81,11 @@ TEST(progress, secrets_are_masked) {
         {"clone with ghp_0123456789abcdefghij0123", "clone with [masked]"},
         {"login hf_0123456789abcdefghijABCD", "login [masked]"},
         {"sk-proj-0123456789abcdefghij", "[masked]"},
+        {"pat github_pat_0123456789abcdefghijkl", "pat [masked]"},
+        {"pat glpat-0123456789abcdefghij", "pat [masked]"},
+        {"slack xoxb-0123456789-abc", "slack [masked]"},
+        {"maps AIza0123456789abcdefghijklmnopqrstuvwxy", "maps [masked]"},
+        {"npm npm_0123456789abcdefghijklmnopqrstuvwxyz", "npm [masked]"},
         {"jwt eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJ", "jwt [masked]"},
         {"pull https://ada:geheim@registry/lab", "pull https://ada:[masked]@registry/lab"},
     };

@@ -1,3 +1,4 @@
+#include "progress/output_tail.h"
 #include "progress/reader.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-// Whatever a job prints, in whatever pieces: no crash, and the same events as in one piece. The first byte
-// says how long the pieces are.
+// Whatever a job prints, in whatever pieces: no crash, and the same events and the same tail as in one piece.
+// The first byte says how long the pieces are.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace belay::progress;
     static const std::vector<Pattern> patterns = [] {
@@ -29,10 +30,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ProgressReader at_once(patterns, [&](const ProgressEvent& event) { whole.push_back(event); }, options);
     at_once.feed(text);
     at_once.finish();
+    OutputTail whole_tail, tail_of_pieces;
+    whole_tail.feed(text);
     ProgressReader in_pieces(patterns, [&](const ProgressEvent& event) { pieces.push_back(event); }, options);
     for (; !text.empty(); text.remove_prefix(std::min(piece, text.size())))
-        in_pieces.feed(text.substr(0, piece));
+        in_pieces.feed(text.substr(0, piece)), tail_of_pieces.feed(text.substr(0, piece));
     in_pieces.finish();
     if (whole != pieces) std::abort();
+    const std::vector<std::string> lines = whole_tail.lines();
+    if (lines != tail_of_pieces.lines() || lines.size() > OutputTail::kMostLines) std::abort();
     return 0;
 }
