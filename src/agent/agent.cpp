@@ -99,11 +99,7 @@ class Agent {
     observe::NodeSampler sampler_;
 };
 
-}  // namespace
-
-namespace {
-
-// Who owns a job record would find files in it that are none of it.
+// The owner of a job record would find files in it that do not belong to it.
 Result<> check_spool(const std::filesystem::path& spool) {
     BELAY_TRY(manifest, core::type_of_file(record::manifest_path(spool)));
     if (manifest == std::filesystem::file_type::not_found) return {};
@@ -153,11 +149,11 @@ Result<> run_agent(const AgentOptions& options) {
     if (ended || work.was_ended_by_passed_signal())
         return {};  // a signal at the very beginning is an end, too
     if (ended.error().cause() != core::Cause::kTimedOut) return std::unexpected(std::move(ended.error()));
-    return std::unexpected(std::move(ended.error())
-                               .hint("its file server does not answer; --wait says how long the agent waits. "
-                                     "Keep --spool on a disk "
-                                     "of this node, and let the agent be started again when it ends "
-                                     "(systemd: Restart=on-failure)"));
+    return std::unexpected(
+        std::move(ended.error())
+            .hint("its file server does not answer; --wait says how long the agent waits. Keep "
+                  "--spool on a disk of this node, and let the agent be restarted when it "
+                  "ends (systemd: Restart=on-failure)"));
 }
 
 }  // namespace belay::agent

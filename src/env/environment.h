@@ -46,16 +46,15 @@ struct Environment {
 // it went.
 Environment load_environment(std::string_view name, const Host& host, Problems& problems);
 
-// The same where the image is not at hand: a variable that the caller does not have is a warning, for the
-// image may set it, and the value stays as it is written.
-std::map<std::string, std::string> expand_without_image(const Environment& environment,
-                                                        const core::Environment& caller, Problems& problems);
-
 // The variables that [env] sets. A name is looked up in the image's variables, then in the caller's; never in
 // [env] itself. What cannot be expanded is reported and left out.
 std::map<std::string, std::string> expand_variables(const Environment& environment,
                                                     const core::Environment& image,
                                                     const core::Environment& caller, Problems& problems);
+// The same where the image is not at hand: a variable that the caller does not have is a warning, for the
+// image may set it, and the value stays as it is written.
+std::map<std::string, std::string> expand_without_image(const Environment& environment,
+                                                        const core::Environment& caller, Problems& problems);
 
 // For whoever is about to run it: what is not built yet is an error (E_UNSUPPORTED) now.
 void refuse_unsupported(Problems& problems);
