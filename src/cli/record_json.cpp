@@ -1,5 +1,7 @@
 #include "cli/record_json.h"
 
+#include "record/archive/value_json.h"
+
 namespace belay::cli {
 
 using Json = nlohmann::ordered_json;
@@ -21,31 +23,11 @@ Json text_or_null(const std::string& text) {
 
 }  // namespace
 
-Json to_json(const record::Value& value) {
-    return std::visit(
-        [](const auto& inner) -> Json {
-            using T = std::decay_t<decltype(inner)>;
-            if constexpr (std::is_same_v<T, std::monostate>)
-                return nullptr;
-            else if constexpr (std::is_same_v<T, core::Time>)
-                return core::format_time(inner);
-            else
-                return inner;
-        },
-        value);
-}
-
-std::string to_text(const record::Value& value) {
-    Json json = to_json(value);
-    if (json.is_null()) return "";
-    return json.is_string() ? json.get<std::string>() : json.dump();
-}
-
 Json to_json(const record::QueryResult& result) {
     Json rows = Json::array();
     for (const auto& row : result.rows) {
         Json row_json = Json::array();
-        for (const record::Value& value : row) row_json.push_back(to_json(value));
+        for (const record::Value& value : row) row_json.push_back(record::to_json(value));
         rows.push_back(std::move(row_json));
     }
     return {{"columns", result.columns}, {"rows", std::move(rows)}};

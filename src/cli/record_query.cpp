@@ -4,6 +4,7 @@
 #include "cli/record_json.h"
 #include "cli/sql_words.h"
 #include "cli/text_table.h"
+#include "record/archive/value_json.h"
 #include "report/plot_store.h"
 #include "schema/tables/allocation.h"
 #include "schema/tables/gpu.h"
@@ -118,7 +119,7 @@ void add_record_query(core::Application& application) {
         std::vector<std::vector<std::string>> rows;
         for (const auto& row : result.rows) {
             rows.emplace_back();
-            for (const record::Value& value : row) rows.back().push_back(to_text(value));
+            for (const record::Value& value : row) rows.back().push_back(record::to_text(value));
         }
         context.print("{}", render_table(result.columns, rows));
         return 0;

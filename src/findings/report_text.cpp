@@ -4,6 +4,7 @@
 #include "core/units.h"
 #include "core/utf8.h"
 #include "findings/value_text.h"
+#include "record/archive/value_json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,19 +19,9 @@ namespace {
 
 constexpr size_t kFewNames = 4;  // of nodes or devices that a line shows
 
-Json value_json(const record::Value& value) {
-    if (std::holds_alternative<std::monostate>(value)) return nullptr;
-    if (const auto* text = std::get_if<std::string>(&value)) return *text;
-    if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-    if (const auto* time = std::get_if<core::Time>(&value)) return core::format_time(*time);
-    if (const auto* integer = std::get_if<int64_t>(&value)) return *integer;
-    double number = std::get<double>(value);
-    return std::isfinite(number) ? Json(number) : Json();
-}
-
 Json evidence_json(const std::vector<Evidence>& evidence) {
     Json out = Json::object();
-    for (const Evidence& piece : evidence) out[piece.name] = value_json(piece.value);
+    for (const Evidence& piece : evidence) out[piece.name] = record::to_json(piece.value);
     return out;
 }
 
