@@ -9,6 +9,7 @@
 #include "vet/checks.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <thread>
 #include <unistd.h>
 
@@ -113,6 +114,9 @@ core::Result<std::vector<ProcessFacts>> look(const NodeView& node, char state, d
 // A process that waits for a disk, or has ended and will be reaped in a moment, is healthy: only those count
 // that stay as they are in every look.
 Outcome measure_processes(const Check& check, const NodeView& node, char state) {
+    // Mounted with hidepid, /proc shows an ordinary user only his own processes.
+    if (access(node.path("/proc/1").c_str(), F_OK) != 0 && errno == ENOENT)
+        return unsupported_outcome("/proc hides processes of other users (hidepid): run this check as root");
     double age = core::to_seconds(check.get<core::Duration>("age").value_or(core::Duration{}));
     auto watch = check.get<core::Duration>("watch").value_or(core::Duration{});
     auto stuck = look(node, state, age);

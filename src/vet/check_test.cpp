@@ -154,6 +154,7 @@ TEST(vet, readers_read_the_node) {
     put("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n");
     put("proc/self/mountinfo", kMounts);
     put("proc/uptime", "500.00 900.00\n");
+    put("proc/1/stat", "1 (init) S 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 10 20\n");
     put("proc/12/stat", "12 (nfs) D 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 100 20\n");
     put("sys/devices/system/cpu/online", "0-1\n");
     for (int cpu : {0, 1}) {
@@ -219,9 +220,23 @@ TEST(vet, files_of_the_kernel_are_read_as_documented) {
     node.put("proc/cpuinfo", "processor : 0\ncpu MHz : 2000\nprocessor : 2\ncpu MHz : 1000\n");
     EXPECT_EQ(only_result("type: cpu.freq, min: 1500", node.view()).device, "cpu2");
     node.put("proc/uptime", "500.00 900.00\n");
+    node.put("proc/1/stat", "1 (init) S 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 10 20");
     node.put("proc/12/stat", "12 (nfs) D 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 10");
     EXPECT_EQ(only_result("type: proc.dstate, watch: 4ms", node.view()).status, Status::kPass)
         << "cut in the start time";
+}
+
+TEST(vet, what_proc_hides_is_not_called_healthy) {
+    Node node;
+    node.put("proc/uptime", "500.00 900.00\n");
+    node.put("proc/12/stat", "12 (mine) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 10 20 21 22");
+    for (const char* check : {"type: proc.dstate, watch: 4ms", "type: proc.zombie"}) {
+        const CheckResult hidden = only_result(check, node.view());
+        EXPECT_EQ(hidden.status, Status::kUnsupported) << check;
+        EXPECT_THAT(hidden.reason.text(), HasSubstr("hidepid")) << check;
+    }
+    node.put("proc/1/stat", "1 (init) S 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 10 20 21 22");
+    EXPECT_EQ(only_result("type: proc.zombie", node.view()).status, Status::kPass);
 }
 
 TEST(vet, writing_is_tried_and_leaves_nothing) {
