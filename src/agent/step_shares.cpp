@@ -1,7 +1,7 @@
 #include "agent/step_shares.h"
 
-#include "core/text.h"
 #include "gpu/held.h"
+#include "slurm/node_share.h"
 
 #include <algorithm>
 #include <optional>
@@ -16,23 +16,6 @@ namespace {
 // A task has its environment some milliseconds after it was started; one that clears it never shows it.
 constexpr int kLooksForEnvironment = 3;
 
-std::optional<int64_t> number(const core::Environment& environment, const char* name) {
-    auto found = environment.find(name);
-    return found == environment.end() ? std::nullopt : core::parse_number<int64_t>(found->second);
-}
-
-// The ranks of the step's tasks on this node, "2,3,7": how many, and the lowest.
-void take_ranks(std::string_view list, StepShare& share) {
-    int64_t tasks = 0;
-    for (std::string_view word : core::split(list, ',')) {
-        const auto rank = core::parse_number<int64_t>(word);
-        if (!rank) return;
-        share.first_task = std::min(share.first_task.value_or(*rank), *rank);
-        ++tasks;
-    }
-    share.tasks = tasks;
-}
-
 bool names_gpus(const core::Environment& environment) {
     return environment.contains("SLURM_STEP_GPUS") || environment.contains("SLURM_JOB_GPUS") ||
            environment.contains("CUDA_VISIBLE_DEVICES");
@@ -43,10 +26,11 @@ StepShare share_of(const StepOnNode& step, core::Time now) {
                     .step_id = step_column(step.name),
                     .from = std::min(step.started.value_or(now), now)};
     if (!step.environment) return share;
-    share.restart = number(*step.environment, "SLURM_RESTART_COUNT").value_or(0);
-    share.cpus = number(*step.environment, "SLURM_CPUS_ON_NODE");
-    if (auto ranks = step.environment->find("SLURM_GTIDS"); ranks != step.environment->end())
-        take_ranks(ranks->second, share);
+    const slurm::NodeShare said = slurm::read_node_share(*step.environment);
+    share.restart = said.restart.value_or(0);
+    share.cpus = said.cpus;
+    share.tasks = said.tasks;
+    share.first_task = said.first_task;
     return share;
 }
 
