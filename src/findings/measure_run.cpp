@@ -77,9 +77,9 @@ Result<> count_rows(record::Archive& archive, Run& run) {
             run.rows[name] = static_cast<int64_t>(count);
         }
     }
-    BELAY_TRY(coverage, archive.query("SELECT table_name, sum(received) / sum(expected) FROM coverage "
-                                      "GROUP BY table_name HAVING sum(expected) > 0"));
-    for (const auto& row : coverage.rows) run.coverage[record::as_text(row[0])] = record::as_double(row[1]);
+    BELAY_TRY(samples, archive.sample_counts());
+    for (const auto& [table, nodes] : samples.tables)
+        if (const auto share = samples.of(table).share()) run.coverage[table] = *share;
     return {};
 }
 

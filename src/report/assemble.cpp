@@ -3,42 +3,21 @@
 #include "report/measurements.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 namespace belay::report {
 
 namespace {
 
-// The total is weighted by samples: a table with ten rows a second counts no more than its expected rows.
 Coverage make_coverage(const Measurements& data) {
     Coverage coverage{
         .tables = {}, .nodes = {}, .gaps = data.gaps, .gaps_total = data.gaps_total, .lost = data.lost};
-    struct Count {
-        int64_t expected = 0;
-        int64_t received = 0;
-        double share() const {
-            return expected == 0 ? kMissing : static_cast<double>(received) / static_cast<double>(expected);
-        }
-    };
-    Count total;
-    std::map<std::pair<std::string, std::string>, Count> counts;
-    std::set<std::string> tables;
-    for (const CoverageRow& row : data.coverage) {
-        Count& count = counts[{row.node, row.table}];
-        for (Count* one : {&count, &total}) {
-            one->expected += row.expected;
-            one->received += row.received;
-        }
-        tables.insert(row.table);
-    }
-    coverage.total = total.share();
-    coverage.tables.assign(tables.begin(), tables.end());
+    coverage.total = data.samples.total().share().value_or(kMissing);
+    for (const auto& [table, nodes] : data.samples.tables) coverage.tables.push_back(table);
     for (const NodeFacts& node : data.nodes) {
         NodeCoverage line{.node = node.name, .shares = {}};
-        for (const std::string& table : coverage.tables) {
-            auto found = counts.find({node.name, table});
-            line.shares.push_back(found == counts.end() ? kMissing : found->second.share());
+        for (const auto& [table, nodes] : data.samples.tables) {
+            auto found = nodes.find(node.name);
+            line.shares.push_back(found == nodes.end() ? kMissing : found->second.share().value_or(kMissing));
         }
         coverage.nodes.push_back(std::move(line));
     }

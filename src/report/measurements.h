@@ -2,6 +2,7 @@
 // report can be made, and tested, without a database.
 #pragma once
 
+#include "record/sample_counts.h"
 #include "report/model.h"
 #include "schema/tables/node_plots.h"
 
@@ -50,13 +51,6 @@ struct ProgressFacts {
     std::string throughput_unit = "samples/s";
 };
 
-struct CoverageRow {
-    std::string node;
-    std::string table;
-    int64_t expected = 0;
-    int64_t received = 0;
-};
-
 struct Measurements {
     Job job;
     std::vector<NodeFacts> nodes;
@@ -70,7 +64,7 @@ struct Measurements {
     ProgressFacts progress_facts;
     std::vector<Event> events;  // ascending in time
     size_t events_total = 0;
-    std::vector<CoverageRow> coverage;
+    record::SampleCounts samples;
     std::vector<Gap> gaps;
     size_t gaps_total = 0;
     std::vector<std::string> lost;

@@ -143,17 +143,6 @@ Result<> find_silent_times(record::Archive& archive, double interval, Measuremen
     return {};
 }
 
-Result<> find_coverage(record::Archive& archive, Measurements& data) {
-    BELAY_TRY(answer, archive.query("SELECT node, table_name, sum(expected), sum(received) FROM coverage "
-                                    "WHERE expected > 0 GROUP BY ALL ORDER BY ALL"));
-    for (const auto& row : answer.rows)
-        data.coverage.push_back({.node = as_text(row[0]),
-                                 .table = as_text(row[1]),
-                                 .expected = static_cast<int64_t>(as_double(row[2])),
-                                 .received = static_cast<int64_t>(as_double(row[3]))});
-    return {};
-}
-
 // The most severe ones first if there are too many.
 Result<> find_events(record::Archive& archive, Measurements& data) {
     BELAY_TRY(answer,
@@ -217,7 +206,8 @@ Result<Measurements> measure(record::Archive& archive) {
     BELAY_CHECK(query_progress(archive, data));
     BELAY_CHECK(find_events(archive, data));
     BELAY_CHECK(find_silent_times(archive, data.interval_seconds, data));
-    BELAY_CHECK(find_coverage(archive, data));
+    BELAY_TRY(samples, archive.sample_counts());
+    data.samples = std::move(samples);
     BELAY_CHECK(query_facts(archive, info, data));
     say_what_is_lost(info, data);
     return data;

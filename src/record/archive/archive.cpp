@@ -274,6 +274,10 @@ Result<TableInfo> Archive::table_info(const schema::Table& table) {
                      .coverage = std::nullopt};
 }
 
+Result<SampleCounts> Archive::sample_counts() {
+    return read_sample_counts(database_);
+}
+
 Result<RecordInfo> Archive::info() {
     RecordInfo info{
         .manifest = manifest_, .sealed = manifest_.sealed.has_value(), .being_written = being_written_};
@@ -281,10 +285,9 @@ Result<RecordInfo> Archive::info() {
         BELAY_TRY(facts, table_info(*table));
         info.tables[std::string(table->name)] = facts;
     }
-    BELAY_TRY(coverage, read_coverage(database_));
-    info.coverage = coverage.total;
-    for (const auto& [table, share] : coverage.tables)
-        if (info.tables.contains(table)) info.tables[table].coverage = share;
+    BELAY_TRY(counts, sample_counts());
+    info.coverage = counts.total().share();
+    for (auto& [table, facts] : info.tables) facts.coverage = counts.of(table).share();
     for (const auto& [annex, file] : annexes_) info.annexes.push_back(annex);
     info.lost = manifest_.lost;
     std::ranges::copy(lost_, std::back_inserter(info.lost));

@@ -7,6 +7,7 @@
 #include "record/archive/segment_rows.h"
 #include "record/archive/segments.h"
 #include "record/place.h"
+#include "record/sample_counts.h"
 
 #include <filesystem>
 #include <functional>
@@ -109,6 +110,7 @@ class Archive {
     // Those of them that were thrown away, and have another that stands in.
     bool is_thrown_away(std::string_view table) const { return thrown_away_.contains(table); }
     bool has_annexes() const { return !annexes_.empty(); }
+    core::Result<SampleCounts> sample_counts();
     core::Result<RecordInfo> info();
     const Manifest& manifest() const { return manifest_; }
 

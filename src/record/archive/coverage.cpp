@@ -63,23 +63,15 @@ Result<> count_rest(Database& database, const schema::Table& table) {
 
 }  // namespace
 
-Result<Coverage> read_coverage(Database& database) {
-    BELAY_TRY(
-        answer,
-        database.query("SELECT table_name, sum(expected), sum(received) FROM coverage GROUP BY table_name"));
-    Coverage coverage;
-    double expected_total = 0;
-    double received_total = 0;
-    for (const auto& row : answer.rows) {
-        double expected = as_double(row[1]);
-        double received = as_double(row[2]);
-        if (!(expected > 0)) continue;
-        coverage.tables[as_text(row[0])] = received / expected;
-        expected_total += expected;
-        received_total += received;
-    }
-    if (expected_total > 0) coverage.total = received_total / expected_total;
-    return coverage;
+Result<SampleCounts> read_sample_counts(Database& database) {
+    BELAY_TRY(answer, database.query("SELECT table_name, node, sum(expected), sum(received) FROM coverage "
+                                     "WHERE expected > 0 GROUP BY ALL"));
+    SampleCounts counts;
+    for (const auto& row : answer.rows)
+        counts.add(as_text(row[0]), as_text(row[1]),
+                   {.expected = static_cast<int64_t>(as_double(row[2])),
+                    .received = static_cast<int64_t>(as_double(row[3]))});
+    return counts;
 }
 
 Result<> count_what_was_never_taken(Database& database, const std::vector<stream::SegmentSummary>& segments) {

@@ -2,22 +2,15 @@
 #pragma once
 
 #include "record/archive/database.h"
+#include "record/sample_counts.h"
 #include "stream/segment.h"
 
-#include <map>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace belay::record {
 
-struct Coverage {
-    std::optional<double> total;  // received / expected over all periodic tables; nothing if nothing was due
-    std::map<std::string, double> tables;  // per table, 0..1
-};
-
 // From the `coverage` table of the database.
-core::Result<Coverage> read_coverage(Database& database);
+core::Result<SampleCounts> read_sample_counts(Database& database);
 
 // A recorder counts its samples as it goes; one that was killed leaves the time from then on uncounted. For
 // each segment without an end, and each table that is due on its node, this adds rows to `coverage` from its

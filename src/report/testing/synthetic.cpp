@@ -207,7 +207,7 @@ void add_events(Measurements& data) {
 void add_coverage(Measurements& data, int64_t expected, const std::function<int64_t(size_t)>& missed) {
     for (size_t node = 0; node < data.nodes.size(); ++node)
         for (const char* table : {"filesystem", "host", "network", "process"})
-            data.coverage.push_back({data.nodes[node].name, table, expected, expected - missed(node)});
+            data.samples.add(table, data.nodes[node].name, {expected, expected - missed(node)});
 }
 
 }  // namespace
@@ -237,7 +237,7 @@ Measurements synthetic_hostile() {
     data.job.user = element;
     data.job.account = break_out;
     data.nodes[0].name = element;
-    data.coverage.front().node = element;
+    data.samples.add(element, element, {178, 178});
     data.events.front().message = break_out + element;
     data.events.front().kind = element;
     data.events.front().severity = "\" onclick=\"window.hacked=3";
