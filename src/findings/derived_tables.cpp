@@ -44,7 +44,7 @@ constexpr auto kTaskColumns = std::to_array<DerivedColumn>({
 
 // A quantity that a report plots, too.
 consteval DerivedColumn as_plotted(std::string_view name, std::string_view sql) {
-    const schema::Series& series = schema::kNodePlots[schema::node_plot(name)].series;
+    const schema::SeriesColumn& series = schema::kNodePlots[schema::node_plot(name)].series;
     return {series.name, series.unit, series.doc, sql};
 }
 

@@ -42,7 +42,7 @@ TEST(report, a_training_has_all_charts) {
 TEST(report, a_gap_stays_a_gap_in_every_chart_of_the_node) {
     ReportModel model = assemble(synthetic_training());
     for (const Chart& chart : model.charts)
-        for (const Series& series : chart.series)
+        for (const Curve& series : chart.series)
             if (series.node == "nid001002") {
                 EXPECT_TRUE(is_missing(series.values[97])) << chart.id;
                 EXPECT_FALSE(is_missing(series.values[94])) << chart.id;

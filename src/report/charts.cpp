@@ -22,7 +22,7 @@ Chart progress_chart(const Measurements& data, double ProgressPoint::* quantity,
                 .target = {},
                 .seconds = {},
                 .series = {}};
-    Series series{.label = chart.title, .node = {}, .colour = std::move(id), .values = {}};
+    Curve series{.label = chart.title, .node = {}, .colour = std::move(id), .values = {}};
     for (const ProgressPoint& point : data.progress) {
         if (is_missing(point.*quantity)) continue;
         chart.seconds.push_back(point.seconds);

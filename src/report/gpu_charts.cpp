@@ -32,7 +32,7 @@ const std::vector<QuantityRow>& plotted() {
         std::ranges::sort(order, {}, [](size_t i) { return schema::kGpuQuantities[i].series.plot.place; });
         std::vector<QuantityRow> made;
         for (size_t i : order) {
-            const schema::Series& series = schema::kGpuQuantities[i].series;
+            const schema::SeriesColumn& series = schema::kGpuQuantities[i].series;
             made.push_back({i, plot_id(series), std::string(series.plot.label), plot_unit(series),
                             std::string(series.plot.section), std::string(series.plot.note),
                             series.plot.section.empty()});
@@ -269,9 +269,9 @@ std::vector<Chart> gpu_charts(const Digest& digest, double offset) {
                        kHeld);
     held.unit = "GPUs";
     held.top.reset();
-    for (Series& one : held.series)
+    for (Curve& one : held.series)
         for (double& value : one.values) value *= static_cast<double>(digest.gpus.size());
-    bool ever = std::ranges::any_of(held.series, [](const Series& one) {
+    bool ever = std::ranges::any_of(held.series, [](const Curve& one) {
         return std::ranges::any_of(one.values, [](double value) { return value > 0; });
     });
     if (ever) charts.push_back(std::move(held));

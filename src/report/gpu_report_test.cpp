@@ -50,7 +50,7 @@ TEST(report, shares_of_every_moment_make_up_the_whole) {
     EXPECT_EQ(chart->series.front().colour, "saturated") << "the score is the lowest area";
     for (size_t i = 0; i < chart->seconds.size(); ++i) {
         double sum = 0;
-        for (const Series& series : chart->series) sum += series.values[i];
+        for (const Curve& series : chart->series) sum += series.values[i];
         EXPECT_NEAR(sum, 1, 1e-5) << "bucket " << i;
     }
 }

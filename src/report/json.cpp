@@ -100,7 +100,7 @@ Json chart_json(const Chart& chart) {
     Json target = nullptr;
     if (chart.target) target = {{"label", chart.target->label}, {"value", number(chart.target->value)}};
     Json series = Json::array();
-    for (const Series& one : chart.series)
+    for (const Curve& one : chart.series)
         series.push_back({{"label", one.label},
                           {"node", one.node},
                           {"colour", one.colour},

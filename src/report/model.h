@@ -47,7 +47,7 @@ struct NodeFacts {
 };
 
 // One line, area or band edge of a chart. `values` has one entry per entry of the chart's `seconds`.
-struct Series {
+struct Curve {
     std::string label;
     std::string node;    // "" if it is not one node's
     std::string colour;  // a name that the page's style gives a colour: "node-0", "user", "loss" ...
@@ -81,7 +81,7 @@ struct Chart {
     std::optional<double> top;  // fixed upper end of the scale
     std::optional<ReferenceLine> target;
     std::vector<double> seconds;  // ascending
-    std::vector<Series> series;
+    std::vector<Curve> series;
 };
 
 struct Section {

@@ -159,7 +159,7 @@ Chart node_lines(const Measurements& data, const NodeLines& row) {
 
 // Of one quantity, as it is declared.
 Chart quantity_chart(const Measurements& data, size_t plot) {
-    const schema::Series& series = kNodePlots[plot].series;
+    const schema::SeriesColumn& series = kNodePlots[plot].series;
     const std::string id = plot_id(series);
     return node_lines(data, {.id = id,
                              .section = series.plot.section,
@@ -233,7 +233,7 @@ Chart pressure_chart(const Measurements& data) {
 }  // namespace
 
 void add_if_any(std::vector<Chart>& charts, Chart chart) {
-    bool any = std::ranges::any_of(chart.series, [](const Series& series) {
+    bool any = std::ranges::any_of(chart.series, [](const Curve& series) {
         return std::ranges::any_of(series.values, [](double value) { return !is_missing(value); });
     });
     if (any) charts.push_back(std::move(chart));
@@ -264,7 +264,7 @@ NodeGrid make_grid(const Measurements& data) {
         if (kNodePlots[plot].series.plot.place > 0 && !data[plot].empty()) order.push_back(plot);
     std::ranges::stable_sort(order, {}, [](size_t plot) { return kNodePlots[plot].series.plot.place; });
     for (size_t plot : order) {
-        const schema::Series& series = kNodePlots[plot].series;
+        const schema::SeriesColumn& series = kNodePlots[plot].series;
         const std::string unit = plot_unit(series);
         grid.metrics.push_back({.id = plot_id(series),
                                 .label = std::string(series.plot.label),

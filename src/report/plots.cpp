@@ -4,7 +4,7 @@
 
 namespace belay::report {
 
-std::string plot_id(const schema::Series& series) {
+std::string plot_id(const schema::SeriesColumn& series) {
     static constexpr std::pair<std::string_view, std::string_view> kEndings[] = {
         {"ratio", "_share"}, {"B/s", "_bytes_per_second"}, {"B", "_bytes"},       {"W", "_watts"},
         {"Hz", "_hertz"},    {"°C", "_celsius"},           {"1/s", "_per_second"}};
@@ -14,7 +14,7 @@ std::string plot_id(const schema::Series& series) {
     return std::string(series.name);
 }
 
-std::string plot_unit(const schema::Series& series) {
+std::string plot_unit(const schema::SeriesColumn& series) {
     return std::string(series.unit == "ratio" ? "share" : series.unit);
 }
 

@@ -9,9 +9,9 @@
 namespace belay::report {
 
 // "nvlink" of "nvlink_bytes_per_second": what a plot is called in the page and in JSON.
-std::string plot_id(const schema::Series& series);
+std::string plot_id(const schema::SeriesColumn& series);
 
 // As the page names it: ratios are shares.
-std::string plot_unit(const schema::Series& series);
+std::string plot_unit(const schema::SeriesColumn& series);
 
 }  // namespace belay::report

@@ -64,7 +64,7 @@ struct Plot {
 };
 
 // What a sealed record keeps of a quantity's samples: a column of a table of spans.
-struct Series {
+struct SeriesColumn {
     std::string_view name = {};  // empty: nothing is kept
     std::string_view unit = {};
     std::string_view doc = {};
@@ -78,7 +78,7 @@ struct Quantity {
     ColumnType type;
     std::string_view unit;
     std::string_view doc;
-    Series series = {};
+    SeriesColumn series = {};
     Sampling sampling = {};
 
     constexpr Column column() const { return {name, type, unit, doc}; }
@@ -94,7 +94,7 @@ enum class ShareOf : uint8_t {
 
 // A series that is made of a table's columns; of counters it is the rate, or the increase.
 struct SampledSeries {
-    Series series;
+    SeriesColumn series;
     Sampled sampled = Sampled::kState;
     std::string_view sql;  // over the columns
     ShareOf share_of = ShareOf::kNothing;

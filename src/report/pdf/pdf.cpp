@@ -110,7 +110,7 @@ void breakdown(Pages& pages, const GpuReport& gpu) {
         return !is_missing(all.compute[i]) || !is_missing(all.memory[i]) || !is_missing(all.network[i]);
     };
     auto add = [&](std::string_view label, std::string_view colour, const std::vector<double>& values) {
-        Series series{
+        Curve series{
             .label = std::string(label), .node = {}, .colour = std::string(colour), .values = values};
         for (size_t i = 0; i < values.size(); ++i)  // one that is not known counts as 0 beside one that is
             series.values[i] = known(i) ? (is_missing(values[i]) ? 0 : values[i] / 3) : kMissing;

@@ -39,7 +39,7 @@ struct Scale {
 // Sums for a stack, negative for what is drawn below the axis.
 std::vector<std::vector<double>> drawn_values(const Chart& chart) {
     std::vector<std::vector<double>> values;
-    for (const Series& series : chart.series) {
+    for (const Curve& series : chart.series) {
         std::vector<double> line = series.values;
         if (series.below)
             for (double& value : line) value = -value;
@@ -172,7 +172,7 @@ void draw_legend(Canvas& canvas, const Box& box, const Chart& chart) {
     double y = box.y;
     constexpr size_t kMostLegend = 6;
     for (size_t i = 0; i < std::min(chart.series.size(), kMostLegend); ++i) {
-        const Series& series = chart.series[i];
+        const Curve& series = chart.series[i];
         if (chart.kind == ChartKind::kSpread && i == 2) continue;  // one edge names the band
         std::string label = chart.kind == ChartKind::kSpread && i == 0 ? "middle 80 %" : series.label;
         double width = 12 + canvas.text_width(label, style);

@@ -18,14 +18,14 @@ enum class GpuOrigin : uint8_t {
 };
 
 struct GpuQuantity {
-    Series series;
+    SeriesColumn series;
     GpuOrigin origin = GpuOrigin::kModel;
     size_t first = 0;  // fields
     size_t second = 0;
     int64_t bits = 0;
 };
 
-inline constexpr Series kGpuModel[] = {
+inline constexpr SeriesColumn kGpuModel[] = {
     {"idle_share", "ratio", "time without an active engine"},
     {"gap_share", "ratio", "time with an engine active, without a warp on a multiprocessor"},
     {"unsaturated_share", "ratio", "time with warps, below every limit"},
@@ -97,7 +97,7 @@ inline constexpr size_t kGpuQuantityCount =
 inline constexpr auto kGpuQuantities = [] {
     std::array<GpuQuantity, kGpuQuantityCount> all{};
     size_t at = 0;
-    for (const Series& series : kGpuModel) all[at++] = {series};
+    for (const SeriesColumn& series : kGpuModel) all[at++] = {series};
     for (size_t field = 0; field < kGpuFieldCount; ++field)
         if (!kGpuFields[field].series.name.empty())
             all[at++] = {kGpuFields[field].series, GpuOrigin::kField, field};
@@ -115,7 +115,7 @@ consteval size_t gpu_quantity(std::string_view name) {
 inline constexpr auto kGpuQuantityColumns = [] {
     std::array<Column, kGpuQuantityCount> columns{};
     for (size_t i = 0; i < kGpuQuantityCount; ++i) {
-        const Series& series = kGpuQuantities[i].series;
+        const SeriesColumn& series = kGpuQuantities[i].series;
         columns[i] = {series.name, ColumnType::kReal, series.unit, series.doc};
     }
     return columns;

@@ -24,8 +24,8 @@ consteval auto plotted() {
 }
 
 // What is added up of another table of series; an unknown name does not compile.
-consteval SampledSeries sum_of(std::span<const SampledSeries> of, std::string_view name, const Series& series,
-                               ShareOf share_of = ShareOf::kNothing) {
+consteval SampledSeries sum_of(std::span<const SampledSeries> of, std::string_view name,
+                               const SeriesColumn& series, ShareOf share_of = ShareOf::kNothing) {
     const SampledSeries& one = series_named(of, name);
     return {series, one.sampled, one.sql, share_of};
 }
