@@ -79,6 +79,8 @@ set(CPACK_COMPONENT_BELAY_DESCRIPTION "machine learning on Slurm: environments, 
 Puts jobs into the environment they were written for, checks nodes before a
 job starts, records what a job and its nodes did, and shows where the time
 went.")
+# Loaded when it is first needed, so that no program is linked with it.
+set(CPACK_DEBIAN_BELAY_PACKAGE_DEPENDS libcurl4)
 # Without these only `belay env` is missing, which says so.
 set(CPACK_DEBIAN_BELAY_PACKAGE_RECOMMENDS "crun, squashfuse, fuse3 | fuse")
 

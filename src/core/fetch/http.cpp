@@ -1,6 +1,7 @@
 #include "core/fetch/http.h"
 
 #include "core/deadline.h"
+#include "core/fetch/curl_api.h"
 #include "core/fetch/curl_error.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -24,21 +25,27 @@ constexpr int kMaxTriesInAll = 100;  // also with progress between them
 constexpr long kMaxRedirects = 10;
 constexpr Duration kStopLooks = std::chrono::milliseconds(100);  // between two looks, in a delay
 
+// What holds a handle, a list or a URL of libcurl has loaded it.
+const CurlApi& curl() {
+    return **curl_api();
+}
+
 struct CurlFree {
-    void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-    void operator()(CURLU* url) const { curl_url_cleanup(url); }
+    void operator()(CURL* handle) const { curl().easy_cleanup(handle); }
+    void operator()(curl_slist* list) const { curl().slist_free_all(list); }
+    void operator()(CURLU* url) const { curl().url_cleanup(url); }
 };
 using CurlUrl = std::unique_ptr<CURLU, CurlFree>;
 
 std::string url_part(std::string_view url, CURLUPart part) {
-    CurlUrl parsed(curl_url());
-    if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, std::string(url).c_str(), 0) != CURLUE_OK)
+    if (!curl_api()) return {};
+    CurlUrl parsed(curl().url());
+    if (!parsed || curl().url_set(parsed.get(), CURLUPART_URL, std::string(url).c_str(), 0) != CURLUE_OK)
         return {};
     char* text = nullptr;
-    if (curl_url_get(parsed.get(), part, &text, 0) != CURLUE_OK || text == nullptr) return {};
+    if (curl().url_get(parsed.get(), part, &text, 0) != CURLUE_OK || text == nullptr) return {};
     std::string out(text);
-    curl_free(text);
+    curl().free(text);
     return out;
 }
 
@@ -61,7 +68,7 @@ struct Transfer {
 
     int status() const {
         long code = 0;
-        curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &code);
+        curl().easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &code);
         return static_cast<int>(code);
     }
     bool keep(Result<> result) {
@@ -148,8 +155,7 @@ long milliseconds(Duration duration) {
 struct HttpClient::State {
     State(HttpOptions options_in, Clock& clock_in)
         : options(std::move(options_in)), clock(clock_in), random(options.seed) {
-        static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-        if (started == CURLE_OK) handle.reset(curl_easy_init());
+        if (curl_api()) handle.reset(curl().easy_init());
     }
 
     CURLcode perform(const HttpRequest& request, Transfer& transfer, const Deadline& deadline);
@@ -178,38 +184,39 @@ HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient::~HttpClient() = default;
 
 void HttpClient::State::set_up(const HttpRequest& request, Transfer& transfer, char* why_buffer) {
-    CURL* curl = handle.get();
-    curl_easy_reset(curl);
-    transfer.handle = curl;
+    CURL* easy = handle.get();
+    auto set = curl().easy_setopt;
+    curl().easy_reset(easy);
+    transfer.handle = easy;
     const char* protocols = url_scheme(request.url) == "http" ? "http,https" : "https";
-    curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, protocols);
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-    curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kMaxRedirects);
-    curl_easy_setopt(curl, CURLOPT_UNRESTRICTED_AUTH, 0L);
-    curl_easy_setopt(curl, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, options.user_agent.c_str());
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connect_timeout));
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
-                     std::max(1L, static_cast<long>(std::ceil(to_seconds(options.stall_timeout)))));
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why_buffer);
-    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 256L << 10);
-    if (is_loopback(url_authority(request.url))) curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    set(easy, CURLOPT_URL, request.url.c_str());
+    set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    set(easy, CURLOPT_REDIR_PROTOCOLS_STR, protocols);
+    set(easy, CURLOPT_FOLLOWLOCATION, 1L);
+    set(easy, CURLOPT_MAXREDIRS, kMaxRedirects);
+    set(easy, CURLOPT_UNRESTRICTED_AUTH, 0L);
+    set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    set(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
+    set(easy, CURLOPT_NOSIGNAL, 1L);
+    set(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connect_timeout));
+    set(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(easy, CURLOPT_LOW_SPEED_TIME,
+        std::max(1L, static_cast<long>(std::ceil(to_seconds(options.stall_timeout)))));
+    set(easy, CURLOPT_NOPROGRESS, 0L);
+    set(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+    set(easy, CURLOPT_XFERINFODATA, &transfer);
+    set(easy, CURLOPT_HEADERFUNCTION, on_header);
+    set(easy, CURLOPT_HEADERDATA, &transfer);
+    set(easy, CURLOPT_WRITEFUNCTION, on_body);
+    set(easy, CURLOPT_WRITEDATA, &transfer);
+    set(easy, CURLOPT_ERRORBUFFER, why_buffer);
+    set(easy, CURLOPT_BUFFERSIZE, 256L << 10);
+    if (is_loopback(url_authority(request.url))) set(easy, CURLOPT_PROXY, "");
     // As curl(1) does; libcurl itself does not look at it.
     if (const char* file = std::getenv("SSL_CERT_FILE"); file != nullptr && *file != '\0')
-        curl_easy_setopt(curl, CURLOPT_CAINFO, file);
+        set(easy, CURLOPT_CAINFO, file);
     if (transfer.sink != nullptr && transfer.sink->position() > 0)
-        curl_easy_setopt(curl, CURLOPT_RANGE, fmt::format("{}-", transfer.sink->position()).c_str());
+        set(easy, CURLOPT_RANGE, fmt::format("{}-", transfer.sink->position()).c_str());
 }
 
 CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transfer,
@@ -220,33 +227,33 @@ CURLcode HttpClient::State::perform(const HttpRequest& request, Transfer& transf
     transfer.slow_since = clock.monotonic();
     set_up(request, transfer, why_buffer);
     if (!deadline.is_never())
-        curl_easy_setopt(handle.get(), CURLOPT_TIMEOUT_MS, std::max(1L, milliseconds(deadline.left())));
+        curl().easy_setopt(handle.get(), CURLOPT_TIMEOUT_MS, std::max(1L, milliseconds(deadline.left())));
     std::unique_ptr<curl_slist, CurlFree> lines;
     auto add = [&](const std::string& line) {
-        if (curl_slist* longer = curl_slist_append(lines.get(), line.c_str()); longer != nullptr) {
+        if (curl_slist* longer = curl().slist_append(lines.get(), line.c_str()); longer != nullptr) {
             (void)lines.release();
             lines.reset(longer);
         }
     };
     for (const auto& [name, value] : request.headers) add(name + ": " + value);
     if (!request.authorization.empty()) add("Authorization: " + request.authorization);
-    curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, lines.get());
-    CURLcode code = curl_easy_perform(handle.get());
+    curl().easy_setopt(handle.get(), CURLOPT_HTTPHEADER, lines.get());
+    CURLcode code = curl().easy_perform(handle.get());
     transfer.response.status = transfer.status();
     char* url = nullptr;
-    if (curl_easy_getinfo(handle.get(), CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK && url != nullptr)
+    if (curl().easy_getinfo(handle.get(), CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK && url != nullptr)
         transfer.response.url = url;
-    why = *why_buffer != '\0' ? why_buffer : curl_easy_strerror(code);
+    why = *why_buffer != '\0' ? why_buffer : curl().easy_strerror(code);
     // libcurl's own words stop at "Couldn't connect to server".
     long error = 0;
-    if (code == CURLE_COULDNT_CONNECT) curl_easy_getinfo(handle.get(), CURLINFO_OS_ERRNO, &error);
+    if (code == CURLE_COULDNT_CONNECT) curl().easy_getinfo(handle.get(), CURLINFO_OS_ERRNO, &error);
     errno_value = static_cast<int>(error);
     if (errno_value != 0) why += fmt::format(": {}", std::generic_category().message(errno_value));
     if (transfer.too_slow)
         why = fmt::format("less than {} bytes per second came in {}", options.least_bytes_per_second,
                           format_duration(options.slow_time));
-    curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, nullptr);
-    curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, nullptr);
+    curl().easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, nullptr);
+    curl().easy_setopt(handle.get(), CURLOPT_HTTPHEADER, nullptr);
     return code;
 }
 
@@ -266,6 +273,7 @@ bool HttpClient::State::wait(int next_try, std::string_view retry_after, const D
 
 Result<HttpResponse> HttpClient::State::run(const HttpRequest& request, DownloadSink* sink,
                                             size_t body_limit) {
+    BELAY_CHECK(curl_api());
     if (!handle) return system_error("libcurl cannot be started");
     const Deadline deadline =
         sink != nullptr ? Deadline::never() : Deadline::after(options.longest_get, clock);
@@ -322,7 +330,8 @@ std::optional<Duration> retry_delay(const HttpOptions& options, int next_try, st
         std::optional<Duration> asked;
         if (auto seconds = parse_number<uint32_t>(retry_after))
             asked = std::chrono::seconds(*seconds);
-        else if (time_t date = curl_getdate(std::string(retry_after).c_str(), nullptr); date >= 0) {
+        else if (time_t date = curl_api() ? curl().getdate(std::string(retry_after).c_str(), nullptr) : -1;
+                 date >= 0) {
             constexpr int64_t kSecond = 1'000'000'000;
             const int64_t seconds = std::min<int64_t>(date, std::numeric_limits<int64_t>::max() / kSecond);
             asked = std::max(Duration(0), time_from_nanoseconds(seconds * kSecond) - now);
