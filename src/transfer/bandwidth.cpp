@@ -1,6 +1,7 @@
 #include "transfer/bandwidth.h"
 
 #include "transfer/handshake.h"
+#include "transfer/reception.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -97,9 +98,9 @@ std::string direction_name(const PairOptions& options, int direction) {
 Result<std::vector<Channel>> accept_streams(int listener, const PairOptions& options, int direction) {
     std::vector<Channel> streams;
     while (streams.size() < static_cast<size_t>(options.streams)) {
-        BELAY_TRY(peer, accept_introduced(listener, options.secret, direction_name(options, direction),
-                                          options.deadline));
-        streams.push_back(std::move(peer.channel));
+        BELAY_TRY(stream, accept_introduced(listener, options.secret, direction_name(options, direction),
+                                            kMaxStreams, options.deadline));
+        streams.push_back(std::move(stream));
     }
     return streams;
 }
@@ -113,9 +114,10 @@ Result<Channel> open_stream(const std::string& address, uint16_t port, const Pai
         Result<Channel> opened = system_error("not tried");
         if (auto socket = connect_to(address, port, until)) {
             Channel channel(std::move(*socket));
-            auto known = introduce(channel, options.secret, direction_name(options, direction),
-                                   static_cast<uint32_t>(index), until);
-            opened = known ? Result<Channel>(std::move(channel)) : std::unexpected(std::move(known.error()));
+            auto introduced = introduce(channel, known(options.secret), direction_name(options, direction),
+                                        static_cast<uint32_t>(index), until);
+            opened = introduced ? Result<Channel>(std::move(channel))
+                                : std::unexpected(std::move(introduced.error()));
         } else {
             opened = std::unexpected(std::move(socket.error()));
         }

@@ -1,13 +1,9 @@
 #include "transfer/handshake.h"
 
 #include "core/hash.h"
-#include "transfer/shortage.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <optional>
 #include <sys/random.h>
-#include <sys/socket.h>
 
 namespace belay::transfer {
 
@@ -17,8 +13,6 @@ using core::bytes_of;
 using core::Result;
 using core::same_digest;
 using core::system_error;
-
-constexpr core::Duration kStrangerTime = std::chrono::seconds(2);
 
 core::Sha256Digest digest_of(std::string_view secret, std::string_view role, std::string_view purpose,
                              std::string_view server_nonce, std::string_view client_nonce, uint32_t rank) {
@@ -67,12 +61,21 @@ std::string encode_welcome(std::string_view secret, std::string_view purpose, st
     return std::string(bytes_of(digest_of(secret, "root", purpose, server_nonce, proof.nonce, proof.rank)));
 }
 
-Result<> introduce(Channel& channel, std::string_view secret, std::string_view purpose, uint32_t rank,
+SecretOf known(std::string secret) {
+    return [secret = std::move(secret)](std::string_view, const Deadline&) {
+        return Result<std::string>(secret);
+    };
+}
+
+Result<> introduce(Channel& channel, const SecretOf& secret_of, std::string_view purpose, uint32_t rank,
                    Deadline deadline) {
     const std::string peer = peer_address(channel.socket());  // not known any more once it has hung up
-    BELAY_TRY(server_nonce, channel.receive(kChallenge, deadline));
-    if (server_nonce.size() != kNonceBytes)
-        return system_error("a challenge of {} bytes", server_nonce.size());
+    BELAY_TRY(challenge, channel.receive(kChallenge, deadline));
+    BodyReader reader(challenge);
+    std::string_view server_nonce = reader.bytes(kNonceBytes);
+    if (!reader.ok()) return system_error("a challenge of {} bytes", challenge.size());
+    BELAY_TRY(secret, core::with_context(secret_of(reader.rest(), deadline),
+                                         fmt::format("the secret of the step from {}", peer)));
     BELAY_TRY(nonce, make_nonce());
     BELAY_CHECK(channel.send({kProof, encode_proof(secret, purpose, server_nonce, nonce, rank)}, deadline));
     auto answer = channel.receive(kWelcome, deadline);
@@ -85,40 +88,6 @@ Result<> introduce(Channel& channel, std::string_view secret, std::string_view p
         return system_error("the peer does not know the secret of this step").because(core::Cause::kDenied);
     channel.set_limit(kMaxBody);
     return {};
-}
-
-namespace {
-
-Result<uint32_t> welcome_peer(Channel& channel, std::string_view secret, std::string_view purpose,
-                              Deadline deadline) {
-    BELAY_TRY(nonce, make_nonce());
-    BELAY_CHECK(channel.send({kChallenge, nonce}, deadline));
-    BELAY_TRY(body, channel.receive(kProof, deadline));
-    BELAY_TRY(proof, check_proof(body, secret, purpose, nonce));
-    BELAY_CHECK(channel.send({kWelcome, encode_welcome(secret, purpose, nonce, proof)}, deadline));
-    channel.set_limit(kMaxBody);
-    return proof.rank;
-}
-
-}  // namespace
-
-Result<Introduced> accept_introduced(int listener, std::string_view secret, std::string_view purpose,
-                                     Deadline deadline) {
-    std::optional<core::Error> last;  // why one who came was not let in
-    for (;;) {
-        BELAY_TRY(readable, wait_readable(listener, deadline));
-        if (!readable && last)
-            return std::unexpected(
-                std::move(*last).context("who connected was not let in").because(core::Cause::kTimedOut));
-        if (!readable) return system_error("nobody connected in time").because(core::Cause::kTimedOut);
-        Channel channel(core::Descriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
-        if (channel.socket() < 0 && Shortage::is_lack(errno))
-            return core::errno_error(errno, "cannot take a connection");
-        if (channel.socket() < 0) continue;  // it has gone again
-        auto rank = welcome_peer(channel, secret, purpose, deadline.but_within(kStrangerTime));
-        if (rank) return Introduced{std::move(channel), *rank};
-        last = std::move(rank.error());
-    }
 }
 
 }  // namespace belay::transfer

@@ -1,8 +1,8 @@
 // How two nodes of a step make sure of each other before anything else is said:
 //
-//   server → client  challenge   nonce of the server (32 bytes)
-//   client → server  proof       rank:u32, nonce of the client (32), HMAC over "member"
-//   server → client  welcome     HMAC over "root"
+//   server → client  challenge   nonce of the server (32 bytes), offer (what tells the secret to those who
+//   can open it) client → server  proof       rank:u32, nonce of the client (32), HMAC over "member" server →
+//   client  welcome     HMAC over "root"
 //
 // Each HMAC is keyed with the secret and covers its word, the purpose, both nonces and the rank.
 // The secret itself is never sent, and an answer is good for this connection only. What follows is neither
@@ -11,6 +11,7 @@
 
 #include "transfer/socket.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,11 @@ enum : uint8_t {
 
 inline constexpr size_t kNonceBytes = 32;
 
+// The secret, for a client that does not know it yet, from what the server offers; the offer may be empty.
+using SecretOf = std::function<core::Result<std::string>(std::string_view offer, const Deadline& deadline)>;
+// For one that knows it.
+SecretOf known(std::string secret);
+
 core::Result<std::string> make_nonce();
 
 struct Proof {
@@ -44,17 +50,8 @@ std::string encode_welcome(std::string_view secret, std::string_view purpose, st
                            const Proof& proof);
 
 // The client's side. Errors: kSystem if the peer does not know the secret, or is no Belay at all; kDenied
-// where it did not accept the proof.
-core::Result<> introduce(Channel& channel, std::string_view secret, std::string_view purpose, uint32_t rank,
+// where it did not accept the proof; those of `secret_of`.
+core::Result<> introduce(Channel& channel, const SecretOf& secret_of, std::string_view purpose, uint32_t rank,
                          Deadline deadline);
-
-struct Introduced {
-    Channel channel;
-    uint32_t rank = 0;
-};
-// The server's side for one connection after the other: strangers are turned away until somebody who knows
-// the secret comes. Errors: kSystem; kTimedOut at the deadline.
-core::Result<Introduced> accept_introduced(int listener, std::string_view secret, std::string_view purpose,
-                                           Deadline deadline);
 
 }  // namespace belay::transfer

@@ -19,7 +19,7 @@ struct Message {
 };
 
 // What a peer may send before it has proved who it is, and afterwards.
-inline constexpr size_t kMaxStrangerBody = 256;
+inline constexpr size_t kMaxStrangerBody = 4096;
 inline constexpr size_t kMaxBody = size_t{4} << 20;
 
 std::string encode(const Message& message);

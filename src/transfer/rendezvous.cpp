@@ -1,23 +1,16 @@
 #include "transfer/rendezvous.h"
 
 #include "core/hash.h"
-#include "transfer/shortage.h"
+#include "transfer/reception.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <list>
-#include <map>
 #include <optional>
-#include <poll.h>
-#include <sys/socket.h>
 #include <thread>
 
 namespace belay::transfer {
 
 namespace {
 
-using core::Descriptor;
 using core::Result;
 using core::system_error;
 
@@ -26,7 +19,6 @@ constexpr uint32_t kFirstPort = 16384, kPorts = 16384;
 constexpr core::Duration kTryTime = std::chrono::seconds(2);
 constexpr core::Duration kFirstPause = std::chrono::milliseconds(20),
                          kLongestPause = std::chrono::milliseconds(500);
-constexpr size_t kMoreThanMembers = 64;  // connections of strangers that may stand at the same time
 
 int64_t wall_nanoseconds() {
     return core::to_nanoseconds(core::system_clock().now());
@@ -43,197 +35,46 @@ bool is_of_link(const core::Error& error) {
     }
 }
 
-struct Connection {
-    Descriptor socket;
-    MessageParser parser;
-    std::string nonce;
-    std::string outgoing;
-    std::optional<uint32_t> rank;  // once it has proved itself
-    core::Duration since{};
-    bool broken = false;
-};
-
 }  // namespace
 
 struct Root::State {
     MoreFiles more_files;
     Listener listener;
-    std::string secret;
-    uint32_t size = 0;
-    Patience patience;
-    Shortage shortage;
-    std::list<Connection> connections;  // in the order in which they came
-    std::vector<Connection*> members;   // by rank
-    std::map<uint32_t, core::Error> refused;
+    Reception reception;
 
-    void accept_all();
-    void admit(Descriptor socket, std::string nonce);
-    void make_room(int lack);
-    void read_from(Connection& connection, const Handler& handler);
-    void take(Connection& connection, Message message, const Handler& handler, int64_t received);
-    void prove(Connection& connection, const std::string& body);
-    void write_to(Connection& connection);
-    void drop_broken();
-    Result<> step(Deadline deadline, const Handler& handler, int wake_descriptor);
-    Connection* member(uint32_t rank) const { return rank < members.size() ? members[rank] : nullptr; }
+    State(Listener own_listener, Reception::Settings settings)
+        : listener(std::move(own_listener)), reception(listener.socket.get(), std::move(settings)) {}
+
+    // Probes of the clock are answered here, everything else by the handler.
+    bool take(uint32_t rank, Message message, int64_t received, const Handler& handler) {
+        if (message.type == kClockProbe && message.body.size() <= sizeof(uint64_t)) {
+            std::string body = std::move(message.body);
+            put_u64(body, static_cast<uint64_t>(received));
+            put_u64(body, static_cast<uint64_t>(wall_nanoseconds()));
+            reception.send(rank, {kClockAnswer, std::move(body)});
+            return true;
+        }
+        if (message.type < kFirstFreeType) return false;
+        handler(rank, std::move(message));
+        return true;
+    }
 };
-
-void Root::State::accept_all() {
-    auto is_full = [&] { return connections.size() >= size + kMoreThanMembers; };
-    if (is_full()) return make_room(Shortage::kPlaces);
-    while (!is_full()) {
-        auto nonce = make_nonce();
-        if (!nonce) return;
-        Descriptor socket(accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!socket && Shortage::is_lack(errno)) return make_room(errno);
-        if (!socket) return;
-        admit(std::move(socket), std::move(*nonce));
-    }
-}
-
-void Root::State::admit(Descriptor socket, std::string nonce) {
-    shortage.relieve();
-    Connection& connection = connections.emplace_back();
-    connection.socket = std::move(socket);
-    connection.nonce = std::move(nonce);
-    connection.since = core::system_clock().monotonic();
-    connection.outgoing = encode({kChallenge, connection.nonce});
-    write_to(connection);
-}
-
-// The stranger that came first goes, unless it may still be a node of the step that is about to prove itself.
-void Root::State::make_room(int lack) {
-    auto now = core::system_clock().monotonic();
-    shortage.note(lack, now);
-    auto oldest = std::ranges::find_if(connections, [](const Connection& each) { return !each.rank; });
-    if (oldest != connections.end() && now >= oldest->since + patience.stranger_without_room)
-        oldest->broken = true;
-}
-
-void Root::State::prove(Connection& connection, const std::string& body) {
-    auto proof = check_proof(body, secret, kPurpose, connection.nonce);
-    if (!proof || proof->rank == 0 || proof->rank >= size) {
-        connection.broken = true;
-        return;
-    }
-    // A rank that comes again has lost its connection.
-    if (Connection* before = member(proof->rank)) before->broken = true;
-    connection.rank = proof->rank;
-    members[proof->rank] = &connection;
-    refused.erase(proof->rank);
-    connection.parser.set_limit(kMaxBody);
-    connection.outgoing += encode({kWelcome, encode_welcome(secret, kPurpose, connection.nonce, *proof)});
-}
-
-void Root::State::take(Connection& connection, Message message, const Handler& handler, int64_t received) {
-    if (!connection.rank) {
-        message.type == kProof ? prove(connection, message.body) : void(connection.broken = true);
-    } else if (message.type == kClockProbe && message.body.size() <= sizeof(uint64_t)) {
-        std::string body = message.body;
-        put_u64(body, static_cast<uint64_t>(received));
-        put_u64(body, static_cast<uint64_t>(wall_nanoseconds()));
-        connection.outgoing += encode({kClockAnswer, std::move(body)});
-    } else if (message.type >= kFirstFreeType) {
-        handler(*connection.rank, std::move(message));
-    } else {
-        connection.broken = true;
-    }
-}
-
-void Root::State::read_from(Connection& connection, const Handler& handler) {
-    int64_t received = wall_nanoseconds();
-    std::array<char, 64 * 1024> buffer;
-    ssize_t n = recv(connection.socket.get(), buffer.data(), buffer.size(), 0);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (n <= 0) {
-        connection.broken = true;
-        return;
-    }
-    connection.parser.feed({buffer.data(), static_cast<size_t>(n)});
-    while (!connection.broken) {
-        auto message = connection.parser.next();
-        if (!message) {
-            connection.broken = true;
-            if (connection.rank)
-                refused.insert_or_assign(*connection.rank, std::move(message.error()).context("it sent"));
-        }
-        if (!message || !*message) return;
-        take(connection, std::move(**message), handler, received);
-    }
-}
-
-void Root::State::write_to(Connection& connection) {
-    while (!connection.outgoing.empty() && !connection.broken) {
-        ssize_t n = ::send(connection.socket.get(), connection.outgoing.data(), connection.outgoing.size(),
-                           MSG_NOSIGNAL);
-        if (n > 0)
-            connection.outgoing.erase(0, static_cast<size_t>(n));
-        else if (errno == EAGAIN)
-            return;
-        else if (errno != EINTR)
-            connection.broken = true;
-    }
-}
-
-void Root::State::drop_broken() {
-    auto now = core::system_clock().monotonic();
-    for (auto it = connections.begin(); it != connections.end();) {
-        bool late = !it->rank && now > it->since + patience.stranger;
-        if (!it->broken && !late) {
-            ++it;
-            continue;
-        }
-        if (it->rank && members[*it->rank] == &*it) members[*it->rank] = nullptr;
-        it = connections.erase(it);
-        shortage.relieve();
-    }
-}
-
-// Waits for one round of events, at most a second, so that strangers are turned away in time.
-Result<> Root::State::step(Deadline deadline, const Handler& handler, int wake_descriptor) {
-    // While there is no room the listener is not looked at: it would wake this at once, again and again.
-    bool resting = core::system_clock().monotonic() < shortage.resting_until();
-    if (resting) deadline = deadline.but_within(shortage.resting_until() - core::system_clock().monotonic());
-    std::vector<pollfd> entries;
-    entries.push_back({resting ? -1 : listener.socket.get(), POLLIN, 0});
-    if (wake_descriptor >= 0) entries.push_back({wake_descriptor, POLLIN, 0});
-    std::vector<Connection*> polled;
-    for (Connection& connection : connections) {
-        write_to(connection);
-        short events = connection.outgoing.empty() ? POLLIN : POLLIN | POLLOUT;
-        entries.push_back({connection.socket.get(), events, 0});
-        polled.push_back(&connection);
-    }
-    int ready = poll(entries.data(), entries.size(),
-                     deadline.but_within(std::chrono::seconds(1)).poll_milliseconds());
-    if (ready < 0 && errno != EINTR) return core::errno_error(errno, "cannot wait for the nodes");
-    if (ready > 0) {
-        size_t first = entries.size() - polled.size();
-        for (size_t i = 0; i < polled.size(); ++i) {
-            if (entries[first + i].revents != 0) read_from(*polled[i], handler);
-            write_to(*polled[i]);
-        }
-        if (entries[0].revents != 0) accept_all();
-    }
-    drop_broken();
-    return {};
-}
 
 Root::Root(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Root::Root(Root&&) noexcept = default;
 Root& Root::operator=(Root&&) noexcept = default;
 Root::~Root() = default;
 
-Result<Root> Root::open(std::span<const uint16_t> ports, std::string secret, uint32_t size,
+Result<Root> Root::open(std::span<const uint16_t> ports, StepSecret secret, uint32_t size,
                         Patience patience) {
     BELAY_TRY(listener, listen_on(ports));
-    auto state = std::make_unique<State>();
-    state->listener = std::move(listener);
-    state->secret = std::move(secret);
-    state->size = size;
-    state->patience = patience;
-    state->members.resize(size);
-    return Root(std::move(state));
+    return Root(
+        std::make_unique<State>(std::move(listener), Reception::Settings{.secret = std::move(secret.text),
+                                                                         .offer = std::move(secret.offer),
+                                                                         .purpose = std::string(kPurpose),
+                                                                         .first_rank = 1,
+                                                                         .ranks = size,
+                                                                         .patience = patience}));
 }
 
 uint16_t Root::port() const {
@@ -242,56 +83,47 @@ uint16_t Root::port() const {
 
 Result<bool> Root::serve(Deadline deadline, const std::function<bool()>& done, const Handler& handler,
                          const std::function<int()>& wake) {
+    auto take = [&](uint32_t rank, Message message, int64_t received) {
+        return state_->take(rank, std::move(message), received, handler);
+    };
     while (!done()) {
         if (deadline.is_over()) return false;
-        BELAY_CHECK(state_->step(deadline, handler, wake ? wake() : -1));
+        BELAY_CHECK(state_->reception.step(deadline, take, wake ? wake() : -1));
     }
     return true;
 }
 
-bool Root::send(uint32_t rank, Message message) {
-    Connection* connection = state_->member(rank);
-    if (connection == nullptr || connection->broken) return false;
-    connection->outgoing += encode(message);
-    return true;
+bool Root::send(uint32_t rank, const Message& message) {
+    return state_->reception.send(rank, message);
 }
 
 Result<bool> Root::flush(Deadline deadline) {
-    auto empty = [&] {
-        return std::all_of(
-            state_->connections.begin(), state_->connections.end(),
-            [](const Connection& connection) { return !connection.rank || connection.outgoing.empty(); });
-    };
-    return serve(deadline, empty, [](uint32_t, const Message&) {});
+    return serve(deadline, [&] { return state_->reception.all_is_sent(); }, [](uint32_t, const Message&) {});
 }
 
 bool Root::connected(uint32_t rank) const {
-    return state_->member(rank) != nullptr;
+    return state_->reception.is_member(rank);
 }
 
 std::optional<core::Error> Root::refused(uint32_t rank) const {
-    auto found = state_->refused.find(rank);
-    return found == state_->refused.end() ? std::nullopt : std::optional(found->second);
+    return state_->reception.refused(rank);
 }
 
 std::optional<core::Error> Root::shortage() const {
-    return state_->shortage.why(core::system_clock().monotonic());
+    return state_->reception.shortage().why(core::system_clock().monotonic());
 }
 
 bool Root::is_full() const {
-    return state_->shortage.lasts(core::system_clock().monotonic()) &&
-           std::ranges::all_of(state_->connections,
-                               [](const Connection& each) { return each.rank.has_value(); });
+    return state_->reception.shortage().lasts(core::system_clock().monotonic()) &&
+           !state_->reception.has_strangers();
 }
 
 std::string Root::address_of(uint32_t rank) const {
-    Connection* connection = state_->member(rank);
-    return connection == nullptr ? "" : peer_address(connection->socket.get());
+    return peer_address(state_->reception.socket_of(rank));
 }
 
 std::string Root::own_address_toward(uint32_t rank) const {
-    Connection* connection = state_->member(rank);
-    return connection == nullptr ? "" : own_address(connection->socket.get());
+    return own_address(state_->reception.socket_of(rank));
 }
 
 std::vector<uint16_t> rendezvous_ports(std::string_view step_name, size_t count) {
@@ -305,7 +137,7 @@ std::vector<uint16_t> rendezvous_ports(std::string_view step_name, size_t count)
     return ports;
 }
 
-Result<Channel> join(const std::string& address, std::span<const uint16_t> ports, std::string_view secret,
+Result<Channel> join(const std::string& address, std::span<const uint16_t> ports, const SecretOf& secret_of,
                      uint32_t rank, Deadline deadline) {
     core::Duration pause = kFirstPause;
     std::optional<core::Error> last;
@@ -317,10 +149,10 @@ Result<Channel> join(const std::string& address, std::span<const uint16_t> ports
             Result<> known = socket ? Result<>() : Result<>(std::unexpected(socket.error()));
             if (socket) {
                 Channel channel(std::move(*socket));
-                known = introduce(channel, secret, kPurpose, rank, until);
+                known = introduce(channel, secret_of, kPurpose, rank, until);
                 if (known) return channel;
             }
-            if (known.error().cause() == core::Cause::kDenied)
+            if (known.error().cause() == core::Cause::kDenied && known.error().hint_text().empty())
                 known = std::unexpected(
                     std::move(known.error()).hint("is the secret of the step the same on all nodes?"));
             bool tells = !is_of_link(known.error());

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "transfer/handshake.h"
+#include "transfer/reception.h"
 
 #include <cstdint>
 #include <functional>
@@ -22,10 +23,10 @@ namespace belay::transfer {
 // taken.
 std::vector<uint16_t> rendezvous_ports(std::string_view step_name, size_t count = 8);
 
-// How long a connection may stand without a proof: in general, and once there is no room for others.
-struct Patience {
-    core::Duration stranger = std::chrono::seconds(5);
-    core::Duration stranger_without_room = std::chrono::milliseconds(500);
+// What the root knows, and what it offers to members that do not know it (handshake.h).
+struct StepSecret {
+    std::string text;
+    std::string offer = {};
 };
 
 // The node at which the others meet. One thread; messages arrive while serve() runs.
@@ -33,7 +34,7 @@ class Root {
   public:
     // Listens on the first free one of the ports for the ranks 1 … size - 1. Raises the limit of open files
     // as far as it may until it ends. Errors: kSystem.
-    static core::Result<Root> open(std::span<const uint16_t> ports, std::string secret, uint32_t size,
+    static core::Result<Root> open(std::span<const uint16_t> ports, StepSecret secret, uint32_t size,
                                    Patience patience = {});
     Root(Root&&) noexcept;
     Root& operator=(Root&&) noexcept;
@@ -51,7 +52,7 @@ class Root {
                              const std::function<int()>& wake = {});
 
     // Queues a message for a rank that is connected; false if it is not.
-    bool send(uint32_t rank, Message message);
+    bool send(uint32_t rank, const Message& message);
     // Serves until all that was queued is sent; false at the deadline.
     core::Result<bool> flush(Deadline deadline);
 
@@ -78,7 +79,7 @@ class Root {
 // deadline is there. Errors: kSystem, with the reason of the last tries that the deadline did not cut short;
 // what failed on this node or was refused there outweighs that other ports did not answer.
 core::Result<Channel> join(const std::string& address, std::span<const uint16_t> ports,
-                           std::string_view secret, uint32_t rank, Deadline deadline);
+                           const SecretOf& secret_of, uint32_t rank, Deadline deadline);
 
 // For those who decide which node speaks: kUnreachable where the root does not answer, or answers
 // no more. What failed on this node, or was not understood, keeps its cause.

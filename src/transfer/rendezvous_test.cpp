@@ -1,6 +1,7 @@
 #include "transfer/rendezvous.h"
 
 #include "transfer/bandwidth.h"
+#include "transfer/reception.h"
 
 #include <array>
 #include <cstring>
@@ -64,7 +65,7 @@ size_t join_all(uint16_t port, uint32_t size, Deadline deadline, std::vector<Cha
     for (uint32_t rank = 1; rank < size; ++rank)
         waiting.emplace_back(connect_to("127.0.0.1", port, deadline).value());
     for (uint32_t rank = 1; rank < size; ++rank)
-        if (introduce(waiting[rank - 1], "secret", "step", rank, deadline))
+        if (introduce(waiting[rank - 1], known("secret"), "step", rank, deadline))
             joined.push_back(std::move(waiting[rank - 1]));
     return joined.size();
 }
@@ -72,7 +73,7 @@ size_t join_all(uint16_t port, uint32_t size, Deadline deadline, std::vector<Cha
 TEST(transfer, root_without_descriptors_rests_and_says_so) {
     constexpr uint32_t kNodes = 200;
     FewFiles process([](int pipe) {
-        auto root = Root::open(kAnyPort, "secret", kNodes);
+        auto root = Root::open(kAnyPort, {"secret"}, kNodes);
         dprintf(pipe, "%d\n", root->port());
         int rounds = 0;
         std::optional<Deadline> until;  // half a second at the limit shows whether it rests
@@ -102,7 +103,7 @@ TEST(transfer, root_without_descriptors_rests_and_says_so) {
 // They would stay for an hour, and hold every descriptor that the root may have.
 TEST(transfer, root_without_descriptors_turns_the_oldest_strangers_away) {
     FewFiles process([](int pipe) {
-        auto root = Root::open(kAnyPort, "secret", 3, {.stranger = 1h, .stranger_without_room = 20ms});
+        auto root = Root::open(kAnyPort, {"secret"}, 3, {.stranger = 1h, .stranger_without_room = 20ms});
         dprintf(pipe, "%d\n", root->port());
         bool came = root->serve(
                             Deadline::after(30s), [&] { return root->connected(1) && root->connected(2); },
@@ -115,19 +116,26 @@ TEST(transfer, root_without_descriptors_turns_the_oldest_strangers_away) {
     for (int i = 0; i < 100; ++i)
         strangers.push_back(connect_to("127.0.0.1", port, Deadline::after(10s)).value());
     std::vector<uint16_t> ports{port};
-    auto first = join("127.0.0.1", ports, "secret", 1, Deadline::after(30s));
-    auto second = join("127.0.0.1", ports, "secret", 2, Deadline::after(30s));
+    auto first = join("127.0.0.1", ports, known("secret"), 1, Deadline::after(30s));
+    auto second = join("127.0.0.1", ports, known("secret"), 2, Deadline::after(30s));
     EXPECT_TRUE(first && second);
     EXPECT_EQ(process.line(), "came");
 }
 
-TEST(transfer, strangers_that_take_all_places_give_way) {
-    auto root = Root::open(kAnyPort, "secret", 2, {.stranger = 1h, .stranger_without_room = 20ms}).value();
+// Connections that say nothing, all from one address, more than there are places for.
+std::vector<core::Descriptor> crowd(uint16_t port) {
     std::vector<core::Descriptor> strangers;
-    for (int i = 0; i < 100; ++i)
-        strangers.push_back(connect_to("127.0.0.1", root.port(), Deadline::after(10s)).value());
+    for (size_t i = 0; i < kPlacesForStrangers + 50; ++i)
+        strangers.push_back(connect_to("127.0.0.1", port, Deadline::after(10s)).value());
+    return strangers;
+}
+
+// They would stay for an hour.
+TEST(transfer, a_crowd_from_one_address_displaces_itself) {
+    auto root = Root::open(kAnyPort, {"secret"}, 2, {.stranger = 1h, .stranger_without_room = 1h}).value();
+    auto strangers = crowd(root.port());
     std::jthread member([port = root.port()] {
-        EXPECT_TRUE(join("127.0.0.1", std::vector{port}, "secret", 1, Deadline::after(30s)));
+        EXPECT_TRUE(join("127.0.0.1", std::vector{port}, known("secret"), 1, Deadline::after(30s)));
     });
     bool was_full = false;
     auto came = root.serve(
@@ -138,12 +146,32 @@ TEST(transfer, strangers_that_take_all_places_give_way) {
         },
         [](uint32_t, const Message&) {});
     EXPECT_TRUE(came.value());
-    EXPECT_TRUE(was_full);
+    EXPECT_TRUE(was_full) << "a node that is missing meanwhile must not be blamed";
     ASSERT_TRUE(root.flush(Deadline::after(20s)).value());
 }
 
+// One after the other, each would be heard for seconds.
+TEST(transfer, strangers_do_not_keep_a_pair_apart) {
+    auto listener = listen_on(kAnyPort).value();
+    auto strangers = crowd(listener.port);
+    std::jthread partner([port = listener.port] {
+        Channel channel(connect_to("127.0.0.1", port, Deadline::after(10s)).value());
+        EXPECT_TRUE(introduce(channel, known("s"), "p", 1, Deadline::after(30s)));
+    });
+    auto channel = accept_introduced(listener.socket.get(), "s", "p", 2, Deadline::after(30s));
+    EXPECT_TRUE(channel) << channel.error().message();
+}
+
+TEST(transfer, who_gives_way_is_the_first_of_the_largest_crowd) {
+    auto place = [](std::vector<Stranger> strangers) { return who_gives_way(strangers, 100s, 10s); };
+    EXPECT_EQ(place({}), std::nullopt);
+    EXPECT_EQ(place({{"a", 99s}, {"b", 99s}}), std::nullopt) << "both may be about to prove themselves";
+    EXPECT_EQ(place({{"a", 90s}, {"b", 99s}}), 0U);
+    EXPECT_EQ(place({{"a", 10s}, {"b", 99s}, {"c", 99s}, {"b", 99s}}), 1U);
+}
+
 TEST(transfer, root_with_room_lacks_nothing) {
-    auto root = Root::open(kAnyPort, "secret", 3).value();
+    auto root = Root::open(kAnyPort, {"secret"}, 3).value();
     EXPECT_FALSE(root.serve(Deadline::after(50ms), [] { return false; }, {}).value());
     EXPECT_FALSE(root.shortage());
 }

@@ -40,6 +40,8 @@ class Shortage {
 
     // Why nodes may be missing, if there was no room so lately that they have not come again since.
     std::optional<core::Error> why(core::Duration now) const;
+    // Whether the machine lacked something last, and not only places for strangers.
+    bool is_of_machine() const { return lack_ && *lack_ != kPlaces; }
     // Whether this process may not open more files and none has become free for some time.
     bool lasts(core::Duration now) const;
 

@@ -1,5 +1,6 @@
 #include "transfer/bandwidth.h"
 #include "transfer/message.h"
+#include "transfer/reception.h"
 #include "transfer/rendezvous.h"
 
 #include <cerrno>
@@ -86,7 +87,7 @@ TEST(transfer, clock_offset_as_in_rfc_5905) {
 
 // What a root with members in threads sees.
 struct Meeting {
-    explicit Meeting(uint32_t size) : root(Root::open(kAny, "secret", size).value()) {}
+    explicit Meeting(uint32_t size) : root(Root::open(kAny, {"secret"}, size).value()) {}
     static constexpr uint16_t kAnyPort[] = {0};
     static constexpr std::span<const uint16_t> kAny{kAnyPort};
     Root root;
@@ -106,7 +107,7 @@ TEST(transfer, everybody_reports_and_hears_the_answer) {
     std::vector<std::future<std::string>> members;
     for (uint32_t rank = 1; rank < 5; ++rank)
         members.push_back(std::async(std::launch::async, [ports = meeting.ports(), rank] {
-            auto channel = join("127.0.0.1", ports, "secret", rank, core::Deadline::after(20s));
+            auto channel = join("127.0.0.1", ports, known("secret"), rank, core::Deadline::after(20s));
             if (!channel) return channel.error().message();
             auto offset = measure_clock_offset(*channel, 8, core::Deadline::after(20s));
             if (!offset || std::abs(offset->seconds) > offset->round_trip) return std::string("no offset");
@@ -131,10 +132,10 @@ TEST(transfer, strangers_and_silence_hold_nobody_up) {
     auto noisy = connect_to("127.0.0.1", meeting.root.port(), core::Deadline::after(5s)).value();
     ASSERT_TRUE(core::write_all(noisy.get(), "GET / HTTP/1.0\r\n\r\n", "noise"));
     auto wrong = std::async(std::launch::async, [ports = meeting.ports()] {
-        return join("127.0.0.1", ports, "guess", 1, core::Deadline::after(300ms)).has_value();
+        return join("127.0.0.1", ports, known("guess"), 1, core::Deadline::after(300ms)).has_value();
     });
     auto right = std::async(std::launch::async, [ports = meeting.ports()] {
-        auto channel = join("127.0.0.1", ports, "secret", 2, core::Deadline::after(20s));
+        auto channel = join("127.0.0.1", ports, known("secret"), 2, core::Deadline::after(20s));
         return channel && channel->send({kFirstFreeType, "here"}, core::Deadline::after(20s)).has_value();
     });
     // Rank 1 never comes: the deadline ends it, with what there is.
@@ -165,7 +166,8 @@ TEST(transfer, root_sleeps_once_nothing_wakes_it) {
 
 TEST(transfer, join_ends_at_the_deadline_when_nobody_listens) {
     uint16_t port = Meeting(2).root.port();  // closed again
-    auto channel = join("127.0.0.1", std::vector<uint16_t>{port}, "secret", 1, core::Deadline::after(100ms));
+    auto channel =
+        join("127.0.0.1", std::vector<uint16_t>{port}, known("secret"), 1, core::Deadline::after(100ms));
     ASSERT_FALSE(channel);
     EXPECT_THAT(channel.error().message(), HasSubstr(fmt::format("127.0.0.1:{}", port)));
 }
@@ -174,7 +176,7 @@ TEST(transfer, join_ends_at_the_deadline_when_nobody_listens) {
 TEST(transfer, a_try_that_the_deadline_cuts_short_does_not_hide_the_one_before) {
     uint16_t port = Meeting(2).root.port();  // closed again
     auto member = std::async(std::launch::async, [port] {
-        return join("127.0.0.1", std::vector<uint16_t>{port}, "secret", 1, core::Deadline::after(1s));
+        return join("127.0.0.1", std::vector<uint16_t>{port}, known("secret"), 1, core::Deadline::after(1s));
     });
     std::this_thread::sleep_for(300ms);
     auto silent = listen_on(std::vector<uint16_t>{port});  // takes connections and says nothing
@@ -189,7 +191,7 @@ TEST(transfer, a_secret_that_is_not_the_steps_is_told_apart_from_silence) {
     Meeting meeting(2);
     uint16_t closed = Meeting(2).root.port();
     auto member = std::async(std::launch::async, [ports = std::vector{meeting.root.port(), closed}] {
-        return join("127.0.0.1", ports, "guess", 1, core::Deadline::after(1s));
+        return join("127.0.0.1", ports, known("guess"), 1, core::Deadline::after(1s));
     });
     EXPECT_FALSE(meeting.gather(1, 1s));
     auto channel = member.get();
@@ -204,7 +206,7 @@ TEST(transfer, why_nothing_was_heard_is_told_by_cause) {
     uint16_t any[] = {0};
     Listener listener = listen_on(any).value();
     auto until = core::Deadline::after(50ms);
-    auto nobody = accept_introduced(listener.socket.get(), "s", "p", until);
+    auto nobody = accept_introduced(listener.socket.get(), "s", "p", 2, until);
     EXPECT_EQ(nobody.error().cause(), core::Cause::kTimedOut);
     Channel channel(connect_to("127.0.0.1", listener.port, core::Deadline::after(5s)).value());
     auto silent = channel.receive(core::Deadline::after(50ms));
@@ -222,7 +224,7 @@ TEST(transfer, join_finds_the_root_behind_a_port_that_somebody_else_has) {
     Meeting meeting(2);
     auto member =
         std::async(std::launch::async, [ports = std::vector<uint16_t>{other.port, meeting.root.port()}] {
-            return join("127.0.0.1", ports, "secret", 1, core::Deadline::after(20s)).has_value();
+            return join("127.0.0.1", ports, known("secret"), 1, core::Deadline::after(20s)).has_value();
         });
     ASSERT_TRUE(
         meeting.root
@@ -257,7 +259,7 @@ TEST(transfer, pair_whose_connection_breaks_is_not_measured) {
         .secret = "s", .name = "1", .duration = 2s, .streams = 2, .deadline = core::Deadline::after(30s)};
     auto quitter = std::async(std::launch::async, [&] {
         auto accept = [&](std::string_view name) {
-            return accept_introduced(listener.socket.get(), "s", name, options.deadline).value().channel;
+            return accept_introduced(listener.socket.get(), "s", name, 2, options.deadline).value();
         };
         for (int i = 0; i < options.streams; ++i) accept("pair 1 direction 1").close();
         Channel stays = accept("pair 1 direction 2"), goes = accept("pair 1 direction 2");
