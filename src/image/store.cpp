@@ -27,6 +27,20 @@ bool leads_to(const StoredRef& ref, std::string_view digest, std::string_view ke
     return ref.digest == digest && ref.path.filename().string().ends_with(architecture_suffix(key));
 }
 
+// A file that is an image because of its name alone.
+Result<std::optional<Image>> left_by_enroot(const StoreLayout& part, const Reference& reference) {
+    BELAY_TRY(open_to_all, is_open_to_all(part));
+    if (open_to_all) return std::optional<Image>();
+    for (const std::string& name : enroot_names(reference)) {
+        const fs::path file = part.root / name;
+        BELAY_TRY(believed, is_believed(part.root, file));
+        if (!believed) continue;
+        BELAY_TRY(image, local_image(file));
+        return std::optional(std::move(image));
+    }
+    return std::optional<Image>();
+}
+
 }  // namespace
 
 Result<Store> Store::open(fs::path root, StoreOptions options) {
@@ -57,12 +71,9 @@ Result<std::optional<Image>> Store::find(const Reference& reference) const {
         if (image) mark_used(ref ? ref->path : part.sidecar(key));
         if (image) return image;
     }
-    for (const std::string& name : enroot_names(reference)) {
-        const fs::path file = layout_.root / name;
-        BELAY_TRY(believed, is_believed(layout_.root, file));
-        if (!believed) continue;
-        BELAY_TRY(image, local_image(file));
-        return std::optional(std::move(image));
+    for (const StoreLayout& part : parts) {
+        BELAY_TRY(found, left_by_enroot(part, reference));
+        if (found) return found;
     }
     return std::optional<Image>();
 }

@@ -6,8 +6,8 @@
 //   blobs/HEX                     layers as downloaded, kept for the next image that has them
 //   partial/HEX-UID-HOST          layers on their way
 //   locks/HEX-ARCH, HEX-UID       held while that image is imported, that layer downloaded
-//   user-UID/                     all of this for one user, where everybody may write (store_trust.h)
-//   REPO+TAG.sqsh                 an image that enroot left there
+//   user-UID/, user-UID-XXXXXX/   all of this for one user, where everybody may write (store_trust.h)
+//   REPO+TAG.sqsh                 an image that enroot left there, where not everybody may write
 //
 // Files that are being written bear the name of their host, as locks may hold on one node only.
 #pragma once

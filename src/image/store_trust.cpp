@@ -62,6 +62,22 @@ Result<> make_directories_of(const StoreLayout& part, mode_t mode) {
     return {};
 }
 
+std::string own_name() {
+    return fmt::format("user-{}", geteuid());
+}
+
+Result<StoreLayout> make_own_part(const StoreLayout& store) {
+    fs::path usual = store.root / own_name();
+    if (mkdir(usual.c_str(), 0700) == 0) return StoreLayout{usual};
+    if (errno != EEXIST) return core::errno_error(errno, fmt::format("cannot create {}", usual.string()));
+    BELAY_TRY(own, own_part(store));
+    if (own) return std::move(*own);
+    std::string other = usual.string() + "-XXXXXX";
+    if (mkdtemp(other.data()) == nullptr)
+        return core::errno_error(errno, fmt::format("cannot create {}", other));
+    return StoreLayout{other};
+}
+
 Result<StoreLayout> make_part(const StoreLayout& store) {
     BELAY_CHECK(core::make_directories(store.root));
     BELAY_TRY(root, status_of(store.root, true));
@@ -77,14 +93,11 @@ Result<StoreLayout> make_part(const StoreLayout& store) {
         BELAY_TRY(all, all_are_believed(store));
         if (all) return store;
     }
-    StoreLayout own = own_part(store);
     if ((root->st_mode & S_ISVTX) == 0)
         return core::system_error("everybody may replace what is in {} (mode {:04o})", store.root.string(),
                                   root->st_mode & 07777U)
             .hint(fmt::format("have its owner add the sticky bit (chmod +t), or {}", kHint));
-    if (mkdir(own.root.c_str(), 0700) != 0 && errno != EEXIST)
-        return core::errno_error(errno, fmt::format("cannot create {}", own.root.string()));
-    BELAY_CHECK(make_way(store, own.root));
+    BELAY_TRY(own, make_own_part(store));
     BELAY_CHECK(make_directories_of(own, 0700));
     return own;
 }
@@ -110,15 +123,33 @@ Result<bool> is_believed(const fs::path& root, const fs::path& path) {
     return true;
 }
 
-StoreLayout own_part(const StoreLayout& store) {
-    return {store.root / fmt::format("user-{}", geteuid())};
+Result<std::optional<StoreLayout>> own_part(const StoreLayout& store) {
+    const StoreLayout usual{store.root / own_name()};
+    BELAY_TRY(believed, is_believed(store.root, usual.root));
+    if (believed) return std::optional(usual);
+    BELAY_TRY(taken, status_of(usual.root, false));
+    if (!taken) return std::optional<StoreLayout>();
+    std::error_code error;
+    std::optional<StoreLayout> first;
+    for (fs::directory_iterator it(store.root, error), end; !error && it != end; it.increment(error)) {
+        if (!it->path().filename().native().starts_with(own_name() + "-")) continue;
+        BELAY_TRY(status, status_of(it->path(), false));
+        if (!status || !S_ISDIR(status->st_mode) || status->st_uid != geteuid()) continue;
+        if (!first || it->path() < first->root) first = StoreLayout{it->path()};
+    }
+    if (error) return core::errno_error(error.value(), fmt::format("cannot list {}", store.root.string()));
+    return first;
+}
+
+Result<bool> is_open_to_all(const StoreLayout& part) {
+    BELAY_TRY(directory, status_of(part.root, true));
+    return directory && everybody_writes(*directory);
 }
 
 Result<std::vector<StoreLayout>> parts_of(const StoreLayout& store) {
     std::vector<StoreLayout> out;
-    StoreLayout own = own_part(store);
-    BELAY_TRY(own_believed, is_believed(store.root, own.root));
-    if (own_believed) out.push_back(std::move(own));
+    BELAY_TRY(own, own_part(store));
+    if (own) out.push_back(std::move(*own));
     BELAY_TRY(foreign_images, is_there_unbelieved(store, store.images()));
     BELAY_TRY(foreign_refs, is_there_unbelieved(store, store.refs()));
     if (!foreign_images && !foreign_refs) out.push_back(store);

@@ -8,6 +8,7 @@
 #include "image/store_layout.h"
 
 #include <filesystem>
+#include <optional>
 #include <sys/types.h>
 #include <vector>
 
@@ -17,8 +18,14 @@ namespace belay::image {
 // believed. Errors: kSystem where that cannot be seen.
 core::Result<bool> is_believed(const std::filesystem::path& root, const std::filesystem::path& path);
 
-// Where in a store everybody may write to, a user keeps what only he believes: "user-1000".
-StoreLayout own_part(const StoreLayout& store);
+// Where in a store everybody may write to, a user keeps what only he believes: "user-1000", or where somebody
+// else has taken that name, a directory of this user's of the form "user-1000-Ab12Cd". Nothing if there is
+// none. Errors: as is_believed.
+core::Result<std::optional<StoreLayout>> own_part(const StoreLayout& store);
+
+// Whether anybody may put files there, also one that believed somebody else made elsewhere: a file that bears
+// only its name, and no digest, is not to be taken for an image then. Errors: as is_believed.
+core::Result<bool> is_open_to_all(const StoreLayout& part);
 
 // The parts of a store to look in, the user's own first. Errors: as is_believed.
 core::Result<std::vector<StoreLayout>> parts_of(const StoreLayout& store);
