@@ -10,6 +10,7 @@
 #include "stream/liveness.h"
 #include "vet/runner.h"
 #include "vet/step_context.h"
+#include "vet/step_secret.h"
 #include "vet/verdict_json.h"
 #include "vet/verdict_text.h"
 
@@ -185,7 +186,12 @@ void add_vet_run(core::Application& application) {
                                      ? options->timeout
                                      : protocol.timeout.value_or(configuration.duration("vet.timeout"));
         vet::NodeView view{.nvml_library = configuration.text("nvml.library")};
-        if (place.step) place.step->view = view;
+        if (place.step) {
+            auto munge = slurm::munge_at(configuration.text("munge.socket"));
+            BELAY_TRY(weakness, vet::share_secret(*place.step, munge));
+            if (weakness) fmt::print(stderr, "{}", weakness->render("belay: warning"));
+            place.step->view = view;
+        }
         if (place.step) return run_in_step(protocol, *options, timeout, std::move(*place.step), context);
         if (place.job_nodes > 1)
             fmt::print(stderr,

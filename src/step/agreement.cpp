@@ -122,7 +122,8 @@ Result<bool> report_to_root(const StepMembers& members, const std::optional<core
                             const std::vector<uint16_t>& ports, core::Duration timeout) {
     core::Deadline deadline = core::Deadline::after(timeout);
     BELAY_TRY(address, members.root_address);
-    BELAY_TRY(channel, transfer::join(address, ports, members.secret, members.rank, deadline));
+    BELAY_TRY(channel,
+              transfer::join(address, ports, transfer::known(members.secret), members.rank, deadline));
     transfer::Message message{.type = failure ? kFailed : kReady};
     if (failure) message.body = core::encode_error(*failure);
     BELAY_CHECK(channel.send(message, deadline));
@@ -158,7 +159,8 @@ Result<bool> meet(const StepMembers& members, const std::optional<core::Error>& 
         if (!members.root_address) return answer;  // there was no link that could fail
         return std::unexpected(transfer::link_error(std::move(answer.error())));
     }
-    BELAY_TRY(root, transfer::Root::open(ports, members.secret, static_cast<uint32_t>(members.nodes.size())));
+    BELAY_TRY(root,
+              transfer::Root::open(ports, {members.secret}, static_cast<uint32_t>(members.nodes.size())));
     return Meeting(members, std::move(root), silence_counts).run(failure, timeout, causes);
 }
 

@@ -7,6 +7,7 @@
 #include "image/settings.h"
 #include "observe/settings.h"
 #include "record/settings.h"
+#include "slurm/settings.h"
 #include "vet/settings.h"
 
 #include <vector>
@@ -17,8 +18,8 @@ namespace {
 
 // One line for each module that has settings.
 constexpr std::span<const core::Setting> kTables[] = {
-    observe::kSettings, env::kSettings,      image::kSettings,  vet::kSettings,
-    gpu::kSettings,     findings::kSettings, record::kSettings, core::kSettings,
+    observe::kSettings,  env::kSettings,    image::kSettings, vet::kSettings,  gpu::kSettings,
+    findings::kSettings, record::kSettings, slurm::kSettings, core::kSettings,
 };
 
 }  // namespace

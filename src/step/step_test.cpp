@@ -144,7 +144,7 @@ TEST(step, the_settings_of_all_modules_are_known) {
                           "record.progress_pattern", "env.search_path", "env.overlay_size", "env.image_store",
                           "env.layer_cache", "env.image_wait", "env.insecure_registries", "vet.timeout",
                           "nvml.library", "dcgm.library", "dcgm.address", "findings.rules", "query.time",
-                          "query.memory", "files.wait"));
+                          "query.memory", "munge.socket", "files.wait"));
     EXPECT_TRUE(core::load_configuration(settings(), {}));
 }
 
@@ -238,8 +238,8 @@ TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
     std::thread others([&] {
         auto deadline = core::Deadline::after(std::chrono::seconds(20));
         {
-            auto second =
-                transfer::join("127.0.0.1", transfer::rendezvous_ports(members.name), "secret", 1, deadline);
+            auto second = transfer::join("127.0.0.1", transfer::rendezvous_ports(members.name),
+                                         transfer::known("secret"), 1, deadline);
             ASSERT_TRUE(second);
             ASSERT_TRUE(second->send({.type = transfer::kFirstFreeType}, deadline)) << "it is ready";
         }
@@ -265,8 +265,8 @@ TEST(step, malformed_reports_are_told_with_their_node) {
     const auto deadline = core::Deadline::after(std::chrono::seconds(20));
     std::thread others([&] {
         const auto ports = transfer::rendezvous_ports(members.name);
-        auto second = transfer::join("127.0.0.1", ports, "secret", 1, deadline);
-        auto third = transfer::join("127.0.0.1", ports, "secret", 2, deadline);
+        auto second = transfer::join("127.0.0.1", ports, transfer::known("secret"), 1, deadline);
+        auto third = transfer::join("127.0.0.1", ports, transfer::known("secret"), 2, deadline);
         ASSERT_TRUE(second && third);
         EXPECT_TRUE(second->send({.type = 99}, deadline));
         const std::string noise(64, '\xff');

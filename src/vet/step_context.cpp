@@ -13,7 +13,6 @@ Result<std::optional<StepContext>> step_context(const slurm::Lookup& lookup,
     context.nodes = std::move(step->nodes);
     context.name = std::move(step->name);
     context.secret = lookup(kSecretVariable).value_or("");
-    if (context.secret.empty()) context.secret = context.name;
     if (context.rank == 0 || context.nodes.size() == 1) return std::optional(std::move(context));
     context.root_address = core::with_context(
         address_of(context.nodes[0]),

@@ -11,9 +11,8 @@ namespace belay::vet {
 // Variable with the step's secret, for whoever starts a step in which `belay vet run` shall have one.
 inline constexpr std::string_view kSecretVariable = "BELAY_STEP_SECRET";
 
-// For one task per node: nothing outside a step of Slurm and for all but the first task of each node. Without
-// a secret in the environment one follows from the step's own facts: it keeps steps apart, but does not keep
-// out another user of the cluster who knows them. That the first node has no address is told by the context.
+// For one task per node: nothing outside a step of Slurm and for all but the first task of each node. The
+// secret is that of the environment, or none. That the first node has no address is told by the context.
 // Errors: kBadInput for variables that are not Slurm's.
 core::Result<std::optional<StepContext>> step_context(const slurm::Lookup& lookup,
                                                       const slurm::AddressOf& address_of);

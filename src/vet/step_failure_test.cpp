@@ -37,7 +37,7 @@ TEST(vet, step_whose_root_lacks_descriptors_blames_no_node) {
                 }).value();
     auto until = core::Deadline::after(60s);
     auto ports = transfer::rendezvous_ports(step.base().name);
-    auto first = transfer::join("127.0.0.1", ports, step.base().secret, 1, until);
+    auto first = transfer::join("127.0.0.1", ports, transfer::known(step.base().secret), 1, until);
     ASSERT_TRUE(first);
     std::vector<transfer::Channel> members;
     for (uint32_t rank = 2; rank < 200; ++rank)
@@ -45,7 +45,8 @@ TEST(vet, step_whose_root_lacks_descriptors_blames_no_node) {
             if (auto socket = transfer::connect_to("127.0.0.1", port, until))
                 members.emplace_back(std::move(*socket));
     for (uint32_t rank = 2; rank < 200; ++rank)  // those that are not taken hear of it when the root ends
-        (void)transfer::introduce(members.at(rank - 2), step.base().secret, "step", rank, until);
+        (void)transfer::introduce(members.at(rank - 2), transfer::known(step.base().secret), "step", rank,
+                                  until);
     std::string told = root.finish(until).value();
     EXPECT_THAT(told, HasSubstr("n0, where the nodes of the step meet, heard 1 of 200 nodes: cannot take the "
                                 "connections of all nodes: Too many open files"));

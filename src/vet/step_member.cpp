@@ -54,25 +54,36 @@ Result<Report> own_report(Result<core::Work>& checks, const Result<transfer::Lis
     return report;
 }
 
+struct RootLink {
+    transfer::Channel channel;
+    std::string secret;  // of the step
+};
+
 // Orders until the verdict comes.
-Result<Verdicts> follow(transfer::Channel& root, int data_listener, const StepContext& context,
-                        core::Deadline deadline) {
+Result<Verdicts> follow(RootLink& root, int data_listener, core::Deadline deadline) {
     for (;;) {
-        BELAY_TRY(message, root.receive(deadline));
+        BELAY_TRY(message, root.channel.receive(deadline));
         if (message.type == kVerdict) return decode_verdict(message.body);
         if (message.type == transfer::kClockAnswer) continue;  // too late to be of use
         if (message.type != kPairOrder)
             return core::system_error("message {} means nothing here", message.type);
         BELAY_TRY(order, decode_pair_order(message.body));
-        PairAnswer answer = answer_pair_order(order, data_listener, context.secret);
-        BELAY_CHECK(root.send({kPairAnswer, encode(answer)}, deadline));
+        PairAnswer answer = answer_pair_order(order, data_listener, root.secret);
+        BELAY_CHECK(root.channel.send({kPairAnswer, encode(answer)}, deadline));
     }
 }
 
-Result<transfer::Channel> join_root(const StepContext& context, core::Deadline deadline) {
+Result<RootLink> join_root(const StepContext& context, core::Deadline deadline) {
     auto ports = transfer::rendezvous_ports(context.name);
     BELAY_TRY(address, context.root_address);
-    return transfer::join(address, ports, context.secret, context.rank, deadline);
+    std::string secret = context.secret;
+    auto secret_of = [&](std::string_view offer, const core::Deadline& until) -> Result<std::string> {
+        if (!context.secret_of) return secret;
+        BELAY_TRY(told, context.secret_of(offer, until));
+        return secret = std::move(told);
+    };
+    BELAY_TRY(channel, transfer::join(address, ports, secret_of, context.rank, deadline));
+    return RootLink{std::move(channel), std::move(secret)};
 }
 
 Result<Verdicts> take_part(const Protocol& protocol, const StepContext& context) {
@@ -84,16 +95,17 @@ Result<Verdicts> take_part(const Protocol& protocol, const StepContext& context)
     BELAY_TRY(root, join_root(context, reporting));
     // From here on whatever fails on this node is told to the root, which alone speaks for all.
     if (checks) {
-        BELAY_TRY(early, await_checks(*checks, root, reporting.later_by(kReportTime)));
+        BELAY_TRY(early, await_checks(*checks, root.channel, reporting.later_by(kReportTime)));
         if (early) return std::move(*early);
     }
     auto report = own_report(checks, listener, protocol, context.timeout);
     if (report && wants_clock(protocol))
-        report->clock = transfer::measure_clock_offset(root, kClockProbes, reporting.but_within(kClockTime));
+        report->clock =
+            transfer::measure_clock_offset(root.channel, kClockProbes, reporting.but_within(kClockTime));
     transfer::Message message = report ? transfer::Message{kReport, encode(*report)}
                                        : transfer::Message{kFailure, core::encode_error(report.error())};
-    BELAY_CHECK(root.send(message, last));
-    return follow(root, listener ? listener->socket.get() : -1, context, last);
+    BELAY_CHECK(root.channel.send(message, last));
+    return follow(root, listener ? listener->socket.get() : -1, last);
 }
 
 }  // namespace
@@ -140,7 +152,7 @@ Result<> fail_in_step(const core::Error& failure, const StepContext& context) {
     auto deadline = core::Deadline::after(context.timeout);
     auto told = [&]() -> Result<> {
         BELAY_TRY(root, join_root(context, deadline));
-        return root.send({kFailure, core::encode_error(failure)}, deadline);
+        return root.channel.send({kFailure, core::encode_error(failure)}, deadline);
     }();
     if (told) return told;
     return std::unexpected(core::Error(failure).also(

@@ -314,9 +314,9 @@ Result<Verdicts> run_root(const Protocol& protocol, const StepContext& context) 
     BELAY_TRY(data_listener, transfer::listen_on(kAnyPort));
     auto ports = transfer::rendezvous_ports(context.name);
     BELAY_TRY(root,
-              core::with_context(
-                  transfer::Root::open(ports, context.secret, static_cast<uint32_t>(context.nodes.size())),
-                  fmt::format("{}, where the nodes of the step meet", context.nodes[0])));
+              core::with_context(transfer::Root::open(ports, {context.secret, context.offer},
+                                                      static_cast<uint32_t>(context.nodes.size())),
+                                 fmt::format("{}, where the nodes of the step meet", context.nodes[0])));
     return StepRoot(protocol, context, std::move(root), std::move(data_listener)).run();
 }
 

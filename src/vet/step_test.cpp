@@ -188,8 +188,8 @@ TEST(vet, step_that_loses_a_node_between_checks_goes_on) {
         core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
             StepContext context = step.context(1);
             auto ports = transfer::rendezvous_ports(context.name);
-            auto root =
-                transfer::join(*context.root_address, ports, context.secret, 1, core::Deadline::after(10s));
+            auto root = transfer::join(*context.root_address, ports, transfer::known(context.secret), 1,
+                                       core::Deadline::after(10s));
             Report report{.digest = protocol.digest, .data_port = 1};
             report.results =
                 run_node_checks(protocol, {.deadline = core::Deadline::after(10s), .view = context.view});
@@ -217,7 +217,8 @@ TEST(vet, step_says_of_a_node_that_sends_no_messages_that_it_does) {
                        StepContext context = step.context(1);
                        auto ports = transfer::rendezvous_ports(context.name);
                        auto until = core::Deadline::after(10s);
-                       auto root = transfer::join(*context.root_address, ports, context.secret, 1, until);
+                       auto root = transfer::join(*context.root_address, ports,
+                                                  transfer::known(context.secret), 1, until);
                        if (root) (void)root->send({kReport, std::string(size_t{8} << 20, 'x')}, until);
                        return "gone";
                    }).value();
@@ -243,7 +244,8 @@ TEST(vet, step_passes_over_answers_to_another_test_of_a_pair) {
             auto listener = transfer::listen_on(any).value();
             auto ports = transfer::rendezvous_ports(context.name);
             auto until = core::Deadline::after(20s);
-            auto root = transfer::join(*context.root_address, ports, context.secret, 1, until);
+            auto root =
+                transfer::join(*context.root_address, ports, transfer::known(context.secret), 1, until);
             Report report{.digest = protocol.digest, .data_port = listener.port, .results = {{}}};
             if (!root || !root->send({kReport, encode(report)}, until)) return "no root";
             for (;;) {
@@ -276,7 +278,8 @@ TEST(vet, step_does_not_call_a_node_slow_of_which_nothing_was_measured) {
             StepContext context = step.context(2);
             auto ports = transfer::rendezvous_ports(context.name);
             auto until = core::Deadline::after(20s);
-            auto root = transfer::join(*context.root_address, ports, context.secret, 2, until);
+            auto root =
+                transfer::join(*context.root_address, ports, transfer::known(context.secret), 2, until);
             Report report{.digest = protocol.digest, .data_port = 1, .results = {{}}};
             if (!root || !root->send({kReport, encode(report)}, until)) return "no root";
             for (;;) {
@@ -302,8 +305,9 @@ TEST(vet, step_report_that_leaves_a_check_out_does_not_pass) {
     auto sloppy = core::Work::start({.what = "a node"}, [&]() -> core::Result<std::string> {
                       StepContext context = step.context(1);
                       auto ports = transfer::rendezvous_ports(context.name);
-                      auto root = transfer::join(*context.root_address, ports, context.secret, 1,
-                                                 core::Deadline::after(10s));
+                      auto root =
+                          transfer::join(*context.root_address, ports, transfer::known(context.secret), 1,
+                                         core::Deadline::after(10s));
                       Report report{.digest = protocol.digest, .data_port = 1};
                       report.results.resize(2);
                       report.results[0] = CheckResult{.name = "x", .type = "x", .status = Status::kPass};
@@ -336,7 +340,7 @@ TEST(vet, step_context_from_what_slurm_says) {
     EXPECT_EQ(context->rank, 1U);
     EXPECT_THAT(context->nodes, ElementsAre("n3", "n4", "n5"));
     EXPECT_EQ(*context->root_address, "address of n3");
-    EXPECT_FALSE(context->secret.empty());
+    EXPECT_EQ(context->secret, "");
     auto nobody = [](const std::string&) -> core::Result<std::string> {
         return core::system_error("nobody knows it").because(core::Cause::kNotFound);
     };

@@ -6,6 +6,7 @@
 #include "vet/step.h"
 #include "vet/verdict_json.h"
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -48,9 +49,12 @@ class Step {
         StepContext out = base_;
         out.rank = rank;
         out.view = {directory_.path() / base_.nodes[rank]};
+        if (prepare) prepare(out);
         return out;
     }
     StepContext& base() { return base_; }
+    // What each node does with its context first.
+    std::function<void(StepContext& context)> prepare = {};
 
     // Every other node is a process; what each ends with is in told().
     core::Result<Verdicts> run(const Protocol& protocol, const std::set<uint32_t>& silent = {}) {
