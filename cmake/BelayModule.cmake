@@ -1,7 +1,7 @@
 # belay_module(NAME [ONCE] [DIRECTORY dir] [USES targets...] [ALONE tests...]): the library belay_NAME from every *.cpp of the folder, and, where
 # tests are built, the program NAME_test from every *_test.cpp, one ctest entry per case, named module.case. The target
 # unit_tests builds all of those programs. ONCE says that its code runs once per command, and not once per row or byte: it is
-# compiled with -O1, which costs the compiler a fifth less. Tests are compiled four files at a time, which halves what they cost, but
+# compiled with -O1, which costs the compiler a fifth less. Tests are compiled four files at a time, which takes a third off what they cost, but
 # for those of ALONE: their helpers have names that those of another file have. belay_libraries_of(variable file) lists the modules that file includes.
 
 add_custom_target(unit_tests)
