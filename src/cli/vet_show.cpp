@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/text_table.h"
 #include "cli/vet_text.h"
+#include "core/text.h"
 #include "core/utf8.h"
 #include "vet/protocol_json.h"
 
@@ -20,6 +21,15 @@ std::string check_page(const vet::Check& check) {
     if (!check.type->unsupported_because.empty())
         text += fmt::format("{}(unsupported: {})", text.empty() ? "" : " ", check.type->unsupported_because);
     return text;
+}
+
+// The essential checks that are never measured, as they are written.
+std::vector<std::string> refuses_every_node(const vet::Protocol& protocol) {
+    std::vector<std::string> names;
+    for (const vet::Check& check : protocol.checks)
+        if (check.severity == vet::Severity::kEssential && !check.type->unsupported_because.empty())
+            names.push_back(core::printable(check.name));
+    return names;
 }
 
 }  // namespace
@@ -56,6 +66,11 @@ void add_vet_show(core::Application& application) {
         context.print("{}{}\n\n", core::printable(protocol.name),
                       protocol.timeout ? ", at most " + core::to_text(*protocol.timeout) : "");
         context.print("{}", render_table({"check", "type", "severity", "timeout", "parameters"}, rows));
+        if (auto refusing = refuses_every_node(protocol); !refusing.empty())
+            fmt::print(stderr,
+                       "belay: warning: no node can pass, since this version of Belay cannot measure {}\n"
+                       "hint: take {} out of the protocol, or add severity: warning\n",
+                       core::join(refusing, ", "), refusing.size() == 1 ? "it" : "them");
         return 0;
     });
 }

@@ -1,6 +1,7 @@
 #include "cli/vet_text.h"
 
 #include "cli/text_table.h"
+#include "core/program.h"
 #include "vet/verdict_text.h"
 
 #include <fmt/format.h>
@@ -28,11 +29,19 @@ std::string verdicts_text(const vet::Verdicts& verdicts) {
 }
 
 core::Result<vet::Protocol> load_protocol(const std::string& path, bool show_warnings) {
-    BELAY_TRY(protocol, vet::load_protocol(path));
+    auto protocol = vet::load_protocol(path);
+    if (!protocol) {
+        vet::Mistakes& mistakes = protocol.error();
+        core::Error last = std::move(mistakes.back());
+        mistakes.pop_back();
+        for (const core::Error& mistake : mistakes)
+            if (show_warnings) core::show_error("belay", mistake);
+        return std::unexpected(std::move(last));
+    }
     if (show_warnings)
-        for (const core::Error& warning : protocol.warnings)
+        for (const core::Error& warning : protocol->warnings)
             fmt::print(stderr, "{}", warning.render("belay: warning"));
-    return protocol;
+    return std::move(*protocol);
 }
 
 }  // namespace belay::cli

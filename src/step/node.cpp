@@ -87,7 +87,8 @@ class Node {
     Result<vet::Verdicts> vet_nodes() {
         vet::StepContext context = members_;
         context.timeout = plan_.vetting->timeout;
-        auto protocol = vet::parse_protocol(plan_.vetting->text, plan_.vetting->file);
+        auto protocol =
+            vet::parse_protocol(plan_.vetting->text, plan_.vetting->file, plan_.vetting->fallback_name);
         if (!protocol && context.rank > 0) {  // of another version, perhaps; the first node says so for all
             BELAY_CHECK(vet::fail_in_step(protocol.error(), context));
             protocol_failure_ = protocol.error().kind();

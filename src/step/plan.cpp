@@ -15,7 +15,10 @@ using core::Result;
 namespace {
 
 Json to_json(const VettingPlan& plan) {
-    return {{"file", plan.file}, {"text", plan.text}, {"timeout_ns", plan.timeout.count()}};
+    return {{"file", plan.file},
+            {"text", plan.text},
+            {"timeout_ns", plan.timeout.count()},
+            {"fallback_name", plan.fallback_name}};
 }
 
 Json to_json(const RecordingPlan& plan) {
@@ -36,7 +39,7 @@ constexpr core::Duration kSlack = std::chrono::seconds(30);
 // These throw where a field is missing or has another type; decode_step_plan catches.
 VettingPlan vetting_from(const Json& json) {
     return {json.at("file"), json.at("text"),
-            core::Duration(core::integer_from<int64_t>(json.at("timeout_ns")))};
+            core::Duration(core::integer_from<int64_t>(json.at("timeout_ns"))), json.at("fallback_name")};
 }
 
 RecordingPlan recording_from(const Json& json) {
@@ -83,7 +86,8 @@ core::Duration longest_agreement(const StepPlan& plan) {
 Result<core::Duration> longest_preparation(const StepPlan& plan) {
     core::Duration sum = kSlack;
     if (plan.vetting) {
-        BELAY_TRY(protocol, vet::parse_protocol(plan.vetting->text, plan.vetting->file));
+        BELAY_TRY(protocol,
+                  vet::parse_protocol(plan.vetting->text, plan.vetting->file, plan.vetting->fallback_name));
         sum += vet::longest_vetting_time(protocol, plan.vetting->timeout);
     }
     if (plan.environment && plan.environment->container)

@@ -17,6 +17,7 @@ struct VettingPlan {
     std::string file;  // as given, for messages
     std::string text;  // of the protocol: nodes need not see the file
     core::Duration timeout{};
+    std::string fallback_name = {};  // of a file without one (vet/protocol.h)
     bool operator==(const VettingPlan&) const = default;
 };
 

@@ -38,10 +38,11 @@ Result<VettingPlan> plan_vetting(const std::string& file, const core::Configurat
     if (!text && text.error().cause() == core::Cause::kNotFound)  // as in belay vet run
         return std::unexpected(std::move(text.error()).as(core::ErrorKind::kBadInput));
     if (!text) return std::unexpected(std::move(text.error()));
-    BELAY_TRY(protocol, vet::parse_protocol(*text, file));
+    const std::string fallback_name = vet::name_of_environment();
+    BELAY_TRY(protocol, vet::parse_protocol(*text, file, fallback_name));
     for (const core::Error& warning : protocol.warnings) warnings += warning.render("belay: warning");
     return VettingPlan{file, std::move(*text),
-                       protocol.timeout.value_or(configuration.duration("vet.timeout"))};
+                       protocol.timeout.value_or(configuration.duration("vet.timeout")), fallback_name};
 }
 
 Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interval,

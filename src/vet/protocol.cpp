@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/process.h"
 #include "core/text.h"
 #include "core/yaml.h"
 #include "vet/parameter.h"
@@ -30,19 +31,25 @@ constexpr std::array<std::string_view, 4> kVetnodeRoot{"name", "evals", "schedul
 
 class Reader {
   public:
-    Reader(std::string_view text, const std::string& file) : source_(text, file), protocol_{.file = file} {}
+    Reader(std::string_view text, const std::string& file, std::string_view fallback_name)
+        : source_(text, file), fallback_name_(fallback_name), protocol_{.file = file} {}
 
-    Result<Protocol> read() {
-        BELAY_TRY(root, parse_yaml(source_));
-        if (root.type != YamlType::kMap)
-            return fail(root, "a protocol is a map with name and checks, not {}", describe(root));
-        bool vetnode = root.find("evals") != nullptr && root.find("checks") == nullptr;
-        BELAY_CHECK(vetnode ? read_vetnode_root(root) : read_belay_root(root));
-        protocol_.digest = core::fnv1a(source_.text());
+    std::expected<Protocol, Mistakes> read() {
+        if (auto whole = read_all(); !whole) mistakes_.push_back(std::move(whole.error()));
+        if (!mistakes_.empty()) return std::unexpected(std::move(mistakes_));
         return std::move(protocol_);
     }
 
   private:
+    Result<> read_all() {
+        BELAY_TRY(root, parse_yaml(source_));
+        if (root.type != YamlType::kMap)
+            return fail(root, "a protocol is a map with name and checks, not {}", describe(root));
+        protocol_.digest = core::fnv1a(source_.text());
+        const bool vetnode = root.find("evals") != nullptr && root.find("checks") == nullptr;
+        return vetnode ? read_vetnode_root(root) : read_belay_root(root);
+    }
+
     template <typename Place, typename... Args>
     core::Failure fail(const Place& place, fmt::format_string<Args...> format, Args&&... args) const {
         return bad_input(format, std::forward<Args>(args)...).at(position(place));
@@ -75,8 +82,12 @@ class Reader {
         return {};
     }
 
-    Result<> read_name(const YamlNode& root) {
+    Result<> read_name(const YamlNode& root, std::string_view fallback) {
         const YamlEntry* name = root.find("name");
+        if (name == nullptr && !fallback.empty()) {
+            protocol_.name = fallback;
+            return {};
+        }
         if (name == nullptr)
             return fail(root, "the protocol has no name").hint("add a line such as name: my-protocol");
         if (name->value.type != YamlType::kText || name->value.text.empty())
@@ -87,7 +98,7 @@ class Reader {
 
     Result<> read_belay_root(const YamlNode& root) {
         BELAY_CHECK(check_root(root, kBelayRoot));
-        BELAY_CHECK(read_name(root));
+        BELAY_CHECK(read_name(root, {}));
         const YamlEntry* checks = root.find("checks");
         if (checks == nullptr)
             return fail(root, "the protocol has no checks")
@@ -101,7 +112,7 @@ class Reader {
 
     Result<> read_vetnode_root(const YamlNode& root) {
         BELAY_CHECK(check_root(root, kVetnodeRoot));
-        BELAY_CHECK(read_name(root));
+        BELAY_CHECK(read_name(root, fallback_name_));
         if (const YamlEntry* scheduler = root.find("scheduler"))
             if (const YamlNode& value = scheduler->value; value.text != "slurm" && value.text != "standalone")
                 return fail(value, "scheduler must be slurm or standalone, not {}", describe(value));
@@ -122,13 +133,13 @@ class Reader {
         if (list.value.items.size() > kMaxChecksPerProtocol)
             return fail(list.value, "more than {} checks", kMaxChecksPerProtocol);
         for (const YamlNode& item : list.value.items) {
-            if (item.type != YamlType::kMap)
-                return fail(item, "a check is a map with type, not {}", describe(item))
-                    .hint("write \"- type: mem.free\"");
-            BELAY_TRY(check, read_check(item, vetnode));
-            protocol_.checks.push_back(std::move(check));
+            auto check = read_check(item, vetnode);
+            if (check)
+                protocol_.checks.push_back(std::move(*check));
+            else
+                mistakes_.push_back(std::move(check.error()));
         }
-        return make_names_distinct(list.value, vetnode);
+        return mistakes_.empty() ? make_names_distinct(list.value, vetnode) : Result<>();
     }
 
     // A report knows a check by its name. Given names come first; of checks without one that are of the same
@@ -186,6 +197,9 @@ class Reader {
     }
 
     Result<Check> read_check(const YamlNode& item, bool vetnode) {
+        if (item.type != YamlType::kMap)
+            return fail(item, "a check is a map with type, not {}", describe(item))
+                .hint("write \"- type: mem.free\"");
         BELAY_TRY(type, read_type(item, vetnode));
         Check check{.type = type,
                     .written_type = item.find("type")->value.text,
@@ -261,6 +275,12 @@ class Reader {
             if (entry == nullptr && parameter.required)
                 return fail(item, "{} needs {}: {}", check.type->type, parameter.name, parameter.meaning);
             if (entry == nullptr && !has_default(parameter, item)) continue;
+            // vetnode refuses it: its types have no way to say that nothing is meant.
+            if (entry != nullptr && check.type->vetnode && entry->value.type == YamlType::kNull)
+                return fail(entry->value, "{} must have a value", parameter.name)
+                    .hint(parameter.default_text.empty() || parameter.required
+                              ? std::string(parameter.meaning)
+                              : fmt::format("leave it out for the default, {}", parameter.default_text));
             YamlNode value;
             if (entry != nullptr) {
                 value = entry->value;
@@ -279,23 +299,37 @@ class Reader {
     }
 
     core::SourceText source_;
+    std::string_view fallback_name_;
     Protocol protocol_;
+    Mistakes mistakes_;
 };
 
 }  // namespace
 
-Result<Protocol> parse_protocol(std::string_view text, const std::string& file) {
-    return Reader(text, file).read();
+std::expected<Protocol, Mistakes> read_protocol(std::string_view text, const std::string& file,
+                                                std::string_view fallback_name) {
+    return Reader(text, file, fallback_name).read();
 }
 
-Result<Protocol> load_protocol(const std::string& path) {
+Result<Protocol> parse_protocol(std::string_view text, const std::string& file,
+                                std::string_view fallback_name) {
+    auto protocol = read_protocol(text, file, fallback_name);
+    if (!protocol) return std::unexpected(std::move(protocol.error().front()));
+    return std::move(*protocol);
+}
+
+std::string name_of_environment() {
+    return core::environment_variable("NAME").value_or("");
+}
+
+std::expected<Protocol, Mistakes> load_protocol(const std::string& path) {
     auto text = core::read_file(path, core::kMaxYamlBytes + 1);
-    if (text) return parse_protocol(*text, path);
+    if (text) return read_protocol(*text, path, name_of_environment());
     core::Error error =
         std::move(text.error()).hint("a protocol is a YAML file; `belay vet list` shows what it may check");
-    if (error.cause() != core::Cause::kNotFound) return std::unexpected(std::move(error));
     // Its name is what the person wrote.
-    return std::unexpected(std::move(error).as(core::ErrorKind::kBadInput));
+    if (error.cause() == core::Cause::kNotFound) error = std::move(error).as(core::ErrorKind::kBadInput);
+    return std::unexpected(Mistakes{std::move(error)});
 }
 
 std::string to_text(const ParameterValue& value) {

@@ -65,12 +65,22 @@ struct Protocol {
 
 inline constexpr size_t kMaxChecksPerProtocol = 1000;
 
-// Errors: kBadInput with file, line and column, and the nearest right word for a wrong one. Nothing is
-// skipped.
-core::Result<Protocol> parse_protocol(std::string_view text, const std::string& file);
+// What is wrong with a protocol, in the order of the file: at most one for each check. Never empty.
+using Mistakes = std::vector<core::Error>;
+
+// A file of vetnode's without a name has `fallback_name`, if that is not empty: vetnode takes it from the
+// variable NAME. Errors: kBadInput with file, line and column, and the nearest right word for a wrong one.
+// Nothing is skipped.
+std::expected<Protocol, Mistakes> read_protocol(std::string_view text, const std::string& file,
+                                                std::string_view fallback_name = {});
+// Errors: the first mistake.
+core::Result<Protocol> parse_protocol(std::string_view text, const std::string& file,
+                                      std::string_view fallback_name = {});
+// The value of NAME in this process.
+std::string name_of_environment();
 // Errors: also, with the cause, kBadInput for a file that is not there and kSystem for one that cannot be
 // read.
-core::Result<Protocol> load_protocol(const std::string& path);
+std::expected<Protocol, Mistakes> load_protocol(const std::string& path);
 
 // "4.00 GiB", "85 %", "performance": a parameter for people.
 std::string to_text(const ParameterValue& value);

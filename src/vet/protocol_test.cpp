@@ -12,6 +12,7 @@
 namespace belay::vet {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 Protocol accepted(const std::string& text) {
@@ -40,10 +41,10 @@ TEST(vet, why_a_protocol_cannot_be_read_stays_known) {
           Row{"/", core::ErrorKind::kSystem, core::Cause::kOther, EISDIR}}) {
         auto protocol = load_protocol(row.path);
         ASSERT_FALSE(protocol) << row.path;
-        EXPECT_EQ(protocol.error().kind(), row.kind) << row.path;
-        EXPECT_EQ(protocol.error().cause(), row.cause) << row.path;
-        EXPECT_EQ(protocol.error().errno_value(), row.errno_value) << row.path;
-        EXPECT_THAT(protocol.error().hint_text(), HasSubstr("belay vet list"));
+        EXPECT_EQ(protocol.error().front().kind(), row.kind) << row.path;
+        EXPECT_EQ(protocol.error().front().cause(), row.cause) << row.path;
+        EXPECT_EQ(protocol.error().front().errno_value(), row.errno_value) << row.path;
+        EXPECT_THAT(protocol.error().front().hint_text(), HasSubstr("belay vet list"));
     }
 }
 
@@ -279,6 +280,32 @@ TEST(vet, protocol_of_vetnode_mistakes) {
         accepted(eval(gpu + "max_temp: 30, max_used_memory: 0.2, max_tmp: 3, scheduler: slurm"));
     ASSERT_EQ(protocol.warnings.size(), 1U);
     EXPECT_THAT(protocol.warnings[0].render(), HasSubstr("did you mean \"max_temp\"?"));
+}
+
+TEST(vet, protocol_of_vetnode_may_be_named_by_the_environment) {
+    const std::string eval = "evals: [{name: e, type: random.RandomEval}]\n";
+    EXPECT_EQ(parse_protocol(eval, "p", "from NAME")->name, "from NAME");
+    EXPECT_EQ(parse_protocol("name: own\n" + eval, "p", "from NAME")->name, "own");
+    EXPECT_FALSE(parse_protocol(eval, "p"));
+    EXPECT_FALSE(parse_protocol("checks: [{type: mem.free, min: 1GiB}]\n", "p", "from NAME"))
+        << "a form of our own";
+}
+
+TEST(vet, null_is_not_a_value_of_vetnode) {
+    EXPECT_THAT(refused("name: p\nevals:\n- {name: e, type: nccl_lib_eval.NcclLibEval, payload: null}\n"),
+                AllOf(HasSubstr("p.yaml:3:"), HasSubstr("payload must have a value"),
+                      HasSubstr("leave it out for the default, 4 GB")));
+}
+
+TEST(vet, every_check_that_is_wrong_is_told) {
+    auto protocol = read_protocol(
+        "name: p\nchecks:\n- {type: mem.fre}\n- {type: mem.free, min: 1GiB}\n- {type: fs.usage, path: 1, "
+        "crit: x}\n- 7\n",
+        "p.yaml");
+    ASSERT_FALSE(protocol);
+    std::vector<int> lines;
+    for (const core::Error& mistake : protocol.error()) lines.push_back(mistake.position()->line);
+    EXPECT_THAT(lines, testing::ElementsAre(3, 5, 6));
 }
 
 // The rules of pydantic's ByteSize, as measured.
