@@ -67,8 +67,7 @@ class Agent {
                                             .source = "agent",
                                             .interval = options_.interval,
                                             .flush = options_.flush,
-                                            .gpus = options_.gpus,
-                                            .waits_for_room = true};
+                                            .gpus = options_.gpus};
         options.collect.job.all_steps = true;
         options.collect.job.node = options_.node;
         options.collect.job.cluster = options_.cluster;

@@ -78,7 +78,7 @@ Result<core::Duration> NodeSampler::work() {
 
 Result<> NodeSampler::flush(core::Duration now) {
     auto written = writer_.flush(now);
-    if (!written && options_.waits_for_room && written.error().cause() == core::Cause::kNoSpace)
+    if (!written && written.error().cause() == core::Cause::kNoSpace)
         return wait_for_room(now, std::move(written.error()));
     if (written && shortage_) tell_of_room(now);
     return written;

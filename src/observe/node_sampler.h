@@ -44,9 +44,6 @@ struct NodeSamplerOptions {
     // Where GPUs are read from; a library of NVML that is not named here is what BELAY_NVML_LIBRARY names.
     gpu::SourceChoice gpus = {};
     std::function<void(const gpu::Device& device)> on_device = nullptr;  // once of each, may be empty
-    // A disk that is full is told once, and when it is not full any more; until then rows are kept, as many
-    // as TableWriter::drop_excess() leaves. Otherwise it is an error of work().
-    bool waits_for_room = false;
 };
 
 class NodeSampler {
@@ -55,8 +52,9 @@ class NodeSampler {
     NodeSampler(const NodeSampler&) = delete;
     NodeSampler& operator=(const NodeSampler&) = delete;
 
-    // Takes the sample and writes what is due now; answers when there will be something again. Errors:
-    // kSystem (a full disk, unless it waits for room); what was written before is whole.
+    // Takes the sample and writes what is due now; answers when there will be something again. A disk that is
+    // full is told once, and again when there is room; until then rows are kept, as many as
+    // TableWriter::drop_excess() leaves. Errors: kSystem; what was written before is whole.
     core::Result<core::Duration> work();
     // A sample now, whether one is due or not: the end of a job counts too, also of one that was shorter
     // than an interval.

@@ -46,13 +46,12 @@ class DiskWriter final : public stream::Writer {
 };
 
 struct Fixture {
-    explicit Fixture(bool waits_for_room)
+    Fixture()
         : sampler({.node = "n1",
                    .source = "agent",
                    .interval = seconds(1),
                    .flush = seconds(2),
-                   .samples_node = false,
-                   .waits_for_room = waits_for_room},
+                   .samples_node = false},
                   TableWriter(DiskWriter(disk), "n1", seconds(1)), clock) {}
     core::Result<core::Duration> work(size_t rows) {
         for (size_t i = 0; i < rows; ++i) sampler.rows(kHost).add_row(clock.now(), "n1");
@@ -64,8 +63,8 @@ struct Fixture {
     NodeSampler sampler;
 };
 
-TEST(observe, who_waits_for_room_writes_what_was_kept_and_says_what_was_lost) {
-    Fixture fixture(true);
+TEST(observe, after_a_full_disk_what_was_kept_is_written_and_what_was_lost_is_told) {
+    Fixture fixture;
     fixture.disk.failure = ENOSPC;
     const auto next = fixture.work(2);
     ASSERT_TRUE(next) << next.error().message();
@@ -108,13 +107,10 @@ TEST(observe, who_was_stopped_until_the_end_owes_what_came_due) {
     EXPECT_EQ(received, 2);
 }
 
-TEST(observe, a_full_disk_is_an_error_for_who_does_not_wait_and_others_are_for_all) {
-    Fixture recorder(false);
-    recorder.disk.failure = ENOSPC;
-    EXPECT_EQ(recorder.work(1).error().cause(), core::Cause::kNoSpace);
-    Fixture agent(true);
-    agent.disk.failure = EIO;
-    EXPECT_EQ(agent.work(1).error().errno_value(), EIO);
+TEST(observe, a_disk_that_fails_otherwise_is_an_error) {
+    Fixture fixture;
+    fixture.disk.failure = EIO;
+    EXPECT_EQ(fixture.work(1).error().errno_value(), EIO);
 }
 
 TEST(observe, samples_whose_rows_were_dropped_count_as_missed) {

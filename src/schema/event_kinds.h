@@ -49,7 +49,7 @@ inline constexpr EventKindRow kEventKinds[] = {
     {"kernel_log_lost", "not all of the kernel's log could be told", {}, {}, "messages, at least"},
     {"spool_trimmed", "the oldest files of an agent's spool went, for want of room", {}, {}, "bytes"},
     {"spool_full",
-     "an agent could not write for a while, for want of room",
+     "a recorder or an agent could not write for a while, for want of room",
      {},
      "the system's error number",
      "rows that were lost"},

@@ -53,9 +53,10 @@ std::vector<stream::Lost> missing_parts(const stream::SegmentSummary& segment, b
     double at_most = core::to_seconds(segment.session->flush) + core::to_seconds(segment.session->interval);
     lost.push_back(
         {segment.file, 0, 0,
-         fmt::format("the recorder on {} was killed: up to {:g} s before its end are missing, or more "
-                     "if the node failed: then what it had not yet written to disk is gone too",
-                     segment.session->node, at_most)});
+         fmt::format(
+             "the recorder on {} did not finish: it was killed, which loses up to {:g} s, or its node "
+             "failed or the file system was full, which loses all that was not yet on the disk",
+             segment.session->node, at_most)});
     return lost;
 }
 

@@ -65,7 +65,9 @@ TEST(record, a_killed_recorder_lowers_the_coverage) {
     RecordInfo facts = info(fixture.path());
     EXPECT_NEAR(facts.tables["host"].coverage.value(), (100 + 26) / 200.0, 1e-9);
     ASSERT_EQ(facts.lost.size(), 1u);
-    EXPECT_THAT(facts.lost[0].reason, testing::HasSubstr("the recorder on n2 was killed: up to 3 s"));
+    EXPECT_THAT(
+        facts.lost[0].reason,
+        testing::HasSubstr("the recorder on n2 did not finish: it was killed, which loses up to 3 s"));
     // The other periodic tables of the killed recorder got nothing; those of n1 were never counted here.
     EXPECT_EQ(facts.tables["process"].coverage, 0.0);
     EXPECT_FALSE(facts.tables["event"].coverage.has_value());
