@@ -74,6 +74,15 @@ expect_nothing_left() {  # expect_nothing_left NAME [NAMESPACE...]
 
 # skip WHY: for a case that cannot be tried here; it is shown as skipped, not as passed.
 skip() { case_skipped=$1; }
+# can_start OPTION...: whether this machine has what the options of mini-slurm take; prints what is missing.
+can_start() {
+    local message
+    message=$("$mini_slurm" can-start --dir "$workspace/none" "$@" 2>&1) || { echo "${message%%$'\n'*}" && return 1; }
+}
+can_start_in_case() {
+    local why
+    why=$(can_start "$@") || { skip "$why" && return 1; }
+}
 need_root() { [ "$UID" = 0 ] || { skip "needs root" && return 1; }; }
 
 # run_cases [PATTERN]: runs every function named case_*, or those that match, in the order they are written.

@@ -1,5 +1,5 @@
 # What a cluster's directory holds: configuration, keys, and the ports it uses.
-# shellcheck shell=bash disable=SC2154  # dir, id, nodes, cpus, network and the *_lines come from mini-slurm
+# shellcheck shell=bash disable=SC2154  # dir, id, nodes, cpus, network, cgroup and the *_lines come from mini-slurm
 
 # `count` consecutive TCP ports nobody listens on, below the range the kernel hands out itself; prints the first.
 free_ports() {
@@ -45,7 +45,16 @@ communication_parameters() {
     fi
 }
 
-slurm_conf() {  # slurm_conf FIRST_PORT
+# Without limits that hold there is no sense in counting memory; with them a job that names none gets a share.
+resource_parameters() {
+    if [ "$cgroup" = yes ]; then
+        printf '%s\n' TaskPlugin=task/cgroup SelectTypeParameters=CR_Core_Memory "DefMemPerCPU=$((4000 / cpus))"
+    else
+        printf '%s\n' TaskPlugin=task/none SelectTypeParameters=CR_Core
+    fi
+}
+
+slurm_conf() {  # slurm_conf FIRST_PORT ACCOUNTING_PORT
     local user controller="$(host_name)(127.0.0.1)" port=$1
     user=$(id -un 2>/dev/null) || user=$UID
     [ "$network" = no ] || { controller="$hub_name($hub_address)" && port=6817; }
@@ -67,18 +76,16 @@ SlurmdLogFile=$dir/log/%n.log
 PlugStackConfig=$dir/plugstack.conf
 MailProg=/bin/true
 $(communication_parameters)
-# No cgroups, no accounting, no MPI plugin: nothing outside this directory is touched.
+# No MPI plugin, and no cgroups but with --cgroup: nothing outside this directory is touched.
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
 MpiDefault=none
 SwitchType=switch/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
+$(accounting_parameters "$2")
 JobCompType=jobcomp/none
 # The nodes have the CPUs written below, whatever the machine has.
 SlurmdParameters=config_overrides
 SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
+$(resource_parameters)
 # A test does not wait: jobs start at once, dead nodes are noticed and come back soon.
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1
 ReturnToService=2
@@ -94,7 +101,7 @@ END
 }
 
 write_configuration() {
-    local index
+    local index port accounting_port
     # The munge socket and slurm.conf are for every user of the machine, the key and the state for the owner.
     mkdir -p "$dir"/{log,run,state,munge,plugstack.conf.d,spool}
     chmod 700 "$dir/state"
@@ -105,8 +112,11 @@ write_configuration() {
         echo "include $dir/plugstack.conf.d/*.conf"
         printf '%s\n' ${plugstack_lines[@]+"${plugstack_lines[@]}"}
     } >"$dir/plugstack.conf"
-    # slurmd loads a cgroup plugin whatever the other settings are; this one is content without any mount.
-    printf '%s\n' 'CgroupPlugin=cgroup/v1' 'CgroupAutomount=no' >"$dir/cgroup.conf"
-    slurm_conf "$(free_ports $((nodes + 1)))" >"$dir/slurm.conf"
+    make_memory_cgroup
+    cgroup_conf >"$dir/cgroup.conf"
+    port=$(free_ports $((nodes + 2)))
+    if [ "$network" = yes ]; then accounting_port=6819; else accounting_port=$((port + nodes + 1)); fi
+    configure_accounting "$accounting_port"
+    slurm_conf "$port" "$accounting_port" >"$dir/slurm.conf"
     echo "network=$network" >>"$dir/cluster"
 }

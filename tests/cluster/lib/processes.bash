@@ -37,6 +37,7 @@ launch_cluster() {
     launch munged munged --foreground --force --origin=127.0.0.1 --socket="$dir/munge/socket" \
         --key-file="$dir/munge.key" --pid-file="$dir/run/munged.pid" --seed-file="$dir/run/munged.seed"
     until [ -S "$dir/munge/socket" ] || ! alive munged; do sleep 0.01; done
+    launch_accounting "${hub_enter[@]}" || return 1
     launch slurmctld "${hub_enter[@]}" slurmctld -D -i -f "$dir/slurm.conf"
     for ((index = 1; index <= nodes; index++)); do
         name=n$index
@@ -58,7 +59,7 @@ controller_lives() { alive slurmctld; }
 wait_until_ready() {
     local deadline=$((SECONDS + timeout)) ready
     while [ $SECONDS -lt $deadline ]; do
-        for failed in munged slurmctld $(seq -f 'n%.0f' "$nodes"); do alive "$failed" || return 1; done
+        for failed in munged $(accounting_daemons) slurmctld $(seq -f 'n%.0f' "$nodes"); do alive "$failed" || return 1; done
         ready=$(in_cluster timeout 5 sinfo --noheader --Node --format=%T 2>/dev/null | grep -cx idle)
         [ "$ready" != "$nodes" ] || return 0
         sleep 0.05
@@ -81,7 +82,7 @@ show_failure() {
 
 # Prints the process ids of the cluster: those that carry its mark (daemons), those that run in one of its jobs, Slurm's
 # own commands that talk to it, step daemons (which overwrite their environment, so known by the files they hold open),
-# whatever lives in a node's network namespace, and all their descendants. Never this script, the processes it works with,
+# whatever lives in a node's network namespace or in the cluster's memory cgroup, and all their descendants. Never this script, the processes it works with,
 # or its ancestors. Fails if there are none.
 cluster_processes() {
     local pid parent session state command line namespaces is_found
@@ -102,6 +103,7 @@ cluster_processes() {
         [[ ${commands[$pid]} != slurmstepd ]] || ! find "/proc/$pid/fd" -lname "$dir/*" 2>/dev/null | grep -q . ||
             chosen[$pid]=1
     done
+    for pid in $(memory_cgroup_processes); do chosen[$pid]=1; done
     namespaces=" $(cat "$dir/run/netns" 2>/dev/null | tr '\n' ' ')"
     if [ "$namespaces" != " " ]; then
         while read -r pid line; do
