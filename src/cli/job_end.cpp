@@ -7,7 +7,6 @@
 #include "record/archive/annex.h"
 #include "record/place.h"
 #include "schema/tables/event.h"
-#include "slurm/scontrol.h"
 
 #include <unistd.h>
 
@@ -30,7 +29,7 @@ Result<std::optional<record::Manifest>> manifest_without_end(const fs::path& pat
     return manifest;
 }
 
-stream::Batch rows_of(const slurm::ScontrolJob& job, const record::JobFacts& recorded) {
+stream::Batch rows_of(const slurm::JobEnd& job, const record::JobFacts& recorded) {
     stream::Batch rows(schema::kEvent);
     const std::vector<std::string>& nodes = recorded.nodes.empty() ? job.nodes : recorded.nodes;
     stream::add_event(rows, job.end.value_or(job.submit), nodes.empty() ? "" : nodes.front(),
@@ -43,11 +42,8 @@ stream::Batch rows_of(const slurm::ScontrolJob& job, const record::JobFacts& rec
 Result<std::optional<stream::Batch>> learn_job_end(const fs::path& path) {
     BELAY_TRY(manifest, manifest_without_end(path));
     if (!manifest) return std::nullopt;
-    auto job = slurm::query_job(static_cast<uint64_t>(*manifest->job.id), kAskSlurm);
-    // No such job, no scontrol, or a machine that is not of the cluster: nobody waited for that.
-    if (!job && job.error().cause() != core::Cause::kTimedOut) return std::nullopt;
-    if (!job) return std::unexpected(std::move(job.error()));
-    if (!job->is_over() || !observe::is_same_run(*job, manifest->job)) return std::nullopt;
+    BELAY_TRY(job, observe::ask_job_end(manifest->job, kAskSlurm));
+    if (!job) return std::nullopt;
     stream::Batch rows = rows_of(*job, manifest->job);
     if (!manifest->sealed) return rows;
     BELAY_TRY(claim, record::claim_record(path));

@@ -2,6 +2,7 @@
 
 #include "core/process.h"
 #include "core/text.h"
+#include "slurm/command.h"
 #include "slurm/hostlist.h"
 
 #include <algorithm>
@@ -118,17 +119,6 @@ Result<> read_user(const Facts& facts, ScontrolJob& job) {
     return {};
 }
 
-// "1:0": the exit status and the signal.
-Result<> read_exit(const Facts& facts, ScontrolJob& job) {
-    BELAY_TRY(exit, facts.text("ExitCode"));
-    if (!exit) return {};
-    const auto parts = core::split(*exit, ':');
-    job.exit_code = core::parse_number<int>(parts[0]);
-    if (parts.size() > 1) job.exit_signal = core::parse_number<int>(parts[1]);
-    if (!job.exit_code) return system_error("scontrol: ExitCode={}: not STATUS:SIGNAL", *exit);
-    return {};
-}
-
 Result<> read_times(const Facts& facts, ScontrolJob& job) {
     BELAY_TRY(submit, facts.time("SubmitTime"));
     if (!submit) return system_error("scontrol: no SubmitTime in its answer");
@@ -162,13 +152,17 @@ Result<std::optional<core::Duration>> read_time_limit(const Facts& facts) {
     return std::chrono::seconds(days * 86'400 + seconds);
 }
 
+constexpr std::pair<std::string_view, std::string_view> kMemoryKeys[] = {{"MinMemoryNode", "a node"},
+                                                                         {"MinMemoryCPU", "a CPU"}};
+
 Result<> read_request(const Facts& facts, ScontrolJob& job) {
     BELAY_TRY(limit, read_time_limit(facts));
-    BELAY_TRY(of_node, facts.text("MinMemoryNode"));
-    BELAY_TRY(of_cpu, facts.text("MinMemoryCPU"));
     job.time_limit = limit;
-    if (of_node && of_node != "0") job.memory = *of_node + " a node";
-    if (of_cpu && of_cpu != "0") job.memory = *of_cpu + " a CPU";
+    for (const auto& [key, per] : kMemoryKeys) {
+        BELAY_TRY(text, facts.text(key));
+        const auto size = text ? parse_memory(*text) : std::nullopt;
+        if (size && size->bytes > 0) job.memory = MemoryRequest{*size, per};
+    }
     return {};
 }
 
@@ -204,18 +198,12 @@ Result<ScontrolJob> read_job(const Record& record) {
     BELAY_CHECK(read_user(facts, job));
     BELAY_CHECK(read_times(facts, job));
     BELAY_CHECK(read_request(facts, job));
-    if (job.is_over()) BELAY_CHECK(read_exit(facts, job));
+    BELAY_TRY(exit, facts.text("ExitCode"));
+    if (exit && job.is_over()) BELAY_CHECK(read_exit(*exit, "scontrol", job));
     return job;
 }
 
 }  // namespace
-
-bool ScontrolJob::is_over() const {
-    for (std::string_view over : {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED",
-                                  "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY"})
-        if (state == over) return true;
-    return false;
-}
 
 Result<std::vector<ScontrolJob>> parse_scontrol_jobs(std::string_view text) {
     std::vector<ScontrolJob> jobs;
@@ -227,19 +215,14 @@ Result<std::vector<ScontrolJob>> parse_scontrol_jobs(std::string_view text) {
 }
 
 Result<ScontrolJob> query_job(uint64_t job_id, core::Duration timeout) {
-    // Times come in the local zone and in a format that a variable may change; English says "Invalid job id".
-    core::Command command{
-        .argv = {"scontrol", "show", "job", std::to_string(job_id)},
-        .environment_changes = {{"TZ", "UTC"}, {"SLURM_TIME_FORMAT", std::nullopt}, {"LC_ALL", "C"}}};
-    BELAY_TRY(output, core::run(std::move(command), {.timeout = timeout, .output_limit = size_t{4} << 20}));
+    BELAY_TRY(output, run_slurm_command({"scontrol", "show", "job", std::to_string(job_id)}, timeout));
     if (!output.status.success()) {
-        std::string_view why = core::trim(output.err);
-        if (why.find("Invalid job id") != std::string_view::npos) {
+        if (output.err.find("Invalid job id") != std::string::npos) {
             return bad_input("job {}: Slurm does not know it", job_id)
                 .because(core::Cause::kNotFound)
                 .hint("it forgets a job some minutes after its end (MinJobAge)");
         }
-        return system_error("scontrol show job {}: {}: {}", job_id, output.status.describe(), why);
+        return failed_command(fmt::format("scontrol show job {}", job_id), output);
     }
     BELAY_TRY(jobs, parse_scontrol_jobs(output.out));
     std::optional<ScontrolJob> found;

@@ -5,6 +5,7 @@
 #include "core/deadline.h"
 #include "core/error.h"
 #include "core/time.h"
+#include "slurm/job_end.h"
 
 #include <cstdint>
 #include <optional>
@@ -14,28 +15,14 @@
 
 namespace belay::slurm {
 
-struct ScontrolJob {
-    uint64_t job_id = 0;
+struct ScontrolJob : JobEnd {
     std::optional<uint64_t> array_job_id = {};
     std::optional<uint64_t> array_task = {};  // missing for the pending rest of an array
     std::string name = {};
     std::string user = {};
-    std::optional<uint64_t> uid = {};
     std::optional<std::string> account = {};
     std::optional<std::string> partition = {};
-    std::string state = {};  // PENDING, RUNNING, COMPLETED, …
     std::optional<std::string> reason = {};
-    uint64_t restarts = 0;
-    core::Time submit = {};
-    std::optional<core::Time> start = {};  // missing while it waits (Slurm shows a guess)
-    std::optional<core::Time> end = {};    // while it runs: when its time limit is over
-    std::vector<std::string> nodes = {};   // given to it; none while it waits
-    std::optional<int> exit_code = {};     // of the batch script, once it is over
-    std::optional<int> exit_signal = {};
-    std::optional<core::Duration> time_limit = {};  // missing where there is none
-    std::optional<std::string> memory = {};  // asked for, as Slurm writes it: "4G a node", "500M a CPU"
-
-    bool is_over() const;
 };
 
 // The records in the output of `scontrol show job`, run with TZ=UTC; an array's id shows several. Line breaks
@@ -45,7 +32,7 @@ core::Result<std::vector<ScontrolJob>> parse_scontrol_jobs(std::string_view text
 
 // Asks for one job (of an array's task: its own id). Errors: kBadInput if Slurm does not know the id (it
 // forgets a job MinJobAge, 5 minutes, after its end); kSystem if scontrol fails, or has not answered after
-// `timeout`.
+// `timeout`; its cause is kNotFound where there is no Slurm on this machine, or no configuration of it.
 core::Result<ScontrolJob> query_job(uint64_t job_id, core::Duration timeout = std::chrono::seconds(10));
 
 // NodeAddr in the output of `scontrol show node`, a name or numeric; nothing if it does not say. Errors:

@@ -225,9 +225,11 @@ TEST(slurm, scontrol_says_what_a_job_asked_for) {
         return parse_scontrol_jobs(text + "\n");
     };
     EXPECT_EQ(with("00:10:00", "MinMemoryNode=4G").value()[0].time_limit, std::chrono::minutes(10));
-    EXPECT_EQ(with("00:10:00", "MinMemoryNode=4G").value()[0].memory, "4G a node");
+    EXPECT_EQ(with("00:10:00", "MinMemoryNode=4G").value()[0].memory,
+              (MemoryRequest{{4ULL << 30}, "a node"}));
     EXPECT_EQ(with("2-01:00:05", "MinMemoryCPU=500M").value()[0].time_limit, std::chrono::seconds(176'405));
-    EXPECT_EQ(with("2-01:00:05", "MinMemoryCPU=500M").value()[0].memory, "500M a CPU");
+    EXPECT_EQ(with("2-01:00:05", "MinMemoryCPU=500M").value()[0].memory,
+              (MemoryRequest{{500ULL << 20}, "a CPU"}));
     EXPECT_FALSE(with("UNLIMITED", "MinMemoryNode=0").value()[0].time_limit);
     EXPECT_FALSE(with("UNLIMITED", "MinMemoryNode=0").value()[0].memory);
     EXPECT_THAT(with("00:x0:00", "MinMemoryNode=0").error().message(), HasSubstr("TimeLimit=00:x0:00"));

@@ -43,7 +43,7 @@ int print_job(std::string_view text) {
     if (!job) return fail(job.error());
     fmt::print("id={} state={} user={} nodes={} submit={} start={} restarts={} task={} name={}\n",
                job->job_id, job->state, job->user, fmt::join(job->nodes, ","), core::format_time(job->submit),
-               job->start ? core::format_time(*job->start) : "-", job->restarts,
+               job->start ? core::format_time(*job->start) : "-", job->restarts.value_or(0),
                job->array_task ? std::to_string(*job->array_task) : "-", job->name);
     return 0;
 }
