@@ -244,5 +244,47 @@ TEST(findings, columns_that_are_told_are_there_and_no_others) {
     }
 }
 
+// How a task that ended with `code` at second 118 is told, and Slurm ended its job in `state` at second 120.
+std::string told_of_task(int code, std::string_view state, int seconds = 118) {
+    const std::string text = fmt::format(R"(
+        [[case]]
+        rule = 'x'
+        name = 'x'
+        fires = false
+        seconds = 120
+        [[case.fill]]
+        table = 'event'
+        from = {1}
+        to = {1}
+        set = {{ task = 1, kind = "'task_end'", severity = "'critical'", code = {0}, message = "'it ended'" }}
+        [[case.fill]]
+        table = 'event'
+        from = 120
+        set = {{ kind = "'job_end'", source = "'slurm'", severity = "'critical'", subject = "'{2}'", message = "''" }})",
+                                         code, seconds, state);
+    auto archive = build_case(parse_cases(text, "t").value().front()).value();
+    static const RuleSet rules = [] {
+        RuleSet all = load_rules(builtin_files()).value();
+        std::erase_if(all.rules, [](const Rule& rule) { return rule.id != "task_failed"; });
+        return all;
+    }();
+    const Report report = diagnose(archive, rules, {}).value();
+    const auto found = std::ranges::find(report.findings, "task_failed", &Finding::id);
+    return found == report.findings.end() ? "" : found->summary;
+}
+
+TEST(findings, who_sent_a_signal_is_told_where_the_state_of_the_job_tells) {
+    EXPECT_EQ(told_of_task(-15, "TIMEOUT"), "the first of them: it ended, sent by Slurm, at the time limit");
+    EXPECT_EQ(told_of_task(-9, "CANCELLED"),
+              "the first of them: it ended, sent by Slurm, when the job was cancelled");
+    EXPECT_EQ(told_of_task(-9, "OUT_OF_MEMORY", 60),
+              "the first of them: it ended, sent by the kernel, at the memory limit of the job");
+    EXPECT_EQ(told_of_task(-9, "TIMEOUT", 60), "the first of them: it ended") << "long before the limit";
+    EXPECT_EQ(told_of_task(-11, "TIMEOUT"), "the first of them: it ended") << "a crash";
+    EXPECT_EQ(told_of_task(1, "TIMEOUT"), "the first of them: it ended") << "no signal";
+    EXPECT_EQ(told_of_task(-15, "OUT_OF_MEMORY"), "the first of them: it ended");
+    EXPECT_EQ(told_of_task(-9, "FAILED"), "the first of them: it ended");
+}
+
 }  // namespace
 }  // namespace belay::findings
