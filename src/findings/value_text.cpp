@@ -9,20 +9,25 @@ namespace belay::findings {
 
 namespace {
 
-constexpr double kMostSeconds = 9e9;  // of a Duration in nanoseconds
+constexpr double kMostSeconds = 9e9;    // of a Duration in nanoseconds
+constexpr double kLeastSeconds = 1e-6;  // less comes from rounding
 
 std::string number_text(double value, std::string_view unit) {
     if (std::isnan(value)) return "unknown";
-    if (unit == "ratio") return fmt::format("{:.{}f} %", value * 100, std::abs(value) < 0.1 ? 1 : 0);
-    if (unit == "s" && value >= 0 && value < kMostSeconds)
+    if (unit == "ratio" && std::abs(value) < 0.1)
+        return fmt::format("{:.1f} %", std::round(value * 1000) / 10 + 0.0);  // -0 + 0 is 0
+    if (unit == "ratio") return fmt::format("{:.0f} %", value * 100);
+    if (unit == "s" && std::abs(value) < kLeastSeconds) value = 0;
+    if (unit == "s" && std::abs(value) < kMostSeconds)
         return core::format_duration(core::Duration(static_cast<int64_t>(value * 1e9)));
     if (unit == "B" && value >= 0 && value < 1e18)
         return core::format_binary(core::ByteSize{static_cast<uint64_t>(value)});
     if (unit == "B/s") return core::format_bytes_per_second(value);
     if (unit == "bit/s") return core::format_bits_per_second(value);
     if (unit == "Hz") return fmt::format("{:.0f} MHz", value / 1e6);
-    std::string number = value == std::round(value) && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value)
-                                                                              : fmt::format("{:.3g}", value);
+    std::string number = value == std::round(value) && std::abs(value) < 1e15
+                             ? fmt::format("{:.0f}", value + 0.0)
+                             : fmt::format("{:.3g}", value);
     return unit.empty() ? number : fmt::format("{} {}", number, unit);
 }
 

@@ -15,13 +15,41 @@ namespace {
 
 constexpr std::string_view kDash = "–";
 
+// "1e-5" of "1e-05".
+std::string short_exponent(std::string text) {
+    const size_t at = text.find("e-0");
+    return at == text.npos ? text : text.erase(at + 2, 1);
+}
+
 // Three significant digits.
 std::string three_digits(double value) {
     double size = std::abs(value);
-    if (size < 0.9995) return fmt::format("{:.3g}", value);
+    if (size == 0) return "0";
+    if (size < 0.9995) return short_exponent(fmt::format("{:.3g}", value));
     if (size < 9.995) return fmt::format("{:.2f}", value);
     if (size < 99.95) return fmt::format("{:.1f}", value);
     return fmt::format("{:.0f}", value);
+}
+
+// "0.0 %" of "-0.0 %"
+std::string without_sign_of_zero(std::string text) {
+    const bool is_zero = text.starts_with('-') && text.find_first_of("123456789") == text.npos;
+    return is_zero ? text.substr(1) : text;
+}
+
+// Of less than ten seconds, in the largest unit of which it is a tenth at least. What is less than the
+// smallest comes from rounding.
+std::string short_duration(double seconds) {
+    struct Unit {
+        double seconds;
+        std::string_view name;
+    };
+    static constexpr std::array<Unit, 3> kUnits = {{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}};
+    const double size = std::abs(seconds);
+    constexpr double kTenth = 0.0995;  // rounds to it
+    for (const Unit& unit : kUnits)
+        if (size >= kTenth * unit.seconds) return fmt::format("{:.2g} {}", seconds / unit.seconds, unit.name);
+    return "0 s";
 }
 
 // "1.98 GHz"
@@ -39,7 +67,8 @@ std::string format_quantity(double value, std::string_view unit) {
     if (is_missing(value)) return std::string(kDash);
     if (unit == "share") {
         double percent = value * 100;
-        return fmt::format("{:.{}f} %", percent, percent > 0 && percent < 9.95 ? 1 : 0);
+        const int digits = percent != 0 && std::abs(percent) < 9.95 ? 1 : 0;
+        return without_sign_of_zero(fmt::format("{:.{}f} %", percent, digits));
     }
     if (unit == "B") return core::format_binary({static_cast<uint64_t>(std::max(0.0, value))});
     if (unit == "B/s") return core::format_bytes_per_second(value);
@@ -56,7 +85,8 @@ std::string format_coverage(double share) {
 
 std::string format_duration(double seconds) {
     if (is_missing(seconds)) return std::string(kDash);
-    if (seconds < 9.95) return fmt::format("{:.2g} s", seconds);
+    if (seconds <= -9.95) return "-" + format_duration(-seconds);
+    if (seconds < 9.95) return short_duration(seconds);
     auto whole = static_cast<int64_t>(std::llround(seconds));
     auto parts = [whole](int64_t size, std::string_view name, int64_t small, std::string_view small_name) {
         int64_t rest = whole % size / small;

@@ -8,13 +8,14 @@
 
 namespace belay::report {
 
-// Three significant digits and the unit: "87 %", "12.3 GiB", "1.20 MB/s", "118 samples/s", "0.126", "0.13".
+// Three significant digits and the unit: "87 %", "12.3 GiB", "1.20 MB/s", "118 samples/s", "0.126", "0.13",
+// "1e-5".
 std::string format_quantity(double value, std::string_view unit);
 
 // "98.3 %": cut, not rounded, so that only what is complete says 100.
 std::string format_coverage(double share);
 
-// The two largest parts: "2 min 58 s", "1 h 2 min", "3 d", "0.82 s".
+// The two largest parts: "2 min 58 s", "1 h 2 min", "3 d", "0.82 s", "12 ms". Less than 0.1 µs is "0 s".
 std::string format_duration(double seconds);
 
 // "2:58", "1:02:58": a place on the time axis.

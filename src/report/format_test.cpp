@@ -31,6 +31,23 @@ TEST(report, durations_have_two_parts) {
     EXPECT_EQ(format_duration(kMissing), "–");
 }
 
+TEST(report, small_numbers_have_neither_long_exponents_nor_a_sign_of_zero) {
+    EXPECT_EQ(format_duration(-9e-08), "0 s");
+    EXPECT_EQ(format_duration(-0.0), "0 s");
+    EXPECT_EQ(format_duration(2.5e-4), "0.25 ms");
+    EXPECT_EQ(format_duration(0.012), "12 ms");
+    EXPECT_EQ(format_duration(3e-6), "3 µs");
+    EXPECT_EQ(format_duration(-0.5), "-0.5 s");
+    EXPECT_EQ(format_duration(-90), "-1 min 30 s");
+    EXPECT_EQ(format_quantity(-9e-08, "s"), "0 s");
+    EXPECT_EQ(format_quantity(-0.0, ""), "0");
+    EXPECT_EQ(format_quantity(-1e-9, "share"), "0.0 %");
+    EXPECT_EQ(format_quantity(-0.02, "share"), "-2.0 %");
+    EXPECT_EQ(format_quantity(1e-5, ""), "1e-5");
+    EXPECT_EQ(format_quantity(0.00025, ""), "0.00025");
+    EXPECT_EQ(format_quantity(3e-12, "W"), "3e-12 W");
+}
+
 TEST(report, only_complete_coverage_says_100) {
     EXPECT_EQ(format_coverage(1), "100.0 %");
     EXPECT_EQ(format_coverage(0.99999), "99.9 %");

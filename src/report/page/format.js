@@ -5,10 +5,25 @@ const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
 
 function threeDigits(value) {
   const size = Math.abs(value);
-  if (size < 0.9995) return String(Number(value.toPrecision(3)));
+  if (size === 0) return "0";
+  // As in C, with an exponent from 1e-5 downwards.
+  if (size < 0.9995) return size < 1e-4 ? String(Number(value.toPrecision(3)).toExponential()) : String(Number(value.toPrecision(3)));
   if (size < 9.995) return value.toFixed(2);
   if (size < 99.95) return value.toFixed(1);
   return value.toFixed(0);
+}
+
+// "0.0" of "-0.0"
+function withoutSignOfZero(text) {
+  return text.startsWith("-") && !/[1-9]/.test(text) ? text.slice(1) : text;
+}
+
+// Of less than ten seconds, in the largest unit of which it is a tenth at least. What is less than the smallest comes from
+// rounding.
+function shortDuration(seconds) {
+  for (const [unit, name] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]])
+    if (Math.abs(seconds) >= 0.0995 * unit) return `${Number((seconds / unit).toPrecision(2))} ${name}`;
+  return "0 s";
 }
 
 function scaled(value, step, prefixes, unit) {
@@ -23,7 +38,7 @@ function scaled(value, step, prefixes, unit) {
 
 function formatQuantity(value, unit) {
   if (value === null || value === undefined) return DASH;
-  if (unit === "share") return `${(value * 100).toFixed(value > 0 && value < 0.0995 ? 1 : 0)} %`;
+  if (unit === "share") return `${withoutSignOfZero((value * 100).toFixed(value !== 0 && Math.abs(value) < 0.0995 ? 1 : 0))} %`;
   if (unit === "B") return scaled(value, 1024, BINARY, unit);
   if (unit === "B/s" || unit === "Hz" || unit === "Wh") return scaled(value, 1000, DECIMAL, unit);
   if (unit === "s") return formatDuration(value);
@@ -32,7 +47,8 @@ function formatQuantity(value, unit) {
 
 function formatDuration(seconds) {
   if (seconds === null || seconds === undefined) return DASH;
-  if (seconds < 9.95) return `${Number(seconds.toPrecision(2))} s`;
+  if (seconds <= -9.95) return `-${formatDuration(-seconds)}`;
+  if (seconds < 9.95) return shortDuration(seconds);
   const whole = Math.round(seconds);
   const parts = (size, name, small, smallName) => {
     const rest = Math.floor((whole % size) / small);
@@ -68,6 +84,7 @@ function axisLabels(splits, unit) {
   const step = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : largest || 1;
   // As many digits as it takes to write the step: 4 for 0.0025.
   const digits = (size) => [0, 1, 2, 3, 4, 5].find((count) => Math.abs(size * 10 ** count - Math.round(size * 10 ** count)) < 1e-6) ?? 6;
+  if (unit === "" && step < 1e-5) return splits.map(threeDigits);
   if (unit === "share") return splits.map((value) => `${(value * 100).toFixed(digits(step * 100))} %`);
   const base = unit === "B" ? 1024 : 1000;
   const prefixes = unit === "B" ? BINARY : DECIMAL;
