@@ -86,16 +86,47 @@ std::vector<std::string_view> quoted_lines(const Finding& finding) {
     return all;
 }
 
+size_t critical_findings(const ReportModel& model) {
+    if (!model.findings) return 0;
+    return static_cast<size_t>(
+        std::ranges::count(model.findings->findings, Severity::kCritical, &Finding::severity));
+}
+
+State job_state(const ReportModel& model) {
+    struct Outcome {
+        std::string_view name;
+        State state;
+    };
+    static const std::array<Outcome, 3> kOutcomes = {{{"completed", {"completed", Tone::kGood}},
+                                                      {"failed", {"failed", Tone::kBad}},
+                                                      {"running", {"running", Tone::kNeutral}}}};
+    const Job& job = model.job;
+    const auto* known = std::ranges::find(kOutcomes, job.outcome, &Outcome::name);
+    State state = known == kOutcomes.end() ? State{"outcome unknown"} : known->state;
+    if (job.exit_status && state.tone != Tone::kGood)
+        state.text += fmt::format(", exit status {}", *job.exit_status);
+    if (const size_t critical = critical_findings(model); critical > 0) {
+        state.text += fmt::format(", {}", format_count(critical, "critical finding"));
+        state.tone = std::max(state.tone, Tone::kWarning);
+    }
+    return state;
+}
+
 void add_findings(ReportModel& model, findings::Report found) {
-    auto place = std::min<std::ptrdiff_t>(model.gpu ? 1 : 0, std::ssize(model.figures));
-    model.figures.insert(model.figures.begin() + place, findings_figure(found));
+    const bool is_critical = worst_tone(found.findings) == Tone::kBad;
+    const std::ptrdiff_t score = model.gpu && !is_critical ? 1 : 0;  // stands before it
+    model.figures.insert(model.figures.begin() + std::min(score, std::ssize(model.figures)),
+                         findings_figure(found));
     if (!found.findings.empty()) {
         const std::string& title = found.findings.front().title;
         std::string more =
             found.findings.size() > 1
                 ? fmt::format(" (and {})", format_count(found.findings.size() - 1, "more finding"))
                 : std::string();
-        model.summary.push_back(fmt::format("Most important: {}{}.", title, more));
+        const std::ptrdiff_t last = std::ssize(model.summary);
+        const std::ptrdiff_t place = is_critical ? std::min<std::ptrdiff_t>(1, last) : last;
+        model.summary.insert(model.summary.begin() + place,
+                             fmt::format("Most important: {}{}.", title, more));
     }
     model.findings = std::move(found);
 }

@@ -39,7 +39,8 @@ TEST(report, score_is_that_of_the_score_module) {
     EXPECT_DOUBLE_EQ(model.gpu->score.score.high, job.score.high);
     EXPECT_DOUBLE_EQ(model.gpu->score.steady_state, job.steady_state);
     EXPECT_EQ(model.gpu->gpus.size(), 8U);
-    EXPECT_EQ(model.figures.front().label, "Saturation score");
+    EXPECT_EQ(model.figures.at(0).label, "Findings") << "one is critical";
+    EXPECT_EQ(model.figures.at(1).label, "Saturation score");
 }
 
 TEST(report, shares_of_every_moment_make_up_the_whole) {
@@ -204,6 +205,39 @@ TEST(report, findings_keep_their_order_and_the_worst_sets_the_tone) {
     auto json = to_json(model)["findings"];
     EXPECT_EQ(json["findings"][0]["evidence"][0]["unit"], "ratio");
     EXPECT_EQ(json["skipped"].size(), 2U);
+}
+
+TEST(report, a_job_with_critical_findings_did_not_simply_complete) {
+    const Measurements data = synthetic_large(3);
+    ReportModel model = assemble(data);
+    EXPECT_EQ(job_state(model).text, "completed");
+    EXPECT_EQ(job_state(model).tone, Tone::kGood);
+    findings::Report found = synthetic_findings(data, model.start);
+    found.findings.push_back(found.findings.front());
+    add_findings(model, found);
+    EXPECT_EQ(job_state(model).text, "completed, 2 critical findings");
+    EXPECT_EQ(job_state(model).tone, Tone::kWarning);
+    EXPECT_EQ(to_json(model)["state"].dump(),
+              R"({"text":"completed, 2 critical findings","tone":"warning"})");
+    model.job.outcome = "failed";
+    model.job.exit_status = 3;
+    EXPECT_EQ(job_state(model).text, "failed, exit status 3, 2 critical findings");
+    EXPECT_EQ(job_state(model).tone, Tone::kBad);
+    model.findings->findings.erase(model.findings->findings.begin());
+    model.findings->findings.pop_back();
+    model.job.outcome = "completed";
+    EXPECT_EQ(job_state(model).tone, Tone::kGood) << "a warning alone does not change it";
+}
+
+TEST(report, what_is_critical_comes_before_the_score) {
+    ReportModel model = synthetic_gpu_job(2, 4, 600);
+    EXPECT_THAT(model.summary.at(1), HasSubstr("Most important: A GPU ran slower"));
+    std::string text = render_terminal(model, false, 100);
+    EXPECT_THAT(text, HasSubstr("completed, 1 critical finding"));
+    EXPECT_LT(text.find("\nFindings\n"), text.find("\nKey figures\n"));
+    model.findings->findings.erase(model.findings->findings.begin());
+    text = render_terminal(model, false, 100);
+    EXPECT_GT(text.find("\nFindings\n"), text.find("\nSaturation score\n"));
 }
 
 TEST(report, text_tells_score_and_findings) {

@@ -1,5 +1,6 @@
 #include "report/json.h"
 
+#include "report/findings.h"
 #include "report/json_parts.h"
 
 #include <algorithm>
@@ -86,6 +87,10 @@ Json training_json(const std::optional<Training>& training) {
             {"throughput_unit", training->throughput_unit},
             {"throughput_mean", number(training->throughput_mean)},
             {"throughput_peak", number(training->throughput_peak)}};
+}
+
+Json state_json(const State& state) {
+    return {{"text", state.text}, {"tone", tone_name(state.tone)}};
 }
 
 Json figure_json(const KeyFigure& figure) {
@@ -176,6 +181,7 @@ nlohmann::ordered_json to_json(const ReportModel& model) {
             {"coverage", coverage_json(model.coverage)},
             {"gpu", gpu_json(model.gpu)},
             {"score_sentence", model.score_sentence},
+            {"state", state_json(job_state(model))},
             {"findings", findings_json(model.findings, model.start)},
             {"facts", list(model.facts, group_json)},
             {"producer", model.producer}};

@@ -101,16 +101,13 @@ void write_table(Writer& out, std::span<const std::vector<std::string>> rows, st
     }
 }
 
-Tone outcome_tone(const Job& job) {
-    return job.outcome == "completed" ? Tone::kGood : job.outcome == "failed" ? Tone::kBad : Tone::kNeutral;
-}
-
 void write_header(Writer& out, const ReportModel& model) {
     const Job& job = model.job;
     std::string title = job.name.empty() ? std::string("Job") : printable(job.name);
     if (job.id) title += fmt::format(" · job {}", record::id_text(job));
     if (!job.cluster.empty()) title += fmt::format(" on {}", printable(job.cluster));
-    out.line(fmt::format("{}  {}", out.paint(title, "1"), out.paint(job.outcome, outcome_tone(job))));
+    const State state = job_state(model);
+    out.line(fmt::format("{}  {}", out.paint(title, "1"), out.paint(state.text, state.tone)));
     std::string times = core::format_time(model.start).substr(0, 19) + "Z";
     if (!job.user.empty()) times = fmt::format("{} · {}", printable(job.user), times);
     out.line(fmt::format("{} · {}", times, format_duration(model.seconds)));
@@ -258,9 +255,11 @@ std::string render_terminal(const ReportModel& model, bool colour, int width) {
     Writer out(colour, static_cast<size_t>(std::max(width, 60)));
     write_header(out, model);
     if (!model.gpu && !model.score_sentence.empty()) out.wrapped(printable(model.score_sentence), 0);
+    const bool findings_first = critical_findings(model) > 0;
+    if (findings_first) write_findings(out, *model.findings, model.start);
     write_figures(out, model);
     if (model.gpu) write_score(out, *model.gpu);
-    if (model.findings) write_findings(out, *model.findings, model.start);
+    if (model.findings && !findings_first) write_findings(out, *model.findings, model.start);
     write_nodes(out, model);
     write_events(out, model);
     write_coverage(out, model);

@@ -222,6 +222,23 @@ for (const sample of ["gpu1", "gpu16", "gpu1024"])
     assert.ok(statSync(report(sample)).size < 5e6, "the page is small");
   });
 
+browserTest("what is critical comes first, and its job did not simply complete", ["gpu16"], async (page) => {
+  const top = (selector) => page.locator(selector).first().evaluate((node) => node.getBoundingClientRect().top);
+  assert.ok(await top(".alerts") < await top(".figures"), "above the key figures");
+  assert.ok(await top("#findings") < await top("#score"));
+  assert.deepEqual(await page.locator("#sections a").allTextContents().then((names) => names.slice(0, 2)),
+    ["Findings", "Saturation score"]);
+  assert.equal(await page.locator(".hero .pill").textContent(), "! completed, 1 critical finding");
+  assert.deepEqual(await page.locator(".hero .pill").evaluate((pill) => [...pill.classList]), ["pill", "warning"]);
+  await page.locator(".alerts a").click();
+  assert.ok(Math.abs(await top("[data-finding=gpu_thermal]") - 64) < 40, "the link goes to the finding");
+});
+
+browserTest("a job without critical findings says so in green", ["training"], async (page) => {
+  assert.equal(await page.locator(".alerts").count(), 0);
+  assert.equal(await page.locator(".hero .pill.good").textContent(), "✓ completed");
+});
+
 browserTest("a page without GPUs has no section of them", ["training"], async (page) => {
   for (const id of ["score", "findings", "gpus", "distribution", "power", "methods"])
     assert.equal(await page.locator(`#${id}`).count(), 0, id);

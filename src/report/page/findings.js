@@ -1,6 +1,8 @@
 // What the rules found, most important first, each with what it rests on and what to do.
 const FINDING_TONES = { critical: ["bad", "✕ critical"], warning: ["warning", "! warning"], info: ["", "info"] };
 
+const findingAnchor = (finding) => `finding-${finding.id}`;
+
 function someNames(names, most = 4) {
   return names.length <= most ? names.join(", ") : `${names.slice(0, most).join(", ")} and ${names.length - most} more`;
 }
@@ -16,7 +18,7 @@ function findingCard(finding, view) {
   const quotes = finding.evidence.filter((one) => one.text.includes("\n"));
   const values = finding.evidence.filter((one) => !one.text.includes("\n"));
   const places = [someNames(finding.nodes), someNames(finding.devices)].filter(Boolean);
-  return element("article", { class: `card finding ${tone}`, "data-finding": finding.id },
+  return element("article", { id: findingAnchor(finding), class: `card finding ${tone}`, "data-finding": finding.id },
     element("div", { class: "finding-head" }, element("span", { class: `pill ${tone}` }, label), element("h3", {}, finding.title),
       element("code", { class: "soft" }, finding.id)),
     element("p", { class: "soft finding-place" },

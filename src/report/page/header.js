@@ -1,10 +1,18 @@
 // The top of the page: which job, how it went in words, and the key figures.
-const OUTCOMES = { completed: ["good", "✓ completed"], failed: ["bad", "✕ failed"], running: ["warning", "running"] };
+const TONE_MARKS = { good: "✓ ", warning: "! ", bad: "✕ ", neutral: "" };
+const MOST_ALERTS = 5;
 
-function outcomePill(job) {
-  const [tone, text] = OUTCOMES[job.outcome] ?? ["", "outcome unknown"];
-  const status = job.exit_status === null || job.outcome === "completed" ? "" : `, exit status ${job.exit_status}`;
-  return element("span", { class: `pill ${tone}` }, text + status);
+const statePill = ({ tone, text }) => element("span", { class: `pill ${tone}` }, TONE_MARKS[tone] + text);
+
+// What is critical, before any number; a link each to what is said of it.
+function alerts(findings) {
+  const critical = findings.filter((finding) => finding.severity === "critical");
+  if (critical.length === 0) return null;
+  const more = critical.length - MOST_ALERTS;
+  return element("ul", { class: "alerts" }, critical.slice(0, MOST_ALERTS).map((finding) =>
+    element("li", {}, element("a", { href: `#${findingAnchor(finding)}` }, TONE_MARKS.bad + finding.title),
+      finding.summary ? element("span", {}, ` ${finding.summary}`) : null)),
+    more > 0 ? element("li", {}, element("a", { href: "#findings" }, `and ${more} more`)) : null);
 }
 
 // A line with a wash under it. Missing values break it.
@@ -38,11 +46,10 @@ function sparkline(values) {
 function figureTile(figure) {
   const parts = figure.value.split(" ");
   const [number, unit] = parts.length === 2 ? parts : [figure.value, ""];
-  const mark = { good: "✓ ", warning: "! ", bad: "✕ " }[figure.tone] ?? "";
   return element("div", { class: `tile ${figure.tone}`, role: "group", "aria-label": `${figure.label}: ${figure.value}` },
     element("div", { class: "tile-label" }, figure.label),
     element("div", { class: "tile-value" }, number, unit ? element("span", { class: "unit" }, unit) : null),
-    element("div", { class: "tile-detail" }, mark + figure.detail), sparkline(figure.spark));
+    element("div", { class: "tile-detail" }, TONE_MARKS[figure.tone] + figure.detail), sparkline(figure.spark));
 }
 
 // A number and its unit stay on one line.
@@ -57,9 +64,9 @@ function makeHero(model) {
     job.account && `for ${job.account}`, job.restart > 0 && `restart ${job.restart}`].filter(Boolean).join(" ");
   return element("div", { class: "hero" },
     element("div", { class: "hero-words" },
-      element("div", { class: "hero-title" }, element("h1", {}, job.name || "Job"), outcomePill(job)),
+      element("div", { class: "hero-title" }, element("h1", {}, job.name || "Job"), statePill(model.state)),
       element("p", { class: "where" }, where), element("p", { class: "lede" }, keptTogether(model.summary.join(" ")))),
-    factList(jobFacts(model)),
+    factList(jobFacts(model)), alerts(model.findings?.findings ?? []),
     figureTiles(model.figures));
 }
 

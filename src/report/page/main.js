@@ -101,8 +101,8 @@ function wireBar() {
 
 wireBar();
 content.append(makeHero(model));
-addScore();
-addFindings();
+const isCritical = (model.findings?.findings ?? []).some((finding) => finding.severity === "critical");
+for (const add of isCritical ? [addFindings, addScore] : [addScore, addFindings]) add();
 const gpuFigures = addGpus();
 const charts = addCharts();
 const heatMap = addNodes();

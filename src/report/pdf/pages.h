@@ -55,7 +55,8 @@ std::vector<const Chart*> charts_of(const ReportModel& model, std::string_view s
 std::string title_of(const ReportModel& model);
 // "job 4711 on alps by mira for cosmo"
 std::string where_of(const ReportModel& model);
-// Score, word and bounds, large, with the track beneath.
+// Score, word and bounds, large, with the track beneath; no higher than this.
+inline constexpr double kScoreHeight = 170;
 void score_head(Pages& pages, const score::JobScore& job);
 std::vector<Pages::Pair> companion_facts(const score::JobScore& job);
 std::string methods_text(const GpuReport& gpu);

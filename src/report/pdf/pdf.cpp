@@ -17,16 +17,31 @@ namespace belay::report {
 
 namespace {
 
+Colour tone_colour(Tone tone) {
+    switch (tone) {
+        case Tone::kGood:
+            return kBrand;
+        case Tone::kWarning:
+            return kWarning;
+        case Tone::kBad:
+            return kBad;
+        case Tone::kNeutral:
+            break;
+    }
+    return kSoft;
+}
+
 void title(Pages& pages) {
     const ReportModel& model = pages.model;
     const Job& job = model.job;
     Canvas& canvas = pages.canvas;
-    canvas.text({kMargin, pages.y + 8},
-                canvas.fitted(title_of(model), kTextWidth - 90, {.size = 22, .bold = true}),
+    const State state = job_state(model);
+    const TextStyle style{
+        .size = 11, .bold = true, .colour = tone_colour(state.tone), .align = Align::kRight};
+    const double room = kTextWidth - canvas.text_width(state.text, style) - 12;
+    canvas.text({kMargin, pages.y + 8}, canvas.fitted(title_of(model), room, {.size = 22, .bold = true}),
                 {.size = 22, .bold = true});
-    Colour tone = job.outcome == "completed" ? kBrand : job.outcome == "failed" ? kBad : kSoft;
-    canvas.text({kPageWidth - kMargin, pages.y + 8}, job.outcome,
-                {.size = 11, .bold = true, .colour = tone, .align = Align::kRight});
+    canvas.text({kPageWidth - kMargin, pages.y + 8}, state.text, style);
     pages.y += 24;
     std::string moment = core::format_time(model.start).substr(0, 19) + " UTC";
     moment[10] = ' ';
@@ -59,8 +74,7 @@ void finding(Pages& pages, const findings::Finding& one) {
     constexpr double kLeast = 64;
     pages.need(kLeast);
     double top = pages.y - 8;
-    const Tone tone = severity_tone(one.severity);
-    Colour colour = tone == Tone::kBad ? kBad : tone == Tone::kWarning ? kWarning : kSoft;
+    const Colour colour = tone_colour(severity_tone(one.severity));
     TextStyle soft{.size = 8, .colour = kSoft};
     double x = kMargin + 10;
     double width = kTextWidth - 10;
@@ -209,12 +223,15 @@ core::Result<std::string> render_pdf(const ReportModel& model) {
     BELAY_TRY(canvas, Canvas::create(fmt::format("{} · Belay report", title_of(model))));
     Pages pages(canvas, model);
     title(pages);
+    const bool findings_first = critical_findings(model) > 0;
+    if (findings_first) findings(pages);
     if (model.gpu) {
+        pages.need(kScoreHeight);
         pages.y += 8;
         score_head(pages, model.gpu->score);
     }
     key_figures(pages);
-    findings(pages);
+    if (!findings_first) findings(pages);
     if (model.gpu) {
         pages.next();
         breakdown(pages, *model.gpu);

@@ -53,6 +53,12 @@ TEST_F(report_pdf, holds_score_findings_and_methods) {
         EXPECT_THAT(text, HasSubstr(part));
 }
 
+TEST_F(report_pdf, what_is_critical_stands_above_the_score) {
+    std::string text = text_of(render_pdf(synthetic_gpu_job(4, 4, 600)).value());
+    EXPECT_THAT(text, HasSubstr("completed, 1 critical finding"));
+    EXPECT_LT(text.find("cooling"), text.find("saturation score of 100"));
+}
+
 TEST_F(report_pdf, proposal_has_two_pages) {
     for (auto [nodes, per_node] : {std::pair{1, 1}, {4, 4}, {64, 4}}) {
         auto pdf = render_proposal(

@@ -1,3 +1,4 @@
+#include "report/findings.h"
 #include "report/format.h"
 #include "report/gpu_report.h"
 #include "report/pdf/pages.h"
@@ -27,7 +28,7 @@ std::vector<Pages::Pair> job_facts(const ReportModel& model) {
     }
     double node_hours = static_cast<double>(model.nodes.size()) * model.seconds / 3600;
     add("Node-hours", format_quantity(node_hours, ""));
-    add("Outcome", model.job.outcome);
+    add("Outcome", job_state(model).text);
     return facts;
 }
 
