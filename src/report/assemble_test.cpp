@@ -39,6 +39,19 @@ TEST(report, a_training_has_all_charts) {
     EXPECT_EQ(network.series[1].colour, network.series[3].colour) << "a node keeps its colour";
 }
 
+TEST(report, a_quantity_has_one_mean) {
+    const Measurements data = synthetic_training();
+    const ReportModel model = assemble(data);
+    EXPECT_DOUBLE_EQ(chart_of(model, "throughput").series[0].mean, model.training->throughput_mean);
+    for (const char* id : {"job_cpu", "job_memory"}) {
+        const auto& metric = *std::ranges::find(model.grid.metrics, id, &NodeMetric::id);
+        for (size_t node = 0; node < 2; ++node)
+            EXPECT_DOUBLE_EQ(chart_of(model, id).series[node].mean, metric.means[node]) << id;
+    }
+    EXPECT_DOUBLE_EQ(chart_of(model, "cpu_1").series[0].mean, data[node_plot("cpu_user_share")].means[1]);
+    EXPECT_TRUE(is_missing(chart_of(model, "pressure").series[0].mean)) << "of the worst node at each moment";
+}
+
 TEST(report, a_gap_stays_a_gap_in_every_chart_of_the_node) {
     ReportModel model = assemble(synthetic_training());
     for (const Chart& chart : model.charts)

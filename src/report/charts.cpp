@@ -36,8 +36,11 @@ Chart progress_chart(const Measurements& data, double ProgressPoint::* quantity,
 
 void add_training_charts(std::vector<Chart>& charts, const Measurements& data) {
     const ProgressFacts& facts = data.progress_facts;
-    add_if_any(charts, progress_chart(data, &ProgressPoint::throughput, "throughput", "Throughput",
-                                      "Of the whole job", facts.throughput_unit));
+    Chart throughput =
+        progress_chart(data, &ProgressPoint::throughput, "throughput", "Throughput",
+                       "Of the whole job; the mean leaves out its first steps", facts.throughput_unit);
+    throughput.series[0].mean = steady_throughput(data).mean;
+    add_if_any(charts, std::move(throughput));
     add_if_any(charts, progress_chart(data, &ProgressPoint::loss, "loss", "Training loss",
                                       "As the training program printed it", ""));
     Chart metric = progress_chart(data, &ProgressPoint::metric, "metric", metric_label(facts),

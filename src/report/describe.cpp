@@ -21,17 +21,6 @@ constexpr double kPoorCoverage = 0.80;
 // The first steps compile kernels and fill caches (observability.md §6).
 constexpr int64_t kStartupSteps = 10;
 
-double mean_of(std::span<const double> values) {
-    double sum = 0;
-    size_t count = 0;
-    for (double value : values) {
-        if (is_missing(value)) continue;
-        sum += value;
-        ++count;
-    }
-    return count == 0 ? kMissing : sum / static_cast<double>(count);
-}
-
 double highest_of(std::span<const double> values) {
     double highest = kMissing;
     for (double value : values)
@@ -260,6 +249,17 @@ void add_resource_figures(ReportModel& model, const Measurements& data) {
 
 }  // namespace
 
+double mean_of(std::span<const double> values) {
+    double sum = 0;
+    size_t count = 0;
+    for (double value : values) {
+        if (is_missing(value)) continue;
+        sum += value;
+        ++count;
+    }
+    return count == 0 ? kMissing : sum / static_cast<double>(count);
+}
+
 std::string metric_label(const ProgressFacts& facts) {
     // The keys of MLPerf HPC say only whether it is an error or an accuracy (benchmarks of its training
     // rules).
@@ -273,6 +273,14 @@ std::string metric_label(const ProgressFacts& facts) {
     for (const Name& name : kNames)
         if (name.benchmark == facts.benchmark && name.key == facts.metric_key) return std::string(name.label);
     return facts.metric_key.empty() ? std::string("Metric") : readable(facts.metric_key);
+}
+
+Throughput steady_throughput(const Measurements& data) {
+    std::vector<double> steady;
+    for (const ProgressPoint& point : data.progress)
+        if (!point.step || *point.step > kStartupSteps) steady.push_back(point.throughput);
+    if (is_missing(mean_of(steady))) steady = printed(data, &ProgressPoint::throughput);
+    return {mean_of(steady), highest_of(steady)};
 }
 
 std::optional<Training> describe_training(const Measurements& data) {
@@ -290,12 +298,9 @@ std::optional<Training> describe_training(const Measurements& data) {
         if (!is_missing(point.epoch) && !(training.epochs > point.epoch)) training.epochs = point.epoch;
     }
     judge_against_target(training, data);
-    std::vector<double> steady;
-    for (const ProgressPoint& point : data.progress)
-        if (!point.step || *point.step > kStartupSteps) steady.push_back(point.throughput);
-    if (is_missing(mean_of(steady))) steady = printed(data, &ProgressPoint::throughput);
-    training.throughput_mean = mean_of(steady);
-    training.throughput_peak = highest_of(steady);
+    const Throughput throughput = steady_throughput(data);
+    training.throughput_mean = throughput.mean;
+    training.throughput_peak = throughput.peak;
     return training;
 }
 

@@ -164,6 +164,12 @@ std::vector<double> of_gpu(const GpuDigest& gpu, size_t quantity) {
     return {values.begin(), values.end()};
 }
 
+// Of the whole job, where that is a mean: of some quantities it is the highest.
+double mean_of(const GpuDigest& gpu, size_t quantity) {
+    return schema::kGpuQuantities[quantity].series.fold == schema::Fold::kMean ? gpu.whole[quantity]
+                                                                               : kMissing;
+}
+
 void add_spread(Chart& chart, const Digest& digest, size_t quantity) {
     chart.kind = ChartKind::kSpread;
     auto bands = quantiles(digest, quantity);
@@ -178,7 +184,8 @@ void add_spread(Chart& chart, const Digest& digest, size_t quantity) {
         chart.series.push_back({.label = gpu_label(digest.gpus[i]),
                                 .node = digest.gpus[i].node,
                                 .colour = std::string(kColours[place++]),
-                                .values = of_gpu(digest.gpus[i], quantity)});
+                                .values = of_gpu(digest.gpus[i], quantity),
+                                .mean = mean_of(digest.gpus[i], quantity)});
 }
 
 Chart quantity_chart(const Digest& digest, double offset, const QuantityRow& row) {
@@ -199,7 +206,8 @@ Chart quantity_chart(const Digest& digest, double offset, const QuantityRow& row
         chart.series.push_back({.label = gpu_label(digest.gpus[i]),
                                 .node = digest.gpus[i].node,
                                 .colour = fmt::format("node-{}", i),
-                                .values = of_gpu(digest.gpus[i], row.quantity)});
+                                .values = of_gpu(digest.gpus[i], row.quantity),
+                                .mean = mean_of(digest.gpus[i], row.quantity)});
     return chart;
 }
 

@@ -97,6 +97,18 @@ std::string score_sentence(const GpuReport& gpu) {
     return text + ".";
 }
 
+// The areas of the chart have the means that the score is made of.
+void tell_shares(std::vector<Chart>& charts, const score::Shares& shares) {
+    const std::pair<std::string_view, double> means[] = {{"saturated", shares.saturated},
+                                                         {"unsaturated", shares.unsaturated},
+                                                         {"gap", shares.gap},
+                                                         {"idle", shares.idle}};
+    for (Chart& chart : charts)
+        for (Curve& curve : chart.series)
+            for (const auto& [name, mean] : means)
+                if (chart.id == "gpu_shares" && curve.label == name) curve.mean = mean;
+}
+
 void use_time_of(ReportModel& model, const Digest& digest) {
     if (digest.start < model.start) begin_at(model, digest.start);
     double end = core::to_seconds(digest.end - model.start);
@@ -242,6 +254,7 @@ void add_gpus(ReportModel& model, const Digest& digest) {
     gpu.mix = gpu_mix(digest, offset);
     gpu.ceilings = ceiling_facts(digest);
     std::vector<Chart> charts = gpu_charts(digest, offset);
+    tell_shares(charts, job.score.shares);
     model.charts.insert(model.charts.begin(), std::make_move_iterator(charts.begin()),
                         std::make_move_iterator(charts.end()));
     model.figures.insert(model.figures.begin(), score_figure(gpu, digest));

@@ -56,6 +56,17 @@ TEST(report, shares_of_every_moment_make_up_the_whole) {
     }
 }
 
+TEST(report, the_score_and_its_chart_have_one_mean) {
+    ReportModel model = synthetic_gpu_job(2, 4, 600);
+    const Chart* shares = find_chart(model, "gpu_shares");
+    EXPECT_DOUBLE_EQ(shares->series[0].mean, model.gpu->score.score.shares.saturated);
+    EXPECT_DOUBLE_EQ(shares->series[3].mean, model.gpu->score.score.shares.idle);
+    const ReportModel few = synthetic_gpu_job(1, 4, 600);
+    EXPECT_DOUBLE_EQ(find_chart(few, "gpu_power")->series[2].mean, few.gpu->gpus[2].power_watts);
+    EXPECT_TRUE(is_missing(find_chart(few, "gpu_temperature")->series[0].mean))
+        << "the table has the highest";
+}
+
 TEST(report, no_word_below_the_least_coverage) {
     Measurements data = synthetic_large(1, 600);
     score::Digest digest = synthetic_digest(data, 1);

@@ -111,6 +111,7 @@ Json chart_json(const Chart& chart) {
                           {"colour", one.colour},
                           {"dashed", one.dashed},
                           {"below", one.below},
+                          {"mean", number(one.mean)},
                           {"values", numbers(one.values)}});
     return {{"id", chart.id},
             {"section", chart.section},

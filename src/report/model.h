@@ -54,6 +54,9 @@ struct Curve {
     bool dashed = false;
     bool below = false;  // drawn downwards from the axis: transmit under receive
     std::vector<double> values;
+    // What the rest of the report calls its mean: over the measured time, not over the buckets. Missing where
+    // nothing else tells one.
+    double mean = kMissing;
 };
 
 enum class ChartKind : uint8_t {

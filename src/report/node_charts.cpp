@@ -1,5 +1,6 @@
 #include "report/node_charts.h"
 
+#include "report/describe.h"
 #include "report/format.h"
 #include "report/plots.h"
 
@@ -93,7 +94,8 @@ void add_node_lines(Chart& chart, const Measurements& data, size_t plot, std::st
                                     .colour = node_colour(node),
                                     .dashed = dashed,
                                     .below = below,
-                                    .values = of_node(data, plot, node)});
+                                    .values = of_node(data, plot, node),
+                                    .mean = data[plot].means.at(node)});
         return;
     }
     auto add = [&](std::string_view which, Choice choice, std::string_view colour) {
@@ -197,7 +199,8 @@ std::vector<Chart> cpu_stacks(const Measurements& data) {
                 {.label = std::string(part.label),
                  .node = each ? facts.name : std::string(),
                  .colour = std::string(part.colour),
-                 .values = each ? of_node(data, part.plot, node) : mean_over_nodes(data, part.plot)});
+                 .values = each ? of_node(data, part.plot, node) : mean_over_nodes(data, part.plot),
+                 .mean = each ? data[part.plot].means.at(node) : mean_of(data[part.plot].means)});
         }
         add_if_any(charts, std::move(chart));
     }

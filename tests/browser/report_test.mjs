@@ -105,6 +105,26 @@ browserTest("charts hold the numbers of the model", ["training"], async (page) =
   }
 });
 
+browserTest("a quantity has one mean", ["training"], async (page) => {
+  const { legend, throughput, memory } = await page.evaluate(() => {
+    const { model } = window.belayReport;
+    const text = (selector) => document.querySelector(selector).textContent;
+    return { legend: { throughput: text("[data-chart=throughput] .key-value"), memory: text("[data-chart=job_memory] .key-value") },
+      throughput: model.figures.find(({ label }) => label === "Throughput").value,
+      memory: model.grid.metrics.find(({ id }) => id === "job_memory").means[0] / 2 ** 30 };
+  });
+  assert.equal(legend.throughput, `mean ${throughput}`);
+  assert.equal(legend.memory, `${memory.toFixed(2)} GiB`);
+  const told = await page.evaluate(() => {
+    const { model, view } = window.belayReport;
+    model.charts.find(({ id }) => id === "job_memory").series[0].mean = 5 * 2 ** 30;
+    view.point(20);
+    view.point(null);
+    return document.querySelector("[data-chart=job_memory] .key-value").textContent;
+  });
+  assert.equal(told, "5.00 GiB", "the legend tells the mean of the model, not that of the line");
+});
+
 browserTest("the heat map holds the numbers of the model", ["training"], async (page) => {
   const shown = await page.evaluate(() => {
     const { heatMap, model } = window.belayReport;

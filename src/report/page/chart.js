@@ -25,12 +25,15 @@ function statistics(values) {
   return { mean: sum / present.length, low: Math.min(...present), high: Math.max(...present), last: present.at(-1) };
 }
 
+// The mean of a series is the one that the rest of the report tells, where it tells one.
+const meanOf = (series) => series.mean ?? statistics(series.values)?.mean ?? null;
+
 // A sentence for those who do not see the picture.
 function describeChart(chart) {
   const parts = chart.series.map((series) => {
     const found = statistics(series.values);
     if (found === null) return `${series.label}: no data`;
-    return `${series.label}: mean ${formatQuantity(found.mean, chart.unit)}, from ` +
+    return `${series.label}: mean ${formatQuantity(meanOf(series), chart.unit)}, from ` +
       `${formatQuantity(found.low, chart.unit)} to ${formatQuantity(found.high, chart.unit)}`;
   });
   if (chart.target) parts.push(`${chart.target.label} ${formatQuantity(chart.target.value, chart.unit)}`);
@@ -70,8 +73,8 @@ function makeLegend(chart, onToggle) {
     const resting = () => {
       const found = statistics(series.values);
       return found === null ? DASH
-        : chart.series.length > 1 ? formatQuantity(found.mean, chart.unit)
-        : chart.unit === "" ? `last ${formatQuantity(found.last, chart.unit)}` : `mean ${formatQuantity(found.mean, chart.unit)}`;
+        : chart.series.length > 1 ? formatQuantity(meanOf(series), chart.unit)
+        : chart.unit === "" ? `last ${formatQuantity(found.last, chart.unit)}` : `mean ${formatQuantity(meanOf(series), chart.unit)}`;
     };
     if (chart.series.length > 1) button.title = `${series.label}, mean`;
     return { button, swatch, value, resting, series };

@@ -2,21 +2,20 @@
 const FEW_GPUS = 16;
 
 // A bar per GPU: in their order if they are few, or else from the highest to the lowest.
-function balanceBars(gpus) {
+function balanceBars({ gpus, score }) {
   const known = gpus.filter((gpu) => gpu.score !== null);
   if (known.length < 2) return null;
   const few = gpus.length <= FEW_GPUS;
   const shown = few ? gpus : [...known].sort((a, b) => b.score - a.score);
-  const mean = known.reduce((sum, gpu) => sum + gpu.score, 0) / known.length;
   const width = few ? 0.72 : 1.02;
   const bars = shown.map((gpu, i) => svgElement("rect", { class: "bar-part", x: i + (1 - width) / 2, width, y: 100 - (gpu.score ?? 0),
     height: gpu.score ?? 0 }, svgElement("title", {}, `${gpu.label}: ${formatScore(gpu.score)}`)));
   const plot = svgElement("svg", { viewBox: `0 0 ${shown.length} 100`, preserveAspectRatio: "none", role: "img",
     "shape-rendering": few ? "auto" : "crispEdges", "aria-label": `Scores of ${gpus.length} GPUs, from ${formatScore(Math.min(...known.map((gpu) => gpu.score)))} to ` +
       `${formatScore(Math.max(...known.map((gpu) => gpu.score)))}` }, ...bars,
-    svgElement("line", { class: "mean-line", x1: 0, x2: shown.length, y1: 100 - mean, y2: 100 - mean }));
+    svgElement("line", { class: "mean-line", x1: 0, x2: shown.length, y1: 100 - score.score, y2: 100 - score.score }));
   return element("figure", { class: "card bars", "data-figure": "balance" }, element("h3", {}, "Load balance"),
-    element("p", { class: "chart-note" }, `Score of each GPU${few ? "" : ", highest first"}; the line is their mean, ${formatScore(mean)}`),
+    element("p", { class: "chart-note" }, `Score of each GPU${few ? "" : ", highest first"}; the line is the job's, ${formatScore(score.score)}`),
     element("div", { class: "framed" }, verticalScale(["100", "50", "0"]), plot,
       few ? element("div", { class: "bar-names each" }, shown.map((gpu) => element("span", {}, gpu.label.split(":").at(-1))))
         : element("div", { class: "bar-names" }, element("span", {}, shown[0].label), element("span", {}, shown.at(-1).label))));
@@ -83,7 +82,7 @@ function gpuTable(gpu) {
     share("Mean use", "memory", (row) => row.memory),
     { title: "mean", group: "Power", unit: "W", value: (row) => row.power_watts },
     { title: "energy", group: "Power", unit: "Wh", value: (row) => row.energy_wh },
-    { title: "mean", group: "Temperature", unit: "°C", value: (row) => row.temperature },
+    { title: "peak", group: "Temperature", unit: "°C", value: (row) => row.temperature },
     { title: "peak", group: "Memory", unit: "B", value: (row) => row.memory_peak_bytes },
   ].filter((column) => column.group === "" || gpu.gpus.some((one) => column.value(one) !== null));
   return element("div", { class: "card nodes-table gpus-table" }, sortableTable(columns, gpu.gpus, "Scores and means per GPU"));

@@ -54,7 +54,7 @@ function addGpus() {
     ? makeHeatMap({ grid: gpu.grid, names: gpu.gpus.map((one) => one.label), things: "GPUs" }, view) : null;
   addSection("gpus", "GPUs", few ? "Every GPU over time" : `${gpu.gpus.length} GPUs: the middle 80 %, the median, and those that stand out`,
     element("div", { class: "grid" }, few ? multiples.figure : inColumns(makeCharts("gpus")), heat?.figure, gpuTable(gpu)));
-  const distribution = [balanceBars(gpu.gpus), scatterCard(gpu)].filter(Boolean);
+  const distribution = [balanceBars(gpu), scatterCard(gpu)].filter(Boolean);
   addSection("distribution", "Distribution", "", element("div", { class: "grid" },
     element("div", { class: `grid columns-${distribution.length}` }, distribution), histogramCard(gpu.histograms)));
   const power = makeCharts("power");

@@ -187,7 +187,7 @@ void distributions(Pages& pages, const GpuReport& gpu) {
     pages.grid(gpu.histograms.size(), 3, 110,
                [&](size_t i, const Box& box) { plot_histogram(pages.canvas, box, gpu.histograms[i]); });
     pages.grid(2, 2, 170, [&](size_t i, const Box& box) {
-        if (i == 0) plot_balance(pages.canvas, box, gpu.gpus);
+        if (i == 0) plot_balance(pages.canvas, box, gpu);
         if (i == 1) plot_scatter(pages.canvas, box, gpu);
     });
 }

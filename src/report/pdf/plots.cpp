@@ -112,7 +112,8 @@ void plot_histogram(Canvas& canvas, const Box& box, const Histogram& histogram) 
     share_axis(canvas, plot, "50 %");
 }
 
-void plot_balance(Canvas& canvas, const Box& box, const std::vector<GpuFacts>& gpus) {
+void plot_balance(Canvas& canvas, const Box& box, const GpuReport& report) {
+    const std::vector<GpuFacts>& gpus = report.gpus;
     constexpr size_t kFew = 16;
     std::vector<size_t> order(gpus.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -126,11 +127,9 @@ void plot_balance(Canvas& canvas, const Box& box, const std::vector<GpuFacts>& g
     Box plot{box.x + 20, box.y + 15, box.width - 20, box.height - 29};
     canvas.fill(plot, kSunk);
     double width = plot.width / static_cast<double>(std::max<size_t>(1, order.size()));
-    double sum = 0;
     for (size_t place = 0; place < order.size(); ++place) {
         const GpuFacts& gpu = gpus[order[place]];
         double height = gpu.part.score.point / 100 * plot.height;
-        sum += gpu.part.score.point;
         double x = plot.x + width * static_cast<double>(place);
         double margin = few ? width * 0.14 : 0;
         canvas.fill({x + margin, plot.bottom() - height, width - 2 * margin, height},
@@ -143,8 +142,8 @@ void plot_balance(Canvas& canvas, const Box& box, const std::vector<GpuFacts>& g
         canvas.text({plot.x - 3, plot.bottom() - value / 100.0 * plot.height + 2}, fmt::format("{}", value),
                     tiny(Align::kRight));
     if (order.empty()) return;
-    double mean = plot.bottom() - sum / static_cast<double>(order.size()) / 100 * plot.height;
-    canvas.line(std::array{Point{plot.x, mean}, Point{plot.right(), mean}}, kRope, 0.7, true);
+    double job = plot.bottom() - report.score.score.point / 100 * plot.height;
+    canvas.line(std::array{Point{plot.x, job}, Point{plot.right(), job}}, kRope, 0.7, true);
     if (few) return;
     canvas.text({plot.x, plot.bottom() + 8}, gpus[order.front()].label, kTiny);
     canvas.text({plot.right(), plot.bottom() + 8}, gpus[order.back()].label, tiny(Align::kRight));

@@ -37,7 +37,8 @@ void plot_track(Canvas& canvas, const Box& box, const score::JobScore& job);
 void plot_waterfall(Canvas& canvas, const Box& box, const score::Score& score);
 
 void plot_histogram(Canvas& canvas, const Box& box, const Histogram& histogram);
-void plot_balance(Canvas& canvas, const Box& box, const std::vector<GpuFacts>& gpus);
+// The score of each GPU, with a line at that of the job.
+void plot_balance(Canvas& canvas, const Box& box, const GpuReport& report);
 void plot_scatter(Canvas& canvas, const Box& box, const GpuReport& gpu);
 
 // Rows × time of one quantity. So many neighbours are one row, of which the lowest value is shown: of many

@@ -103,7 +103,7 @@ void second_page(Pages& pages) {
     }
     if (model.gpu) {
         pages.grid(2, 2, 180, [&](size_t i, const Box& box) {
-            if (i == 0) plot_balance(pages.canvas, box, model.gpu->gpus);
+            if (i == 0) plot_balance(pages.canvas, box, *model.gpu);
             if (i == 1 && !model.gpu->histograms.empty())
                 plot_histogram(pages.canvas, box, model.gpu->histograms[0]);
         });
