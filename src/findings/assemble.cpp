@@ -80,6 +80,7 @@ std::optional<Finding> make_finding(const Rule& rule, const record::QueryResult&
                     .end = core::Time::min(),
                     .advice = rule.advice,
                     .references = rule.references,
+                    .shown_in = rule.shown_in,
                     .rank = rule.rank};
     // A column `severity` may say it for each row; then the worst counts.
     std::optional<Severity> told;

@@ -43,6 +43,7 @@ struct Finding {
     std::string advice;
     std::vector<std::string> references;
     std::vector<std::string> caused_by;  // ids of findings that explain this one
+    std::vector<std::string> shown_in;   // of the rule: what shows the evidence
     int64_t rank = 0;
 };
 

@@ -97,7 +97,8 @@ Json to_json(const Finding& finding) {
             {"entities", entities_json(finding)},
             {"entity_count", finding.entity_count},
             {"advice", finding.advice},
-            {"references", finding.references}};
+            {"references", finding.references},
+            {"shown_in", finding.shown_in}};
 }
 
 Json to_json(const Report& report) {

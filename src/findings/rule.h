@@ -57,6 +57,7 @@ struct Rule {
     std::string advice;
     std::vector<std::string> references;
     std::vector<std::string> explains;  // ids of what is a consequence where this is found
+    std::vector<std::string> shown_in;  // columns that a report plots, or its parts `event` and `coverage`
 
     std::string source;          // file, or "belay"
     core::SourcePosition place;  // of its table

@@ -7,6 +7,8 @@
 #include "findings/rule_keys.h"
 #include "findings/run.h"
 #include "findings/sql_text.h"
+#include "schema/tables/gpu_digest.h"
+#include "schema/tables/node_plots.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,9 +20,9 @@ using core::Result;
 namespace {
 
 constexpr std::string_view kRuleKeys[] = {
-    "id",         "title",    "severity",     "rank",     "needs",      "applies_when",
-    "otherwise",  "min_run",  "min_coverage", "start_up", "sql",        "detector",
-    "thresholds", "evidence", "summary",      "advice",   "references", "explains"};
+    "id",      "title",        "severity",   "rank",     "needs",    "applies_when", "otherwise",
+    "min_run", "min_coverage", "start_up",   "sql",      "detector", "thresholds",   "evidence",
+    "summary", "advice",       "references", "explains", "shown_in"};
 constexpr std::string_view kOverrideKeys[] = {"id", "enabled", "severity", "min_run", "thresholds"};
 constexpr std::string_view kThresholdKeys[] = {"value", "unit", "doc"};
 constexpr std::string_view kEvidenceKeys[] = {"unit", "doc"};
@@ -31,6 +33,15 @@ bool is_identifier(std::string_view text) {
     return !text.empty() && text.size() <= 64 && (text[0] < '0' || text[0] > '9') &&
            std::ranges::all_of(
                text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+// What a report plots of nodes, of GPUs and of what the program printed, and its parts.
+std::vector<std::string_view> shown_names() {
+    std::vector<std::string_view> names = {"throughput",    "loss",  "metric",
+                                           "learning_rate", "event", "coverage"};
+    for (const schema::SampledSeries& plot : schema::kNodePlots) names.push_back(plot.series.name);
+    for (const auto& quantity : schema::kGpuQuantities) names.push_back(quantity.series.name);
+    return names;
 }
 
 class Reader {
@@ -97,7 +108,23 @@ class Reader {
         BELAY_TRY(explains, keys_.texts(table, "explains"));
         rule.references = std::move(references);
         rule.explains = std::move(explains);
+        BELAY_CHECK(shown_in(table, rule));
         return rule;
+    }
+
+    Result<> shown_in(const toml::table& table, Rule& rule) {
+        BELAY_TRY(names, keys_.texts(table, "shown_in"));
+        const std::vector<std::string_view> known = shown_names();
+        for (const std::string& name : names) {
+            if (std::ranges::find(known, name) != known.end()) continue;
+            auto meant = core::nearest(name, known);
+            return keys_.wrong(*table.get("shown_in"), "no report shows \"{}\"", name)
+                .hint(meant ? fmt::format("did you mean \"{}\"?", *meant)
+                            : "a column that is plotted, throughput, loss, metric, learning_rate, event or "
+                              "coverage");
+        }
+        rule.shown_in = std::move(names);
+        return {};
     }
 
     Result<> identity(const toml::table& table, Rule& rule) {

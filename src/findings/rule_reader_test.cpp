@@ -81,6 +81,16 @@ TEST(findings, mistakes_have_a_place_and_a_hint) {
                 HasSubstr("min_run"));
 }
 
+TEST(findings, what_shows_the_evidence_must_be_in_a_report) {
+    const std::string shown = "title = \"t\"\nshown_in = [\"job_cpu_share\", \"sm_share\", \"event\"]";
+    std::string text = kGood;
+    RuleText read = parse_rules(text.replace(text.find("title = \"t\""), 11, shown), "site.toml");
+    ASSERT_TRUE(read.problems.empty()) << read.problems[0].render();
+    EXPECT_THAT(read.rules.at(0).shown_in, ElementsAre("job_cpu_share", "sm_share", "event"));
+    core::Error unknown = mistake("title = \"t\"", "title = \"t\"\nshown_in = [\"job_cpu_shore\"]");
+    EXPECT_EQ(unknown.hint_text(), "did you mean \"job_cpu_share\"?");
+}
+
 TEST(findings, a_detector_must_exist_and_get_its_columns) {
     core::Error unknown = mistake("title = \"t\"", "title = \"t\"\ndetector = \"leek\"");
     EXPECT_EQ(unknown.hint_text(), "did you mean \"leak\"?");
