@@ -1,8 +1,10 @@
 #include "report/charts.h"
 #include "report/describe.h"
 #include "report/measurements.h"
+#include "report/not_drawn.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace belay::report {
 
@@ -24,6 +26,17 @@ Coverage make_coverage(const Measurements& data) {
     return coverage;
 }
 
+// Of its charts those without data are taken out.
+std::vector<NotDrawn> what_is_not_drawn(ReportModel& model, const Measurements& data) {
+    std::vector<NotDrawn> all = take_without_data(model.charts, data);
+    if (!model.training && !data.nodes.empty())
+        all.push_back({"training", "training", "Loss, throughput and metric",
+                       "the program printed no line of progress that is known"});
+    std::ranges::move(always_zero(model.charts), std::back_inserter(all));
+    std::ranges::move(always_zero(model.grid, kNodesSection), std::back_inserter(all));
+    return all;
+}
+
 }  // namespace
 
 ReportModel assemble(const Measurements& data) {
@@ -35,8 +48,9 @@ ReportModel assemble(const Measurements& data) {
     model.nodes = data.nodes;
     model.training = describe_training(data);
     model.charts = make_charts(data);
-    model.sections = make_sections(model.charts);
     model.grid = make_grid(data);
+    model.not_drawn = what_is_not_drawn(model, data);
+    model.sections = make_sections(model.charts, model.not_drawn);
     model.events = data.events;
     model.events_total = data.events_total;
     model.coverage = make_coverage(data);

@@ -18,6 +18,7 @@ Chart progress_chart(const Measurements& data, double ProgressPoint::* quantity,
                 .title = std::move(title),
                 .note = std::move(note),
                 .unit = std::move(unit),
+                .plots = {id},
                 .top = {},
                 .target = {},
                 .seconds = {},
@@ -62,7 +63,7 @@ std::vector<Chart> make_charts(const Measurements& data) {
     return charts;
 }
 
-std::vector<Section> make_sections(const std::vector<Chart>& charts) {
+std::vector<Section> make_sections(const std::vector<Chart>& charts, const std::vector<NotDrawn>& not_drawn) {
     static const Section kSections[] = {
         {"training", "Training", "What the training program said about itself"},
         {"processor", "Processors", ""},
@@ -72,7 +73,8 @@ std::vector<Section> make_sections(const std::vector<Chart>& charts) {
     };
     std::vector<Section> sections;
     for (const Section& section : kSections)
-        if (std::ranges::any_of(charts, [&](const Chart& chart) { return chart.section == section.id; }))
+        if (std::ranges::find(charts, section.id, &Chart::section) != charts.end() ||
+            std::ranges::find(not_drawn, section.id, &NotDrawn::section) != not_drawn.end())
             sections.push_back(section);
     return sections;
 }

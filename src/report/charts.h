@@ -13,11 +13,11 @@ inline constexpr size_t kMostNodeLines = 6;
 // Up to this many nodes, each has its own chart of what its CPUs did; above, one chart shows the mean.
 inline constexpr size_t kMostNodeCharts = 4;
 
-// Only charts for which there is data, grouped by section.
+// Grouped by section. Those of nodes are there also where there is no data.
 std::vector<Chart> make_charts(const Measurements& measurements);
 
-// The sections of the page that the charts need, in order.
-std::vector<Section> make_sections(const std::vector<Chart>& charts);
+// The sections of the page that the charts and what is named instead need, in order.
+std::vector<Section> make_sections(const std::vector<Chart>& charts, const std::vector<NotDrawn>& not_drawn);
 
 // The quantities of the heat map and of the table of nodes.
 NodeGrid make_grid(const Measurements& measurements);

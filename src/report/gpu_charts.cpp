@@ -1,6 +1,7 @@
 #include "report/charts.h"
 #include "report/format.h"
 #include "report/gpu_report.h"
+#include "report/not_drawn.h"
 #include "report/plots.h"
 
 #include <algorithm>
@@ -194,6 +195,7 @@ Chart quantity_chart(const Digest& digest, double offset, const QuantityRow& row
                 .title = row.label,
                 .note = row.note,
                 .unit = row.unit,
+                .plots = {row.id},
                 .top = row.unit == "share" ? std::optional<double>(1) : std::nullopt,
                 .target = {},
                 .seconds = bucket_centres(digest, offset),
@@ -262,6 +264,7 @@ std::vector<Chart> gpu_charts(const Digest& digest, double offset) {
                             .top = {},
                             .target = {}},
                            kShares));
+    if (!has_data(charts.back())) charts.pop_back();
     for (const QuantityRow& row : plotted()) {
         if (row.section.empty() || !any_value(digest, row.quantity)) continue;
         if (row.section == "gpus" && digest.gpus.size() <= kMostGpuRows) continue;  // small plots show them
@@ -275,15 +278,23 @@ std::vector<Chart> gpu_charts(const Digest& digest, double offset) {
                         .top = {},
                         .target = {}},
                        kHeld);
+    for (const Part& part : kHeld)
+        held.plots.push_back(plot_id(schema::kGpuQuantities[part.quantity].series));
     held.unit = "GPUs";
     held.top.reset();
     for (Curve& one : held.series)
         for (double& value : one.values) value *= static_cast<double>(digest.gpus.size());
-    bool ever = std::ranges::any_of(held.series, [](const Curve& one) {
-        return std::ranges::any_of(one.values, [](double value) { return value > 0; });
-    });
-    if (ever) charts.push_back(std::move(held));
+    if (has_data(held)) charts.push_back(std::move(held));
     return charts;
+}
+
+std::vector<NotDrawn> gpus_without_data(const Digest& digest) {
+    std::vector<NotDrawn> named;
+    for (const QuantityRow& row : plotted())
+        if (!any_value(digest, row.quantity))
+            named.push_back({row.id, row.section.empty() ? std::string(kGpusSection) : row.section, row.label,
+                             "not sampled on these GPUs"});
+    return named;
 }
 
 NodeGrid gpu_grid(const Digest& digest, double offset) {

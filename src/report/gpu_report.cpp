@@ -1,11 +1,13 @@
 #include "report/gpu_report.h"
 
 #include "report/format.h"
+#include "report/not_drawn.h"
 #include "score/windows.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -228,6 +230,17 @@ void begin_at(ReportModel& model, core::Time start) {
 
 namespace {
 
+std::vector<NotDrawn> gpus_not_drawn(const score::Digest& digest, const GpuReport& gpu,
+                                     const std::vector<Chart>& charts) {
+    std::vector<NotDrawn> all = gpus_without_data(digest);
+    auto add = [&](std::vector<NotDrawn> more) { std::ranges::move(more, std::back_inserter(all)); };
+    add(always_zero(charts));
+    add(always_zero(gpu.grid, kGpusSection));
+    if (std::ranges::find(charts, "gpu_shares", &Chart::id) == charts.end())
+        add({{"gpu_shares", "score", "Where the time went", std::string(why_no_score(gpu.score))}});
+    return all;
+}
+
 // A GPU that is lost leaves no rows that could be missed: of its time less is known than of all samples.
 void tell_of_unobserved_time(ReportModel& model, double observed) {
     constexpr double kNoticed = 0.005;
@@ -255,6 +268,7 @@ void add_gpus(ReportModel& model, const Digest& digest) {
     gpu.ceilings = ceiling_facts(digest);
     std::vector<Chart> charts = gpu_charts(digest, offset);
     tell_shares(charts, job.score.shares);
+    std::ranges::move(gpus_not_drawn(digest, gpu, charts), std::back_inserter(model.not_drawn));
     model.charts.insert(model.charts.begin(), std::make_move_iterator(charts.begin()),
                         std::make_move_iterator(charts.end()));
     model.figures.insert(model.figures.begin(), score_figure(gpu, digest));

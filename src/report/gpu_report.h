@@ -47,6 +47,8 @@ std::vector<GpuFacts> gpu_facts(const score::Digest& digest, const score::JobSco
 std::vector<Histogram> histograms(const score::Digest& digest, double startup_seconds);
 std::vector<CeilingFacts> ceiling_facts(const score::Digest& digest);
 std::vector<Chart> gpu_charts(const score::Digest& digest, double offset);
+// Names the quantities of which nothing was sampled.
+std::vector<NotDrawn> gpus_without_data(const score::Digest& digest);
 NodeGrid gpu_grid(const score::Digest& digest, double offset);
 Mix gpu_mix(const score::Digest& digest, double offset);
 

@@ -118,6 +118,7 @@ Json chart_json(const Chart& chart) {
             {"title", chart.title},
             {"note", chart.note},
             {"unit", chart.unit},
+            {"plots", chart.plots},
             {"kind", kind_name(chart.kind)},
             {"top", optional_number(chart.top)},
             {"target", std::move(target)},
@@ -152,6 +153,10 @@ Json group_json(const FactGroup& group) {
     return {{"title", group.title}, {"facts", std::move(facts)}};
 }
 
+Json not_drawn_json(const NotDrawn& one) {
+    return {{"id", one.id}, {"section", one.section}, {"title", one.title}, {"why", one.why}};
+}
+
 Json section_json(const Section& section) {
     return {{"id", section.id}, {"title", section.title}, {"note", section.note}};
 }
@@ -177,6 +182,7 @@ nlohmann::ordered_json to_json(const ReportModel& model) {
             {"sections", list(model.sections, section_json)},
             {"charts", list(model.charts, chart_json)},
             {"grid", grid_json(model.grid)},
+            {"not_drawn", list(model.not_drawn, not_drawn_json)},
             {"events", list(model.events, event_json)},
             {"events_total", model.events_total},
             {"coverage", coverage_json(model.coverage)},

@@ -80,11 +80,20 @@ struct Chart {
     std::string title;
     std::string note;  // one line under the title; may be empty
     std::string unit;
+    std::vector<std::string> plots = {};  // ids of the quantities in it (plots.h), or of what was printed
     ChartKind kind = ChartKind::kLines;
     std::optional<double> top;  // fixed upper end of the scale
     std::optional<ReferenceLine> target;
     std::vector<double> seconds;  // ascending
     std::vector<Curve> series;
+};
+
+// A chart, or a quantity of a map, that is named instead of drawn.
+struct NotDrawn {
+    std::string id;
+    std::string section;
+    std::string title;
+    std::string why;  // "always zero", or why there is no data
 };
 
 struct Section {
@@ -247,6 +256,7 @@ struct ReportModel {
     std::vector<Section> sections;
     std::vector<Chart> charts;
     NodeGrid grid;
+    std::vector<NotDrawn> not_drawn;
     std::vector<Event> events;  // ascending in time
     size_t events_total = 0;    // `events` holds the most important ones only
     Coverage coverage;

@@ -2,6 +2,7 @@
 
 #include "report/describe.h"
 #include "report/format.h"
+#include "report/not_drawn.h"
 #include "report/plots.h"
 
 #include <algorithm>
@@ -152,6 +153,8 @@ constexpr int kCpuStacksPlace = 15;
 Chart node_lines(const Measurements& data, const NodeLines& row) {
     Chart chart = on_grid(data, std::string(row.id), std::string(row.section), std::string(row.title),
                           std::string(row.note), plot_unit(kNodePlots[row.plot].series));
+    chart.plots = {plot_id(kNodePlots[row.plot].series)};
+    if (row.second) chart.plots.push_back(plot_id(kNodePlots[*row.second].series));
     if (data.nodes.size() > kMostNodeLines) chart.kind = ChartKind::kBand;
     if (chart.unit == "share") chart.top = 1;
     add_node_lines(chart, data, row.plot, row.suffix, false, false);
@@ -194,6 +197,7 @@ std::vector<Chart> cpu_stacks(const Measurements& data) {
         chart.kind = ChartKind::kStack;
         chart.top = 1;
         for (const Part& part : kParts) {
+            chart.plots.push_back(plot_id(kNodePlots[part.plot].series));
             if (data[part.plot].empty()) continue;
             chart.series.push_back(
                 {.label = std::string(part.label),
@@ -202,7 +206,7 @@ std::vector<Chart> cpu_stacks(const Measurements& data) {
                  .values = each ? of_node(data, part.plot, node) : mean_over_nodes(data, part.plot),
                  .mean = each ? data[part.plot].means.at(node) : mean_of(data[part.plot].means)});
         }
-        add_if_any(charts, std::move(chart));
+        charts.push_back(std::move(chart));
     }
     return charts;
 }
@@ -223,6 +227,7 @@ Chart pressure_chart(const Measurements& data) {
     Chart chart = on_grid(data, "pressure", "processor", "Time spent waiting",
                           "Share of time in which tasks waited, worst node", "share");
     for (const Line& line : kLines) {
+        chart.plots.push_back(plot_id(kNodePlots[line.plot].series));
         if (data[line.plot].empty()) continue;
         chart.series.push_back({.label = std::string(line.label),
                                 .node = {},
@@ -236,13 +241,11 @@ Chart pressure_chart(const Measurements& data) {
 }  // namespace
 
 void add_if_any(std::vector<Chart>& charts, Chart chart) {
-    bool any = std::ranges::any_of(chart.series, [](const Curve& series) {
-        return std::ranges::any_of(series.values, [](double value) { return !is_missing(value); });
-    });
-    if (any) charts.push_back(std::move(chart));
+    if (has_data(chart)) charts.push_back(std::move(chart));
 }
 
 std::vector<Chart> node_charts(const Measurements& data) {
+    if (data.nodes.empty()) return {};
     std::vector<std::pair<int, Chart>> placed;
     for (size_t plot = 0; plot < kNodePlots.size(); ++plot)
         if (const schema::Plot& declared = kNodePlots[plot].series.plot;
@@ -256,7 +259,7 @@ std::vector<Chart> node_charts(const Measurements& data) {
     for (Chart& chart : cpu_stacks(data)) placed.emplace_back(kCpuStacksPlace, std::move(chart));
     std::ranges::stable_sort(placed, {}, &std::pair<int, Chart>::first);
     std::vector<Chart> charts;
-    for (auto& [place, chart] : placed) add_if_any(charts, std::move(chart));
+    for (auto& [place, chart] : placed) charts.push_back(std::move(chart));
     return charts;
 }
 

@@ -5,6 +5,7 @@
 #include "report/findings.h"
 #include "report/format.h"
 #include "report/gpu_report.h"
+#include "report/not_drawn.h"
 
 #include <algorithm>
 #include <array>
@@ -198,10 +199,10 @@ void write_nodes(Writer& out, const ReportModel& model) {
     std::vector<std::vector<std::string>> rows = {{"", "node", "mean", "peak", "course"}};
     size_t shown = std::min(model.nodes.size(), kMostNodes);
     for (const NodeMetric& metric : model.grid.metrics) {
+        if (!is_drawn(model, kNodesSection, metric.id)) continue;
         double top = metric.top.value_or(0);
         for (double value : metric.values)
             if (!is_missing(value)) top = std::max(top, value);
-        if (metric.unit == "B/s" && top == 0) continue;  // nothing moved: not worth a row per node
         for (size_t node = 0; node < shown; ++node) {
             auto values = std::span(metric.values).subspan(node * model.grid.bins, model.grid.bins);
             rows.push_back(
@@ -211,6 +212,7 @@ void write_nodes(Writer& out, const ReportModel& model) {
         }
     }
     write_table(out, rows, "llrrl");
+    if (const std::string text = not_drawn_text(model, kNodesSection); !text.empty()) out.wrapped(text, 2);
     if (shown < model.nodes.size())
         out.line(
             fmt::format("  … and {} more, in the page", format_count(model.nodes.size() - shown, "node")));

@@ -41,6 +41,7 @@ function histogramFigure(histogram) {
 }
 
 function histogramCard(histograms) {
+  if (histograms.length === 0) return null;
   const early = histograms.some((histogram) => histogram.startup.length > 0);
   return element("div", { class: "card bars" }, element("h3", {}, "Distributions"),
     element("p", { class: "chart-note" }, "Share of the time at each level of use of a limit",

@@ -18,9 +18,11 @@ function columnsFor(count) {
 }
 
 const drawn = [];
+const maps = {};  // heat maps by section
 
 function makeCharts(section) {
-  const own = model.charts.filter((chart) => chart.section === section).map((chart) => makeChart(chart, view, notable, findings));
+  const own = model.charts.filter((chart) => chart.section === section && isDrawn(section, chart.id))
+    .map((chart) => makeChart(chart, view, notable, findings));
   drawn.push(...own);
   return own;
 }
@@ -33,11 +35,11 @@ function addScore() {
     if (model.score_sentence) addSection("score", "Score", "", element("p", { class: "card list" }, model.score_sentence));
     return;
   }
-  const mix = makeMix(gpu.mix, view, notable, findings);
+  const mix = hasMix(gpu.mix) ? makeMix(gpu.mix, view, notable, findings) : null;
   addSection("score", "Saturation score", "How much of the allocated time reached a limit of the hardware",
     element("div", { class: "grid score-grid" }, scoreCard(gpu.score), waterfall(gpu.score)), companions(gpu.score),
-    inColumns([...makeCharts("score"), mix]));
-  drawn.push(mix);
+    inColumns([...makeCharts("score"), mix].filter(Boolean)), notDrawn("score"));
+  if (mix !== null) drawn.push(mix);
 }
 
 function addFindings() {
@@ -49,33 +51,40 @@ function addGpus() {
   const { gpu } = model;
   if (gpu === null) return null;
   const few = gpu.gpus.length <= FEW_GPUS;
-  const multiples = few ? makeMultiples(gpu, view, findings) : null;
-  const heat = gpu.grid.metrics.length > 0 && gpu.grid.bins > 0
-    ? makeHeatMap({ grid: gpu.grid, names: gpu.gpus.map((one) => one.label), things: "GPUs" }, view) : null;
+  const grid = drawnGrid(gpu.grid, "gpus");
+  const multiples = few ? makeMultiples({ ...gpu, grid }, view, findings) : null;
+  const heat = grid.metrics.length > 0 && grid.bins > 0
+    ? makeHeatMap({ grid, names: gpu.gpus.map((one) => one.label), things: "GPUs" }, view) : null;
   addSection("gpus", "GPUs", few ? "Every GPU over time" : `${gpu.gpus.length} GPUs: the middle 80 %, the median, and those that stand out`,
-    element("div", { class: "grid" }, few ? multiples.figure : inColumns(makeCharts("gpus")), heat?.figure, gpuTable(gpu)));
+    element("div", { class: "grid" }, few ? multiples?.figure : inColumns(makeCharts("gpus")), heat?.figure, notDrawn("gpus"), gpuTable(gpu)));
   const distribution = [balanceBars(gpu), scatterCard(gpu)].filter(Boolean);
-  addSection("distribution", "Distribution", "", element("div", { class: "grid" },
-    element("div", { class: `grid columns-${distribution.length}` }, distribution), histogramCard(gpu.histograms)));
+  if (distribution.length + gpu.histograms.length > 0)
+    addSection("distribution", "Distribution", "", element("div", { class: "grid" },
+      element("div", { class: `grid columns-${distribution.length}` }, distribution), histogramCard(gpu.histograms)));
   const power = makeCharts("power");
-  if (power.length > 0) addSection("power", "Power, clocks and links", "", inColumns(power));
+  const noPower = notDrawn("power");
+  if (power.length > 0 || noPower !== null) addSection("power", "Power, clocks and links", "", inColumns(power), noPower);
   multiples?.draw();
   heat?.draw();
+  maps.gpus = heat;
   return { multiples, heat };
 }
 
 function addCharts() {
-  for (const section of model.sections) addSection(section.id, section.title, section.note, inColumns(makeCharts(section.id)));
+  for (const section of model.sections) addSection(section.id, section.title, section.note, inColumns(makeCharts(section.id)), notDrawn(section.id));
   drawn.forEach((chart) => chart.draw());
   return drawn;
 }
 
 function addNodes() {
   if (model.grid.metrics.length === 0 || model.grid.bins === 0) return null;
-  const heatMap = makeHeatMap({ grid: model.grid, names: model.nodes.map((node) => node.name), things: "nodes" }, view);
-  addSection("nodes", "Nodes", "Every node over time",
-    element("div", { class: "grid" }, heatMap.figure, element("div", { class: "card nodes-table" }, nodeTable(model))));
-  heatMap.draw();
+  const grid = drawnGrid(model.grid, "nodes");
+  const heatMap = grid.metrics.length > 0
+    ? makeHeatMap({ grid, names: model.nodes.map((node) => node.name), things: "nodes" }, view) : null;
+  addSection("nodes", "Nodes", "Every node over time", element("div", { class: "grid" }, heatMap?.figure, notDrawn("nodes"),
+    element("div", { class: "card nodes-table" }, nodeTable(model))));
+  heatMap?.draw();
+  maps.nodes = heatMap;
   return heatMap;
 }
 

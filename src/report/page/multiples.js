@@ -11,6 +11,7 @@ function multipleHeight(rows) {
 function makeMultiples(gpu, view, findings) {
   const { grid, gpus } = gpu;
   const metrics = SMALL_PLOTS.map((id) => grid.metrics.find((metric) => metric.id === id)).filter(Boolean);
+  if (metrics.length === 0) return null;
   const cells = new Map(metrics.map((metric) => [metric.id, unpackGrid(metric)]));
   const canvas = element("canvas", { class: "multiples-canvas", role: "img", tabindex: "0",
     "aria-label": `${metrics.map((metric) => metric.label).join(", ")} of ${gpus.length} GPUs over time; the table below has means.` });

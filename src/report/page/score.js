@@ -47,6 +47,7 @@ function scoreCard(score) {
 
 // From all that was allocated down to the score: each part begins where the one above it ends.
 function waterfall(score) {
+  if (SHARES.every(([id]) => (score.shares?.[id] ?? null) === null)) return null;
   const row = (kind, title, note, from, width) => element("div", { class: "fall-row" },
     element("div", { class: "fall-name" }, element("b", {}, title), element("span", { class: "soft" }, note)),
     element("div", { class: "fall-bar" }, placed(element("span", { class: `fall-part ${kind}` }), { left: `${from * 100}%`, width: `${width * 100}%` })),
@@ -81,6 +82,8 @@ function companions(score) {
 
 // Compute, memory and network in one plot. The weights are the reader's; the score is made without them.
 const MIX = [["compute", "Compute"], ["memory", "Memory"], ["network", "Network"]];
+
+const hasMix = (mix) => MIX.some(([id]) => mix[id].some((value) => value > 0));
 
 function makeMix(mix, view, events, findings) {
   const weights = MIX.map(() => 1);

@@ -44,7 +44,7 @@ const NODE_COLUMNS = [["job_cpu", "node_cpu"], ["job_memory", "node_memory"], ["
 function nodeTable(model) {
   const metrics = new Map(model.grid.metrics.map((metric) => [metric.id, metric]));
   const moving = NODE_COLUMNS.map((ids) => metrics.get(ids.find((id) => metrics.has(id))))
-    .filter((metric) => metric && (metric.unit !== "B/s" || metric.maximum > 0));
+    .filter((metric) => metric && isDrawn("nodes", metric.id));
   const columns = [
     { title: "Node", group: "", value: (row) => model.nodes[row].name },
     { title: "CPUs", group: "", unit: "count", value: (row) => model.nodes[row].cpus_allotted ?? model.nodes[row].cpus },

@@ -34,6 +34,21 @@ function makeView(seconds) {
   return view;
 }
 
+// Whether the model wants a chart, or a quantity of a map, drawn in a section, and what is said of those that it does not.
+const isDrawn = (section, id) => !model.not_drawn.some((one) => one.section === section && one.id === id);
+
+function notDrawn(section) {
+  const reasons = new Map();
+  for (const { title, why } of model.not_drawn.filter((one) => one.section === section))
+    reasons.set(why, [...(reasons.get(why) ?? []), title]);
+  if (reasons.size === 0) return null;
+  return element("p", { class: "not-drawn", "data-not-drawn": section }, [...reasons].map(([why, titles]) =>
+    (why === "always zero" ? `Always zero: ${titles.join("; ")}. ` : `No data: ${titles.join("; ")} (${why}). `)));
+}
+
+// The quantities of a grid that are drawn in a map.
+const drawnGrid = (grid, section) => ({ ...grid, metrics: grid.metrics.filter((metric) => isDrawn(section, metric.id)) });
+
 // Elements are made here only. Text goes in by textContent, never as markup: it may come from anybody.
 function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);

@@ -2,6 +2,7 @@
 
 #include "report/format.h"
 #include "report/gpu_report.h"
+#include "report/not_drawn.h"
 
 #include <algorithm>
 #include <array>
@@ -93,7 +94,7 @@ void Pages::feet() {
 std::vector<const Chart*> charts_of(const ReportModel& model, std::string_view section) {
     std::vector<const Chart*> result;
     for (const Chart& chart : model.charts)
-        if (chart.section == section) result.push_back(&chart);
+        if (chart.section == section && is_drawn(model, section, chart.id)) result.push_back(&chart);
     return result;
 }
 
