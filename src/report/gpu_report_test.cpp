@@ -216,6 +216,7 @@ TEST(report, findings_keep_their_order_and_the_worst_sets_the_tone) {
     auto json = to_json(model)["findings"];
     EXPECT_EQ(json["findings"][0]["evidence"][0]["unit"], "ratio");
     EXPECT_EQ(json["skipped"].size(), 2U);
+    EXPECT_EQ(json["findings"][0]["shown_in"].dump(), R"(["sm","job_read"])") << "as plots are called";
 }
 
 TEST(report, a_job_with_critical_findings_did_not_simply_complete) {

@@ -4,6 +4,7 @@
 #include "findings/value_text.h"
 #include "report/gpu_report.h"
 #include "report/json.h"
+#include "report/plots.h"
 #include "score/json.h"
 
 #include <algorithm>
@@ -114,6 +115,8 @@ Json finding_json(const findings::Finding& finding, core::Time start) {
     json["start"] = number(core::to_seconds(finding.start - start));
     json["end"] = number(core::to_seconds(finding.end - start));
     json["evidence"] = std::move(evidence);
+    json["shown_in"] = Json::array();
+    for (const std::string& name : finding.shown_in) json["shown_in"].push_back(shown_id(name));
     for (const char* left_out : {"evidence_units", "entities"}) json.erase(left_out);
     return json;
 }

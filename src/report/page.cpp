@@ -27,6 +27,7 @@ BELAY_REPORT_FILE(belay_report_heatmap_js)
 BELAY_REPORT_FILE(belay_report_tables_js)
 BELAY_REPORT_FILE(belay_report_header_js)
 BELAY_REPORT_FILE(belay_report_score_js)
+BELAY_REPORT_FILE(belay_report_evidence_js)
 BELAY_REPORT_FILE(belay_report_findings_js)
 BELAY_REPORT_FILE(belay_report_multiples_js)
 BELAY_REPORT_FILE(belay_report_gpus_js)
@@ -45,12 +46,13 @@ namespace {
 // The scripts share one scope, in this order.
 std::string page_script() {
     const std::string_view parts[] = {
-        BELAY_REPORT_TEXT(belay_report_format_js),   BELAY_REPORT_TEXT(belay_report_view_js),
-        BELAY_REPORT_TEXT(belay_report_theme_js),    BELAY_REPORT_TEXT(belay_report_chart_js),
-        BELAY_REPORT_TEXT(belay_report_heatmap_js),  BELAY_REPORT_TEXT(belay_report_tables_js),
-        BELAY_REPORT_TEXT(belay_report_header_js),   BELAY_REPORT_TEXT(belay_report_score_js),
-        BELAY_REPORT_TEXT(belay_report_findings_js), BELAY_REPORT_TEXT(belay_report_multiples_js),
-        BELAY_REPORT_TEXT(belay_report_gpus_js),     BELAY_REPORT_TEXT(belay_report_main_js)};
+        BELAY_REPORT_TEXT(belay_report_format_js),    BELAY_REPORT_TEXT(belay_report_view_js),
+        BELAY_REPORT_TEXT(belay_report_theme_js),     BELAY_REPORT_TEXT(belay_report_chart_js),
+        BELAY_REPORT_TEXT(belay_report_heatmap_js),   BELAY_REPORT_TEXT(belay_report_tables_js),
+        BELAY_REPORT_TEXT(belay_report_header_js),    BELAY_REPORT_TEXT(belay_report_score_js),
+        BELAY_REPORT_TEXT(belay_report_evidence_js),  BELAY_REPORT_TEXT(belay_report_findings_js),
+        BELAY_REPORT_TEXT(belay_report_multiples_js), BELAY_REPORT_TEXT(belay_report_gpus_js),
+        BELAY_REPORT_TEXT(belay_report_main_js)};
     std::string script = "(() => {\n\"use strict\";\n";
     for (std::string_view part : parts) script += part;
     return script + "})();\n";

@@ -1,5 +1,8 @@
 #include "report/plots.h"
 
+#include "schema/tables/gpu_digest.h"
+#include "schema/tables/node_plots.h"
+
 #include <utility>
 
 namespace belay::report {
@@ -12,6 +15,14 @@ std::string plot_id(const schema::SeriesColumn& series) {
         if (series.unit == unit && series.name.ends_with(ending))
             return std::string(series.name.substr(0, series.name.size() - ending.size()));
     return std::string(series.name);
+}
+
+std::string shown_id(std::string_view name) {
+    for (const schema::SampledSeries& plot : schema::kNodePlots)
+        if (plot.series.name == name) return plot_id(plot.series);
+    for (const schema::GpuQuantity& quantity : schema::kGpuQuantities)
+        if (quantity.series.name == name) return plot_id(quantity.series);
+    return std::string(name);
 }
 
 std::string plot_unit(const schema::SeriesColumn& series) {

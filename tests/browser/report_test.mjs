@@ -280,6 +280,45 @@ browserTest("findings are marked in the timelines, and shown on request", ["gpu1
   assert.ok(low > 900 && low < 1080 && high > 1440 && high < 1600, `${low} to ${high}`);
 });
 
+browserTest("evidence leads to the plot that shows it", ["gpu16"], async (page) => {
+  const links = (id) => page.locator(`[data-finding=${id}] .shown-in a`);
+  assert.deepEqual(await links("gpu_thermal").allTextContents(), ["Temperature", "SM clock", "Saturation"]);
+  assert.deepEqual(await links("data_stall").allTextContents(), ["SM active", "Storage traffic of the job"]);
+  const shown = async (selector) => {
+    const { top, bottom, outline } = await page.locator(selector).evaluate((node) => ({
+      top: node.getBoundingClientRect().top, bottom: innerHeight - node.getBoundingClientRect().top, outline: getComputedStyle(node).outlineStyle }));
+    assert.ok(top >= 40 && bottom > 100, `${selector} is at ${top} px`);
+    assert.equal(outline, "solid", `${selector} is marked`);
+  };
+  await links("gpu_thermal").nth(1).click();
+  await shown("[data-chart=gpu_clock]");
+  assert.equal(await page.locator("[data-chart=gpu_temperature]").evaluate((node) => getComputedStyle(node).outlineStyle), "none");
+  await links("gpu_thermal").nth(1).click();
+  await shown("[data-chart=gpu_clock]");
+  await links("data_stall").nth(0).click();
+  await shown("#gpus-plots");
+  await page.locator("#gpus-map").getByRole("button", { name: "DRAM", exact: true }).click();
+  await links("gpu_thermal").nth(2).click();
+  await shown("#gpus-map");
+  assert.equal(await page.evaluate(() => window.belayReport.gpuFigures.heat.metric.id), "saturated");
+  await page.locator("[data-finding=data_stall] button").click();
+  await shown("#gpus-plots");
+});
+
+browserTest("what is always zero, or has no data, is named and not drawn", ["gpu1"], async (page) => {
+  const named = (section) => page.locator(`[data-not-drawn=${section}]`).textContent();
+  assert.match(await named("power"), /Always zero: Clock held down\./);
+  assert.match(await named("power"), /No data: .*Chip to chip.* \(not sampled on these GPUs\)/);
+  assert.match(await named("gpus"), /Always zero: FP64\./);
+  assert.equal(await page.locator("[data-chart=gpu_held]").count(), 0);
+  assert.equal(await page.locator("#gpus-map").getByRole("button", { name: "FP64" }).count(), 0);
+});
+
+browserTest("a section without data says why", ["bare"], async (page) => {
+  assert.match(await page.locator("#network").textContent(), /No data: Network traffic \(no samples in the table network\)/);
+  assert.equal(await page.locator("#network .grid > *").count(), 0);
+});
+
 browserTest("weights change the mix and not the score", ["gpu16"], async (page) => {
   const shown = () => page.evaluate(() => ({ score: document.querySelector(".score-value").textContent,
     mix: window.belayReport.charts.find(({ id }) => id === "gpu_mix").uplot.data.map((row) => row[300]) }));

@@ -248,6 +248,8 @@ function onPlotKey(view, chart) {
   };
 }
 
+const chartAnchor = (chart) => `chart-${chart.id}`;
+
 // Draws `chart` into a new figure. `events` and `findings` are marked in the plot.
 function makeChart(chart, view, events, findings) {
   const plot = element("div", { class: "plot", role: "img", tabindex: "0", "aria-label": describeChart(chart) });
@@ -255,7 +257,7 @@ function makeChart(chart, view, events, findings) {
   const legend = makeLegend(chart, (i, shown) => uplot.setSeries(i + 1, { show: shown }));
   // One line needs no name beside the title's.
   const single = chart.series.length === 1;
-  const figure = element("figure", { class: `card chart${single ? " single" : ""}`, "data-chart": chart.id },
+  const figure = element("figure", { id: chartAnchor(chart), class: `card chart${single ? " single" : ""}`, "data-chart": chart.id },
     element("div", { class: "chart-head" }, element("h3", {}, chart.title), single ? legend.node : null),
     element("p", { class: "chart-note" }, chart.note), single ? null : legend.node, plot, tableFallback(chart));
   plot.addEventListener("keydown", onPlotKey(view, chart));

@@ -10,9 +10,11 @@ function someNames(names, most = 4) {
 function findingCard(finding, view) {
   const [tone, label] = FINDING_TONES[finding.severity] ?? ["", finding.severity];
   const timed = finding.start !== null && finding.end !== null;
+  const targets = evidenceTargets(finding);
   const show = () => {
     const room = Math.max((finding.end - finding.start) * 0.25, view.full[1] * 0.01);
     view.zoom(finding.start - room, finding.end + room);
+    goTo(targets[0] ?? { anchor: document.querySelector(".chart")?.id ?? "findings", show() {} });
   };
   // What a program printed has lines.
   const quotes = finding.evidence.filter((one) => one.text.includes("\n"));
@@ -30,6 +32,7 @@ function findingCard(finding, view) {
     values.length > 0 ? element("ul", { class: "evidence" }, values.map((one) =>
       element("li", {}, element("span", { class: "soft" }, one.name), element("b", {}, one.text || formatQuantity(one.value, one.unit))))) : null,
     quotes.map((one) => element("pre", { class: "quote", "data-evidence": one.name }, one.text)),
+    evidenceLinks(targets),
     finding.advice ? element("p", { class: "advice" }, finding.advice) : null,
     finding.references.length > 0 ? element("p", { class: "references" }, finding.references.join("; ")) : null);
 }

@@ -55,6 +55,8 @@ function rowOrder(names, metric, byMean) {
   return rows;
 }
 
+const mapAnchor = (section) => `${section}-map`;
+
 // `names` are the rows', of which there are many `things`.
 function makeHeatMap({ grid, names, things }, view) {
   const { metrics } = grid;
@@ -203,8 +205,8 @@ function makeHeatMap({ grid, names, things }, view) {
   view.on("cursor", (_, source) => { if (source !== canvas) draw(); });
   theme.onChange(refresh);
 
-  const choice = (label, pressed, act) => {
-    const button = element("button", { type: "button", "aria-pressed": String(pressed), onclick: () => {
+  const choice = (label, pressed, act, id = null) => {
+    const button = element("button", { type: "button", "data-metric": id, "aria-pressed": String(pressed), onclick: () => {
       for (const other of button.parentNode.children) other.setAttribute("aria-pressed", String(other === button));
       act();
       refresh();
@@ -213,14 +215,14 @@ function makeHeatMap({ grid, names, things }, view) {
   };
   const tools = element("div", { class: "heat-tools" },
     element("div", { class: "choices", role: "group", "aria-label": "Quantity" },
-      metrics.map((one) => choice(one.label, one === metric, () => { metric = one; }))),
+      metrics.map((one) => choice(one.label, one === metric, () => { metric = one; }, one.id))),
     names.length > 1 ? element("div", { class: "choices", role: "group", "aria-label": `Order of the ${things}` },
       choice("By name", true, () => { byMean = false; }), choice("By mean", false, () => { byMean = true; })) : null,
     element("span", { class: "heat-scale" }, low, element("span", { class: "ramp" }), high,
       element("span", { class: "none" }), "no data"));
 
   return {
-    figure: element("figure", { class: "card heat" }, tools, element("div", { class: "heat-box" }, canvas, tip)),
+    figure: element("figure", { id: mapAnchor(things.toLowerCase()), class: "card heat" }, tools, element("div", { class: "heat-box" }, canvas, tip)),
     canvas,
     draw() {
       refresh();
@@ -228,6 +230,9 @@ function makeHeatMap({ grid, names, things }, view) {
     },
     get metric() {
       return metric;
+    },
+    choose(id) {
+      tools.querySelector(`[data-metric="${id}"]`).click();
     },
     valueAt,
   };

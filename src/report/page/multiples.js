@@ -1,5 +1,7 @@
 // Few GPUs: a row of small plots for each, a column per quantity. Drawn from the packed values of the GPUs' grid.
 const SMALL_PLOTS = ["utilization", "sm", "occupancy", "dram", "tensor", "nvlink"];
+const MULTIPLES_ANCHOR = "gpus-plots";
+const isSmallPlot = (gpu, id) => gpu.gpus.length <= FEW_GPUS && SMALL_PLOTS.includes(id);
 const MULTIPLE_LABEL = 116;
 const MULTIPLE_HEAD = 34;
 const MULTIPLE_GAP = 10;
@@ -169,7 +171,7 @@ function makeMultiples(gpu, view, findings) {
   view.on("cursor", draw);
   theme.onChange(draw);
   return {
-    figure: element("figure", { class: "card multiples" }, element("div", { class: "multiples-box" }, canvas)),
+    figure: element("figure", { id: MULTIPLES_ANCHOR, class: "card multiples" }, element("div", { class: "multiples-box" }, canvas)),
     draw() {
       draw();
       new ResizeObserver(() => draw()).observe(canvas.parentNode);

@@ -224,7 +224,8 @@ findings::Report synthetic_findings(const Measurements& data, core::Time start) 
                           {"clock of its peers", 1.89e9, "Hz"}},
              .advice = "Ask the operators to look at the node's cooling, and leave it out (--exclude) until "
                        "then: every synchronous step waits for the slowest GPU.",
-             .references = {"NVIDIA System Management Interface, clocks event reasons"}},
+             .references = {"NVIDIA System Management Interface, clocks event reasons"},
+             .shown_in = {"temperature_celsius", "clock_hertz", "saturated_share"}},
             {.id = "data_stall",
              .severity = findings::Severity::kWarning,
              .title = "The GPUs waited for data",
@@ -238,7 +239,8 @@ findings::Report synthetic_findings(const Measurements& data, core::Time start) 
                           {"read", 2.1e9, "B/s"}},
              .advice = "Give the data loader more workers or a larger prefetch, or stage the files to the "
                        "nodes before the job.",
-             .references = {}}}};
+             .references = {},
+             .shown_in = {"sm_share", "job_read_bytes_per_second"}}}};
 }
 
 ReportModel synthetic_gpu_job(size_t nodes, size_t per_node, double seconds) {
