@@ -250,7 +250,7 @@ browserTest("what is critical comes first, and its job did not simply complete",
   assert.ok(await top(".alerts") < await top(".figures"), "above the key figures");
   assert.ok(await top("#findings") < await top("#score"));
   assert.deepEqual(await page.locator("#sections a").allTextContents().then((names) => names.slice(0, 2)),
-    ["Findings", "Saturation score"]);
+    ["Findings", "Score"]);
   assert.equal(await page.locator(".hero .pill").textContent(), "! completed, 1 critical finding");
   assert.deepEqual(await page.locator(".hero .pill").evaluate((pill) => [...pill.classList]), ["pill", "warning"]);
   await page.locator(".alerts a").click();
@@ -387,6 +387,30 @@ for (const width of [1400, 800, 390])
     const plots = await page.evaluate(() => [...document.querySelectorAll(".plot")].map((plot) =>
       plot.querySelector(".uplot").offsetWidth - plot.clientWidth));
     for (const excess of plots) assert.ok(excess <= 1, `a plot is ${excess} px wider than its place`);
+  });
+
+for (const width of [1280, 1024])
+  browserTest(`the menu is whole at ${width} px`, ["gpu16", { width }], async (page) => {
+    const parts = () => page.evaluate(() => {
+      const bar = document.querySelector(".bar").getBoundingClientRect();
+      const places = [...document.querySelectorAll("#sections a, #theme")].map((node) => node.getBoundingClientRect());
+      return { height: bar.height, cut: places.filter(({ left, right, top, bottom }) =>
+        left < 0 || right > innerWidth || top < bar.top || bottom > bar.bottom).length,
+        links: places.length, hidden: document.querySelector("#sections").scrollWidth - document.querySelector("#sections").clientWidth };
+    });
+    const still = await parts();
+    assert.ok(still.links > 14, `${still.links} links`);
+    assert.deepEqual([still.cut, still.hidden], [0, 0]);
+    await pointAt(page, "[data-chart=gpu_power] .u-over", 0.4);
+    assert.match(await page.locator("#clock").textContent(), /2026/);
+    await page.evaluate(() => window.belayReport.view.zoom(600, 1200));
+    assert.ok(await page.locator("#reset").isVisible());
+    assert.deepEqual(await parts(), still, "it does not move while the time under the cursor is shown");
+    await page.click("#reset");
+    await page.locator("#sections a", { hasText: "Storage" }).click();
+    const [bar, heading] = await page.evaluate(() => [document.querySelector(".bar").getBoundingClientRect().bottom,
+      document.querySelector("#storage").getBoundingClientRect().top]);
+    assert.ok(heading >= bar - 1, "the bar does not cover what a link leads to");
   });
 
 browserTest("a print is light and loses nothing", ["training", { scheme: "dark" }], async (page) => {

@@ -6,11 +6,13 @@ const content = document.getElementById("content");
 const notable = model.events.filter((event) => event.severity !== "info");
 const findings = (model.findings?.findings ?? []).filter((one) => one.severity !== "info" && one.start !== null && one.end !== null);
 
+const SHORT_TITLES = { score: "Score", power: "Power" };  // in the bar
+
 function addSection(id, title, note, ...children) {
   content.append(element("section", { id, "aria-label": title },
     element("div", { class: "section-head" }, element("h2", {}, title), note ? element("p", { class: "soft" }, note) : null),
     children));
-  document.getElementById("sections").append(element("a", { href: `#${id}` }, title));
+  document.getElementById("sections").append(element("a", { href: `#${id}` }, SHORT_TITLES[id] ?? title));
 }
 
 function columnsFor(count) {
@@ -93,6 +95,8 @@ function wireBar() {
   const reset = document.getElementById("reset");
   const toggle = document.getElementById("theme");
   const label = () => { toggle.textContent = theme.name === "dark" ? "Light" : "Dark"; };
+  const bar = document.querySelector(".bar");
+  new ResizeObserver(() => document.documentElement.style.setProperty("--bar-height", `${bar.offsetHeight}px`)).observe(bar);
   const range = () => {
     reset.hidden = !view.zoomed;
     clock.textContent = view.zoomed ? `${formatElapsed(view.min)} to ${formatElapsed(view.max)}` : "";
