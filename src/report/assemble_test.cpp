@@ -37,6 +37,7 @@ TEST(report, a_training_has_all_charts) {
     EXPECT_FALSE(network.series[0].below);
     EXPECT_TRUE(network.series[2].below);
     EXPECT_EQ(network.series[1].colour, network.series[3].colour) << "a node keeps its colour";
+    EXPECT_TRUE(network.series[3].dashed) << "and what it sent is told from what it received";
 }
 
 TEST(report, a_quantity_has_one_mean) {
@@ -74,6 +75,20 @@ TEST(report, many_nodes_become_a_band) {
     EXPECT_LT(cpu.series[0].values.back(), 0.6) << "the slow node";
     EXPECT_EQ(model.grid.metrics.at(0).values.size(), 40 * model.grid.bins);
     EXPECT_THAT(ids(model.charts), Contains("cpu_mean"));
+}
+
+TEST(report, no_two_lines_of_a_chart_look_alike) {
+    for (const Measurements& data :
+         {synthetic_training(), synthetic_bare(), synthetic_large(40), synthetic_large(6)})
+        for (const Chart& chart : assemble(data).charts)
+            for (size_t i = 0; i < chart.series.size(); ++i)
+                for (size_t j = 0; j < i; ++j) {
+                    const Curve& a = chart.series[i];
+                    const Curve& b = chart.series[j];
+                    const bool edges = chart.kind == ChartKind::kBand && i == j + 2;  // of one area
+                    EXPECT_TRUE(edges || a.colour != b.colour || a.dashed != b.dashed)
+                        << chart.id << ": " << a.label << " and " << b.label;
+                }
 }
 
 TEST(report, what_is_not_there_is_not_drawn) {

@@ -158,7 +158,7 @@ Chart node_lines(const Measurements& data, const NodeLines& row) {
     if (data.nodes.size() > kMostNodeLines) chart.kind = ChartKind::kBand;
     if (chart.unit == "share") chart.top = 1;
     add_node_lines(chart, data, row.plot, row.suffix, false, false);
-    if (row.second) add_node_lines(chart, data, *row.second, row.second_suffix, false, true);
+    if (row.second) add_node_lines(chart, data, *row.second, row.second_suffix, true, true);
     return chart;
 }
 

@@ -1,8 +1,10 @@
 #include "report/pdf/canvas.h"
 
 #include "core/file.h"
+#include "core/text.h"
 #include "core/utf8.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -56,7 +58,9 @@ char to_windows_1252(uint32_t code) {
 
 // Of valid UTF-8, which core::printable makes.
 std::string encoded(std::string_view text) {
-    std::string clean = core::printable(text);
+    std::string in_one_line(text);
+    std::ranges::replace(in_one_line, '\n', ' ');
+    std::string clean = core::printable(in_one_line);
     std::string result;
     for (size_t i = 0; i < clean.size();) {
         auto byte = static_cast<unsigned char>(clean[i]);
@@ -194,26 +198,33 @@ std::string Canvas::fitted(std::string_view text, double width, const TextStyle&
     return shortened(fits);
 }
 
-double Canvas::paragraph(Point at, double width, std::string_view text, const TextStyle& style) {
-    constexpr double kLeading = 1.4;
-    std::string current;
-    auto flush = [&] {
-        this->text(at, fitted(current, width, style), style);
-        at.y += style.size * kLeading;
-        current.clear();
-    };
-    while (!text.empty()) {
-        size_t blank = std::min(text.find(' '), text.size());
-        std::string_view word = text.substr(0, blank);
-        text.remove_prefix(std::min(blank + 1, text.size()));
-        std::string longer = current.empty() ? std::string(word) : fmt::format("{} {}", current, word);
-        if (!current.empty() && text_width(longer, style) > width) {
-            flush();
-            longer = word;
+std::vector<std::string> Canvas::wrapped(std::string_view text, double width, const TextStyle& style) const {
+    std::vector<std::string> lines;
+    text = core::trim(text);
+    if (text.empty()) return lines;
+    for (std::string_view rest : core::split(text, '\n')) {
+        std::string current;
+        while (!rest.empty()) {
+            size_t blank = std::min(rest.find(' '), rest.size());
+            std::string_view word = rest.substr(0, blank);
+            rest.remove_prefix(std::min(blank + 1, rest.size()));
+            std::string longer = current.empty() ? std::string(word) : fmt::format("{} {}", current, word);
+            if (!current.empty() && text_width(longer, style) > width) {
+                lines.push_back(fitted(current, width, style));
+                longer = word;
+            }
+            current = std::move(longer);
         }
-        current = std::move(longer);
+        lines.push_back(fitted(current, width, style));
     }
-    if (!current.empty()) flush();
+    return lines;
+}
+
+double Canvas::paragraph(Point at, double width, std::string_view text, const TextStyle& style) {
+    for (const std::string& line : wrapped(text, width, style)) {
+        this->text(at, line, style);
+        at.y += style.size * kLeading;
+    }
     return at.y;
 }
 

@@ -47,6 +47,8 @@ struct Box {
 inline constexpr double kPageWidth = 595;  // A4
 inline constexpr double kPageHeight = 842;
 
+inline constexpr double kLeading = 1.4;  // of lines of a paragraph, of their size
+
 enum class Align { kLeft, kCentre, kRight };
 
 struct TextStyle {
@@ -71,12 +73,14 @@ class Canvas {
     // The pages drawn so far, again for numbers at their feet.
     void to_page(size_t page);
 
-    // On the base line `at.y`. UTF-8; what Windows-1252 cannot write becomes "?".
+    // On the base line `at.y`. UTF-8; what Windows-1252 cannot write becomes "?", an end of line a blank.
     void text(Point at, std::string_view text, const TextStyle& style = {});
     double text_width(std::string_view text, const TextStyle& style) const;
     // Shortened with "…" to `width`.
     std::string fitted(std::string_view text, double width, const TextStyle& style) const;
-    // Words broken at `width`; returns the base line after the last.
+    // Words broken at `width`, and lines where the text has them.
+    std::vector<std::string> wrapped(std::string_view text, double width, const TextStyle& style) const;
+    // Those below each other; returns the base line after the last.
     double paragraph(Point at, double width, std::string_view text, const TextStyle& style = {});
 
     void fill(const Box& box, const Colour& colour);

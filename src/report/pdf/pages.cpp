@@ -46,9 +46,31 @@ void Pages::heading(std::string_view title, std::string_view note, double room) 
     y += 14;
 }
 
+void Pages::lines(std::string_view text, const TextStyle& style, double indent) {
+    const double height = style.size * kLeading;
+    const std::vector<std::string> all = canvas.wrapped(text, kTextWidth - indent, style);
+    if (all.size() > 1) need(2 * height);  // no first line alone
+    for (const std::string& line : all) {
+        need(height);
+        canvas.text({kMargin + indent, y}, line, style);
+        y += height;
+    }
+}
+
 void Pages::paragraph(std::string_view text, const TextStyle& style) {
-    need(style.size * 3);
-    y = canvas.paragraph({kMargin, y}, kTextWidth, text, style) + 3;
+    lines(text, style);
+    y += 3;
+}
+
+void Pages::bar(size_t page, double top, const Colour& colour) {
+    constexpr double kWidth = 3;
+    const size_t last = canvas.pages() - 1;
+    for (; page <= last; ++page) {
+        canvas.to_page(page);
+        const double bottom = page == last ? y - 6 : kBottom;
+        canvas.fill({kMargin, top, kWidth, bottom - top}, colour);
+        top = kTop - 8;
+    }
 }
 
 void Pages::facts(const std::vector<Pair>& pairs, size_t columns) {
@@ -75,6 +97,11 @@ void Pages::charts(const std::vector<const Chart*>& charts, double height) {
     });
 }
 
+void Pages::not_drawn(std::string_view section) {
+    if (const std::string text = not_drawn_text(model, section); !text.empty())
+        paragraph(text, {.size = 8, .colour = kSoft});
+}
+
 void Pages::feet() {
     TextStyle style{.size = 7, .colour = kSoft};
     for (size_t page = 0; page < canvas.pages(); ++page) {
@@ -89,6 +116,19 @@ void Pages::feet() {
         canvas.text({kPageWidth - kMargin, kPageHeight - 28},
                     fmt::format("{} / {}", page + 1, canvas.pages()), style);
     }
+}
+
+void key_figures(Pages& pages) {
+    const auto& figures = pages.model.figures;
+    pages.grid(figures.size(), 4, 50, [&](size_t i, const Box& box) {
+        pages.canvas.fill(box, kSunk);
+        TextStyle small{.size = 7, .colour = kSoft};
+        pages.canvas.text({box.x + 7, box.y + 11},
+                          pages.canvas.fitted(figures[i].label, box.width - 14, small), small);
+        pages.canvas.text({box.x + 7, box.y + 25}, figures[i].value, {.size = 13, .bold = true});
+        pages.canvas.text({box.x + 7, box.y + 35},
+                          pages.canvas.fitted(figures[i].detail, box.width - 14, small), small);
+    });
 }
 
 std::vector<const Chart*> charts_of(const ReportModel& model, std::string_view section) {

@@ -13,6 +13,8 @@
 namespace belay::report {
 
 inline constexpr double kMargin = 46;
+inline constexpr double kChartHeight = 128;
+inline constexpr double kLineRoom = 24;  // for a line under a heading
 inline constexpr double kTextWidth = kPageWidth - 2 * kMargin;
 
 // Goes down the page, and on to the next where there is no room.
@@ -26,12 +28,19 @@ class Pages {
     // With at least this much room for what follows, or on the next page.
     void heading(std::string_view title, std::string_view note = "", double room = 100);
     double room() const;
+    // Goes on on the next page where there is no room.
+    void lines(std::string_view text, const TextStyle& style = {}, double indent = 0);
+    // With a little room below.
     void paragraph(std::string_view text, const TextStyle& style = {});
+    // At the left of what was written since `top` of that page.
+    void bar(size_t page, double top, const Colour& colour);
     using Pair = std::pair<std::string, std::string>;
     // Names and values in as many columns.
     void facts(const std::vector<Pair>& pairs, size_t columns);
     // The charts of a section, two a row.
-    void charts(const std::vector<const Chart*>& charts, double height = 128);
+    void charts(const std::vector<const Chart*>& charts, double height = kChartHeight);
+    // Names what the model has of the section and no chart shows.
+    void not_drawn(std::string_view section);
     // A row of boxes, of which `draw` is called with each.
     void grid(size_t count, size_t columns, double height, auto&& draw) {
         constexpr double kGap = 16;
@@ -51,7 +60,9 @@ class Pages {
     double y = 0;
 };
 
+// Those that are drawn.
 std::vector<const Chart*> charts_of(const ReportModel& model, std::string_view section);
+void key_figures(Pages& pages);
 std::string title_of(const ReportModel& model);
 // "job 4711 on alps by mira for cosmo"
 std::string where_of(const ReportModel& model);

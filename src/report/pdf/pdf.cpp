@@ -5,6 +5,7 @@
 #include "report/findings.h"
 #include "report/format.h"
 #include "report/gpu_report.h"
+#include "report/not_drawn.h"
 #include "report/pdf/pages.h"
 
 #include <algorithm>
@@ -56,40 +57,27 @@ void title(Pages& pages) {
     if (!model.gpu && !model.score_sentence.empty()) pages.paragraph(model.score_sentence, {.size = 10});
 }
 
-void key_figures(Pages& pages) {
-    const auto& figures = pages.model.figures;
-    pages.grid(figures.size(), 4, 50, [&](size_t i, const Box& box) {
-        pages.canvas.fill(box, kSunk);
-        TextStyle small{.size = 7, .colour = kSoft};
-        pages.canvas.text({box.x + 7, box.y + 11},
-                          pages.canvas.fitted(figures[i].label, box.width - 14, small), small);
-        pages.canvas.text({box.x + 7, box.y + 25}, figures[i].value, {.size = 13, .bold = true});
-        pages.canvas.text({box.x + 7, box.y + 35},
-                          pages.canvas.fitted(figures[i].detail, box.width - 14, small), small);
-    });
-}
-
 void finding(Pages& pages, const findings::Finding& one) {
     Canvas& canvas = pages.canvas;
     constexpr double kLeast = 64;
+    constexpr double kIndent = 10;
     pages.need(kLeast);
-    double top = pages.y - 8;
+    const size_t page = canvas.pages() - 1;
+    const double top = pages.y - 8;
     const Colour colour = tone_colour(severity_tone(one.severity));
-    TextStyle soft{.size = 8, .colour = kSoft};
-    double x = kMargin + 10;
-    double width = kTextWidth - 10;
-    canvas.text({x, pages.y}, canvas.fitted(one.title, width - 60, {.size = 10, .bold = true}),
-                {.size = 10, .bold = true});
+    const TextStyle bold{.size = 10, .bold = true}, soft{.size = 8, .colour = kSoft}, plain{.size = 8.5};
+    canvas.text({kMargin + kIndent, pages.y}, canvas.fitted(one.title, kTextWidth - kIndent - 60, bold),
+                bold);
     canvas.text({kPageWidth - kMargin, pages.y}, std::string(findings::severity_name(one.severity)),
                 {.size = 9, .bold = true, .colour = colour, .align = Align::kRight});
-    pages.y = canvas.paragraph({x, pages.y + 12}, width, finding_place(one, pages.model.start), soft);
-    if (!one.summary.empty()) pages.y = canvas.paragraph({x, pages.y}, width, one.summary, {.size = 8.5});
+    pages.y += 12;
+    pages.lines(finding_place(one, pages.model.start), soft, kIndent);
+    if (!one.summary.empty()) pages.lines(one.summary, plain, kIndent);
     const std::string evidence = evidence_text(one, " · ");
-    if (!evidence.empty()) pages.y = canvas.paragraph({x, pages.y}, width, evidence, {.size = 8.5});
-    for (std::string_view line : quoted_lines(one))
-        pages.y = canvas.paragraph({x, pages.y}, width, "| " + std::string(line), soft);
-    if (!one.advice.empty()) pages.y = canvas.paragraph({x, pages.y}, width, one.advice, {.size = 8.5});
-    canvas.fill({kMargin, top, 3, pages.y - top - 6}, colour);
+    if (!evidence.empty()) pages.lines(evidence, plain, kIndent);
+    for (std::string_view line : quoted_lines(one)) pages.lines("| " + std::string(line), soft, kIndent);
+    if (!one.advice.empty()) pages.lines(one.advice, plain, kIndent);
+    pages.bar(page, top, colour);
     pages.y += 8;
 }
 
@@ -133,8 +121,10 @@ void breakdown(Pages& pages, const GpuReport& gpu) {
     add("compute", "compute", all.compute);
     add("memory", "memory", all.memory);
     add("network", "network", all.network);
-    charts.push_back(&mix);
+    const std::vector<Chart> both = {mix};
+    if (has_data(mix) && always_zero(both).empty()) charts.push_back(&mix);
     pages.charts(charts, 170);
+    pages.not_drawn("score");
 }
 
 void gpus(Pages& pages, const GpuReport& gpu) {
@@ -147,6 +137,7 @@ void gpus(Pages& pages, const GpuReport& gpu) {
         pages.charts(charts, height);
         return;
     }
+    if (gpu.grid.metrics.empty()) return;
     constexpr double kHead = 60;  // of the section and of the plots
     constexpr double kLeastRow = 22;
     constexpr double kMostRow = 60;
@@ -217,6 +208,25 @@ void methods(Pages& pages, const GpuReport& gpu) {
         pages.paragraph(fmt::format("Note: {}.", note), {.size = 8.5});
 }
 
+void charts_section(Pages& pages, std::string_view title, std::string_view note, std::string_view id) {
+    const std::vector<const Chart*> charts = charts_of(pages.model, id);
+    pages.heading(title, note, charts.empty() ? kLineRoom : kChartHeight);
+    pages.charts(charts);
+    pages.not_drawn(id);
+}
+
+void gpu_parts(Pages& pages) {
+    GpuReport gpu = *pages.model.gpu;
+    gpu.grid = drawn_grid(pages.model, gpu.grid, kGpusSection);
+    pages.next();
+    breakdown(pages, gpu);
+    gpus(pages, gpu);
+    heat_maps(pages, gpu);
+    pages.not_drawn(kGpusSection);
+    distributions(pages, gpu);
+    charts_section(pages, "Power, clocks and links", "", "power");
+}
+
 }  // namespace
 
 core::Result<std::string> render_pdf(const ReportModel& model) {
@@ -232,21 +242,9 @@ core::Result<std::string> render_pdf(const ReportModel& model) {
     }
     key_figures(pages);
     if (!findings_first) findings(pages);
-    if (model.gpu) {
-        pages.next();
-        breakdown(pages, *model.gpu);
-        gpus(pages, *model.gpu);
-        heat_maps(pages, *model.gpu);
-        distributions(pages, *model.gpu);
-        if (auto charts = charts_of(model, "power"); !charts.empty()) {
-            pages.heading("Power, clocks and links");
-            pages.charts(charts);
-        }
-    }
-    for (const Section& section : model.sections) {
-        pages.heading(section.title, section.note);
-        pages.charts(charts_of(model, section.id));
-    }
+    if (model.gpu) gpu_parts(pages);
+    for (const Section& section : model.sections)
+        charts_section(pages, section.title, section.note, section.id);
     if (model.gpu) methods(pages, *model.gpu);
     pages.feet();
     return canvas.finish();

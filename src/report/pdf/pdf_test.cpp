@@ -71,6 +71,50 @@ TEST_F(report_pdf, proposal_has_two_pages) {
     }
 }
 
+// What stands on each page.
+std::vector<std::string> pages_in(const std::string& text) {
+    std::vector<std::string> pages;
+    for (size_t at = 0, end = 0; (end = text.find('\f', at)) != text.npos; at = end + 1)
+        pages.push_back(text.substr(at, end - at));
+    return pages;
+}
+
+TEST_F(report_pdf, headings_stay_with_what_follows) {
+    const std::vector<std::string> titles = {"Training", "Processors", "Memory",
+                                             "Network",  "Storage",    "Power, clocks and links"};
+    for (const ReportModel& model : {assemble(synthetic_training()), synthetic_gpu_job(4, 4, 600),
+                                     synthetic_gpu_job(1, 1, 600), assemble(synthetic_large(40))})
+        for (std::string page : pages_in(text_of(render_pdf(model).value()))) {
+            page.erase(page.rfind(model.producer));  // the foot
+            page.erase(page.rfind('\n') == page.npos ? 0
+                                                     : page.find_last_not_of(" \n", page.rfind('\n')) + 1);
+            const std::string last = page.substr(page.rfind('\n') + 1);
+            for (const std::string& title : titles) EXPECT_FALSE(last.starts_with(title)) << page;
+        }
+}
+
+TEST_F(report_pdf, lines_of_a_text_stay_lines) {
+    ReportModel model = synthetic_gpu_job(1, 1, 600);
+    model.job.command = "srun bash -c '\npython train.py\n'";
+    findings::Finding& finding = model.findings->findings.front();
+    finding.advice = "First this.\nThen that.";
+    for (int i = 0; i < 45; ++i) finding.evidence.push_back({"text", std::string("line one\nline two"), ""});
+    const std::string text = text_of(render_pdf(model).value());
+    EXPECT_THAT(text, testing::ContainsRegex("First this\\.\n *Then that\\."));
+    EXPECT_THAT(text, testing::ContainsRegex("srun bash -c '\n *python train.py\n"));
+    EXPECT_THAT(text, Not(HasSubstr("?")));
+    const std::vector<std::string> pages = pages_in(text);
+    EXPECT_THAT(pages.at(0), HasSubstr("line two"));
+    EXPECT_THAT(pages.at(1), HasSubstr("line two")) << "a long finding goes on on the next page";
+    EXPECT_THAT(pages.at(2), HasSubstr("saturation score of 100"));
+}
+
+TEST_F(report_pdf, both_edges_of_a_band_have_one_key) {
+    const std::string text = text_of(render_pdf(assemble(synthetic_large(40))).value());
+    EXPECT_THAT(text, HasSubstr("lowest to highest received"));
+    EXPECT_THAT(text, HasSubstr("lowest to highest sent"));
+}
+
 TEST_F(report_pdf, job_without_gpus_has_its_charts_and_nothing_of_gpus) {
     auto pdf = render_pdf(assemble(synthetic_training()));
     ASSERT_TRUE(pdf) << pdf.error().message();

@@ -166,23 +166,56 @@ void draw_series(Canvas& canvas, const Scale& scale, const Chart& chart,
                 {.size = 6.5, .colour = kRope, .align = Align::kRight});
 }
 
-void draw_legend(Canvas& canvas, const Box& box, const Chart& chart) {
-    TextStyle style{.size = 6.5, .colour = kSoft};
-    double x = box.x;
-    double y = box.y;
-    constexpr size_t kMostLegend = 6;
-    for (size_t i = 0; i < std::min(chart.series.size(), kMostLegend); ++i) {
+// A line, or both edges of a band as one.
+struct Key {
+    std::string label;
+    Colour colour;
+    bool dashed = false;
+    bool is_area = false;
+    Point at = {};  // from the left upper corner of the legend
+};
+
+std::vector<Key> legend_keys(const Chart& chart) {
+    std::vector<Key> keys;
+    for (size_t i = 0; i < chart.series.size(); ++i) {
         const Curve& series = chart.series[i];
-        if (chart.kind == ChartKind::kSpread && i == 2) continue;  // one edge names the band
-        std::string label = chart.kind == ChartKind::kSpread && i == 0 ? "middle 80 %" : series.label;
-        double width = 12 + canvas.text_width(label, style);
-        if (x > box.x && x + width > box.right()) {
-            x = box.x;
-            y += 9;
-        }
-        canvas.fill({x, y - 5, 7, 4}, named_colour(series.colour));
-        canvas.text({x + 9.5, y}, label, style);
-        x += width + 5;
+        const bool spread = chart.kind == ChartKind::kSpread && i < 3;
+        const bool banded = spread || chart.kind == ChartKind::kBand;
+        if (banded && i % 3 == 2) continue;
+        Key key{.label = series.label,
+                .colour = named_colour(series.colour),
+                .dashed = series.dashed,
+                .is_area = chart.kind == ChartKind::kStack || (banded && i % 3 == 0)};
+        if (spread && i == 0) key.label = "middle 80 %";
+        if (chart.kind == ChartKind::kBand && i % 3 == 0) key.label.replace(0, 6, "lowest to highest");
+        keys.push_back(std::move(key));
+    }
+    return keys;
+}
+
+constexpr TextStyle kKeyStyle{.size = 6.5, .colour = kSoft};
+constexpr double kKeyRow = 9;
+
+// Places them in rows of that width, and returns how many rows they take.
+size_t place_keys(const Canvas& canvas, std::vector<Key>& keys, double width) {
+    Point at;
+    for (Key& key : keys) {
+        const double wide = 14.5 + canvas.text_width(key.label, kKeyStyle);
+        if (at.x > 0 && at.x + wide > width) at = {0, at.y + kKeyRow};
+        key.at = at;
+        at.x += wide + 5;
+    }
+    return keys.empty() ? 0 : static_cast<size_t>(at.y / kKeyRow) + 1;
+}
+
+void draw_legend(Canvas& canvas, const Point& corner, const std::vector<Key>& keys) {
+    for (const Key& key : keys) {
+        const double x = corner.x + key.at.x, y = corner.y + key.at.y;
+        if (key.is_area)
+            canvas.fill({x, y - 5, 9, 4}, key.colour);
+        else
+            canvas.line(std::array{Point{x, y - 2.5}, Point{x + 9, y - 2.5}}, key.colour, 1.4, key.dashed);
+        canvas.text({x + 12, y}, key.label, kKeyStyle);
     }
 }
 
@@ -212,8 +245,9 @@ void plot_chart(Canvas& canvas, const Box& box, const Chart& chart, const TimeRa
     constexpr double kAxisWidth = 42;
     canvas.text({box.x, box.y + 9}, canvas.fitted(chart.title, box.width, {.size = 9, .bold = true}),
                 {.size = 9, .bold = true});
-    if (chart.series.size() > 1) draw_legend(canvas, {box.x, box.y + 19, box.width, 18}, chart);
-    double head = chart.series.size() > 4 ? 36 : chart.series.size() > 1 ? 28 : 18;
+    std::vector<Key> keys = chart.series.size() > 1 ? legend_keys(chart) : std::vector<Key>();
+    const double head = 18 + kKeyRow * static_cast<double>(place_keys(canvas, keys, box.width));
+    draw_legend(canvas, {box.x, box.y + 19}, keys);
     Scale scale{.box = {box.x + kAxisWidth, box.y + head, box.width - kAxisWidth - 4, box.height - head - 14},
                 .time = time};
     std::vector<std::vector<double>> values = drawn_values(chart);
