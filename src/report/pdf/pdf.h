@@ -13,7 +13,8 @@ namespace belay::report {
 core::Result<std::string> render_pdf(const ReportModel& model);
 
 // Two pages for a proposal that asks for resources: the job, its score with bounds, where the time went, how
-// even and steady the load was, energy, and how that was measured.
+// even and steady the load was, energy, and how that was measured. Of a job without GPUs: what it used of its
+// nodes, on one page where that is enough.
 core::Result<std::string> render_proposal(const ReportModel& model);
 
 }  // namespace belay::report

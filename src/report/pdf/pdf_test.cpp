@@ -79,6 +79,19 @@ std::vector<std::string> pages_in(const std::string& text) {
     return pages;
 }
 
+TEST_F(report_pdf, proposal_of_a_job_without_gpus_is_full_of_what_it_used) {
+    const std::string text = text_of(render_proposal(assemble(synthetic_training())).value());
+    const std::vector<std::string> pages = pages_in(text);
+    ASSERT_EQ(pages.size(), 2U);
+    for (const char* part : {"Use", "Memory peak", "Throughput per node", "Training loss", "Processors"})
+        EXPECT_THAT(pages[0], HasSubstr(part));
+    for (const char* part : {"Resident memory of the job", "Network traffic", "Storage traffic of the job",
+                             "How this was measured", "of the CPUs allotted to it"})
+        EXPECT_THAT(pages[1], HasSubstr(part));
+    EXPECT_THAT(text, Not(HasSubstr("GPU")));
+    EXPECT_EQ(pages_of(text_of(render_proposal(assemble(synthetic_bare())).value())), 1);
+}
+
 TEST_F(report_pdf, headings_stay_with_what_follows) {
     const std::vector<std::string> titles = {"Training", "Processors", "Memory",
                                              "Network",  "Storage",    "Power, clocks and links"};

@@ -67,6 +67,17 @@ std::vector<Pages::Pair> scaling_facts(const ReportModel& model) {
     return facts;
 }
 
+// Of a job without GPUs, in the place of the score.
+void use_of_processors(Pages& pages) {
+    const ReportModel& model = pages.model;
+    std::string text = model.score_sentence;
+    for (const std::string& sentence : model.summary) text += (text.empty() ? "" : " ") + sentence;
+    pages.heading("Use");
+    pages.paragraph(text);
+    pages.y += 4;
+    key_figures(pages);
+}
+
 void first_page(Pages& pages) {
     const ReportModel& model = pages.model;
     pages.canvas.text({kMargin, pages.y}, "Measured use of resources", {.size = 9, .colour = kSoft});
@@ -79,13 +90,7 @@ void first_page(Pages& pages) {
     pages.facts(job_facts(model), 2);
     if (!model.job.command.empty())
         pages.paragraph("$ " + model.job.command.substr(0, 300), {.size = 8, .colour = kSoft});
-    if (!model.gpu) {
-        std::string text = model.score_sentence;
-        for (const std::string& sentence : model.summary) text += (text.empty() ? "" : " ") + sentence;
-        pages.heading("Use");
-        pages.paragraph(text);
-        return;
-    }
+    if (!model.gpu) return use_of_processors(pages);
     const GpuReport& gpu = *model.gpu;
     pages.heading("Saturation", "how much of the allocated time reached a limit of the hardware");
     score_head(pages, gpu.score);
@@ -94,36 +99,58 @@ void first_page(Pages& pages) {
     pages.facts(companion_facts(gpu.score), 2);
 }
 
-void second_page(Pages& pages) {
+struct ChartsOf {
+    std::string_view section, title;
+    bool with_gpus;  // also in the form of a job with GPUs
+};
+constexpr ChartsOf kCharts[] = {{"power", "Energy and clocks", true}, {"training", "Training", true},
+                                {"processor", "Processors", true},    {"memory", "Memory", false},
+                                {"network", "Network", false},        {"storage", "Storage", false}};
+
+// As many sections as two pages hold beside the methods.
+void charts(Pages& pages) {
+    constexpr size_t kMostPages = 2;
+    constexpr size_t kMostCharts = 2;
+    constexpr double kHeight = 120;
+    constexpr double kRoom = 31 + kHeight;
+    const double methods = pages.model.gpu ? 150 : 90;
+    for (const ChartsOf& row : kCharts) {
+        std::vector<const Chart*> charts = charts_of(pages.model, row.section);
+        if (charts.size() > kMostCharts) charts.resize(kMostCharts);
+        if (charts.empty() || (pages.model.gpu && !row.with_gpus)) continue;
+        if (pages.canvas.pages() == kMostPages && pages.room() < kRoom + methods) continue;
+        pages.heading(row.title, "", kHeight);
+        pages.charts(charts, kHeight);
+    }
+}
+
+void methods(Pages& pages) {
     const ReportModel& model = pages.model;
-    pages.next();
+    pages.heading("How this was measured");
+    pages.paragraph(
+        model.gpu
+            ? methods_text(*model.gpu)
+            : std::string("CPU use: the time in which the job's processes ran, of the CPUs allotted to "
+                          "it. Memory: their pages in RAM; those that they share count for each. "
+                          "Network and disks: what the nodes received, sent, read and wrote, by whomever."),
+        {.size = 8.5});
+    pages.paragraph(fmt::format("{} of the expected samples of the record were received. Written by {}.",
+                                format_coverage(model.coverage.total), model.producer),
+                    {.size = 8.5});
+}
+
+void scaling(Pages& pages) {
+    const ReportModel& model = pages.model;
     if (std::vector<Pages::Pair> facts = scaling_facts(model); !facts.empty()) {
         pages.heading("Scaling", "within this job; compare jobs of several sizes for more");
         pages.facts(facts, 2);
     }
-    if (model.gpu) {
-        pages.grid(2, 2, 180, [&](size_t i, const Box& box) {
-            if (i == 0) plot_balance(pages.canvas, box, *model.gpu);
-            if (i == 1 && !model.gpu->histograms.empty())
-                plot_histogram(pages.canvas, box, model.gpu->histograms[0]);
-        });
-    }
-    for (const char* section : {"power", "training", "processor"}) {
-        std::vector<const Chart*> charts = charts_of(model, section);
-        constexpr size_t kMostCharts = 2;
-        if (charts.size() > kMostCharts) charts.resize(kMostCharts);
-        constexpr double kRoomForMethods = 330;
-        if (charts.empty() || pages.y > kPageHeight - kRoomForMethods) continue;
-        pages.heading(std::string_view(section) == "power"      ? "Energy and clocks"
-                      : std::string_view(section) == "training" ? "Training"
-                                                                : "Processors");
-        pages.charts(charts, 120);
-    }
-    pages.heading("How this was measured");
-    if (model.gpu) pages.paragraph(methods_text(*model.gpu), {.size = 8.5});
-    pages.paragraph(fmt::format("{} of the expected samples of the record were received. Written by {}.",
-                                format_coverage(model.coverage.total), model.producer),
-                    {.size = 8.5});
+    if (!model.gpu) return;
+    pages.grid(2, 2, 180, [&](size_t i, const Box& box) {
+        if (i == 0) plot_balance(pages.canvas, box, *model.gpu);
+        if (i == 1 && !model.gpu->histograms.empty())
+            plot_histogram(pages.canvas, box, model.gpu->histograms[0]);
+    });
 }
 
 }  // namespace
@@ -132,7 +159,10 @@ core::Result<std::string> render_proposal(const ReportModel& model) {
     BELAY_TRY(canvas, Canvas::create(fmt::format("{} · use of resources", title_of(model))));
     Pages pages(canvas, model);
     first_page(pages);
-    second_page(pages);
+    if (model.gpu) pages.next();
+    scaling(pages);
+    charts(pages);
+    methods(pages);
     pages.feet();
     return canvas.finish();
 }
