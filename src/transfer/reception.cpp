@@ -15,6 +15,7 @@ using core::Descriptor;
 using core::Result;
 using core::system_error;
 
+constexpr std::string_view kConnectionEnded = "its connection ended";
 constexpr int kMostPerRound = 64;  // connections that are taken before those that stand are heard again
 
 core::Duration monotonic_now() {
@@ -39,22 +40,22 @@ Reception::Reception(int listener, Settings settings) : listener_(listener), set
     members_.resize(settings_.ranks);
 }
 
-void Reception::accept_waiting() {
+Result<> Reception::accept_waiting() {
     for (int taken = 0; taken < kMostPerRound; ++taken) {
-        if (connections_.size() >= settings_.ranks + kPlacesForStrangers && !make_place()) return;
-        auto nonce = make_nonce();
-        if (!nonce) return;
+        if (connections_.size() >= settings_.ranks + kPlacesForStrangers && !make_place()) return {};
+        BELAY_TRY(nonce, make_nonce());
         Descriptor socket(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!socket && Shortage::is_lack(errno)) return rest_for_want_of(errno);
-        if (!socket) return;
-        admit(std::move(socket), std::move(*nonce));
+        if (!socket && Shortage::is_lack(errno)) rest_for_want_of(errno);
+        if (!socket) return {};
+        admit(std::move(socket), std::move(nonce));
     }
+    return {};
 }
 
 void Reception::admit(Descriptor socket, std::string nonce) {
     shortage_.relieve();
     Connection& connection = connections_.emplace_back();
-    connection.stranger = {peer_address(socket.get()), monotonic_now()};
+    connection.stranger = {source_of(socket.get()), monotonic_now()};
     connection.socket = std::move(socket);
     connection.nonce = std::move(nonce);
     connection.outgoing = encode({kChallenge, connection.nonce + settings_.offer});
@@ -113,6 +114,8 @@ void Reception::read_from(Connection& connection, const Handler& handler) {
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
         connection.broken = true;
+        connection.end = n < 0 ? core::errno_error(errno, kConnectionEnded).error()
+                               : system_error("{}", kConnectionEnded).because(core::Cause::kEnded).error();
         return;
     }
     connection.parser.feed({buffer.data(), static_cast<size_t>(n)});
@@ -120,8 +123,7 @@ void Reception::read_from(Connection& connection, const Handler& handler) {
         auto message = connection.parser.next();
         if (!message) {
             connection.broken = true;
-            if (connection.rank)
-                refused_.insert_or_assign(*connection.rank, std::move(message.error()).context("it sent"));
+            connection.end = std::move(message.error()).context("it sent");
         }
         if (!message || !*message) return;
         if (connection.rank)
@@ -141,14 +143,18 @@ void Reception::write_to(Connection& connection) {
             connection.outgoing.erase(0, static_cast<size_t>(n));
         else if (errno == EAGAIN)
             return;
-        else if (errno != EINTR)
+        else if (errno != EINTR) {
             connection.broken = true;
+            connection.end = core::errno_error(errno, kConnectionEnded).error();
+        }
     }
 }
 
 Reception::Connections::iterator Reception::end(Connections::iterator connection) {
-    if (connection->rank && members_[*connection->rank] == &*connection)
+    if (connection->rank && members_[*connection->rank] == &*connection) {
         members_[*connection->rank] = nullptr;
+        if (connection->end) refused_.insert_or_assign(*connection->rank, std::move(*connection->end));
+    }
     shortage_.relieve();
     return connections_.erase(connection);
 }
@@ -184,7 +190,7 @@ Result<> Reception::step(Deadline deadline, const Handler& handler, int wake) {
             if (entries[first + i].revents != 0) read_from(*polled[i], handler);
             write_to(*polled[i]);
         }
-        if (entries[0].revents != 0) accept_waiting();
+        if (entries[0].revents != 0) BELAY_CHECK(accept_waiting());
     }
     drop_broken();
     return {};
@@ -237,6 +243,8 @@ Result<Channel> accept_introduced(int listener, std::string_view secret, std::st
         auto lack = reception.shortage().why(monotonic_now());
         if (lack && reception.shortage().is_of_machine()) return std::unexpected(std::move(*lack));
     }
+    // Who was awaited may have found no place.
+    if (auto lack = reception.shortage().why(monotonic_now())) return std::unexpected(std::move(*lack));
     if (auto refusal = reception.last_refusal())
         return std::unexpected(
             std::move(*refusal).context("who connected was not let in").because(core::Cause::kTimedOut));

@@ -29,12 +29,12 @@ struct Patience {
 inline constexpr size_t kPlacesForStrangers = 256;
 
 struct Stranger {
-    std::string source;  // its address, numeric
+    std::string source;  // source_of() its connection
     core::Duration since{};
 };
 // Which of the strangers, in the order in which they came, gives its place to the next one: the first from
-// the address that has the most of them, so that who opens many connections displaces only his own. Where no
-// address has two, the first of all, unless it came less than `patience` ago and may be a node that is about
+// the source that has the most of them, so that who opens many connections displaces only his own. Where no
+// source has two, the first of all, unless it came less than `patience` ago and may be a node that is about
 // to prove itself; then nobody.
 std::optional<size_t> who_gives_way(std::span<const Stranger> strangers, core::Duration now,
                                     core::Duration patience);
@@ -70,7 +70,7 @@ class Reception {
     // -1 if the rank is not connected.
     int socket_of(uint32_t rank) const;
 
-    // Why this side hung up on a rank; until it comes again.
+    // Why this side hung up on a rank, or how its connection ended; until it comes again.
     std::optional<core::Error> refused(uint32_t rank) const;
     // Why the last stranger was turned away that proved something wrong.
     const std::optional<core::Error>& last_refusal() const { return last_refusal_; }
@@ -86,11 +86,12 @@ class Reception {
         std::optional<uint32_t> rank;  // once it has proved itself
         Stranger stranger;
         bool broken = false;
+        std::optional<core::Error> end;  // why, of a member
     };
     using Connections = std::list<Connection>;
 
     Connection* member(uint32_t rank) const { return rank < members_.size() ? members_[rank] : nullptr; }
-    void accept_waiting();
+    core::Result<> accept_waiting();
     void admit(core::Descriptor socket, std::string nonce);
     bool make_place();
     void rest_for_want_of(int lack);

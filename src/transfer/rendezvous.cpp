@@ -14,9 +14,9 @@ namespace {
 using core::Result;
 using core::system_error;
 
-constexpr std::string_view kPurpose = "step";
 constexpr uint32_t kFirstPort = 16384, kPorts = 16384;
-constexpr core::Duration kTryTime = std::chrono::seconds(2);
+// One that listens there and says nothing costs little at first.
+constexpr core::Duration kFirstTry = std::chrono::milliseconds(200), kLongestTry = std::chrono::seconds(2);
 constexpr core::Duration kFirstPause = std::chrono::milliseconds(20),
                          kLongestPause = std::chrono::milliseconds(500);
 
@@ -68,10 +68,11 @@ Root::~Root() = default;
 Result<Root> Root::open(std::span<const uint16_t> ports, StepSecret secret, uint32_t size,
                         Patience patience) {
     BELAY_TRY(listener, listen_on(ports));
+    std::string purpose = step_purpose(listener.port);
     return Root(
         std::make_unique<State>(std::move(listener), Reception::Settings{.secret = std::move(secret.text),
                                                                          .offer = std::move(secret.offer),
-                                                                         .purpose = std::string(kPurpose),
+                                                                         .purpose = std::move(purpose),
                                                                          .first_rank = 1,
                                                                          .ranks = size,
                                                                          .patience = patience}));
@@ -126,6 +127,10 @@ std::string Root::own_address_toward(uint32_t rank) const {
     return own_address(state_->reception.socket_of(rank));
 }
 
+std::string step_purpose(uint16_t port) {
+    return fmt::format("step at port {}", port);
+}
+
 std::vector<uint16_t> rendezvous_ports(std::string_view step_name, size_t count) {
     core::Sha256Digest digest = core::sha256(step_name);
     uint32_t first =
@@ -139,17 +144,17 @@ std::vector<uint16_t> rendezvous_ports(std::string_view step_name, size_t count)
 
 Result<Channel> join(const std::string& address, std::span<const uint16_t> ports, const SecretOf& secret_of,
                      uint32_t rank, Deadline deadline) {
-    core::Duration pause = kFirstPause;
+    core::Duration pause = kFirstPause, try_time = kFirstTry;
     std::optional<core::Error> last;
     for (;;) {
         bool told = false;  // in this round, more than that nobody answers
         for (uint16_t port : ports) {
-            Deadline until = deadline.but_within(kTryTime);
+            Deadline until = deadline.but_within(try_time);
             auto socket = connect_to(address, port, until);
             Result<> known = socket ? Result<>() : Result<>(std::unexpected(socket.error()));
             if (socket) {
                 Channel channel(std::move(*socket));
-                known = introduce(channel, secret_of, kPurpose, rank, until);
+                known = introduce(channel, secret_of, step_purpose(port), rank, until);
                 if (known) return channel;
             }
             if (known.error().cause() == core::Cause::kDenied && known.error().hint_text().empty())
@@ -165,6 +170,7 @@ Result<Channel> join(const std::string& address, std::span<const uint16_t> ports
         if (!last) last = system_error("no port to try").error();
         if (deadline.is_over()) return std::unexpected(std::move(*last));
         pause = std::min(2 * pause, kLongestPause);
+        try_time = std::min(2 * try_time, kLongestTry);
     }
 }
 

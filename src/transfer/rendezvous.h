@@ -23,6 +23,10 @@ namespace belay::transfer {
 // taken.
 std::vector<uint16_t> rendezvous_ports(std::string_view step_name, size_t count = 8);
 
+// What both sides prove themselves for. It names the port, so that somebody who listens at another port of
+// the root's node and passes on what he hears is not believed by either.
+std::string step_purpose(uint16_t port);
+
 // What the root knows, and what it offers to members that do not know it (handshake.h).
 struct StepSecret {
     std::string text;
@@ -57,8 +61,8 @@ class Root {
     core::Result<bool> flush(Deadline deadline);
 
     bool connected(uint32_t rank) const;
-    // Why this side hung up on a rank, which sent what is no message; nothing where it did not. Until the
-    // rank comes again.
+    // Why this side hung up on a rank, or how its connection ended; nothing while it stands. Until the rank
+    // comes again.
     std::optional<core::Error> refused(uint32_t rank) const;
     // Why nodes may be missing through no fault of their own: lately there was no room for a connection, for
     // want of open files or because strangers took all places. Nothing if all who came were let in.

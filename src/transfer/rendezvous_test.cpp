@@ -65,7 +65,7 @@ size_t join_all(uint16_t port, uint32_t size, Deadline deadline, std::vector<Cha
     for (uint32_t rank = 1; rank < size; ++rank)
         waiting.emplace_back(connect_to("127.0.0.1", port, deadline).value());
     for (uint32_t rank = 1; rank < size; ++rank)
-        if (introduce(waiting[rank - 1], known("secret"), "step", rank, deadline))
+        if (introduce(waiting[rank - 1], known("secret"), step_purpose(port), rank, deadline))
             joined.push_back(std::move(waiting[rank - 1]));
     return joined.size();
 }
@@ -160,6 +160,30 @@ TEST(transfer, strangers_do_not_keep_a_pair_apart) {
     });
     auto channel = accept_introduced(listener.socket.get(), "s", "p", 2, Deadline::after(30s));
     EXPECT_TRUE(channel) << channel.error().message();
+}
+
+// Who listens at another port of the root's node and passes on what he hears.
+TEST(transfer, a_proof_for_another_port_is_not_accepted) {
+    auto root = Root::open(kAnyPort, {"secret"}, 2).value();
+    std::jthread member([port = root.port()] {
+        const uint16_t other = static_cast<uint16_t>(port + 1);
+        Channel channel(connect_to("127.0.0.1", port, Deadline::after(10s)).value());
+        EXPECT_FALSE(introduce(channel, known("secret"), step_purpose(other), 1, Deadline::after(10s)));
+        EXPECT_TRUE(join("127.0.0.1", std::vector{port}, known("secret"), 1, Deadline::after(30s)));
+    });
+    ASSERT_TRUE(
+        root.serve(
+                Deadline::after(60s), [&] { return root.connected(1); }, [](uint32_t, const Message&) {})
+            .value());
+    ASSERT_TRUE(root.flush(Deadline::after(20s)).value());
+}
+
+TEST(transfer, addresses_of_one_machine_are_one_source) {
+    auto listener = listen_on(kAnyPort).value();
+    auto one = connect_to("127.0.0.1", listener.port, Deadline::after(10s)).value();
+    auto two = connect_to("127.0.0.2", listener.port, Deadline::after(10s)).value();
+    EXPECT_EQ(source_of(one.get()), source_of(two.get()));
+    EXPECT_NE(peer_address(one.get()), peer_address(two.get()));
 }
 
 TEST(transfer, who_gives_way_is_the_first_of_the_largest_crowd) {

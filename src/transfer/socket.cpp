@@ -3,6 +3,7 @@
 #include "core/name_service.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -144,6 +145,15 @@ std::string peer_address(int socket) {
     socklen_t length = sizeof address;
     if (getpeername(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return {};
     return numeric(address, length);
+}
+
+std::string source_of(int socket) {
+    constexpr std::string_view kLoopback = "loopback";
+    std::string address = peer_address(socket);
+    if (address.starts_with("127.") || address == "::1") return std::string(kLoopback);
+    in6_addr bytes{};
+    if (inet_pton(AF_INET6, address.c_str(), &bytes) != 1) return address;
+    return std::string(reinterpret_cast<const char*>(&bytes), sizeof bytes / 2);
 }
 
 std::string own_address(int socket) {

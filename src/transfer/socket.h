@@ -46,6 +46,10 @@ core::Result<Listener> listen_on(std::span<const uint16_t> ports);
 std::string peer_address(int socket);
 std::string own_address(int socket);
 
+// Whom a connection comes from, for counting: who may choose among many addresses has one source. All of the
+// loopback interface is one, and so is a network of IPv6 (its first 64 bits).
+std::string source_of(int socket);
+
 // Whether the socket can be read (or has ended) before the deadline. Errors: kSystem.
 core::Result<bool> wait_readable(int socket, Deadline deadline);
 

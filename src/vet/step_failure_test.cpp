@@ -40,13 +40,16 @@ TEST(vet, step_whose_root_lacks_descriptors_blames_no_node) {
     auto first = transfer::join("127.0.0.1", ports, transfer::known(step.base().secret), 1, until);
     ASSERT_TRUE(first);
     std::vector<transfer::Channel> members;
+    uint16_t root_port = 0;
     for (uint32_t rank = 2; rank < 200; ++rank)
         for (uint16_t port : ports)
-            if (auto socket = transfer::connect_to("127.0.0.1", port, until))
+            if (auto socket = transfer::connect_to("127.0.0.1", port, until)) {
                 members.emplace_back(std::move(*socket));
+                root_port = port;
+            }
     for (uint32_t rank = 2; rank < 200; ++rank)  // those that are not taken hear of it when the root ends
-        (void)transfer::introduce(members.at(rank - 2), transfer::known(step.base().secret), "step", rank,
-                                  until);
+        (void)transfer::introduce(members.at(rank - 2), transfer::known(step.base().secret),
+                                  transfer::step_purpose(root_port), rank, until);
     std::string told = root.finish(until).value();
     EXPECT_THAT(told, HasSubstr("n0, where the nodes of the step meet, heard 1 of 200 nodes: cannot take the "
                                 "connections of all nodes: Too many open files"));
