@@ -62,6 +62,12 @@ Result<> make_directories_of(const StoreLayout& part, mode_t mode) {
     return {};
 }
 
+// One that others may write to may have been moved here.
+bool is_private(const struct stat& directory) {
+    return S_ISDIR(directory.st_mode) && directory.st_uid == geteuid() &&
+           (directory.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 std::string own_name() {
     return fmt::format("user-{}", geteuid());
 }
@@ -114,8 +120,11 @@ Result<bool> is_believed(const fs::path& root, const fs::path& path) {
         BELAY_TRY(entry, status_of(at, false));
         if (!entry) return false;
         const bool known = entry->st_uid == geteuid() || entry->st_uid == 0 || entry->st_uid == owner;
-        // Without the sticky bit, a file of ours may have been given another name.
-        if (everybody_writes(*directory) && (!known || (directory->st_mode & S_ISVTX) == 0)) return false;
+        // Without the sticky bit, a file of ours may have been given another name; and anybody may have moved
+        // a link of ours here, which leads elsewhere from here.
+        const bool is_plain = S_ISREG(entry->st_mode) || S_ISDIR(entry->st_mode);
+        if (everybody_writes(*directory) && (!known || !is_plain || (directory->st_mode & S_ISVTX) == 0))
+            return false;
         BELAY_TRY(next, status_of(at, true));
         if (!next) return false;
         directory = next;
@@ -125,16 +134,15 @@ Result<bool> is_believed(const fs::path& root, const fs::path& path) {
 
 Result<std::optional<StoreLayout>> own_part(const StoreLayout& store) {
     const StoreLayout usual{store.root / own_name()};
-    BELAY_TRY(believed, is_believed(store.root, usual.root));
-    if (believed) return std::optional(usual);
     BELAY_TRY(taken, status_of(usual.root, false));
     if (!taken) return std::optional<StoreLayout>();
+    if (is_private(*taken)) return std::optional(usual);
     std::error_code error;
     std::optional<StoreLayout> first;
     for (fs::directory_iterator it(store.root, error), end; !error && it != end; it.increment(error)) {
         if (!it->path().filename().native().starts_with(own_name() + "-")) continue;
         BELAY_TRY(status, status_of(it->path(), false));
-        if (!status || !S_ISDIR(status->st_mode) || status->st_uid != geteuid()) continue;
+        if (!status || !is_private(*status)) continue;
         if (!first || it->path() < first->root) first = StoreLayout{it->path()};
     }
     if (error) return core::errno_error(error.value(), fmt::format("cannot list {}", store.root.string()));

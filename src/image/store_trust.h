@@ -19,8 +19,8 @@ namespace belay::image {
 core::Result<bool> is_believed(const std::filesystem::path& root, const std::filesystem::path& path);
 
 // Where in a store everybody may write to, a user keeps what only he believes: "user-1000", or where somebody
-// else has taken that name, a directory of this user's of the form "user-1000-Ab12Cd". Nothing if there is
-// none. Errors: as is_believed.
+// else has taken that name, a directory of this user's of the form "user-1000-Ab12Cd". Only this user may
+// write to it. Nothing if there is none. Errors: as is_believed.
 core::Result<std::optional<StoreLayout>> own_part(const StoreLayout& store);
 
 // Whether anybody may put files there, also one that believed somebody else made elsewhere: a file that bears

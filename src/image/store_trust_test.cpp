@@ -148,6 +148,32 @@ TEST(image, store_that_everybody_writes_to_has_no_images_by_name_alone) {
     EXPECT_TRUE(*f.store().find(old));
 }
 
+// Both may be ours, and have been moved here by somebody else.
+TEST(image, store_believes_no_link_and_nothing_that_others_write_to_as_our_own_part) {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root";
+    for (bool is_link : {true, false}) {
+        SharedStore f(01777, kOwner);
+        auto pushed = f.registry.push("app", "1", {kTop});
+        const fs::path own = f.root / "user-0", planted = is_link ? f.root / "planted" : own;
+        fs::create_directory(planted);
+        for (const char* part : {"images", "refs"}) fs::create_directory(planted / part);
+        const StoreLayout layout{planted};
+        const std::string key = image_key(pushed.digest, host_platform());
+        EXPECT_TRUE(core::replace_file(
+            layout.sidecar(key),
+            sidecar_text(pushed.digest, R"({"rootfs":{"type":"layers","diff_ids":[]}})", {})));
+        EXPECT_TRUE(core::replace_file(layout.image(key), "planted"));
+        if (is_link)
+            fs::create_directory_symlink("planted", own);
+        else
+            f.give(own, 0775, geteuid());
+        EXPECT_EQ(*f.store().find(f.reference("app@" + pushed.digest)), std::nullopt) << is_link;
+        auto image = f.import("app:1");
+        ASSERT_TRUE(image) << image.error().render();
+        EXPECT_EQ(content(*image, "etc/os-release"), "ID=top\n");
+    }
+}
+
 TEST(image, store_of_a_group_is_shared) {
     if (geteuid() != 0) GTEST_SKIP() << "needs root";
     SharedStore f(02775, kOwner);
