@@ -88,6 +88,28 @@ TEST(progress, secrets_are_masked) {
         {"npm npm_0123456789abcdefghijklmnopqrstuvwxyz", "npm [masked]"},
         {"jwt eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJ", "jwt [masked]"},
         {"pull https://ada:geheim@registry/lab", "pull https://ada:[masked]@registry/lab"},
+        {"postgres://u:p@ss@h/db", "postgres://u:[masked]@h/db"},
+        {"git clone https://0123456789abcdefghij@host/x", "git clone https://[masked]@host/x"},
+        {R"("private_key": "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n",)",
+         R"("private_key": "[masked]",)"},
+        {R"("password": "a\"b", x)", R"("password": "[masked]", x)"},
+        {"key: -----BEGIN RSA PRIVATE KEY----- MIIE -----END RSA PRIVATE KEY-----",
+         "key: -----BEGIN RSA PRIVATE KEY-----[masked]-----END RSA PRIVATE KEY-----"},
+        {"password=b'hunter2' x", "password=[masked]'[masked]' x"},
+        {R"(password => "hunter 2", x)", R"(password => "[masked]", x)"},
+        {"password := hunter2", "password := [masked]"},
+        {"password=abc,def;ghi x", "password=[masked] x"},
+        {R"({\"password\": \"x\"})", R"({\"password\": \"[masked]\"})"},
+        {"SECRET_KEY=abc DB_PASS=x MYSQL_PWD=y AccountKey=z==",
+         "SECRET_KEY=[masked] DB_PASS=[masked] MYSQL_PWD=[masked] AccountKey=[masked]"},
+        {"Authorization: Negotiate YII ab", "Authorization: Negotiate [masked]"},
+        {"Cookie: session=1; x=2", "Cookie: [masked]"},
+        {"?X-Amz-Signature=0af9&b=1", "?X-Amz-Signature=[masked]&b=1"},
+        {"curl -u ada:pw https://h", "curl -u ada:[masked] https://h"},
+        {"ngc nvapi-0123456789abcdefghij", "ngc [masked]"},
+        {"hub dckr_pat_0123456789abcdefghij", "hub [masked]"},
+        {"pay sk_live_0123456789", "pay [masked]"},
+        {"https://hooks.slack.com/services/T0/B0/xyz", "https://hooks.slack.com/services/[masked]"},
     };
     for (const auto& [line, expected] : cases) EXPECT_EQ(masked(line), expected);
 }
@@ -102,6 +124,8 @@ TEST(progress, what_is_no_secret_stays) {
              "wandb: ERROR api_key not configured (no-tty)",
              "  File \"/opt/app/train.py\", line 12, in <module>",
              "see https://pytorch.org/docs/stable/elastic/errors.html",
+             "docker://registry:5000/app@sha256:0123456789abcdef",
+             "python -u train.py --bypass 3 compass: 4",
              "commit 0123456789abcdef0123456789abcdef01234567",
          })
         EXPECT_EQ(masked(line), line);
