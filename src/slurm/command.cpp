@@ -2,12 +2,17 @@
 
 #include "core/text.h"
 
+#include <algorithm>
+
 namespace belay::slurm {
 
 namespace {
 
 constexpr size_t kAnswerLimit = size_t{4} << 20;
-constexpr std::string_view kNoConfiguration = "Could not establish a configuration source";
+
+// What Slurm's commands say where there is nobody to ask.
+constexpr std::string_view kNobodyToAsk[] = {"Could not establish a configuration source",
+                                             "Slurm accounting storage is disabled"};
 
 std::string_view last_line(std::string_view text) {
     text = core::trim(text);
@@ -26,8 +31,9 @@ core::Result<core::Output> run_slurm_command(std::vector<std::string> argv, core
 
 core::Failure failed_command(const std::string& what, const core::Output& output) {
     auto failure = core::system_error("{}: {}: {}", what, output.status.describe(), last_line(output.err));
-    if (output.err.find(kNoConfiguration) == std::string::npos) return failure;
-    return std::move(failure).because(core::Cause::kNotFound);
+    const bool nobody = std::ranges::any_of(
+        kNobodyToAsk, [&](std::string_view words) { return output.err.find(words) != std::string::npos; });
+    return nobody ? std::move(failure).because(core::Cause::kNotFound) : failure;
 }
 
 }  // namespace belay::slurm

@@ -13,7 +13,7 @@ namespace belay::slurm {
 core::Result<core::Output> run_slurm_command(std::vector<std::string> argv, core::Duration timeout);
 
 // Of one that failed: kSystem with its exit status and last words; the cause is kNotFound where this machine
-// has no configuration of Slurm.
+// has no configuration of Slurm, or the cluster keeps no accounts.
 core::Failure failed_command(const std::string& what, const core::Output& output);
 
 }  // namespace belay::slurm

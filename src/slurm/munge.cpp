@@ -2,6 +2,7 @@
 
 #include "core/work.h"
 
+#include <cerrno>
 #include <dlfcn.h>
 #include <memory>
 #include <munge.h>
@@ -18,7 +19,8 @@ constexpr const char* kLibrary = "libmunge.so.2";
 constexpr int kSecondsToLive = 3600;  // a node may be slow to start, or vet itself for long before it comes
 
 // The functions we use, each once: the table from which the struct and the loader are made.
-#define BELAY_MUNGE_FUNCTIONS(X) X(encode) X(decode) X(strerror) X(ctx_create) X(ctx_set) X(ctx_destroy)
+#define BELAY_MUNGE_FUNCTIONS(X) \
+    X(encode) X(decode) X(strerror) X(ctx_create) X(ctx_get) X(ctx_set) X(ctx_destroy)
 
 struct Api {
 #define BELAY_MUNGE_MEMBER(name) decltype(&::munge_##name) name;
@@ -40,14 +42,18 @@ Result<Api> load() {
     return api;
 }
 
+// A daemon that is there and fails is not a node without munge.
 core::Cause cause_of(munge_err_t error) {
     switch (error) {
-        case EMUNGE_SOCKET:
-            return core::Cause::kNotFound;
-        case EMUNGE_TIMEOUT:
-            return core::Cause::kTimedOut;
-        default:
+        case EMUNGE_BAD_CRED:
+        case EMUNGE_BAD_VERSION:
+        case EMUNGE_CRED_INVALID:
+        case EMUNGE_CRED_EXPIRED:
+        case EMUNGE_CRED_REWOUND:
+        case EMUNGE_CRED_UNAUTHORIZED:
             return core::Cause::kDenied;
+        default:
+            return core::Cause::kOther;
     }
 }
 
@@ -60,6 +66,10 @@ class Session {
         if (session.context_ == nullptr) return system_error("no memory for a session with munge");
         if (!socket.empty())
             BELAY_CHECK(session.check(api.ctx_set(session.context_.get(), MUNGE_OPT_SOCKET, socket.c_str())));
+        char* path = nullptr;
+        BELAY_CHECK(session.check(api.ctx_get(session.context_.get(), MUNGE_OPT_SOCKET, &path)));
+        if (access(path, F_OK) != 0)
+            return core::errno_error(errno, fmt::format("munge: no socket {}", path));
         return session;
     }
 

@@ -245,13 +245,10 @@ Result<std::optional<std::string>> parse_scontrol_node_address(std::string_view 
 
 Result<std::optional<std::string>> query_node_address(const std::string& node,
                                                       const core::Deadline& deadline) {
-    BELAY_TRY(output, core::run({.argv = {"scontrol", "show", "node", node},
-                                 .environment_changes = {{"LC_ALL", "C"}}},
-                                {.timeout = deadline.left(), .output_limit = size_t{1} << 20}));
+    BELAY_TRY(output, run_slurm_command({"scontrol", "show", "node", node}, deadline.left()));
     // That it does not know the node stands in its output; where it could not ask Slurm, nothing does.
     if (!output.status.success() && core::trim(output.out).empty())
-        return system_error("scontrol show node {}: {}: {}", node, output.status.describe(),
-                            core::trim(output.err));
+        return failed_command(fmt::format("scontrol show node {}", node), output);
     return parse_scontrol_node_address(output.out);
 }
 

@@ -15,14 +15,21 @@ core::Deadline soon(const core::Deadline& deadline) {
     return deadline.but_within(kAnswerTime);
 }
 
+// Fails otherwise: munge is there, and who keeps it from answering shall not gain by that.
+bool is_missing(const core::Error& error) {
+    return error.cause() == core::Cause::kNotFound;
+}
+
 // A member believes a root without an offer only where it could not have opened one: else somebody else might
 // pass for the root by offering nothing.
 Result<std::string> secret_without_offer(const std::string& step_name, const slurm::Credentials& credentials,
                                          const core::Deadline& deadline) {
-    if (!credentials.encode("", soon(deadline))) return step_name;
+    auto answer = credentials.encode("", soon(deadline));
+    if (!answer && is_missing(answer.error())) return step_name;
+    if (!answer) return std::unexpected(std::move(answer.error()).hint(kHint));
     return system_error("it offers no credential of munge, which answers on this node")
         .because(core::Cause::kDenied)
-        .hint(std::string(kHint));
+        .hint(kHint);
 }
 
 }  // namespace
@@ -37,6 +44,7 @@ Result<std::optional<core::Error>> share_secret(StepContext& context, const slur
             // It is this node that has no answer, and not the link to the first one.
             if (!secret && secret.error().cause() == core::Cause::kTimedOut)
                 secret = std::unexpected(std::move(secret.error()).because(core::Cause::kOther));
+            if (!secret) secret = std::unexpected(std::move(secret.error()).hint(kHint));
             return secret;
         };
         return std::nullopt;
@@ -48,10 +56,11 @@ Result<std::optional<core::Error>> share_secret(StepContext& context, const slur
         context.offer = std::move(*offer);
         return std::nullopt;
     }
+    if (!is_missing(offer.error())) return std::unexpected(std::move(offer.error()).hint(kHint));
     context.secret = context.name;
     return std::move(offer.error())
         .context("other users of the cluster could take part in this vetting")
-        .hint(std::string(kHint));
+        .hint(kHint);
 }
 
 }  // namespace belay::vet

@@ -11,7 +11,7 @@ namespace belay::vet {
 
 // Fills in what the context lacks, if it has no secret. Where munge is not there, the secret follows from the
 // step's own facts: it keeps steps apart, but does not keep out another user of the cluster who knows them.
-// Then the first node gets a warning to show. Errors: kSystem.
+// Then the first node gets a warning to show. Errors: kSystem, also where munge is there and does not answer.
 core::Result<std::optional<core::Error>> share_secret(StepContext& context,
                                                       const slurm::Credentials& credentials);
 
