@@ -3,6 +3,7 @@
 #include "cli/diagnosis.h"
 #include "core/directory.h"
 #include "core/program.h"
+#include "core/utf8.h"
 #include "observe/job_end.h"
 #include "record/archive/annex.h"
 #include "record/place.h"
@@ -37,31 +38,49 @@ stream::Batch rows_of(const slurm::JobEnd& job, const record::JobFacts& recorded
     return rows;
 }
 
+// What is kept is not asked again: only an end of which all is known that can be.
+Result<> keep(const fs::path& path, const record::JobFacts& recorded, const observe::KnownEnd& end,
+              const stream::Batch& rows) {
+    if (end.unaccounted) return std::unexpected(*end.unaccounted);
+    BELAY_TRY(claim, record::claim_record(path));
+    // The path may lead elsewhere by now.
+    BELAY_TRY(manifest, record::read_manifest(claim));
+    if (manifest.job != recorded)
+        return core::system_error("{} is another record now", core::printable(path.string()));
+    return record::put_annex(claim, observe::kJobEndOwner, rows);
+}
+
 }  // namespace
 
-Result<std::optional<stream::Batch>> learn_job_end(const fs::path& path) {
+Result<LearnedEnd> learn_job_end(const fs::path& path) {
     BELAY_TRY(manifest, manifest_without_end(path));
-    if (!manifest) return std::nullopt;
-    BELAY_TRY(job, observe::ask_job_end(manifest->job, kAskSlurm));
-    if (!job) return std::nullopt;
-    stream::Batch rows = rows_of(*job, manifest->job);
-    if (!manifest->sealed) return rows;
-    BELAY_TRY(claim, record::claim_record(path));
-    BELAY_CHECK(record::put_annex(claim, observe::kJobEndOwner, rows));
-    return std::nullopt;
+    if (!manifest) return LearnedEnd();
+    BELAY_TRY(end, observe::ask_job_end(manifest->job, kAskSlurm));
+    if (!end) return LearnedEnd();
+    stream::Batch rows = rows_of(end->job, manifest->job);
+    if (!manifest->sealed) {
+        if (end->unaccounted)
+            end->unaccounted = std::move(*end->unaccounted).context("more may be known of it");
+        return LearnedEnd{std::move(rows), std::move(end->unaccounted)};
+    }
+    auto kept = keep(path, manifest->job, *end, rows);
+    if (kept) return LearnedEnd();
+    return LearnedEnd{{}, std::move(kept.error()).context(observe::job_end_event(end->job).message)};
 }
 
 Result<record::Archive> open_with_job_end(const core::CommandContext& context, const fs::path& record) {
     const auto warn = [](core::Error error) {
-        core::show_error("belay: warning", std::move(error).context("how Slurm ended the job is not shown"));
+        core::show_error("belay: warning",
+                         std::move(error).context("how Slurm ended the job is not all shown"));
     };
     auto learned = learn_job_end(record);
     // A record that cannot be read is an error when it is opened.
     if (!learned && learned.error().kind() == core::ErrorKind::kSystem) warn(std::move(learned.error()));
+    if (learned && learned->doubt) warn(std::move(*learned->doubt));
     BELAY_TRY(archive, open_for_queries(context, record));
     // Events that are too many to be loaded are read where they are, and no row can be added to them.
-    if (learned && *learned)
-        if (auto added = archive.add(schema::kEvent, **learned); !added) warn(std::move(added.error()));
+    if (learned && learned->rows)
+        if (auto added = archive.add(schema::kEvent, *learned->rows); !added) warn(std::move(added.error()));
     return archive;
 }
 

@@ -58,7 +58,8 @@ void add_record_seal(core::Application& application) {
                                               {"kept_because", std::move(reasons)}});
             return 0;
         }
-        context.print("{} {}\n", options->record, sealing.sealed_before ? "was sealed before" : "is sealed");
+        context.print("{} {}\n", core::printable(options->record),
+                      sealing.sealed_before ? "was sealed before" : "is sealed");
         for (const record::LeftSegment& segment : sealing.left)
             context.print("kept: {}: {}\n", core::printable(segment.path.string()),
                           core::printable(why_left(segment)));

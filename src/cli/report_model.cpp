@@ -64,7 +64,9 @@ Result<report::ReportModel> whole_report(record::Archive& archive, const core::C
     auto rules = site_rules(context);
     auto found = rules ? diagnose_record(archive, *rules, &known) : std::unexpected(std::move(rules.error()));
     if (!found) {
-        core::show_error(kWarning, std::move(found.error()).context("the findings are missing"));
+        core::Error why = std::move(found.error()).context("the findings are missing");
+        core::show_error(kWarning, why);
+        model.coverage.lost.push_back(core::in_one_line(why));
         return model;
     }
     for (const core::Error& problem : found->problems) core::show_error(kWarning, problem);

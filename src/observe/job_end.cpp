@@ -89,17 +89,20 @@ bool accounting_knows_more(const JobEnd& job) {
     return std::ranges::find(kAccountingKnowsMore, job.state) != std::end(kAccountingKnowsMore);
 }
 
-void add_from_accounting(const record::JobFacts& recorded, core::Duration timeout, JobEnd& job) {
-    // That a cluster keeps no accounts, or has not written this down yet, is no loss of what is known.
-    const auto accounted = accounted_end(recorded, timeout);
-    if (!accounted || !*accounted) return;
+bool is_nobody_to_ask(const Error& error) {
+    return error.kind() == core::ErrorKind::kSystem && error.cause() == core::Cause::kNotFound;
+}
+
+KnownEnd with_accounting(const record::JobFacts& recorded, core::Duration timeout, JobEnd job) {
+    auto accounted = accounted_end(recorded, timeout);
+    if (!accounted && is_nobody_to_ask(accounted.error())) return {std::move(job)};
+    if (!accounted) return {std::move(job), std::move(accounted.error())};
+    if (!*accounted)
+        return {std::move(job), core::system_error("the job is not over in Slurm's accounting yet").error()};
     job.cancelled_by = (*accounted)->cancelled_by;
     job.most_memory = (*accounted)->most_memory;
     job.out_of_memory_step = (*accounted)->out_of_memory_step;
-}
-
-bool is_slurm_missing(const Error& error) {
-    return error.kind() == core::ErrorKind::kSystem && error.cause() == core::Cause::kNotFound;
+    return {std::move(job)};
 }
 
 Error not_this_run(const record::JobFacts& recorded) {
@@ -120,19 +123,20 @@ bool is_same_run(const JobEnd& job, const record::JobFacts& recorded) {
     });
 }
 
-Result<std::optional<JobEnd>> ask_job_end(const record::JobFacts& recorded, core::Duration timeout) {
+Result<std::optional<KnownEnd>> ask_job_end(const record::JobFacts& recorded, core::Duration timeout) {
     Result<JobEnd> known = slurm::query_job(static_cast<uint64_t>(*recorded.id), timeout);
     if (known && is_same_run(*known, recorded)) {
         if (!known->is_over()) return std::nullopt;
-        if (accounting_knows_more(*known)) add_from_accounting(recorded, timeout, *known);
-        return std::move(*known);
+        if (accounting_knows_more(*known)) return with_accounting(recorded, timeout, std::move(*known));
+        return KnownEnd{std::move(*known)};
     }
     Error why = known ? not_this_run(recorded) : std::move(known.error());
-    if (is_slurm_missing(why)) return std::nullopt;
+    if (is_nobody_to_ask(why)) return std::nullopt;
     auto accounted = accounted_end(recorded, timeout);
     if (!accounted)
         return std::unexpected(std::move(why).as(core::ErrorKind::kSystem).also(accounted.error()));
-    return accounted;
+    if (!*accounted) return std::nullopt;
+    return KnownEnd{std::move(**accounted)};
 }
 
 stream::Event job_end_event(const JobEnd& job) {

@@ -17,11 +17,16 @@ inline constexpr std::string_view kJobEndOwner = "slurm";
 // and a job that is requeued runs again.
 bool is_same_run(const slurm::JobEnd& job, const record::JobFacts& recorded);
 
+struct KnownEnd {
+    slurm::JobEnd job;
+    // Why the accounting, which may know more of such an end, did not tell: another time it may.
+    std::optional<core::Error> unaccounted = {};
+};
+
 // Asks slurmctld, and the accounting where slurmctld does not know the job any more, or does not tell what
 // the accounting may know; each for at most `timeout`. Nothing where the run is not over, or there is no
 // Slurm on this machine. Errors: kSystem where neither could tell, with both reasons.
-core::Result<std::optional<slurm::JobEnd>> ask_job_end(const record::JobFacts& recorded,
-                                                       core::Duration timeout);
+core::Result<std::optional<KnownEnd>> ask_job_end(const record::JobFacts& recorded, core::Duration timeout);
 
 // Of a job that is over; its subject is the state of the job, or OUT_OF_MEMORY where the job failed and a
 // step of it met that limit.

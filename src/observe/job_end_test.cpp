@@ -150,17 +150,23 @@ TEST(observe, the_accounting_is_asked_where_slurmctld_has_forgotten_the_job) {
     const auto end = slurm.ask();
     ASSERT_TRUE(end) << end.error().render();
     ASSERT_TRUE(*end);
-    EXPECT_EQ(job_end_event(**end).message, "Slurm ended job 7: CANCELLED by user 0, ran 10.0 s");
+    EXPECT_EQ(job_end_event((*end)->job).message, "Slurm ended job 7: CANCELLED by user 0, ran 10.0 s");
 }
 
 TEST(observe, the_accounting_adds_what_slurmctld_does_not_tell) {
     StandIn slurm;
     slurm.remember("CANCELLED");
     slurm.answer("sacct", std::string(kCancelled));
-    EXPECT_EQ(slurm.ask().value()->cancelled_by, 0U);
+    EXPECT_EQ(slurm.ask().value()->job.cancelled_by, 0U);
     slurm.answer("sacct", "echo 'sacct: error: Slurm accounting storage is disabled' >&2; exit 1");
-    ASSERT_TRUE(slurm.ask().value());
-    EXPECT_FALSE(slurm.ask().value()->cancelled_by);
+    auto without = slurm.ask().value();
+    ASSERT_TRUE(without);
+    EXPECT_FALSE(without->job.cancelled_by);
+    EXPECT_FALSE(without->unaccounted) << "nobody will know more";
+    for (const char* later : {"echo 'sacct: error: cannot connect to slurmdbd' >&2; exit 1", "true"}) {
+        slurm.answer("sacct", later);
+        EXPECT_TRUE(slurm.ask().value()->unaccounted) << later;
+    }
     slurm.remember("RUNNING");
     EXPECT_FALSE(slurm.ask().value());
 }
