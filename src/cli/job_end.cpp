@@ -58,25 +58,21 @@ Result<LearnedEnd> learn_job_end(const fs::path& path) {
     BELAY_TRY(end, observe::ask_job_end(manifest->job, kAskSlurm));
     if (!end) return LearnedEnd();
     stream::Batch rows = rows_of(end->job, manifest->job);
-    if (!manifest->sealed) {
-        if (end->unaccounted)
-            end->unaccounted = std::move(*end->unaccounted).context("more may be known of it");
-        return LearnedEnd{std::move(rows), std::move(end->unaccounted)};
-    }
+    if (!manifest->sealed) return LearnedEnd{std::move(rows), std::move(end->unaccounted)};
     auto kept = keep(path, manifest->job, *end, rows);
     if (kept) return LearnedEnd();
     return LearnedEnd{{}, std::move(kept.error()).context(observe::job_end_event(end->job).message)};
 }
 
 Result<record::Archive> open_with_job_end(const core::CommandContext& context, const fs::path& record) {
-    const auto warn = [](core::Error error) {
-        core::show_error("belay: warning",
-                         std::move(error).context("how Slurm ended the job is not all shown"));
+    const auto warn = [](core::Error error, std::string_view what = "how Slurm ended the job is not shown") {
+        core::show_error("belay: warning", std::move(error).context(what));
     };
     auto learned = learn_job_end(record);
     // A record that cannot be read is an error when it is opened.
     if (!learned && learned.error().kind() == core::ErrorKind::kSystem) warn(std::move(learned.error()));
-    if (learned && learned->doubt) warn(std::move(*learned->doubt));
+    if (learned && learned->doubt)
+        warn(std::move(*learned->doubt), "how Slurm ended the job is not kept, or not all known");
     BELAY_TRY(archive, open_for_queries(context, record));
     // Events that are too many to be loaded are read where they are, and no row can be added to them.
     if (learned && learned->rows)
