@@ -13,7 +13,7 @@ inline constexpr size_t kMostNodeLines = 6;
 // Up to this many nodes, each has its own chart of what its CPUs did; above, one chart shows the mean.
 inline constexpr size_t kMostNodeCharts = 4;
 
-// Grouped by section. Those of nodes are there also where there is no data.
+// Grouped by section. Those of nodes are included even if they have no data.
 std::vector<Chart> make_charts(const Measurements& measurements);
 
 // The sections of the page that the charts and what is named instead need, in order.

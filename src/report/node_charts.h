@@ -9,7 +9,7 @@
 namespace belay::report {
 
 // A chart of each quantity that is declared with one (schema/tables/node_plots.h), and those that show
-// several. In their order, also where there is no data.
+// several. In their order, even if they have no data.
 std::vector<Chart> node_charts(const Measurements& data);
 
 // Adds a chart of which any value is known.

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kOver[] = {"COMPLETED", "FAILED",    "CANCELLED", "TIMEOUT",      "NODE_FAIL",
                                       "PREEMPTED", "BOOT_FAIL", "DEADLINE",  "OUT_OF_MEMORY"};
 constexpr std::string_view kMemoryUnits = "KMGTP";  // each 1024 times the one before
-constexpr double kMostMemory = 1e18;                // bytes; more is no memory of a job
+constexpr double kMostMemory = 1e18;                // bytes: more than any job has
 
 }  // namespace
 

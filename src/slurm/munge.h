@@ -13,7 +13,7 @@ namespace belay::slurm {
 // What makes and opens credentials: munge, or in a test something else.
 struct Credentials {
     // Encrypts a text; only processes of this user can decrypt it, on nodes that have the cluster's key.
-    // Errors: kSystem; kNotFound where there is no munge, kTimedOut where it does not answer.
+    // Errors: kSystem; kNotFound on a node without munge, kTimedOut if it does not answer.
     std::function<core::Result<std::string>(std::string_view text, const core::Deadline& deadline)> encode;
     // The text. Errors: as encode(); kDenied for what another user encoded, and for what is not a credential
     // of this cluster.

@@ -17,7 +17,7 @@ core::Result<std::vector<JobEnd>> parse_sacct(std::string_view text);
 
 // Asks for all runs of one job; none where the accounting does not know it. Errors: kSystem if sacct fails,
 // as it does where a cluster keeps no accounts, or has not answered after `timeout`; its cause is kNotFound
-// where there is no sacct on this machine, or no configuration of Slurm.
+// where this machine has no sacct or no configuration of Slurm, or the cluster keeps no accounts.
 core::Result<std::vector<JobEnd>> query_accounted_runs(uint64_t job_id, core::Duration timeout);
 
 }  // namespace belay::slurm

@@ -1,8 +1,10 @@
 // How two nodes of a step make sure of each other before anything else is said:
 //
-//   server → client  challenge   nonce of the server (32 bytes), offer (what tells the secret to those who
-//   can open it) client → server  proof       rank:u32, nonce of the client (32), HMAC over "member" server →
-//   client  welcome     HMAC over "root"
+//   server → client  challenge   nonce of the server (32 bytes), offer
+//   client → server  proof       rank:u32, nonce of the client (32), HMAC over "member"
+//   server → client  welcome     HMAC over "root"
+//
+// The offer may be empty; otherwise it tells the secret to those who can open it.
 //
 // Each HMAC is keyed with the secret and covers its word, the purpose, both nonces and the rank.
 // The secret itself is never sent, and an answer is good for this connection only. What follows is neither

@@ -28,7 +28,7 @@ class Pages {
     // With at least this much room for what follows, or on the next page.
     void heading(std::string_view title, std::string_view note = "", double room = 100);
     double room() const;
-    // Goes on on the next page where there is no room.
+    // Continues on the next page if there is not enough room.
     void lines(std::string_view text, const TextStyle& style = {}, double indent = 0);
     // With a little room below.
     void paragraph(std::string_view text, const TextStyle& style = {});
