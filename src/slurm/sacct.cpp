@@ -117,20 +117,34 @@ Result<> read_id(std::string_view text, JobEnd& job) {
     return {};
 }
 
-using ReadField = Result<> (*)(std::string_view, JobEnd&);
+// What sacct is asked for, each known to every version since 20.11. None holds what a user wrote.
+struct Field {
+    std::string_view name;
+    Result<> (*read)(std::string_view, JobEnd&);
+};
+constexpr Field kFields[] = {{"JobIDRaw", read_id},
+                             {"Cluster", read_cluster},
+                             {"UID", read_uid},
+                             {"State", read_state},
+                             {"ExitCode", read_exit_code},
+                             {"Submit", read_submit},
+                             {"Start", read_start},
+                             {"End", read_end},
+                             {"TimelimitRaw", read_time_limit},
+                             {"ReqMem", read_memory},
+                             {"MaxRSS", read_most_memory},
+                             {"NodeList", read_nodes}};
 
-// In the order of kSacctFields.
-constexpr ReadField kReadField[] = {read_id,         read_cluster, read_uid,         read_state,
-                                    read_exit_code,  read_submit,  read_start,       read_end,
-                                    read_time_limit, read_memory,  read_most_memory, read_nodes};
-constexpr size_t kIdField = 0;
-constexpr size_t kStateField = 3;
-constexpr size_t kMostMemoryField = 10;
-static_assert(std::size(kReadField) == 1 + std::ranges::count(kSacctFields, ','));
+consteval size_t field(std::string_view name) {
+    return static_cast<size_t>(std::ranges::find(kFields, name, &Field::name) - std::begin(kFields));
+}
+constexpr size_t kIdField = field("JobIDRaw");
+constexpr size_t kStateField = field("State");
+constexpr size_t kMostMemoryField = field("MaxRSS");
 
 Result<JobEnd> read_run(const Texts& texts) {
     JobEnd job;
-    for (size_t i = 0; i < texts.size(); ++i) BELAY_CHECK(kReadField[i](texts[i], job));
+    for (size_t i = 0; i < texts.size(); ++i) BELAY_CHECK(kFields[i].read(texts[i], job));
     return job;
 }
 
@@ -147,14 +161,20 @@ void add_step(const Texts& texts, JobEnd& run) {
 
 }  // namespace
 
+std::string sacct_fields() {
+    std::string names;
+    for (const Field& each : kFields) names += (names.empty() ? "" : ",") + std::string(each.name);
+    return names;
+}
+
 Result<std::vector<JobEnd>> parse_sacct(std::string_view text) {
     std::vector<JobEnd> runs;
     for (std::string_view line : core::split(text, '\n')) {
         if (core::trim(line).empty()) continue;
         const Texts texts = core::split(line, '|');
-        if (texts.size() != std::size(kReadField))
+        if (texts.size() != std::size(kFields))
             return system_error("sacct: a line with {} fields in place of {}: {}", texts.size(),
-                                std::size(kReadField), line.substr(0, 200));
+                                std::size(kFields), line.substr(0, 200));
         if (is_step(texts)) {
             if (!runs.empty()) add_step(texts, runs.back());
             continue;
@@ -166,10 +186,9 @@ Result<std::vector<JobEnd>> parse_sacct(std::string_view text) {
 }
 
 Result<std::vector<JobEnd>> query_accounted_runs(uint64_t job_id, core::Duration timeout) {
-    BELAY_TRY(output,
-              run_slurm_command({"sacct", "--noheader", "--parsable2", "--noconvert", "--duplicates",
-                                 fmt::format("--format={}", kSacctFields), fmt::format("--jobs={}", job_id)},
-                                timeout));
+    BELAY_TRY(output, run_slurm_command({"sacct", "--noheader", "--parsable2", "--noconvert", "--duplicates",
+                                         "--format=" + sacct_fields(), fmt::format("--jobs={}", job_id)},
+                                        timeout));
     if (!output.status.success()) return failed_command(fmt::format("sacct --jobs={}", job_id), output);
     BELAY_TRY(runs, parse_sacct(output.out));
     // Of an array's id, sacct shows all tasks.

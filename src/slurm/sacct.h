@@ -5,10 +5,8 @@
 
 namespace belay::slurm {
 
-// The fields that sacct is asked for, in this order, each known to every version since 20.11. None holds what
-// a user wrote.
-inline constexpr std::string_view kSacctFields =
-    "JobIDRaw,Cluster,UID,State,ExitCode,Submit,Start,End,TimelimitRaw,ReqMem,MaxRSS,NodeList";
+// The fields that sacct is asked for, with commas between them.
+std::string sacct_fields();
 
 // The runs of jobs in the output of `sacct --parsable2 --noheader --noconvert` with these fields, run with
 // TZ=UTC: a job that was requeued has several. The memory of its steps counts for the run above them. Errors:
