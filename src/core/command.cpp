@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/program.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "core/work.h"
 
 #include <algorithm>
@@ -108,7 +109,7 @@ std::FILE* CommandContext::out() const {
 }
 
 void CommandContext::print_json(const nlohmann::json& value) const {
-    print("{}\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    print("{}\n", printable_json(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)));
 }
 
 void CommandContext::print_json(const nlohmann::ordered_json& value) const {

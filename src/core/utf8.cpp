@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+
+#include <fmt/format.h>
 
 namespace belay::core {
 
@@ -112,6 +115,22 @@ std::string printable(std::string_view text) {
         const size_t control = control_length(std::string_view(valid).substr(i));
         out += valid[i] == '\t' ? ' ' : control > 0 ? '?' : valid[i];
         i += std::max<size_t>(1, control);
+    }
+    return out;
+}
+
+std::string printable_json(std::string_view json) {
+    std::string out;
+    out.reserve(json.size());
+    while (!json.empty()) {
+        const size_t control = json[0] == '\n' ? 0 : control_length(json);
+        if (control == 0) {
+            out += json[0];
+            json.remove_prefix(1);
+        } else {
+            fmt::format_to(std::back_inserter(out), "\\u{:04x}",
+                           static_cast<uint32_t>(take_utf8_character(json)));
+        }
     }
     return out;
 }

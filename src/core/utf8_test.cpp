@@ -52,6 +52,11 @@ TEST(core, printable_leaves_no_control_character) {
     EXPECT_EQ(printable("\u2013 \u20AC \u205F"), "\u2013 \u20AC \u205F");
 }
 
+TEST(core, printable_json_reads_as_before) {
+    EXPECT_EQ(printable_json("{\"a\": \"gr\u00FC\u00A0\"}\n"), "{\"a\": \"gr\u00FC\u00A0\"}\n");
+    EXPECT_EQ(printable_json("[\"\xC2\x9B\u202E\x7f\"]"), "[\"\\u009b\\u202e\\u007f\"]");
+}
+
 TEST(core, columns_count_characters) {
     EXPECT_EQ(columns_of(""), 0u);
     EXPECT_EQ(columns_of("aü学"), 3u);

@@ -16,13 +16,19 @@ std::optional<std::string_view> value_of(const core::Environment& environment, c
     return found == environment.end() ? std::nullopt : std::optional<std::string_view>(found->second);
 }
 
-// Nothing if one of them is not a number.
+constexpr int kMostGpus = 1024;
+
+// "0,2" or "0-3": Slurm writes both, as the plugin that chose them does. Nothing if a part is neither.
 std::optional<std::set<int>> parse_indices(std::string_view list) {
     std::set<int> indices;
     for (std::string_view word : core::split(list, ',')) {
-        auto index = core::parse_number<int>(core::trim(word));
-        if (!index) return std::nullopt;
-        indices.insert(*index);
+        const size_t dash = word.find('-');
+        const auto first = core::parse_number<int>(core::trim(word.substr(0, dash)));
+        const auto last = dash == std::string_view::npos
+                              ? first
+                              : core::parse_number<int>(core::trim(word.substr(dash + 1)));
+        if (!first || !last || *first < 0 || *last < *first || *last >= kMostGpus) return std::nullopt;
+        for (int index = *first; index <= *last; ++index) indices.insert(index);
     }
     return indices;
 }
@@ -58,8 +64,10 @@ std::vector<size_t> visible_to_cuda(const std::vector<Device>& devices, std::str
 }  // namespace
 
 std::optional<size_t> gpus_given_by_slurm(const core::Environment& environment) {
-    auto list = list_of_slurm(environment);
-    return list ? std::optional(core::split(*list, ',').size()) : std::nullopt;
+    const auto list = list_of_slurm(environment);
+    if (!list) return std::nullopt;
+    const auto indices = parse_indices(*list);
+    return indices ? indices->size() : core::split(*list, ',').size();
 }
 
 std::vector<size_t> held_devices(const std::vector<Device>& devices, const core::Environment& environment) {

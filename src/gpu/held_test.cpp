@@ -22,6 +22,9 @@ TEST(gpu, slurm_numbers_the_gpus_of_the_node) {
     EXPECT_EQ(held_devices(four(), {{"SLURM_STEP_GPUS", "1,3"}}), (Indices{1, 3}));
     EXPECT_EQ(held_devices(four(), {{"SLURM_JOB_GPUS", "2"}}), (Indices{2}));
     EXPECT_EQ(held_devices(four(), {{"SLURM_STEP_GPUS", "0"}, {"SLURM_JOB_GPUS", "0,1"}}), (Indices{0}));
+    EXPECT_EQ(held_devices(four(), {{"SLURM_STEP_GPUS", "0,2-3"}}), (Indices{0, 2, 3}));
+    EXPECT_EQ(gpus_given_by_slurm({{"SLURM_STEP_GPUS", "0,2-3"}}), 3u);
+    EXPECT_EQ(held_devices(four(), {{"SLURM_STEP_GPUS", "3-0"}}), (Indices{0, 1, 2, 3})) << "not a range";
 }
 
 TEST(gpu, what_a_cgroup_leaves_is_counted_from_0) {

@@ -139,11 +139,21 @@ Result<std::optional<KnownEnd>> ask_job_end(const record::JobFacts& recorded, co
     return KnownEnd{std::move(**accounted)};
 }
 
+namespace {
+
+// As grave as the rules of findings take it: who cancels a job wanted it to end.
+std::string_view severity_of(std::string_view state) {
+    if (state == "COMPLETED") return "info";
+    return state == "CANCELLED" || state == "PREEMPTED" ? "warning" : "critical";
+}
+
+}  // namespace
+
 stream::Event job_end_event(const JobEnd& job) {
     std::optional<int64_t> code = job.exit_code;
     if (job.exit_signal.value_or(0) != 0) code = -*job.exit_signal;
     return {.kind = "job_end",
-            .severity = job.state == "COMPLETED" ? "info" : "critical",
+            .severity = severity_of(job.state),
             .source = kJobEndOwner,
             .subject = step_ran_out_of_memory(job) ? std::string(kOutOfMemory) : job.state,
             .code = code,

@@ -63,6 +63,7 @@ TEST(observe, the_end_of_a_job_says_what_was_asked_for) {
 TEST(observe, the_end_of_a_job_says_who_cancelled_it) {
     slurm::JobEnd cancelled = job("CANCELLED");
     EXPECT_EQ(job_end_event(cancelled).message, "Slurm ended job 7: CANCELLED, ran 1m05s");
+    EXPECT_EQ(job_end_event(cancelled).severity, "warning") << "somebody wanted it to end";
     cancelled.cancelled_by = 0;
     cancelled.uid = 1000;
     EXPECT_EQ(job_end_event(cancelled).message, "Slurm ended job 7: CANCELLED by user 0, ran 1m05s");

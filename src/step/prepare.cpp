@@ -112,10 +112,11 @@ namespace {
 
 Result<std::string> plan_for(const StepOptions& options, const Importer& import) {
     BELAY_TRY(configuration, core::load_configuration(settings(), core::default_sources()));
-    fmt::print(stderr, "{}", configuration.ignored_text());
     std::string warnings;
-    BELAY_TRY(plan, prepare_step(options, configuration, import, warnings));
-    fmt::print(stderr, "{}", warnings);
+    auto prepared = prepare_step(options, configuration, import, warnings);
+    // Only now: an importer may run another program in our place, which does all this again.
+    fmt::print(stderr, "{}{}", configuration.ignored_text(), warnings);
+    BELAY_TRY(plan, std::move(prepared));
     BELAY_TRY(longest, longest_preparation(plan));
     // JSON has no bytes that are not text: they would arrive as others.
     BELAY_TRY(arrives, decode_step_plan(encode(plan)));
