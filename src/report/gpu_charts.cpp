@@ -1,6 +1,7 @@
 #include "report/charts.h"
 #include "report/format.h"
 #include "report/gpu_report.h"
+#include "report/gpu_series.h"
 #include "report/not_drawn.h"
 #include "report/plots.h"
 
@@ -47,43 +48,10 @@ const std::vector<float>& series(const GpuDigest& gpu, size_t quantity) {
     return gpu.series[quantity];
 }
 
-double value_at(const GpuDigest& gpu, size_t quantity, size_t bucket) {
-    const std::vector<float>& values = series(gpu, quantity);
-    return bucket < values.size() ? static_cast<double>(values[bucket]) : kMissing;
-}
-
 bool any_value(const Digest& digest, size_t quantity) {
     return std::ranges::any_of(digest.gpus, [&](const GpuDigest& gpu) {
         return std::ranges::any_of(series(gpu, quantity), [](float value) { return !std::isnan(value); });
     });
-}
-
-std::vector<double> weighted_mean(const Digest& digest, auto&& value) {
-    std::vector<double> result(digest.buckets, kMissing);
-    for (size_t bucket = 0; bucket < digest.buckets; ++bucket) {
-        double sum = 0;
-        double weight = 0;
-        for (const GpuDigest& gpu : digest.gpus) {
-            double one = value(gpu, bucket);
-            if (is_missing(one)) continue;
-            sum += gpu.weight * one;
-            weight += gpu.weight;
-        }
-        if (weight > 0) result[bucket] = sum / weight;
-    }
-    return result;
-}
-
-std::vector<double> weighted_mean(const Digest& digest, size_t quantity) {
-    return weighted_mean(
-        digest, [=](const GpuDigest& gpu, size_t bucket) { return value_at(gpu, quantity, bucket); });
-}
-
-std::vector<double> bucket_centres(const Digest& digest, double offset) {
-    std::vector<double> seconds;
-    for (size_t i = 0; i < digest.buckets; ++i)
-        seconds.push_back(offset + (static_cast<double>(i) + 0.5) * digest.bucket_seconds);
-    return seconds;
 }
 
 struct Part {
@@ -232,19 +200,6 @@ std::vector<double> grid_values(const Digest& digest, size_t quantity, size_t bi
     return values;
 }
 
-// Of the busiest link, in B/s.
-double link_traffic(const GpuDigest& gpu, size_t bucket) {
-    static constexpr std::array<size_t, score::kLinks> kLinks = {
-        schema::gpu_quantity("pcie_bytes_per_second"), schema::gpu_quantity("nvlink_bytes_per_second"),
-        schema::gpu_quantity("c2c_bytes_per_second")};
-    double most = kMissing;
-    for (size_t link : kLinks) {
-        double value = value_at(gpu, link, bucket);
-        if (!is_missing(value) && !(most >= value)) most = value;
-    }
-    return most;
-}
-
 }  // namespace
 
 std::vector<Chart> gpu_charts(const Digest& digest, double offset) {
@@ -320,35 +275,6 @@ NodeGrid gpu_grid(const Digest& digest, double offset) {
         grid.metrics.push_back(std::move(metric));
     }
     return grid;
-}
-
-Mix gpu_mix(const Digest& digest, double offset) {
-    static constexpr size_t kPipes[] = {score::used(score::Limit::kTensor), score::used(score::Limit::kFp64),
-                                        score::used(score::Limit::kFp32), score::used(score::Limit::kFp16)};
-    Mix mix{.seconds = bucket_centres(digest, offset), .compute = {}, .memory = {}, .network = {}};
-    mix.compute = weighted_mean(digest, [](const GpuDigest& gpu, size_t bucket) {
-        double most = kMissing;
-        for (size_t pipe : kPipes)
-            if (double value = value_at(gpu, pipe, bucket); !is_missing(value) && !(most >= value))
-                most = value;
-        return most;
-    });
-    mix.memory = weighted_mean(digest, score::used(score::Limit::kDram));
-    bool peaks_known = std::ranges::all_of(digest.gpus, [](const GpuDigest& gpu) {
-        return std::ranges::any_of(gpu.ceilings.links, [](double peak) { return peak > 0; });
-    });
-    mix.network = peaks_known ? weighted_mean(digest, schema::gpu_quantity("link_share"))
-                              : weighted_mean(digest, link_traffic);
-    mix.network_note = "Network: the busiest link of its bandwidth";
-    mix.network_is_share = peaks_known;
-    if (peaks_known) return mix;
-    double highest = 0;
-    for (double value : mix.network)
-        if (!is_missing(value)) highest = std::max(highest, value);
-    for (double& value : mix.network) value = highest > 0 ? value / highest : value;
-    mix.network_note =
-        "Network: traffic of the busiest link relative to its highest, since no bandwidth is known";
-    return mix;
 }
 
 std::vector<Histogram> histograms(const Digest& digest, double startup_seconds) {

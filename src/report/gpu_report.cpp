@@ -27,20 +27,6 @@ double mean_of(const GpuDigest& gpu, size_t quantity) {
     return gpu.whole[quantity];
 }
 
-double highest(double a, double b) {
-    if (is_missing(a)) return b;
-    return is_missing(b) ? a : std::max(a, b);
-}
-
-// The most used of the pipes.
-double compute_use(const GpuDigest& gpu) {
-    double most = kMissing;
-    for (score::Limit pipe :
-         {score::Limit::kTensor, score::Limit::kFp64, score::Limit::kFp32, score::Limit::kFp16})
-        most = highest(most, mean_of(gpu, score::used(pipe)));
-    return most;
-}
-
 std::string model_name(const GpuDigest& gpu) {
     std::string name = gpu.name.empty() ? std::string("unknown model") : gpu.name;
     return gpu.mig_profile.empty() ? name : fmt::format("{} MIG {}", name, gpu.mig_profile);
@@ -186,7 +172,7 @@ std::vector<GpuFacts> gpu_facts(const Digest& digest, const score::JobScore& job
                           .model = model_name(gpu),
                           .weight = gpu.weight,
                           .part = job.gpus.at(i),
-                          .compute = compute_use(gpu),
+                          .compute = compute_use(digest, gpu),
                           .memory = mean_of(gpu, score::used(score::Limit::kDram)),
                           .power_watts = mean_of(gpu, schema::gpu_quantity("power_watts")),
                           .temperature = mean_of(gpu, schema::gpu_quantity("temperature_celsius")),

@@ -51,5 +51,7 @@ std::vector<Chart> gpu_charts(const score::Digest& digest, double offset);
 std::vector<NotDrawn> gpus_without_data(const score::Digest& digest);
 NodeGrid gpu_grid(const score::Digest& digest, double offset);
 Mix gpu_mix(const score::Digest& digest, double offset);
+// A GPU's mean of what `gpu_mix` shows as compute: the use of the most used pipe, bucket by bucket.
+double compute_use(const score::Digest& digest, const score::GpuDigest& gpu);
 
 }  // namespace belay::report

@@ -221,7 +221,8 @@ struct Mix {
     std::vector<double> memory;
     std::vector<double> network;
     std::string network_note;
-    bool network_is_share = false;  // of the links' bandwidth; else of its own highest value
+    bool network_is_share = false;   // of the links' bandwidth; else of its own highest value
+    double network_mean = kMissing;  // of that share, over the whole job
 };
 
 struct CeilingFacts {

@@ -55,15 +55,8 @@ std::vector<Pages::Pair> scaling_facts(const ReportModel& model) {
         highest = is_missing(highest) ? one.part.score.point : std::max(highest, one.part.score.point);
     }
     add("Score of single GPUs", fmt::format("{} to {}", format_score(lowest), format_score(highest)));
-    double sum = 0;
-    size_t count = 0;
-    for (double value : gpu.mix.network) {
-        if (is_missing(value)) continue;
-        sum += value;
-        ++count;
-    }
-    if (count > 0 && gpu.mix.network_is_share)
-        add("Busiest link, mean use", format_quantity(sum / static_cast<double>(count), "share"));
+    if (!is_missing(gpu.mix.network_mean))
+        add("Busiest link, mean use", format_quantity(gpu.mix.network_mean, "share"));
     return facts;
 }
 

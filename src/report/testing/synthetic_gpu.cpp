@@ -97,7 +97,7 @@ Values values_at(const Moment& m) {
 }
 
 score::DeviceCeilings ceilings() {
-    return score::find_ceilings(score::builtin_ceilings(), "NVIDIA H100 80GB HBM3");
+    return score::find_ceilings(score::builtin_ceilings(), "NVIDIA GH200 120GB");
 }
 
 GpuDigest make_gpu(const Digest& digest, const Measurements& data, size_t gpu, size_t per_node,
@@ -106,7 +106,7 @@ GpuDigest make_gpu(const Digest& digest, const Measurements& data, size_t gpu, s
     one.node = data.nodes[gpu / per_node].name;
     one.index = static_cast<int64_t>(gpu % per_node);
     one.device = fmt::format("GPU-{:08x}-0000-4000-8000-{:012x}", 0x5eed0000 + gpu, gpu);
-    one.name = "NVIDIA H100 80GB HBM3";
+    one.name = "NVIDIA GH200 120GB";
     one.ceilings = ceilings();
     double memory_peak_bytes = 0;
     for (auto& series : one.series) series.assign(digest.buckets, std::nanf(""));
