@@ -31,6 +31,7 @@ Activity GpuSample::activity() const {
     Activity activity;
     for (size_t i = 0; i < kLimits; ++i) activity.active[i] = values[kPipes[i]];
     activity.integer = values[schema::gpu_field("integer_active_ratio")];
+    activity.tensor_fp64 = values[schema::gpu_field("tensor_double_active_ratio")];
     activity.engine = values[schema::gpu_field("engine_active_ratio")];
     activity.sm = values[schema::gpu_field("sm_active_ratio")];
     activity.clock_hertz = values[schema::gpu_field("clock_sm_hertz")];

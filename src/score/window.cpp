@@ -13,7 +13,8 @@ constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-Activity::Activity() : integer(kMissing), engine(kMissing), sm(kMissing), clock_hertz(kMissing) {
+Activity::Activity()
+    : integer(kMissing), tensor_fp64(kMissing), engine(kMissing), sm(kMissing), clock_hertz(kMissing) {
     active.fill(kMissing);
 }
 

@@ -21,6 +21,7 @@ struct Activity {
     Activity();                          // nothing sampled
     std::array<double, kLimits> active;  // by Limit
     double integer;                      // integer pipe, which the counter of fp32 may include
+    double tensor_fp64;                  // tensor pipe in FP64; sampled by the counters of Hopper and newer
     double engine;                       // graphics or compute engine
     double sm;                           // a warp on some multiprocessor
     double clock_hertz;

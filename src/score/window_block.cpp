@@ -29,6 +29,21 @@ double without_integer(double fp32_active, double integer_active) {
     return at_least(0, in_range(fp32_active) - in_range(or_zero(integer_active)));
 }
 
+// Hopper's counter of the tensor pipe also counts FP64 there, and FP16 outside of matrices (measured on H100
+// and H200, docs/measured/gpu-ceilings.md). Both take more of the pipe's time for an operation and less
+// power, and have limits of their own. Older counters do not tell FP64 apart, and what else they count is not
+// known.
+double without_other_work(double tensor_active, double tensor_fp64, double fp16_active) {
+    const bool is_told = tensor_fp64 == tensor_fp64;
+    const double other = is_told ? in_range(tensor_fp64) + in_range(or_zero(fp16_active)) : 0;
+    return at_least(0, in_range(tensor_active) - other);
+}
+
+// FP64 work on its own pipe or on the tensor pipe.
+double all_fp64(double fp64_active, double tensor_fp64) {
+    return in_range(in_range(fp64_active) + in_range(or_zero(tensor_fp64)));
+}
+
 // 1 where the clock, or that of the ceilings, is not known.
 void clock_ratios(const BlockColumn& clock_hertz, size_t rows, double ceiling_hertz, BlockColumn& ratios) {
     const double inverse = ceiling_hertz > 0 ? 1 / ceiling_hertz : kMissing;
@@ -44,14 +59,27 @@ void use_limit(Limit limit, const ActivityBlock& activity, const BlockColumn& cl
                const Ceilings& ceilings, BlockColumn& used) {
     const BlockColumn& active = activity.active[static_cast<size_t>(limit)];
     const double inverse = 1 / ceilings.active[static_cast<size_t>(limit)];
-    if (limit == Limit::kDram)
-        for (size_t row = 0; row < rows; ++row) used[row] = in_range(in_range(active[row]) * inverse);
-    else if (limit == Limit::kFp32)
-        for (size_t row = 0; row < rows; ++row)
-            used[row] = in_range(without_integer(active[row], activity.integer[row]) * clock[row] * inverse);
-    else
-        for (size_t row = 0; row < rows; ++row)
-            used[row] = in_range(in_range(active[row]) * clock[row] * inverse);
+    const auto fill = [&](auto&& own_share) {
+        for (size_t row = 0; row < rows; ++row) used[row] = in_range(own_share(row) * inverse);
+    };
+    switch (limit) {
+        case Limit::kTensor: {
+            const BlockColumn& fp16 = activity.active[static_cast<size_t>(Limit::kFp16)];
+            return fill([&](size_t row) {
+                return without_other_work(active[row], activity.tensor_fp64[row], fp16[row]) * clock[row];
+            });
+        }
+        case Limit::kFp64:
+            return fill(
+                [&](size_t row) { return all_fp64(active[row], activity.tensor_fp64[row]) * clock[row]; });
+        case Limit::kFp32:
+            return fill(
+                [&](size_t row) { return without_integer(active[row], activity.integer[row]) * clock[row]; });
+        case Limit::kFp16:
+            return fill([&](size_t row) { return in_range(active[row]) * clock[row]; });
+        case Limit::kDram:
+            return fill([&](size_t row) { return in_range(active[row]); });
+    }
 }
 
 // The most that a limit which was not sampled may have been used; 0 if all were. A pipe works for warps, so
@@ -89,6 +117,7 @@ double highest_of_coarse(const ActivityBlock& activity, size_t row, double clock
 void ActivityBlock::set(size_t row, const Activity& from, Averaging averaging) {
     for (size_t i = 0; i < kLimits; ++i) active[i][row] = from.active[i];
     integer[row] = from.integer;
+    tensor_fp64[row] = from.tensor_fp64;
     engine[row] = from.engine;
     sm[row] = from.sm;
     clock_hertz[row] = from.clock_hertz;
@@ -116,10 +145,11 @@ void score_windows(const ActivityBlock& activity, size_t rows, const Ceilings& c
     }
     for (size_t row = 0; row < rows; ++row) {
         const double saturated = scores.saturated[row];
-        scores.highest[row] = saturated != saturated ? kMissing
-                              : activity.coarse[row] > 0
-                                  ? highest_of_coarse(activity, row, clock[row], ceilings)
-                                  : at_least(saturated, highest_unknown(activity, row, clock[row], ceilings));
+        scores.highest[row] =
+            saturated != saturated ? kMissing
+            : activity.coarse[row] > 0
+                ? at_least(saturated, highest_of_coarse(activity, row, clock[row], ceilings))
+                : at_least(saturated, highest_unknown(activity, row, clock[row], ceilings));
     }
 }
 

@@ -16,6 +16,7 @@ using BlockColumn = std::array<double, kBlockRows>;
 struct ActivityBlock {
     std::array<BlockColumn, kLimits> active;
     BlockColumn integer;
+    BlockColumn tensor_fp64;
     BlockColumn engine;
     BlockColumn sm;
     BlockColumn clock_hertz;

@@ -43,6 +43,33 @@ TEST(score, example_6_highest_and_not_sum) {
     EXPECT_EQ(score->limit, Limit::kDram);
 }
 
+// As measured on an H100 (tests/data/gpu/h100.json): its counter of the tensor pipe counts FP64 matrices and
+// FP16 outside of matrices too.
+TEST(score, fp64_and_vector_fp16_on_the_tensor_pipe_have_limits_of_their_own) {
+    Ceilings h100;
+    h100.active = {0.657, 0.995, 0.966, 0.977, 0.912};
+    h100.clock_hertz = 1980e6;
+    auto used = [&](double tensor, double fp64, double fp16, double clock_hertz) {
+        Activity given;
+        given.active = {tensor, 0, 0, fp16, 0};
+        given.tensor_fp64 = fp64;
+        given.clock_hertz = clock_hertz;
+        auto score = score_window(given, h100);
+        return std::pair(score->shares.saturated, score->limit);
+    };
+    auto expect = [&](std::pair<double, Limit> found, double saturated, Limit limit) {
+        EXPECT_NEAR(found.first, saturated, 0.002);
+        EXPECT_EQ(found.second, limit);
+    };
+    expect(used(0.9379, 0, 0, 1387.5e6), 1, Limit::kTensor);
+    expect(used(0.9459, 0.9459, 0, 1920e6), 0.9459 * 1920 / 1980 / 0.995, Limit::kFp64);
+    expect(used(0.9459 / 2, 0.9459 / 2, 0, 1980e6), 0.475, Limit::kFp64);
+    expect(used(0.9767, 0, 0.9767, 1980e6), 1, Limit::kFp16);
+    expect(used(0.9767 / 2, 0, 0.9767 / 2, 1980e6), 0.5, Limit::kFp16);
+    const double missing = std::numeric_limits<double>::quiet_NaN();
+    expect(used(0.6, missing, 0.3, 1980e6), 0.6 / 0.657, Limit::kTensor);
+}
+
 // A pipe that nobody sampled may have been used as long as a multiprocessor was active, and DRAM always.
 TEST(score, a_limit_that_was_not_sampled_widens_the_bounds) {
     const double missing = std::numeric_limits<double>::quiet_NaN();

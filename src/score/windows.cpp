@@ -29,6 +29,7 @@ template <typename Combine>
 void for_each_signal(Activity& target, const Activity& from, Combine combine) {
     for (size_t i = 0; i < kLimits; ++i) combine(target.active[i], from.active[i]);
     combine(target.integer, from.integer);
+    combine(target.tensor_fp64, from.tensor_fp64);
     combine(target.engine, from.engine);
     combine(target.sm, from.sm);
     combine(target.clock_hertz, from.clock_hertz);
