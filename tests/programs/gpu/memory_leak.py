@@ -1,0 +1,127 @@
+"""Train a small GPT in bf16 and follow the size of its activations over the run."""
+import argparse
+import time
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.ln1 = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.proj = nn.Linear(width, width, bias=False)
+        self.ln2 = nn.LayerNorm(width)
+        self.fc1 = nn.Linear(width, 4 * width, bias=False)
+        self.fc2 = nn.Linear(4 * width, width, bias=False)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        qkv = self.qkv(self.ln1(x)).view(b, t, 3, self.heads, c // self.heads)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.proj(y.transpose(1, 2).reshape(b, t, c))
+        return x + self.fc2(F.gelu(self.fc1(self.ln2(x))))
+
+
+class GPT(nn.Module):
+    def __init__(self, vocab, width, layers, heads, seq):
+        super().__init__()
+        self.tok = nn.Embedding(vocab, width)
+        self.pos = nn.Embedding(seq, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.ln = nn.LayerNorm(width)
+        for m in self.modules():
+            if isinstance(m, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(m.weight, std=0.02)
+
+    def forward(self, idx, targets, track):
+        """The loss, and the mean log magnitude of the outputs of the last `track` blocks."""
+        h = self.tok(idx) + self.pos.weight[: idx.shape[1]]
+        scale = torch.zeros((), device=h.device)
+        for i, block in enumerate(self.blocks):
+            h = block(h)
+            if i >= len(self.blocks) - track:
+                scale = scale + (h.float().abs() + 1e-6).log().mean()
+        logits = F.linear(self.ln(h), self.tok.weight)
+        loss = F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.reshape(-1))
+        return loss, scale / max(track, 1)
+
+
+def make_batch(batch, seq, vocab, device="cuda"):
+    # Zipf-like segments that repeat inside each row, so there is something to learn
+    seg = (torch.rand(batch, 64, device=device) ** 3 * vocab).long().clamp_(max=vocab - 1)
+    rows = seg.repeat(1, seq // 64 + 1)[:, : seq + 1]
+    return rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--seconds", type=float, default=20)
+    ap.add_argument("--seed", type=int, default=0)
+    ap.add_argument("--layers", type=int, default=12)
+    ap.add_argument("--width", type=int, default=768)
+    ap.add_argument("--heads", type=int, default=12)
+    ap.add_argument("--seq", type=int, default=1024)
+    ap.add_argument("--batch", type=int, default=8)
+    ap.add_argument("--vocab", type=int, default=16384)
+    ap.add_argument("--lr", type=float, default=3e-4)
+    args = ap.parse_args()
+
+    torch.manual_seed(args.seed)
+    with torch.device("cuda"):
+        model = GPT(args.vocab, args.width, args.layers, args.heads, args.seq)
+    opt = torch.optim.AdamW(model.parameters(), lr=args.lr, betas=(0.9, 0.95),
+                            weight_decay=0.1, fused=True)
+    n_params = sum(p.numel() for p in model.parameters())
+    print(f"device {torch.cuda.get_device_name()} params {n_params / 1e6:.1f}M", flush=True)
+    losses, scales = [], []
+
+    def train_step(track):
+        x, y = make_batch(args.batch, args.seq, args.vocab)
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss, scale = model(x, y, track)
+        opt.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        opt.step()
+        losses.append(loss)
+        scales.append(scale)
+        return loss
+
+    for _ in range(3):
+        train_step(1)
+    torch.cuda.synchronize()
+    losses.clear()
+    scales.clear()
+
+    # how many blocks to follow in each step: paced so that the whole run is covered evenly
+    base = torch.cuda.memory_allocated()
+    room = torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.max_memory_allocated()
+    per_block = 2 * 4 * args.batch * args.seq * args.width
+
+    start = last = time.perf_counter()
+    step = 0
+    while True:
+        elapsed = time.perf_counter() - start
+        if elapsed >= 1.5 * args.seconds:
+            break
+        due = room * elapsed / (0.7 * args.seconds) - (torch.cuda.memory_allocated() - base)
+        track = min(args.layers, max(0, round(due / per_block)))
+        loss = train_step(track)
+        step += 1
+        if step % 10 == 0:
+            value = loss.item()
+            now = time.perf_counter()
+            dt, last = (now - last) / 10, now
+            print(f"step {step} loss {value:.4f} scale {scales[-1].item():.3f} "
+                  f"{dt * 1e3:.1f} ms/step {args.batch * args.seq / dt:.0f} tok/s", flush=True)
+    curve = torch.stack(losses)
+    print(f"done: {step} steps, mean loss {curve.mean().item():.4f}, "
+          f"{time.perf_counter() - start:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
