@@ -35,6 +35,21 @@ function isSame(listed, found) {
     return areClose(JSON.parse(listed), JSON.parse(found));
 }
 
+// What became of each rule, by its id. A rule that the earlier version did not have is no difference; what it finds is one.
+function byRule(report) {
+    const rules = Object.fromEntries(report.evaluated.map(id => [id, 'evaluated']));
+    for (const { id, why } of report.skipped) rules[id] = `skipped: ${why}`;
+    const { evaluated, skipped, ...rest } = report;
+    return { ...rest, rules };
+}
+
+function comparable(command, before, after) {
+    if (command !== 'findings') return [before, after];
+    const [old, now] = [byRule(before), byRule(after)];
+    for (const id of Object.keys(now.rules)) if (!(id in old.rules)) delete now.rules[id];
+    return [old, now];
+}
+
 const directory = mkdtempSync(join(tmpdir(), 'belay-'));
 let failed = 0;
 try {
@@ -56,7 +71,7 @@ try {
                 { encoding: 'utf8', maxBuffer: 1 << 28, env: { ...process.env, BELAY_CONFIG_DIR: '/nonexistent' } });
             if (run.status > 1) throw new Error(`belay ${command} of ${name} ended with ${run.status}: ${run.stderr}`);
             ++compared;
-            for (const [path, old, now] of differences(before, JSON.parse(run.stdout))) {
+            for (const [path, old, now] of differences(...comparable(command, before, JSON.parse(run.stdout)))) {
                 const line = [name, command, path, old].join('\t');
                 if (mode === '--list') console.log(`${line}\t${now}`);
                 else if (!isSame(known.get(line), now)) {
