@@ -62,7 +62,7 @@ for (const file of files) {
     }
     lines.push('');
     aim(`the nine activities of each kind of work are those of NVIDIA's own bindings within ${kLargestDifference} (worst: ` +
-        `${worst.difference.toFixed(3)}${worst.name ? `, ${worst.name} of ${worst.kind}` : ''})`, worst.difference <= kLargestDifference);
+        `${worst.difference.toFixed(4)}${worst.name ? `, ${worst.name} of ${worst.kind}` : ''})`, worst.difference <= kLargestDifference);
     aim('every result of the work was right', kinds.every(({ kind, work }) => kind === 'idle' || work?.correct));
     for (const kind of ['gemm-bf16', 'fp64', 'fp32', 'fp16', 'dram'])
         aim(`${kind} would score above ${kGoodScore} (${(100 * uses[kind]).toFixed(1)} before it is cut at 100)`, 100 * uses[kind] > kGoodScore);
