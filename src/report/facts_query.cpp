@@ -6,6 +6,8 @@
 #include "record/series/make_series.h"
 #include "report/format.h"
 #include "report/preparation_query.h"
+#include "report/program_name.h"
+#include "report/program_name.h"
 #include "schema/tables/network.h"
 #include "schema/tables/sampled_series.h"
 
@@ -26,8 +28,7 @@ namespace {
 
 void take_manifest(const record::Manifest& manifest, Measurements& data) {
     static_cast<record::JobFacts&>(data.job) = manifest.job;
-    if (data.job.name.empty() && !manifest.command.empty())
-        data.job.name = manifest.command[0].substr(manifest.command[0].rfind('/') + 1);
+    if (data.job.name.empty()) data.job.name = program_name(manifest.command);
     data.job.command = core::join(manifest.command, " ");
 }
 
