@@ -3,13 +3,14 @@
 import { readFileSync } from 'node:fs';
 
 const kLargestDifference = 0.02; // of an activity, between two readers of one counter whose seconds are not the same
-const kGoodScore = 95, kIdleScore = 5; // docs/formats/ceilings.md
+const kLargestMiss = 0.01; // of the work that defines a ceiling, from that ceiling
+const kIdleScore = 5; // docs/formats/ceilings.md
 // The limit that a kind of work uses, and the peak in ceilings.toml its rate is compared with.
 const kLimits = {
     'gemm-bf16': ['tensor', 'tensor'], 'gemm-fp32': ['fp32', 'fp32'], 'gemm-fp64': ['fp64', null], fp32: ['fp32', 'fp32'],
     fp64: ['fp64', 'fp64'], fp16: ['fp16', 'fp16'], dram: ['dram', 'dram'], copy: ['dram', 'dram'],
 };
-const kCompared = ['engine', 'sm', 'occupancy', 'tensor', 'fp64', 'fp32', 'fp16', 'integer', 'dram'];
+const kCompared = ['engine', 'sm', 'occupancy', 'tensor', 'fp64', 'fp32', 'fp16', 'integer', 'dram', 'tensor_half', 'tensor_double'];
 
 const [ceilingsFile, ...files] = process.argv.slice(2);
 const missed = [];
@@ -52,8 +53,8 @@ for (const file of files) {
         const uncut = limit && active * (limit === 'dram' ? 1 : belay.clock_mhz / ceilings.clock) / ceilings.limits[limit];
         uses[kind] = uncut;
         for (const name of kCompared) {
-            if (typeof belay[name] !== 'number' || typeof peer[name] !== 'number') continue;
-            const difference = Math.abs(belay[name] - peer[name]);
+            const both = typeof belay[name] === 'number' && typeof peer[name] === 'number';
+            const difference = both ? Math.abs(belay[name] - peer[name]) : Infinity;
             if (difference > worst.difference) worst = { difference, kind, name };
         }
         lines.push(`| ${kind} | ${limit ? rate(work.rate, work.unit) : ''} | ${peak ? (work.rate / ceilings.peaks[peak] * 100).toFixed(0) + ' %' : ''} ` +
@@ -61,13 +62,12 @@ for (const file of files) {
             `| ${belay.clock_mhz.toFixed(0)} | ${belay.watts.toFixed(0)} | ${(cpu / seconds * 100).toFixed(1)} |`);
     }
     lines.push('');
-    aim(`the nine activities of each kind of work are those of NVIDIA's own bindings within ${kLargestDifference} (worst: ` +
+    aim(`the activities of each kind of work are those of NVIDIA's own bindings within ${kLargestDifference} (worst: ` +
         `${worst.difference.toFixed(4)}${worst.name ? `, ${worst.name} of ${worst.kind}` : ''})`, worst.difference <= kLargestDifference);
     aim('every result of the work was right', kinds.every(({ kind, work }) => kind === 'idle' || work?.correct));
     for (const kind of ['gemm-bf16', 'fp64', 'fp32', 'fp16', 'dram'])
-        aim(`${kind} would score above ${kGoodScore} (${(100 * uses[kind]).toFixed(1)} before it is cut at 100)`, 100 * uses[kind] > kGoodScore);
+        aim(`${kind} reaches its ceiling within ${100 * kLargestMiss} % (${(100 * uses[kind]).toFixed(1)} %)`, Math.abs(uses[kind] - 1) <= kLargestMiss);
     const idle = kinds.find(({ kind }) => kind === 'idle').belay;
-    aim(`gemm-fp64 would score above 85 (${(100 * uses['gemm-fp64']).toFixed(1)})`, 100 * uses['gemm-fp64'] > 85);
     aim(`an idle GPU would score below ${kIdleScore}`, 100 * Math.max(idle.tensor, idle.fp32, idle.fp64, idle.fp16, idle.dram) < kIdleScore);
     aim('its ceilings are marked as measured', ceilings.calibrated);
 }
@@ -75,7 +75,11 @@ console.log(missed.length === 0 ? 'All aims are met.' : `Missed: ${missed.join('
 console.log(`
 Real programs (\`benchmarks/gpu/limits.cu\`: cuBLAS, chains of multiply-adds, STREAM) use one limit of a GPU each, under
 \`belay record run\`, while NVIDIA's own Python bindings read the same counters. The readings are kept in \`tests/data/gpu\`.
-*Used* is what the score makes of the activity with the ceilings of \`src/score/ceilings.toml\`. The work's own CPU time is in the
-last column: a program that waits for a GPU by spinning holds a whole core.`);
+*Used* is what the score makes of the activity with the ceilings of \`src/score/ceilings.toml\`. The last column is the CPU time
+of the work and of Belay together: a program that waits for a GPU by spinning holds a whole core.
+
+One GPU of each model, alone; a kind of work ran for 14 s on the H100 and 10 s on the H200, where the clock of the BF16 product was
+still falling a little, so its ceiling is at most some per cent too high. Of each product one element is computed again, of the chains
+all sums, of STREAM 4,096 elements.`);
 console.log(lines.join('\n'));
 process.exitCode = missed.length === 0 ? 0 : 1;

@@ -57,7 +57,7 @@ Result<fs::path> record_of_job(const core::CommandContext& context, const std::s
     if (paths.size() == 1) return paths.front();
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(paths.size(), kMostShown); ++i) names.push_back(paths[i].string());
-    return core::bad_input("job {} has {} records, one for each step", job, paths.size())
+    return core::bad_input("job {} has {} records, of its steps and restarts", job, paths.size())
         .hint(fmt::format("name one of them: {}{}", core::join(names, " "),
                           paths.size() > kMostShown ? " …" : ""));
 }

@@ -62,6 +62,13 @@ Result<> check_outputs(const Options& options) {
     return {};
 }
 
+// A run that ends without a verdict leaves no verdict of an earlier one. What cannot be written is told with
+// the verdict.
+void empty_outputs(const Options& options) {
+    for (const std::string* path : {&options.vetted, &options.cordoned})
+        if (!path->empty()) (void)core::write_output(*path, "");
+}
+
 Result<> check_need(const Options& options, size_t nodes) {
     if (!options.need || (*options.need >= 1 && *options.need <= nodes)) return {};
     return core::bad_input("--need {}: {} {} vetted", *options.need, nodes,
@@ -92,6 +99,7 @@ Result<int> run_alone(const vet::Protocol& protocol, const Options& options, cor
                       vet::NodeView view, const core::CommandContext& context) {
     BELAY_CHECK(check_need(options, 1));
     BELAY_CHECK(check_outputs(options));
+    empty_outputs(options);
     core::ProgressDisplay display(core::system_clock());
     display.start("checks", core::ProgressUnit::items("checks"), protocol.checks.size());
     vet::Verdicts verdicts = vet::run_alone(
@@ -113,6 +121,7 @@ void let_srun_read() {
 Result<int> run_in_step(const vet::Protocol& protocol, const Options& options, core::Duration timeout,
                         vet::StepContext step, const core::CommandContext& context) {
     BELAY_CHECK(check_need(options, step.nodes.size()));
+    if (step.rank == 0) empty_outputs(options);
     core::ProgressDisplay display(core::system_clock());
     Result<> published;
     step.need = options.need;

@@ -94,13 +94,15 @@ std::string to_valid_utf8(std::string_view text) {
 namespace {
 
 // How many bytes at the start of valid UTF-8 are a control character. Beside those of ASCII and of Latin-1
-// there are some that show text in another order than it has (U+202A to U+202E, U+2066 to U+2069) or on
-// another line (U+2028, U+2029).
+// there are some that show text in another order than it has (U+061C, U+200E, U+200F, U+202A to U+202E,
+// U+2066 to U+2069) or on another line (U+2028, U+2029).
 size_t control_length(std::string_view text) {
     const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
     if (byte(0) < 0x20 || byte(0) == 0x7F) return 1;
     if (byte(0) == 0xC2 && byte(1) < 0xA0) return 2;
-    const bool reorders = (byte(1) == 0x80 && byte(2) >= 0xA8 && byte(2) <= 0xAE) ||
+    if (byte(0) == 0xD8 && byte(1) == 0x9C) return 2;
+    const bool reorders = (byte(1) == 0x80 && (byte(2) == 0x8E || byte(2) == 0x8F)) ||
+                          (byte(1) == 0x80 && byte(2) >= 0xA8 && byte(2) <= 0xAE) ||
                           (byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9);
     return byte(0) == 0xE2 && reorders ? 3 : 0;
 }

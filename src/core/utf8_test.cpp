@@ -49,6 +49,7 @@ TEST(core, printable_leaves_no_control_character) {
               "?\u00A0");  // C1's CSI goes, the blank that does not break stays
     EXPECT_EQ(printable("\x9B\xC2"), "\uFFFD\uFFFD");
     EXPECT_EQ(printable("a\u202Eb\u2066c\u2028d"), "a?b?c?d") << "they turn text round, or begin a line";
+    EXPECT_EQ(printable("a\u061Cb\u200Ec\u200Fd"), "a?b?c?d");
     EXPECT_EQ(printable("\u2013 \u20AC \u205F"), "\u2013 \u20AC \u205F");
 }
 

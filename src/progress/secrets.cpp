@@ -13,8 +13,8 @@ namespace {
 
 // Words whose values are secrets whatever they look like, and what stands between the two. In JSON within a
 // text each quote has a backslash.
-#define BELAY_SECRET_KEY                                                                                         \
-    R"re(\b[a-z0-9_.-]*(?:passw(?:or)?d|passphrase|_pass|_pwd|secret|(?:api|access|account|private)[_-]?key))re" \
+#define BELAY_SECRET_KEY                                                                                          \
+    R"re(\b[a-z0-9_.-]*(?:passw(?:or)?d|passphrase|_pass|_pwd|secret|(?:api|access|account|private)[_.-]?key))re" \
     R"re((?:[_-]?key)?)re"
 #define BELAY_SEPARATOR R"re(\\?["']?\s*(?:=>|:=|[:=])\s*)re"
 
@@ -28,12 +28,14 @@ constexpr std::string_view kExpressions[] = {
     R"re((?i)()re" BELAY_SECRET_KEY BELAY_SEPARATOR R"re()[^\s"'\\&=:>][^\s"'&]*())re",
     // --client-secret x
     R"re((?i)(--[a-z0-9-]*(?:password|passphrase|secret|token|api-?key|access-?key|private-?key)\s+)[^\s-]\S*())re",
+    R"re((?i)(\b[a-z0-9_.-]*token\\?["']?\s*[:=]\s*")(?:[^"\\]|\\.)*[a-z_-](?:[^"\\]|\\.)*())re",
     // hf_token=x, "access_token": "x"; a number is a count of tokens
     R"re((?i)(\b[a-z0-9_.-]*token\\?["']?\s*[:=]\s*\\?["']?)[^\s"',;&]*[a-z_-][^\s"',;&]*())re",
     R"re((?i)(\bauthorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:bearer|basic|token|negotiate|digest|apikey)\s+)?)[^\s"'\\][^"'\\]*())re",
     R"re((?i)(\bbearer\s+)[a-z0-9._~+/=-]{8,}())re",
     R"re((?i)(\bcookie:\s*)[^\s"'][^"']*())re",
     R"re((?i)(\bx-amz-signature=)[0-9a-f]+())re",
+    R"re((?i)([?&]sig=)[0-9a-z%+/=-]{6,}())re",
     // curl -u user:password
     R"re((\s-u\s*[^\s:'"-][^\s:'"]*:)[^\s'"]+())re",
     R"re(()\b(?:AKIA|ASIA)[A-Z0-9]{16}\b())re",
@@ -42,6 +44,8 @@ constexpr std::string_view kExpressions[] = {
     R"re(()\bglpat-[\w-]{20,}())re",
     R"re(()\bhf_[A-Za-z0-9]{20,}())re",
     R"re(()\bnvapi-[\w-]{20,}())re",
+    R"re(()\blsv2_(?:pt|sk)_\w{20,}())re",
+    R"re(()\br8_[A-Za-z0-9]{20,}())re",
     R"re(()\bdckr_pat_[\w-]{20,}())re",
     R"re(()\bpypi-[\w-]{20,}())re",
     R"re(()\bsk-[A-Za-z0-9_-]{20,}())re",

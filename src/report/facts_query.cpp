@@ -7,7 +7,6 @@
 #include "report/format.h"
 #include "report/preparation_query.h"
 #include "report/program_name.h"
-#include "report/program_name.h"
 #include "schema/tables/network.h"
 #include "schema/tables/sampled_series.h"
 

@@ -29,10 +29,10 @@ double without_integer(double fp32_active, double integer_active) {
     return at_least(0, in_range(fp32_active) - in_range(or_zero(integer_active)));
 }
 
-// Hopper's counter of the tensor pipe also counts FP64 there, and FP16 outside of matrices (measured on H100
-// and H200, docs/measured/gpu-ceilings.md). Both take more of the pipe's time for an operation and less
-// power, and have limits of their own. Older counters do not tell FP64 apart, and what else they count is not
-// known.
+// NVML's counter of the tensor pipe also counts FP64 there, and FP16 outside of matrices (measured on H100
+// and H200, docs/measured/gpu-ceilings.md). Both take more of the pipe's time for an operation and reach
+// their limits at another clock. Other sources do not tell FP64 apart, and what else they count there is not
+// known: all of it is taken as tensor work.
 double without_other_work(double tensor_active, double tensor_fp64, double fp16_active) {
     const bool is_told = tensor_fp64 == tensor_fp64;
     const double other = is_told ? in_range(tensor_fp64) + in_range(or_zero(fp16_active)) : 0;
@@ -109,6 +109,9 @@ double highest_of_coarse(const ActivityBlock& activity, size_t row, double clock
         const double ratio = static_cast<Limit>(i) == Limit::kDram ? 1 : fastest;
         sum += or_zero(in_range(in_range(activity.active[i][row]) * ratio / ceilings.active[i]));
     }
+    // FP64 on the tensor pipe may be worth more there than it is as tensor work.
+    sum += or_zero(in_range(in_range(activity.tensor_fp64[row]) * fastest /
+                            ceilings.active[static_cast<size_t>(Limit::kFp64)]));
     return at_most(1, sum);
 }
 
@@ -145,11 +148,10 @@ void score_windows(const ActivityBlock& activity, size_t rows, const Ceilings& c
     }
     for (size_t row = 0; row < rows; ++row) {
         const double saturated = scores.saturated[row];
-        scores.highest[row] =
-            saturated != saturated ? kMissing
-            : activity.coarse[row] > 0
-                ? at_least(saturated, highest_of_coarse(activity, row, clock[row], ceilings))
-                : at_least(saturated, highest_unknown(activity, row, clock[row], ceilings));
+        scores.highest[row] = saturated != saturated ? kMissing
+                              : activity.coarse[row] > 0
+                                  ? highest_of_coarse(activity, row, clock[row], ceilings)
+                                  : at_least(saturated, highest_unknown(activity, row, clock[row], ceilings));
     }
 }
 

@@ -136,7 +136,9 @@ constexpr Field kFields[] = {{"JobIDRaw", read_id},
                              {"NodeList", read_nodes}};
 
 consteval size_t field(std::string_view name) {
-    return static_cast<size_t>(std::ranges::find(kFields, name, &Field::name) - std::begin(kFields));
+    const auto* found = std::ranges::find(kFields, name, &Field::name);
+    if (found == std::end(kFields)) throw "there is no such field";
+    return static_cast<size_t>(found - std::begin(kFields));
 }
 constexpr size_t kIdField = field("JobIDRaw");
 constexpr size_t kStateField = field("State");
