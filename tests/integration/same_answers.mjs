@@ -3,9 +3,9 @@
 // VERSION_DIRECTORY holds records.tar.zst (records/NAME, answers/NAME/COMMAND.json) and differences.tsv: record, command, path in
 // the JSON, old, new, why. A difference that is not listed there, or is listed and does not occur, fails. --list prints
 // all differences in that form, without their reasons.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const [belay, version, mode] = process.argv.slice(2);
@@ -50,6 +50,26 @@ function comparable(command, before, after) {
     return [old, now];
 }
 
+// Gives each question its answer, as many at once as there are processors.
+async function ask(questions) {
+    const open = questions.values();
+    const asker = async () => {
+        for (const question of open) question.answer = JSON.parse(await answerOf(question));
+    };
+    await Promise.all(cpus().map(asker));
+}
+
+function answerOf({ name, command }) {
+    const options = { encoding: 'utf8', maxBuffer: 1 << 28, env: { ...process.env, BELAY_CONFIG_DIR: '/nonexistent' } };
+    return new Promise((resolve, reject) => {
+        const child = execFile(belay, [command, '--json', join(directory, 'records', name)], options, (error, stdout, stderr) => {
+            const ended = child.exitCode ?? error?.message;
+            if (ended === 0 || ended === 1) resolve(stdout); // 1: something was found
+            else reject(new Error(`belay ${command} of ${name} ended with ${ended}: ${stderr}`));
+        });
+    });
+}
+
 const directory = mkdtempSync(join(tmpdir(), 'belay-'));
 let failed = 0;
 try {
@@ -63,30 +83,26 @@ try {
             known.set(cells.slice(0, 4).join('\t'), cells[4]);
         }
     const names = readdirSync(join(directory, 'records')).sort();
-    let compared = 0;
-    for (const name of names)
-        for (const command of ['score', 'findings', 'report']) {
-            const before = JSON.parse(readFileSync(join(directory, 'answers', name, `${command}.json`), 'utf8'));
-            const run = spawnSync(belay, [command, '--json', join(directory, 'records', name)],
-                { encoding: 'utf8', maxBuffer: 1 << 28, env: { ...process.env, BELAY_CONFIG_DIR: '/nonexistent' } });
-            if (run.status > 1) throw new Error(`belay ${command} of ${name} ended with ${run.status}: ${run.stderr}`);
-            ++compared;
-            for (const [path, old, now] of differences(...comparable(command, before, JSON.parse(run.stdout)))) {
-                const line = [name, command, path, old].join('\t');
-                if (mode === '--list') console.log(`${line}\t${now}`);
-                else if (!isSame(known.get(line), now)) {
-                    ++failed;
-                    console.log(`FAILED: not explained: ${line}\t${now}`);
-                }
-                known.delete(line);
+    const questions = names.flatMap(name => ['score', 'findings', 'report'].map(command => ({ name, command })));
+    await ask(questions);
+    for (const { name, command, answer } of questions) {
+        const before = JSON.parse(readFileSync(join(directory, 'answers', name, `${command}.json`), 'utf8'));
+        for (const [path, old, now] of differences(...comparable(command, before, answer))) {
+            const line = [name, command, path, old].join('\t');
+            if (mode === '--list') console.log(`${line}\t${now}`);
+            else if (!isSame(known.get(line), now)) {
+                ++failed;
+                console.log(`FAILED: not explained: ${line}\t${now}`);
             }
+            known.delete(line);
         }
+    }
     if (mode !== '--list') {
         for (const line of known.keys()) {
             ++failed;
             console.log(`FAILED: listed, but it does not differ so: ${line}`);
         }
-        console.log(`${compared} answers about ${names.length} records were compared; ${failed} unexplained differences`);
+        console.log(`${questions.length} answers about ${names.length} records were compared; ${failed} unexplained differences`);
     }
 } finally {
     rmSync(directory, { recursive: true, force: true });
