@@ -19,9 +19,13 @@ constexpr int kModel = 4;
 // The earliest whose digest still says the same where there are no samples any more, but for what the note
 // tells: of 0.2.0.
 constexpr int kEarliestModel = 2;
-constexpr const char* kOlderNote =
+constexpr int kWiderBounds = 3, kOwnFp64 = 4;  // the models that brought what the notes miss
+constexpr const char* kNarrowNote =
     "what was kept of the samples is of an earlier version: where a limit was not sampled, the bounds are "
-    "too narrow, and FP64 and vector FP16 work on a tensor pipe counts as tensor work";
+    "too narrow";
+constexpr const char* kTensorNote =
+    "what was kept of the samples is of an earlier version: FP64 and vector FP16 work on a tensor pipe counts "
+    "as tensor work";
 
 // All that a digest depends on, digit by digit.
 std::string text_of(const DeviceCeilings& device) {
@@ -75,7 +79,8 @@ std::optional<Digest> digest_frame(std::string_view facts, const record::Manifes
                       .bucket_seconds = json.at("bucket_seconds").get<double>(),
                       .buckets = json.at("buckets").get<size_t>(),
                       .notes = json.at("notes").get<std::vector<std::string>>()};
-        if (model < kModel) digest.notes.emplace_back(kOlderNote);
+        if (model < kWiderBounds) digest.notes.emplace_back(kNarrowNote);
+        if (model < kOwnFp64) digest.notes.emplace_back(kTensorNote);
         const auto seconds = json.at("seconds").get<size_t>();
         if (digest.buckets == 0 || digest.buckets > kMostBuckets || seconds > kMostSeconds ||
             !(digest.bucket_seconds > 0 && digest.bucket_seconds < kLongestBucket) ||
