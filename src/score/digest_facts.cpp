@@ -24,7 +24,8 @@ constexpr const char* kNarrowNote =
     "what was kept of the samples is of an earlier version: where a limit was not sampled, the bounds are "
     "too narrow";
 constexpr const char* kTensorNote =
-    "what was kept of the samples is of an earlier version: FP64 and vector FP16 work on a tensor pipe counts "
+    "what was kept of the samples is of an earlier version: FP64 and vector FP16 work on a tensor pipe "
+    "counts "
     "as tensor work";
 
 // All that a digest depends on, digit by digit.
