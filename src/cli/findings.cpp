@@ -5,6 +5,8 @@
 #include "cli/record_argument.h"
 #include "cli/text_table.h"
 #include "core/program.h"
+#include "core/tell.h"
+#include "core/utf8.h"
 #include "findings/engine.h"
 #include "findings/report_text.h"
 #include "score/digest_store.h"
@@ -62,6 +64,9 @@ void add_findings(core::Application& application) {
         BELAY_TRY(archive, open_with_job_end(context, record));
         BELAY_TRY(rules, site_rules(context, options->rules));
         BELAY_TRY(report, diagnose_record(archive, rules, nullptr));
+        if (!archive.is_whole())
+            core::tell("parts of {} are lost, so findings may be missing; belay record info says which",
+                       core::printable(record.string()));
         const int problem = show_problems(report.problems);
         if (options->json)
             context.print_json(findings::to_json(report));

@@ -29,7 +29,7 @@ std::vector<std::string> tables_that_take_annexes() {
 void add_record_annex(core::Application& application) {
     auto command = application.add({
         .name = "record annex",
-        .summary = "add rows to a sealed record that became known later",
+        .summary = "add rows that became known later to a sealed record",
         .description =
             "Adds rows to one table, given in JSON as an array of objects with the table's columns. From "
             "then on they are in the table beside what was recorded: a verdict on the nodes after the job, a "

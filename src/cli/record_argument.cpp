@@ -7,6 +7,7 @@
 #include "step/prepare.h"
 
 #include <glob.h>
+#include <optional>
 #include <vector>
 
 namespace belay::cli {
@@ -36,10 +37,15 @@ Result<std::vector<fs::path>> records_of_job(std::string_view pattern, const std
     std::vector<fs::path> paths(found.gl_pathv, found.gl_pathv + (status == 0 ? found.gl_pathc : 0));
     globfree(&found);
     if (status == GLOB_NOSPACE) return core::system_error("no memory to look for {}", names);
+    std::optional<core::Error> denied;
     std::erase_if(paths, [&](const fs::path& path) {
         auto manifest = record::read_manifest(path);
+        if (!manifest && manifest.error().cause() == core::Cause::kDenied)
+            denied = std::move(manifest.error());
         return !manifest || !manifest->job.id || std::to_string(*manifest->job.id) != job;
     });
+    // Its name may fit by chance; that it cannot be read is still the best answer.
+    if (paths.empty() && denied) return std::unexpected(std::move(*denied));
     std::ranges::sort(paths);
     return paths;
 }

@@ -212,7 +212,8 @@ void add_score(core::Application& application) {
     command.choice("--by", options->by, {"gpu", "node", "step"}, "parts to list");
     std::vector<std::string> models = {"saturation"};
     for (const score::OtherModel& model : score::other_models()) models.emplace_back(model.name);
-    command.choice("--model", options->model, models, "whose model: Belay's, or another's for comparison");
+    command.choice("--model", options->model, models,
+                   "which model: Belay's own, or another one to compare with");
     command.options()
         .add_option("--ceilings", options->ceilings,
                     "read more ceilings of GPUs from FILE, which take precedence")

@@ -42,7 +42,7 @@ void add_score_compare(core::Application& application) {
                        "interval that contains 0 is noise. It is computed from means of blocks of at least "
                        "10 s, since neighbouring seconds are not independent samples; two runs differ by "
                        "more than the seconds within each show, so repeat them.",
-        .examples = {{"belay score compare before after", "what a change to the data loader brought"}},
+        .examples = {{"belay score compare before after", "what a change to the data loader improved"}},
     });
     struct Options {
         std::string before;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <map>
 #include <utility>
 
@@ -29,6 +30,21 @@ void take_manifest(const record::Manifest& manifest, Measurements& data) {
     static_cast<record::JobFacts&>(data.job) = manifest.job;
     if (data.job.name.empty()) data.job.name = program_name(manifest.command);
     data.job.command = core::join(manifest.command, " ");
+}
+
+// Where Slurm ended the job, that is why its tasks ended by SIGTERM or SIGKILL, or did not say how.
+Result<> take_end_of_job(record::Archive& archive, double first_code, Job& job) {
+    const bool was_killed = first_code == -SIGTERM || first_code == -SIGKILL;
+    if (job.outcome != "unknown" && !(job.outcome == "failed" && was_killed)) return {};
+    BELAY_TRY(
+        end,
+        archive.query(
+            "SELECT message FROM event WHERE kind = 'job_end' AND subject NOT IN ('COMPLETED', 'FAILED') "
+            "ORDER BY time LIMIT 1"));
+    if (end.rows.empty()) return {};
+    job.outcome = "failed";
+    job.failure = as_text(end.rows[0][0]);
+    return {};
 }
 
 // Every task says how it ended. The first that ended badly is the one to look at: the others follow it.
@@ -58,6 +74,7 @@ Result<> find_outcome(record::Archive& archive, bool being_written, Measurements
     } else {
         job.outcome = "unknown";
     }
+    BELAY_CHECK(take_end_of_job(archive, bad != ends.rows.end() ? as_double((*bad)[4]) : kMissing, job));
     bool ended = job.outcome == "completed" || job.outcome == "failed";
     if (ended && !job.end) job.end = data.start + core::Duration(static_cast<int64_t>(data.seconds * 1e9));
     return {};

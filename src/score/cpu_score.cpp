@@ -54,7 +54,8 @@ std::vector<std::string> notes_of(const CpuUse& use, const Peak& peak) {
         "high as the busy time"};
     if (std::isnan(use.flop))
         notes.emplace_back(
-            "the program tells no FLOP/s (MLLOG tracked_stats, flops_per_second): only bounds are known");
+            "the program does not report FLOP/s (MLLOG tracked_stats, flops_per_second): only bounds are "
+            "known");
     else if (!peak.known)
         notes.emplace_back("what the CPUs can compute was not measured: vet nodes with the check cpu.gemm");
     else

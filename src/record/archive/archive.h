@@ -113,6 +113,8 @@ class Archive {
     core::Result<SampleCounts> sample_counts();
     core::Result<RecordInfo> info();
     const Manifest& manifest() const { return manifest_; }
+    // Whether nothing of it is known to be lost.
+    bool is_whole() const { return manifest_.lost.empty() && lost_.empty(); }
 
   private:
     friend core::Result<> keep_answers(const core::Directory& record, const Archive& archive);
