@@ -33,8 +33,8 @@ std::string_view utf8_prefix(std::string_view text, size_t limit);
 // "?".
 std::string printable(std::string_view text);
 
-// JSON that is valid UTF-8, with those control characters written as \uXXXX: it parses to the same value, and
-// a terminal may be given it too. (Those of ASCII below U+0020 are escaped in every JSON.)
+// JSON that is valid UTF-8, with an escape (\u and four digits) for each of those: it parses to the same
+// value, and a terminal may be given it too. (Those of ASCII below U+0020 are escaped in every JSON.)
 std::string printable_json(std::string_view json);
 
 // Columns that valid UTF-8 takes on a terminal when every character is one wide.

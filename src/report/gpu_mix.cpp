@@ -71,8 +71,10 @@ Mix gpu_mix(const Digest& digest, double offset) {
                               : weighted_mean(digest, link_traffic);
     mix.network_note = "Network: the busiest link of its bandwidth";
     mix.network_is_share = peaks_known;
-    if (peaks_known) mix.network_mean = weighted_mean_of_job(digest, schema::gpu_quantity("link_share"));
-    if (peaks_known) return mix;
+    if (peaks_known) {
+        mix.network_mean = weighted_mean_of_job(digest, schema::gpu_quantity("link_share"));
+        return mix;
+    }
     double highest = 0;
     for (double value : mix.network)
         if (!is_missing(value)) highest = std::max(highest, value);

@@ -137,7 +137,7 @@ constexpr Field kFields[] = {{"JobIDRaw", read_id},
 
 consteval size_t field(std::string_view name) {
     const auto* found = std::ranges::find(kFields, name, &Field::name);
-    if (found == std::end(kFields)) throw "there is no such field";
+    if (found == std::end(kFields)) throw "unknown field";
     return static_cast<size_t>(found - std::begin(kFields));
 }
 constexpr size_t kIdField = field("JobIDRaw");
