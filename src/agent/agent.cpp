@@ -135,7 +135,7 @@ Result<> sample_until_told(const AgentOptions& options) {
 
 Result<> run_agent(const AgentOptions& options) {
     BELAY_CHECK(observe::check_period("interval", options.interval));
-    BELAY_CHECK(observe::check_period("flush period", options.flush));
+    BELAY_CHECK(observe::check_period("flush", options.flush));
     BELAY_CHECK(gpu::check_choice(options.gpus));
     BELAY_TRY(signals, block_signals());
     BELAY_TRY(work,

@@ -64,7 +64,8 @@ void add_agent(core::Application& application) {
         ->required()
         ->type_name("DIR");
     command.duration("--interval", words->options.interval, "time between two samples");
-    command.duration("--flush", words->options.flush, "time between two writes; the most that a crash costs");
+    command.duration("--flush", words->options.flush,
+                     "time between two writes to disk; a crash loses at most this much");
     command.duration("--for", words->length, "end after this time");
     command.options()
         .add_option("--node", words->options.node,
@@ -78,7 +79,7 @@ void add_agent(core::Application& application) {
     command.size("--file-size", words->file_size, "size at which a new file is started");
     command.duration("--file-time", words->options.limits.file_time,
                      "time after which a new file is started");
-    command.size("--spool-size", words->spool_size, "most that all files in DIR may take");
+    command.size("--spool-size", words->spool_size, "limit of the space that all files in DIR take together");
     command.duration("--wait", words->options.wait,
                      "longest wait for one call on a file of DIR; ten times that to flush data to the disk");
     command.run([words](const core::CommandContext&) { return run(*words); });

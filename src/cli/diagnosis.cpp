@@ -23,9 +23,12 @@ Result<findings::RuleSet> site_rules(const core::CommandContext& context, const 
     std::vector<findings::RuleFile> files = findings::builtin_files();
     const std::string& path = given.empty() ? configuration.text("findings.rules") : given;
     BELAY_TRY(site, findings::site_files(path));
-    if (site.empty() && !given.empty())
-        return core::bad_input("{} has no rules", given)
-            .hint("name a file, or a directory with *.toml files");
+    if (site.empty() && !given.empty()) {
+        std::error_code ignored;
+        const bool is_there = std::filesystem::exists(given, ignored);
+        return core::bad_input("{} {}", given, is_there ? "has no rules" : "does not exist")
+            .hint("name a file of rules, or a directory with *.toml files");
+    }
     std::ranges::move(site, std::back_inserter(files));
     return findings::load_rules(files);
 }

@@ -40,7 +40,7 @@ void add_findings(core::Application& application) {
             "evidence and advice. A rule is skipped if its data is missing or the run is too short or badly "
             "covered, and --json says why.\n\n"
             "Rules are TOML files; a site adds its own in the directory named by the setting findings.rules. "
-            "A mistake in a rule is shown with its place, and the others are still evaluated.",
+            "If a rule has a mistake, its place is shown, and the other rules are still evaluated.",
         .examples = {{"belay findings r", "what went wrong in a recorded job"},
                      {"belay findings 4711", "from the record of job 4711"},
                      {"belay findings r --rules mine.toml", "with rules of your own"}},
@@ -81,8 +81,10 @@ void add_findings_list(core::Application& application) {
     auto command = application.add({
         .name = "findings list",
         .summary = "show the rules",
-        .description = "Shows the rules that come with Belay and those of the site, with what each needs. "
-                       "--json also shows the thresholds and what each rule explains.",
+        .description =
+            "Shows the rules that come with Belay and those of the site, with what each needs. "
+            "--json also shows the thresholds and what each rule explains. The severity is the usual "
+            "one: some rules rate what they find by how bad it is.",
         .examples = {{"belay findings list --json", "thresholds, sources and what each rule explains"}},
     });
     struct Options {

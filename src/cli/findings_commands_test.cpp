@@ -82,6 +82,24 @@ TEST(cli, findings_that_matter_are_status_1) {
     EXPECT_EQ(facts["findings"][0]["nodes"], json::array({"n1"}));
 }
 
+TEST(cli, findings_tell_that_parts_of_the_record_are_lost) {
+    Record record("info");
+    const std::string segment = record::segments_path(record.path()) / "n1.seg";
+    std::string bytes = core::read_file(segment).value();
+    bytes[bytes.size() / 2] ^= 1;
+    ASSERT_TRUE(core::replace_file(segment, bytes));
+    const Record whole("info");
+    ::testing::internal::CaptureStderr();
+    findings({whole.path()});
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+    ::testing::internal::CaptureStderr();
+    findings({record.path()});
+    EXPECT_EQ(
+        ::testing::internal::GetCapturedStderr(),
+        fmt::format("belay: parts of {} are lost, so findings may be missing; belay record info says which\n",
+                    record.path()));
+}
+
 TEST(cli, a_wrong_rule_is_status_2_and_the_others_are_asked) {
     Record record("critical");
     std::string rules =

@@ -49,11 +49,11 @@ nlohmann::ordered_json tested_json(const std::vector<Tested>& tested) {
 void add_findings_test(core::Application& application) {
     auto command = application.add({
         .name = "findings test",
-        .summary = "try rules on the cases beside them",
+        .summary = "test rules against their cases",
         .description =
-            "RULES is a file of rules with its cases beside it (site.toml and site.cases.toml), or a "
-            "directory of such. A case makes small tables from expressions and says whether its rule "
-            "must fire; one that must fire must also come before all other findings.",
+            "RULES is a file of rules, such as site.toml, whose cases are in site.cases.toml in the same "
+            "directory; or a directory with such files. A case makes small tables from expressions and says "
+            "whether its rule must fire. If it must, its finding must also come first.",
         .examples = {{"belay findings test site.toml", "the cases of site.cases.toml"}},
         .exit_statuses = {{1, "a rule does not do what a case says"}},
     });
@@ -70,7 +70,7 @@ void add_findings_test(core::Application& application) {
         BELAY_TRY(cases, findings::load_cases(options->path));
         if (cases.empty())
             return core::bad_input("{}: no cases", options->path)
-                .hint("they stand beside the rules: NAME.cases.toml beside NAME.toml");
+                .hint("the cases of NAME.toml belong in NAME.cases.toml, in the same directory");
         std::vector<Tested> tested;
         for (const Case& spec : cases) {
             BELAY_TRY(result, findings::run_case(spec, rules));

@@ -29,13 +29,14 @@ std::vector<std::string> tables_that_take_annexes() {
 void add_record_annex(core::Application& application) {
     auto command = application.add({
         .name = "record annex",
-        .summary = "add rows that became known later to a sealed record",
+        .summary = "add to a sealed record what became known later",
         .description =
-            "Adds rows to one table, given in JSON as an array of objects with the table's columns. From "
-            "then on they are in the table beside what was recorded: a verdict on the nodes after the job, a "
-            "fault that was found in them, why Slurm ended it. They belong to OWNER, the program or person "
-            "who adds them: adding again replaces what the same owner added to the table before, and an "
-            "empty array removes it. What was recorded is never changed.",
+            "Adds rows to one table. The rows are a JSON array of objects whose keys are columns of the "
+            "table; `belay record schema` lists these. From then on, queries and reports read them together "
+            "with what was recorded. Use it for what is found out after the job: a verdict on its nodes, a "
+            "fault that was found in them, why Slurm ended it.\n\nThe rows belong to OWNER, the program or "
+            "person who adds them: adding again replaces what the same OWNER added to the table before, and "
+            "an empty array removes it. What was recorded never changes.",
         .examples =
             {{"belay record annex r health --table event --rows found.json",
               "what was found in the nodes after the job"},
@@ -52,7 +53,7 @@ void add_record_annex(core::Application& application) {
     auto options = std::make_shared<Options>();
     command.options().add_option("RECORD", options->record, "directory of the record")->required();
     command.options()
-        .add_option("OWNER", options->owner, "who adds the rows: a word in lower case")
+        .add_option("OWNER", options->owner, "name of who adds the rows, in lower case")
         ->required();
     command.choice("--table", options->table, tables_that_take_annexes(), "table of the rows");
     command.options()

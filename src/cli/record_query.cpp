@@ -1,6 +1,7 @@
 // belay record query: SQL over a record.
 #include "cli/commands.h"
 #include "cli/diagnosis.h"
+#include "cli/record_argument.h"
 #include "cli/record_json.h"
 #include "cli/sql_words.h"
 #include "cli/text_table.h"
@@ -107,11 +108,12 @@ void add_record_query(core::Application& application) {
         bool json = false;
     };
     auto options = std::make_shared<Options>();
-    command.options().add_option("RECORD", options->record, "directory of the record")->required();
+    command.options().add_option("RECORD", options->record, kRecordArgument)->required();
     command.options().add_option("SQL", options->sql, "the query")->required();
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> Result<int> {
-        BELAY_TRY(result, ask(context, options->record, options->sql));
+        BELAY_TRY(record, find_record(context, options->record));
+        BELAY_TRY(result, ask(context, record, options->sql));
         if (options->json) {
             context.print_json(to_json(result));
             return 0;

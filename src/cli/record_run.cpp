@@ -17,7 +17,7 @@ namespace {
 void tell_where(const std::string& record) {
     const bool is_first = core::environment_variable("SLURM_PROCID").value_or("0") == "0";
     if (!is_first || isatty(STDERR_FILENO) != 1) return;
-    core::tell("recorded in {}; to see what it did: {}", core::printable(record),
+    core::tell("recorded in {}; to see the report: {}", core::printable(record),
                core::quote_command(std::vector<std::string>{"belay", "report", record}));
 }
 
@@ -28,31 +28,33 @@ void add_record_run(core::Application& application) {
         .name = "record run",
         .summary = "run a command and record what it does",
         .description =
-            "Runs CMD and writes a job record into DIR while it runs: CPU, memory, pressure, network, file "
-            "systems, GPUs, the processes of the job, and the progress that CMD prints. Output, input, "
-            "signals and exit status of CMD are what they would be without Belay, and nothing that happens "
-            "to the recorder reaches it. CMD writes into pipes, though: it sees no terminal, lines of "
-            "standard output and standard error may appear in a different order, and if the disk under its "
-            "log is full, that is reported here, not to CMD.\n\n"
-            "Under srun every task runs this command with the same DIR, on a file system that all nodes "
-            "share. The first task of each node samples the node; every task's own output is searched for "
-            "progress. Without Slurm it records this machine.\n\n"
-            "A new record can be read only by its owner. `chmod -R g+rX DIR` shares it with the group, also "
-            "what is added to it later. Where DIR exists already, who may read it may read the record.\n\n"
+            "Runs CMD and, while it runs, writes a job record into DIR: CPU, memory, pressure, network, file "
+            "systems, GPUs, the processes of the job, and the progress that CMD prints. The output, input, "
+            "signals and exit status of CMD are the same as without Belay, and CMD goes on if the recorder "
+            "fails. There are three differences, because CMD writes into pipes: it does not see a terminal; "
+            "lines of standard output and standard error may be interleaved differently; and if the file "
+            "system of its log is full, Belay reports that, not CMD.\n\n"
+            "Under srun, every task runs this command with the same DIR, which must be on a file system that "
+            "all nodes share. The first task on each node samples the node; the output of every task is "
+            "searched for progress. Without Slurm, it records this machine.\n\n"
+            "Only its owner can read a new record. `chmod -R g+rX DIR` shares it with the group, including "
+            "what is added to it later. If DIR exists already, everyone who may read DIR may read the "
+            "record.\n\n"
             "Progress is found in MLLOG lines, in the lines of Megatron-LM, torchtitan, the Hugging Face "
-            "Trainer and other programs that print a step or an epoch and a loss on one line, or, where it "
-            "is given, in lines that match a --progress-pattern: a regular expression (RE2) with named "
-            "groups such as step, loss, samples_per_second.",
+            "Trainer and other programs that print a step or an epoch and a loss on one line. For other "
+            "formats, give a --progress-pattern: a regular expression (RE2) with named groups such as step, "
+            "loss, samples_per_second.",
         .examples =
             {{"srun -N2 belay record run -o $SCRATCH/record -- python train.py",
               "record a step on two nodes"},
              {"belay record run -o r --progress-pattern 'step (?P<step>\\d+) loss (?P<loss>\\S+)' -- ./train",
               "read the program's own progress lines"}},
-        .exit_statuses = {{0, "CMD ended well; otherwise its own exit status, 128 + N if signal N ended it"},
-                          {2,
-                           "the command line is wrong, or DIR is another's; CMD was not started. Where DIR "
-                           "cannot be made, CMD runs unrecorded, which is reported on standard error"},
-                          {3, "CMD could not be started"}},
+        .exit_statuses =
+            {{0, "CMD succeeded; otherwise the exit status of CMD, or 128 + N if signal N ended it"},
+             {2,
+              "the command line is wrong, or DIR belongs to another user; CMD was not started. If "
+              "DIR cannot be created, CMD runs without a record, and standard error says so"},
+             {3, "CMD could not be started"}},
         .bounds_own_waits = true,
     });
     struct Options {
@@ -61,7 +63,8 @@ void add_record_run(core::Application& application) {
     };
     auto options = std::make_shared<Options>();
     command.options()
-        .add_option("-o,--output", options->directory, "directory of the record; made if it does not exist")
+        .add_option("-o,--output", options->directory,
+                    "directory of the record; created if it does not exist")
         ->required()
         ->type_name("DIR");
     command.setting("--interval", "record.interval");

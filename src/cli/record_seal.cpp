@@ -1,6 +1,7 @@
 // belay record seal: the segments of a record become Parquet files.
 #include "cli/commands.h"
 #include "cli/diagnosis.h"
+#include "cli/record_argument.h"
 #include "core/program.h"
 #include "core/utf8.h"
 #include "record/archive/archive.h"
@@ -40,25 +41,26 @@ void add_record_seal(core::Application& application) {
         bool json = false;
     };
     auto options = std::make_shared<Options>();
-    command.options().add_option("RECORD", options->record, "directory of the record")->required();
+    command.options().add_option("RECORD", options->record, kRecordArgument)->required();
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
-        BELAY_TRY(sealing, record::seal(options->record, core::system_clock().now(), score::stand_ins()));
-        keep_made_tables(options->record);
+        BELAY_TRY(record, find_record(context, options->record));
+        BELAY_TRY(sealing, record::seal(record, core::system_clock().now(), score::stand_ins()));
+        keep_made_tables(record);
         if (options->json) {
             nlohmann::json kept = nlohmann::json::array(), reasons = nlohmann::json::array();
             for (const record::LeftSegment& segment : sealing.left) {
                 kept.push_back(segment.path.string());
                 reasons.push_back(why_left(segment));
             }
-            context.print_json(nlohmann::json{{"record", options->record},
+            context.print_json(nlohmann::json{{"record", record.string()},
                                               {"sealed", true},
                                               {"was_sealed_before", sealing.sealed_before},
                                               {"kept", std::move(kept)},
                                               {"kept_because", std::move(reasons)}});
             return 0;
         }
-        context.print("{} {}\n", core::printable(options->record),
+        context.print("{} {}\n", core::printable(record.string()),
                       sealing.sealed_before ? "was sealed before" : "is sealed");
         for (const record::LeftSegment& segment : sealing.left)
             context.print("kept: {}: {}\n", core::printable(segment.path.string()),

@@ -92,9 +92,9 @@ void print_score(const core::CommandContext& context, const score::JobScore& job
             percent(score.shares.idle));
         context.print("steady state      {}{}\n", number(job.steady_state),
                       job.startup_seconds ? fmt::format(", after {:.0f} s of start-up", *job.startup_seconds)
-                                          : ", it never ran steadily");
+                                          : " (the job never reached a steady state)");
         context.print("bound by          {}\n",
-                      job.bound ? to_text(*job.bound) : "not known: a limit was not sampled");
+                      job.bound ? to_text(*job.bound) : "unknown (some limits were not sampled)");
         context.print("busy              engine {}, multiprocessors {}\n", percent(job.busy_engine),
                       percent(job.busy_sm));
         context.print("imbalance         {}; burstiness (CV) {}\n", number(job.imbalance, 3),
@@ -155,7 +155,7 @@ Result<int> score_steps(const core::CommandContext& context, const Options& opti
     }
     if (!any)
         return core::bad_input("{} has no GPUs whose steps could be scored separately", options.record)
-            .hint("without --by step, belay score says what the job did on its CPUs");
+            .hint("leave --by step out to see how the job used its CPUs");
     if (options.json) context.print_json(all);
     return 0;
 }
@@ -197,12 +197,13 @@ void add_score(core::Application& application) {
         .name = "score",
         .summary = "say how well a job used the GPUs it was given",
         .description =
-            "The saturation score, 0 to 100: which share of the allocated GPU time a limit of the hardware "
-            "(tensor, FP64, FP32 or FP16 pipes, memory bandwidth) was reached. Utilisation says that a "
-            "kernel was running; this says how near it came to what the GPU can do. Idle GPUs and start-up "
-            "count against it. Time that was not sampled widens the bounds instead of counting as idle.\n\n"
-            "It screens jobs and supports proposals. It does not rank algorithms and is no substitute for "
-            "time to solution.",
+            "Shows the saturation score, 0 to 100: how near the job came, on average over all the GPU time "
+            "it was allocated, to a limit of the hardware (tensor, FP64, FP32 or FP16 pipes, or memory "
+            "bandwidth). Utilisation only says that a kernel was running; the score says how much of the "
+            "GPU it used. Idle GPUs and start-up time lower it. Time that was not sampled widens the bounds "
+            "and does not count as idle.\n\n"
+            "Use it to screen jobs and to support proposals. It does not compare algorithms and does not "
+            "replace time to solution.",
         .examples = {{"belay score r", "the score of a job and of each of its GPUs"},
                      {"belay score r --by node", "of each node"},
                      {"belay score r --model ofu", "what another model says, for comparison"}},
@@ -213,10 +214,9 @@ void add_score(core::Application& application) {
     std::vector<std::string> models = {"saturation"};
     for (const score::OtherModel& model : score::other_models()) models.emplace_back(model.name);
     command.choice("--model", options->model, models,
-                   "which model: Belay's own, or another one to compare with");
+                   "score model: Belay's own, or another one for comparison");
     command.options()
-        .add_option("--ceilings", options->ceilings,
-                    "read more ceilings of GPUs from FILE, which take precedence")
+        .add_option("--ceilings", options->ceilings, "read more GPU ceilings from FILE; they take precedence")
         ->type_name("FILE");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) -> core::Result<int> {

@@ -168,7 +168,10 @@ std::string Error::render(std::string_view program) const {
         auto [line, mark] = mark_line(*position_);
         out += fmt::format("    {}\n    {}\n", line, mark);
     }
-    if (!hint_.empty()) out += fmt::format("hint: {}\n", printable(hint_));
+    std::string_view hint = hint_;
+    if (hint.empty() && cause_ == Cause::kNoSpace)
+        hint = "free space there, or ask for a larger quota, and try again";
+    if (!hint.empty()) out += fmt::format("hint: {}\n", printable(hint));
     return out;
 }
 

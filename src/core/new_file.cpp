@@ -27,8 +27,12 @@ Result<NewFile> NewFile::begin(const Directory& directory, std::string_view name
     std::string last = relative.filename();
     BELAY_TRY(temporary,
               random_name(temporary_start.empty() ? last + ".tmp-" : std::string(temporary_start)));
-    BELAY_TRY(fd, parent.open_file(temporary, O_RDWR | O_CREAT | O_EXCL, mode));
-    return NewFile(std::move(parent), std::move(fd), std::move(last), std::move(temporary));
+    auto fd = parent.open_file(temporary, O_RDWR | O_CREAT | O_EXCL, mode);
+    if (!fd && fd.error().errno_value() != 0)  // in the words of the name that was asked for
+        return errno_error(fd.error().errno_value(),
+                           fmt::format("cannot create {}", directory.path_of(name).string()));
+    if (!fd) return std::unexpected(std::move(fd.error()));
+    return NewFile(std::move(parent), std::move(*fd), std::move(last), std::move(temporary));
 }
 
 NewFile::NewFile(NewFile&& other) noexcept

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kCaseKeys[] = {"rule", "name", "fires", "seconds", "nodes", "use", "fill"};
+constexpr std::string_view kCaseKeys[] = {"rule",    "name",  "fires", "severity",
+                                          "seconds", "nodes", "use",   "fill"};
 constexpr std::string_view kShapeKeys[] = {"name", "fill"};
 constexpr std::string_view kFillKeys[] = {"table",    "every", "from", "to",
                                           "per_node", "where", "set",  "rates"};
@@ -73,6 +74,11 @@ class Reader {
         out.seconds = seconds;
         out.nodes = static_cast<int64_t>(nodes);
         out.fires = *flag;
+        BELAY_TRY(severity, keys_.text(table, "severity", ""));
+        if (!severity.empty()) out.severity = severity_named(severity);
+        if (!severity.empty() && (!out.severity || !out.fires))
+            return keys_.wrong(*table.get("severity"),
+                               "severity is info, warning or critical, of a case in which the rule fires");
         BELAY_CHECK(use_shapes(table, out));
         BELAY_CHECK(read_fills(table, out.fills));
         if (out.fills.empty()) return keys_.wrong(table, "a case needs [[case.fill]] or use");

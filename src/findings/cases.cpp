@@ -81,6 +81,8 @@ std::string why_not(const Case& spec, const Report& report) {
     auto found = std::ranges::find(report.findings, spec.rule, &Finding::id);
     auto skipped = std::ranges::find(report.skipped, spec.rule, &Skipped::id);
     if (!spec.fires) return found == report.findings.end() ? "" : "it fires: " + found->summary;
+    if (spec.severity && found != report.findings.end() && found->severity != *spec.severity)
+        return fmt::format("its severity is {}", severity_name(found->severity));
     if (found == report.findings.end())
         return skipped != report.skipped.end() ? "it was skipped: " + skipped->why : "it does not fire";
     return found == report.findings.begin() ? "" : report.findings.front().id + " comes before it";

@@ -33,6 +33,7 @@ struct Case {
     std::string rule;
     std::string name;
     bool fires = false;
+    std::optional<Severity> severity;  // that the finding must have; nothing: any
     double seconds = 0;
     int64_t nodes = 1;
     std::vector<Fill> fills;  // those of the shapes that it uses first

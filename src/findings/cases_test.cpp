@@ -74,6 +74,10 @@ TEST(findings, a_case_says_where_it_is_wrong) {
     auto wrong = parse_cases("[[case]]\nrule = \"a\"\nname = \"b\"\nfires = 1\n", "x.cases.toml");
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error().position()->line, 1);
+    for (const char* keys : {"fires=true\nseverity=\"bad\"", "fires=false\nseverity=\"info\""})
+        EXPECT_FALSE(
+            parse_cases(fmt::format("[[case]]\nrule=\"a\"\nname=\"b\"\n{}\nuse=[\"host\"]\n", keys), "x"))
+            << keys;
     EXPECT_FALSE(parse_cases("[[case]]\nrule=\"a\"\nname=\"b\"\nfires=true\nuse=[\"nothing\"]\n", "x"));
     EXPECT_FALSE(parse_cases(
         "[[case]]\nrule=\"a\"\nname=\"b\"\nfires=true\n[[case.fill]]\ntable=\"host; DROP\"\n", "x"));

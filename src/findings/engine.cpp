@@ -4,8 +4,10 @@
 #include "findings/detect/detector.h"
 #include "findings/prepared_tables.h"
 #include "findings/sql_text.h"
+#include "record/archive/recorded_span.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace belay::findings {
 
@@ -54,6 +56,16 @@ Result<std::optional<Finding>> ask(record::Archive& archive, const Rule& rule, c
     return make_finding(rule, rows, run);
 }
 
+// From when times are told: from where those of a report count.
+Result<core::Time> shown_start(record::Archive& archive, const Run& run) {
+    BELAY_TRY(span, record::recorded_span(archive));
+    BELAY_TRY(gpus, archive.query_kept_row("SELECT epoch_us(min(time)) FROM gpu_series"));
+    core::Time start = span ? span->first : run.start;
+    if (const double first = record::as_double(gpus[0]); !std::isnan(first))
+        start = std::min(start, core::time_from_nanoseconds(static_cast<int64_t>(first) * 1000));
+    return start;
+}
+
 // A query that can be prepared and fails when it runs need not be wrong: a table may be damaged.
 core::Error told(record::Archive& archive, const Rule& rule, const Run& run, core::Error error) {
     const bool binds = archive.columns_of(with_values(rule, rule.sql, run)).has_value();
@@ -65,8 +77,9 @@ core::Error told(record::Archive& archive, const Rule& rule, const Run& run, cor
 
 Result<Report> diagnose(record::Archive& archive, const RuleSet& rules, const PrepareGpus& prepare_gpus) {
     BELAY_TRY(run, prepare(archive, prepare_gpus));
+    BELAY_TRY(start, shown_start(archive, run));
     Report report{.problems = rules.problems,
-                  .start = run.start,
+                  .start = start,
                   .end = run.end,
                   .start_up_seconds = core::to_seconds(run.steady_start - run.start)};
     for (const auto& [table, error] : archive.unreadable())  // `prepare` met what nothing stands in for

@@ -62,7 +62,7 @@ struct Report {
     std::vector<Skipped> skipped;
     std::vector<Finding> findings;      // true causes first, each followed by what matters less
     std::vector<core::Error> problems;  // of rules that could not be asked
-    core::Time start;                   // of the run
+    core::Time start;                   // from which times are told, as in a report
     core::Time end;
     double start_up_seconds = 0;
 };

@@ -111,7 +111,8 @@ Result<std::optional<Credentials>> Registry::State::find_login(const std::string
         found = std::move(of_token_host);
     }
     if (!found && !reference.user.empty())
-        return bad_input("{}: there is no login of \"{}\" for {}", name(), reference.user, reference.registry)
+        return bad_input("{}: no login of \"{}\" for {} is stored", name(), reference.user,
+                         reference.registry)
             .hint("log in with podman login or docker login, or leave the user out");
     // Nor by https to a token host: without TLS, anybody may have named that one.
     if (found && insecure && !core::fetch::is_loopback(reference.registry))

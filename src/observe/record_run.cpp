@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/tell.h"
+#include "core/units.h"
 #include "core/work.h"
 #include "observe/placement.h"
 #include "observe/record_begin.h"
@@ -35,12 +36,13 @@ core::Error become(const std::vector<std::string>& command) {
 
 Result<> check_period(std::string_view name, core::Duration period) {
     if (period >= std::chrono::milliseconds(10) && period <= std::chrono::hours(1)) return {};
-    return bad_input("the {} must be between 10 ms and 1 h, not {:g} s", name, core::to_seconds(period));
+    return bad_input("the {} must be between 10 ms and 1 h, not {}", name, core::to_text(period))
+        .hint(fmt::format("--{0} and the setting record.{0} take a number with its unit, such as 1s", name));
 }
 
 Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     BELAY_CHECK(check_period("interval", options.interval));
-    BELAY_CHECK(check_period("flush period", options.flush));
+    BELAY_CHECK(check_period("flush", options.flush));
     BELAY_CHECK(gpu::check_choice(options.gpus));
     if (options.command.empty())
         return bad_input("no command to run").hint("belay record run -o DIR -- COMMAND");

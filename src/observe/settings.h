@@ -10,7 +10,7 @@ inline constexpr core::Setting kSettings[] = {
      "of srun --record; %j is the job, %s the step, %r its restarts"},
     {"record.interval", core::SettingType::kDuration, "1s", "time between two samples"},
     {"record.flush", core::SettingType::kDuration, "2s",
-     "time between two writes; the most that a crash costs"},
+     "time between two writes to disk; a crash loses at most this much"},
     {"record.gpu_source", core::SettingType::kText, "auto",
      "who reads GPUs: nvml, dcgm, or auto: the one that knows more of them"},
     {"record.progress_pattern", core::SettingType::kTextList, "",

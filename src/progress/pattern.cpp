@@ -200,7 +200,8 @@ const std::string& Pattern::expression() const {
 Result<std::vector<Pattern>> compile_patterns(std::span<const std::string> expressions) {
     std::vector<Pattern> patterns;
     for (size_t i = 0; i < expressions.size(); ++i) {
-        std::string name = expressions.size() > 1 ? fmt::format("pattern {}", i + 1) : "pattern";
+        std::string name =
+            expressions.size() > 1 ? fmt::format("progress pattern {}", i + 1) : "progress pattern";
         BELAY_TRY(pattern, Pattern::compile(expressions[i], name));
         patterns.push_back(std::move(pattern));
     }

@@ -29,7 +29,8 @@ class Pattern {
   public:
     // `name` stands for the file in error messages. Errors: kBadInput with the place of the fault: no regular
     // expression, no named group, a group of unknown name.
-    static core::Result<Pattern> compile(std::string_view expression, std::string_view name = "pattern");
+    static core::Result<Pattern> compile(std::string_view expression,
+                                         std::string_view name = "progress pattern");
 
     // Searches the line for the expression. Nothing if it is not there, or if none of its groups is a number.
     // The kind is evaluation if there is a metric and no loss, else train. Only a match that ends behind the

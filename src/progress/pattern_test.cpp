@@ -120,7 +120,7 @@ TEST(progress, error_of_several_patterns_says_which) {
     std::vector<std::string> expressions = {R"((?P<step>\d+))", "("};
     core::Result<std::vector<Pattern>> patterns = compile_patterns(expressions);
     ASSERT_FALSE(patterns.has_value());
-    EXPECT_EQ(patterns.error().position()->file, "pattern 2");
+    EXPECT_EQ(patterns.error().position()->file, "progress pattern 2");
     expressions.pop_back();
     EXPECT_EQ(compile_patterns(expressions)->size(), 1u);
 }

@@ -9,7 +9,7 @@ namespace belay::record {
 // ends itself.
 inline constexpr core::Setting kSettings[] = {
     {"query.time", core::SettingType::kDuration, "2m", "longest time of one SQL query over a record"},
-    {"query.memory", core::SettingType::kSize, "4GiB", "most memory that SQL over a record may take"},
+    {"query.memory", core::SettingType::kSize, "4GiB", "limit of the memory for a SQL query over a record"},
 };
 
 }  // namespace belay::record

@@ -86,7 +86,7 @@ std::string run_sentence(const ReportModel& model) {
         text += fmt::format(" with {}", format_count(static_cast<size_t>(model.ranks), "rank"));
     text += fmt::format(" for {}", format_duration(model.seconds));
     if (job.outcome == "completed") return text + " and completed.";
-    if (job.outcome == "running") return text + " and had not ended when this was written.";
+    if (job.outcome == "running") return text + " and was still running when this was written.";
     if (job.outcome == "failed" && !job.failure.empty())
         return text + fmt::format(" and failed: {}.", job.failure);
     if (job.outcome == "failed") return text + " and failed.";
@@ -166,7 +166,7 @@ std::string resources_sentence(const Measurements& data) {
 
 std::string coverage_sentence(const ReportModel& model) {
     const Coverage& coverage = model.coverage;
-    if (is_missing(coverage.total)) return "How complete the record is, is not known.";
+    if (is_missing(coverage.total)) return "It is not known how complete the record is.";
     std::string text =
         fmt::format("{} of the expected samples were recorded", format_coverage(coverage.total));
     if (coverage.gaps_total > 0) text += fmt::format(", with {}", format_count(coverage.gaps_total, "gap"));

@@ -70,18 +70,18 @@ std::string score_sentence(const GpuReport& gpu) {
     const score::JobScore& job = gpu.score;
     const double score = job.score.point;
     std::string gpus = format_count(gpu.gpus.size(), "GPU");
-    if (is_missing(score) && !job.sampled) return fmt::format("Nothing was observed of its {}.", gpus);
+    if (is_missing(score) && !job.sampled) return fmt::format("No samples of its {} were recorded.", gpus);
     if (is_missing(score))
         return fmt::format(
-            "How near its {} came to a limit of the hardware is not known: no counters of pipes or "
+            "It is not known how near its {} came to a limit of the hardware: no counters of pipes or "
             "device memory were sampled.",
             gpus);
-    std::string text = fmt::format("Its {} reached a limit of the hardware in {} of the time", gpus,
-                                   format_quantity(score / 100, "share"));
+    std::string text = fmt::format("On average over the job, its {} reached {} of a limit of the hardware",
+                                   gpus, format_quantity(score / 100, "share"));
     if (!is_missing(job.steady_state) && job.startup_seconds >= 1)
-        text +=
-            fmt::format(", {} without the {} of start-up", format_quantity(job.steady_state / 100, "share"),
-                        format_duration(*job.startup_seconds));
+        text += fmt::format(", or {} without the {} of start-up",
+                            format_quantity(job.steady_state / 100, "share"),
+                            format_duration(*job.startup_seconds));
     return text + ".";
 }
 

@@ -256,7 +256,7 @@ TEST(report, text_tells_score_and_findings) {
     std::string text = render_terminal(synthetic_gpu_job(4, 4, 600), false, 100);
     for (const char* part : {"Saturation score", "saturated", "bound by compute",
                              "A GPU ran slower because it was too hot", "clock of its peers 1890 MHz",
-                             "6 rules evaluated, 2 not: 1 needs rows in filesystem, 1 does not apply"})
+                             "6 rules evaluated, 2 skipped: 1 needs rows in filesystem, 1 does not apply"})
         EXPECT_THAT(text, HasSubstr(part));
 }
 

@@ -49,7 +49,7 @@ TEST(report, what_has_no_data_is_named_with_the_reason) {
     Measurements told = synthetic_training();
     told[node_plot("node_memory_bytes")] = {};
     EXPECT_THAT(not_drawn_text(assemble(told), "memory"),
-                HasSubstr("Memory promised to programs (not told by the system of the nodes)"));
+                HasSubstr("Memory reserved by programs (not told by the system of the nodes)"));
 }
 
 TEST(report, gpus_have_no_empty_plots) {

@@ -1,6 +1,7 @@
 #include "report/query.h"
 
 #include "core/text.h"
+#include "record/archive/recorded_span.h"
 #include "record/archive/sampling_interval.h"
 #include "record/series/allotment.h"
 #include "record/series/spans.h"
@@ -31,31 +32,16 @@ constexpr std::string_view kSteadyTables[] = {"host", "network", "filesystem"};
 constexpr size_t kMostGaps = 40;
 constexpr size_t kMostEvents = 500;
 
-// The recorded time: all of which the record has anything. Rules ask about that which was sampled, a score
-// about that for which something was held (docs/decisions/0009). What the training program says about time is
-// not asked: its clock may be wrong; what came after the record was sealed does not make the job longer.
+// The recorded time. Rules ask about that which was sampled, a score about that for which something was held
+// (docs/decisions/0009).
 Result<> find_recorded_time(record::Archive& archive, double interval, Measurements& data) {
-    const std::optional<core::Time>& end = archive.manifest().job.end;
-    std::string in_job;
-    if (archive.has_annexes() && end)
-        in_job = fmt::format("WHERE time <= make_timestamp({})", core::to_microseconds(*end));
-    BELAY_TRY(range, archive.query_kept_row(fmt::format(R"(
-        SELECT min(first), max(last) FROM (
-          SELECT epoch_us(min(time)) AS first, epoch_us(max(time)) AS last FROM host
-          UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM network
-          UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM filesystem
-          UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM process
-          UNION ALL SELECT epoch_us(min(time)), epoch_us(max(time)) FROM event {}
-          UNION ALL SELECT epoch_us(min(t0)), epoch_us(max(coalesce(t1, t0))) FROM allocation))",
-                                                        in_job)));
-    const double first = as_double(range[0]);
-    const double last = as_double(range[1]);
-    if (!(last >= first)) {
+    BELAY_TRY(span, record::recorded_span(archive));
+    if (!span) {
         data.start = archive.manifest().job.start.value_or(archive.manifest().created);
         return {};
     }
-    data.start = core::time_from_nanoseconds(static_cast<int64_t>(first) * 1000);
-    data.seconds = (last - first) / 1e6;
+    data.start = span->first;
+    data.seconds = core::to_seconds(span->last - span->first);
     size_t nodes = std::max<size_t>(1, data.nodes.size());
     auto most = static_cast<double>(std::clamp<size_t>(kMostCells / nodes, 60, kMostPoints));
     data.bucket_seconds = std::max(interval, data.seconds / most);

@@ -106,7 +106,7 @@ TEST(report, memory_that_was_promised_has_a_chart) {
     ASSERT_EQ(model.charts.size(), 1U);
     EXPECT_EQ(model.charts.at(0).id, "memory_committed");
     EXPECT_EQ(model.charts.at(0).series.at(0).values.at(4), int64_t{5} << 30);
-    EXPECT_EQ(model.grid.metrics.at(0).label, "Memory, promised");
+    EXPECT_EQ(model.grid.metrics.at(0).label, "Memory, reserved");
 }
 
 TEST(report, ticks_out_of_phase_make_no_gaps) {

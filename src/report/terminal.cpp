@@ -188,15 +188,15 @@ void write_findings(Writer& out, const findings::Report& found, core::Time start
     }
     std::string rules = format_count(found.evaluated.size(), "rule") + " evaluated";
     if (!found.skipped.empty())
-        rules += fmt::format(", {} not: {}", found.skipped.size(), findings::skipped_text(found.skipped));
+        rules += fmt::format(", {} skipped: {}", found.skipped.size(), findings::skipped_text(found.skipped));
     out.wrapped(rules + (found.findings.empty() ? "; nothing found" : ""), 2);
 }
 
-// A row per metric and node: the mean, the peak and the course.
+// A row per metric and node: the mean, the peak and a sparkline.
 void write_nodes(Writer& out, const ReportModel& model) {
     if (model.grid.metrics.empty()) return;
     out.heading("Nodes");
-    std::vector<std::vector<std::string>> rows = {{"", "node", "mean", "peak", "course"}};
+    std::vector<std::vector<std::string>> rows = {{"", "node", "mean", "peak", "over time"}};
     size_t shown = std::min(model.nodes.size(), kMostNodes);
     for (const NodeMetric& metric : model.grid.metrics) {
         if (!is_drawn(model, kNodesSection, metric.id)) continue;

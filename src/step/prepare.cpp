@@ -31,6 +31,9 @@ Result<std::string> make_secret() {
 Result<VettingPlan> plan_vetting(const std::string& file, const core::Configuration& configuration,
                                  std::string& warnings) {
     constexpr size_t kLongest = size_t{64} << 10;  // the plan of a step has no room for more
+    if (file.empty())
+        return core::bad_input("--vet= names no protocol")
+            .hint("--vet=FILE.yaml; docs/formats/vetting-protocol.md says what it holds");
     auto text = core::run_within(kPlanningTime, {.what = "reading the protocol"},
                                  [&] { return core::read_file(file, kLongest); });
     if (!text && text.error().errno_value() == EFBIG)
@@ -55,7 +58,7 @@ Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interv
     core::Duration period = interval.value_or(configuration.duration("record.interval"));
     core::Duration flush = configuration.duration("record.flush");
     BELAY_CHECK(observe::check_period("interval", period));
-    BELAY_CHECK(observe::check_period("flush period", flush));
+    BELAY_CHECK(observe::check_period("flush", flush));
     BELAY_TRY(here, core::current_directory());
     return RecordingPlan{.directory = (here / directory).lexically_normal().string(),
                          .interval = period,

@@ -56,7 +56,7 @@ std::optional<std::string> unescaped(std::string_view text) {
 
 core::Failure no_cursor(std::string_view text) {
     constexpr size_t kShown = 80;
-    return bad_input("\"{}\" is no cursor", core::printable(text.substr(0, kShown)));
+    return bad_input("\"{}\" is not a valid cursor", core::printable(text.substr(0, kShown)));
 }
 
 }  // namespace

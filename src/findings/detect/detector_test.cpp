@@ -252,6 +252,15 @@ TEST(findings_detect, the_straggler_is_who_comes_last) {
     EXPECT_TRUE(detect("straggler", steps(4, 8, 0.3, 0.02)).rows.empty()) << "too few steps";
 }
 
+TEST(findings_detect, a_rank_that_falls_behind_is_not_waited_for) {
+    QueryResult rows = steps(4, 100, 0, 0.02);
+    for (auto& row : rows.rows)
+        if (std::get<int64_t>(row[2]) == 1)
+            row[0] =
+                std::get<core::Time>(row[0]) + std::chrono::milliseconds(200 * std::get<int64_t>(row[3]));
+    EXPECT_TRUE(detect("straggler", rows).rows.empty());
+}
+
 TEST(findings_detect, an_episode_is_no_straggler) {
     QueryResult rows = steps(4, 100, 0, 0.02);
     for (auto& row : rows.rows)

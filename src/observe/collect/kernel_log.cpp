@@ -154,7 +154,8 @@ core::Result<> KernelLog::go_to_end() {
     struct stat facts{};
     if (fstat(fd_.get(), &facts) != 0) return core::errno_error(errno, "cannot look at it");
     is_file_ = S_ISREG(facts.st_mode);
-    if (!is_file_ && !S_ISCHR(facts.st_mode)) return core::bad_input("what is named for it is no log");
+    if (!is_file_ && !S_ISCHR(facts.st_mode))
+        return core::bad_input("this is neither a regular file nor a character device");
     if (lseek(fd_.get(), 0, SEEK_END) < 0) return core::errno_error(errno, "cannot go to its end");
     return {};
 }

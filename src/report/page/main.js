@@ -38,7 +38,7 @@ function addScore() {
     return;
   }
   const mix = hasMix(gpu.mix) ? makeMix(gpu.mix, view, notable, findings) : null;
-  addSection("score", "Saturation score", "How much of the allocated time reached a limit of the hardware",
+  addSection("score", "Saturation score", "How near the GPUs came to a limit of the hardware, on average over the allocated time",
     element("div", { class: "grid score-grid" }, scoreCard(gpu.score), waterfall(gpu.score)), companions(gpu.score),
     inColumns([...makeCharts("score"), mix].filter(Boolean)), notDrawn("score"));
   if (mix !== null) drawn.push(mix);

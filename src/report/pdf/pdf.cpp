@@ -84,8 +84,8 @@ void finding(Pages& pages, const findings::Finding& one) {
 void findings(Pages& pages) {
     if (!pages.model.findings) return;
     const findings::Report& found = *pages.model.findings;
-    pages.heading("Findings",
-                  fmt::format("{} rules evaluated, {} not", found.evaluated.size(), found.skipped.size()));
+    pages.heading("Findings", fmt::format("{} rules evaluated, {} skipped", found.evaluated.size(),
+                                          found.skipped.size()));
     if (found.findings.empty()) pages.paragraph("No rule found anything.");
     if (!found.skipped.empty())
         pages.paragraph("Not evaluated: " + findings::skipped_text(found.skipped) + ".");

@@ -85,7 +85,8 @@ void first_page(Pages& pages) {
         pages.paragraph("$ " + model.job.command.substr(0, 300), {.size = 8, .colour = kSoft});
     if (!model.gpu) return use_of_processors(pages);
     const GpuReport& gpu = *model.gpu;
-    pages.heading("Saturation", "how much of the allocated time reached a limit of the hardware");
+    pages.heading("Saturation",
+                  "how near the GPUs came to a limit of the hardware, on average over the allocated time");
     score_head(pages, gpu.score);
     pages.charts(charts_of(model, "score"), 190);
     pages.heading("Beside the score");
