@@ -75,8 +75,7 @@ TEST(cli, findings_that_matter_are_status_1) {
     Record record("critical");
     Outcome text = findings({record.path()});
     EXPECT_EQ(text.status, 1);
-    EXPECT_THAT(text.out,
-                HasSubstr("warning: Tasks ended with an error (task_failed)\n    the first of them: train"));
+    EXPECT_THAT(text.out, HasSubstr("warning: A task ended with an error (task_failed)\n    train ended"));
     json facts = core::parse_json(findings({record.path(), "--json"}).out);
     EXPECT_EQ(facts["findings"][0]["id"], "task_failed");
     EXPECT_EQ(facts["findings"][0]["nodes"], json::array({"n1"}));

@@ -28,9 +28,16 @@ std::string escaped_for_glob(std::string_view text) {
     return out;
 }
 
-// The directories that the pattern of a site gives to steps of the job.
-Result<std::vector<fs::path>> records_of_job(std::string_view pattern, const std::string& job) {
-    BELAY_TRY(names, step::expand_record_path(escaped_for_glob(pattern), job, "*", "*"));
+// A step of a job, as in "4711.0"; of all steps where there is no point.
+struct JobStep {
+    std::string job;
+    std::string step;
+};
+
+// The directories that the pattern of a site gives to steps of the job, or to one step of it.
+Result<std::vector<fs::path>> records_of_job(std::string_view pattern, const JobStep& of) {
+    BELAY_TRY(names, step::expand_record_path(escaped_for_glob(pattern), of.job,
+                                              of.step.empty() ? "*" : of.step, "*"));
     core::note_activity("look for", names);
     glob_t found{};
     const int status = glob(names.c_str(), GLOB_NOSORT, nullptr, &found);
@@ -42,7 +49,7 @@ Result<std::vector<fs::path>> records_of_job(std::string_view pattern, const std
         auto manifest = record::read_manifest(path);
         if (!manifest && manifest.error().cause() == core::Cause::kDenied)
             denied = std::move(manifest.error());
-        return !manifest || !manifest->job.id || std::to_string(*manifest->job.id) != job;
+        return !manifest || !manifest->job.id || std::to_string(*manifest->job.id) != of.job;
     });
     // Its name may fit by chance; that it cannot be read is still the best answer.
     if (paths.empty() && denied) return std::unexpected(std::move(*denied));
@@ -50,12 +57,14 @@ Result<std::vector<fs::path>> records_of_job(std::string_view pattern, const std
     return paths;
 }
 
-Result<fs::path> record_of_job(const core::CommandContext& context, const std::string& job) {
+Result<fs::path> record_of_job(const core::CommandContext& context, const JobStep& of) {
     BELAY_TRY(configuration, context.configuration());
     const std::string& pattern = configuration.text("record.directory");
-    BELAY_TRY(paths, records_of_job(pattern, job));
+    const std::string name = of.step.empty() ? of.job : of.job + "." + of.step;
+    BELAY_TRY(paths, records_of_job(pattern, of));
     if (paths.empty())
-        return core::bad_input("there is no record of job {}, and nothing is called {}", job, job)
+        return core::bad_input("there is no record of job {} here, and no file or directory of that name",
+                               name)
             .because(core::Cause::kNotFound)
             .hint(fmt::format("the setting record.directory is \"{}\": change to the directory in which srun "
                               "was called, or name the directory of the record",
@@ -63,25 +72,28 @@ Result<fs::path> record_of_job(const core::CommandContext& context, const std::s
     if (paths.size() == 1) return paths.front();
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(paths.size(), kMostShown); ++i) names.push_back(paths[i].string());
-    return core::bad_input("job {} has {} records, of its steps and restarts", job, paths.size())
-        .hint(fmt::format("name one of them: {}{}", core::join(names, " "),
+    return core::bad_input("job {} has {} records, one for each step or restart", name, paths.size())
+        .hint(fmt::format("name one of them, or a step as {}.0: {}{}", of.job, core::join(names, " "),
                           paths.size() > kMostShown ? " …" : ""));
 }
 
-bool is_job_number(const std::string& argument) {
+// Nothing where something has that name.
+std::optional<JobStep> job_step(const std::string& argument) {
     std::error_code ignored;
-    return core::parse_number<uint64_t>(argument) && !fs::exists(fs::symlink_status(argument, ignored));
+    if (fs::exists(fs::symlink_status(argument, ignored))) return std::nullopt;
+    const size_t point = std::min(argument.find('.'), argument.size());
+    JobStep out{argument.substr(0, point), argument.substr(std::min(point + 1, argument.size()))};
+    const bool has_step = point == argument.size() || core::parse_number<uint64_t>(out.step);
+    if (!core::parse_number<uint64_t>(out.job) || !has_step) return std::nullopt;
+    return out;
 }
 
 }  // namespace
 
 Result<fs::path> find_record(const core::CommandContext& context, const std::string& argument) {
-    fs::path record = argument;
-    if (is_job_number(argument)) {
-        BELAY_TRY(found, record_of_job(context, argument));
-        record = std::move(found);
-    }
-    return record;
+    const std::optional<JobStep> step = job_step(argument);
+    if (!step) return fs::path(argument);
+    return record_of_job(context, *step);
 }
 
 }  // namespace belay::cli

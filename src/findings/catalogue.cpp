@@ -17,6 +17,7 @@ BELAY_RULE_FILE(failure)
 BELAY_RULE_FILE(gpu)
 BELAY_RULE_FILE(hardware)
 BELAY_RULE_FILE(memory)
+BELAY_RULE_FILE(process)
 BELAY_RULE_FILE(progress)
 BELAY_RULE_FILE(record)
 
@@ -116,8 +117,9 @@ std::vector<RuleFile> builtin_files() {
             belay_rules_##name, belay_rules_##name##_end \
         }                                                \
     }
-    return {BELAY_BUILTIN(failure), BELAY_BUILTIN(progress), BELAY_BUILTIN(data),     BELAY_BUILTIN(cpu),
-            BELAY_BUILTIN(memory),  BELAY_BUILTIN(gpu),      BELAY_BUILTIN(hardware), BELAY_BUILTIN(record)};
+    return {BELAY_BUILTIN(failure), BELAY_BUILTIN(progress), BELAY_BUILTIN(process),
+            BELAY_BUILTIN(data),    BELAY_BUILTIN(cpu),      BELAY_BUILTIN(memory),
+            BELAY_BUILTIN(gpu),     BELAY_BUILTIN(hardware), BELAY_BUILTIN(record)};
 }
 
 Result<std::vector<RuleFile>> site_files(const fs::path& path) {

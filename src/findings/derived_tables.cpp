@@ -93,7 +93,9 @@ constexpr DerivedColumn kAllotmentColumns[] = {
 };
 constexpr DerivedColumn kStepColumns[] = {
     {"task", "", "rank"},
-    {"step", "", "number of the step, counted on where the program begins anew"},
+    {"step", "",
+     "number of the step, counted on where the program begins anew; of the line, where the program numbers "
+     "none"},
     {"total_steps", "", "that there will be, as the program told"},
     {"gap_seconds", "s", "since the line before"},
     {"loss", "", "as the program told"},
@@ -143,13 +145,18 @@ constexpr Derived kDerived[] = {
         SELECT time, node, task, stream, line, text FROM output_tail
         WHERE time <= (SELECT min(time) FROM output_tail) + INTERVAL 2 SECOND)"},
     // A program may count its steps anew in each epoch: they are counted on. One that goes back by less has
-    // gone on from a checkpoint, or printed out of order.
+    // gone on from a checkpoint, or printed out of order. One that numbers no steps (the Hugging Face Trainer
+    // prints fractions of an epoch) has as many between two lines.
     {{"step_series", "when each rank reached each training step in the run; of very many, some of them",
       nullptr, kStepColumns},
      R"(
-        WITH told AS (
+        WITH numbered AS (
+            SELECT * REPLACE (CASE WHEN count(step) OVER (PARTITION BY node, task) > 0 THEN step
+                                   ELSE row_number() OVER (PARTITION BY node, task ORDER BY time) END AS step)
+            FROM progress WHERE kind = 'train' AND in_run(time)),
+        told AS (
             SELECT *, coalesce(step <= lag(step) OVER ranks / 2, false) AS begins_anew
-            FROM progress WHERE kind = 'train' AND step IS NOT NULL AND in_run(time)
+            FROM numbered WHERE step IS NOT NULL
             WINDOW ranks AS (PARTITION BY node, task ORDER BY time, step)),
         rounds AS (
             SELECT *, count_if(begins_anew) OVER (PARTITION BY node, task ORDER BY time, step ROWS UNBOUNDED PRECEDING)

@@ -274,16 +274,18 @@ std::string told_of_task(int code, std::string_view state, int seconds = 118) {
 }
 
 TEST(findings, who_sent_a_signal_is_told_where_the_state_of_the_job_tells) {
-    EXPECT_EQ(told_of_task(-15, "TIMEOUT"), "the first of them: it ended, sent by Slurm, at the time limit");
+    EXPECT_EQ(told_of_task(-15, "TIMEOUT"), "rank 1 on n0: it ended, sent by Slurm, at the time limit");
     EXPECT_EQ(told_of_task(-9, "CANCELLED"),
-              "the first of them: it ended, sent by Slurm, when the job was cancelled");
+              "rank 1 on n0: it ended, sent by Slurm, when the job was cancelled");
     EXPECT_EQ(told_of_task(-9, "OUT_OF_MEMORY", 60),
-              "the first of them: it ended, sent by the kernel, at the memory limit of the job");
-    EXPECT_EQ(told_of_task(-9, "TIMEOUT", 60), "the first of them: it ended") << "long before the limit";
-    EXPECT_EQ(told_of_task(-11, "TIMEOUT"), "the first of them: it ended") << "a crash";
-    EXPECT_EQ(told_of_task(1, "TIMEOUT"), "the first of them: it ended") << "no signal";
-    EXPECT_EQ(told_of_task(-15, "OUT_OF_MEMORY"), "the first of them: it ended");
-    EXPECT_EQ(told_of_task(-9, "FAILED"), "the first of them: it ended");
+              "rank 1 on n0: it ended, sent by the kernel, at the memory limit of the job");
+    EXPECT_EQ(told_of_task(-9, "TIMEOUT", 60), "rank 1 on n0: it ended") << "long before the limit";
+    EXPECT_EQ(told_of_task(-11, "TIMEOUT"),
+              "rank 1 on n0: it ended: it used memory that does not belong to it")
+        << "a crash";
+    EXPECT_EQ(told_of_task(1, "TIMEOUT"), "rank 1 on n0: it ended") << "no signal";
+    EXPECT_EQ(told_of_task(-15, "OUT_OF_MEMORY"), "rank 1 on n0: it ended");
+    EXPECT_EQ(told_of_task(-9, "FAILED"), "rank 1 on n0: it ended");
 }
 
 }  // namespace

@@ -28,6 +28,24 @@ constexpr std::string_view kSlurmEndedMacro = R"(
         SELECT node, time - INTERVAL 5 SECOND AS start, time + INTERVAL 5 SECOND AS "end", subject AS state, message
         FROM event WHERE kind = 'job_end' AND list_contains(states, subject))";
 
+// Processes that the kernel killed for memory, by node. It counts for the whole node: one was the job's where
+// a task of it failed then, and Slurm did not end it.
+constexpr std::string_view kOomMacro = R"(
+    CREATE MACRO oom_kills(own) AS TABLE
+        SELECT * EXCLUDE has_own FROM (
+            SELECT node, min(time) FILTER (oom_kills_in_span > 0) AS start, sum(oom_kills_in_span) AS kills,
+                   (SELECT max(job_resident_bytes) FROM node_series h WHERE h.node = n.node) AS peak_bytes,
+                   max(memory_total_bytes) AS memory_bytes, coalesce(bool_or(is_own), false) AS has_own
+            FROM (
+                SELECT *, oom_kills_in_span > 0 AND EXISTS (
+                    FROM event e WHERE e.node = h.node AND e.kind = 'task_end' AND e.severity = 'critical'
+                        AND e.code <> -15 AND e.time >= h.time - INTERVAL 5 SECOND) AND NOT EXISTS (
+                    FROM event j WHERE j.kind = 'job_end'
+                        AND j.subject IN ('TIMEOUT', 'CANCELLED', 'PREEMPTED', 'NODE_FAIL')) AS is_own
+                FROM host_series h) n
+            GROUP BY node)
+        WHERE kills > 0 AND has_own = own)";
+
 // A record without GPUs has their tables all the same, without rows.
 Result<> add_missing(record::Archive& archive) {
     BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
@@ -66,6 +84,7 @@ Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     BELAY_CHECK(add_derived_tables(archive));
     BELAY_CHECK(archive.define(std::string(kSaidMacro)));
     BELAY_CHECK(archive.define(std::string(kSlurmEndedMacro)));
+    BELAY_CHECK(archive.define(std::string(kOomMacro)));
     BELAY_CHECK(find_start_up(archive, run));
     BELAY_CHECK(count_rows(archive, run));
     return run;

@@ -118,7 +118,10 @@ void add_findings(ReportModel& model, findings::Report found) {
     model.figures.insert(model.figures.begin() + std::min(score, std::ssize(model.figures)),
                          findings_figure(found));
     if (!found.findings.empty()) {
-        const std::string& title = found.findings.front().title;
+        const Finding& first = found.findings.front();
+        constexpr size_t kShortSummary = 160;
+        const bool is_short = !first.summary.empty() && first.summary.size() <= kShortSummary;
+        const std::string title = is_short ? fmt::format("{}: {}", first.title, first.summary) : first.title;
         std::string more =
             found.findings.size() > 1
                 ? fmt::format(" (and {})", format_count(found.findings.size() - 1, "more finding"))

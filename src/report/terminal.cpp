@@ -1,5 +1,6 @@
 #include "report/terminal.h"
 
+#include "core/text.h"
 #include "core/utf8.h"
 #include "findings/report_text.h"
 #include "report/findings.h"
@@ -180,6 +181,7 @@ void write_findings(Writer& out, const findings::Report& found, core::Time start
                                      severity_tone(one.severity));
         out.line(fmt::format("  {}  {}", mark, shortened(printable(one.title), out.width() - 12)));
         out.wrapped(printable(finding_place(one, start)), 12);
+        if (!one.caused_by.empty()) out.wrapped("a consequence of " + core::join(one.caused_by, ", "), 12);
         if (!one.summary.empty()) out.wrapped(printable(one.summary), 12);
         const std::string evidence = evidence_text(one, ", ");
         if (!evidence.empty()) out.wrapped(printable(evidence), 12);

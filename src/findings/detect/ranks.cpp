@@ -170,7 +170,9 @@ record::QueryResult detect_straggler(const record::QueryResult& rows, const Para
     Blame suspect = blame(steps, ranks.size());
     const double length = median(lengths);
     double lag_share = suspect.lag / length;
-    if (suspect.share < parameters["last_share"] || !(lag_share >= parameters["lag_share"]) ||
+    const bool counts =
+        lag_share >= parameters["lag_share"] && lag_share <= 1;  // later, but for others that wait
+    if (suspect.share < parameters["last_share"] || !counts ||
         !lasts(steps, ranks.size(), suspect, parameters) || falls_behind(steps, length))
         return out.take();
     out.add(ranks[suspect.rank], steps.front().time, steps.back().time);
