@@ -35,18 +35,21 @@ function isSame(listed, found) {
     return areClose(JSON.parse(listed), JSON.parse(found));
 }
 
-// What became of each rule, by its id. A rule that the earlier version did not have is no difference; what it finds is one.
+// What became of each rule, and what it found, by its id. A rule that the earlier version did not have is not a difference; that it
+// finds something is one.
 function byRule(report) {
     const rules = Object.fromEntries(report.evaluated.map(id => [id, 'evaluated']));
     for (const { id, why } of report.skipped) rules[id] = `skipped: ${why}`;
-    const { evaluated, skipped, ...rest } = report;
-    return { ...rest, rules };
+    const { evaluated, skipped, findings, ...rest } = report;
+    const found = Object.fromEntries(findings.map(finding => [finding.id, finding]));
+    return { ...rest, rules, found, order: findings.map(finding => finding.id).join(' ') };
 }
 
 function comparable(command, before, after) {
     if (command !== 'findings') return [before, after];
     const [old, now] = [byRule(before), byRule(after)];
     for (const id of Object.keys(now.rules)) if (!(id in old.rules)) delete now.rules[id];
+    for (const id of Object.keys(now.found)) if (!(id in old.found)) delete now.found[id]; // order tells it
     return [old, now];
 }
 

@@ -1,6 +1,7 @@
-// How well `belay findings` names the causes of made-up jobs:  judge.mjs BELAY DIRECTORY
+// How well `belay findings` names the causes of made-up jobs:  judge.mjs BELAY DIRECTORY [--mistakes]
 // DIRECTORY is what second_generator wrote. Each job is sealed and asked once; the answer is kept beside it, so that a run
-// that was ended goes on. accepted.tsv says which rules name a cause, and which only say what is true beside it.
+// that was ended goes on. accepted.tsv says which rules name a cause, and which only say what is true beside it. --mistakes
+// lists the jobs of which something wrong or nothing was said.
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -121,8 +122,17 @@ function printMistakes(all) {
     }
 }
 
-const all = jobs().filter(job => process.argv[4] !== '--kept' || existsSync(join(directory, `${job.id}.json`)));
+// A rule that was renamed must not count as silent.
+function checkAccepted(all) {
+    const asked = new Set(all.flatMap(job => [...job.report.evaluated, ...job.report.skipped.map(one => one.id)]));
+    for (const [cause, { names, beside }] of accepted)
+        for (const id of [...names, ...beside])
+            if (!asked.has(id)) throw new Error(`accepted.tsv: ${cause}: there is no rule ${id}`);
+}
+
+const all = jobs();
 await ask(all);
+checkAccepted(all);
 all.forEach(judge);
 print(all);
 if (process.argv.includes('--mistakes')) printMistakes(all);
