@@ -28,7 +28,7 @@ std::string escaped_for_glob(std::string_view text) {
     return out;
 }
 
-// A step of a job, as in "4711.0"; of all steps where there is no point.
+// A job, or one of its steps: "4711", of which `step` is empty, or "4711.0".
 struct JobStep {
     std::string job;
     std::string step;
@@ -63,8 +63,7 @@ Result<fs::path> record_of_job(const core::CommandContext& context, const JobSte
     const std::string name = of.step.empty() ? of.job : of.job + "." + of.step;
     BELAY_TRY(paths, records_of_job(pattern, of));
     if (paths.empty())
-        return core::bad_input("there is no record of job {} here, and no file or directory of that name",
-                               name)
+        return core::bad_input("there is no record of job {}, and no file or directory has that name", name)
             .because(core::Cause::kNotFound)
             .hint(fmt::format("the setting record.directory is \"{}\": change to the directory in which srun "
                               "was called, or name the directory of the record",

@@ -13,7 +13,7 @@ inline constexpr const char* kRecordArgument =
 
 // `argument` itself, but where it is a number, or two with a point between them, and nothing has that name:
 // the record of that job, or of that step of it, beneath the current directory or where the setting
-// record.directory says. Errors: kBadInput if there is no such record, or more than one; kSystem.
+// record.directory says. Errors: kBadInput if it has none there, or more than one; kSystem.
 core::Result<std::filesystem::path> find_record(const core::CommandContext& context,
                                                 const std::string& argument);
 

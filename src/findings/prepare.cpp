@@ -46,6 +46,22 @@ constexpr std::string_view kOomMacro = R"(
             GROUP BY node)
         WHERE kills > 0 AND has_own = own)";
 
+// Time between small kernels, on the GPU of the job that has least of it: where some wait for another, that
+// one has none. Nothing where no counters were sampled.
+constexpr std::string_view kLeastGapMacro = R"(
+    CREATE MACRO least_gap(since) AS (
+        SELECT min(gap) FROM (
+            SELECT avg(gap_share) AS gap FROM gpu_series WHERE time >= since GROUP BY node, device)))";
+
+// The losses of each rank in `parts` parts of equally many steps, where it told at least `least` of them.
+constexpr std::string_view kLossPartsMacro = R"(
+    CREATE MACRO loss_parts(parts, least) AS TABLE
+        SELECT * FROM (
+            SELECT node, task, time, loss, ntile(parts) OVER (PARTITION BY node, task ORDER BY time) AS part,
+                   count(*) OVER (PARTITION BY node, task) AS points
+            FROM step_series WHERE loss IS NOT NULL AND isfinite(loss))
+        WHERE points >= least)";
+
 // A record without GPUs has their tables all the same, without rows.
 Result<> add_missing(record::Archive& archive) {
     BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
@@ -82,9 +98,8 @@ Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     BELAY_CHECK(define_macros(archive, run));
     BELAY_CHECK(add_series(archive, run));
     BELAY_CHECK(add_derived_tables(archive));
-    BELAY_CHECK(archive.define(std::string(kSaidMacro)));
-    BELAY_CHECK(archive.define(std::string(kSlurmEndedMacro)));
-    BELAY_CHECK(archive.define(std::string(kOomMacro)));
+    for (std::string_view macro : {kSaidMacro, kSlurmEndedMacro, kOomMacro, kLeastGapMacro, kLossPartsMacro})
+        BELAY_CHECK(archive.define(std::string(macro)));
     BELAY_CHECK(find_start_up(archive, run));
     BELAY_CHECK(count_rows(archive, run));
     return run;

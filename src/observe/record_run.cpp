@@ -37,7 +37,7 @@ core::Error become(const std::vector<std::string>& command) {
 Result<> check_period(std::string_view name, core::Duration period) {
     if (period >= std::chrono::milliseconds(10) && period <= std::chrono::hours(1)) return {};
     return bad_input("the {} must be between 10 ms and 1 h, not {}", name, core::to_text(period))
-        .hint(fmt::format("--{0} and the setting record.{0} take a number with its unit, such as 1s", name));
+        .hint("give a number with its unit, such as 1s");
 }
 
 Result<core::ExitStatus> record_run(const RecordRunOptions& options) {

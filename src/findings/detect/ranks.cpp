@@ -74,16 +74,12 @@ bool lasts(const std::vector<Step>& steps, size_t ranks, const Blame& suspect, c
     return true;
 }
 
-// Ranks that exchange gradients are never more than a step apart. Where the lag grows by more than one, they
-// are runs of their own, and nobody waits for the slower one.
-bool falls_behind(const std::vector<Step>& steps, double step_seconds) {
-    const size_t part = steps.size() / 4;
-    auto lag_of = [&](size_t first) {
-        std::vector<double> lags;
-        for (size_t i = first; i < first + part; ++i) lags.push_back(steps[i].lag);
-        return median(lags);
-    };
-    return lag_of(steps.size() - part) - lag_of(0) > step_seconds;
+// Ranks that exchange gradients are never more than a step apart. Where one is later than that in the end, be
+// it that it falls behind or that it began later, each runs on its own, and nobody waits.
+bool is_waited_for(const std::vector<Step>& steps, double step_seconds) {
+    std::vector<double> lags;
+    for (size_t i = steps.size() - steps.size() / 4; i < steps.size(); ++i) lags.push_back(steps[i].lag);
+    return !(median(lags) > step_seconds);
 }
 
 size_t column_of(const record::QueryResult& rows, std::string_view name) {
@@ -168,12 +164,10 @@ record::QueryResult detect_straggler(const record::QueryResult& rows, const Para
     for (size_t i = 1; i < steps.size(); ++i)  // not every step has a line
         lengths.push_back((steps[i].time - steps[i - 1].time) / (steps[i].number - steps[i - 1].number));
     Blame suspect = blame(steps, ranks.size());
-    const double length = median(lengths);
-    double lag_share = suspect.lag / length;
-    const bool counts =
-        lag_share >= parameters["lag_share"] && lag_share <= 1;  // later, but for others that wait
-    if (suspect.share < parameters["last_share"] || !counts ||
-        !lasts(steps, ranks.size(), suspect, parameters) || falls_behind(steps, length))
+    const double step_seconds = median(lengths);
+    double lag_share = suspect.lag / step_seconds;
+    if (suspect.share < parameters["last_share"] || !(lag_share >= parameters["lag_share"]) ||
+        !lasts(steps, ranks.size(), suspect, parameters) || !is_waited_for(steps, step_seconds))
         return out.take();
     out.add(ranks[suspect.rank], steps.front().time, steps.back().time);
     out.set("last_share", suspect.share);
