@@ -82,7 +82,7 @@ went.")
 # Loaded when it is first needed, so that no program is linked with it.
 set(CPACK_DEBIAN_BELAY_PACKAGE_DEPENDS libcurl4)
 # Without these only `belay env` is missing, which says so.
-set(CPACK_DEBIAN_BELAY_PACKAGE_RECOMMENDS "crun, squashfuse, fuse3 | fuse")
+set(CPACK_DEBIAN_BELAY_PACKAGE_RECOMMENDS "crun, squashfuse, fuse3 | fuse, libopenblas0-pthread | libopenblas0")
 
 if(TARGET spank_belay)
   list(APPEND CPACK_COMPONENTS_ALL belay-slurm)

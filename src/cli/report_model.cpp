@@ -25,15 +25,15 @@ constexpr std::string_view kWarning = "belay: warning";  // the report is made a
 // Of a job without GPUs; empty where nothing is known.
 std::string cpu_sentence(const score::JobScore& job) {
     const score::Score& score = job.score;
-    if (!report::is_missing(score.point))
-        return fmt::format("The saturation score of its CPUs is {} of 100 ({} to {}).",
-                           report::format_score(score.point), report::format_score(score.low),
-                           report::format_score(score.high));
-    if (!(score.high < 100)) return "";
-    return fmt::format(
-        "The saturation score of its CPUs is between {} and {} of 100: the program did not report its "
-        "floating-point operations.",
-        report::format_score(score.low), report::format_score(score.high));
+    if (report::is_missing(score.point) && !(score.high < 100)) return "";
+    std::string text = report::is_missing(score.point)
+                           ? fmt::format("The saturation score of its CPUs is between {} and {} of 100.",
+                                         report::format_score(score.low), report::format_score(score.high))
+                           : fmt::format("The saturation score of its CPUs is {} of 100 ({} to {}).",
+                                         report::format_score(score.point), report::format_score(score.low),
+                                         report::format_score(score.high));
+    for (const std::string& line : job.meaning) text += " " + line;
+    return text;
 }
 
 // What the record lacks is told in the report. Errors: kSystem, of what this machine lacks, which says

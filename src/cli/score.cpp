@@ -72,6 +72,34 @@ std::string breakdown(const score::Shares& shares) {
     return bar;
 }
 
+void print_gpu_details(const core::CommandContext& context, const score::JobScore& job) {
+    const score::Shares& shares = job.score.shares;
+    context.print("breakdown         [{}]\n", breakdown(shares));
+    context.print(
+        "                  # saturated {}, + below every limit {}, - no kernel running {}, . idle {}\n",
+        percent(shares.saturated), percent(shares.unsaturated), percent(shares.gap), percent(shares.idle));
+    context.print("steady state      {}{}\n", number(job.steady_state),
+                  job.startup_seconds ? fmt::format(", after {:.0f} s of start-up", *job.startup_seconds)
+                                      : " (the job never reached a steady state)");
+    context.print("bound by          {}\n",
+                  job.bound ? to_text(*job.bound) : "unknown (some limits were not sampled)");
+    context.print("busy              engine {}, multiprocessors {}\n", percent(job.busy_engine),
+                  percent(job.busy_sm));
+    context.print("imbalance         {}; burstiness (CV) {}\n", number(job.imbalance, 3),
+                  number(job.burstiness.variation, 2));
+}
+
+void print_cpu_details(const core::CommandContext& context, const score::JobScore& job) {
+    const score::Shares& shares = job.score.shares;
+    context.print("breakdown         [{}]\n", breakdown(shares));
+    context.print("                  # {} {}, + busy {}, . idle {}\n",
+                  std::isnan(job.score.point) ? "at a limit, at least" : "at a limit",
+                  percent(shares.saturated), percent(shares.unsaturated), percent(shares.idle));
+    context.print("of the ceilings   arithmetic {}, memory {}\n", percent(job.flop_use),
+                  percent(job.memory_use));
+    context.print("others            {} of the CPU time of the nodes\n", percent(job.others_busy));
+}
+
 void print_score(const core::CommandContext& context, const score::JobScore& job) {
     const score::Score& score = job.score;
     if (std::isnan(score.point))
@@ -84,26 +112,16 @@ void print_score(const core::CommandContext& context, const score::JobScore& job
                           : "",
                       score.graded() ? "" : ", too little coverage for a verdict");
     context.print("coverage          {}\n", percent(score.coverage));
-    if (!std::isnan(score.point)) {
-        context.print("breakdown         [{}]\n", breakdown(score.shares));
-        context.print(
-            "                  # saturated {}, + below every limit {}, - no kernel running {}, . idle {}\n",
-            percent(score.shares.saturated), percent(score.shares.unsaturated), percent(score.shares.gap),
-            percent(score.shares.idle));
-        context.print("steady state      {}{}\n", number(job.steady_state),
-                      job.startup_seconds ? fmt::format(", after {:.0f} s of start-up", *job.startup_seconds)
-                                          : " (the job never reached a steady state)");
-        context.print("bound by          {}\n",
-                      job.bound ? to_text(*job.bound) : "unknown (some limits were not sampled)");
-        context.print("busy              engine {}, multiprocessors {}\n", percent(job.busy_engine),
-                      percent(job.busy_sm));
-        context.print("imbalance         {}; burstiness (CV) {}\n", number(job.imbalance, 3),
-                      number(job.burstiness.variation, 2));
-    }
+    if (job.gpus.empty())
+        print_cpu_details(context, job);
+    else if (!std::isnan(score.point))
+        print_gpu_details(context, job);
     if (!std::isnan(job.energy_wh))
         context.print("energy            {}; {} saturated GPU-hours per kWh\n", energy(job.energy_wh),
                       number(job.saturated_hours_per_kwh, 2));
-    context.print("ceilings          {}{}\n", job.ceilings_version, job.calibrated ? "" : ", uncalibrated");
+    context.print("ceilings          {}{}\n", job.ceilings_version,
+                  job.calibrated || job.gpus.empty() ? "" : ", uncalibrated");
+    for (const std::string& line : job.meaning) context.print("{}\n", core::printable(line));
     for (const std::string& note : job.notes) context.print("note: {}\n", core::printable(note));
 }
 

@@ -74,7 +74,8 @@ TEST(core, work_that_hangs_is_given_up_and_says_what_did_not_answer) {
     auto late = work.finish(Deadline::after(10ms));
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().cause(), Cause::kTimedOut);
-    EXPECT_EQ(late.error().message(), "reading: no answer within 10.0 ms (at: open " + fifo + ")");
+    EXPECT_TRUE(late.error().message().starts_with("reading: no answer within ")) << late.error().message();
+    EXPECT_TRUE(late.error().message().ends_with(" ms (at: open " + fifo + ")")) << late.error().message();
     EXPECT_EQ(kill(pid, 0), -1) << "it was killed and reaped";
 }
 

@@ -1,38 +1,51 @@
-// A blocked matrix product in double precision: what the CPUs can compute.
+// A matrix product: what the CPUs can compute. OpenBLAS does it where it is installed, else a blocked kernel
+// of Belay's own, which reaches less.
 #pragma once
 
 #include "core/error.h"
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace belay::kernels {
 
+enum class Precision : uint8_t { kDouble, kSingle };
+
 struct GemmOptions {
-    size_t size = 768;  // rows and columns
-    int threads = 0;    // 0: one for each usable CPU; each multiplies matrices of its own
-    int repeats = 5;    // timed runs after one that is not
+    size_t size = 1024;  // rows and columns for one thread; OpenBLAS multiplies larger ones with more threads
+    int threads = 0;     // 0: one for each usable CPU
+    int repeats = 5;     // timed runs after one that is not
+    Precision precision = Precision::kDouble;
 };
 
-// Floating-point operations per second (2·size³ per product and thread) of the best run. Errors: kBadInput
-// for options out of range (size 16 to 8192, 1 to 1024 threads, 1 to 1000 repeats), kSystem if memory or
-// threads are not to be had or a result is wrong.
-core::Result<double> measure_gemm(const GemmOptions& options);
+struct GemmRate {
+    double flops_per_second = 0;  // 2·rows³ per product, of the best run
+    std::string method;           // what multiplied: "OpenBLAS 0.3.21", or kOwnKernel
+};
+inline constexpr const char* kOwnKernel = "Belay's own kernel";
 
-// c += a·b, row-major, n×n, any n.
-void multiply_add(const double* a, const double* b, double* c, size_t n);
+// Errors: kBadInput for options out of range (size 16 to 8192, 1 to 1024 threads, 1 to 1000 repeats), kSystem
+// if memory or threads are not to be had or a result is wrong.
+core::Result<GemmRate> measure_gemm(const GemmOptions& options);
+
+// c += a·b, row-major, n×n, any n; for float and double.
+template <typename T>
+void multiply_add(const T* a, const T* b, T* c, size_t n);
 // The same, compiled for every CPU of the architecture.
-void multiply_add_portable(const double* a, const double* b, double* c, size_t n);
+template <typename T>
+void multiply_add_portable(const T* a, const T* b, T* c, size_t n);
 
 // Whether a matrix is a·b, without multiplying again: R. Freivalds' check (1977) compares c·x with a·(b·x)
 // for a random x, which takes n² operations. All entries of x are at least 1, so that a single wrong element
-// never escapes; several in one row do with a chance of at most 1 in 1024. For whole numbers whose sums stay
-// below 2^53, as measure_gemm() multiplies them: comparison is exact.
+// never escapes; several in one row do with a chance of at most 1 in 1024. For whole numbers whose sums the
+// type holds exactly, as measure_gemm() multiplies them: comparison is exact.
 class ProductCheck {
   public:
-    ProductCheck(const double* a, const double* b, size_t n);
-    // Whether c is `times` times a·b.
-    bool holds(const double* c, int times) const;
+    template <typename T>
+    ProductCheck(const T* a, const T* b, size_t n);
+    template <typename T>
+    bool holds(const T* c) const;
 
   private:
     std::vector<double> weights_;  // x

@@ -1,3 +1,4 @@
+#include "kernels/blas.h"
 #include "kernels/gemm.h"
 #include "kernels/parallel.h"
 #include "kernels/stream.h"
@@ -76,39 +77,58 @@ TEST(kernels, product_is_the_plain_sum) {
     }
 }
 
+TEST(kernels, blas_multiplies_as_we_do) {
+    if (find_blas() == nullptr) GTEST_SKIP() << "OpenBLAS with threads is not installed";
+    EXPECT_TRUE(find_blas()->version.starts_with("OpenBLAS 0.")) << find_blas()->version;
+    constexpr size_t kSize = 67;
+    auto a = matrix(kSize, 7), b = matrix(kSize, 3);
+    std::vector<double> ours(kSize * kSize, 1), theirs(kSize * kSize, 1);
+    multiply_add(a.data(), b.data(), ours.data(), kSize);
+    multiply_add(*find_blas(), a.data(), b.data(), theirs.data(), kSize);
+    EXPECT_EQ(ours, theirs);
+    std::vector<float> small_a(a.begin(), a.end()), small_b(b.begin(), b.end());
+    std::vector<float> ours_single(kSize * kSize, 1), theirs_single(kSize * kSize, 1);
+    multiply_add(small_a.data(), small_b.data(), ours_single.data(), kSize);
+    multiply_add(*find_blas(), small_a.data(), small_b.data(), theirs_single.data(), kSize);
+    EXPECT_EQ(ours_single, theirs_single);
+    EXPECT_EQ(std::vector<double>(ours_single.begin(), ours_single.end()), ours);
+}
+
 TEST(kernels, wrong_products_are_noticed_wherever_they_are) {
     for (size_t n : {1, 2, 34}) {
         auto a = matrix(n, 7), b = matrix(n, 3);
         std::vector<double> c(n * n);
         ProductCheck check(a.data(), b.data(), n);
         multiply_add(a.data(), b.data(), c.data(), n);
-        EXPECT_TRUE(check.holds(c.data(), 1));
-        EXPECT_FALSE(check.holds(c.data(), 2)) << "a run that did nothing";
+        EXPECT_TRUE(check.holds(c.data()));
+        EXPECT_EQ(check.holds(std::vector<double>(n * n).data()), c == std::vector<double>(n * n))
+            << "a run that did nothing";
         for (size_t i = 0; i < c.size(); ++i) {
             auto broken = c;
             broken[i] += 1;
-            EXPECT_FALSE(check.holds(broken.data(), 1)) << n << " " << i;
+            EXPECT_FALSE(check.holds(broken.data())) << n << " " << i;
             broken[i] = std::numeric_limits<double>::quiet_NaN();
-            EXPECT_FALSE(check.holds(broken.data(), 1)) << n << " " << i;
+            EXPECT_FALSE(check.holds(broken.data())) << n << " " << i;
         }
-        multiply_add(a.data(), b.data(), c.data(), n);
-        EXPECT_TRUE(check.holds(c.data(), 2));
     }
     auto a = matrix(34, 7), b = matrix(34, 3);
     std::vector<double> c(34 * 34);
     multiply_add(a.data(), b.data(), c.data(), 34);
     c[40] += 1;
     c[41] -= 1;
-    EXPECT_FALSE(ProductCheck(a.data(), b.data(), 34).holds(c.data(), 1)) << "two that cancel in the sum";
+    EXPECT_FALSE(ProductCheck(a.data(), b.data(), 34).holds(c.data())) << "two that cancel in the sum";
 }
 
 TEST(kernels, rates_are_positive) {
     auto triad = measure_triad({.array_bytes = size_t{1} << 20, .threads = 2, .repeats = 2});
     ASSERT_TRUE(triad) << triad.error().message();
     EXPECT_GT(*triad, 1e6);
-    auto gemm = measure_gemm({.size = 67, .threads = 2, .repeats = 2});
-    ASSERT_TRUE(gemm) << gemm.error().message();
-    EXPECT_GT(*gemm, 1e6);
+    for (Precision precision : {Precision::kDouble, Precision::kSingle}) {
+        auto gemm = measure_gemm({.size = 67, .threads = 2, .repeats = 2, .precision = precision});
+        ASSERT_TRUE(gemm) << gemm.error().message();
+        EXPECT_GT(gemm->flops_per_second, 1e6);
+        EXPECT_EQ(gemm->method, find_blas() ? find_blas()->version : kOwnKernel);
+    }
 }
 
 TEST(kernels, options_out_of_range_are_refused) {

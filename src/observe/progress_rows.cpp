@@ -24,6 +24,9 @@ void add_progress_row(stream::Batch& rows, const progress::ProgressEvent& event,
     rows.set(column(kProgress, "step_seconds"), event.step_seconds);
     rows.set(column(kProgress, "samples_per_second"), event.samples_per_second);
     rows.set(column(kProgress, "flops_per_second"), event.flops_per_second);
+    rows.set(column(kProgress, "fp64_flops_per_second"), event.fp64_flops_per_second);
+    rows.set(column(kProgress, "fp32_flops_per_second"), event.fp32_flops_per_second);
+    rows.set(column(kProgress, "memory_bytes_per_second"), event.memory_bytes_per_second);
     rows.set(column(kProgress, "tokens_per_second"), event.tokens_per_second);
     rows.set(column(kProgress, "samples"), event.samples);
     rows.set(column(kProgress, "tokens"), event.tokens);

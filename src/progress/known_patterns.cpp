@@ -29,12 +29,27 @@ constexpr KnownShape kShapes[] = {
      R"(Epoch: \[(?P<epoch>\d+)\]\[ *(?P<step>\d+)/ *\d+\].*?\bLoss (?P<loss>)" NUMBER R"())"},
     {"PyTorch's examples (MNIST)", "Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.300000",
      R"(Train Epoch: (?P<epoch>\d+) \[(?P<samples>\d+)/\d+.*?\bLoss: (?P<loss>)" NUMBER R"())"},
+    {"tqdm, with a loss", "training:  12%|#2  | 797/6400 [01:00<07:02, 13.27it/s, loss=0.710]",
+     R"(\b(?P<step>\d+)(?:/(?P<total>\d+)|it) \[[\d:]+(?:<[\d:?]+)?, *(?:(?P<steps_per_second>[\d.]+)it/s|(?P<seconds>[\d.]+)s/it|\?it/s))"
+     R"(.*?(?:\b|train_)loss=(?P<loss>)" NUMBER R"())"},
+    {"lines of JSON", R"({"event": "train", "step": 4160, "loss": 0.5698})",
+     R"re(\{.*?"(?:global_)?(?:step|iter|iteration)" *: *(?P<step>\d+)\b.*?"(?:train_)?loss" *: *(?P<loss>)re" NUMBER
+     ")"},
+    {"lines of JSON, the loss first", R"({"loss": 0.5698, "step": 4160})",
+     R"re(\{.*?"(?:train_)?loss" *: *(?P<loss>)re" NUMBER
+     R"re().*?"(?:global_)?(?:step|iter|iteration)" *: *(?P<step>\d+)\b)re"},
     {"with an epoch and a step", "Epoch 1/3, step 20, loss=0.4321",
      R"((?i)\bepoch[:= ]*\[?(?P<epoch>\d+)(?:[/ ]+\d+)?\]?[^\w]+(?:step|iter|iteration|batch)[:= ]*\[?(?P<step>\d+))"
      R"(.*?(?:\b|train_)loss[:= ]+(?P<loss>)" NUMBER R"())"},
     {"with a step", "step 20/1000: train loss 0.4321",
-     R"((?i)\b(?:step|iter|iteration)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?\b.*?(?:\b|train_)loss[:= ]+(?P<loss>)" NUMBER
+     R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?\b.*?(?:\b|train_)loss[:= ]+(?P<loss>)" NUMBER
      R"())"},
+    {"with a step and a rate", "step 2310  mse 0.00001  44.49 steps/s",
+     R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?\b.*?)"
+     R"((?P<steps_per_second>\d+(?:\.\d+)?) *(?:steps?|it|iters?|iterations?)/s\b)"},
+    // A decimal number must follow, so that "Step 1/3: install" is no progress.
+    {"with a step and a quantity", "iter 20 mean_episode_length 12.34",
+     R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?[]:,| ]+[a-z_]+[:= ]+[-+]?\d+\.\d)"},
 };
 
 #undef NUMBER

@@ -27,7 +27,7 @@ TEST(progress, known_shapes_are_read_as_their_programs_print_them) {
     for (const KnownShape& shape : known_shapes()) {
         const ProgressEvent event = one(shape.line);
         EXPECT_EQ(event.kind, kTrain) << shape.program;
-        EXPECT_TRUE(event.loss) << shape.program;
+        EXPECT_TRUE(event.loss || event.step) << shape.program;
         EXPECT_TRUE(event.step || event.epoch) << shape.program;
     }
     const ProgressEvent megatron = one(known_shapes()[0].line);
@@ -58,13 +58,32 @@ TEST(progress, known_shapes_bear_variations) {
           "2026-01-01 10:00:00 INFO step=7 train_loss=0.25 val_loss=9"}) {
         EXPECT_EQ(one(line).step, 7) << line;
     }
+    for (std::string_view line :
+         {R"({"step": 7, "loss": 0.25})", R"({"epoch": 1, "train_loss": 0.25, "global_step":7})",
+          R"([rank 0] {"event": "train", "iteration" : 7, "loss" : 0.25, "lr": 1})"}) {
+        EXPECT_EQ(one(line).step, 7) << line;
+        EXPECT_EQ(one(line).loss, 0.25) << line;
+    }
+    const ProgressEvent bar = one("training: 797it [01:00, 1.25s/it, loss=0.710]");
+    EXPECT_EQ(bar.step, 797);
+    EXPECT_DOUBLE_EQ(*bar.step_seconds, 1.25);
+    EXPECT_DOUBLE_EQ(
+        *one("  1%|          | 64/6400 [00:05<08:15, 12.80it/s, loss=2.5, lr=1e-3]").step_seconds, 1 / 12.8);
+    const ProgressEvent rate = one("step 2310  mse 0.00001  40 steps/s");
+    EXPECT_EQ(rate.step, 2310);
+    EXPECT_DOUBLE_EQ(*rate.step_seconds, 0.025);
+    EXPECT_EQ(one("[  12.30s] iter 40 avg_reward 0.5312").step, 40);
+    EXPECT_EQ(one("restart 2 iter 10: inertia 0.3121").step, 10);
     EXPECT_EQ(one("step 3 loss nan").text, R"({"loss":"NaN"})");
 }
 
 TEST(progress, other_lines_are_no_progress) {
-    for (std::string_view line : {"", "loss of signal on port 3", "step 3 of the installation", "Epoch 3",
-                                  "next step: lossless compression 5", "packet loss: 3 %",
-                                  "1/100 [====>] - ETA: 1s", "stepping 3 losses 2", "the loss is 0.5"})
+    for (std::string_view line :
+         {"", "loss of signal on port 3", "step 3 of the installation", "Epoch 3",
+          "next step: lossless compression 5", "packet loss: 3 %", "1/100 [====>] - ETA: 1s",
+          "stepping 3 losses 2", "the loss is 0.5",
+          "Downloading:  12%|#2  | 797/6400 [01:00<07:02, 13.27it/s]", "Step 1/3 : FROM debian:12.5",
+          "step 2: install cuda 12", R"({"step": 7})", "3 steps/s"})
         EXPECT_THAT(read(line), testing::IsEmpty()) << line;
 }
 

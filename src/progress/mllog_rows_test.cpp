@@ -17,7 +17,7 @@ TEST(progress, tracked_stats_are_training) {
     ProgressEvent event = event_of(
         R"(:::MLLOG {"namespace": "", "time_ms": 1700000000123, "event_type": "POINT_IN_TIME", )"
         R"("key": "tracked_stats", )"
-        R"("value": {"loss": 0.5, "throughput": 120.5, "flops_per_second": 2e9, "step": 40, "lr": 0.001, "grad_norm": 2, )"
+        R"("value": {"loss": 0.5, "throughput": 120.5, "flops_per_second": 2e9, "fp32_flops_per_second": 2e9, "fp64_flops_per_second": 1, "memory_bytes_per_second": 3e9, "step": 40, "lr": 0.001, "grad_norm": 2, )"
         R"("step_seconds": 0.25, )"
         R"("note": "x", "skipped": true}, "metadata": {"file": "a.py", "lineno": 3, )"
         R"("epoch_num": 2, "samples_count": 320}})");
@@ -27,6 +27,9 @@ TEST(progress, tracked_stats_are_training) {
     expected.loss = 0.5;
     expected.samples_per_second = 120.5;
     expected.flops_per_second = 2e9;
+    expected.fp32_flops_per_second = 2e9;
+    expected.fp64_flops_per_second = 1;
+    expected.memory_bytes_per_second = 3e9;
     expected.step = 40;
     expected.learning_rate = 0.001;
     expected.gradient_norm = 2;

@@ -35,6 +35,9 @@ struct ProgressEvent {
     std::optional<double> step_seconds;
     std::optional<double> samples_per_second;
     std::optional<double> flops_per_second;
+    std::optional<double> fp64_flops_per_second;
+    std::optional<double> fp32_flops_per_second;
+    std::optional<double> memory_bytes_per_second;
     std::optional<double> tokens_per_second;
     std::optional<int64_t> samples;
     std::optional<int64_t> tokens;

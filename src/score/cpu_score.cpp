@@ -1,90 +1,147 @@
 #include "score/cpu_score.h"
 
-#include "record/series/allotment.h"
-#include "record/series/read_spans.h"
-#include "schema/tables/sampled_series.h"
+#include "score/cpu_meaning.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <mutex>
 
 #include <fmt/format.h>
 
 namespace belay::score {
 
-using core::Result;
-
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+// Vector units hold twice as many single as double precision values: what single precision can reach at most.
+constexpr double kSingleOverDouble = 2;
+// By how much a program may exceed a ceiling that was measured for some seconds before it (Belay's choice:
+// clocks and neighbours of a shared machine vary by as much).
+constexpr double kCeilingError = 1.1;
 
-struct Peak {
-    double flop = 0;     // that all nodes could have done while they were sampled
-    bool known = false;  // on every node
-};
-
-Peak peak_of(const CpuUse& use) {
-    Peak peak{.known = !use.nodes.empty()};
-    for (const NodeCpus& node : use.nodes) {
-        peak.flop += kSingleOverDouble * node.peak_flops * node.sampled_seconds;
-        peak.known = peak.known && node.peak_flops > 0;
-    }
-    return peak;
+double or_zero(double value) {
+    return std::isnan(value) ? 0 : value;
 }
 
-// In CPU-seconds. What is busy and did no counted work may have met the limit that nobody counts, memory.
-Totals totals_of(const NodeCpus& node, double saturation) {
+// What all nodes could have done while they were sampled.
+struct Capacity {
+    double double_flop = 0, single_flop = 0, bytes = 0;
+    bool flop_known = true, bytes_known = true;  // measured on all nodes, by a BLAS, on the CPUs of the job
+
+    explicit Capacity(const CpuUse& use) {
+        const bool doubles = !std::isnan(use.work.double_flop), singles = !std::isnan(use.work.single_flop);
+        for (const NodeCpus& node : use.nodes) {
+            const CpuCeilings& top = node.ceilings;
+            // More CPUs never reach more than in proportion.
+            const double scale = top.cpus > 0 && top.cpus < node.cpus ? node.cpus / top.cpus : 1;
+            const bool as_allotted = top.cpus <= 0 || std::abs(top.cpus - node.cpus) < 0.5;
+            const double single =
+                top.single_flops > 0 ? top.single_flops : kSingleOverDouble * top.double_flops;
+            double_flop += top.double_flops * scale * node.sampled_seconds;
+            single_flop += single * scale * node.sampled_seconds;
+            bytes += top.bytes * scale * node.sampled_seconds;
+            flop_known = flop_known && as_allotted && top.is_blas && (!doubles || top.double_flops > 0) &&
+                         (!singles || top.single_flops > 0);
+            bytes_known = bytes_known && as_allotted && top.bytes > 0;
+        }
+    }
+};
+
+double share(double work, double capacity) {
+    return capacity > 0 ? or_zero(work) / capacity : 0;
+}
+
+double busy_of(const CpuUse& use) {
+    double busy = 0, observed = 0;
+    for (const NodeCpus& node : use.nodes) {
+        const double own = node.cpus * std::min(node.sampled_seconds, node.held_seconds);
+        observed += own;
+        busy += std::min(node.busy_seconds, own);
+    }
+    return observed > 0 ? busy / observed : 0;
+}
+
+double others_of(const CpuUse& use) {
+    double used = 0, all = 0;
+    for (const NodeCpus& node : use.nodes) {
+        used += node.others_seconds;
+        all += node.node_cpus * node.held_seconds;
+    }
+    return all > 0 ? used / all : kMissing;
+}
+
+CpuVerdict judge(const CpuUse& use) {
+    const CpuWork& work = use.work;
+    const Capacity capacity(use);
+    CpuVerdict verdict{.busy = busy_of(use), .others = others_of(use)};
+    verdict.reports_flop = !std::isnan(work.double_flop) || !std::isnan(work.single_flop);
+    verdict.reports_bytes = !std::isnan(work.bytes);
+    verdict.flop =
+        share(work.double_flop, capacity.double_flop) + share(work.single_flop, capacity.single_flop);
+    verdict.bytes = share(work.bytes, capacity.bytes);
+    verdict.ceilings_known = !use.nodes.empty() && (!verdict.reports_flop || capacity.flop_known) &&
+                             (!verdict.reports_bytes || capacity.bytes_known);
+    const double used = std::max(verdict.flop, verdict.bytes);
+    verdict.excess = verdict.busy > 0 ? used / verdict.busy
+                     : used > 0       ? std::numeric_limits<double>::infinity()
+                                      : 0;
+    verdict.counts = (verdict.reports_flop || verdict.reports_bytes) && verdict.ceilings_known &&
+                     verdict.excess <= kCeilingError;
+    // Both at once: their units overlap, so that their sum is the most that it can have been.
+    verdict.all_counted = verdict.counts && verdict.reports_flop && verdict.reports_bytes;
+    verdict.high = verdict.all_counted ? std::min(verdict.busy, verdict.flop + verdict.bytes) : verdict.busy;
+    if (verdict.counts) {
+        verdict.point = std::min(used, verdict.busy);
+        verdict.low = verdict.excess > 1 ? verdict.busy / kCeilingError : used;
+        verdict.high = std::max(verdict.high, verdict.point);
+    } else if (verdict.excess <= 1 && !use.nodes.empty() &&
+               std::ranges::all_of(use.nodes, [](const NodeCpus& node) { return node.ceilings.is_blas; })) {
+        verdict.low = used;  // ceilings that are too high if anything
+    }
+    return verdict;
+}
+
+// In CPU-seconds: the job's shares, in proportion to what the node was observed.
+Totals totals_of(const NodeCpus& node, const CpuVerdict& verdict) {
     Totals totals;
     totals.allocate(node.cpus, node.held_seconds);
     totals.observed = node.cpus * std::min(node.sampled_seconds, node.held_seconds);
     const double busy = std::min(node.busy_seconds, totals.observed);
-    const double saturated = std::min(busy, saturation * totals.observed);
+    const double used = verdict.counts ? verdict.point : verdict.low;
+    const double saturated = std::min(busy, used * totals.observed);
     totals.shares = {
         .idle = totals.observed - busy, .gap = 0, .unsaturated = busy - saturated, .saturated = saturated};
-    totals.slack = busy - saturated;
+    totals.slack = std::max(
+        0.0, (verdict.all_counted ? std::min(busy, verdict.high * totals.observed) : busy) - saturated);
     return totals;
 }
 
-std::vector<std::string> notes_of(const CpuUse& use, const Peak& peak) {
-    std::vector<std::string> notes = {
-        "no GPUs: this is about the CPUs that the job may use; memory traffic cannot be counted, so the "
-        "score may be as "
-        "high as the busy time"};
-    if (std::isnan(use.flop))
-        notes.emplace_back(
-            "the program does not report FLOP/s (MLLOG tracked_stats, flops_per_second): only bounds are "
-            "known");
-    else if (!peak.known)
-        notes.emplace_back("what the CPUs can compute was not measured: vet nodes with the check cpu.gemm");
-    else
-        notes.emplace_back(
-            "ceilings: the check cpu.gemm measured each node before the job; single precision counts twice "
-            "that");
-    return notes;
+Score score_with(const Totals& totals, const CpuVerdict& verdict) {
+    Score score = score_of(totals);
+    if (!verdict.counts) score.point = kMissing;
+    // A ceiling that was exceeded a little may be a little higher.
+    else if (verdict.low < verdict.point)
+        score.low *= verdict.low / verdict.point;
+    return score;
 }
 
 }  // namespace
 
 JobScore score_cpus(const CpuUse& use) {
     JobScore job;
-    const Peak peak = peak_of(use);
-    const bool counted = !std::isnan(use.flop) && peak.known && peak.flop > 0;
-    const double saturation = counted ? std::min(1.0, use.flop / peak.flop) : 0;
+    const CpuVerdict verdict = judge(use);
     Totals totals;
     for (const NodeCpus& node : use.nodes) {
-        const Totals own = totals_of(node, saturation);
+        const Totals own = totals_of(node, verdict);
         totals.merge(own);
         job.nodes.push_back(
-            {.node = node.node, .device = {}, .name = {}, .index = 0, .score = score_of(own)});
-        if (!counted) job.nodes.back().score.point = kMissing;
+            {.node = node.node, .device = {}, .name = {}, .index = 0, .score = score_with(own, verdict)});
     }
-    job.score = score_of(totals);
+    job.score = score_with(totals, verdict);
     job.allocated_seconds = totals.allocated;
     job.sampled = totals.observed > 0;
     job.busy_engine = totals.observed > 0 ? 1 - totals.shares.idle / totals.observed : kMissing;
-    if (!counted) job.score.point = kMissing;
+    job.others_busy = verdict.others;
     job.steady_state = kMissing;
     job.busy_sm = kMissing;
     job.link_bound_share = kMissing;
@@ -92,99 +149,16 @@ JobScore score_cpus(const CpuUse& use) {
     job.burstiness = {kMissing, kMissing};
     job.energy_wh = kMissing;
     job.saturated_hours_per_kwh = kMissing;
-    job.flop_use = counted ? saturation : kMissing;
+    job.flop_use = verdict.counts && verdict.reports_flop ? verdict.flop : kMissing;
+    job.memory_use = verdict.counts && verdict.reports_bytes ? verdict.bytes : kMissing;
+    if (verdict.counts && verdict.reports_flop && verdict.reports_bytes)
+        job.bound = verdict.flop >= verdict.bytes ? Bound::kCompute : Bound::kMemory;
     job.memory_peak_bytes = kMissing;
-    job.calibrated = counted;
-    job.ceilings_version = counted ? "measured by vetting" : "none";
-    job.notes = notes_of(use, peak);
+    job.calibrated = verdict.counts;
+    job.ceilings_version = verdict.counts ? "measured by vetting" : "none";
+    job.meaning = meaning_of(job.score, verdict);
+    job.notes = notes_of(use, verdict);
     return job;
-}
-
-namespace {
-
-constexpr const char* kNodes = R"(
-    WITH held AS (SELECT *, (epoch_us(t1) - epoch_us(t0)) / 1e6 AS seconds FROM ({}) WHERE cpus > 0),
-         -- In the mean of the time in which any step ran.
-         span AS (
-           SELECT node, sum(cpus * seconds) / sum(seconds) AS cpus, min(t0) AS t0, sum(seconds) AS seconds
-           FROM held GROUP BY node),
-         taken AS (
-           SELECT node, sum(received) / nullif(sum(expected), 0) AS share
-           FROM coverage WHERE table_name = 'process' GROUP BY node),
-         peak AS (
-           SELECT node, max(value * CASE unit WHEN 'FLOP/s' THEN 1 WHEN 'MFLOP/s' THEN 1e6 WHEN 'GFLOP/s' THEN 1e9
-                                              WHEN 'TFLOP/s' THEN 1e12 END) AS flops
-           FROM vetting WHERE type = 'cpu.gemm' AND value > 0 GROUP BY node)
-    SELECT span.node, span.cpus, span.seconds, span.seconds * coalesce(taken.share, 1), peak.flops, epoch_us(span.t0)
-    FROM span LEFT JOIN taken ON taken.node = span.node
-         LEFT JOIN peak ON peak.node = span.node
-    WHERE span.seconds > 0 ORDER BY span.node)";
-
-// Each figure is a mean over the time since the same task's last line of any kind. Of ranks that all print
-// the job's figure one counts.
-constexpr const char* kFlop = R"(
-    WITH steps AS (
-           SELECT task, flops_per_second,
-                  (epoch_us(time) - lag(epoch_us(time)) OVER (PARTITION BY node, task ORDER BY time)) / 1e6 AS seconds
-           FROM progress)
-    SELECT sum(flops_per_second * seconds) AS flop FROM steps
-    WHERE flops_per_second > 0 AND seconds > 0 GROUP BY task ORDER BY flop DESC LIMIT 1)";
-
-double or_zero(double value) {
-    return std::isnan(value) ? 0 : value;
-}
-
-constexpr schema::SampledSeries kCpusUsed = schema::series_named(schema::kProcessSeriesColumns, "cpus_used");
-constexpr record::SpanInput kCpuSeconds[] = {{kCpusUsed.sampled, kCpusUsed.sql}};
-constexpr record::SpanOutput kBusy[] = {
-    {[](std::span<const double> sums) { return sums[0]; }, schema::Fold::kIncrease}};
-
-// CPU time of the processes of each node. One that started with the job, to a second, has spent all its time
-// in it, another what it spent since it was first seen.
-Result<std::map<std::string, double>> read_busy_seconds(record::Archive& archive,
-                                                        const std::vector<NodeCpus>& of, double held_from) {
-    if (of.empty()) return {};
-    std::vector<std::string> nodes;
-    for (const NodeCpus& node : of) nodes.push_back(node.node);
-    std::map<std::string, double> busy;  // nodes are told of at the same time
-    std::mutex mutex;
-    BELAY_CHECK(record::read_spans(archive,
-                                   {.table = &schema::kProcess,
-                                    .filter = {},
-                                    .keys = schema::kProcessIdentity,
-                                    .born = schema::kProcessBorn,
-                                    .inputs = kCpuSeconds,
-                                    .outputs = kBusy},
-                                   record::one_span(static_cast<int64_t>(held_from - 1e6)), std::move(nodes),
-                                   [&](std::string_view node, std::span<const record::Spans> outputs) {
-                                       const std::scoped_lock lock(mutex);
-                                       busy[std::string(node)] = outputs[0][0].increase;
-                                   }));
-    return busy;
-}
-
-}  // namespace
-
-Result<CpuUse> read_cpu_use(record::Archive& archive) {
-    CpuUse use{.nodes = {}, .flop = kMissing};
-    BELAY_TRY(rows, archive.query(fmt::format(kNodes, record::kAllotmentSql)));
-    double held_from = std::numeric_limits<double>::infinity();
-    for (const auto& row : rows.rows) {
-        use.nodes.push_back({.node = record::as_text(row[0]),
-                             .cpus = record::as_double(row[1]),
-                             .held_seconds = record::as_double(row[2]),
-                             .sampled_seconds = or_zero(record::as_double(row[3])),
-                             .busy_seconds = 0,
-                             .peak_flops = or_zero(record::as_double(row[4]))});
-        held_from = std::fmin(held_from, record::as_double(row[5]));
-    }
-    BELAY_TRY(busy, read_busy_seconds(archive, use.nodes, held_from));
-    for (NodeCpus& node : use.nodes)
-        if (auto found = busy.find(node.node); found != busy.end())
-            node.busy_seconds = or_zero(found->second);
-    BELAY_TRY(flop, archive.query(kFlop));
-    if (!flop.rows.empty()) use.flop = record::as_double(flop.rows[0][0]);
-    return use;
 }
 
 }  // namespace belay::score

@@ -1,7 +1,7 @@
 // The same model for jobs on CPUs, from what a machine can count without privileges: CPU time, always;
-// floating-point operations, where the program tells them; memory traffic, never. So the score is the use of
-// the floating-point units, and may be higher than that up to the busy time; without FLOP/s there are only
-// bounds.
+// floating-point operations and bytes of memory, where the program reports them. Two limits are known: the
+// arithmetic of the CPUs, by precision (a GEMM by OpenBLAS), and their memory (STREAM), both as vetting
+// measured them before the job.
 #pragma once
 
 #include "core/error.h"
@@ -13,6 +13,15 @@
 
 namespace belay::score {
 
+// What the CPUs of one node reach, as vetting measured it; 0 where it did not.
+struct CpuCeilings {
+    double double_flops = 0;  // FLOP/s of cpu.gemm
+    double single_flops = 0;  // of cpu.sgemm
+    double bytes = 0;         // B/s of cpu.stream
+    double cpus = 0;          // that were measured; 0: all that the job may use
+    bool is_blas = false;     // else by a kernel that reaches less than a BLAS
+};
+
 // The CPUs of one node that the job may use.
 struct NodeCpus {
     std::string node;
@@ -20,19 +29,25 @@ struct NodeCpus {
     double held_seconds = 0;
     double sampled_seconds = 0;  // of them
     double busy_seconds = 0;     // CPU time of the job's processes
-    double peak_flops = 0;       // measured by the check cpu.gemm before the job started; 0 if it was not
+    double node_cpus = 0;        // that the node has; 0 if that is not known
+    double others_seconds = 0;   // CPU time that others used of the node meanwhile; NaN if that is not known
+    CpuCeilings ceilings;
+};
+
+// What the program says it did, in all; NaN for what it does not report.
+struct CpuWork {
+    double double_flop = 0;
+    double single_flop = 0;  // or of a precision that it does not tell
+    double bytes = 0;        // read from and written to main memory
 };
 
 struct CpuUse {
     std::vector<NodeCpus> nodes;
-    double flop = 0;  // that the program counted; NaN if it did not
+    CpuWork work;
 };
 
-// The GEMM of the check is in double precision; training in single precision can reach twice its rate, as
-// vector units hold twice as many values.
-inline constexpr double kSingleOverDouble = 2;
-
-// Pure. gpus is empty, and so is what needs time series.
+// Pure. gpus is empty, and so is what needs time series. There is a point only where all that was reported
+// has a measured ceiling and fits under it.
 JobScore score_cpus(const CpuUse& use);
 
 // Errors: kBadInput for damaged tables; kSystem.

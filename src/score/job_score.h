@@ -3,6 +3,7 @@
 
 #include "score/digest.h"
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,15 +37,19 @@ struct JobScore {
     double link_bound_share = 0;  // of the observed time
     double imbalance = 0;
     Burstiness burstiness;
-    double energy_wh = 0;                // NaN if a device has no counter
-    double saturated_hours_per_kwh = 0;  // of the devices with a counter
-    double flop_use = 0;                 // OFU
+    double energy_wh = 0;                                          // NaN if a device has no counter
+    double saturated_hours_per_kwh = 0;                            // of the devices with a counter
+    double flop_use = 0;                                           // OFU; of CPUs, of what OpenBLAS reaches
+    double memory_use = std::numeric_limits<double>::quiet_NaN();  // of CPUs: of the bandwidth of STREAM
+    double others_busy =
+        std::numeric_limits<double>::quiet_NaN();  // of CPUs: of the nodes' CPU time, used by others
     double memory_peak_bytes = 0;
     bool calibrated = false;       // all ceilings were measured
     std::string ceilings_version;  // the latest date of those used, and where they are from
     std::vector<PartScore> gpus;   // by node and index
     std::vector<PartScore> nodes;
-    std::vector<std::string> notes;  // what a reader has to know of the numbers
+    std::vector<std::string> meaning;  // three lines that say what the number means; of CPUs
+    std::vector<std::string> notes;    // what a reader has to know of the numbers
 };
 
 // Without a point where no limit was ever sampled: moments of known idleness say nothing of the busy time

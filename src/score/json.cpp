@@ -49,7 +49,7 @@ Json summary_json(const JobScore& job) {
     return {{"score", number_or_null(job.score.point)},
             {"low", job.score.low},
             {"high", job.score.high},
-            {"graded", job.score.graded()},
+            {"graded", job.score.graded() && std::isfinite(job.score.point)},
             {"steady_state", number_or_null(job.steady_state)},
             {"startup_seconds", job.startup_seconds ? Json(*job.startup_seconds) : Json()},
             {"coverage", job.score.coverage},
@@ -64,6 +64,8 @@ Json summary_json(const JobScore& job) {
             {"energy_wh", number_or_null(job.energy_wh)},
             {"score_per_kwh", number_or_null(job.saturated_hours_per_kwh)},
             {"flop_use", number_or_null(job.flop_use)},
+            {"memory_use", number_or_null(job.memory_use)},
+            {"others_busy", number_or_null(job.others_busy)},
             {"memory_peak_bytes", number_or_null(job.memory_peak_bytes)},
             {"ceilings", {{"version", job.ceilings_version}, {"calibrated", job.calibrated}}},
             {"resource", job.gpus.empty() ? "cpu" : "gpu"}};
@@ -73,6 +75,7 @@ Json to_json(const JobScore& job) {
     Json json = summary_json(job);
     json["gpus"] = list_json(job.gpus);
     json["nodes"] = list_json(job.nodes);
+    json["meaning"] = job.meaning;
     json["notes"] = job.notes;
     return json;
 }

@@ -26,6 +26,8 @@ void add_row(stream::Batch& rows, const vet::CheckResult& check, const std::stri
     rows.set(column(kVetting, "status"), vet::status_name(check.status));
     rows.set(column(kVetting, "severity"), vet::severity_name(check.severity));
     rows.set(column(kVetting, "device"), text_or_null(check.device));
+    rows.set(column(kVetting, "method"), text_or_null(check.method));
+    rows.set(column(kVetting, "cpus"), check.cpus);
     rows.set(column(kVetting, "value"), check.value);
     rows.set(column(kVetting, "unit"), text_or_null(check.unit));
     rows.set(column(kVetting, "threshold"), check.limit);

@@ -65,6 +65,8 @@ struct Outcome {
     std::optional<double> limit = {};
     Reason reason = {};
     std::string device = {};
+    std::string method = {};
+    std::optional<int64_t> cpus = {};
 };
 
 // The machine as checks see it: tests put files of /proc and /sys under another root.

@@ -68,7 +68,7 @@ constexpr Parameter kStream[] = {
     {"repeats", Kind::kInteger, "", "5", false, "runs, of which the best counts", kRepeats}};
 constexpr Parameter kGemm[] = {
     {"min", Kind::kNumber, "GFLOP/s", "", false, "rate that must be reached", kRates},
-    {"size", Kind::kInteger, "", "768", false, "rows and columns of the matrices", Range{16, 8192}},
+    {"size", Kind::kInteger, "", "1024", false, "rows and columns of the matrices", Range{16, 8192}},
     {"threads", Kind::kInteger, "", "", false, "without it, one for every CPU that the task may use",
      kThreads},
     {"repeats", Kind::kInteger, "", "5", false, "runs, of which the best counts", kRepeats}};
@@ -150,9 +150,16 @@ constexpr CheckType kTypes[] = {
     {.type = "cpu.gemm",
      .scope = Scope::kNode,
      .cost = Cost::kExclusive,
-     .summary = "rate of a double precision matrix product",
+     .summary = "rate of a double precision matrix product, by OpenBLAS where it is installed",
      .parameters = kGemm,
      .measure = measure_gemm,
+     .timeout = 60s},
+    {.type = "cpu.sgemm",
+     .scope = Scope::kNode,
+     .cost = Cost::kExclusive,
+     .summary = "rate of a single precision matrix product, by OpenBLAS where it is installed",
+     .parameters = kGemm,
+     .measure = measure_single_gemm,
      .timeout = 60s},
     {.type = "host.kmsg",
      .scope = Scope::kNode,

@@ -1,4 +1,4 @@
-// cpu.count, cpu.freq, cpu.governor, cpu.stream, cpu.gemm
+// cpu.count, cpu.freq, cpu.governor, cpu.stream, cpu.gemm, cpu.sgemm
 #include "core/file.h"
 #include "core/text.h"
 #include "kernels/gemm.h"
@@ -81,6 +81,27 @@ int threads_of(const Check& check) {
 
 int repeats_of(const Check& check) {
     return static_cast<int>(check.get<int64_t>("repeats").value_or(5));
+}
+
+int64_t cpus_used(int threads) {
+    const auto usable = static_cast<int64_t>(kernels::usable_cpus().size());
+    return threads > 0 ? std::min<int64_t>(threads, usable) : usable;
+}
+
+Outcome measure_product(const Check& check, kernels::Precision precision) {
+    kernels::GemmOptions options{
+        .threads = threads_of(check), .repeats = repeats_of(check), .precision = precision};
+    if (auto size = check.get<int64_t>("size")) options.size = static_cast<size_t>(*size);
+    auto rate = kernels::measure_gemm(options);
+    if (!rate) return error_outcome(rate.error());
+    const double billions = rate->flops_per_second / 1e9;
+    auto min = check.get<double>("min");
+    Outcome out =
+        judge_rate(billions, min, "GFLOP/s", fmt::format("{:.1f} GFLOP/s by {}", billions, rate->method),
+                   fmt::format("{:.1f} GFLOP/s", min.value_or(0)));
+    out.method = rate->method;
+    out.cpus = cpus_used(options.threads);
+    return out;
 }
 
 struct Cache {
@@ -229,18 +250,17 @@ Outcome measure_stream(const Check& check, const NodeView& node) {
     if (!rate) return error_outcome(rate.error());
     auto min = check.get<core::Bandwidth>("min");
     std::optional<double> limit = min ? std::optional(min->bytes_per_second()) : std::nullopt;
-    return judge_rate(*rate, limit, "bytes/s", core::format_bytes_per_second(*rate),
-                      core::format_bytes_per_second(limit.value_or(0)));
+    Outcome out = judge_rate(*rate, limit, "bytes/s", core::format_bytes_per_second(*rate),
+                             core::format_bytes_per_second(limit.value_or(0)));
+    out.cpus = cpus_used(options.threads);
+    return out;
 }
 
 Outcome measure_gemm(const Check& check, const NodeView&) {
-    kernels::GemmOptions options{.threads = threads_of(check), .repeats = repeats_of(check)};
-    options.size = static_cast<size_t>(check.get<int64_t>("size").value_or(768));
-    auto rate = kernels::measure_gemm(options);
-    if (!rate) return error_outcome(rate.error());
-    auto min = check.get<double>("min");
-    return judge_rate(*rate / 1e9, min, "GFLOP/s", fmt::format("{:.1f} GFLOP/s", *rate / 1e9),
-                      fmt::format("{:.1f} GFLOP/s", min.value_or(0)));
+    return measure_product(check, kernels::Precision::kDouble);
+}
+Outcome measure_single_gemm(const Check& check, const NodeView&) {
+    return measure_product(check, kernels::Precision::kSingle);
 }
 
 }  // namespace belay::vet

@@ -18,6 +18,7 @@ Outcome measure_cpu_frequency(const Check& check, const NodeView& node);
 Outcome measure_governor(const Check& check, const NodeView& node);
 Outcome measure_stream(const Check& check, const NodeView& node);
 Outcome measure_gemm(const Check& check, const NodeView& node);
+Outcome measure_single_gemm(const Check& check, const NodeView& node);
 Outcome measure_kmsg(const Check& check, const NodeView& node);
 Outcome measure_xid(const Check& check, const NodeView& node);
 Outcome measure_waiting(const Check& check, const NodeView& node);

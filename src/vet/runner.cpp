@@ -31,7 +31,8 @@ Outcome measure_in_child(const Check& check, const NodeView& view, Deadline dead
     if (!text) return error_outcome(text.error());
     auto result = check_from_json(core::parse_json(*text));
     if (!result) return error_outcome(result.error());
-    return {result->status, result->value, result->unit, result->limit, result->reason, result->device};
+    return {result->status, result->value,  result->unit,   result->limit,
+            result->reason, result->device, result->method, result->cpus};
 }
 
 Outcome measure(const Check& check, const NodeRunOptions& options) {
@@ -54,6 +55,8 @@ CheckResult result_of(const Check& check, Outcome outcome) {
             .status = outcome.status,
             .severity = check.severity,
             .device = std::move(outcome.device),
+            .method = std::move(outcome.method),
+            .cpus = outcome.cpus,
             .value = outcome.value,
             .unit = std::move(outcome.unit),
             .limit = outcome.limit,

@@ -49,6 +49,8 @@ struct CheckResult {
     Status status = Status::kError;
     Severity severity = Severity::kEssential;
     std::string device = {};           // empty: none in particular
+    std::string method = {};           // how it was measured, where there are several ways
+    std::optional<int64_t> cpus = {};  // that took part, where it is about CPUs
     std::optional<double> value = {};  // in `unit`
     std::string unit = {};
     std::optional<double> limit = {};  // what the value was compared with

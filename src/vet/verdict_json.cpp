@@ -86,6 +86,8 @@ Json json_of(const CheckResult& check, For whom) {
                  {"unit", text_or_null(check.unit)},
                  {"limit", number_or_null(check.limit)},
                  {"seconds", check.seconds}};
+    if (!check.method.empty()) json["method"] = check.method;
+    if (check.cpus) json["cpus"] = *check.cpus;
     const core::Error* failure = check.reason.failure();
     if (whom == For::kBelay && failure != nullptr)
         json["failure"] = core::error_to_hex(*failure);
@@ -140,8 +142,9 @@ Json to_wire(const Verdicts& verdicts) {
 Result<CheckResult> check_from_json(const Json& value) {
     if (!value.is_object()) return system_error("a check is not an object");
     CheckResult check;
-    for (auto [name, field] : {std::pair("name", &check.name), std::pair("type", &check.type),
-                               std::pair("device", &check.device), std::pair("unit", &check.unit)}) {
+    for (auto [name, field] :
+         {std::pair("name", &check.name), std::pair("type", &check.type), std::pair("device", &check.device),
+          std::pair("method", &check.method), std::pair("unit", &check.unit)}) {
         BELAY_TRY(text, text_field(value, name));
         *field = std::move(text);
     }
@@ -150,12 +153,14 @@ Result<CheckResult> check_from_json(const Json& value) {
     check.reason = failure ? Reason(std::move(*failure)) : Reason(std::move(reason));
     BELAY_TRY(status, status_field(value, "status"));
     BELAY_TRY(severity, text_field(value, "severity"));
+    BELAY_TRY(cpus, number_field(value, "cpus"));
     BELAY_TRY(measured, number_field(value, "value"));
     BELAY_TRY(limit, number_field(value, "limit"));
     BELAY_TRY(seconds, number_field(value, "seconds"));
     check.status = status;
     check.severity =
         severity == severity_name(Severity::kWarning) ? Severity::kWarning : Severity::kEssential;
+    check.cpus = cpus ? std::optional(static_cast<int64_t>(*cpus)) : std::nullopt;
     check.value = measured;
     check.limit = limit;
     check.seconds = seconds.value_or(0);

@@ -110,7 +110,7 @@ void Run::track(int epoch, double rate, bool epoch_ends) {
     log_.event("tracked_stats",
                {{"loss", interval_.loss / steps},
                 {"samples_per_second", steps * profile_.batch / seconds},
-                {"flops_per_second", steps * profile_.batch * model_.flops_per_sample() / seconds},
+                {"fp32_flops_per_second", steps * profile_.batch * model_.flops_per_sample() / seconds},
                 {"step", step_},
                 {"learning_rate", rate},
                 {"step_seconds", seconds / steps}},

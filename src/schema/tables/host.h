@@ -100,6 +100,7 @@ inline constexpr Quantity kHostQuantities[] = {
      {kState, "meminfo", "Committed_AS"}},
     {"swap_total_bytes", kInteger, "B", "swap space", {}, {kState, "meminfo", "SwapTotal"}},
     {"swap_free_bytes", kInteger, "B", "swap space not used", {}, {kState, "meminfo", "SwapFree"}},
+    {"page_faults_total", kInteger, "", "page faults", {}, {kCounter, "vmstat", "pgfault"}},
     {"page_faults_major_total",
      kInteger,
      "",

@@ -1,0 +1,29 @@
+// What the score of a job on CPUs means, in words.
+#pragma once
+
+#include "score/cpu_score.h"
+
+#include <string>
+#include <vector>
+
+namespace belay::score {
+
+// What is known of the job's use of its CPUs; shares of their observed time, 0 to 1.
+struct CpuVerdict {
+    double busy = 0;
+    double others = 0;  // of the nodes' CPU time, used by others; NaN if that is not known
+    bool reports_flop = false, reports_bytes = false;
+    double flop = 0, bytes = 0;  // of the ceilings; 0 where nothing was reported or measured
+    double excess = 0;  // the higher of both over `busy`: above 1 the work does not fit under the ceiling
+    bool ceilings_known = false;  // of all that is reported, on all nodes
+    bool counts = false;          // there is a point
+    bool all_counted = false;     // and both limits were counted
+    double low = 0, point = 0, high = 1;
+};
+
+// Three lines: how busy the CPUs were, how near they came to a limit, and what that says.
+std::vector<std::string> meaning_of(const Score& score, const CpuVerdict& verdict);
+// What a reader has to know of the numbers.
+std::vector<std::string> notes_of(const CpuUse& use, const CpuVerdict& verdict);
+
+}  // namespace belay::score
