@@ -3,6 +3,7 @@
 #include "core/text.h"
 
 #include <array>
+#include <charconv>
 #include <memory>
 #include <vector>
 
@@ -26,6 +27,32 @@ size_t find_xid(std::string_view message) {
     for (size_t at = message.find(kXidWords); at != message.npos; at = message.find(kXidWords, at + 1))
         if (at == 0 || message[at - 1] != 'S') return at;
     return message.npos;
+}
+
+uint32_t hexadecimal(const std::string& digits) {
+    uint32_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    return value;
+}
+
+// "149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000 ...)"; before R575 "XC 0 i 0 Link 01
+// [0x0000000a]".
+std::optional<NvlinkFault> nvlink_of(std::string_view text) {
+    static const re2::RE2 kLine(
+        R"(^1(?:4[4-9]|50), +([A-Z0-9_]+) +(Fatal|Nonfatal) +XC ?\d+ +i ?(\d+) +Link +(\d+)(?: +[(\[]0x([0-9a-fA-F]{1,8})(?: +0x([0-9a-fA-F]{1,8}))?)?)",
+        re2::RE2::Quiet);
+    NvlinkFault fault;
+    std::string severity;
+    int injected = 0;
+    std::string interrupt, status;
+    if (!re2::RE2::PartialMatch({text.data(), text.size()}, kLine, &fault.unit, &severity, &injected,
+                                &fault.link, &interrupt, &status))
+        return std::nullopt;
+    fault.is_fatal = severity == "Fatal";
+    fault.is_injected = injected != 0;
+    fault.interrupt = hexadecimal(interrupt);
+    fault.status = hexadecimal(status);
+    return fault;
 }
 
 using enum KernelFaultKind;
@@ -145,6 +172,7 @@ std::optional<Xid> parse_xid(std::string_view message) {
                 .device = std::string(device),
                 .text = std::string(message)};
         if (xid.code == 0) return std::nullopt;
+        xid.nvlink = nvlink_of(rest.substr(close + 3));
         if (size_t action = rest.find(kRecovery); action != std::string_view::npos)
             if (size_t to = rest.find(" to 0x", action); to != std::string_view::npos &&
                                                          to + 6 < rest.size() && rest[to + 6] >= '0' &&
@@ -159,8 +187,14 @@ std::optional<Xid> parse_xid(std::string_view message) {
 }
 
 std::optional<KernelFault> parse_kernel_fault(std::string_view message) {
-    if (auto xid = parse_xid(message))
-        return KernelFault{.kind = KernelFaultKind::kXid, .device = xid->device, .code = xid->code};
+    if (auto xid = parse_xid(message)) {
+        KernelFault fault{.kind = KernelFaultKind::kXid, .device = xid->device, .code = xid->code};
+        if (!xid->nvlink) return fault;
+        fault.severity = xid->nvlink->is_fatal && !xid->nvlink->is_injected ? kCritical : kWarning;
+        fault.subject = xid->nvlink->unit;
+        fault.value = xid->nvlink->link;
+        return fault;
+    }
     for (size_t i = 0; i < std::size(kPatterns); ++i) {
         const Pattern& pattern = kPatterns[i];
         std::array<re2::StringPiece, 1 + std::tuple_size_v<decltype(pattern.groups)>> found;

@@ -16,10 +16,23 @@ struct KernelMessage {
 };
 std::optional<KernelMessage> parse_kernel_message(std::string_view record);
 
+// What the driver prints of an error of NVLink 5 (XIDs 144 to 150), in the layouts from before and after
+// R575.
+struct NvlinkFault {
+    std::string unit;  // "RLW_CTRL"
+    bool is_fatal = false;
+    bool is_injected = false;  // by a test of the driver
+    int link = 0;
+    uint32_t interrupt = 0;  // intrInfo and errorStatus; 0 where the line ends before
+    uint32_t status = 0;
+    bool operator==(const NvlinkFault&) const = default;
+};
+
 struct Xid {
     int code = 0;
     std::string device = {};           // PCI address as the driver prints it, without "PCI:"
     std::optional<int> recovery = {};  // of XID 154: the action it asks for
+    std::optional<NvlinkFault> nvlink = {};
     std::string text = {};
 };
 // Nothing if the message reports no XID. A GPU that has fallen off the bus is XID 79 also where no number
@@ -27,7 +40,7 @@ struct Xid {
 std::optional<Xid> parse_xid(std::string_view message);
 
 enum class KernelFaultKind : uint8_t {
-    kXid,        // of a GPU; code: the XID
+    kXid,        // of a GPU; code: the XID; of NVLink 5, subject: the unit, value: the link
     kSxid,       // of an NVSwitch; code: the SXid
     kOom,        // a process was killed for lack of memory; subject: its name, code: its id
     kMce,        // machine checks and errors of memory controllers; subject: the CPU, code: the bank

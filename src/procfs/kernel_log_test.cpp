@@ -84,6 +84,24 @@ TEST(procfs, kernel_messages_that_tell_no_fault) {
 TEST(procfs, an_sxid_is_not_an_xid) {
     EXPECT_FALSE(
         parse_xid("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"));
+    EXPECT_EQ(parse_xid("NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 "
+                        "0x00000000 0x00000000)")
+                  ->nvlink,
+              (NvlinkFault{.unit = "NETIR_LINK_EVT", .is_fatal = true, .link = 1, .interrupt = 0x021425c6}));
+    EXPECT_EQ(parse_xid("NVRM: Xid (PCI:0000:04:00): 145, RLW_CTRL Nonfatal XC0 i0 Link 17 (0x00000003 "
+                        "0x80000000 0x00000000)")
+                  ->nvlink,
+              (NvlinkFault{.unit = "RLW_CTRL", .link = 17, .interrupt = 3, .status = 0x80000000}));
+    EXPECT_EQ(
+        parse_xid("NVRM: Xid (PCI:0000:04:00): 149, NETIR_LINK_EVT Fatal XC 1 i 2 Link 01 [0x0000000a]")
+            ->nvlink,
+        (NvlinkFault{
+            .unit = "NETIR_LINK_EVT", .is_fatal = true, .is_injected = true, .link = 1, .interrupt = 10}));
+    for (const char* line : {"NVRM: Xid (PCI:0000:04:00): 149, something else",
+                             "NVRM: Xid (PCI:0000:04:00): 79, RLW_CTRL Fatal XC0 i0 Link 0"}) {
+        ASSERT_TRUE(parse_xid(line)) << line;
+        EXPECT_FALSE(parse_xid(line)->nvlink) << line;
+    }
     EXPECT_EQ(parse_xid("NVRM: Xid (0000:03:00): 13, Graphics SM Warp Exception")->code, 13);
 }
 

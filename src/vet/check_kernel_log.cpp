@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <map>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -127,6 +128,8 @@ Outcome judge_log(std::vector<procfs::KernelMessage> messages, size_t whole_from
 bool xid_is_grave(const procfs::Xid& xid, const TextList& classes) {
     if (xid.code == 45) return false;  // follows other XIDs, and every killed job (src/gpu/xid.tsv)
     if (xid.code == 154 && xid.recovery) return *xid.recovery != 0;
+    // Of NVLink 5 the line itself says whether work can go on.
+    if (xid.nvlink && (!xid.nvlink->is_fatal || xid.nvlink->is_injected)) return false;
     std::string_view class_name = gpu::xid_meaning(xid.code).class_name;
     return std::find(classes.begin(), classes.end(), class_name) != classes.end();
 }
@@ -134,11 +137,14 @@ bool xid_is_grave(const procfs::Xid& xid, const TextList& classes) {
 Outcome judge_xids(const std::vector<procfs::KernelMessage>& messages, const TextList& classes) {
     size_t grave = 0, seen = 0;
     std::optional<procfs::Xid> first;
+    std::map<int, size_t> codes;  // of the grave ones
     for (const procfs::KernelMessage& message : messages) {
         auto xid = procfs::parse_xid(message.text);
         if (!xid) continue;
         ++seen;
-        if (xid_is_grave(*xid, classes) && grave++ == 0) first = std::move(xid);
+        if (!xid_is_grave(*xid, classes)) continue;
+        ++codes[xid->code];
+        if (grave++ == 0) first = std::move(xid);
     }
     Outcome out = pass_or_fail(grave == 0);
     out.value = static_cast<double>(grave);
@@ -151,8 +157,11 @@ Outcome judge_xids(const std::vector<procfs::KernelMessage>& messages, const Tex
     }
     const gpu::XidMeaning found = gpu::xid_meaning(first->code);
     out.device = first->device;
-    out.reason = fmt::format("{} grave XIDs, first: XID {} ({}, class {}): {}", grave, first->code,
-                             found.name, found.class_name, shown(first->text));
+    std::string others;
+    for (const auto& [code, times] : codes)
+        if (code != first->code) others += fmt::format("{}{}", others.empty() ? "; also " : ", ", code);
+    out.reason = fmt::format("{} grave XIDs, first: XID {} ({}, class {}): {}{}", grave, first->code,
+                             found.name, found.class_name, shown(first->text), others);
     return out;
 }
 

@@ -82,6 +82,19 @@ TEST(vet, xids_count_by_their_class) {
     EXPECT_EQ(out.value, 1.0);
     EXPECT_EQ(out.device, "0000:81:00");
     EXPECT_THAT(out.reason.text(), HasSubstr("XID 79"));
+    constexpr const char* kFatal =
+        "NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 01 (0x021425c6 0x00000000)";
+    constexpr const char* kNotFatal =
+        "NVRM: Xid (PCI:0000:04:00): 145, RLW_CTRL Nonfatal XC0 i0 Link 17 (0x00000003 0x80000000)";
+    constexpr const char* kInjected =
+        "NVRM: Xid (PCI:0000:04:00): 149, NETIR_LINK_EVT Fatal XC0 i2 Link 17 (0x00000003 0x80000000)";
+    EXPECT_EQ(judge_xids({message(kNotFatal), message(kInjected)}, kGrave).status, Status::kPass);
+    out = judge_xids({message(kNotFatal), message(kFatal), message("NVRM: Xid (PCI:0000:81:00): 79, y")},
+                     kGrave);
+    EXPECT_EQ(out.value, 2.0);
+    EXPECT_EQ(out.device, "0009:01:00");
+    EXPECT_THAT(out.reason.text(), HasSubstr("2 grave XIDs, first: XID 149"));
+    EXPECT_THAT(out.reason.text(), HasSubstr("; also 79"));
 }
 
 }  // namespace

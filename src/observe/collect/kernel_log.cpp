@@ -88,10 +88,15 @@ class Faults {
                             .message = std::string(core::utf8_prefix(told.text, kShownText))};
         if (fault.kind == KernelFaultKind::kXid) {
             const gpu::XidMeaning meaning = gpu::xid_meaning(fault.code.value_or(0));
-            event.severity = gpu::xid_severity(meaning);
-            event.message =
-                fmt::format("XID {} of {}: {}", meaning.code, fault.device.empty() ? "a GPU" : fault.device,
-                            gpu::xid_text(meaning));
+            const bool nvlink = !fault.subject.empty();
+            if (!nvlink) event.severity = gpu::xid_severity(meaning);
+            event.message = fmt::format(
+                "XID {} of {}: {}", meaning.code, fault.device.empty() ? "a GPU" : fault.device,
+                nvlink
+                    ? fmt::format("{}: {}, {}, link {:.0f}", meaning.name, fault.subject,
+                                  fault.severity == procfs::KernelSeverity::kCritical ? "fatal" : "not fatal",
+                                  fault.value.value_or(0))
+                    : gpu::xid_text(meaning));
         }
         if (told.times > 1) event.message += fmt::format(", {} times", told.times);
         return event;

@@ -15,6 +15,7 @@ using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 struct Log {
     FakeRoot root;
@@ -51,6 +52,17 @@ TEST(observe_collect, faults_in_the_kernels_log_become_events) {
     log.told.clear();
     kernel.tell_new(log.sink(), false);
     EXPECT_THAT(log.told, IsEmpty()) << "each is told once";
+}
+
+TEST(observe_collect, errors_of_nvlink_5_say_whether_they_are_fatal) {
+    Log log;
+    KernelLog kernel(log.path);
+    log.add(
+        "NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000)");
+    log.add("NVRM: Xid (PCI:0009:01:00): 145, RLW_CTRL Nonfatal XC0 i0 Link 17 (0x00000003 0x80000000)");
+    kernel.tell_new(log.sink(), false);
+    EXPECT_THAT(log.told, UnorderedElementsAre("xid critical kernel NETIR_LINK_EVT 0009:01:00 149 1",
+                                               "xid warning kernel RLW_CTRL 0009:01:00 145 17"));
 }
 
 TEST(observe_collect, xids_that_the_driver_tells_are_not_told_twice) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace belay::record {
 
@@ -47,9 +48,13 @@ std::string_view unquoted(std::string_view cell) {
     return cell;
 }
 
+// Missing where the cell is blank; infinite where it is no number of a measurement, which drop_impossible()
+// tells.
 double number_of(std::string_view cell) {
-    double value = core::parse_number<double>(unquoted(cell)).value_or(kMissing);
-    return std::isfinite(value) ? value : kMissing;
+    const std::string_view text = unquoted(cell);
+    if (text.empty() || text == "N/A") return kMissing;
+    const double value = core::parse_number<double>(text).value_or(std::numeric_limits<double>::infinity());
+    return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
 }
 
 // Whether some field's columns stand in the order min, max, avg, in which only the old versions wrote them.

@@ -2,6 +2,7 @@
 #include "record/import/import.h"
 #include "record/import/import_testing.h"
 
+#include <cmath>
 #include <sys/stat.h>
 
 #include <gmock/gmock.h>
@@ -149,6 +150,19 @@ TEST(record_import, a_rate_above_2_gigabytes_per_second_is_missing_and_not_0) {
                           "the GPU works, in 2 rows"));
     EXPECT_THAT(recording.query("SELECT nvlink_sent_bytes_per_second FROM gpu ORDER BY time"),
                 ElementsAre("11000", "null", "null", "0"));
+}
+
+TEST(record_import, what_cannot_be_is_missing_and_told) {
+    Recording recording;
+    recording.write("step_0/proc_0.meta.txt", kMeta);
+    recording.write("step_0/proc_0.csv",
+                    header() + row(1, 0) + row(2, 0, {{"PROF_SM_ACTIVE", {1.3, 1.3, 1.3}}}) +
+                        row(3, 0, {{"PROF_SM_ACTIVE", {0, INFINITY, INFINITY}}}) + row(4, 0));
+    EXPECT_THAT(told(imported(recording)), HasSubstr("step_0/proc_0.csv:3: DCGM_FI_PROF_SM_ACTIVE is beyond "
+                                                     "what it can be (negative, no number, or an "
+                                                     "activity above 1) in 2 rows from this one on"));
+    EXPECT_THAT(recording.query("SELECT sm_active_ratio FROM gpu ORDER BY time"),
+                ElementsAre("0.8", "null", "null", "0.8"));
 }
 
 TEST(record_import, a_torn_last_line_is_left_out) {

@@ -67,11 +67,13 @@ TEST(record_import, what_is_no_whole_row_is_none) {
 }
 
 TEST(record_import, a_cell_that_is_no_number_is_missing) {
-    for (const char* cell : {"", "N/A", "nan", "inf", "1e999", "12x"})
-        EXPECT_TRUE(std::isnan(
-            parsed("timestamp,gpuId,DCGM_FI_DEV_POWER_USAGE_avg", std::string("1,0,") + cell)[kPower]
-                .average))
-            << cell;
+    auto power = [](std::string_view cell) {
+        return parsed("timestamp,gpuId,DCGM_FI_DEV_POWER_USAGE_avg", std::string("1,0,").append(cell))[kPower]
+            .average;
+    };
+    for (const char* cell : {"", "N/A"}) EXPECT_TRUE(std::isnan(power(cell))) << cell;
+    for (const char* cell : {"nan", "inf", "-inf", "1e999", "12x"})
+        EXPECT_TRUE(std::isinf(power(cell))) << cell << ": is told";
     EXPECT_EQ(parsed("timestamp,gpuId,DCGM_FI_DEV_POWER_USAGE_avg", "1, 0 ,\"5\"")[kPower].average, 5);
 }
 
@@ -94,7 +96,10 @@ TEST(record_import, blanks_and_what_cannot_be_are_missing) {
     row[kPower].average = 140737488355328.0;
     row[kNvlinkSent].average = 9.2e18;
     row[kMemoryUsed].average = 1e12;
-    drop_impossible(row);
+    const auto dropped = drop_impossible(row);
+    for (GssrField field : {kSmActive, kDram, kMemoryUsed})
+        EXPECT_TRUE(dropped.test(static_cast<size_t>(field)));
+    EXPECT_EQ(dropped.count(), 3U) << "blanks are no mistake";
     for (GssrField field : {kSmActive, kDram, kPower, kNvlinkSent, kMemoryUsed})
         EXPECT_TRUE(std::isnan(row[field].average)) << static_cast<int>(field);
     EXPECT_EQ(row[kTensor].average, 1.01);

@@ -79,24 +79,25 @@ core::Result<> GssrMerge::advance(size_t which) {
 
 void GssrMerge::close(Source& source) {
     std::ranges::move(source.rows->defects(), std::back_inserter(defects_));
-    if (source.told_before > 0)
-        defects_.push_back(
-            {.kind = "told_twice",
-             .is_warning = false,
-             .node = node_.name,
-             .place = place_of(*source.step, *source.file),
-             .text = fmt::format("{} rows are of times that were recorded already, as steps that "
-                                 "overlap do: left out",
-                                 source.told_before)});
-    if (source.skips > 0)
-        defects_.push_back(
-            {.kind = "skipped_seconds",
-             .is_warning = false,
-             .node = node_.name,
-             .place = place_of(*source.step, *source.file),
-             .text = fmt::format("in {} places no GPU has a row for a second or two, as gssr-record sleeps "
-                                 "before it reads: the next row tells of them too, and its energy is shared",
-                                 source.skips)});
+    const auto tell = [&](std::string_view kind, bool is_warning, int64_t count, std::string_view text) {
+        if (count > 0)
+            defects_.push_back({.kind = kind,
+                                .is_warning = is_warning,
+                                .node = node_.name,
+                                .place = place_of(*source.step, *source.file),
+                                .text = fmt::format(fmt::runtime(text), count)});
+    };
+    tell("told_twice", false, source.told_before,
+         "{} rows are of times that were recorded already, as steps that overlap do: left out");
+    tell("repeated_rows", false, source.repeated,
+         "{} rows repeat the time of a row before them in the file: left out");
+    tell("out_of_order", true, source.out_of_order,
+         "{} rows are earlier than rows before them in the file, and were left out: sort its lines by time "
+         "to import them");
+    tell("skipped_seconds", false, source.skips,
+         "in {} places no GPU has a row for a second or two, as gssr-record sleeps before it reads: the next "
+         "row tells of "
+         "them too, and its energy is shared");
     source.rows.reset();
 }
 
@@ -126,9 +127,12 @@ void GssrMerge::take(Source& source, Time time, stream::Batch& rows) {
         spans = node_.spans;
     }
     if (gpu.last && time <= *gpu.last) {
-        ++source.told_before;
+        ++(gpu.last_of != &source ? source.told_before
+           : time == *gpu.last    ? source.repeated
+                                  : source.out_of_order);
         return;
     }
+    gpu.last_of = &source;
     const Duration length = length_of(source, time);
     check_energy(row, length);
     // Another step may have told of the beginning.

@@ -44,16 +44,19 @@ class GssrMerge {
         const PlannedStep* step;
         const PlannedFile* file;
         std::optional<GssrRows> rows = {};
-        GssrRow row = {};         // to be taken next
-        core::Time latest = {};   // of the rows that were had, of any GPU
-        core::Time before = {};   // of those before `latest`
-        int64_t skips = 0;        // rows that tell of a time before theirs too
-        int64_t told_before = 0;  // rows of a time that was had already
-        uint64_t bytes = 0;       // counted in bytes_
+        GssrRow row = {};          // to be taken next
+        core::Time latest = {};    // of the rows that were had, of any GPU
+        core::Time before = {};    // of those before `latest`
+        int64_t skips = 0;         // rows that tell of a time before theirs too
+        int64_t told_before = 0;   // rows of a time that another step has
+        int64_t repeated = 0;      // of a time that the file had already
+        int64_t out_of_order = 0;  // of a time before the row before
+        uint64_t bytes = 0;        // counted in bytes_
     };
     struct Gpu {
         std::string device;
         std::optional<core::Time> last;
+        const Source* last_of = nullptr;  // whose row that was
         double millijoules = kMissing;
         size_t span = 0;  // in which the last row lay
     };

@@ -76,6 +76,18 @@ TEST(record_import, a_row_that_was_dropped_is_missing) {
     EXPECT_EQ(recording.info().coverage, 0.9);
 }
 
+TEST(record_import, rows_out_of_order_and_repeated_rows_are_told_as_such) {
+    Recording recording;
+    recording.write("step_0/proc_0.meta.txt", kMeta);
+    recording.write("step_0/proc_0.csv",
+                    header() + rows(1, 20, 1) + rows(10, 14, 1) + rows(21, 40, 1) + rows(40, 40, 1));
+    const Imported done = imported(recording);
+    EXPECT_EQ(done.rows, 40);
+    EXPECT_THAT(told(done), HasSubstr("5 rows are earlier than rows before them in the file"));
+    EXPECT_THAT(told(done), HasSubstr("1 rows repeat the time of a row before them"));
+    EXPECT_THAT(told(done), testing::Not(HasSubstr("steps that overlap")));
+}
+
 TEST(record_import, steps_that_overlap_count_each_second_once) {
     Recording recording;
     recording.write("step_0/proc_0.meta.txt", kMeta);

@@ -92,11 +92,16 @@ bool is_busy(const GssrRow& row) {
     return row[kUtilization].average >= 10 || row[kSmActive].average >= 0.05;
 }
 
-void drop_impossible(GssrRow& row) {
+std::bitset<kGssrFields> drop_impossible(GssrRow& row) {
+    std::bitset<kGssrFields> dropped;
     for (size_t i = 0; i < kGssrFields; ++i) {
         double& value = row.values[i].average;
-        if (!(value >= 0 && value <= highest_of(static_cast<GssrField>(i)))) value = kMissing;
+        if (value >= 0 && value <= highest_of(static_cast<GssrField>(i))) continue;
+        const bool is_blank = std::isnan(value) || (std::isfinite(value) && value >= kLowestBlank);
+        if (!is_blank) dropped.set(i);
+        value = kMissing;
     }
+    return dropped;
 }
 
 std::bitset<kGssrFields> drop_clipped(GssrRow& row) {

@@ -67,8 +67,9 @@ bool is_active(const GssrRow& row);
 // Whether it was busy enough to tell the beginning of work from a driver's own doings.
 bool is_busy(const GssrRow& row);
 
-// Makes missing what cannot be a measurement: DCGM's blanks, negative numbers, shares above 1.
-void drop_impossible(GssrRow& row);
+// Makes missing what cannot be a measurement: DCGM's blanks, negative numbers, shares above 1. Returns the
+// fields that had a wrong value and no blank.
+std::bitset<kGssrFields> drop_impossible(GssrRow& row);
 
 // gssr-record writes 0 for everything above 2·10⁹: makes missing what is 0 though it may not be. Returns the
 // rates that this was done to.

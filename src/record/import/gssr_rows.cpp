@@ -76,10 +76,12 @@ Result<std::optional<GssrRow>> GssrRows::next() {
             unreadable_.add(line->number);
             continue;
         }
-        drop_impossible(*row);
-        auto clipped = drop_clipped(*row);
-        for (size_t field = 0; clipped.any() && field < kGssrFields; ++field)
+        const auto impossible = drop_impossible(*row);
+        const auto clipped = drop_clipped(*row);
+        for (size_t field = 0; (impossible | clipped).any() && field < kGssrFields; ++field) {
+            if (impossible.test(field)) impossible_[field].add(line->number);
             if (clipped.test(field)) clipped_[field].add(line->number);
+        }
         ++rows_;
         return row;
     }
@@ -111,6 +113,14 @@ std::vector<Defect> GssrRows::defects() const {
                    fmt::format("{} of the lines, this one the first, are not whole rows and were left out",
                                unreadable_.count)));
     for (const GssrFieldFacts& facts : kGssrFieldFacts) {
+        const Tally& beyond = impossible_[static_cast<size_t>(facts.field)];
+        if (beyond.count > 0)
+            defects.push_back(defect(
+                facts.dcgm, beyond.first_line,
+                fmt::format(
+                    "{} is beyond what it can be (negative, no number, or an activity above 1) in {} rows "
+                    "from this one on: it is missing there",
+                    facts.dcgm, beyond.count)));
         const Tally& tally = clipped_[static_cast<size_t>(facts.field)];
         if (tally.count == 0) continue;
         defects.push_back(defect(

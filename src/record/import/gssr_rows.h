@@ -53,6 +53,7 @@ class GssrRows {
     int64_t rows_ = 0;
     int64_t torn_line_ = 0;
     Tally unreadable_;
+    std::array<Tally, kGssrFields> impossible_{};
     std::array<Tally, kGssrFields> clipped_{};
 };
 
