@@ -27,6 +27,7 @@ constexpr auto kTaskColumns = std::to_array<DerivedColumn>({
     {"processes", "", "processes that were there", "count(*)"},
     {"seconds", "s", "time of the bucket that samples cover", "max(seconds)"},
     {"cpus_used", "", "CPUs in use", "sum(cpus_used)"},
+    {"kernel_cpus", "", "of these, by the kernel for it", "sum(kernel_cpus)"},
     {"run_delay_threads", "", "main threads that waited for a CPU, on average", "sum(run_delay_share)"},
     {"longest_run_delay_share", "ratio",
      "time in which a main thread waited for a CPU: of the process that did longest", "max(run_delay_share)"},
@@ -37,6 +38,7 @@ constexpr auto kTaskColumns = std::to_array<DerivedColumn>({
     {"read_bytes_per_second", "B/s", "fetched from storage", "sum(read_bytes_per_second)"},
     {"written_bytes_per_second", "B/s", "sent to storage", "sum(written_bytes_per_second)"},
     {"read_characters_per_second", "B/s", "read(2), cache hits included", "sum(read_characters_per_second)"},
+    {"read_calls_per_second", "1/s", "calls of read(2), cache hits included", "sum(read_calls_per_second)"},
     {"written_characters_per_second", "B/s", "write(2)", "sum(written_characters_per_second)"},
     {"device_wait_share", "ratio", "samples in which a process waited for a device: of the one that did most",
      "max(device_wait_share)"},
@@ -57,6 +59,7 @@ constexpr auto kNodeColumns = std::to_array<DerivedColumn>({
 });
 constexpr auto kJobColumns = std::to_array<DerivedColumn>({
     {"job_cpus_used", "", "CPUs that the job used", "sum(cpus_used)"},
+    {"job_kernel_cpus", "", "of these, by the kernel for it", "sum(kernel_cpus)"},
     {"job_resident_bytes", "B", "memory of its processes in RAM; pages that they share count for each",
      "sum(resident_bytes)"},
     {"job_threads", "", "threads of its processes: the most of each", "sum(threads)"},
@@ -68,6 +71,8 @@ constexpr auto kJobColumns = std::to_array<DerivedColumn>({
     as_plotted("job_written_bytes_per_second", "sum(written_bytes_per_second)"),
     {"job_read_characters_per_second", "B/s", "that the job read, cache hits included",
      "sum(read_characters_per_second)"},
+    {"job_read_calls_per_second", "1/s", "calls of read(2) of the job, cache hits included",
+     "sum(read_calls_per_second)"},
     {"job_written_characters_per_second", "B/s", "that the job wrote", "sum(written_characters_per_second)"},
     {"device_wait_share", "ratio", "samples in which a process waited for a device: of the one that did most",
      "max(device_wait_share)"},

@@ -62,17 +62,6 @@ constexpr std::string_view kLossPartsMacro = R"(
             FROM step_series WHERE loss IS NOT NULL AND isfinite(loss))
         WHERE points >= least)";
 
-// CPU time of the job's processes on each node, and the part of it that they spent in the kernel, in CPUs.
-constexpr std::string_view kKernelUseMacro = R"(
-    CREATE MACRO kernel_use(since) AS TABLE
-        SELECT node, sum(kernel) / epoch(max(time) - min(time)) AS kernel_cpus,
-               sum(used) / epoch(max(time) - min(time)) AS cpus, sum(kernel) / sum(used) AS kernel_share
-        FROM (
-            SELECT node, time, increase(cpu_system_seconds_total, (node, pid, start_time), time) AS kernel,
-                   increase(cpu_user_seconds_total + cpu_system_seconds_total, (node, pid, start_time), time) AS used
-            FROM process WHERE time >= since)
-        GROUP BY node HAVING max(time) > min(time) AND sum(used) > 0)";
-
 // A record without GPUs has their tables all the same, without rows.
 Result<> add_missing(record::Archive& archive) {
     BELAY_TRY(names, archive.query("SELECT table_name FROM information_schema.tables"));
@@ -109,8 +98,7 @@ Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     BELAY_CHECK(define_macros(archive, run));
     BELAY_CHECK(add_series(archive, run));
     BELAY_CHECK(add_derived_tables(archive));
-    for (std::string_view macro :
-         {kSaidMacro, kSlurmEndedMacro, kOomMacro, kLeastGapMacro, kLossPartsMacro, kKernelUseMacro})
+    for (std::string_view macro : {kSaidMacro, kSlurmEndedMacro, kOomMacro, kLeastGapMacro, kLossPartsMacro})
         BELAY_CHECK(archive.define(std::string(macro)));
     BELAY_CHECK(find_start_up(archive, run));
     BELAY_CHECK(count_rows(archive, run));

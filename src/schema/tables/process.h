@@ -82,7 +82,7 @@ inline constexpr Quantity kProcessQuantities[] = {
      kInteger,
      "",
      "calls of read(2) and its kin, cache hits included",
-     {},
+     {"read_calls_per_second", "1/s", "calls of read(2), cache hits included"},
      {kCounter, "io", "syscr"}},
     {"written_characters_total",
      kInteger,

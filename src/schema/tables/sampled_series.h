@@ -43,6 +43,7 @@ inline constexpr std::array kProcessDerived = std::to_array<SampledSeries>({
     {{"cpus_used", "", "CPUs in use, by its short-lived children too"},
      kCounter,
      "cpu_user_seconds_total + cpu_system_seconds_total + coalesce(cpu_children_unseen_seconds_total, 0)"},
+    {{"kernel_cpus", "", "CPUs that the kernel used for it"}, kCounter, "cpu_system_seconds_total"},
     {{"anonymous_bytes", "B",
       "memory in RAM that is not backed by a file; all of it where that is not known"},
      kState,
