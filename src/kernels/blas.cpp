@@ -8,7 +8,8 @@ namespace belay::kernels {
 
 namespace {
 
-constexpr const char* kLibrary = "libopenblas.so.0";
+// The first that computes with threads: Debian has those as the first, Fedora as the second.
+constexpr const char* kLibraries[] = {"libopenblas.so.0", "libopenblasp.so.0"};
 constexpr int kSequential = 0;                 // OPENBLAS_SEQUENTIAL
 constexpr int kRowMajor = 101, kAsItIs = 111;  // CblasRowMajor, CblasNoTrans
 
@@ -25,8 +26,8 @@ std::string version_of(std::string_view configuration) {
         configuration.substr(0, name == configuration.npos ? name : configuration.find(' ', name + 1)));
 }
 
-std::optional<Blas> load() {
-    void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+std::optional<Blas> load(const char* name) {
+    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return std::nullopt;
     Blas blas;
     using Ask = int();
@@ -35,6 +36,7 @@ std::optional<Blas> load() {
     Configuration* configuration = nullptr;
     if (!find(library, "cblas_dgemm", blas.dgemm) || !find(library, "cblas_sgemm", blas.sgemm) ||
         !find(library, "openblas_set_num_threads", blas.set_threads) ||
+        !find(library, "openblas_get_num_threads", blas.threads) ||
         !find(library, "openblas_get_parallel", parallel) ||
         !find(library, "openblas_get_config", configuration) || parallel() == kSequential)
         return std::nullopt;
@@ -45,7 +47,12 @@ std::optional<Blas> load() {
 }  // namespace
 
 const Blas* find_blas() {
-    static const std::optional<Blas> blas = load();
+    static const std::optional<Blas> blas = [] {
+        std::optional<Blas> found;
+        for (const char* name : kLibraries)
+            if (!found) found = load(name);
+        return found;
+    }();
     return blas ? &*blas : nullptr;
 }
 

@@ -16,8 +16,9 @@ struct Blas {
                        int ldc);
     Dgemm* dgemm = nullptr;
     Sgemm* sgemm = nullptr;
-    void (*set_threads)(int) = nullptr;  // of the calls that follow
-    std::string version;                 // "OpenBLAS 0.3.21"
+    void (*set_threads)(int) = nullptr;  // of the calls that follow; as many as the library was built for
+    int (*threads)() = nullptr;
+    std::string version;  // "OpenBLAS 0.3.21"
 };
 
 // Nothing where no OpenBLAS with threads is installed: one without also must not be called by several threads

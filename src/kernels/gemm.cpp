@@ -107,9 +107,11 @@ Result<> check_options(const GemmOptions& options) {
     return {};
 }
 
-Result<GemmRate> rate_of(const std::vector<double>& seconds, size_t n, int products, std::string method) {
+Result<GemmRate> rate_of(const std::vector<double>& seconds, size_t n, int products, std::string method,
+                         int threads) {
     const double fastest = *std::min_element(seconds.begin() + 1, seconds.end());
-    return GemmRate{2.0 * std::pow(static_cast<double>(n), 3) * products / fastest, std::move(method)};
+    return GemmRate{2.0 * std::pow(static_cast<double>(n), 3) * products / fastest, std::move(method),
+                    threads};
 }
 
 core::Failure no_memory(int matrices, size_t n) {
@@ -134,10 +136,11 @@ struct Factors {
 
 // One product by all threads of the library, larger for more of them, so that each has as much to do.
 template <typename T>
-Result<GemmRate> measure_blas(const Blas& blas, const GemmOptions& options, int threads) {
+Result<GemmRate> measure_blas(const Blas& blas, const GemmOptions& options, int wanted) {
+    blas.set_threads(wanted);
+    const int threads = std::max(1, blas.threads());
     const auto n = static_cast<size_t>(static_cast<double>(options.size) * std::sqrt(threads));
     std::vector<double> seconds;
-    blas.set_threads(threads);
     try {
         const Factors<T> factors(n);
         std::vector<T> c(n * n);
@@ -152,7 +155,7 @@ Result<GemmRate> measure_blas(const Blas& blas, const GemmOptions& options, int 
     } catch (const std::bad_alloc&) {
         return no_memory(3, n);
     }
-    return rate_of(seconds, n, 1, blas.version);
+    return rate_of(seconds, n, 1, blas.version, threads);
 }
 
 // A product of its own by each thread.
@@ -181,7 +184,7 @@ Result<GemmRate> measure_own(const GemmOptions& options, int threads) {
         }
     }));
     if (!right) return wrong_result();
-    return rate_of(laps.seconds(), n, threads, kOwnKernel);
+    return rate_of(laps.seconds(), n, threads, kOwnKernel, threads);
 }
 
 template <typename T>

@@ -13,7 +13,7 @@ namespace belay::kernels {
 enum class Precision : uint8_t { kDouble, kSingle };
 
 struct GemmOptions {
-    size_t size = 1024;  // rows and columns for one thread; OpenBLAS multiplies larger ones with more threads
+    size_t size = 1024;  // rows and columns for one thread; OpenBLAS has size·√threads
     int threads = 0;     // 0: one for each usable CPU
     int repeats = 5;     // timed runs after one that is not
     Precision precision = Precision::kDouble;
@@ -22,6 +22,7 @@ struct GemmOptions {
 struct GemmRate {
     double flops_per_second = 0;  // 2·rows³ per product, of the best run
     std::string method;           // what multiplied: "OpenBLAS 0.3.21", or kOwnKernel
+    int threads = 0;              // that multiplied: OpenBLAS may have been built for fewer than asked for
 };
 inline constexpr const char* kOwnKernel = "Belay's own kernel";
 

@@ -84,6 +84,11 @@ TEST(procfs, kernel_messages_that_tell_no_fault) {
 TEST(procfs, an_sxid_is_not_an_xid) {
     EXPECT_FALSE(
         parse_xid("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"));
+    EXPECT_EQ(parse_xid("NVRM: Xid (0000:03:00): 13, Graphics SM Warp Exception")->code, 13);
+}
+
+// A text that is cut anywhere tells what it told before, or less, but nothing else.
+TEST(procfs, errors_of_nvlink_5_have_a_unit_a_link_and_a_severity) {
     EXPECT_EQ(parse_xid("NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 "
                         "0x00000000 0x00000000)")
                   ->nvlink,
@@ -102,10 +107,8 @@ TEST(procfs, an_sxid_is_not_an_xid) {
         ASSERT_TRUE(parse_xid(line)) << line;
         EXPECT_FALSE(parse_xid(line)->nvlink) << line;
     }
-    EXPECT_EQ(parse_xid("NVRM: Xid (0000:03:00): 13, Graphics SM Warp Exception")->code, 13);
 }
 
-// A text that is cut anywhere tells what it told before, or less, but nothing else.
 TEST(procfs, kernel_messages_cut_at_every_byte) {
     for (const Line& line : kLines)
         for (size_t size = 0; size < std::string_view(line.text).size(); ++size) {

@@ -32,6 +32,8 @@ constexpr KnownShape kShapes[] = {
     {"tqdm, with a loss", "training:  12%|#2  | 797/6400 [01:00<07:02, 13.27it/s, loss=0.710]",
      R"(\b(?P<step>\d+)(?:/(?P<total>\d+)|it) \[[\d:]+(?:<[\d:?]+)?, *(?:(?P<steps_per_second>[\d.]+)it/s|(?P<seconds>[\d.]+)s/it|\?it/s))"
      R"(.*?(?:\b|train_)loss=(?P<loss>)" NUMBER R"())"},
+    {"lines of JSON, of an evaluation", R"({"event": "eval", "step": 100, "loss": 0.9})",
+     R"re(\{.*?: *"(?:eval|val|valid|validation|test)".*?"(?:\w+_)?loss" *: *(?P<metric>)re" NUMBER ")"},
     {"lines of JSON", R"({"event": "train", "step": 4160, "loss": 0.5698})",
      R"re(\{.*?"(?:global_)?(?:step|iter|iteration)" *: *(?P<step>\d+)\b.*?"(?:train_)?loss" *: *(?P<loss>)re" NUMBER
      ")"},
@@ -46,10 +48,11 @@ constexpr KnownShape kShapes[] = {
      R"())"},
     {"with a step and a rate", "step 2310  mse 0.00001  44.49 steps/s",
      R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?\b.*?)"
-     R"((?P<steps_per_second>\d+(?:\.\d+)?) *(?:steps?|it|iters?|iterations?)/s\b)"},
-    // A decimal number must follow, so that "Step 1/3: install" is no progress.
+     R"([ :=(,|](?P<steps_per_second>\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?) *(?:steps?|it|iters?|iterations?)/s\b)"},
+    // Three digits behind the point, or a name with an underscore: "Step 1: Python 3.11" is no progress.
     {"with a step and a quantity", "iter 20 mean_episode_length 12.34",
-     R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?[]:,| ]+[a-z_]+[:= ]+[-+]?\d+\.\d)"},
+     R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?[]:,| ]+)"
+     R"((?:[a-z]+[:= ]+[-+]?\d+\.\d{3}|[a-z]+_[a-z_]*[:= ]+[-+]?\d+\.\d))"},
 };
 
 #undef NUMBER

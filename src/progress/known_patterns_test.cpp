@@ -26,9 +26,9 @@ ProgressEvent one(std::string_view text) {
 TEST(progress, known_shapes_are_read_as_their_programs_print_them) {
     for (const KnownShape& shape : known_shapes()) {
         const ProgressEvent event = one(shape.line);
-        EXPECT_EQ(event.kind, kTrain) << shape.program;
-        EXPECT_TRUE(event.loss || event.step) << shape.program;
-        EXPECT_TRUE(event.step || event.epoch) << shape.program;
+        EXPECT_EQ(event.kind, event.metric ? kEvaluation : kTrain) << shape.program;
+        EXPECT_TRUE(event.loss || event.step || event.metric) << shape.program;
+        EXPECT_TRUE(event.step || event.epoch || event.metric) << shape.program;
     }
     const ProgressEvent megatron = one(known_shapes()[0].line);
     EXPECT_EQ(megatron.step, 122);
@@ -72,6 +72,9 @@ TEST(progress, known_shapes_bear_variations) {
     const ProgressEvent rate = one("step 2310  mse 0.00001  40 steps/s");
     EXPECT_EQ(rate.step, 2310);
     EXPECT_DOUBLE_EQ(*rate.step_seconds, 0.025);
+    EXPECT_DOUBLE_EQ(*one("step 7 acc 0.5 1.25e+03 steps/s").step_seconds, 1 / 1250.0);
+    EXPECT_DOUBLE_EQ(*one("step 7: 1,250.0 it/s").step_seconds, 1 / 1250.0);
+    EXPECT_EQ(one(R"({"split": "val", "step": 100, "val_loss": 0.9})").kind, kEvaluation);
     EXPECT_EQ(one("[  12.30s] iter 40 avg_reward 0.5312").step, 40);
     EXPECT_EQ(one("restart 2 iter 10: inertia 0.3121").step, 10);
     EXPECT_EQ(one("step 3 loss nan").text, R"({"loss":"NaN"})");
@@ -83,7 +86,8 @@ TEST(progress, other_lines_are_no_progress) {
           "next step: lossless compression 5", "packet loss: 3 %", "1/100 [====>] - ETA: 1s",
           "stepping 3 losses 2", "the loss is 0.5",
           "Downloading:  12%|#2  | 797/6400 [01:00<07:02, 13.27it/s]", "Step 1/3 : FROM debian:12.5",
-          "step 2: install cuda 12", R"({"step": 7})", "3 steps/s"})
+          "step 2: install cuda 12", "Step 1: Python 3.11", "Step 3: cuda 12.4", "val step 3 acc 0.91",
+          R"({"step": 7})", "3 steps/s"})
         EXPECT_THAT(read(line), testing::IsEmpty()) << line;
 }
 

@@ -9,9 +9,14 @@ namespace belay::score {
 
 namespace {
 
-// Below these shares a job is told to be idle, or far from its limits (Belay's choice: as the words of the
-// report).
-constexpr double kMostlyIdle = 0.5, kNearLimit = 60, kMentionOthers = 0.05;
+constexpr double kMostlyIdle = 0.5;  // busy for less than this share: mostly idle (Belay's choice)
+constexpr double kNearLimit = 0.6;   // of a limit, from here on near it: "high" in the words of the report
+constexpr double kMentionOthers =
+    0.05;  // what others used of the nodes' CPU time, from here on (Belay's choice)
+
+bool has_product(const NodeCpus& node) {
+    return node.ceilings.double_flops.rate + node.ceilings.single_flops.rate > 0;
+}
 
 std::string busy_line(const CpuVerdict& verdict) {
     std::string line = fmt::format("The job's programs ran for {:.0f} % of the CPU time that it was given",
@@ -21,11 +26,11 @@ std::string busy_line(const CpuVerdict& verdict) {
     return line + ".";
 }
 
-std::string limit_line(const CpuVerdict& verdict) {
+std::string limit_line(const Score& score, const CpuVerdict& verdict) {
     if (!verdict.counts)
         return fmt::format(
             "How near they came to a limit of the hardware is not known: between {:.0f} and {:.0f} % of it.",
-            100 * verdict.low, 100 * verdict.high);
+            score.low, score.high);
     std::string line = "They reached";
     if (verdict.reports_flop)
         line += fmt::format(" {:.0f} % of what OpenBLAS computes on these CPUs", 100 * verdict.flop);
@@ -35,17 +40,19 @@ std::string limit_line(const CpuVerdict& verdict) {
     return line + ".";
 }
 
-std::string advice_line(const Score& score, const CpuVerdict& verdict) {
+std::string advice_line(const CpuVerdict& verdict) {
     if (verdict.busy < kMostlyIdle)
         return "Most of the CPU time was not used: fewer CPUs would do, or more processes or threads.";
-    if (!verdict.counts && verdict.reports_flop | verdict.reports_bytes)
+    if (!verdict.counts && verdict.ceilings_known && (verdict.reports_flop || verdict.reports_bytes))
+        return "Check what the program counts, or vet the nodes while nothing else runs on them.";
+    if (!verdict.counts && (verdict.reports_flop || verdict.reports_bytes))
         return "Vet nodes with cpu.gemm, cpu.sgemm and cpu.stream before the job, with OpenBLAS installed, "
                "for a score.";
     if (!verdict.counts)
         return "Busy CPUs may do little: let the program report fp32_flops_per_second, fp64_flops_per_second "
                "or "
                "memory_bytes_per_second for a score.";
-    if (score.point >= kNearLimit)
+    if (verdict.point >= kNearLimit)
         return "The job is near a limit of its CPUs: it gets faster by less work or more nodes, not by "
                "tuning.";
     return "The CPUs were busy but far from the limits that were counted: faster kernels or libraries may "
@@ -55,7 +62,7 @@ std::string advice_line(const Score& score, const CpuVerdict& verdict) {
 }  // namespace
 
 std::vector<std::string> meaning_of(const Score& score, const CpuVerdict& verdict) {
-    return {busy_line(verdict), limit_line(verdict), advice_line(score, verdict)};
+    return {busy_line(verdict), limit_line(score, verdict), advice_line(verdict)};
 }
 
 std::vector<std::string> notes_of(const CpuUse& use, const CpuVerdict& verdict) {
@@ -70,12 +77,10 @@ std::vector<std::string> notes_of(const CpuUse& use, const CpuVerdict& verdict) 
         notes.push_back(
             fmt::format("the program does not report its {}: the score may be as high as the busy time",
                         verdict.reports_flop ? "bytes of memory" : "FLOP/s"));
-    const bool measured = std::ranges::any_of(use.nodes, [](const NodeCpus& node) {
-        return node.ceilings.double_flops + node.ceilings.single_flops > 0;
-    });
-    const bool own_kernel = std::ranges::any_of(use.nodes, [](const NodeCpus& node) {
-        return node.ceilings.double_flops + node.ceilings.single_flops > 0 && !node.ceilings.is_blas;
-    });
+    const bool measured = std::ranges::any_of(
+        use.nodes, [](const NodeCpus& node) { return has_product(node) || node.ceilings.bytes.rate > 0; });
+    const bool own_kernel = std::ranges::any_of(
+        use.nodes, [](const NodeCpus& node) { return has_product(node) && !node.ceilings.is_blas; });
     if (verdict.reports_flop && own_kernel)
         notes.emplace_back(
             "what the CPUs can compute was measured by a kernel that reaches less than a BLAS: install "
@@ -91,9 +96,7 @@ std::vector<std::string> notes_of(const CpuUse& use, const CpuVerdict& verdict) 
             "the work that the program reports is {:.0f} % of what vetting found possible in the time that "
             "it ran: either it counts too much, or the node was not free while it was vetted",
             100 * verdict.excess));
-    if (verdict.counts)
-        notes.emplace_back(
-            "ceilings: the checks cpu.gemm, cpu.sgemm and cpu.stream measured each node before the job");
+    if (verdict.counts) notes.emplace_back("ceilings: vetting measured each node before the job");
     return notes;
 }
 

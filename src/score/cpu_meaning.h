@@ -17,7 +17,6 @@ struct CpuVerdict {
     double excess = 0;  // the higher of both over `busy`: above 1 the work does not fit under the ceiling
     bool ceilings_known = false;  // of all that is reported, on all nodes
     bool counts = false;          // there is a point
-    bool all_counted = false;     // and both limits were counted
     double low = 0, point = 0, high = 1;
 };
 

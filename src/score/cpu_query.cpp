@@ -31,15 +31,16 @@ constexpr const char* kNodes = R"(
                                     WHEN 'bytes/s' THEN 1 END AS rate
            FROM vetting WHERE type IN ('cpu.gemm', 'cpu.sgemm', 'cpu.stream') AND value > 0),
          top AS (
-           SELECT node, max(rate) FILTER (type = 'cpu.gemm') AS gemm, max(rate) FILTER (type = 'cpu.sgemm') AS sgemm,
-                  max(rate) FILTER (type = 'cpu.stream') AS stream, min(cpus) AS cpus,
+           SELECT node, max(rate) FILTER (type = 'cpu.gemm') AS gemm, arg_max(cpus, rate) FILTER (type = 'cpu.gemm') AS gemm_cpus,
+                  max(rate) FILTER (type = 'cpu.sgemm') AS sgemm, arg_max(cpus, rate) FILTER (type = 'cpu.sgemm') AS sgemm_cpus,
+                  max(rate) FILTER (type = 'cpu.stream') AS stream, arg_max(cpus, rate) FILTER (type = 'cpu.stream') AS stream_cpus,
                   bool_and(coalesce(method LIKE 'OpenBLAS%', false)) FILTER (type <> 'cpu.stream') AS is_blas
            FROM rates GROUP BY node),
          -- Of the node as a whole, from the first to the last sample.
          machine AS (
            SELECT host.node, max(cpu_count) AS cpus, max(forks_total) AS forks, max(cpu_user_seconds_total) AS busy, count(*) OVER () AS nodes,
                   max(used) - min(used) AS used, (epoch_us(max(host.time)) - epoch_us(min(host.time))) / 1e6 AS seconds
-           FROM (SELECT *, coalesce(cpu_user_seconds_total, 0) + coalesce(cpu_system_seconds_total, 0) +
+           FROM (SELECT *, cpu_user_seconds_total + cpu_system_seconds_total +
                            coalesce(cpu_irq_seconds_total, 0) AS used FROM host) host
            GROUP BY host.node),
          -- Nodes with the same counters are one machine (several slurmd on a host), looked for in small jobs.
@@ -49,8 +50,9 @@ constexpr const char* kNodes = R"(
                                     abs(a.busy - b.busy) <= 0.002 * a.busy)
            GROUP BY a.node)
     SELECT span.node, span.cpus, span.seconds, span.seconds * coalesce(taken.share, 1), epoch_us(span.t0),
-           coalesce(top.gemm, 0), coalesce(top.sgemm, 0), coalesce(top.stream, 0), coalesce(top.cpus, 0),
-           coalesce(top.is_blas, false)::INTEGER, coalesce(machine.cpus, 0),
+           coalesce(top.gemm, 0), coalesce(top.gemm_cpus, 0), coalesce(top.sgemm, 0), coalesce(top.sgemm_cpus, 0),
+           coalesce(top.stream, 0), coalesce(top.stream_cpus, 0), coalesce(top.is_blas, false)::INTEGER,
+           coalesce(machine.cpus, 0),
            CASE WHEN machine.seconds > 0 THEN machine.used * span.seconds / machine.seconds END,
            machines.machine
     FROM span LEFT JOIN taken ON taken.node = span.node
@@ -59,19 +61,21 @@ constexpr const char* kNodes = R"(
          LEFT JOIN machines ON machines.node = span.node
     WHERE span.seconds > 0 ORDER BY span.node)";
 
-// Each figure is a mean over the time since the same task's last line of any kind. Of ranks that all print
-// the job's figure one counts. Where a precision is told, what is told without one is their sum.
+// Each figure is a mean over the time since the same task's last line of the same source. Of ranks that all
+// print the job's figure one counts. Where a precision is told, what is told without one is their sum.
 constexpr const char* kWork = R"(
     WITH steps AS (
            SELECT task, flops_per_second AS flops, fp64_flops_per_second AS doubles, fp32_flops_per_second AS singles,
                   memory_bytes_per_second AS bytes,
-                  (epoch_us(time) - lag(epoch_us(time)) OVER (PARTITION BY node, task ORDER BY time)) / 1e6 AS seconds
+                  (epoch_us(time) - lag(epoch_us(time)) OVER (PARTITION BY node, task, source ORDER BY time)) / 1e6 AS seconds
            FROM progress),
          tasks AS (
            SELECT task, sum(flops * seconds) FILTER (flops >= 0) AS flop, sum(doubles * seconds) FILTER (doubles >= 0) AS doubles,
-                  sum(singles * seconds) FILTER (singles >= 0) AS singles, sum(bytes * seconds) FILTER (bytes >= 0) AS bytes
+                  sum(singles * seconds) FILTER (singles >= 0) AS singles, sum(bytes * seconds) FILTER (bytes >= 0) AS bytes,
+                  sum(seconds) FILTER (coalesce(flops, doubles, singles, bytes) IS NOT NULL) AS seconds
            FROM steps WHERE seconds > 0 GROUP BY task)
-    SELECT max(doubles), coalesce(max(singles), CASE WHEN max(doubles) IS NULL THEN max(flop) END), max(bytes) FROM tasks)";
+    SELECT max(doubles), coalesce(max(singles), CASE WHEN max(doubles) IS NULL THEN max(flop) END), max(bytes),
+           coalesce(max(seconds), 0) FROM tasks)";
 
 constexpr schema::SampledSeries kCpusUsed = schema::series_named(schema::kProcessSeriesColumns, "cpus_used");
 constexpr record::SpanInput kCpuSeconds[] = {{kCpusUsed.sampled, kCpusUsed.sql}};
@@ -109,18 +113,18 @@ Result<CpuUse> read_cpu_use(record::Archive& archive) {
     BELAY_TRY(rows, archive.query(fmt::format(kNodes, record::kAllotmentSql)));
     double held_from = std::numeric_limits<double>::infinity();
     for (const auto& row : rows.rows) {
-        use.nodes.push_back({.node = record::as_text(row[0]),
-                             .cpus = record::as_double(row[1]),
-                             .held_seconds = record::as_double(row[2]),
-                             .sampled_seconds = record::as_double(row[3]),
-                             .busy_seconds = 0,
-                             .node_cpus = record::as_double(row[10]),
-                             .others_seconds = record::as_double(row[11]),
-                             .ceilings = {.double_flops = record::as_double(row[5]),
-                                          .single_flops = record::as_double(row[6]),
-                                          .bytes = record::as_double(row[7]),
-                                          .cpus = record::as_double(row[8]),
-                                          .is_blas = record::as_double(row[9]) > 0}});
+        use.nodes.push_back(
+            {.node = record::as_text(row[0]),
+             .cpus = record::as_double(row[1]),
+             .held_seconds = record::as_double(row[2]),
+             .sampled_seconds = record::as_double(row[3]),
+             .busy_seconds = 0,
+             .node_cpus = record::as_double(row[12]),
+             .others_seconds = record::as_double(row[13]),
+             .ceilings = {.double_flops = {record::as_double(row[5]), record::as_double(row[6])},
+                          .single_flops = {record::as_double(row[7]), record::as_double(row[8])},
+                          .bytes = {record::as_double(row[9]), record::as_double(row[10])},
+                          .is_blas = record::as_double(row[11]) > 0}});
         held_from = std::fmin(held_from, record::as_double(row[4]));
     }
     BELAY_TRY(busy, read_busy_seconds(archive, use.nodes, held_from));
@@ -129,15 +133,16 @@ Result<CpuUse> read_cpu_use(record::Archive& archive) {
         NodeCpus& node = use.nodes[i];
         if (auto found = busy.find(node.node); found != busy.end())
             node.busy_seconds = std::isnan(found->second) ? 0 : found->second;
-        own[record::as_text(rows.rows[i][12])] += node.busy_seconds;
+        own[record::as_text(rows.rows[i][14])] += node.busy_seconds;
     }
     for (size_t i = 0; i < use.nodes.size(); ++i)
         if (double& others = use.nodes[i].others_seconds; !std::isnan(others))
-            others = std::max(0.0, others - own[record::as_text(rows.rows[i][12])]);
+            others = std::max(0.0, others - own[record::as_text(rows.rows[i][14])]);
     BELAY_TRY(work, archive.query(kWork));
     use.work = {.double_flop = record::as_double(work.rows.at(0)[0]),
                 .single_flop = record::as_double(work.rows.at(0)[1]),
                 .bytes = record::as_double(work.rows.at(0)[2])};
+    use.reported_seconds = record::as_double(work.rows.at(0)[3]);
     return use;
 }
 

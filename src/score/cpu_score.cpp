@@ -23,33 +23,35 @@ double or_zero(double value) {
     return std::isnan(value) ? 0 : value;
 }
 
-// What all nodes could have done while they were sampled.
+// What all nodes could have done of one kind of work while they were sampled.
 struct Capacity {
-    double double_flop = 0, single_flop = 0, bytes = 0;
-    bool flop_known = true, bytes_known = true;  // measured on all nodes, by a BLAS, on the CPUs of the job
+    double most = 0;
+    bool is_exact = true;   // each node's ceiling was measured as it is needed
+    bool is_enough = true;  // each node has a ceiling that is not too low
+    void add(const CpuCeiling& ceiling, bool is_trusted, bool is_needed_kind, const NodeCpus& node) {
+        const bool all_cpus = ceiling.cpus <= 0 || std::abs(ceiling.cpus - node.cpus) < 0.5;
+        // More CPUs never reach more than in proportion.
+        const double scale = ceiling.cpus > 0 && ceiling.cpus < node.cpus ? node.cpus / ceiling.cpus : 1;
+        most += ceiling.rate * scale * node.sampled_seconds;
+        is_enough = is_enough && ceiling.rate > 0 && is_trusted;
+        is_exact = is_exact && is_enough && is_needed_kind && all_cpus;
+    }
+    double share_of(double work) const { return most > 0 ? or_zero(work) / most : 0; }
+};
 
-    explicit Capacity(const CpuUse& use) {
-        const bool doubles = !std::isnan(use.work.double_flop), singles = !std::isnan(use.work.single_flop);
+struct Capacities {
+    Capacity doubles, singles, bytes;
+    explicit Capacities(const CpuUse& use) {
         for (const NodeCpus& node : use.nodes) {
             const CpuCeilings& top = node.ceilings;
-            // More CPUs never reach more than in proportion.
-            const double scale = top.cpus > 0 && top.cpus < node.cpus ? node.cpus / top.cpus : 1;
-            const bool as_allotted = top.cpus <= 0 || std::abs(top.cpus - node.cpus) < 0.5;
-            const double single =
-                top.single_flops > 0 ? top.single_flops : kSingleOverDouble * top.double_flops;
-            double_flop += top.double_flops * scale * node.sampled_seconds;
-            single_flop += single * scale * node.sampled_seconds;
-            bytes += top.bytes * scale * node.sampled_seconds;
-            flop_known = flop_known && as_allotted && top.is_blas && (!doubles || top.double_flops > 0) &&
-                         (!singles || top.single_flops > 0);
-            bytes_known = bytes_known && as_allotted && top.bytes > 0;
+            const bool has_single = top.single_flops.rate > 0;
+            const CpuCeiling twice{kSingleOverDouble * top.double_flops.rate, top.double_flops.cpus};
+            doubles.add(top.double_flops, top.is_blas, true, node);
+            singles.add(has_single ? top.single_flops : twice, top.is_blas, has_single, node);
+            bytes.add(top.bytes, true, true, node);
         }
     }
 };
-
-double share(double work, double capacity) {
-    return capacity > 0 ? or_zero(work) / capacity : 0;
-}
 
 double busy_of(const CpuUse& use) {
     double busy = 0, observed = 0;
@@ -70,49 +72,62 @@ double others_of(const CpuUse& use) {
     return all > 0 ? used / all : kMissing;
 }
 
+double longest_held(const CpuUse& use) {
+    double longest = 0;
+    for (const NodeCpus& node : use.nodes) longest = std::max(longest, node.held_seconds);
+    return longest;
+}
+
 CpuVerdict judge(const CpuUse& use) {
     const CpuWork& work = use.work;
-    const Capacity capacity(use);
+    const Capacities can(use);
     CpuVerdict verdict{.busy = busy_of(use), .others = others_of(use)};
-    verdict.reports_flop = !std::isnan(work.double_flop) || !std::isnan(work.single_flop);
+    const bool doubles = !std::isnan(work.double_flop), singles = !std::isnan(work.single_flop);
+    verdict.reports_flop = doubles || singles;
     verdict.reports_bytes = !std::isnan(work.bytes);
-    verdict.flop =
-        share(work.double_flop, capacity.double_flop) + share(work.single_flop, capacity.single_flop);
-    verdict.bytes = share(work.bytes, capacity.bytes);
-    verdict.ceilings_known = !use.nodes.empty() && (!verdict.reports_flop || capacity.flop_known) &&
-                             (!verdict.reports_bytes || capacity.bytes_known);
+    verdict.flop = can.doubles.share_of(work.double_flop) + can.singles.share_of(work.single_flop);
+    verdict.bytes = can.bytes.share_of(work.bytes);
+    verdict.ceilings_known = !use.nodes.empty() && (!doubles || can.doubles.is_exact) &&
+                             (!singles || can.singles.is_exact) &&
+                             (!verdict.reports_bytes || can.bytes.is_exact);
     const double used = std::max(verdict.flop, verdict.bytes);
     verdict.excess = verdict.busy > 0 ? used / verdict.busy
                      : used > 0       ? std::numeric_limits<double>::infinity()
                                       : 0;
     verdict.counts = (verdict.reports_flop || verdict.reports_bytes) && verdict.ceilings_known &&
                      verdict.excess <= kCeilingError;
-    // Both at once: their units overlap, so that their sum is the most that it can have been.
-    verdict.all_counted = verdict.counts && verdict.reports_flop && verdict.reports_bytes;
-    verdict.high = verdict.all_counted ? std::min(verdict.busy, verdict.flop + verdict.bytes) : verdict.busy;
+    verdict.high = verdict.busy;
     if (verdict.counts) {
         verdict.point = std::min(used, verdict.busy);
         verdict.low = verdict.excess > 1 ? verdict.busy / kCeilingError : used;
-        verdict.high = std::max(verdict.high, verdict.point);
-    } else if (verdict.excess <= 1 && !use.nodes.empty() &&
-               std::ranges::all_of(use.nodes, [](const NodeCpus& node) { return node.ceilings.is_blas; })) {
-        verdict.low = used;  // ceilings that are too high if anything
+        // Both limits may have been met one after the other, and either while nothing was reported.
+        const double unreported = std::max(0.0, 1 - use.reported_seconds / longest_held(use));
+        if (verdict.reports_flop && verdict.reports_bytes)
+            verdict.high = std::clamp(verdict.flop + verdict.bytes + unreported * verdict.busy, verdict.point,
+                                      verdict.busy);
+    } else {
+        // Ceilings that are too high if anything.
+        const double flop = (can.doubles.is_enough ? can.doubles.share_of(work.double_flop) : 0) +
+                            (can.singles.is_enough ? can.singles.share_of(work.single_flop) : 0);
+        const double least = std::max(flop, can.bytes.is_enough ? verdict.bytes : 0);
+        verdict.low = least <= verdict.busy ? least : 0;
     }
     return verdict;
 }
 
-// In CPU-seconds: the job's shares, in proportion to what the node was observed.
+// In CPU-seconds. What the job did is shared out by how long each node was busy.
 Totals totals_of(const NodeCpus& node, const CpuVerdict& verdict) {
     Totals totals;
     totals.allocate(node.cpus, node.held_seconds);
     totals.observed = node.cpus * std::min(node.sampled_seconds, node.held_seconds);
     const double busy = std::min(node.busy_seconds, totals.observed);
-    const double used = verdict.counts ? verdict.point : verdict.low;
-    const double saturated = std::min(busy, used * totals.observed);
+    const auto part = [&](double share) {
+        return verdict.busy > 0 ? busy * std::min(1.0, share / verdict.busy) : 0;
+    };
+    const double saturated = part(verdict.counts ? verdict.point : verdict.low);
     totals.shares = {
         .idle = totals.observed - busy, .gap = 0, .unsaturated = busy - saturated, .saturated = saturated};
-    totals.slack = std::max(
-        0.0, (verdict.all_counted ? std::min(busy, verdict.high * totals.observed) : busy) - saturated);
+    totals.slack = std::max(0.0, part(verdict.high) - saturated);
     return totals;
 }
 
@@ -152,11 +167,13 @@ JobScore score_cpus(const CpuUse& use) {
     job.flop_use = verdict.counts && verdict.reports_flop ? verdict.flop : kMissing;
     job.memory_use = verdict.counts && verdict.reports_bytes ? verdict.bytes : kMissing;
     if (verdict.counts && verdict.reports_flop && verdict.reports_bytes)
-        job.bound = verdict.flop >= verdict.bytes ? Bound::kCompute : Bound::kMemory;
+        job.bound = std::max(verdict.flop, verdict.bytes) < kNearNothing ? Bound::kNone
+                    : verdict.flop >= verdict.bytes                      ? Bound::kCompute
+                                                                         : Bound::kMemory;
     job.memory_peak_bytes = kMissing;
     job.calibrated = verdict.counts;
     job.ceilings_version = verdict.counts ? "measured by vetting" : "none";
-    job.meaning = meaning_of(job.score, verdict);
+    if (job.sampled) job.meaning = meaning_of(job.score, verdict);
     job.notes = notes_of(use, verdict);
     return job;
 }

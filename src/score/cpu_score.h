@@ -13,13 +13,17 @@
 
 namespace belay::score {
 
-// What the CPUs of one node reach, as vetting measured it; 0 where it did not.
+// A rate that vetting measured on one node; 0 if it did not.
+struct CpuCeiling {
+    double rate = 0;  // FLOP/s or B/s
+    double cpus = 0;  // on which it was measured; 0: all that the job may use
+};
+
 struct CpuCeilings {
-    double double_flops = 0;  // FLOP/s of cpu.gemm
-    double single_flops = 0;  // of cpu.sgemm
-    double bytes = 0;         // B/s of cpu.stream
-    double cpus = 0;          // that were measured; 0: all that the job may use
-    bool is_blas = false;     // else by a kernel that reaches less than a BLAS
+    CpuCeiling double_flops;  // cpu.gemm
+    CpuCeiling single_flops;  // cpu.sgemm
+    CpuCeiling bytes;         // cpu.stream
+    bool is_blas = false;     // the products: else by a kernel that reaches less than a BLAS
 };
 
 // The CPUs of one node that the job may use.
@@ -44,6 +48,7 @@ struct CpuWork {
 struct CpuUse {
     std::vector<NodeCpus> nodes;
     CpuWork work;
+    double reported_seconds = 0;  // of the run, of which the program reports its work
 };
 
 // Pure. gpus is empty, and so is what needs time series. There is a point only where all that was reported

@@ -17,7 +17,7 @@ constexpr double kNo = std::numeric_limits<double>::quiet_NaN();
 constexpr CpuWork kSilent{.double_flop = kNo, .single_flop = kNo, .bytes = kNo};
 // Of 8 CPUs: 1e9 FLOP/s in double, 2e9 in single precision, 4e9 B/s.
 constexpr CpuCeilings kCeilings{
-    .double_flops = 1e9, .single_flops = 2e9, .bytes = 4e9, .cpus = 8, .is_blas = true};
+    .double_flops = {1e9, 8}, .single_flops = {2e9, 8}, .bytes = {4e9, 8}, .is_blas = true};
 
 // 100 s of 8 CPUs.
 NodeCpus node(const std::string& name, double busy_share, CpuCeilings ceilings = {}) {
@@ -66,11 +66,31 @@ TEST(score, cpus_are_scored_by_the_flops_that_the_program_reports) {
 
 TEST(score, cpus_that_reach_their_memory_are_saturated) {
     JobScore job = score_cpus({.nodes = {node("n1", 1, kCeilings)},
-                               .work = {.double_flop = 5e9, .single_flop = kNo, .bytes = 3.6e11}});
+                               .work = {.double_flop = 5e9, .single_flop = kNo, .bytes = 3.6e11},
+                               .reported_seconds = 98});
     EXPECT_NEAR(job.score.point, 90, 1e-9);
-    EXPECT_NEAR(job.score.high, 95, 1e-9) << "arithmetic and memory may have been used one after the other";
+    EXPECT_NEAR(job.score.high, 97, 1e-9) << "one after the other, or while nothing was reported";
     EXPECT_EQ(job.bound, Bound::kMemory);
     EXPECT_NEAR(job.memory_use, 0.9, 1e-9);
+}
+
+TEST(score, work_is_shared_out_by_how_long_nodes_were_busy) {
+    JobScore job =
+        score_cpus({.nodes = {node("n1", 1, kCeilings), node("n2", 0, kCeilings)}, .work = singles(2e11)});
+    EXPECT_NEAR(job.score.point, 50, 1e-9) << "all that two nodes can do in half of the time, by one";
+    EXPECT_NEAR(job.score.high, 50, 1e-9);
+    EXPECT_NEAR(job.nodes[0].score.point, 100, 1e-9);
+    EXPECT_NEAR(job.nodes[1].score.point, 0, 1e-9);
+}
+
+TEST(score, a_node_without_one_ceiling_lends_none) {
+    CpuCeilings only_memory;
+    only_memory.bytes = kCeilings.bytes;
+    JobScore job = score_cpus({.nodes = {node("n1", 1, kCeilings), node("n2", 1, only_memory)},
+                               .work = {.double_flop = kNo, .single_flop = 1e11, .bytes = 1.6e11}});
+    EXPECT_TRUE(std::isnan(job.score.point));
+    EXPECT_NEAR(job.score.low, 20, 1e-9)
+        << "of the memory, which was measured on both; the products were not";
 }
 
 TEST(score, work_that_exceeds_a_ceiling_a_little_reaches_it) {
@@ -87,6 +107,7 @@ TEST(score, work_that_does_not_fit_under_its_ceiling_refutes_it) {
     EXPECT_NEAR(job.score.high, 50, 1e-9);
     EXPECT_FALSE(job.calibrated);
     EXPECT_THAT(job.notes, Contains(HasSubstr("is 150 % of what vetting found possible")));
+    EXPECT_THAT(job.meaning.at(2), HasSubstr("Check what the program counts"));
 }
 
 TEST(score, a_kernel_that_reaches_less_than_a_blas_is_no_ceiling) {
@@ -108,12 +129,12 @@ TEST(score, flops_without_a_measured_ceiling_give_only_bounds) {
 
 TEST(score, a_ceiling_of_fewer_cpus_or_another_precision_is_the_highest_that_it_can_be) {
     CpuCeilings four = kCeilings;
-    four.cpus = 4;
+    four.single_flops.cpus = 4;
     JobScore job = score_cpus({.nodes = {node("n1", 0.9, four)}, .work = singles(1e11)});
     EXPECT_TRUE(std::isnan(job.score.point));
     EXPECT_NEAR(job.score.low, 25, 1e-9) << "of twice the ceiling";
     CpuCeilings doubles = kCeilings;
-    doubles.single_flops = 0;
+    doubles.single_flops = {};
     job = score_cpus({.nodes = {node("n1", 0.9, doubles)}, .work = singles(1e11)});
     EXPECT_TRUE(std::isnan(job.score.point));
     EXPECT_NEAR(job.score.low, 50, 1e-9);
@@ -151,6 +172,7 @@ TEST(score, no_cpus_have_no_score) {
     JobScore job = score_cpus({.nodes = {}, .work = kSilent});
     EXPECT_TRUE(std::isnan(job.score.point));
     EXPECT_EQ(job.score.coverage, 0);
+    EXPECT_THAT(job.meaning, SizeIs(0)) << "nothing is known of them";
 }
 
 }  // namespace belay::score

@@ -14,9 +14,6 @@ namespace belay::score {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-// Below this mean use of every limit a job is bound by none of them (Belay's choice: that of a spinning
-// kernel in the acceptance properties).
-constexpr double kNearNothing = 0.05;
 constexpr double kMostOfTheTime = 0.5;
 
 double mean_of(const GpuDigest& gpu, size_t quantity) {

@@ -16,6 +16,9 @@ namespace belay::score {
 // (a roofline). `kLink` where most of its time is link-bound; `kNone` where it is near no limit at all.
 enum class Bound : uint8_t { kNone, kCompute, kMemory, kLink };
 std::string_view to_text(Bound bound);
+// Below this mean use of every limit a job is bound by none of them (Belay's choice: that of a spinning
+// kernel in the acceptance properties).
+inline constexpr double kNearNothing = 0.05;
 
 struct PartScore {
     std::string node;

@@ -68,7 +68,9 @@ constexpr Parameter kStream[] = {
     {"repeats", Kind::kInteger, "", "5", false, "runs, of which the best counts", kRepeats}};
 constexpr Parameter kGemm[] = {
     {"min", Kind::kNumber, "GFLOP/s", "", false, "rate that must be reached", kRates},
-    {"size", Kind::kInteger, "", "1024", false, "rows and columns of the matrices", Range{16, 8192}},
+    {"size", Kind::kInteger, "", "1024", false,
+     "rows and columns of the matrices for one thread; with OpenBLAS, times the root of the threads",
+     Range{16, 8192}},
     {"threads", Kind::kInteger, "", "", false, "without it, one for every CPU that the task may use",
      kThreads},
     {"repeats", Kind::kInteger, "", "5", false, "runs, of which the best counts", kRepeats}};

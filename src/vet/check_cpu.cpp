@@ -100,7 +100,7 @@ Outcome measure_product(const Check& check, kernels::Precision precision) {
         judge_rate(billions, min, "GFLOP/s", fmt::format("{:.1f} GFLOP/s by {}", billions, rate->method),
                    fmt::format("{:.1f} GFLOP/s", min.value_or(0)));
     out.method = rate->method;
-    out.cpus = cpus_used(options.threads);
+    out.cpus = std::min(cpus_used(options.threads), static_cast<int64_t>(rate->threads));
     return out;
 }
 

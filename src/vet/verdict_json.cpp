@@ -12,6 +12,8 @@ namespace belay::vet {
 
 namespace {
 
+constexpr double kMostCpus = 1e6;  // of a node
+
 using core::Result;
 using core::system_error;
 using Json = nlohmann::json;
@@ -160,7 +162,7 @@ Result<CheckResult> check_from_json(const Json& value) {
     check.status = status;
     check.severity =
         severity == severity_name(Severity::kWarning) ? Severity::kWarning : Severity::kEssential;
-    check.cpus = cpus ? std::optional(static_cast<int64_t>(*cpus)) : std::nullopt;
+    if (cpus && *cpus >= 0 && *cpus <= kMostCpus) check.cpus = static_cast<int64_t>(*cpus);
     check.value = measured;
     check.limit = limit;
     check.seconds = seconds.value_or(0);

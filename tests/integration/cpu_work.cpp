@@ -1,6 +1,7 @@
-// Programs that use the CPUs in one way each, for as many seconds as asked:  cpu_work idle|single|stream|gemm
-// SECONDS [--report] With --report it prints what it did once a second, as MLLOG: the FLOP/s of double
-// precision and the bytes of memory.
+// Programs that use the CPUs in one way each, for as many seconds as asked.
+//     cpu_work idle|single|stream|gemm SECONDS [--report]
+// With --report it prints once a second what it did, as MLLOG: the FLOP/s of double precision and the bytes
+// of memory.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

@@ -42,7 +42,7 @@ class Faults {
         if (!message) return;
         auto fault = procfs::parse_kernel_fault(message->text);
         if (!fault) return;
-        const auto key = std::tuple(fault->kind, fault->subject, fault->device, fault->code);
+        const auto key = std::tuple(fault->kind, fault->severity, fault->subject, fault->device, fault->code);
         auto found = told_.find(key);
         if (found == told_.end() && told_.size() >= kMostTold) {
             ++left_out_;
@@ -56,7 +56,8 @@ class Faults {
 
     void tell(const EventSink& sink, bool xids_are_told) const {
         for (const auto& [key, told] : told_)
-            if (told.fault.kind != KernelFaultKind::kXid || !xids_are_told) sink(event_of(told));
+            if (told.fault.kind != KernelFaultKind::kXid || !xids_are_told || says_more(told.fault))
+                sink(event_of(told));
         if (lost_ + left_out_ > 0)
             sink({.kind = "kernel_log_lost",
                   .severity = "warning",
@@ -73,6 +74,9 @@ class Faults {
         int times = 0;
     };
 
+    // The driver's event has the number alone; of NVLink 5 the log has unit, link and whether work can go on.
+    static bool says_more(const KernelFault& fault) { return !fault.subject.empty(); }
+
     static stream::Event event_of(const Told& told) {
         const KernelFault& fault = told.fault;
         auto or_nothing = [](const std::string& text) {
@@ -88,7 +92,7 @@ class Faults {
                             .message = std::string(core::utf8_prefix(told.text, kShownText))};
         if (fault.kind == KernelFaultKind::kXid) {
             const gpu::XidMeaning meaning = gpu::xid_meaning(fault.code.value_or(0));
-            const bool nvlink = !fault.subject.empty();
+            const bool nvlink = says_more(fault);
             if (!nvlink) event.severity = gpu::xid_severity(meaning);
             event.message = fmt::format(
                 "XID {} of {}: {}", meaning.code, fault.device.empty() ? "a GPU" : fault.device,
@@ -102,7 +106,10 @@ class Faults {
         return event;
     }
 
-    std::map<std::tuple<KernelFaultKind, std::string, std::string, std::optional<int64_t>>, Told> told_;
+    std::map<
+        std::tuple<KernelFaultKind, procfs::KernelSeverity, std::string, std::string, std::optional<int64_t>>,
+        Told>
+        told_;
     size_t lost_ = 0;
     size_t left_out_ = 0;
 };

@@ -60,9 +60,12 @@ TEST(observe_collect, errors_of_nvlink_5_say_whether_they_are_fatal) {
     log.add(
         "NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000)");
     log.add("NVRM: Xid (PCI:0009:01:00): 145, RLW_CTRL Nonfatal XC0 i0 Link 17 (0x00000003 0x80000000)");
-    kernel.tell_new(log.sink(), false);
+    log.add("NVRM: Xid (PCI:0009:01:00): 145, RLW_CTRL Fatal XC0 i0 Link 16 (0x00000003 0x80000000)");
+    kernel.tell_new(log.sink(), true);
     EXPECT_THAT(log.told, UnorderedElementsAre("xid critical kernel NETIR_LINK_EVT 0009:01:00 149 1",
-                                               "xid warning kernel RLW_CTRL 0009:01:00 145 17"));
+                                               "xid warning kernel RLW_CTRL 0009:01:00 145 17",
+                                               "xid critical kernel RLW_CTRL 0009:01:00 145 16"))
+        << "also where the driver reports the numbers";
 }
 
 TEST(observe_collect, xids_that_the_driver_tells_are_not_told_twice) {

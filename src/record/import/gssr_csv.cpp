@@ -48,8 +48,7 @@ std::string_view unquoted(std::string_view cell) {
     return cell;
 }
 
-// Missing where the cell is blank; infinite where it is no number of a measurement, which drop_impossible()
-// tells.
+// Missing where the cell is empty; infinite where it cannot be read, so that drop_impossible() reports it.
 double number_of(std::string_view cell) {
     const std::string_view text = unquoted(cell);
     if (text.empty() || text == "N/A") return kMissing;

@@ -158,9 +158,11 @@ TEST(record_import, what_cannot_be_is_missing_and_told) {
     recording.write("step_0/proc_0.csv",
                     header() + row(1, 0) + row(2, 0, {{"PROF_SM_ACTIVE", {1.3, 1.3, 1.3}}}) +
                         row(3, 0, {{"PROF_SM_ACTIVE", {0, INFINITY, INFINITY}}}) + row(4, 0));
-    EXPECT_THAT(told(imported(recording)), HasSubstr("step_0/proc_0.csv:3: DCGM_FI_PROF_SM_ACTIVE is beyond "
-                                                     "what it can be (negative, no number, or an "
-                                                     "activity above 1) in 2 rows from this one on"));
+    EXPECT_THAT(
+        told(imported(recording)),
+        HasSubstr(
+            "step_0/proc_0.csv:3: DCGM_FI_PROF_SM_ACTIVE is impossible (negative, not a number, or above its "
+            "highest value) in 2 rows from this one on"));
     EXPECT_THAT(recording.query("SELECT sm_active_ratio FROM gpu ORDER BY time"),
                 ElementsAre("0.8", "null", "null", "0.8"));
 }

@@ -66,7 +66,7 @@ TEST(record_import, what_is_no_whole_row_is_none) {
         EXPECT_FALSE(csv->parse(line)) << line;
 }
 
-TEST(record_import, a_cell_that_is_no_number_is_missing) {
+TEST(record_import, a_cell_that_cannot_be_read_is_infinite_and_an_empty_one_missing) {
     auto power = [](std::string_view cell) {
         return parsed("timestamp,gpuId,DCGM_FI_DEV_POWER_USAGE_avg", std::string("1,0,").append(cell))[kPower]
             .average;

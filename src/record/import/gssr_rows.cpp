@@ -115,12 +115,12 @@ std::vector<Defect> GssrRows::defects() const {
     for (const GssrFieldFacts& facts : kGssrFieldFacts) {
         const Tally& beyond = impossible_[static_cast<size_t>(facts.field)];
         if (beyond.count > 0)
-            defects.push_back(defect(
-                facts.dcgm, beyond.first_line,
-                fmt::format(
-                    "{} is beyond what it can be (negative, no number, or an activity above 1) in {} rows "
-                    "from this one on: it is missing there",
-                    facts.dcgm, beyond.count)));
+            defects.push_back(
+                defect(facts.dcgm, beyond.first_line,
+                       fmt::format(
+                           "{} is impossible (negative, not a number, or above its highest value) in {} rows "
+                           "from this one on: it is missing there",
+                           facts.dcgm, beyond.count)));
         const Tally& tally = clipped_[static_cast<size_t>(facts.field)];
         if (tally.count == 0) continue;
         defects.push_back(defect(
