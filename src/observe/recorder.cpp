@@ -2,6 +2,7 @@
 
 #include "core/tell.h"
 #include "core/text.h"
+#include "core/units.h"
 #include "observe/allocation_rows.h"
 #include "observe/node_sampler.h"
 #include "observe/output_tail_rows.h"
@@ -110,6 +111,18 @@ class Recorder {
                        stream, counts.cut, counts.refused, counts.malformed, counts.lines)});
     }
 
+    void report_clock(std::string_view stream, const progress::ProgressReader::Counts& counts) {
+        if (counts.clock_jumps == 0) return;
+        add_event({.kind = "program_clock_back",
+                   .severity = "info",
+                   .task = placement_.task,
+                   .subject = std::string(stream),
+                   .value = core::to_seconds(counts.longest_clock_jump),
+                   .message = fmt::format(
+                       "{}: the times that the program printed went back {} times, at most by {}", stream,
+                       counts.clock_jumps, core::format_duration(counts.longest_clock_jump))});
+    }
+
     // False when the supervisor is gone.
     bool wait_for_message(core::Duration timeout) {
         pollfd waiting{.fd = link_.fd(), .events = POLLIN, .revents = 0};
@@ -202,6 +215,8 @@ class Recorder {
         standard_error_.finish();
         report_unread_lines(kStandardOutput, standard_output_.counts());
         report_unread_lines(kStandardError, standard_error_.counts());
+        report_clock(kStandardOutput, standard_output_.counts());
+        report_clock(kStandardError, standard_error_.counts());
         if (placement_.samples_node) sampler_.sample_last();
         const core::Time end = clock_.now();
         if (placement_.samples_node) add_allocation(std::nullopt, end);

@@ -26,13 +26,17 @@ ProgressReader::Counts ProgressReader::counts() const {
     Counts counts = counts_;
     counts.cut = splitter_.lines_cut();
     counts.refused = limit_.refused();
+    counts.clock_jumps = program_clock_.jumps();
+    counts.longest_clock_jump = program_clock_.longest_jump();
     return counts;
 }
 
 void ProgressReader::read_line(std::string_view line) {
     if (line.empty() || !limit_.admit(now_)) return;
     ++counts_.lines;
-    if (!read_mllog(line) && !patterns_.empty()) match_patterns(line);
+    if (read_mllog(line)) return;
+    program_clock_.read(line);
+    if (!patterns_.empty()) match_patterns(line);
 }
 
 // True if the line is an MLLOG event.
@@ -57,8 +61,9 @@ void ProgressReader::match_patterns(std::string_view line) {
     }
 }
 
-void ProgressReader::hand_on(const ProgressEvent& event) {
+void ProgressReader::hand_on(ProgressEvent event) {
     ++counts_.events;
+    if (event.time && !program_clock_.believe(*event.time)) event.time.reset();
     handler_(event);
 }
 

@@ -11,6 +11,7 @@
 #include "core/time.h"
 #include "progress/lines.h"
 #include "progress/pattern.h"
+#include "progress/program_clock.h"
 #include "progress/progress_event.h"
 
 #include <cstdint>
@@ -33,17 +34,20 @@ class ProgressReader {
 
     // A line is an MLLOG event, or else what the first pattern that matches makes of it. The handler is
     // called from here. Events do not depend on how the stream is cut into pieces (but for the rate limit,
-    // which goes by the clock).
+    // which goes by the clock). An event whose stated time lies before those that were stated already has
+    // none.
     void feed(std::string_view bytes);
     // Takes a last line without end.
     void finish();
 
     struct Counts {
-        int64_t lines = 0;      // looked at
-        int64_t events = 0;     // handed on
-        int64_t cut = 0;        // lines longer than kLongestLine
-        int64_t refused = 0;    // lines beyond lines_per_second
-        int64_t malformed = 0;  // lines with the MLLOG token that are no MLLOG events
+        int64_t lines = 0;        // looked at
+        int64_t events = 0;       // handed on
+        int64_t cut = 0;          // lines longer than kLongestLine
+        int64_t refused = 0;      // lines beyond lines_per_second
+        int64_t malformed = 0;    // lines with the MLLOG token that are no MLLOG events
+        int64_t clock_jumps = 0;  // times that the program printed went back
+        core::Duration longest_clock_jump{};
     };
     Counts counts() const;
 
@@ -51,7 +55,7 @@ class ProgressReader {
     void read_line(std::string_view line);
     bool read_mllog(std::string_view line);
     void match_patterns(std::string_view line);
-    void hand_on(const ProgressEvent& event);
+    void hand_on(ProgressEvent event);
 
     std::vector<Pattern> patterns_;
     EventHandler handler_;
@@ -59,6 +63,7 @@ class ProgressReader {
     core::Duration now_{};
     LineSplitter splitter_;
     RateLimit limit_;
+    ProgramClock program_clock_;
     Counts counts_;
 };
 

@@ -3,6 +3,7 @@
 #include "report/testing/record_builder.h"
 #include "score/cpu_score.h"
 
+#include <cmath>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -117,6 +118,56 @@ TEST(report, time_without_samples_in_a_step_is_still_a_gap) {
     ASSERT_EQ(told.data.gaps.size(), 1U);
     EXPECT_NEAR(told.data.gaps[0].start, 900, kTolerance);
     EXPECT_NEAR(told.data.gaps[0].seconds, 100, kTolerance);
+}
+
+void add_check(RecordBuilder& record, const char* type, double value, const char* unit, const char* method,
+               int cpus) {
+    record.row(schema::kVetting, "n1", 0)
+        .set("name", type)
+        .set("type", type)
+        .set("status", "pass")
+        .set("value", value)
+        .set("unit", unit)
+        .set("method", method)
+        .set("cpus", cpus);
+}
+
+TEST(report, the_score_of_cpus_takes_each_ceiling_and_all_reported_work) {
+    RecordBuilder record(manifest());
+    add_step(record, 0, 0, 100, 8);
+    add_check(record, "cpu.gemm", 1, "GFLOP/s", "OpenBLAS 0.3.21", 8);
+    add_check(record, "cpu.sgemm", 2, "GFLOP/s", "OpenBLAS 0.3.21", 8);
+    add_check(record, "cpu.stream", 4e9, "bytes/s", "", 4);
+    for (int second = 0; second <= 100; second += 10) {
+        record.row(schema::kProgress, "n1", second)
+            .set("source", "mllog")
+            .set("task", 0)
+            .set("fp32_flops_per_second", 1e9)
+            .set("memory_bytes_per_second", 2e9);
+        // A line for people just before it takes nothing from the interval.
+        record.row(schema::kProgress, "n1", second)
+            .set("source", "pattern")
+            .set("task", 0)
+            .set("step", second);
+    }
+    auto archive = record::Archive::open(record.write()).value();
+    const score::CpuUse use = score::read_cpu_use(archive).value();
+    ASSERT_EQ(use.nodes.size(), 1U);
+    const score::CpuCeilings& top = use.nodes[0].ceilings;
+    EXPECT_DOUBLE_EQ(top.double_flops.rate, 1e9);
+    EXPECT_DOUBLE_EQ(top.single_flops.rate, 2e9);
+    EXPECT_DOUBLE_EQ(top.single_flops.cpus, 8);
+    EXPECT_DOUBLE_EQ(top.bytes.rate, 4e9);
+    EXPECT_DOUBLE_EQ(top.bytes.cpus, 4) << "the triad ran with fewer threads";
+    EXPECT_TRUE(top.is_blas);
+    EXPECT_NEAR(use.work.single_flop, 1e11, 1);
+    EXPECT_NEAR(use.work.bytes, 2e11, 1);
+    EXPECT_TRUE(std::isnan(use.work.double_flop));
+    EXPECT_NEAR(use.reported_seconds, 100, kTolerance);
+    EXPECT_NEAR(use.nodes[0].others_seconds, 0, 8) << "the host was as busy as the job";
+    const score::JobScore job = score::score_cpus(use);
+    EXPECT_TRUE(std::isnan(job.score.point)) << "memory was not measured on all CPUs";
+    EXPECT_NEAR(job.score.low, 50, kTolerance) << "half of the products";
 }
 
 }  // namespace

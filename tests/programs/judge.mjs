@@ -34,20 +34,20 @@ function judge(kind, rules, found) {
 }
 
 // Whether it did what the plan says: the fault happened, and the program ended as it must.
-function ranAsPlanned(record, wanted) {
+function ranAsPlanned(record, kind, wanted) {
     const read = file => existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
     const status = Number(read(`${record}.status`));
     const truth = read(`${record}.truth`).split('\n')[0];
     const begins = truth ? JSON.parse(truth).fault_begins_seconds : undefined;
     const signal = /signal (\d+)/.exec(wanted);
     const ended = wanted.startsWith('killed') ? status === 124 : status === (signal ? 128 + Number(signal[1]) : Number(wanted));
-    return ended && begins !== null;
+    return ended && (kind !== 'fault' || begins !== null);
 }
 
 const judged = ['PLAN.tsv', 'PLAN_EXTRA.tsv'].flatMap(file => rows(file).filter(([name]) => name !== 'program').map(([name, kind, , , fault, , , exit]) => {
     const ways = kWays.filter(way => existsSync(join(runs, way, name))).map(way => {
         const found = findings(join(runs, way, name));
-        const verdict = ranAsPlanned(join(runs, way, name), exit) ? judge(kind, accepted.get(name), found) : 'did not run as planned';
+        const verdict = ranAsPlanned(join(runs, way, name), kind, exit) ? judge(kind, accepted.get(name), found) : 'did not run as planned';
         return { way, ids: found.map(one => one.severity === 'info' ? `(${one.id})` : one.id), verdict };
     });
     return { name, kind, fault, ways, planned: file === 'PLAN.tsv' };
