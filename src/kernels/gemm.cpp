@@ -23,6 +23,8 @@ namespace {
 using core::bad_input;
 using core::Result;
 
+constexpr size_t kMostRows = 16384;  // with OpenBLAS: 2 GiB a matrix of doubles
+
 // A tile of the result stays in registers: 4 rows of 2 vectors of 32 bytes. The compiler splits vectors that
 // are wider than the CPU's.
 constexpr size_t kTileRows = 4, kVectorBytes = 32;
@@ -139,7 +141,8 @@ template <typename T>
 Result<GemmRate> measure_blas(const Blas& blas, const GemmOptions& options, int wanted) {
     blas.set_threads(wanted);
     const int threads = std::max(1, blas.threads());
-    const auto n = static_cast<size_t>(static_cast<double>(options.size) * std::sqrt(threads));
+    const auto scaled = static_cast<size_t>(static_cast<double>(options.size) * std::sqrt(threads));
+    const size_t n = std::min(scaled, kMostRows);
     std::vector<double> seconds;
     try {
         const Factors<T> factors(n);

@@ -13,7 +13,7 @@ namespace belay::kernels {
 enum class Precision : uint8_t { kDouble, kSingle };
 
 struct GemmOptions {
-    size_t size = 1024;  // rows and columns for one thread; OpenBLAS has size·√threads
+    size_t size = 1024;  // rows and columns for one thread; OpenBLAS has size·√threads, at most 16384
     int threads = 0;     // 0: one for each usable CPU
     int repeats = 5;     // timed runs after one that is not
     Precision precision = Precision::kDouble;

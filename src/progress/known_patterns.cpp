@@ -49,7 +49,7 @@ constexpr KnownShape kShapes[] = {
     {"with a step and a rate", "step 2310  mse 0.00001  44.49 steps/s",
      R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?\b.*?)"
      R"([ :=(,|](?P<steps_per_second>\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?) *(?:steps?|it|iters?|iterations?)/s\b)"},
-    // Three digits behind the point, or a name with an underscore: "Step 1: Python 3.11" is no progress.
+    // Three digits behind the point, or a name with an underscore: "Step 1: Python 3.11" is not progress.
     {"with a step and a quantity", "iter 20 mean_episode_length 12.34",
      R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?[]:,| ]+)"
      R"((?:[a-z]+[:= ]+[-+]?\d+\.\d{3}|[a-z]+_[a-z_]*[:= ]+[-+]?\d+\.\d))"},

@@ -50,8 +50,7 @@ std::string advice_line(const CpuVerdict& verdict) {
                "for a score.";
     if (!verdict.counts)
         return "Busy CPUs may do little: let the program report fp32_flops_per_second, fp64_flops_per_second "
-               "or "
-               "memory_bytes_per_second for a score.";
+               "or memory_bytes_per_second for a score.";
     if (verdict.point >= kNearLimit)
         return "The job is near a limit of its CPUs: it gets faster by less work or more nodes, not by "
                "tuning.";
@@ -71,8 +70,7 @@ std::vector<std::string> notes_of(const CpuUse& use, const CpuVerdict& verdict) 
     if (!reports)
         notes.emplace_back(
             "the program reports neither FLOP/s nor bytes of memory (MLLOG tracked_stats: "
-            "fp32_flops_per_second, "
-            "fp64_flops_per_second, memory_bytes_per_second): only bounds are known");
+            "fp32_flops_per_second, fp64_flops_per_second, memory_bytes_per_second): only bounds are known");
     else if (!verdict.reports_bytes || !verdict.reports_flop)
         notes.push_back(
             fmt::format("the program does not report its {}: the score may be as high as the busy time",

@@ -96,8 +96,7 @@ void GssrMerge::close(Source& source) {
          "to import them");
     tell("skipped_seconds", false, source.skips,
          "in {} places no GPU has a row for a second or two, as gssr-record sleeps before it reads: the next "
-         "row tells of "
-         "them too, and its energy is shared");
+         "row covers them, too, and its energy is shared");
     source.rows.reset();
 }
 

@@ -47,7 +47,7 @@ class GssrMerge {
         GssrRow row = {};          // to be taken next
         core::Time latest = {};    // of the rows that were had, of any GPU
         core::Time before = {};    // of those before `latest`
-        int64_t skips = 0;         // rows that tell of a time before theirs too
+        int64_t skips = 0;         // rows that cover a time before theirs, too
         int64_t told_before = 0;   // rows of a time that another step has
         int64_t repeated = 0;      // of a time that the file had already
         int64_t out_of_order = 0;  // of a time before the row before
