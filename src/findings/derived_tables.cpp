@@ -105,6 +105,9 @@ constexpr DerivedColumn kStepColumns[] = {
     {"gap_seconds", "s", "since the line before"},
     {"loss", "", "as the program told"},
     {"step_seconds", "s", "as the program told, or from the gap"},
+    {"even_step_seconds", "s",
+     "the same for the work of the median step, where the program told tokens or samples per second; "
+     "step_seconds elsewhere"},
 };
 constexpr DerivedColumn kStepAllotmentColumns[] = {
     {"t0", "", "from here"},
@@ -173,17 +176,22 @@ constexpr Derived kDerived[] = {
             FROM rounds GROUP BY node, task, round),
         lines AS (
             SELECT min(time) AS time, rounds.node, rounds.task, step + passed.steps AS step, max(step_seconds) AS told_seconds,
-                   max(loss) AS loss, max(total_steps) AS total_steps
+                   max(loss) AS loss, max(total_steps) AS total_steps,
+                   max(coalesce(tokens_per_second, samples_per_second)) AS rate
             FROM rounds JOIN passed ON passed.node = rounds.node AND passed.round = rounds.round
                                    AND passed.task IS NOT DISTINCT FROM rounds.task
             GROUP BY rounds.node, rounds.task, step + passed.steps),
         gaps AS (
             SELECT *, epoch_us(time - lag(time) OVER ranks) / 1e6 AS gap_seconds,
                    step - lag(step) OVER ranks AS steps, dense_rank() OVER (ORDER BY step) - 1 AS nth
-            FROM lines WINDOW ranks AS (PARTITION BY node, task ORDER BY time))
-        SELECT time, node, task, step, total_steps, gap_seconds, loss,
-               coalesce(told_seconds, CASE WHEN steps > 0 THEN gap_seconds / steps END) AS step_seconds
-        FROM gaps
+            FROM lines WINDOW ranks AS (PARTITION BY node, task ORDER BY time)),
+        timed AS (
+            SELECT *, coalesce(told_seconds, CASE WHEN steps > 0 THEN gap_seconds / steps END) AS step_seconds,
+                   CASE WHEN rate > 0 AND isfinite(rate) THEN rate END AS usable_rate
+            FROM gaps)
+        SELECT time, node, task, step, total_steps, gap_seconds, loss, step_seconds,
+               coalesce((SELECT median(step_seconds * usable_rate) FROM timed) / usable_rate, step_seconds) AS even_step_seconds
+        FROM timed
         WHERE nth % (SELECT greatest(1, count(*) // 200000) FROM lines) = 0
            OR step IN (SELECT max(step) FROM lines GROUP BY node, task))"},
 };

@@ -7,6 +7,8 @@ namespace {
 // A number as programs print it, or that it is none.
 #define NUMBER R"([-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|NaN|inf|Infinity))"
 
+#define RATE R"(\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+
 constexpr KnownShape kShapes[] = {
     {"Megatron-LM",
      " iteration      122/  250000 | consumed samples:  62464 | elapsed time per iteration (ms): 4123.1 | "
@@ -43,18 +45,20 @@ constexpr KnownShape kShapes[] = {
     {"with an epoch and a step", "Epoch 1/3, step 20, loss=0.4321",
      R"((?i)\bepoch[:= ]*\[?(?P<epoch>\d+)(?:[/ ]+\d+)?\]?[^\w]+(?:step|iter|iteration|batch)[:= ]*\[?(?P<step>\d+))"
      R"(.*?(?:\b|train_)loss[:= ]+(?P<loss>)" NUMBER R"())"},
-    {"with a step", "step 20/1000: train loss 0.4321",
+    {"with a step", "step 20/1000: train loss 0.4321, 12,500 tokens/s",
      R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?\b.*?(?:\b|train_)loss[:= ]+(?P<loss>)" NUMBER
-     R"())"},
+     R"()(?:.*?[ :=(,|](?:(?P<tokens_per_second>)" RATE R"() *tok(?:en)?s?/s|(?P<samples_per_second>)" RATE
+     R"() *(?:samples?|images?|imgs?|examples?|sequences?)/s)(?:ec)?\b)?)"},
     {"with a step and a rate", "step 2310  mse 0.00001  44.49 steps/s",
      R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?\b.*?)"
-     R"([ :=(,|](?P<steps_per_second>\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?) *(?:steps?|it|iters?|iterations?)/s\b)"},
+     R"([ :=(,|](?P<steps_per_second>)" RATE R"() *(?:steps?|it|iters?|iterations?)/s\b)"},
     // Three digits behind the point, or a name with an underscore: "Step 1: Python 3.11" is not progress.
     {"with a step and a quantity", "iter 20 mean_episode_length 12.34",
      R"((?i)\b(?:step|iter|iteration|round)[:= ]*\[?(?P<step>\d+)(?: */ *(?P<total>\d+))?[]:,| ]+)"
      R"((?:[a-z]+[:= ]+[-+]?\d+\.\d{3}|[a-z]+_[a-z_]*[:= ]+[-+]?\d+\.\d))"},
 };
 
+#undef RATE
 #undef NUMBER
 
 }  // namespace

@@ -74,6 +74,11 @@ TEST(progress, known_shapes_bear_variations) {
     EXPECT_DOUBLE_EQ(*rate.step_seconds, 0.025);
     EXPECT_DOUBLE_EQ(*one("step 7 acc 0.5 1.25e+03 steps/s").step_seconds, 1 / 1250.0);
     EXPECT_DOUBLE_EQ(*one("step 7: 1,250.0 it/s").step_seconds, 1 / 1250.0);
+    const ProgressEvent tokens = one("step 8900 | seq_len 88 | loss 2.4051 | 312778 tokens/s");
+    EXPECT_DOUBLE_EQ(*tokens.loss, 2.4051);
+    EXPECT_DOUBLE_EQ(*tokens.tokens_per_second, 312778);
+    EXPECT_DOUBLE_EQ(*one("iter 7: loss 2.5 lr 1e-3 (1,250.5 img/sec)").samples_per_second, 1250.5);
+    EXPECT_EQ(one("step 7 loss 2.5, 12 cookies/s").tokens_per_second, std::nullopt);
     EXPECT_EQ(one(R"({"split": "val", "step": 100, "val_loss": 0.9})").kind, kEvaluation);
     EXPECT_EQ(one("[  12.30s] iter 40 avg_reward 0.5312").step, 40);
     EXPECT_EQ(one("restart 2 iter 10: inertia 0.3121").step, 10);
