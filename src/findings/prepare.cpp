@@ -53,6 +53,44 @@ constexpr std::string_view kLeastGapMacro = R"(
         SELECT min(gap) FROM (
             SELECT avg(gap_share) AS gap FROM gpu_series WHERE time >= since GROUP BY node, device)))";
 
+// Until when all ranks and nodes were there: what the others do after one failed is waiting.
+constexpr std::string_view kTogetherUntilMacro = R"(
+    CREATE MACRO together_until() AS (
+        SELECT coalesce(least((SELECT min(time) FROM event WHERE kind = 'task_end' AND severity = 'critical'),
+                              (SELECT min(last) FROM (SELECT max(time) AS last FROM node_series GROUP BY node))),
+                        'infinity'::TIMESTAMP)))";
+
+// The workers of each rank's data loader in `parts` parts of the time from `since` to `until`: how many there
+// were, how they spent their time, and the share of it in which what they feed had nothing to do: the GPU of
+// the node that was least busy, or, where no GPU is used, the program. The program is the process of a rank
+// with most threads, workers are those that began after it.
+constexpr std::string_view kLoadersMacro = R"(
+    CREATE MACRO loaders(since, until, parts) AS TABLE
+        WITH series AS (
+            SELECT *, (parts * epoch_us(time - since)) // epoch_us(until - since) AS part
+            FROM process_series WHERE time >= since AND time < until),
+        processes AS (
+            SELECT node, task, pid, start_time,
+                   first_value(pid) OVER ranks AS program, first_value(start_time) OVER ranks AS began
+            FROM (SELECT node, task, pid, start_time, max(threads) AS threads FROM series GROUP BY ALL)
+            WINDOW ranks AS (PARTITION BY node, task ORDER BY threads DESC, start_time, pid)),
+        ranks AS (
+            SELECT node, task, part, count(DISTINCT time) AS moments,
+                   count(*) FILTER (pid <> program AND start_time >= began) AS worker_moments,
+                   avg(cpus_used) FILTER (pid <> program AND start_time >= began) AS worker_cpus,
+                   avg(device_wait_share) FILTER (pid <> program AND start_time >= began) AS waiting_share,
+                   1 - avg(running_share) FILTER (pid = program AND start_time = began) AS program_idle
+            FROM series JOIN processes USING (node, task, pid, start_time) GROUP BY node, task, part),
+        gpus AS (
+            SELECT node, part, max(1 - busy) AS gpu_idle FROM (
+                SELECT node, device, (parts * epoch_us(time - since)) // epoch_us(until - since) AS part,
+                       avg(coalesce(utilization_share, engine_share)) AS busy
+                FROM gpu_series WHERE time >= since AND time < until GROUP BY ALL)
+            WHERE busy > 0.02 GROUP BY node, part)
+        SELECT node, task, part, worker_moments / moments AS workers, worker_cpus, waiting_share,
+               gpu_idle IS NOT NULL AS has_gpus, coalesce(gpu_idle, program_idle) AS idle_share
+        FROM ranks LEFT JOIN gpus USING (node, part) WHERE worker_moments >= moments)";
+
 // The losses of each rank in `parts` parts of equally many steps, where it told at least `least` of them.
 constexpr std::string_view kLossPartsMacro = R"(
     CREATE MACRO loss_parts(parts, least) AS TABLE
@@ -98,7 +136,8 @@ Result<Run> prepare(record::Archive& archive, const PrepareGpus& prepare_gpus) {
     BELAY_CHECK(define_macros(archive, run));
     BELAY_CHECK(add_series(archive, run));
     BELAY_CHECK(add_derived_tables(archive));
-    for (std::string_view macro : {kSaidMacro, kSlurmEndedMacro, kOomMacro, kLeastGapMacro, kLossPartsMacro})
+    for (std::string_view macro : {kSaidMacro, kSlurmEndedMacro, kOomMacro, kLeastGapMacro,
+                                   kTogetherUntilMacro, kLoadersMacro, kLossPartsMacro})
         BELAY_CHECK(archive.define(std::string(macro)));
     BELAY_CHECK(find_start_up(archive, run));
     BELAY_CHECK(count_rows(archive, run));

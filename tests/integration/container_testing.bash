@@ -34,7 +34,7 @@ copy_with_libraries() {  # PROGRAM TARGET ROOT
 
 # The processes and mounts that a container has, by their names: none when nothing runs.
 # A zombie has ended, though whoever adopted it has not looked yet.
-container_processes() { ps -e -o stat=,pid=,comm=,args= | grep -E '^[^Z ]+ +[0-9]+ (belay-holder|squashfuse_ll|crun|belay-step|belay-task|belay-recorder) '; }
+container_processes() { ps -e -o stat=,pid=,comm=,args= | grep -E '^[^Z ]+ +[0-9]+ (belay-[a-z]+|squashfuse_ll|crun) '; }
 expect_no_container() {
     local deadline=$((SECONDS + 10))
     while container_processes >/dev/null && [ $SECONDS -lt $deadline ]; do sleep 0.1; done

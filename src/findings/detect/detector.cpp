@@ -53,6 +53,7 @@ constexpr DetectorParameter kChange[] = {
     {"deviations", "", 4, "difference of the medians over the spread within"},
     {"change_share", "ratio", 0.2, "increase, of what it was before"},
     {"least_points", "", 10, "values on each side"},
+    {"kept", "ratio", 0.9, "activity after it, of that before, from which on it is only noted"},
 };
 constexpr DetectorParameter kOutlier[] = {
     {"side", "", 0, "-1: lower than the peers, 1: higher, 0: either"},

@@ -95,6 +95,10 @@ void Rows::set(std::string_view column, double value) {
     if (!std::isnan(value)) cell(column) = value;
 }
 
+void Rows::set(std::string_view column, std::string_view text) {
+    cell(column) = std::string(text);
+}
+
 record::Value& Rows::cell(std::string_view column) {
     return result_.rows.back().at(column_of(result_, column));
 }

@@ -35,6 +35,7 @@ class Rows {
     explicit Rows(std::span<const std::string_view> more);
     void add(const Series& series, double start, double end);
     void set(std::string_view column, double value);  // of the row added last; NaN is null
+    void set(std::string_view column, std::string_view text);
     record::QueryResult take() { return std::move(result_); }
 
   private:

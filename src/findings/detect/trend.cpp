@@ -91,6 +91,13 @@ record::QueryResult detect_change(const record::QueryResult& rows, const Paramet
         out.set("before", change.before);
         out.set("after", change.after);
         out.set("change_share", share);
+        const std::span activity = std::span(series["activity"]).first(series.times.size());
+        const double busy_before = median(without_missing(activity.first(change.index)));
+        const double busy_after = median(without_missing(activity.subspan(change.index)));
+        out.set("busy_before", busy_before);
+        out.set("busy_after", busy_after);
+        // As busy as before: more to do, most likely, and not a wait for something.
+        if (busy_after >= parameters["kept"] * busy_before) out.set("severity", std::string_view("info"));
     }
     return out.take();
 }

@@ -10,7 +10,8 @@ namespace belay::findings {
 // What each gives beside start, end, node, device and task.
 inline constexpr std::string_view kLeakColumns[] = {"bytes_per_second", "growth_bytes", "last_bytes",
                                                     "rising_share",     "limit_bytes",  "left_seconds"};
-inline constexpr std::string_view kChangeColumns[] = {"before", "after", "change_share"};
+inline constexpr std::string_view kChangeColumns[] = {"before",      "after",      "change_share",
+                                                      "busy_before", "busy_after", "severity"};
 
 struct Growth {
     double slope = 0;   // per second, Theil and Sen
@@ -25,7 +26,7 @@ Growth growth_of(std::span<const double> times, std::span<const double> values);
 // Rows: time, value (B), limit (B; null where there is none) and used (B of the limit, by anybody; without it
 // only what grows uses it).
 record::QueryResult detect_leak(const record::QueryResult& rows, const Parameters& parameters);
-// Rows: time, value.
+// Rows: time, value and activity (without it the change is never only noted).
 record::QueryResult detect_change(const record::QueryResult& rows, const Parameters& parameters);
 
 }  // namespace belay::findings
