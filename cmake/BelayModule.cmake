@@ -1,8 +1,9 @@
-# belay_module(NAME [ONCE] [DIRECTORY dir] [USES targets...] [ALONE tests...]): the library belay_NAME from every *.cpp of the folder, and, where
+# belay_module(NAME [ONCE] [DIRECTORY dir] [TOGETHER suite] [USES targets...] [ALONE tests...]): the library belay_NAME from every *.cpp of the folder, and, where
 # tests are built, the program NAME_test from every *_test.cpp, one ctest entry per case, named module.case. The target
 # unit_tests builds all of those programs. ONCE says that its code runs once per command, and not once per row or byte: it is
 # compiled with -O1, which costs the compiler a fifth less. Tests are compiled four files at a time, which takes a third off what they cost, but
-# for those of ALONE: their helpers have names that those of another file have. belay_libraries_of(variable file) lists the modules that file includes.
+# for those of ALONE: their helpers have names that those of another file have. The suite of TOGETHER has hundreds of short cases: starting a
+# program for each would cost more than they do, so it is one ctest entry in eight parts. belay_libraries_of(variable file) lists the modules that file includes.
 
 add_custom_target(unit_tests)
 
@@ -43,7 +44,7 @@ target_compile_options(belay_test_options INTERFACE $<$<CONFIG:RelWithDebInfo>:-
 include(BelayPrecompiled)
 
 function(belay_module name)
-  cmake_parse_arguments(MODULE "ONCE" "DIRECTORY" "USES;ALONE" ${ARGN})
+  cmake_parse_arguments(MODULE "ONCE" "DIRECTORY;TOGETHER" "USES;ALONE" ${ARGN})
   if(NOT MODULE_DIRECTORY)
     set(MODULE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
@@ -68,7 +69,16 @@ function(belay_module name)
     list(TRANSFORM MODULE_ALONE PREPEND ${MODULE_DIRECTORY}/)
     set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     # AddressSanitizer's dlopen does not see the program's RUNPATH.
-    gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60
+    set(one_by_one "*")
+    if(MODULE_TOGETHER)
+      set(one_by_one "-${MODULE_TOGETHER}.*")
+      foreach(part RANGE 7)
+        add_test(NAME ${MODULE_TOGETHER}.part_${part} COMMAND ${name}_test --gtest_brief=1 --gtest_filter=${MODULE_TOGETHER}.*)
+        set_tests_properties(${MODULE_TOGETHER}.part_${part} PROPERTIES TIMEOUT 600 LABELS unit
+          ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib;GTEST_TOTAL_SHARDS=8;GTEST_SHARD_INDEX=${part}")
+      endforeach()
+    endif()
+    gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 TEST_FILTER ${one_by_one}
       PROPERTIES TIMEOUT 120 LABELS unit ENVIRONMENT LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib)
     add_dependencies(unit_tests ${name}_test)
   endif()

@@ -15,6 +15,7 @@ namespace belay::findings {
 struct RuleFile {
     std::string name;  // for messages: "belay", or the file's path
     std::string text;
+    bool is_ours = false;  // tested with each build
 };
 
 // What is embedded: src/findings/rules/*.toml.

@@ -122,7 +122,7 @@ Result<Archive> Archive::open(const fs::path& path, std::span<const StandIn> sta
 }
 
 Result<Archive> Archive::in_memory() {
-    BELAY_TRY(database, Database::open());
+    BELAY_TRY(database, Database::open(1));
     Archive archive({}, std::move(database));
     for (const schema::Table* table : schema::tables())
         BELAY_CHECK(archive.database_.execute(create_table_sql(*table)));
