@@ -189,6 +189,22 @@ TEST(findings_detect, a_leak_is_told_from_a_plateau) {
     }
 }
 
+TEST(findings_detect, a_change_that_keeps_things_busy_is_only_noted) {
+    auto severity = [](std::vector<std::string> columns, double after) {
+        const QueryResult found = detect("change", series(60, columns, [&](int t, size_t column) {
+                                             if (column == 0)
+                                                 return Value((t < 30 ? 1.0 : 2.0) + 0.01 * (t % 3));
+                                             return t % 5 == 0 ? Value() : Value(t < 30 ? 0.8 : after);
+                                         }));
+        EXPECT_EQ(found.rows.size(), 1U);
+        return found.rows.at(0).at(
+            static_cast<size_t>(std::ranges::find(found.columns, "severity") - found.columns.begin()));
+    };
+    EXPECT_EQ(record::as_text(severity({"value", "activity"}, 0.79)), "info");
+    EXPECT_EQ(record::as_text(severity({"value", "activity"}, 0.5)), "");
+    EXPECT_EQ(record::as_text(severity({"value"}, 0)), "");
+}
+
 TEST(findings_detect, what_others_use_counts_for_the_time_left) {
     auto left = [](bool is_shared) {
         auto found = detect("leak", series(120, {"value", "limit", "used"}, [&](int t, size_t column) {

@@ -91,7 +91,8 @@ record::QueryResult detect_change(const record::QueryResult& rows, const Paramet
         out.set("before", change.before);
         out.set("after", change.after);
         out.set("change_share", share);
-        const std::span activity = std::span(series["activity"]).first(series.times.size());
+        const std::span<const double> activity = series["activity"];
+        if (activity.empty()) continue;
         const double busy_before = median(without_missing(activity.first(change.index)));
         const double busy_after = median(without_missing(activity.subspan(change.index)));
         out.set("busy_before", busy_before);
