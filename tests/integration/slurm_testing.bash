@@ -48,13 +48,8 @@ until_true() {
 }
 
 # wait_for_output VARIABLE WHAT CMD...: what the command prints, as soon as it prints something; fails the case like until_true.
-wait_for_output() {
-    local deadline=$((SECONDS + ${patience:-20}))
-    until printf -v "$1" %s "$("${@:3}")" && [ -n "${!1}" ]; do
-        [ $SECONDS -lt $deadline ] || { expect "$2" "within ${patience:-20} s" "not yet" && return 1; }
-        sleep 0.05
-    done
-}
+wait_for_output() { until_true "$2" keep_output "$1" "${@:3}"; }
+keep_output() { printf -v "$1" %s "$("${@:2}")" && [ -n "${!1}" ]; }
 
 # The processes that have anything to do with a cluster, found in another way than mini-slurm does: its directory in the
 # command line or the environment.
