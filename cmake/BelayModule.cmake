@@ -68,7 +68,7 @@ function(belay_module name)
     set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
     list(TRANSFORM MODULE_ALONE PREPEND ${MODULE_DIRECTORY}/)
     set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    # AddressSanitizer's dlopen does not see the program's RUNPATH.
+    # LD_LIBRARY_PATH: AddressSanitizer's dlopen does not see the program's RUNPATH.
     set(one_by_one "*")
     if(MODULE_TOGETHER)
       set(one_by_one "-${MODULE_TOGETHER}.*")

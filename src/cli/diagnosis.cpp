@@ -18,6 +18,14 @@ namespace belay::cli {
 
 using core::Result;
 
+namespace {
+
+record::QueryLimits limits_of(const core::Configuration& configuration) {
+    return {.time = configuration.duration("query.time"), .memory = configuration.size("query.memory")};
+}
+
+}  // namespace
+
 Result<findings::RuleSet> site_rules(const core::CommandContext& context, const std::string& given) {
     BELAY_TRY(configuration, context.configuration());
     std::vector<findings::RuleFile> files = findings::builtin_files();
@@ -30,14 +38,13 @@ Result<findings::RuleSet> site_rules(const core::CommandContext& context, const 
             .hint("name a file of rules, or a directory with *.toml files");
     }
     std::ranges::move(site, std::back_inserter(files));
-    return findings::load_rules(files);
+    return findings::load_rules(files, limits_of(configuration));
 }
 
 Result<record::Archive> open_for_queries(const core::CommandContext& context,
                                          const std::filesystem::path& record) {
     BELAY_TRY(configuration, context.configuration());
-    return score::open_record(
-        record, {.time = configuration.duration("query.time"), .memory = configuration.size("query.memory")});
+    return score::open_record(record, limits_of(configuration));
 }
 
 namespace {

@@ -3,11 +3,14 @@
 #include "core/activity.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "core/user.h"
 #include "record/place.h"
 #include "step/prepare.h"
 
 #include <glob.h>
 #include <optional>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 namespace belay::cli {
@@ -34,6 +37,15 @@ struct JobStep {
     std::string step;
 };
 
+// Anyone may make a directory of such a name where others look for theirs: one is the job's if it belongs to
+// the user whom it names, to the caller, or to root.
+bool is_of_its_user(const fs::path& path, const record::Manifest& manifest) {
+    struct stat facts{};
+    if (stat(path.c_str(), &facts) != 0) return false;
+    return facts.st_uid == 0 || facts.st_uid == geteuid() ||
+           core::user_name(facts.st_uid) == manifest.job.user;
+}
+
 // The directories that the pattern of a site gives to steps of the job, or to one step of it.
 Result<std::vector<fs::path>> records_of_job(std::string_view pattern, const JobStep& of) {
     BELAY_TRY(names, step::expand_record_path(escaped_for_glob(pattern), of.job,
@@ -49,7 +61,13 @@ Result<std::vector<fs::path>> records_of_job(std::string_view pattern, const Job
         auto manifest = record::read_manifest(path);
         if (!manifest && manifest.error().cause() == core::Cause::kDenied)
             denied = std::move(manifest.error());
-        return !manifest || !manifest->job.id || std::to_string(*manifest->job.id) != of.job;
+        if (!manifest || !manifest->job.id || std::to_string(*manifest->job.id) != of.job) return true;
+        if (is_of_its_user(path, *manifest)) return false;
+        denied = core::Error(core::ErrorKind::kBadInput,
+                             fmt::format("{} says that it is of job {} of {}, but belongs to another user",
+                                         path.string(), of.job, manifest->job.user))
+                     .hint("if you trust who made it, name the directory itself");
+        return true;
     });
     // Its name may fit by chance; that it cannot be read is still the best answer.
     if (paths.empty() && denied) return std::unexpected(std::move(*denied));

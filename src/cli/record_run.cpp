@@ -41,9 +41,9 @@ void add_record_run(core::Application& application) {
             "what is added to it later. If DIR exists already, everyone who may read DIR may read the "
             "record.\n\n"
             "Progress is found in MLLOG lines, in the lines of Megatron-LM, torchtitan, the Hugging Face "
-            "Trainer and other programs that print a step or an epoch and a loss on one line. For other "
-            "formats, give a --progress-pattern: a regular expression (RE2) with named groups such as step, "
-            "loss, samples_per_second.",
+            "Trainer and other programs that print a step or an epoch and a loss on one line, in lines of "
+            "JSON, and in bars of tqdm. For other formats, give a --progress-pattern: a regular expression "
+            "(RE2) with named groups such as step, loss, samples_per_second.",
         .examples =
             {{"srun -N2 belay record run -o $SCRATCH/record -- python train.py",
               "record a step on two nodes"},

@@ -35,7 +35,7 @@ Json summary_json(const report::ReportModel& model, const std::string& page, con
     const auto training = model.training.value_or(report::Training{});
     const score::Score unknown{
         .point = report::kMissing, .low = report::kMissing, .high = report::kMissing, .shares = {}};
-    const score::Score score = model.gpu ? model.gpu->score.score : unknown;
+    const score::Score score = model.gpu ? model.gpu->score.score : model.cpu_score.value_or(unknown);
     Json findings = Json::array();
     if (model.findings)
         for (const findings::Finding& one : model.findings->findings) findings.push_back(one.id);

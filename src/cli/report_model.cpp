@@ -49,7 +49,10 @@ core::Result<> add_score(record::Archive& archive, report::ReportModel& model, c
     if (model.gpu) return {};
     auto cpus = score::read_cpu_use(archive);
     if (!cpus) return note_lost(model, "the samples of CPUs", std::move(cpus.error()));
-    if (!cpus->nodes.empty()) model.score_sentence = cpu_sentence(score::score_cpus(*cpus));
+    if (cpus->nodes.empty()) return {};
+    const score::JobScore job = score::score_cpus(*cpus);
+    model.cpu_score = job.score;
+    model.score_sentence = cpu_sentence(job);
     return {};
 }
 

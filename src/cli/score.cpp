@@ -213,7 +213,7 @@ Result<int> run_score(const core::CommandContext& context, const Options& option
 void add_score(core::Application& application) {
     auto command = application.add({
         .name = "score",
-        .summary = "say how well a job used the GPUs it was given",
+        .summary = "say how well a job used the GPUs or CPUs it was given",
         .description =
             "Shows the saturation score, 0 to 100: how near the job came, on average over all the GPU time "
             "it was allocated, to a limit of the hardware (tensor, FP64, FP32 or FP16 pipes, or memory "

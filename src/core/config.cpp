@@ -277,9 +277,8 @@ void Configuration::check_names(const Environment& environment) {
         };
         if (std::ranges::find(names, name) != names.end() || std::ranges::none_of(values_, in_section))
             continue;
-        Error& error = ignored_.emplace_back(
-            ErrorKind::kBadInput,
-            fmt::format("environment {}: there is no such setting; it is ignored", name));
+        Error& error = ignored_.emplace_back(ErrorKind::kBadInput,
+                                             fmt::format("environment {}: unknown setting, ignored", name));
         if (auto near = nearest(name, candidates))
             error = std::move(error).hint(fmt::format("did you mean {}?", *near));
     }

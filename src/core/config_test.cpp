@@ -175,8 +175,7 @@ TEST(core, config_errors_of_environment_flags_and_files) {
     loaded = load_configuration(kSettings, sources);
     ASSERT_TRUE(loaded);
     ASSERT_EQ(loaded->ignored().size(), 1U);
-    EXPECT_EQ(loaded->ignored()[0].message(),
-              "environment BELAY_RECORD_INTERVALL: there is no such setting; it is ignored");
+    EXPECT_EQ(loaded->ignored()[0].message(), "environment BELAY_RECORD_INTERVALL: unknown setting, ignored");
     EXPECT_EQ(loaded->ignored()[0].hint_text(), "did you mean BELAY_RECORD_INTERVAL?");
     EXPECT_TRUE(
         load_configuration(kSettings, {.directories = {}, .environment = {{"BELAY_ELSEWHERE", "1"}}}));

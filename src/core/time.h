@@ -4,8 +4,10 @@
 
 #include "core/error.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -16,6 +18,21 @@ using Time = std::chrono::time_point<std::chrono::system_clock, Duration>;  // U
 
 constexpr Time time_from_nanoseconds(int64_t nanoseconds) {
     return Time(Duration(nanoseconds));
+}
+// Times of tables may be anything. Those that are further than 146 years from 1970 are taken for the nearest
+// that is not, so that the difference of any two fits into a Duration.
+inline constexpr int64_t kFarthestMicroseconds = std::numeric_limits<int64_t>::max() / 2 / 1000;
+constexpr Time time_from_microseconds(int64_t microseconds) {
+    return time_from_nanoseconds(std::clamp(microseconds, -kFarthestMicroseconds, kFarthestMicroseconds) *
+                                 1000);
+}
+// The same; what is not a number is 1970.
+constexpr Time time_from_microseconds(double microseconds) {
+    if (microseconds != microseconds) return Time();
+    constexpr auto kFarthest = static_cast<double>(kFarthestMicroseconds);
+    if (microseconds >= kFarthest) return time_from_microseconds(kFarthestMicroseconds);
+    if (microseconds <= -kFarthest) return time_from_microseconds(-kFarthestMicroseconds);
+    return time_from_microseconds(static_cast<int64_t>(microseconds));
 }
 constexpr int64_t to_nanoseconds(Time time) {
     return time.time_since_epoch().count();

@@ -1,6 +1,8 @@
 #include "core/time.h"
 
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -9,6 +11,19 @@ namespace belay::core {
 namespace {
 
 using namespace std::chrono_literals;
+
+TEST(core, times_of_any_microsecond_have_a_difference) {
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max(),
+                      kLeast = std::numeric_limits<int64_t>::min();
+    EXPECT_EQ(time_from_microseconds(int64_t{1'500}), time_from_nanoseconds(1'500'000));
+    EXPECT_EQ(time_from_microseconds(-1.0), time_from_nanoseconds(-1'000));
+    EXPECT_EQ(time_from_microseconds(std::nan("")), Time());
+    for (int64_t far : {kMost, kMost / 1000, kLeast, kLeast / 1000})
+        for (double farther : {1e300, -1e300, 1e19, -1e19, static_cast<double>(kMost)})
+            EXPECT_EQ(time_from_microseconds(far) - time_from_microseconds(farther) > Duration(),
+                      far > 0 && farther < 0);
+    EXPECT_GT(time_from_microseconds(kMost) - time_from_microseconds(kLeast), std::chrono::years(290));
+}
 
 TEST(core, time_is_written_with_microseconds) {
     EXPECT_EQ(format_time(Time()), "1970-01-01T00:00:00.000000Z");

@@ -117,6 +117,8 @@ void put_in_order(std::vector<Finding>& findings, const std::vector<Rule>& rules
         for (const Finding& cause : findings) {
             auto rule = by_id.find(cause.id);
             if (rule == by_id.end() || cause.id == finding.id || !overlap(cause, finding)) continue;
+            // What is this time only worth a note does not bring about what is warned of.
+            if (cause.severity < std::min(rule->second->severity, finding.severity)) continue;
             if (std::ranges::find(rule->second->explains, finding.id) != rule->second->explains.end())
                 finding.caused_by.push_back(cause.id);
         }

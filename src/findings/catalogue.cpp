@@ -73,6 +73,23 @@ void apply(const Override& change, RuleSet& set) {
         std::erase_if(set.rules, [&](const Rule& each) { return each.id == change.id; });
 }
 
+// What stands in braces in a summary must be known where it is told.
+Result<> check_summary(const Rule& rule) {
+    std::vector<std::string_view> known = {"node", "device", "entities"};
+    for (const EvidenceColumn& evidence : rule.evidence) known.push_back(evidence.name);
+    const std::string_view summary = rule.summary;
+    for (size_t open = summary.find('{'); open != summary.npos; open = summary.find('{', open + 1)) {
+        const size_t close = summary.find('}', open);
+        if (close == summary.npos) break;
+        const std::string_view name = summary.substr(open + 1, close - open - 1);
+        if (std::ranges::find(known, name) == known.end())
+            return core::bad_input("summary names {{{}}}, which is not among the rule's evidence", name)
+                .at(rule.place)
+                .hint(fmt::format("it may name {}", fmt::join(known, ", ")));
+    }
+    return {};
+}
+
 // The SQL of a rule against the empty tables, and its columns against what is made of them.
 Result<> check_sql(record::Archive& empty, const Run& run, const Rule& rule) {
     auto where = [&](Result<std::vector<std::string>> columns,
@@ -106,7 +123,7 @@ Result<> check_sql(record::Archive& empty, const Run& run, const Rule& rule) {
             return core::bad_input("there is no column \"{}\" to show as evidence", evidence.name)
                 .at(rule.place)
                 .hint(fmt::format("the columns are {}", fmt::join(columns, ", ")));
-    return {};
+    return check_summary(rule);
 }
 
 }  // namespace
@@ -136,7 +153,7 @@ Result<std::vector<RuleFile>> site_files(const fs::path& path) {
     return files;
 }
 
-Result<RuleSet> load_rules(std::span<const RuleFile> files) {
+Result<RuleSet> load_rules(std::span<const RuleFile> files, const record::QueryLimits& limits) {
     RuleSet set;
     std::vector<Override> overrides;
     std::set<std::string, std::less<>> ours;
@@ -159,7 +176,7 @@ Result<RuleSet> load_rules(std::span<const RuleFile> files) {
     // Each of ours is evaluated by its cases in every build; to look at its SQL again would cost each command
     // 0.3 s.
     if (ours.size() == set.rules.size()) return set;
-    BELAY_TRY(empty, record::Archive::in_memory());
+    BELAY_TRY(empty, record::Archive::in_memory(limits));
     BELAY_TRY(run, prepare(empty, {}));
     std::erase_if(set.rules, [&](const Rule& rule) {
         if (ours.contains(rule.id)) return false;

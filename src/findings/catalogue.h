@@ -3,6 +3,7 @@
 
 #include "findings/rule.h"
 #include "findings/rule_reader.h"
+#include "record/archive/query_limits.h"
 
 #include <filesystem>
 #include <span>
@@ -25,7 +26,8 @@ std::vector<RuleFile> builtin_files();
 core::Result<std::vector<RuleFile>> site_files(const std::filesystem::path& path);
 
 // Reads the files one after the other and applies their overrides to the rules of all. What is wrong is among
-// the problems, and the rest still holds. SQL is prepared against an empty record. Errors: kSystem.
-core::Result<RuleSet> load_rules(std::span<const RuleFile> files);
+// the problems, and the rest still holds. SQL is prepared against an empty record, within `limits`: to
+// prepare it evaluates what is constant. Errors: kSystem.
+core::Result<RuleSet> load_rules(std::span<const RuleFile> files, const record::QueryLimits& limits = {});
 
 }  // namespace belay::findings

@@ -62,7 +62,7 @@ Result<core::Time> shown_start(record::Archive& archive, const Run& run) {
     BELAY_TRY(gpus, archive.query_kept_row("SELECT epoch_us(min(time)) FROM gpu_series"));
     core::Time start = span ? span->first : run.start;
     if (const double first = record::as_double(gpus[0]); !std::isnan(first))
-        start = std::min(start, core::time_from_nanoseconds(static_cast<int64_t>(first) * 1000));
+        start = std::min(start, core::time_from_microseconds(first));
     return start;
 }
 

@@ -106,14 +106,16 @@ TEST(findings, a_counter_that_goes_back_has_no_rate_there) {
 TEST(findings, what_explains_comes_first_and_what_it_explains_says_so) {
     RuleSet rules = rules_of(rule_text("symptom", "severity = 'critical'\nrank = 1") +
                              rule_text("cause", "severity = 'warning'\nexplains = ['symptom']\nrank = 50") +
-                             rule_text("note", "severity = 'info'\nrank = 0"));
+                             rule_text("note", "explains = ['symptom']\nrank = 0",
+                                       "SELECT node, 1 AS rows, 'info' AS severity FROM host LIMIT 1"));
     auto archive = run_of(120);
     Report report = diagnose(archive, rules, {}).value();
     ASSERT_EQ(report.findings.size(), 3u);
     EXPECT_EQ(report.findings[0].id, "cause");
     EXPECT_EQ(report.findings[1].id, "note");
     EXPECT_EQ(report.findings[2].id, "symptom");
-    EXPECT_THAT(report.findings[2].caused_by, testing::ElementsAre("cause"));
+    EXPECT_THAT(report.findings[2].caused_by, testing::ElementsAre("cause"))
+        << "what is only noted this time does not";
 }
 
 TEST(findings, of_two_that_explain_each_other_one_is_the_cause) {

@@ -41,8 +41,8 @@ Result<Run> find_sampled_time(record::Archive& archive) {
     const double start = record::as_double(range[0]);
     const double end = record::as_double(range[1]);
     if (!(end >= start)) return run;
-    run.start = core::time_from_nanoseconds(static_cast<int64_t>(start) * 1000);
-    run.end = core::time_from_nanoseconds(static_cast<int64_t>(end) * 1000);
+    run.start = core::time_from_microseconds(start);
+    run.end = core::time_from_microseconds(end);
     BELAY_TRY(interval, record::sampling_interval(archive));
     run.interval_seconds = interval;
     run.bucket_seconds = std::max({run.interval_seconds, 1.0, std::ceil(run.seconds() / kMostBuckets)});

@@ -2,6 +2,7 @@
 #include "core/file.h"
 #include "findings/catalogue.h"
 #include "findings/detect/detector.h"
+#include "findings/macros.h"
 #include "findings/prepare.h"
 #include "findings/prepared_tables.h"
 #include "schema/schema.h"
@@ -51,6 +52,8 @@ TEST(findings, the_page_names_every_table_and_column) {
                 << table.name;
     }
     for (const RunName& name : run_names()) EXPECT_THAT(text, HasSubstr(fmt::format("`${}`", name.name)));
+    for (const Macro& macro : macros())
+        EXPECT_THAT(text, HasSubstr(fmt::format("| `{}` | {} |", macro.head, macro.doc)));
 }
 
 TEST(findings, the_page_names_every_detector_with_its_parameters) {

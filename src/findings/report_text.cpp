@@ -48,14 +48,20 @@ std::string names_text(const std::vector<std::string>& names) {
     return text;
 }
 
+std::string in_one_line(std::string_view text) {
+    std::string line(core::trim(text));
+    std::ranges::replace(line, '\n', ' ');
+    return line;
+}
+
 std::string since(core::Time time, const Report& report) {
     return core::format_duration(std::max(time - report.start, core::Duration(0)));
 }
 
-// What a record or a program said reaches a terminal only as printable().
+// What a record, a program or a file of rules said reaches a terminal only as printable().
 std::string finding_text(const Finding& finding, const Report& report) {
-    std::string text =
-        fmt::format("{}: {} ({})\n", severity_name(finding.severity), finding.title, finding.id);
+    std::string text = fmt::format("{}: {} ({})\n", severity_name(finding.severity),
+                                   core::printable(finding.title), finding.id);
     if (!finding.summary.empty()) text += fmt::format("    {}\n", core::printable(finding.summary));
     std::string where = fmt::format("{} to {}", since(finding.start, report), since(finding.end, report));
     if (!finding.nodes.empty()) where += "; " + core::printable(names_text(finding.nodes));
@@ -68,14 +74,14 @@ std::string finding_text(const Finding& finding, const Report& report) {
         const auto lines = quoted_lines(piece.value);
         for (std::string_view line : lines) quoted += fmt::format("    | {}\n", core::printable(line));
         if (lines.empty() && !std::holds_alternative<std::monostate>(piece.value))
-            pieces.push_back(
-                fmt::format("{} {}", piece.name, core::printable(value_text(piece.value, piece.unit))));
+            pieces.push_back(fmt::format("{} {}", core::printable(piece.name),
+                                         core::printable(value_text(piece.value, piece.unit))));
     }
     if (!pieces.empty()) text += fmt::format("    {}\n", core::join(pieces, "; "));
     text += quoted;
     if (!finding.caused_by.empty())
         text += fmt::format("    a consequence of {}\n", core::join(finding.caused_by, ", "));
-    return text + fmt::format("    > {}\n", core::trim(finding.advice));
+    return text + fmt::format("    > {}\n", core::printable(in_one_line(finding.advice)));
 }
 
 }  // namespace
@@ -159,8 +165,10 @@ std::string skipped_text(const std::vector<Skipped>& skipped) {
 std::string report_text(const Report& report) {
     std::string text;
     for (const Finding& finding : report.findings) text += finding_text(finding, report) + "\n";
-    if (report.findings.empty()) text = "Nothing was found.\n\n";
     const size_t evaluated = report.evaluated.size(), skipped = report.skipped.size();
+    if (report.findings.empty())
+        text = evaluated > 0 ? "Nothing was found.\n\n"
+                             : "Nothing is known of this job: its record lacks what the rules look at.\n\n";
     text += fmt::format("{} rule{} evaluated", evaluated, evaluated == 1 ? "" : "s");
     if (skipped > 0)
         text += fmt::format(", {} skipped: {} (--json says which)", skipped, skipped_text(report.skipped));

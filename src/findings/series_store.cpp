@@ -1,9 +1,11 @@
 #include "findings/series_store.h"
 
+#include "findings/measure_run.h"
 #include "record/series/kept_series.h"
 #include "record/series/make_series.h"
 #include "schema/tables/sampled_series.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
@@ -17,7 +19,9 @@ namespace {
 record::SpanFrame frame_of(const Run& run) {
     return {.start_microseconds = core::to_microseconds(run.start),
             .bucket_seconds = run.bucket_seconds,
-            .buckets = static_cast<size_t>(std::floor(run.seconds() / run.bucket_seconds)) + 1,
+            .buckets = static_cast<size_t>(std::clamp(std::floor(run.seconds() / run.bucket_seconds), 0.0,
+                                                      static_cast<double>(kMostBuckets))) +
+                       1,
             .interval_seconds = run.interval_seconds};
 }
 

@@ -25,10 +25,10 @@ std::string number_text(double value, std::string_view unit) {
     if (unit == "B/s") return core::format_bytes_per_second(value);
     if (unit == "bit/s") return core::format_bits_per_second(value);
     if (unit == "Hz") return fmt::format("{:.0f} MHz", value / 1e6);
-    std::string number = value == std::round(value) && std::abs(value) < 1e15
-                             ? fmt::format("{:.0f}", value + 0.0)
-                             : fmt::format("{:.3g}", value);
-    return unit.empty() ? number : fmt::format("{} {}", number, unit);
+    const bool is_whole = std::abs(value) < 1e15 && (value == std::round(value) || std::abs(value) >= 1000);
+    std::string number = is_whole ? fmt::format("{:.0f}", value + 0.0) : fmt::format("{:.3g}", value);
+    // What it is the rate of says "per second" itself.
+    return unit.empty() || unit == "1/s" ? number : fmt::format("{} {}", number, unit);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ std::string_view describe(Return status) {
         {kInvalidArgument, "an argument is wrong"},
         {kNotSupported, "the device does not have this"},
         {kNoPermission, "permission denied"},
-        {kNotFound, "there is no such thing"},
+        {kNotFound, "not found"},
         {kInsufficientSize, "the answer is longer than the space for it"},
         {kDriverNotLoaded, "the driver is not loaded"},
         {kTimeout, "timed out"},

@@ -8,7 +8,7 @@
 namespace belay::image {
 
 std::string base64_encode(std::string_view bytes);
-// Nothing for what is no base64, padding included.
+// Nothing for what is not base64, padding included.
 std::optional<std::string> base64_decode(std::string_view text);
 
 }  // namespace belay::image

@@ -66,7 +66,7 @@ using Document = std::variant<Index, Manifest>;
 std::span<const std::string_view> manifest_media_types();
 
 // `content_type` is the header of the response, used where the document does not say its own type. Errors:
-// kSystem for what is no manifest; schema 1 and foreign layers are refused by name.
+// kSystem for what is not a manifest; schema 1 and foreign layers are refused by name.
 core::Result<Document> parse_document(std::string_view body, std::string_view content_type);
 
 // The manifest for `wanted`: same os and architecture, and variant (arm64 without one is v8); else one whose

@@ -48,7 +48,9 @@ NodeSampler::NodeSampler(NodeSamplerOptions options, TableWriter writer, core::C
 
 collect::CollectOptions NodeSampler::collect_options() {
     collect::CollectOptions options = options_.collect;
-    options.on_event = [this](const stream::Event& event) { add_event(event); };
+    options.on_event = [this](const stream::Event& event) {
+        if (!kernel_log_ || !kernel_log_->says_more_than(event)) add_event(event);
+    };
     gpu::SourceChoice choice = options_.gpus;
     if (choice.nvml_library.empty())
         choice.nvml_library = core::environment_variable("BELAY_NVML_LIBRARY").value_or("");

@@ -105,6 +105,7 @@ class Recorder {
                    .severity = "warning",
                    .task = placement_.task,
                    .subject = std::string(stream),
+                   .code = counts.refused,
                    .value = static_cast<double>(counts.cut + counts.refused + counts.malformed),
                    .message = fmt::format(
                        "{}: {} lines were cut, {} came too fast, {} were malformed MLLOG; {} were read",

@@ -15,18 +15,21 @@ namespace {
 
 // NVML's recovery actions (nvmlDeviceGpuRecoveryAction_t) as XID 154 prints them; 0 asks for nothing.
 constexpr std::string_view kRecovery = "GPU recovery action changed from 0x";
-constexpr std::string_view kXidWords = "Xid (";
+constexpr std::string_view kXidWords = "NVRM: Xid (";
+
+// Users put words into the kernel's log: the 15 bytes of a program's name begin such lines ("NAME[7]:
+// segfault at", "NAME invoked oom-killer"), and what they mount or load stands in others. So a fault is told
+// by how its line begins, in more bytes than a name has, and lines that begin with a name are not looked at.
+bool begins_with_a_program(std::string_view message) {
+    // What cannot be printed is shown as \xNN. Latin-1: any byte is a character.
+    static const re2::RE2 kName(R"(^(?:\\x[0-9a-f]{2}|[^\n]){1,15}(?:\[\d+\]:? | invoked oom-killer))",
+                                re2::RE2::Latin1);
+    return re2::RE2::PartialMatch({message.data(), message.size()}, kName);
+}
 
 int code_of(std::string_view text) {
     size_t end = text.find_first_not_of("0123456789");
     return core::parse_number<int>(text.substr(0, end)).value_or(0);
-}
-
-// Where "Xid (" begins; npos if it is the end of "SXid (", or not there.
-size_t find_xid(std::string_view message) {
-    for (size_t at = message.find(kXidWords); at != message.npos; at = message.find(kXidWords, at + 1))
-        if (at == 0 || message[at - 1] != 'S') return at;
-    return message.npos;
 }
 
 uint32_t hexadecimal(const std::string& digits) {
@@ -70,26 +73,34 @@ struct Pattern {
     const char* expression;
     std::array<std::optional<Group>, 3> groups = {};
 };
+// The driver and the PCI address of a network adapter, or an InfiniBand device.
+#define ADAPTER R"((?:[\w-]+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]:? (?:.*[ :])?|infiniband ))"
 constexpr Pattern kPatterns[] = {
-    {kSxid, kCritical, R"(SXid \(PCI:([0-9a-fA-F:.]+)\): (\d+), Fatal)", {Group::kDevice, Group::kCode}},
-    {kSxid, kWarning, R"(SXid \(PCI:([0-9a-fA-F:.]+)\): (\d+),)", {Group::kDevice, Group::kCode}},
+    {kSxid,
+     kCritical,
+     R"(^\S*nvswitch\d*: SXid \(PCI:([0-9a-fA-F:.]+)\): (\d+), Fatal)",
+     {Group::kDevice, Group::kCode}},
+    {kSxid,
+     kWarning,
+     R"(^\S*nvswitch\d*: SXid \(PCI:([0-9a-fA-F:.]+)\): (\d+),)",
+     {Group::kDevice, Group::kCode}},
     {kOom,
      kCritical,
-     R"([Oo]ut of memory: Kill(?:ed)? process (\d+) \(([^)]*)\))",
+     R"(^(?:Memory cgroup o|O)ut of memory(?: \([\w ]+\))?: Kill(?:ed)? process (\d+) \(([^)]*)\))",
      {Group::kCode, Group::kSubject}},
     {kMce,
      kCritical,
-     R"(\[Hardware Error\]: (CPU \d+): Machine Check Exception: [0-9a-f]+ Bank (\d+))",
+     R"(^(?:mce: )?\[Hardware Error\]: (CPU \d+): Machine Check Exception: [0-9a-f]+ Bank (\d+))",
      {Group::kSubject, Group::kCode}},
     {kMce,
      kWarning,
-     R"(\[Hardware Error\]: (CPU \d+): Machine Check: [0-9a-f]+ Bank (\d+))",
+     R"(^(?:mce: )?\[Hardware Error\]: (CPU \d+): Machine Check: [0-9a-f]+ Bank (\d+))",
      {Group::kSubject, Group::kCode}},
-    {kMce, kCritical, R"(EDAC (MC\d+): (\d+) UE )", {Group::kSubject, Group::kValue}},
-    {kMce, kWarning, R"(EDAC (MC\d+): (\d+) CE )", {Group::kSubject, Group::kValue}},
+    {kMce, kCritical, R"(^EDAC (MC\d+): (\d+) UE .* on )", {Group::kSubject, Group::kValue}},
+    {kMce, kWarning, R"(^EDAC (MC\d+): (\d+) CE .* on )", {Group::kSubject, Group::kValue}},
     {kHungTask,
      kWarning,
-     R"(task (.+):(\d+) blocked for more than (\d+) seconds)",
+     R"(^INFO: task (.+):(\d+) blocked for more than (\d+) seconds)",
      {Group::kSubject, Group::kCode, Group::kValue}},
     {kLustre, kCritical, R"(^Lustre(?:Error)?: .*client was evicted by ([\w-]+))", {Group::kSubject}},
     {kLustre,
@@ -99,25 +110,27 @@ constexpr Pattern kPatterns[] = {
     {kLustre, kWarning, R"(^Lustre: .*Connection to ([\w-]+) .*was lost)", {Group::kSubject}},
     {kLustre,
      kWarning,
-     R"(^LustreError: .*?([\w]+-(?:OST|MDT)[0-9a-f]{4}).*\brc = (-?\d+))",
+     R"(^LustreError: (?:\d+:\d+:\(|[0-9a-f]+-\d+: ).*?([\w]+-(?:OST|MDT)[0-9a-f]{4}).*\brc = (-?\d+))",
      {Group::kSubject, Group::kCode}},
-    {kLustre, kWarning, R"(^LustreError: .*\brc = (-?\d+))", {Group::kCode}},
-    {kLustre, kWarning, R"(^LustreError: )"},
-    {kLnet, kWarning, R"(^LNetError: .*(?:rc = |rc |: )(-\d+)\b)", {Group::kCode}},
-    {kLnet, kWarning, R"(^LNetError: )"},
+    {kLustre, kWarning, R"(^LustreError: (?:\d+:\d+:\(|[0-9a-f]+-\d+: ).*\brc = (-?\d+))", {Group::kCode}},
+    {kLustre, kWarning, R"(^LustreError: (?:\d+:\d+:\(|[0-9a-f]+-\d+: ))"},
+    {kLnet, kWarning, R"(^LNetError: \d+:\d+:\(.*(?:rc = |rc |: )(-\d+)\b)", {Group::kCode}},
+    {kLnet, kWarning, R"(^LNetError: \d+:\d+:\()"},
     {kNvmeReset,
      kWarning,
-     R"(\bnvme (nvme\d+): .*(?:controller is down|reset controller|resetting controller))",
+     R"(^nvme (nvme\d+): .*(?:controller is down|reset controller|resetting controller))",
      {Group::kDevice}},
     {kLinkDown,
      kWarning,
-     R"(\b([a-z][\w.-]*):? (?:NIC |Port: \d+ )?[Ll]ink (?:is )?(?:[Dd]own|DOWN)\b)",
+     "^" ADAPTER R"(([a-z][\w.-]*):? (?:NIC |Port: \d+ )?[Ll]ink (?:is )?(?:[Dd]own|DOWN)\b)",
      {Group::kDevice}},
     {kLinkUp,
      kInfo,
-     R"(\b([a-z][\w.-]*):? (?:NIC |Port: \d+ )?[Ll]ink (?:is )?(?:[Uu]p|UP|ACTIVE)\b)",
+     "^" ADAPTER R"(([a-z][\w.-]*):? (?:NIC |Port: \d+ )?[Ll]ink (?:is )?(?:[Uu]p|UP|ACTIVE)\b)",
      {Group::kDevice}},
 };
+
+#undef ADAPTER
 
 const std::vector<std::unique_ptr<re2::RE2>>& compiled() {
     static const std::vector<std::unique_ptr<re2::RE2>> expressions = [] {
@@ -161,13 +174,15 @@ std::optional<KernelMessage> parse_kernel_message(std::string_view record) {
 }
 
 std::optional<Xid> parse_xid(std::string_view message) {
-    if (size_t at = find_xid(message); at != std::string_view::npos) {
+    if (begins_with_a_program(message)) return std::nullopt;
+    if (message.starts_with(kXidWords)) {
         // NVRM: Xid (PCI:0000:81:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
-        std::string_view rest = message.substr(at + kXidWords.size());
+        std::string_view rest = message.substr(kXidWords.size());
         size_t close = rest.find("): ");
         if (close == std::string_view::npos) return std::nullopt;
         std::string_view device = rest.substr(0, close);
         if (device.starts_with("PCI:")) device.remove_prefix(4);
+        if (device.find_first_not_of("0123456789abcdefABCDEF:.") != device.npos) return std::nullopt;
         Xid xid{.code = code_of(rest.substr(close + 3)),
                 .device = std::string(device),
                 .text = std::string(message)};
@@ -180,8 +195,7 @@ std::optional<Xid> parse_xid(std::string_view message) {
                 xid.recovery = rest[to + 6] - '0';
         return xid;
     }
-    if (message.find("NVRM") != std::string_view::npos &&
-        message.find("fallen off the bus") != std::string_view::npos)
+    if (message.starts_with("NVRM: ") && message.find("fallen off the bus") != std::string_view::npos)
         return Xid{.code = 79, .text = std::string(message)};
     return std::nullopt;
 }
@@ -193,8 +207,10 @@ std::optional<KernelFault> parse_kernel_fault(std::string_view message) {
         fault.severity = xid->nvlink->is_fatal && !xid->nvlink->is_injected ? kCritical : kWarning;
         fault.subject = xid->nvlink->unit;
         fault.value = xid->nvlink->link;
+        fault.is_injected = xid->nvlink->is_injected;
         return fault;
     }
+    if (begins_with_a_program(message)) return std::nullopt;
     for (size_t i = 0; i < std::size(kPatterns); ++i) {
         const Pattern& pattern = kPatterns[i];
         std::array<re2::StringPiece, 1 + std::tuple_size_v<decltype(pattern.groups)>> found;

@@ -60,8 +60,9 @@ struct KernelFault {
     std::string device = {};
     std::optional<int64_t> code = {};
     std::optional<double> value = {};
+    bool is_injected = false;  // by a test of the driver
 };
-// Nothing for a message that tells no such fault.
+// Nothing for a message that is not of such a fault.
 std::optional<KernelFault> parse_kernel_fault(std::string_view message);
 
 }  // namespace belay::procfs

@@ -59,6 +59,7 @@ constexpr Line kLines[] = {
     {"mlx5_core 0000:01:00.0 eth2: Link down", kLinkDown, kWarning, "", "eth2", 0},
     {"igb 0000:03:00.0 eno1: igb: eno1 NIC Link is Down", kLinkDown, kWarning, "", "eno1", 0},
     {"tg3 0000:02:00.0 eth0: Link is up at 1000 Mbps, full duplex", kLinkUp, kInfo, "", "eth0", 0},
+    {"infiniband mlx5_0: Port: 1 Link DOWN", kLinkDown, kWarning, "", "mlx5_0", 0},
 };
 
 TEST(procfs, faults_in_kernel_messages) {
@@ -81,13 +82,35 @@ TEST(procfs, kernel_messages_that_tell_no_fault) {
         EXPECT_FALSE(parse_kernel_fault(text)) << text;
 }
 
+// A program has such a name and fails, or something of that name is mounted.
+TEST(procfs, words_of_users_are_not_faults) {
+    for (std::string name : {"Xid (0): 79, ", "NVRM: Xid (0): ", "EDAC MC0: 1 UE ", "eth0: Link Down",
+                             "LustreError: ", "LNetError: ", "LustreError: 1-", "LNetError: 1-1",
+                             "nvme nvme0: ", "NVRM: ", "a: Link is down"}) {
+        EXPECT_LE(name.size(), 15U);
+        for (const char* line :
+             {"[4711]: segfault at 0 ip 00000000004 sp 00007ffe error 6 in GPU has fallen off the bus on "
+              "[4000+1]",
+              "[4711] general protection fault ip:401136 sp:7ffe error:0 in reset controller on [4000+1]",
+              " invoked oom-killer: gfp_mask=0xcc0", ": page allocation failure: order:4"})
+            EXPECT_FALSE(parse_kernel_fault(name + line)) << name << line;
+        const std::string padded =
+            name + std::string(4 * (15 - name.size()), '\\');  // "\\" is told as "\x5c"
+        EXPECT_FALSE(
+            parse_kernel_fault("traps: " + name + "[7] trap divide error ip:4 sp:7 error:0 in x[4+1]"))
+            << name;
+    }
+    for (const Line& line : kLines)
+        EXPECT_FALSE(parse_kernel_fault(std::string("tmpfs: Unknown parameter '") + line.text + "'"))
+            << line.text;
+}
+
 TEST(procfs, an_sxid_is_not_an_xid) {
     EXPECT_FALSE(
         parse_xid("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"));
     EXPECT_EQ(parse_xid("NVRM: Xid (0000:03:00): 13, Graphics SM Warp Exception")->code, 13);
 }
 
-// A text that is cut anywhere tells what it told before, or less, but nothing else.
 TEST(procfs, errors_of_nvlink_5_have_a_unit_a_link_and_a_severity) {
     EXPECT_EQ(parse_xid("NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 "
                         "0x00000000 0x00000000)")
@@ -109,6 +132,7 @@ TEST(procfs, errors_of_nvlink_5_have_a_unit_a_link_and_a_severity) {
     }
 }
 
+// A text that is cut anywhere tells what it told before, or less, but nothing else.
 TEST(procfs, kernel_messages_cut_at_every_byte) {
     for (const Line& line : kLines)
         for (size_t size = 0; size < std::string_view(line.text).size(); ++size) {

@@ -2,7 +2,6 @@
 
 #include "core/text.h"
 
-#include <algorithm>
 #include <chrono>
 
 namespace belay::progress {
@@ -36,26 +35,41 @@ std::optional<core::Time> stamp_of(std::string_view line) {
                       std::chrono::minutes(*minute) + std::chrono::seconds(*second));
 }
 
+// Of a stamp from our own clock: local time is at most 14 hours from UTC.
+constexpr core::Duration kFarthestZone = std::chrono::hours(15);
+constexpr int kLinesBehind = 3;  // after a jump, for it to count (Belay's choice)
+
+// Whole hours; one hour is what the end of summer time takes.
+bool is_other_zone(core::Duration back) {
+    const auto hours = std::chrono::round<std::chrono::hours>(back);
+    return hours >= std::chrono::hours(2) && std::chrono::abs(back - hours) < ProgramClock::kLeastJump;
+}
+
 }  // namespace
 
 bool ProgramClock::believe(core::Time stated) {
     const bool is_behind = latest_ && stated + kLeastJump < *latest_;
-    if (is_behind && !is_behind_) count(*latest_ - stated);
+    if (is_behind && !is_behind_) events_.add(*latest_ - stated);
     is_behind_ = is_behind;
     if (!is_behind) latest_ = latest_ ? std::max(*latest_, stated) : stated;
     return !is_behind;
 }
 
-void ProgramClock::read(std::string_view line) {
+void ProgramClock::read(std::string_view line, core::Time now) {
     const auto stamp = stamp_of(line);
-    if (!stamp) return;
-    if (stamp_ && *stamp + kLeastJump < *stamp_) count(*stamp_ - *stamp);
+    if (!stamp || std::chrono::abs(*stamp - now) > kFarthestZone) return;
+    const core::Duration step = stamp_ ? *stamp - *stamp_ : core::Duration{};
     stamp_ = stamp;
-}
-
-void ProgramClock::count(core::Duration back) {
-    ++jumps_;
-    longest_ = std::max(longest_, back);
+    if (step < -kLeastJump) {
+        back_.reset();
+        if (!is_other_zone(-step)) back_ = Back{.by = -step, .lines = 1, .before = stamps_};
+    } else if (back_ && step > back_->by - kLeastJump) {
+        // As far forward as it went back: the lines between were printed by another clock.
+        stamps_ = back_->before;
+        back_.reset();
+    } else if (back_ && ++back_->lines == kLinesBehind) {
+        stamps_.add(back_->by);
+    }
 }
 
 }  // namespace belay::progress

@@ -9,6 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+const core::Time kOctober(std::chrono::sys_days(std::chrono::year(2026) / 10 / 25).time_since_epoch() + 1h);
+
 TEST(progress, times_that_go_back_are_not_believed) {
     ProgramClock clock;
     const core::Time start = core::time_from_nanoseconds(1'772'366'400'000'000'000);
@@ -27,13 +29,40 @@ TEST(progress, stamps_of_lines_tell_jumps) {
     for (const char* line :
          {"2026-10-25 02:59:58,727 INFO step 20", "no time", "[2026-10-25T02:59:59] step 21",
           "2026-10-25 02:00:00,100 INFO step 22", "2026-10-25 02:00:30,100 INFO step 23"})
-        clock.read(line);
+        clock.read(line, kOctober);
+    EXPECT_EQ(clock.jumps(), 0) << "two lines may be another library's";
+    clock.read("2026-10-25 02:01:00,100 INFO step 24", kOctober);
     EXPECT_EQ(clock.jumps(), 1);
     EXPECT_EQ(clock.longest_jump(), 59min + 59s);
     for (const char* line : {"2026-13-01 00:00:00", "2026-10-25 25:00:00", "2026-1x-25 02:00:00",
                              "2026-10-25", "", "1999-99-99T99:99:99"})
-        clock.read(line);
-    EXPECT_EQ(clock.jumps(), 1) << "these are no times";
+        clock.read(line, kOctober);
+    EXPECT_EQ(clock.jumps(), 1) << "these are not times";
+    clock.read("2026-10-25 02:30:00 step 25", kOctober);
+    clock.read("2026-10-25 03:01:30 step 26", kOctober);
+    EXPECT_EQ(clock.jumps(), 1) << "it goes on from there";
+}
+
+TEST(progress, stamps_in_two_zones_are_not_jumps) {
+    ProgramClock clock;
+    const std::string local = "2026-10-25 03:10:0", half = "2026-10-25 01:40:0", utc = "2026-10-25 01:10:0";
+    for (const std::string& other : {half, utc})
+        for (int second = 0; second < 9; second += 3) {
+            clock.read(local + std::to_string(second), kOctober);
+            for (int i = 0; i < 3; ++i) clock.read(other + std::to_string(second + i), kOctober);
+        }
+    clock.read(local + "9", kOctober);
+    EXPECT_EQ(clock.jumps(), 0);
+    EXPECT_EQ(clock.longest_jump(), 0s);
+}
+
+TEST(progress, stamps_of_data_are_not_jumps) {
+    ProgramClock clock;
+    for (int epoch = 0; epoch < 2; ++epoch)
+        for (const char* line : {"2019-01-01 00:00:00 rmse 0.1", "2019-06-01 00:00:00 rmse 0.1",
+                                 "2020-01-01 00:00:00 rmse 0.1", "2020-12-31 00:00:00 rmse 0.1"})
+            clock.read(line, kOctober);
+    EXPECT_EQ(clock.jumps(), 0);
 }
 
 TEST(progress, events_before_their_time_have_the_time_at_which_they_were_read) {

@@ -35,7 +35,7 @@ void ProgressReader::read_line(std::string_view line) {
     if (line.empty() || !limit_.admit(now_)) return;
     ++counts_.lines;
     if (read_mllog(line)) return;
-    program_clock_.read(line);
+    program_clock_.read(line, clock_->now());
     if (!patterns_.empty()) match_patterns(line);
 }
 

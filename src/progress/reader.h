@@ -45,7 +45,7 @@ class ProgressReader {
         int64_t events = 0;       // handed on
         int64_t cut = 0;          // lines longer than kLongestLine
         int64_t refused = 0;      // lines beyond lines_per_second
-        int64_t malformed = 0;    // lines with the MLLOG token that are no MLLOG events
+        int64_t malformed = 0;    // lines with the MLLOG token that are not MLLOG events
         int64_t clock_jumps = 0;  // times that the program printed went back
         core::Duration longest_clock_jump{};
     };

@@ -28,7 +28,7 @@ std::string three_digits(double value) {
     if (size < 0.9995) return short_exponent(fmt::format("{:.3g}", value));
     if (size < 9.995) return fmt::format("{:.2f}", value);
     if (size < 99.95) return fmt::format("{:.1f}", value);
-    return fmt::format("{:.0f}", value);
+    return size < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
 // "0.0 %" of "-0.0 %"

@@ -262,7 +262,8 @@ struct ReportModel {
     size_t events_total = 0;    // `events` holds the most important ones only
     Coverage coverage;
     std::optional<GpuReport> gpu;                     // nothing if no GPU was sampled
-    std::string score_sentence;                       // of a job without GPUs; may be empty
+    std::optional<score::Score> cpu_score;            // of a job without GPUs
+    std::string score_sentence;                       // the same; may be empty
     std::optional<belay::findings::Report> findings;  // nothing if no rules were run
     std::vector<FactGroup> facts;
     std::string vetting;   // "pass" or "fail"; "" if the nodes were not vetted

@@ -45,7 +45,8 @@ Result<> find_recorded_time(record::Archive& archive, double interval, Measureme
     size_t nodes = std::max<size_t>(1, data.nodes.size());
     auto most = static_cast<double>(std::clamp<size_t>(kMostCells / nodes, 60, kMostPoints));
     data.bucket_seconds = std::max(interval, data.seconds / most);
-    data.buckets = static_cast<size_t>(std::ceil(data.seconds / data.bucket_seconds - 1e-9));
+    data.buckets =
+        static_cast<size_t>(std::clamp(std::ceil(data.seconds / data.bucket_seconds - 1e-9), 0.0, most));
     return {};
 }
 

@@ -136,6 +136,7 @@ Result<std::vector<double>> allotted_cpus(record::Archive& archive, const Measur
                                         static_cast<double>(data.buckets));
         const double last = std::clamp(std::ceil(record::as_double(row[2]) / data.bucket_seconds), 0.0,
                                        static_cast<double>(data.buckets));
+        if (!(first < last)) continue;  // or one of them is not known
         for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i)
             cpus[node->second * data.buckets + i] = record::as_double(row[3]);
     }

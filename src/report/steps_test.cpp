@@ -144,7 +144,12 @@ TEST(report, the_score_of_cpus_takes_each_ceiling_and_all_reported_work) {
             .set("task", 0)
             .set("fp32_flops_per_second", 1e9)
             .set("memory_bytes_per_second", 2e9);
-        // A line for people just before it takes nothing from the interval.
+        // What was logged between, and a line for people, take nothing from the interval.
+        record.row(schema::kProgress, "n1", second + 0.01)
+            .set("source", "mllog")
+            .set("task", 0)
+            .set("kind", "mark")
+            .set("key", "epoch_stop");
         record.row(schema::kProgress, "n1", second)
             .set("source", "pattern")
             .set("task", 0)

@@ -12,7 +12,8 @@ namespace {
 constexpr double kMostlyIdle = 0.5;  // busy for less than this share: mostly idle (Belay's choice)
 constexpr double kNearLimit = 0.6;   // of a limit, from here on near it: "high" in the words of the report
 constexpr double kMentionOthers =
-    0.05;  // what others used of the nodes' CPU time, from here on (Belay's choice)
+    0.05;                       // what others used of the nodes' CPU time, from here on (Belay's choice)
+constexpr double kFull = 0.85;  // of the nodes' CPU time in use, from here on (Belay's choice)
 
 bool has_product(const NodeCpus& node) {
     return node.ceilings.double_flops.rate + node.ceilings.single_flops.rate > 0;
@@ -41,6 +42,13 @@ std::string limit_line(const Score& score, const CpuVerdict& verdict) {
 }
 
 std::string advice_line(const CpuVerdict& verdict) {
+    if (verdict.counts && verdict.point >= kNearLimit)
+        return "The job is near a limit of its CPUs: it gets faster by less work or more nodes, not by "
+               "tuning.";
+    if (verdict.busy < kMostlyIdle && verdict.node_use >= kFull && verdict.others >= kMentionOthers)
+        return "The nodes were full: other programs had the CPUs. Ask for whole nodes (--exclusive), or tell "
+               "the "
+               "staff.";
     if (verdict.busy < kMostlyIdle)
         return "Most of the CPU time was not used: fewer CPUs would do, or more processes or threads.";
     if (!verdict.counts && verdict.ceilings_known && (verdict.reports_flop || verdict.reports_bytes))
@@ -51,9 +59,6 @@ std::string advice_line(const CpuVerdict& verdict) {
     if (!verdict.counts)
         return "Busy CPUs may do little: let the program report fp32_flops_per_second, fp64_flops_per_second "
                "or memory_bytes_per_second for a score.";
-    if (verdict.point >= kNearLimit)
-        return "The job is near a limit of its CPUs: it gets faster by less work or more nodes, not by "
-               "tuning.";
     return "The CPUs were busy but far from the limits that were counted: faster kernels or libraries may "
            "help.";
 }
@@ -72,9 +77,8 @@ std::vector<std::string> notes_of(const CpuUse& use, const CpuVerdict& verdict) 
             "the program reports neither FLOP/s nor bytes of memory (MLLOG tracked_stats: "
             "fp32_flops_per_second, fp64_flops_per_second, memory_bytes_per_second): only bounds are known");
     else if (!verdict.reports_bytes || !verdict.reports_flop)
-        notes.push_back(
-            fmt::format("the program does not report its {}: the score may be as high as the busy time",
-                        verdict.reports_flop ? "bytes of memory" : "FLOP/s"));
+        notes.push_back(fmt::format("the program does not report its {}: the score may be higher",
+                                    verdict.reports_flop ? "bytes of memory" : "FLOP/s"));
     const bool measured = std::ranges::any_of(
         use.nodes, [](const NodeCpus& node) { return has_product(node) || node.ceilings.bytes.rate > 0; });
     const bool own_kernel = std::ranges::any_of(
@@ -89,6 +93,8 @@ std::vector<std::string> notes_of(const CpuUse& use, const CpuVerdict& verdict) 
                        "cpu.gemm, cpu.sgemm and cpu.stream in a step that has all of them"
                      : "what the CPUs can reach was not measured: vet nodes with the checks cpu.gemm, "
                        "cpu.sgemm and cpu.stream");
+    else if (reports && std::isinf(verdict.excess))
+        notes.emplace_back("the program reports work, but none of its processes was seen to run");
     else if (reports && !verdict.counts)
         notes.push_back(fmt::format(
             "the work that the program reports is {:.0f} % of what vetting found possible in the time that "

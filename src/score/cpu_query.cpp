@@ -16,8 +16,16 @@ using core::Result;
 
 namespace {
 
+// As in the rule `neighbour`: counters of two nodes that differ by less are those of one machine, looked for
+// in jobs of this many nodes at most.
+constexpr double kSameMachine = 0.002;
+constexpr int kMostNodes = 256;
+// Between the first and the last sample of a node, for its use to be known (Belay's choice).
+constexpr double kLeastSampledSeconds = 1;
+constexpr double kLeastSampledShare = 0.5;  // of the job's time
+
 constexpr const char* kNodes = R"(
-    WITH held AS (SELECT *, (epoch_us(t1) - epoch_us(t0)) / 1e6 AS seconds FROM ({}) WHERE cpus > 0),
+    WITH held AS (SELECT *, (epoch_us(t1) - epoch_us(t0)) / 1e6 AS seconds FROM ({allotment}) WHERE cpus > 0),
          -- In the mean of the time in which any step ran.
          span AS (
            SELECT node, sum(cpus * seconds) / sum(seconds) AS cpus, min(t0) AS t0, sum(seconds) AS seconds
@@ -46,14 +54,16 @@ constexpr const char* kNodes = R"(
          -- Nodes with the same counters are one machine (several slurmd on a host), looked for in small jobs.
          machines AS (
            SELECT a.node, min(b.node) AS machine FROM machine a JOIN machine b
-             ON a.node = b.node OR (a.nodes <= 256 AND abs(a.forks - b.forks) <= 0.002 * a.forks AND
-                                    abs(a.busy - b.busy) <= 0.002 * a.busy)
+             ON a.node = b.node OR (a.nodes <= {most_nodes} AND abs(a.forks - b.forks) <= {same} * a.forks AND
+                                    abs(a.busy - b.busy) <= {same} * a.busy)
            GROUP BY a.node)
     SELECT span.node, span.cpus, span.seconds, span.seconds * coalesce(taken.share, 1), epoch_us(span.t0),
            coalesce(top.gemm, 0), coalesce(top.gemm_cpus, 0), coalesce(top.sgemm, 0), coalesce(top.sgemm_cpus, 0),
            coalesce(top.stream, 0), coalesce(top.stream_cpus, 0), coalesce(top.is_blas, false)::INTEGER,
            coalesce(machine.cpus, 0),
-           CASE WHEN machine.seconds > 0 THEN machine.used * span.seconds / machine.seconds END,
+           -- A few moments do not tell what happened in all of the time.
+           CASE WHEN machine.seconds >= greatest({least_seconds}, {least_share} * span.seconds)
+                THEN least(machine.used * span.seconds / machine.seconds, machine.cpus * span.seconds) END,
            machines.machine
     FROM span LEFT JOIN taken ON taken.node = span.node
          LEFT JOIN top ON top.node = span.node
@@ -61,14 +71,19 @@ constexpr const char* kNodes = R"(
          LEFT JOIN machines ON machines.node = span.node
     WHERE span.seconds > 0 ORDER BY span.node)";
 
-// Each figure is a mean over the time since the same task's last line of the same source. Of ranks that all
-// print the job's figure one counts. Where a precision is told, what is told without one is their sum.
+// Each figure is a mean over the time since the same task's last figures of the same source, or since a later
+// mark that something started (epoch_start); the first over that since the source's first line. Of ranks that
+// all print the job's figure one counts. Where a precision is told, what is told without one is their sum.
 constexpr const char* kWork = R"(
-    WITH steps AS (
+    WITH lines AS (
+           SELECT *, coalesce(flops_per_second, fp64_flops_per_second, fp32_flops_per_second, memory_bytes_per_second) IS NOT NULL AS tells,
+                  row_number() OVER (PARTITION BY node, task, source ORDER BY time) = 1 AS is_first
+           FROM progress),
+         steps AS (
            SELECT task, flops_per_second AS flops, fp64_flops_per_second AS doubles, fp32_flops_per_second AS singles,
                   memory_bytes_per_second AS bytes,
                   (epoch_us(time) - lag(epoch_us(time)) OVER (PARTITION BY node, task, source ORDER BY time)) / 1e6 AS seconds
-           FROM progress),
+           FROM lines WHERE tells OR is_first OR ends_with(key, '_start')),
          tasks AS (
            SELECT task, sum(flops * seconds) FILTER (flops >= 0) AS flop, sum(doubles * seconds) FILTER (doubles >= 0) AS doubles,
                   sum(singles * seconds) FILTER (singles >= 0) AS singles, sum(bytes * seconds) FILTER (bytes >= 0) AS bytes,
@@ -110,7 +125,11 @@ Result<std::map<std::string, double>> read_busy_seconds(record::Archive& archive
 
 Result<CpuUse> read_cpu_use(record::Archive& archive) {
     CpuUse use;
-    BELAY_TRY(rows, archive.query(fmt::format(kNodes, record::kAllotmentSql)));
+    BELAY_TRY(rows,
+              archive.query(fmt::format(kNodes, fmt::arg("allotment", record::kAllotmentSql),
+                                        fmt::arg("most_nodes", kMostNodes), fmt::arg("same", kSameMachine),
+                                        fmt::arg("least_seconds", kLeastSampledSeconds),
+                                        fmt::arg("least_share", kLeastSampledShare))));
     double held_from = std::numeric_limits<double>::infinity();
     for (const auto& row : rows.rows) {
         use.nodes.push_back(

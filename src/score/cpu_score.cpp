@@ -63,10 +63,23 @@ double busy_of(const CpuUse& use) {
     return observed > 0 ? busy / observed : 0;
 }
 
-double others_of(const CpuUse& use) {
+// Of the observed time, that in which any CPU can have run: a few of them can use all of the memory's
+// bandwidth.
+double ran_of(const CpuUse& use) {
+    double ran = 0, observed = 0;
+    for (const NodeCpus& node : use.nodes) {
+        const double seconds = std::min(node.sampled_seconds, node.held_seconds);
+        observed += node.cpus * seconds;
+        ran += node.cpus * std::min(node.busy_seconds, seconds);
+    }
+    return observed > 0 ? ran / observed : 0;
+}
+
+// Of the nodes' CPU time, what others used, with or without what the job did.
+double node_use_of(const CpuUse& use, bool with_job) {
     double used = 0, all = 0;
     for (const NodeCpus& node : use.nodes) {
-        used += node.others_seconds;
+        used += node.others_seconds + (with_job ? node.busy_seconds : 0);
         all += node.node_cpus * node.held_seconds;
     }
     return all > 0 ? used / all : kMissing;
@@ -78,10 +91,19 @@ double longest_held(const CpuUse& use) {
     return longest;
 }
 
+// By how much work exceeds what fits into the time in which it can have been done.
+double excess_of(double share, double time) {
+    if (share <= 0) return 0;
+    return time > 0 ? share / time : std::numeric_limits<double>::infinity();
+}
+
 CpuVerdict judge(const CpuUse& use) {
     const CpuWork& work = use.work;
     const Capacities can(use);
-    CpuVerdict verdict{.busy = busy_of(use), .others = others_of(use)};
+    CpuVerdict verdict{.busy = busy_of(use),
+                       .ran = ran_of(use),
+                       .others = node_use_of(use, false),
+                       .node_use = node_use_of(use, true)};
     const bool doubles = !std::isnan(work.double_flop), singles = !std::isnan(work.single_flop);
     verdict.reports_flop = doubles || singles;
     verdict.reports_bytes = !std::isnan(work.bytes);
@@ -90,44 +112,51 @@ CpuVerdict judge(const CpuUse& use) {
     verdict.ceilings_known = !use.nodes.empty() && (!doubles || can.doubles.is_exact) &&
                              (!singles || can.singles.is_exact) &&
                              (!verdict.reports_bytes || can.bytes.is_exact);
-    const double used = std::max(verdict.flop, verdict.bytes);
-    verdict.excess = verdict.busy > 0 ? used / verdict.busy
-                     : used > 0       ? std::numeric_limits<double>::infinity()
-                                      : 0;
+    verdict.excess = std::max(excess_of(verdict.flop, verdict.busy), excess_of(verdict.bytes, verdict.ran));
     verdict.counts = (verdict.reports_flop || verdict.reports_bytes) && verdict.ceilings_known &&
                      verdict.excess <= kCeilingError;
-    verdict.high = verdict.busy;
+    verdict.high = verdict.ran;
     if (verdict.counts) {
-        verdict.point = std::min(used, verdict.busy);
-        verdict.low = verdict.excess > 1 ? verdict.busy / kCeilingError : used;
+        verdict.point = std::max(std::min(verdict.flop, verdict.busy), std::min(verdict.bytes, verdict.ran));
+        verdict.low = verdict.excess > 1 ? verdict.point / kCeilingError : verdict.point;
         // Both limits may have been met one after the other, and either while nothing was reported.
         const double unreported = std::max(0.0, 1 - use.reported_seconds / longest_held(use));
-        if (verdict.reports_flop && verdict.reports_bytes)
-            verdict.high = std::clamp(verdict.flop + verdict.bytes + unreported * verdict.busy, verdict.point,
-                                      verdict.busy);
+        if (verdict.reports_bytes)
+            verdict.high = std::clamp((verdict.reports_flop ? verdict.flop : verdict.busy) + verdict.bytes +
+                                          unreported * verdict.ran,
+                                      verdict.point, verdict.ran);
     } else {
         // Ceilings that are too high if anything.
         const double flop = (can.doubles.is_enough ? can.doubles.share_of(work.double_flop) : 0) +
                             (can.singles.is_enough ? can.singles.share_of(work.single_flop) : 0);
-        const double least = std::max(flop, can.bytes.is_enough ? verdict.bytes : 0);
-        verdict.low = least <= verdict.busy ? least : 0;
+        const double bytes = can.bytes.is_enough ? verdict.bytes : 0;
+        verdict.low = std::max(flop <= verdict.busy ? flop : 0, bytes <= verdict.ran ? bytes : 0);
     }
     return verdict;
 }
 
-// In CPU-seconds. What the job did is shared out by how long each node was busy.
+// In CPU-seconds. What the job did is shared out by how long each node was busy; what takes more than the
+// busy CPUs, by how long any of a node's ran. Where a few CPUs use all of the memory's bandwidth, the others
+// are not idle: there is nothing left for them.
 Totals totals_of(const NodeCpus& node, const CpuVerdict& verdict) {
     Totals totals;
     totals.allocate(node.cpus, node.held_seconds);
-    totals.observed = node.cpus * std::min(node.sampled_seconds, node.held_seconds);
+    const double seconds = std::min(node.sampled_seconds, node.held_seconds);
+    totals.observed = node.cpus * seconds;
     const double busy = std::min(node.busy_seconds, totals.observed);
-    const auto part = [&](double share) {
-        return verdict.busy > 0 ? busy * std::min(1.0, share / verdict.busy) : 0;
+    const auto by_running = [&](double share) {
+        return verdict.ran > 0 ? node.cpus * std::min(node.busy_seconds, seconds) * share / verdict.ran : 0;
     };
-    const double saturated = part(verdict.counts ? verdict.point : verdict.low);
-    totals.shares = {
-        .idle = totals.observed - busy, .gap = 0, .unsaturated = busy - saturated, .saturated = saturated};
-    totals.slack = std::max(0.0, part(verdict.high) - saturated);
+    const double share = verdict.counts ? verdict.point : verdict.low;
+    const double saturated = share > verdict.busy ? by_running(share)
+                             : share > 0          ? busy * share / verdict.busy
+                                                  : 0;
+    const double active = std::max(busy, saturated);
+    totals.shares = {.idle = totals.observed - active,
+                     .gap = 0,
+                     .unsaturated = active - saturated,
+                     .saturated = saturated};
+    totals.slack = std::max(0.0, by_running(verdict.high) - saturated);
     return totals;
 }
 
@@ -155,7 +184,7 @@ JobScore score_cpus(const CpuUse& use) {
     job.score = score_with(totals, verdict);
     job.allocated_seconds = totals.allocated;
     job.sampled = totals.observed > 0;
-    job.busy_engine = totals.observed > 0 ? 1 - totals.shares.idle / totals.observed : kMissing;
+    job.busy_engine = totals.observed > 0 ? verdict.busy : kMissing;
     job.others_busy = verdict.others;
     job.steady_state = kMissing;
     job.busy_sm = kMissing;

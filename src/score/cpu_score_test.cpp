@@ -41,7 +41,7 @@ TEST(score, cpus_without_flops_have_only_bounds) {
     JobScore job = score_cpus({.nodes = {node("n1", 0.75), node("n2", 0.25)}, .work = kSilent});
     EXPECT_TRUE(std::isnan(job.score.point));
     EXPECT_NEAR(job.score.low, 0, 1e-9);
-    EXPECT_NEAR(job.score.high, 50, 1e-9);
+    EXPECT_NEAR(job.score.high, 100, 1e-9) << "a few CPUs can use all of the memory's bandwidth";
     EXPECT_NEAR(job.score.shares.idle, 0.5, 1e-9);
     EXPECT_NEAR(job.busy_engine, 0.5, 1e-9);
     EXPECT_THAT(job.notes, Contains(HasSubstr("only bounds")));
@@ -54,7 +54,7 @@ TEST(score, cpus_are_scored_by_the_flops_that_the_program_reports) {
     JobScore job = score_cpus(use);
     EXPECT_NEAR(job.score.point, 25, 1e-9);
     EXPECT_NEAR(job.score.low, 25, 1e-9);
-    EXPECT_NEAR(job.score.high, 90, 1e-9);
+    EXPECT_NEAR(job.score.high, 100, 1e-9);
     EXPECT_NEAR(job.nodes[0].score.point, 25, 1e-9);
     EXPECT_NEAR(job.score.shares.saturated + job.score.shares.unsaturated + job.score.shares.idle, 1, 1e-9);
     EXPECT_TRUE(job.calibrated);
@@ -72,6 +72,36 @@ TEST(score, cpus_that_reach_their_memory_are_saturated) {
     EXPECT_NEAR(job.score.high, 97, 1e-9) << "one after the other, or while nothing was reported";
     EXPECT_EQ(job.bound, Bound::kMemory);
     EXPECT_NEAR(job.memory_use, 0.9, 1e-9);
+}
+
+TEST(score, a_few_cpus_saturate_the_memory) {
+    JobScore job = score_cpus({.nodes = {node("n1", 0.25, kCeilings)},
+                               .work = {.double_flop = 5e9, .single_flop = kNo, .bytes = 3.6e11},
+                               .reported_seconds = 100});
+    EXPECT_NEAR(job.score.point, 90, 1e-9);
+    EXPECT_NEAR(job.score.high, 95, 1e-9);
+    EXPECT_NEAR(job.score.shares.idle, 0.1, 1e-9) << "there is nothing left for the six other CPUs";
+    EXPECT_NEAR(job.busy_engine, 0.25, 1e-9);
+    EXPECT_THAT(job.meaning.at(2), HasSubstr("near a limit"));
+    job = score_cpus({.nodes = {node("n1", 1.0 / 16, kCeilings)},
+                      .work = {.double_flop = kNo, .single_flop = kNo, .bytes = 3.6e11}});
+    EXPECT_TRUE(std::isnan(job.score.point)) << "half of a CPU's time is not enough for that";
+    job = score_cpus({.nodes = {node("n1", 1.0 / 16)}, .work = kSilent});
+    EXPECT_NEAR(job.score.high, 50, 1e-9) << "of the time in which any CPU can have run";
+}
+
+TEST(score, one_limit_that_is_not_reported_may_have_been_reached_at_other_times) {
+    JobScore job = score_cpus({.nodes = {node("n1", 0.3, kCeilings)},
+                               .work = {.double_flop = kNo, .single_flop = kNo, .bytes = 2e11},
+                               .reported_seconds = 100});
+    EXPECT_NEAR(job.score.point, 50, 1e-9);
+    EXPECT_NEAR(job.score.high, 80, 1e-9) << "products for all of the time that CPUs were busy";
+}
+
+TEST(score, work_of_programs_that_never_ran_refutes_its_ceiling) {
+    JobScore job = score_cpus({.nodes = {node("n1", 0, kCeilings)}, .work = singles(1e11)});
+    EXPECT_TRUE(std::isnan(job.score.point));
+    EXPECT_THAT(job.notes, Contains(HasSubstr("none of its processes was seen to run")));
 }
 
 TEST(score, work_is_shared_out_by_how_long_nodes_were_busy) {
@@ -96,7 +126,7 @@ TEST(score, a_node_without_one_ceiling_lends_none) {
 TEST(score, work_that_exceeds_a_ceiling_a_little_reaches_it) {
     JobScore job = score_cpus({.nodes = {node("n1", 0.5, kCeilings)}, .work = singles(1.05e11)});
     EXPECT_NEAR(job.score.point, 50, 1e-9);
-    EXPECT_NEAR(job.score.high, 50, 1e-9);
+    EXPECT_NEAR(job.score.high, 100, 1e-9) << "of the memory";
     EXPECT_NEAR(job.score.low, 50 / 1.1, 1e-9) << "the ceiling may be a little higher";
 }
 
@@ -104,7 +134,7 @@ TEST(score, work_that_does_not_fit_under_its_ceiling_refutes_it) {
     JobScore job = score_cpus({.nodes = {node("n1", 0.5, kCeilings)}, .work = singles(1.5e11)});
     EXPECT_TRUE(std::isnan(job.score.point));
     EXPECT_NEAR(job.score.low, 0, 1e-9);
-    EXPECT_NEAR(job.score.high, 50, 1e-9);
+    EXPECT_NEAR(job.score.high, 100, 1e-9);
     EXPECT_FALSE(job.calibrated);
     EXPECT_THAT(job.notes, Contains(HasSubstr("is 150 % of what vetting found possible")));
     EXPECT_THAT(job.meaning.at(2), HasSubstr("Check what the program counts"));
@@ -138,7 +168,7 @@ TEST(score, a_ceiling_of_fewer_cpus_or_another_precision_is_the_highest_that_it_
     job = score_cpus({.nodes = {node("n1", 0.9, doubles)}, .work = singles(1e11)});
     EXPECT_TRUE(std::isnan(job.score.point));
     EXPECT_NEAR(job.score.low, 50, 1e-9);
-    EXPECT_NEAR(job.score.high, 90, 1e-9);
+    EXPECT_NEAR(job.score.high, 100, 1e-9);
 }
 
 TEST(score, unsampled_cpu_time_widens_the_bounds) {
@@ -148,7 +178,7 @@ TEST(score, unsampled_cpu_time_widens_the_bounds) {
     EXPECT_NEAR(job.score.coverage, 0.5, 1e-9);
     EXPECT_NEAR(job.score.low, 25, 1e-9);
     EXPECT_NEAR(job.score.point, 50, 1e-9);
-    EXPECT_NEAR(job.score.high, 90, 1e-9);
+    EXPECT_NEAR(job.score.high, 100, 1e-9);
 }
 
 TEST(score, three_lines_say_what_the_score_of_cpus_means) {
@@ -162,9 +192,12 @@ TEST(score, three_lines_say_what_the_score_of_cpus_means) {
     EXPECT_EQ(job.meaning[1], "They reached 80 % of what OpenBLAS computes on these CPUs.");
     EXPECT_THAT(job.meaning[2], HasSubstr("near a limit"));
     EXPECT_NEAR(job.others_busy, 0.25, 1e-9);
+    NodeCpus full = node("n1", 0.3, kCeilings);
+    full.others_seconds = 1200;  // of 1,600, and the job used 240
+    EXPECT_THAT(score_cpus({.nodes = {full}, .work = kSilent}).meaning.at(2), HasSubstr("nodes were full"));
     job = score_cpus({.nodes = {node("n1", 0.2)}, .work = kSilent});
     ASSERT_THAT(job.meaning, SizeIs(3));
-    EXPECT_THAT(job.meaning[1], HasSubstr("between 0 and 20 %"));
+    EXPECT_THAT(job.meaning[1], HasSubstr("between 0 and 100 %"));
     EXPECT_THAT(job.meaning[2], HasSubstr("Most of the CPU time was not used"));
 }
 

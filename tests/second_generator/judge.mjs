@@ -8,18 +8,13 @@ import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { checkAccepted, readAccepted, table, words } from '../accepted.mjs';
 
 const [belay, directory] = process.argv.slice(2);
 const run = promisify(execFile);
 const kNotes = 'info'; // a note accuses nobody
 
-function table(file) {
-    return readFileSync(file, 'utf8').split('\n').filter(line => line && !line.startsWith('#')).map(line => line.split('\t'));
-}
-
-const words = text => (text ?? '').split(/[ ,]+/).filter(word => word && word !== '-');
-const accepted = new Map(table(join(dirname(fileURLToPath(import.meta.url)), 'accepted.tsv'))
-    .map(([cause, names, beside]) => [cause, { names: new Set(words(names)), beside: new Set(words(beside)) }]));
+const accepted = readAccepted(join(dirname(fileURLToPath(import.meta.url)), 'accepted.tsv'));
 
 function jobs() {
     const [head, ...rows] = table(join(directory, 'truth.tsv'));
@@ -122,17 +117,9 @@ function printMistakes(all) {
     }
 }
 
-// A rule that was renamed must not count as silent.
-function checkAccepted(all) {
-    const asked = new Set(all.flatMap(job => [...job.report.evaluated, ...job.report.skipped.map(one => one.id)]));
-    for (const [cause, { names, beside }] of accepted)
-        for (const id of [...names, ...beside])
-            if (!asked.has(id)) throw new Error(`accepted.tsv: ${cause}: there is no rule ${id}`);
-}
-
 const all = jobs();
 await ask(all);
-checkAccepted(all);
+checkAccepted(accepted, all.map(job => job.report));
 all.forEach(judge);
 print(all);
 if (process.argv.includes('--mistakes')) printMistakes(all);

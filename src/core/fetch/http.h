@@ -108,9 +108,9 @@ bool worth_another_try(int status);
 std::optional<Duration> retry_delay(const HttpOptions& options, int next_try, std::string_view retry_after,
                                     double jitter, Time now);
 
-// "registry.example.org:5000" of an URL, for messages and to compare hosts; empty for what is no URL.
+// "registry.example.org:5000" of a URL, for messages and to compare hosts; empty for what is not a URL.
 std::string url_authority(std::string_view url);
-// "https"; empty for what is no URL.
+// "https"; empty for what is not a URL.
 std::string url_scheme(std::string_view url);
 // Whether a host (with or without port) is this machine: localhost, 127.0.0.0/8, ::1.
 bool is_loopback(std::string_view authority);

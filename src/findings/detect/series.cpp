@@ -74,7 +74,7 @@ std::vector<Series> split_series(const record::QueryResult& rows) {
 }
 
 core::Time time_of(double seconds) {
-    return core::time_from_nanoseconds(static_cast<int64_t>(std::llround(seconds * 1e6)) * 1000);
+    return core::time_from_microseconds(std::round(seconds * 1e6));
 }
 
 Rows::Rows(std::span<const std::string_view> more) {

@@ -27,6 +27,8 @@ constexpr size_t kRecordBytes = size_t{16} << 10;  // a longer record is refused
 constexpr size_t kMostRecords = 2000;              // at once; the rest at the next tick
 constexpr size_t kMostTold = 50;                   // different faults at once
 constexpr size_t kShownText = 200;                 // bytes of a message
+// NVIDIA, XID errors, "NVLink 5 XIDs"
+constexpr int64_t kFirstNvlink5 = 144, kLastNvlink5 = 150;
 
 // By KernelFaultKind and KernelSeverity.
 constexpr schema::EventKind kKinds[] = {"xid",    "sxid", "oom",        "mce",       "hung_task",
@@ -42,7 +44,10 @@ class Faults {
         if (!message) return;
         auto fault = procfs::parse_kernel_fault(message->text);
         if (!fault) return;
-        const auto key = std::tuple(fault->kind, fault->severity, fault->subject, fault->device, fault->code);
+        // Of an XID the value is the link.
+        const auto link = fault->kind == KernelFaultKind::kXid ? fault->value : std::nullopt;
+        const auto key =
+            std::tuple(fault->kind, fault->severity, fault->subject, fault->device, fault->code, link);
         auto found = told_.find(key);
         if (found == told_.end() && told_.size() >= kMostTold) {
             ++left_out_;
@@ -77,6 +82,11 @@ class Faults {
     // The driver's event has the number alone; of NVLink 5 the log has unit, link and whether work can go on.
     static bool says_more(const KernelFault& fault) { return !fault.subject.empty(); }
 
+    static std::string_view weight_of(const KernelFault& fault) {
+        if (fault.is_injected) return "injected by a test";
+        return fault.severity == procfs::KernelSeverity::kCritical ? "fatal" : "not fatal";
+    }
+
     static stream::Event event_of(const Told& told) {
         const KernelFault& fault = told.fault;
         auto or_nothing = [](const std::string& text) {
@@ -94,21 +104,19 @@ class Faults {
             const gpu::XidMeaning meaning = gpu::xid_meaning(fault.code.value_or(0));
             const bool nvlink = says_more(fault);
             if (!nvlink) event.severity = gpu::xid_severity(meaning);
-            event.message = fmt::format(
-                "XID {} of {}: {}", meaning.code, fault.device.empty() ? "a GPU" : fault.device,
-                nvlink
-                    ? fmt::format("{}: {}, {}, link {:.0f}", meaning.name, fault.subject,
-                                  fault.severity == procfs::KernelSeverity::kCritical ? "fatal" : "not fatal",
-                                  fault.value.value_or(0))
-                    : gpu::xid_text(meaning));
+            event.message =
+                fmt::format("XID {} of {}: {}", meaning.code, fault.device.empty() ? "a GPU" : fault.device,
+                            nvlink ? fmt::format("{}: {}, {}, link {:.0f}", meaning.name, fault.subject,
+                                                 weight_of(fault), fault.value.value_or(0))
+                                   : gpu::xid_text(meaning));
         }
         if (told.times > 1) event.message += fmt::format(", {} times", told.times);
         return event;
     }
 
-    std::map<
-        std::tuple<KernelFaultKind, procfs::KernelSeverity, std::string, std::string, std::optional<int64_t>>,
-        Told>
+    std::map<std::tuple<KernelFaultKind, procfs::KernelSeverity, std::string, std::string,
+                        std::optional<int64_t>, std::optional<double>>,
+             Told>
         told_;
     size_t lost_ = 0;
     size_t left_out_ = 0;
@@ -170,6 +178,11 @@ core::Result<> KernelLog::go_to_end() {
         return core::bad_input("this is neither a regular file nor a character device");
     if (lseek(fd_.get(), 0, SEEK_END) < 0) return core::errno_error(errno, "cannot go to its end");
     return {};
+}
+
+bool KernelLog::says_more_than(const stream::Event& event) const {
+    return is_open() && event.kind.name() == "xid" && event.source != "kernel" &&
+           event.code >= kFirstNvlink5 && event.code <= kLastNvlink5;
 }
 
 void KernelLog::tell_new(const EventSink& sink, bool xids_are_told) {

@@ -23,6 +23,10 @@ class KernelLog {
     // whoever reads the GPUs. Never waits.
     void tell_new(const EventSink& sink, bool xids_are_told);
 
+    // Whether the log, which is read, says more of what another source tells as `event`: of the faults of
+    // NVLink 5.
+    bool says_more_than(const stream::Event& event) const;
+
   private:
     core::Result<> go_to_end();
     void tell_unread(const EventSink& sink);

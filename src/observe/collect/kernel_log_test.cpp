@@ -66,6 +66,25 @@ TEST(observe_collect, errors_of_nvlink_5_say_whether_they_are_fatal) {
                                                "xid warning kernel RLW_CTRL 0009:01:00 145 17",
                                                "xid critical kernel RLW_CTRL 0009:01:00 145 16"))
         << "also where the driver reports the numbers";
+    const stream::Event reported{.kind = "xid", .source = "nvml", .code = 149};
+    EXPECT_TRUE(kernel.says_more_than(reported));
+    EXPECT_FALSE(KernelLog("/proc/none").says_more_than(reported));
+    const stream::Event other{.kind = "xid", .source = "nvml", .code = 79};
+    EXPECT_FALSE(kernel.says_more_than(other));
+}
+
+TEST(observe_collect, links_of_nvlink_5_are_told_apart) {
+    Log log;
+    KernelLog kernel(log.path);
+    for (const char* link : {"16", "17", "17"})
+        log.add(fmt::format(
+            "NVRM: Xid (PCI:0009:01:00): 145, RLW_CTRL Fatal XC0 i0 Link {} (0x00000003 0x80000000)", link));
+    log.add("NVRM: Xid (PCI:0009:01:00): 145, RLW_CTRL Fatal XC0 i1 Link 01 (0x00000003 0x80000000)");
+    std::vector<std::string> messages;
+    kernel.tell_new([&](const stream::Event& event) { messages.push_back(event.message); }, true);
+    EXPECT_THAT(messages,
+                UnorderedElementsAre(HasSubstr("fatal, link 16"), HasSubstr("fatal, link 17, 2 times"),
+                                     HasSubstr("injected by a test, link 1")));
 }
 
 TEST(observe_collect, xids_that_the_driver_tells_are_not_told_twice) {

@@ -121,8 +121,8 @@ Result<Archive> Archive::open(const fs::path& path, std::span<const StandIn> sta
     return archive;
 }
 
-Result<Archive> Archive::in_memory() {
-    BELAY_TRY(database, Database::open(1));
+Result<Archive> Archive::in_memory(const QueryLimits& limits) {
+    BELAY_TRY(database, Database::open(1, limits));
     Archive archive({}, std::move(database));
     for (const schema::Table* table : schema::tables())
         BELAY_CHECK(archive.database_.execute(create_table_sql(*table)));

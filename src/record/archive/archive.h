@@ -63,7 +63,7 @@ class Archive {
                                       const QueryLimits& limits = {});
 
     // All tables of the schema, empty, and nothing on disk: what add() puts into them.
-    static core::Result<Archive> in_memory();
+    static core::Result<Archive> in_memory(const QueryLimits& limits = {});
 
     // Our own SQL, and a person's: a limit that it reaches is kSystem, and kBadInput. See database.h.
     core::Result<QueryResult> query(const std::string& sql) { return database_.query(sql); }

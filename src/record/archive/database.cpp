@@ -157,10 +157,18 @@ Result<> Database::scan(const std::string& sql, const ScanRequest& request,
     return {};
 }
 
-Result<std::vector<std::string>> Database::columns_of(const std::string& sql, Statement statement) {
+Result<std::vector<std::string>> Database::columns_of(const std::string& sql, Statement statement) try {
+    std::optional<Interrupter> interrupter;
+    std::optional<MemoryLimit> memory;
+    if (statement == Statement::kQuery) {  // ours has no constants that take long
+        interrupter.emplace(api_, connection_, statement, limits_);
+        memory.emplace(limits_.memory);
+    }
     StatementGuard asked{api_};
     BELAY_CHECK(prepare_select(sql, statement, asked));
     return column_names(api_, asked.statement);
+} catch (const std::bad_alloc&) {
+    return std::unexpected(too_large(statement, limits_));
 }
 
 Result<> Database::append(const stream::Batch& batch) {

@@ -25,10 +25,8 @@ Result<std::optional<RecordedSpan>> recorded_span(Archive& archive) {
     const double first = as_double(range[0]);
     const double last = as_double(range[1]);
     if (!(last >= first)) return std::nullopt;
-    auto moment = [](double microseconds) {
-        return core::time_from_nanoseconds(static_cast<int64_t>(microseconds) * 1000);
-    };
-    return RecordedSpan{.first = moment(first), .last = moment(last)};
+    return RecordedSpan{.first = core::time_from_microseconds(first),
+                        .last = core::time_from_microseconds(last)};
 }
 
 }  // namespace belay::record

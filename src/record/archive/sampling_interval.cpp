@@ -13,6 +13,7 @@ using core::Result;
 namespace {
 
 constexpr double kUsual = 1;  // seconds
+constexpr double kShortest = 1e-3;
 
 // The first cell; NaN where there is none.
 Result<double> number(Archive& archive, const std::string& sql) {
@@ -38,11 +39,12 @@ Result<double> sampling_interval(Archive& archive, const schema::Table* of) {
         number(archive, fmt::format("SELECT median(interval_seconds) FROM coverage "
                                     "WHERE interval_seconds > 0{}",
                                     of != nullptr ? fmt::format(" AND table_name = '{}'", of->name) : "")));
-    if (counted > 0) return counted;
-    if (archive.manifest().interval.count() > 0) return core::to_seconds(archive.manifest().interval);
+    if (counted > 0) return std::max(counted, kShortest);
+    if (archive.manifest().interval.count() > 0)
+        return std::max(core::to_seconds(archive.manifest().interval), kShortest);
     if (of == nullptr) return kUsual;
     BELAY_TRY(distance, number(archive, distance_sql(*of)));
-    return distance > 0 ? distance : kUsual;
+    return distance > 0 ? std::max(distance, kShortest) : kUsual;
 }
 
 }  // namespace belay::record

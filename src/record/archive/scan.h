@@ -32,7 +32,7 @@ class ScanRows {
     ScanRows(const DuckdbApi* api, duckdb_data_chunk chunk, const ScanRequest& request);
     size_t size() const { return size_; }
     // 1970 for a row that has none, as no recorder writes it.
-    core::Time time(size_t row) const { return core::time_from_nanoseconds(time_[row] * 1000); }
+    core::Time time(size_t row) const { return core::time_from_microseconds(time_[row]); }
     // Column request.numbers[index], or behind those, request.formulas; NaN is null. Whole numbers below 2^53
     // are exact.
     std::span<const double> numbers(size_t index) const { return {numbers_[index], size_}; }

@@ -79,24 +79,25 @@ core::Result<> GssrMerge::advance(size_t which) {
 
 void GssrMerge::close(Source& source) {
     std::ranges::move(source.rows->defects(), std::back_inserter(defects_));
-    const auto tell = [&](std::string_view kind, bool is_warning, int64_t count, std::string_view text) {
+    const auto tell = [&](std::string_view kind, bool is_warning, int64_t count,
+                          fmt::format_string<std::string> text) {
         if (count > 0)
-            defects_.push_back({.kind = kind,
-                                .is_warning = is_warning,
-                                .node = node_.name,
-                                .place = place_of(*source.step, *source.file),
-                                .text = fmt::format(fmt::runtime(text), count)});
+            defects_.push_back(
+                {.kind = kind,
+                 .is_warning = is_warning,
+                 .node = node_.name,
+                 .place = place_of(*source.step, *source.file),
+                 .text = fmt::format(text, count == 1 ? "1 row" : fmt::format("{} rows", count))});
     };
     tell("told_twice", false, source.told_before,
-         "{} rows are of times that were recorded already, as steps that overlap do: left out");
-    tell("repeated_rows", false, source.repeated,
-         "{} rows repeat the time of a row before them in the file: left out");
+         "{} of times that were recorded already, as where steps overlap: left out");
+    tell("repeated_rows", false, source.repeated, "{} with the time of an earlier row of the file: left out");
     tell("out_of_order", true, source.out_of_order,
-         "{} rows are earlier than rows before them in the file, and were left out: sort its lines by time "
-         "to import them");
+         "{} of a time before that of an earlier row of the file, left out: sort its lines by time to import "
+         "all of them");
     tell("skipped_seconds", false, source.skips,
-         "in {} places no GPU has a row for a second or two, as gssr-record sleeps before it reads: the next "
-         "row covers them, too, and its energy is shared");
+         "{} after a second or two without one of any GPU, as gssr-record sleeps before it reads: such a row "
+         "covers that time too, and its energy is shared");
     source.rows.reset();
 }
 

@@ -2,7 +2,7 @@
 // they come from. Holds one row per open file, so a node of any length can be read.
 //
 // gssr-record sleeps a second, then reads, then writes the second that it is: now and then it skips one, and
-// the next row tells of both (docs/decisions/0007). It is then given to each of them.
+// the next row covers both (docs/decisions/0007). It is then given to each of them.
 #pragma once
 
 #include "record/import/gssr_plan.h"

@@ -28,7 +28,7 @@ TEST(record_import, a_second_that_no_gpu_has_belongs_to_the_row_after_it) {
             row(12, 1) + rows(13, 20, 2) + rows(23, 60, 2));
     Imported done = imported(recording);
     EXPECT_EQ(done.rows, 120);
-    EXPECT_THAT(told(done), HasSubstr("in 2 places no GPU has a row for a second or two"));
+    EXPECT_THAT(told(done), HasSubstr("2 rows after a second or two without one of any GPU"));
     EXPECT_THAT(told(done), Not(HasSubstr("samples are missing")));
     EXPECT_EQ(recording.info().coverage, 1.0);
     EXPECT_THAT(recording.query(
@@ -83,8 +83,8 @@ TEST(record_import, rows_out_of_order_and_repeated_rows_are_told_as_such) {
                     header() + rows(1, 20, 1) + rows(10, 14, 1) + rows(21, 40, 1) + rows(40, 40, 1));
     const Imported done = imported(recording);
     EXPECT_EQ(done.rows, 40);
-    EXPECT_THAT(told(done), HasSubstr("5 rows are earlier than rows before them in the file"));
-    EXPECT_THAT(told(done), HasSubstr("1 rows repeat the time of a row before them"));
+    EXPECT_THAT(told(done), HasSubstr("5 rows of a time before that of an earlier row of the file"));
+    EXPECT_THAT(told(done), HasSubstr("1 row with the time of an earlier row of the file"));
     EXPECT_THAT(told(done), testing::Not(HasSubstr("steps that overlap")));
 }
 
@@ -98,7 +98,7 @@ TEST(record_import, steps_that_overlap_count_each_second_once) {
     recording.write("step_1/proc_0.csv", header() + rows(1, 60, 2));
     Imported done = imported(recording);
     EXPECT_EQ(done.rows, 180);  // 90 s of two GPUs
-    EXPECT_THAT(told(done), HasSubstr("rows are of times that were recorded already"));
+    EXPECT_THAT(told(done), HasSubstr("60 rows of times that were recorded already"));
     EXPECT_THAT(
         recording.query("SELECT count(*), count(DISTINCT time), max(energy_joules_total) FROM gpu GROUP BY "
                         "device LIMIT 1"),

@@ -157,7 +157,7 @@ class SeriesReader : public NodeReader {
         if (seconds == 0 && !went_on) return;
         if (!series_.born.empty()) seconds = std::max(seconds, node_seconds);
         const auto since = static_cast<int64_t>(static_cast<double>(bucket) * frame_.bucket_seconds * 1e6);
-        rows_.add_row(core::time_from_nanoseconds((frame_.start_microseconds + since) * 1000), name_);
+        rows_.add_row(core::time_from_microseconds(frame_.start_microseconds + since), name_);
         size_t column = kNodeColumn + 1;
         for (size_t i = 0; i < layout_.keys.size(); ++i, ++column) set_key(thing, i, column);
         rows_.set(column++, seconds);
@@ -180,7 +180,7 @@ class SeriesReader : public NodeReader {
         const double number = thing.numbers[key];
         if (std::isnan(number)) return;
         if (series_.source->columns[series_.keys[key]].type == ColumnType::kTimestamp)
-            rows_.set(column, core::time_from_nanoseconds(static_cast<int64_t>(number) * 1000));
+            rows_.set(column, core::time_from_microseconds(number));
         else
             rows_.set(column, static_cast<int64_t>(number));
     }
