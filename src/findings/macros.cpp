@@ -25,8 +25,7 @@ constexpr Macro kMacros[] = {
     // did not end it.
     {"oom_kills(own)",
      "nodes on which the kernel killed processes for memory, of the job or else of others: `node`, `start`, "
-     "`kills`, `peak_bytes` of the "
-     "job, `memory_bytes`",
+     "`kills`, `peak_bytes` of the job, `memory_bytes`",
      R"(TABLE
         SELECT * EXCLUDE has_own FROM (
             SELECT node, min(time) FILTER (oom_kills_in_span > 0) AS start, sum(oom_kills_in_span) AS kills,
@@ -59,12 +58,13 @@ constexpr Macro kMacros[] = {
                         'infinity'::TIMESTAMP)))"},
 
     // The program is the process of a rank with most threads, workers are those that began after it. What
-    // they feed is the GPU of
-    // the node that was least busy of those that were used, or, where none is used, the program.
+    // they feed is the GPU of the node that was least busy of those that were used, or, where none is used,
+    // the program.
     {"loaders(since, until, parts, used)",
      "the workers of each rank's data loader in equal parts of a time: `node`, `task`, `part`, `workers`, "
-     "`worker_cpus`, `waiting_share` (for "
-     "a device), `has_gpus` (busy for more than `used`), `idle_share` (of what they feed)",
+     "`worker_cpus`, `waiting_share` (for a device), `has_gpus` (busy for more than `used`), `idle_share` "
+     "(of "
+     "what they feed)",
      R"(TABLE
         WITH series AS (
             SELECT *, (parts * epoch_us(time - since)) // epoch_us(until - since) AS part

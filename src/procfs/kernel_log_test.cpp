@@ -88,14 +88,15 @@ TEST(procfs, words_of_users_are_not_faults) {
                              "LustreError: ", "LNetError: ", "LustreError: 1-", "LNetError: 1-1",
                              "nvme nvme0: ", "NVRM: ", "a: Link is down"}) {
         EXPECT_LE(name.size(), 15U);
+        std::string escaped = name;  // the rest of its 15 bytes cannot be printed
+        for (size_t i = name.size(); i < 15; ++i) escaped += "\\x07";
         for (const char* line :
              {"[4711]: segfault at 0 ip 00000000004 sp 00007ffe error 6 in GPU has fallen off the bus on "
               "[4000+1]",
               "[4711] general protection fault ip:401136 sp:7ffe error:0 in reset controller on [4000+1]",
               " invoked oom-killer: gfp_mask=0xcc0", ": page allocation failure: order:4"})
-            EXPECT_FALSE(parse_kernel_fault(name + line)) << name << line;
-        const std::string padded =
-            name + std::string(4 * (15 - name.size()), '\\');  // "\\" is told as "\x5c"
+            for (const std::string& shown : {name, escaped})
+                EXPECT_FALSE(parse_kernel_fault(shown + line)) << shown << line;
         EXPECT_FALSE(
             parse_kernel_fault("traps: " + name + "[7] trap divide error ip:4 sp:7 error:0 in x[4+1]"))
             << name;
