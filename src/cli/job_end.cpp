@@ -18,10 +18,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Nothing where there is no use in asking.
+// Nothing where there is no use in asking, or where the record cannot be read: who opens it next says so.
 Result<std::optional<record::Manifest>> manifest_without_end(const fs::path& path) {
-    BELAY_TRY(record, record::open_record(path));
-    BELAY_TRY(manifest, record::read_manifest(record));
+    auto opened = record::open_record(path);
+    if (!opened) return std::nullopt;
+    const auto& record = *opened;
+    auto read = record::read_manifest(record);
+    if (!read) return std::nullopt;
+    record::Manifest& manifest = *read;
     BELAY_TRY(facts, record.facts());
     if (!manifest.job.id || facts.owner != geteuid()) return std::nullopt;
     BELAY_TRY(known, record.facts(fmt::format("{}/{}", record::kAnnexesName,

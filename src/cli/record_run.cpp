@@ -5,6 +5,7 @@
 #include "core/process.h"
 #include "core/tell.h"
 #include "core/utf8.h"
+#include "progress/known_patterns.h"
 
 #include <memory>
 #include <unistd.h>
@@ -73,6 +74,9 @@ void add_record_run(core::Application& application) {
     command.passthrough("CMD", options->command, "the command to run, with its arguments");
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(configuration, context.configuration());
+        if (const auto own = configuration.text_list("record.progress_pattern"); !own.empty())
+            BELAY_CHECK(core::with_context(progress::patterns_for(own),
+                                           configuration.origin("record.progress_pattern")));
         BELAY_TRY(status, observe::record_run(
                               {.record = options->directory,
                                .interval = configuration.duration("record.interval"),
