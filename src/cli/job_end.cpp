@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Nothing where there is no use in asking, or where the record cannot be read: who opens it next says so.
+// Nothing where Slurm need not be asked, or where the record cannot be read: what opens it next says so.
 Result<std::optional<record::Manifest>> manifest_without_end(const fs::path& path) {
     auto opened = record::open_record(path);
     if (!opened) return std::nullopt;

@@ -75,6 +75,8 @@ struct Pattern {
 };
 // The driver and the PCI address of a network adapter, or an InfiniBand device.
 #define ADAPTER R"((?:[\w-]+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]:? (?:.*[ :])?|infiniband ))"
+// With the process and the place in the source, or the number of the message.
+#define LUSTRE_ERROR R"(^LustreError: (?:\d+:\d+:\(|[0-9a-f]+-\d+: ))"
 constexpr Pattern kPatterns[] = {
     {kSxid,
      kCritical,
@@ -110,10 +112,10 @@ constexpr Pattern kPatterns[] = {
     {kLustre, kWarning, R"(^Lustre: .*Connection to ([\w-]+) .*was lost)", {Group::kSubject}},
     {kLustre,
      kWarning,
-     R"(^LustreError: (?:\d+:\d+:\(|[0-9a-f]+-\d+: ).*?([\w]+-(?:OST|MDT)[0-9a-f]{4}).*\brc = (-?\d+))",
+     LUSTRE_ERROR R"(.*?([\w]+-(?:OST|MDT)[0-9a-f]{4}).*\brc = (-?\d+))",
      {Group::kSubject, Group::kCode}},
-    {kLustre, kWarning, R"(^LustreError: (?:\d+:\d+:\(|[0-9a-f]+-\d+: ).*\brc = (-?\d+))", {Group::kCode}},
-    {kLustre, kWarning, R"(^LustreError: (?:\d+:\d+:\(|[0-9a-f]+-\d+: ))"},
+    {kLustre, kWarning, LUSTRE_ERROR R"(.*\brc = (-?\d+))", {Group::kCode}},
+    {kLustre, kWarning, LUSTRE_ERROR},
     {kLnet, kWarning, R"(^LNetError: \d+:\d+:\(.*(?:rc = |rc |: )(-\d+)\b)", {Group::kCode}},
     {kLnet, kWarning, R"(^LNetError: \d+:\d+:\()"},
     {kNvmeReset,
@@ -131,6 +133,7 @@ constexpr Pattern kPatterns[] = {
 };
 
 #undef ADAPTER
+#undef LUSTRE_ERROR
 
 const std::vector<std::unique_ptr<re2::RE2>>& compiled() {
     static const std::vector<std::unique_ptr<re2::RE2>> expressions = [] {
