@@ -44,9 +44,12 @@ void add_findings(core::Application& application) {
         .examples = {{"belay findings r", "what went wrong in a recorded job"},
                      {"belay findings 4711", "from the record of job 4711"},
                      {"belay findings r --rules mine.toml", "with rules of your own"}},
-        .exit_statuses = {{1, "a finding is a warning or critical"},
-                          {2, "a rule is wrong; the others were evaluated"},
-                          {3, "a table cannot be read; rules that do not need it were evaluated"}},
+        .exit_statuses =
+            {{1, "a finding is a warning or critical"},
+             {2, "a rule is wrong, or a table is damaged; the other rules were evaluated"},
+             {3,
+              "the system failed, for instance a disk; rules that do not need what it holds were "
+              "evaluated"}},
     });
     struct Options {
         std::string record;

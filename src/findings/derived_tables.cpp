@@ -28,6 +28,7 @@ constexpr auto kTaskColumns = std::to_array<DerivedColumn>({
     {"seconds", "s", "time of the bucket that samples cover", "max(seconds)"},
     {"cpus_used", "", "CPUs in use", "sum(cpus_used)"},
     {"kernel_cpus", "", "of these, by the kernel for it", "sum(kernel_cpus)"},
+    {"unseen_cpus", "", "of these, by children that ended between two samples", "sum(unseen_cpus)"},
     {"run_delay_threads", "", "main threads that waited for a CPU, on average", "sum(run_delay_share)"},
     {"longest_run_delay_share", "ratio",
      "time in which a main thread waited for a CPU: of the process that did longest", "max(run_delay_share)"},
@@ -60,6 +61,7 @@ constexpr auto kNodeColumns = std::to_array<DerivedColumn>({
 constexpr auto kJobColumns = std::to_array<DerivedColumn>({
     {"job_cpus_used", "", "CPUs that the job used", "sum(cpus_used)"},
     {"job_kernel_cpus", "", "of these, by the kernel for it", "sum(kernel_cpus)"},
+    {"job_unseen_cpus", "", "of these, by children that ended between two samples", "sum(unseen_cpus)"},
     {"job_resident_bytes", "B", "memory of its processes in RAM; pages that they share count for each",
      "sum(resident_bytes)"},
     {"job_threads", "", "threads of its processes: the most of each", "sum(threads)"},

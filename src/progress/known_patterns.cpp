@@ -35,7 +35,8 @@ constexpr KnownShape kShapes[] = {
      R"(\b(?P<step>\d+)(?:/(?P<total>\d+)|it) \[[\d:]+(?:<[\d:?]+)?, *(?:(?P<steps_per_second>[\d.]+)it/s|(?P<seconds>[\d.]+)s/it|\?it/s))"
      R"(.*?(?:\b|train_)loss=(?P<loss>)" NUMBER R"())"},
     {"lines of JSON, of an evaluation", R"({"event": "eval", "step": 100, "loss": 0.9})",
-     R"re(\{.*?: *"(?:eval|val|valid|validation|test)".*?"(?:\w+_)?loss" *: *(?P<metric>)re" NUMBER ")"},
+     R"re(\{.*?"(?:event|phase|split|mode|stage|kind|type)" *: *"(?:eval|val|valid|validation|test)".*?)re"
+     R"re("(?:\w+_)?loss" *: *(?P<metric>)re" NUMBER ")"},
     {"lines of JSON", R"({"event": "train", "step": 4160, "loss": 0.5698})",
      R"re(\{.*?"(?:global_)?(?:step|iter|iteration)" *: *(?P<step>\d+)\b.*?"(?:train_)?loss" *: *(?P<loss>)re" NUMBER
      ")"},

@@ -80,6 +80,7 @@ TEST(progress, known_shapes_bear_variations) {
     EXPECT_DOUBLE_EQ(*one("iter 7: loss 2.5 lr 1e-3 (1,250.5 img/sec)").samples_per_second, 1250.5);
     EXPECT_EQ(one("step 7 loss 2.5, 12 cookies/s").tokens_per_second, std::nullopt);
     EXPECT_EQ(one(R"({"split": "val", "step": 100, "val_loss": 0.9})").kind, kEvaluation);
+    EXPECT_EQ(one(R"({"run": "test", "step": 7, "loss": 0.25})").kind, kTrain);
     EXPECT_EQ(one("[  12.30s] iter 40 avg_reward 0.5312").step, 40);
     EXPECT_EQ(one("restart 2 iter 10: inertia 0.3121").step, 10);
     EXPECT_EQ(one("step 3 loss nan").text, R"({"loss":"NaN"})");

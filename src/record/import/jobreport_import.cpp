@@ -36,6 +36,14 @@ core::Failure not_found(const fs::path& source) {
             "single step, for proc_N.csv");
 }
 
+core::Failure no_rows(const fs::path& source, const std::vector<Defect>& defects) {
+    const auto defect = std::ranges::find_if(defects, [](const Defect& one) { return one.kind != "empty"; });
+    return bad_input("{} holds no rows that can be used", core::printable(source.string()))
+        .hint(defect == defects.end()
+                  ? "jobreport writes when the job ends: one that was killed leaves nothing"
+                  : fmt::format("look at {}: {}", core::printable(defect->place), defect->text));
+}
+
 // The files of all steps, or of the one step that the source is.
 Result<std::vector<fs::path>> find_files(const fs::path& source) {
     BELAY_TRY(found, look_at_source(source));
@@ -162,12 +170,13 @@ Result<Imported> import_jobreport(const ImportOptions& options) {
     BELAY_TRY(files, find_files(options.source));
     BELAY_TRY(rows, read_rows(options.source, files, imported.defects));
     if (!rows) return not_found(options.source);
+    if (rows->empty()) return no_rows(options.source, imported.defects);
     std::erase_if(*rows, [&](const Placed& placed) {
         return !options.gpus.empty() && std::ranges::find(options.gpus, placed.row.gpu) == options.gpus.end();
     });
     if (rows->empty())
-        return bad_input("{} holds no rows", core::printable(options.source.string()))
-            .hint("jobreport writes when the job ends: one that was killed leaves nothing");
+        return bad_input("{} holds no rows of these GPUs", core::printable(options.source.string()))
+            .hint("name GPUs that the report has with --gpu, or leave it out for all of them");
     int64_t job = rows->front().row.job_id;
     if (auto other =
             std::ranges::find_if(*rows, [&](const Placed& placed) { return placed.row.job_id != job; });

@@ -120,6 +120,9 @@ TEST(record_import, what_is_no_report_is_refused) {
     recording.write("step_0/proc_0.csv", kHeader);
     EXPECT_THAT(import_jobreport(recording.options()).error().hint_text(),
                 HasSubstr("killed leaves nothing"));
+    recording.write("step_0/proc_0.csv", kHeader + "x\n");
+    EXPECT_THAT(import_jobreport(recording.options()).error().hint_text(),
+                HasSubstr("step_0/proc_0.csv:2: 1 of the lines"));
     recording.write("step_0/proc_0.csv", kHeader + line("n", 0) + line("n", 1, "1,1,1", 4712));
     EXPECT_THAT(import_jobreport(recording.options()).error().message(),
                 HasSubstr("several jobs: 4711 and 4712"));

@@ -61,7 +61,7 @@ inline constexpr Quantity kHostQuantities[] = {
      kInteger,
      "",
      "processes and threads created since boot",
-     {},
+     {"forks_per_second", "1/s", "processes and threads created"},
      {kCounter, "stat", "processes"}},
     {"memory_total_bytes",
      kInteger,
