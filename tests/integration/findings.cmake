@@ -13,7 +13,7 @@ endif()
 if(TARGET spank_belay)
   foreach(name job_ends job_ends_accounted)
     add_test(NAME integration.${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/${name} $<TARGET_FILE:spank_belay> $<TARGET_FILE:belay>)
-    set_tests_properties(integration.${name} PROPERTIES LABELS integration TIMEOUT 300 RUN_SERIAL ON SKIP_RETURN_CODE 77
+    set_tests_properties(integration.${name} PROPERTIES LABELS integration TIMEOUT 300 RESOURCE_LOCK steps SKIP_RETURN_CODE 77
       ENVIRONMENT "BELAY_BUILD=${CMAKE_BINARY_DIR}")
   endforeach()
 endif()

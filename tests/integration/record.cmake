@@ -3,8 +3,9 @@ if(TARGET belay_cli)
   foreach(name survives agrees hostile on_slurm)
     add_test(NAME integration.record_${name}
       COMMAND ${CMAKE_CURRENT_LIST_DIR}/record_${name} $<TARGET_FILE:belay>)
-    set_tests_properties(integration.record_${name} PROPERTIES LABELS integration TIMEOUT 600 RUN_SERIAL ON)
+    set_tests_properties(integration.record_${name} PROPERTIES LABELS integration TIMEOUT 600)
   endforeach()
+  set_tests_properties(integration.record_on_slurm PROPERTIES RESOURCE_LOCK steps)
   # The reference page is what the program says of itself.
   add_test(NAME docs.record_tables
     COMMAND bash -c "diff <($<TARGET_FILE:belay> record schema --markdown) ${CMAKE_SOURCE_DIR}/docs/reference/record-tables.md")

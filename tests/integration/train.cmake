@@ -10,4 +10,5 @@ if(TARGET belay-train)
     set_tests_properties(integration.${name} PROPERTIES LABELS integration TIMEOUT 600
       ENVIRONMENT "BELAY_BUILD=${CMAKE_BINARY_DIR}")
   endforeach()
+  set_tests_properties(integration.train_on_slurm PROPERTIES RESOURCE_LOCK steps)
 endif()
