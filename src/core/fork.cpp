@@ -124,6 +124,63 @@ Result<> reap(pid_t pid, Duration patience) {
     return {};
 }
 
+// In the child of fork_detached(): returns in a child of its own, which is nobody's.
+void fork_and_leave(const ChildPlan& plan) {
+    const pid_t child = fork();
+    if (child < 0) fail_child(plan, ChildStep::kFork, errno);
+    if (child > 0) _exit(0);
+}
+
+// Waits for the process that was asked for, however it ends.
+[[noreturn]] void do_afterwards(const ForkOptions& options, pid_t process) {
+    const ForkOptions own{.name = options.afterwards_name,
+                          .signals = ChildSignals::kDeafHelper,
+                          .null_streams = true,
+                          .new_session = true};
+    become_child(ChildPlan{.options = &own});
+    while (waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    run_body([&] {
+        options.afterwards();
+        return 0;
+    });
+}
+
+// Returns in the process that was asked for, once it is known by pidfd: until then its id could become a
+// stranger's.
+void fork_introduced(const ChildPlan& plan, int introduction) {
+    if (plan.options->afterwards && prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        fail_child(plan, ChildStep::kFork, errno);
+    const pid_t process = fork();
+    if (process < 0) fail_child(plan, ChildStep::kFork, errno);
+    if (process > 0) {
+        if (send(introduction, &process, sizeof process, MSG_NOSIGNAL) < 0)
+            fail_child(plan, ChildStep::kIntroduction, errno);
+        if (plan.options->afterwards) do_afterwards(*plan.options, process);
+        _exit(0);
+    }
+    char known = 0;
+    const ssize_t received = recv(introduction, &known, 1, 0);
+    if (received < 0) fail_child(plan, ChildStep::kIntroduction, errno);
+    if (received == 0) _exit(127);  // who started us has given up, and says why
+}
+
+// -1 with errno where nobody introduced a process until the deadline.
+pid_t read_introduction(int introduction, const Deadline& deadline) {
+    for (;;) {
+        pollfd entry{.fd = introduction, .events = POLLIN, .revents = 0};
+        const int ready = poll(&entry, 1, deadline.poll_milliseconds());
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready == 0 && !deadline.is_over()) continue;
+        pid_t process = -1;
+        const ssize_t size = ready > 0 ? recv(introduction, &process, sizeof process, MSG_DONTWAIT) : -1;
+        if (size == static_cast<ssize_t>(sizeof process)) return process;
+        if (ready == 0) errno = ETIMEDOUT;
+        if (ready > 0 && size >= 0) errno = ECONNRESET;
+        return -1;
+    }
+}
+
 // What the child says or does not say comes before what failed here.
 Error set_up_error(const ForkOptions& options, const Result<std::optional<ChildFailure>>& failure,
                    std::string_view failed_here, int errno_value) {
@@ -270,20 +327,9 @@ Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::fun
     ChildPlan plan = plan_child(first_options, status);
     const pid_t first = fork_blocked();
     if (first == 0) {
-        // The grandchild waits until it is known by pidfd: until then its id could become a stranger's.
-        const pid_t second = fork();
-        if (second != 0) {
-            const int reason = errno;
-            if (second < 0) fail_child(plan, ChildStep::kFork, reason);
-            if (send(introduction.child.get(), &second, sizeof second, MSG_NOSIGNAL) < 0)
-                fail_child(plan, ChildStep::kIntroduction, errno);
-            _exit(0);
-        }
         introduction.parent.reset();
-        char known = 0;
-        const ssize_t received = recv(introduction.child.get(), &known, 1, 0);
-        if (received < 0) fail_child(plan, ChildStep::kIntroduction, errno);
-        if (received == 0) _exit(127);  // who started us has given up, and says why
+        if (options.afterwards) fork_and_leave(plan);
+        fork_introduced(plan, introduction.child.get());
         introduction.child.reset();
         become_child(plan);
         close(plan.status);
@@ -293,11 +339,11 @@ Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::fun
     // It does nothing but fork; at its end it closes what it inherited.
     auto first_gone = reap(first, options.set_up_time);
     status.child.reset();
-    pid_t pid = -1;
+    introduction.child.reset();
     Descriptor pidfd;
     std::string_view failed;
-    errno = ECONNRESET;  // what an end without an introduction leaves there
-    if (recv(introduction.parent.get(), &pid, sizeof pid, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof pid))
+    const pid_t pid = read_introduction(introduction.parent.get(), Deadline::after(options.set_up_time));
+    if (pid < 0)
         failed = step_name(ChildStep::kIntroduction);
     else if (pidfd = Descriptor(open_pidfd(pid)); !pidfd)
         failed = "pidfd_open";
@@ -305,7 +351,6 @@ Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::fun
         failed = step_name(ChildStep::kIntroduction);
     const int reason = errno;
     introduction.parent.reset();
-    introduction.child.reset();
     auto failure = read_child_failure(status.parent.get(), Deadline::after(options.set_up_time));
     if (failure && !*failure && failed.empty()) return DetachedProcess(pid, std::move(pidfd));
     Error error = set_up_error(options, failure, failed, reason);

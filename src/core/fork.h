@@ -41,6 +41,10 @@ struct ForkOptions {
     bool new_process_group = false;
     bool new_session = false;  // implies new_process_group
     int death_signal = 0;      // sent when the thread that forked ends (prctl(2), PR_SET_PDEATHSIG)
+    // Of fork_detached(): a process that waits for the end of the new one, however that comes, and then does
+    // this. What the new one has left behind are its children by then. Empty: there is none.
+    std::function<void()> afterwards = {};
+    std::string afterwards_name = {};  // as ps(1) shows that process
     // Until it has to have begun. It closes what it inherited, and a file server may have to take what was
     // written to a file before that (close(2)).
     Duration set_up_time = std::chrono::seconds(30);

@@ -1,10 +1,12 @@
 #include "core/fork.h"
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
 #include <stdexcept>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -190,6 +192,42 @@ TEST(core, fork_detached_lives_on_without_its_parent) {
     writer.reset();
     EXPECT_TRUE(parent.value().wait().value().success());
     EXPECT_EQ(read_to_end(reader.get(), "the pipe").value(), "alive");
+}
+
+TEST(core, fork_detached_is_followed_by_what_comes_afterwards_however_it_ends) {
+    struct Shared {
+        std::atomic<pid_t> orphan = -1;
+        std::atomic<bool> was_ours = false;
+    };
+    for (const bool killed : {true, false}) {
+        void* memory =
+            mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(memory, MAP_FAILED);
+        auto* shared = new (memory) Shared;
+        auto end_orphan = [&] {
+            ::kill(shared->orphan, SIGKILL);
+            shared->was_ours = waitpid(shared->orphan, nullptr, 0) == shared->orphan;
+            shared->orphan = -1;
+        };
+        auto leave_orphan = [&] {
+            const pid_t child = fork();
+            if (child == 0)
+                for (;;) pause();
+            shared->orphan = child;
+            while (killed) pause();
+            return 0;
+        };
+        auto process = fork_detached({.afterwards = end_orphan}, leave_orphan);
+        ASSERT_TRUE(process) << process.error().render();
+        EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "neither is a child of this process";
+        if (killed) {
+            EXPECT_TRUE(soon([&] { return shared->orphan > 0; }));
+            EXPECT_TRUE(process->kill());
+        }
+        EXPECT_TRUE(soon([&] { return shared->was_ours.load(); }));
+        EXPECT_TRUE(soon([&] { return shared->orphan == -1; }));
+        munmap(memory, sizeof(Shared));
+    }
 }
 
 TEST(core, fork_reaps_what_was_left_behind) {

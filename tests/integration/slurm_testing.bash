@@ -69,7 +69,7 @@ expect_nothing_left() {  # expect_nothing_left NAME [NAMESPACE...]
     expect "$name: processes" "" "$(processes_of "$name")"
     expect "$name: directory" "" "$(ls -d "$workspace/$name" 2>/dev/null)"
     expect "$name: mounts" "" "$(grep -F "$workspace/$name" /proc/self/mountinfo)"
-    expect "$name: shared memory" "" "$(find /dev/shm -newer "$workspace/start.log" -name '*slurm*' 2>/dev/null)"
+    expect "$name: shared memory" "" "$(find /dev/shm -maxdepth 1 -newer "$workspace/start.log" -name '*slurm*' 2>/dev/null)"
     for namespace in "${@:2}"; do
         left=$(network_namespaces | grep -xF "$namespace")
         expect "$name: network namespaces" "" "$left"

@@ -3,6 +3,7 @@
 #include "core/activity.h"
 #include "core/fork.h"
 #include "core/work.h"
+#include "env/container/entrypoint.h"
 #include "env/container/holder.h"
 #include "env/container/holder_link.h"
 #include "env/container/namespaces.h"
@@ -66,11 +67,15 @@ Result<Container> Container::start(const ContainerPlan& plan, const core::Enviro
     BELAY_TRY(activity, core::Activity::create());
     // It must not be a child of this process, which becomes the user's program. It holds none of the standard
     // streams: somebody may wait for their end. What a terminal sends to the program is not for its holder.
+    // The container's first process waits for nobody (Holder::create): a holder that is killed would leave
+    // it.
     BELAY_TRY(holder, core::fork_detached({.name = "belay-holder",
                                            .signals = core::ChildSignals::kDeafHelper,
                                            .null_streams = true,
                                            .keep = {theirs.get(), process.get(), lines.get()},
-                                           .new_session = true},
+                                           .new_session = true,
+                                           .afterwards = end_descendants,
+                                           .afterwards_name = "belay-reaper"},
                                           [&] {
                                               activity.watch_this_process();
                                               run_holder(plan, variables,
