@@ -40,7 +40,8 @@ constexpr DetectorParameter kPause[] = {
     {"least_pauses", "", 3, "pauses"},
     {"variation", "ratio", 0.2, "coefficient of variation of the time between pauses, at most"},
     {"cost_share", "ratio", 0.05, "share of the time in pauses"},
-    {"bursts", "ratio", 0.6, "share of the pauses in which more was written than read, and than usual"},
+    {"bursts", "ratio", 0.6,
+     "share of the pauses in which 1 MiB or more was written, more than read and than usual"},
 };
 constexpr DetectorParameter kLeak[] = {
     {"rising_share", "ratio", 0.8, "share of the bins that are higher than the one before"},

@@ -11,10 +11,11 @@ namespace belay::findings {
 
 namespace {
 
-constexpr double kNothingElse = 0.9;  // share of the time
-constexpr double kMostBursts = 0.5;   // of the dips: with more it is checkpoints
-constexpr size_t kMostLags = 50;      // each costs a few passes over the series
-constexpr double kLeastKnown = 0.5;   // of the time in dips: with less there is no telling
+constexpr double kNothingElse = 0.9;     // share of the time
+constexpr double kMostBursts = 0.5;      // of the dips: with more it is checkpoints
+constexpr double kLeastBurst = 1 << 20;  // bytes: with less it is a line of a log
+constexpr size_t kMostLags = 50;         // each costs a few passes over the series
+constexpr double kLeastKnown = 0.5;      // of the time in dips: with less there is no telling
 
 double usual_step(std::span<const double> times) {
     std::vector<double> steps;
@@ -128,7 +129,8 @@ double share_of_bursts(const Dipping& dipping) {
         };
         double written = part(writes);
         double read = part(reads);
-        if (written > 0 && !(written <= 2 * outside) && !(written <= read)) ++bursts;
+        if (written * (dip.end - dip.start) >= kLeastBurst && !(written <= 2 * outside) && !(written <= read))
+            ++bursts;
     }
     return static_cast<double>(bursts) / static_cast<double>(dipping.dips.size());
 }
