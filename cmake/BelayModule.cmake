@@ -74,12 +74,12 @@ function(belay_module name)
       set(one_by_one "-${MODULE_TOGETHER}.*")
       foreach(part RANGE 7)
         add_test(NAME ${MODULE_TOGETHER}.part_${part} COMMAND ${name}_test --gtest_brief=1 --gtest_filter=${MODULE_TOGETHER}.*)
-        set_tests_properties(${MODULE_TOGETHER}.part_${part} PROPERTIES TIMEOUT 600 LABELS unit
+        set_tests_properties(${MODULE_TOGETHER}.part_${part} PROPERTIES TIMEOUT 1800 LABELS unit
           ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib;GTEST_TOTAL_SHARDS=8;GTEST_SHARD_INDEX=${part}")
       endforeach()
     endif()
-    gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 TEST_FILTER ${one_by_one}
-      PROPERTIES TIMEOUT 120 LABELS unit ENVIRONMENT LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib)
+    gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 600 TEST_FILTER ${one_by_one}
+      PROPERTIES TIMEOUT 1200 LABELS unit ENVIRONMENT LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib)
     add_dependencies(unit_tests ${name}_test)
   endif()
 endfunction()

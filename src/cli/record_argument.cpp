@@ -2,8 +2,10 @@
 
 #include "core/activity.h"
 #include "core/file.h"
+#include "core/tell.h"
 #include "core/text.h"
 #include "core/user.h"
+#include "core/utf8.h"
 #include "record/place.h"
 #include "step/prepare.h"
 
@@ -46,6 +48,11 @@ bool is_of_its_user(const fs::path& path, const record::Manifest& manifest) {
            core::user_name(facts.st_uid) == manifest.job.user;
 }
 
+bool is_own(const fs::path& path) {
+    struct stat facts{};
+    return stat(path.c_str(), &facts) == 0 && facts.st_uid == geteuid();
+}
+
 // The directories that the pattern of a site gives to steps of the job, or to one step of it.
 Result<std::vector<fs::path>> records_of_job(std::string_view pattern, const JobStep& of) {
     BELAY_TRY(names, step::expand_record_path(escaped_for_glob(pattern), of.job,
@@ -71,6 +78,9 @@ Result<std::vector<fs::path>> records_of_job(std::string_view pattern, const Job
     });
     // Its name may fit by chance; that it cannot be read is still the best answer.
     if (paths.empty() && denied) return std::unexpected(std::move(*denied));
+    // What somebody else made says itself whose job it is of.
+    if (std::ranges::any_of(paths, is_own))
+        std::erase_if(paths, [](const fs::path& path) { return !is_own(path); });
     std::ranges::sort(paths);
     return paths;
 }
@@ -86,7 +96,13 @@ Result<fs::path> record_of_job(const core::CommandContext& context, const JobSte
             .hint(fmt::format("the setting record.directory is \"{}\": change to the directory in which srun "
                               "was called, or name the directory of the record",
                               pattern));
-    if (paths.size() == 1) return paths.front();
+    if (paths.size() == 1) {
+        struct stat facts{};
+        if (stat(paths.front().c_str(), &facts) == 0 && facts.st_uid != 0 && facts.st_uid != geteuid())
+            core::tell("{} belongs to {}, who is not you", core::printable(paths.front().string()),
+                       core::user_name(facts.st_uid));
+        return paths.front();
+    }
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(paths.size(), kMostShown); ++i) names.push_back(paths[i].string());
     return core::bad_input("job {} has {} records, one for each step or restart", name, paths.size())

@@ -71,10 +71,11 @@ constexpr Macro kMacros[] = {
             FROM process_series WHERE time >= since AND time < until),
         processes AS (
             SELECT node, task, pid, start_time,
-                   first_value(pid) OVER ranks AS program, first_value(start_time) OVER ranks AS began
+                   first_value(pid) OVER ranks AS program, first_value(start_time) OVER ranks AS began,
+                   2 * threads <= first_value(threads) OVER ranks OR first_value(threads) OVER ranks <= 2 AS has_few_threads
             FROM (SELECT node, task, pid, start_time, max(threads) AS threads FROM series GROUP BY ALL)
             WINDOW ranks AS (PARTITION BY node, task ORDER BY threads DESC, start_time, pid)),
-        -- Outside Slurm the task is null.
+        -- Outside Slurm the task is null, and other ranks are there too, with as many threads as the program.
         ranks AS (
             SELECT node, series.task AS task, part, count(DISTINCT time) AS moments,
                    count(*) FILTER (pid <> program AND start_time >= began) AS worker_moments,
@@ -82,7 +83,8 @@ constexpr Macro kMacros[] = {
                    avg(device_wait_share) FILTER (pid <> program AND start_time >= began) AS waiting_share,
                    1 - avg(running_share) FILTER (pid = program AND start_time = began) AS program_idle
             FROM series JOIN processes USING (node, pid, start_time)
-            WHERE series.task IS NOT DISTINCT FROM processes.task GROUP BY node, series.task, part),
+            WHERE series.task IS NOT DISTINCT FROM processes.task
+              AND (series.task IS NOT NULL OR has_few_threads OR pid = program) GROUP BY node, series.task, part),
         gpus AS (
             SELECT node, part, max(1 - busy) AS gpu_idle FROM (
                 SELECT node, device, (parts * epoch_us(time - since)) // epoch_us(until - since) AS part,

@@ -39,10 +39,10 @@ uint32_t hexadecimal(const std::string& digits) {
 }
 
 // "149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000 ...)"; before R575 "XC 0 i 0 Link 01
-// [0x0000000a]".
+// [0x0000000a]". Some units have a word more ("150, MSE Degraded Fatal XC0 i0 Link -1").
 std::optional<NvlinkFault> nvlink_of(std::string_view text) {
     static const re2::RE2 kLine(
-        R"(^1(?:4[4-9]|50), +([A-Z0-9_]+) +(Fatal|Nonfatal) +XC ?\d+ +i ?(\d+) +Link +(\d+)(?: +[(\[]0x([0-9a-fA-F]{1,8})(?: +0x([0-9a-fA-F]{1,8}))?)?)",
+        R"(^1(?:4[4-9]|50), +([A-Z0-9_]+(?: +\w+)?) +(Fatal|Nonfatal) +XC ?\d+ +i ?(\d+) +Link +(-?\d+)(?: +[(\[]0x([0-9a-fA-F]{1,8})(?: +0x([0-9a-fA-F]{1,8}))?)?)",
         re2::RE2::Quiet);
     NvlinkFault fault;
     std::string severity;
@@ -76,7 +76,8 @@ struct Pattern {
 // The driver and the PCI address of a network adapter, or an InfiniBand device.
 #define ADAPTER R"((?:[\w-]+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]:? (?:.*[ :])?|infiniband ))"
 // With the process and the place in the source, or the number of the message.
-#define LUSTRE_ERROR R"(^LustreError: (?:\d+:\d+:\(|[0-9a-f]+-\d+: ))"
+#define LUSTRE_ERROR R"(^LustreError: (?:\d+:\d+:\(|[0-9a-f]+-[0-9a-f]: ))"
+#define LNET_ERROR R"(^LNetError: (?:\d+:\d+:\(|[0-9a-f]{3}-[0-9a-f]: ))"
 constexpr Pattern kPatterns[] = {
     {kSxid,
      kCritical,
@@ -116,8 +117,8 @@ constexpr Pattern kPatterns[] = {
      {Group::kSubject, Group::kCode}},
     {kLustre, kWarning, LUSTRE_ERROR R"(.*\brc = (-?\d+))", {Group::kCode}},
     {kLustre, kWarning, LUSTRE_ERROR},
-    {kLnet, kWarning, R"(^LNetError: \d+:\d+:\(.*(?:rc = |rc |: )(-\d+)\b)", {Group::kCode}},
-    {kLnet, kWarning, R"(^LNetError: \d+:\d+:\()"},
+    {kLnet, kWarning, LNET_ERROR R"(.*(?:rc = |rc |: |Error )(-\d+)\b)", {Group::kCode}},
+    {kLnet, kWarning, LNET_ERROR},
     {kNvmeReset,
      kWarning,
      R"(^nvme (nvme\d+): .*(?:controller is down|reset controller|resetting controller))",
@@ -134,6 +135,7 @@ constexpr Pattern kPatterns[] = {
 
 #undef ADAPTER
 #undef LUSTRE_ERROR
+#undef LNET_ERROR
 
 const std::vector<std::unique_ptr<re2::RE2>>& compiled() {
     static const std::vector<std::unique_ptr<re2::RE2>> expressions = [] {
@@ -209,7 +211,7 @@ std::optional<KernelFault> parse_kernel_fault(std::string_view message) {
         if (!xid->nvlink) return fault;
         fault.severity = xid->nvlink->is_fatal && !xid->nvlink->is_injected ? kCritical : kWarning;
         fault.subject = xid->nvlink->unit;
-        fault.value = xid->nvlink->link;
+        if (xid->nvlink->link >= 0) fault.value = xid->nvlink->link;
         fault.is_injected = xid->nvlink->is_injected;
         return fault;
     }

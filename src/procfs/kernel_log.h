@@ -22,8 +22,8 @@ struct NvlinkFault {
     std::string unit;  // "RLW_CTRL"
     bool is_fatal = false;
     bool is_injected = false;  // by a test of the driver
-    int link = 0;
-    uint32_t interrupt = 0;  // intrInfo and errorStatus; 0 where the line ends before
+    int link = 0;              // -1: of no link in particular
+    uint32_t interrupt = 0;    // intrInfo and errorStatus; 0 where the line ends before
     uint32_t status = 0;
     bool operator==(const NvlinkFault&) const = default;
 };

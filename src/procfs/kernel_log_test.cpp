@@ -50,6 +50,8 @@ constexpr Line kLines[] = {
     {"LustreError: 11-0: scratch-OST0001-osc-ffff9f3c: operation ost_read to node 10.0.0.1@o2ib failed: rc = "
      "-107",
      kLustre, kWarning, "scratch-OST0001", "", -107},
+    {"LustreError: 11b-b: Connection to the MGS was reset", kLustre, kWarning, "", "", {}},
+    {"LNetError: 105-4: Error -100 starting up LNI o2ib", kLnet, kWarning, "", "", -100},
     {"LNetError: 2133:0:(o2iblnd_cb.c:3351:kiblnd_check_txs_locked()) Timed out tx: tx_queue, 1 seconds: "
      "-110",
      kLnet, kWarning, "", "", -110},
@@ -126,6 +128,11 @@ TEST(procfs, errors_of_nvlink_5_have_a_unit_a_link_and_a_severity) {
             ->nvlink,
         (NvlinkFault{
             .unit = "NETIR_LINK_EVT", .is_fatal = true, .is_injected = true, .link = 1, .interrupt = 10}));
+    EXPECT_EQ(parse_xid("NVRM: Xid (PCI:0000:04:00): 149, NETIR_INT  Fatal   XC0 i0 Link -1")->nvlink,
+              (NvlinkFault{.unit = "NETIR_INT", .is_fatal = true, .link = -1}));
+    EXPECT_EQ(
+        parse_xid("NVRM: Xid (PCI:0000:04:00): 150, MSE Degraded Fatal XC0 i0 Link -1 (0x00000001)")->nvlink,
+        (NvlinkFault{.unit = "MSE Degraded", .is_fatal = true, .link = -1, .interrupt = 1}));
     for (const char* line : {"NVRM: Xid (PCI:0000:04:00): 149, something else",
                              "NVRM: Xid (PCI:0000:04:00): 79, RLW_CTRL Fatal XC0 i0 Link 0"}) {
         ASSERT_TRUE(parse_xid(line)) << line;

@@ -45,7 +45,8 @@ std::string advice_line(const CpuVerdict& verdict) {
     if (verdict.counts && verdict.point >= kNearLimit)
         return "The job is near a limit of its CPUs: it gets faster by less work or more nodes, not by "
                "tuning.";
-    if (verdict.busy < kMostlyIdle && verdict.node_use >= kFull && verdict.others >= kMentionOthers)
+    if (verdict.busy < kMostlyIdle && verdict.node_use >= kFull &&
+        verdict.others >= 1 - verdict.given + kMentionOthers)
         return "The nodes were full: other programs had the CPUs. Ask for whole nodes (--exclusive), or tell "
                "the "
                "staff.";
@@ -79,6 +80,10 @@ std::vector<std::string> notes_of(const CpuUse& use, const CpuVerdict& verdict) 
     else if (!verdict.reports_bytes || !verdict.reports_flop)
         notes.push_back(fmt::format("the program does not report its {}: the score may be higher",
                                     verdict.reports_flop ? "bytes of memory" : "FLOP/s"));
+    if (use.below_zero > 0)
+        notes.push_back(
+            fmt::format("the program reported less than 0 FLOP/s or bytes/s {:.0f} times: that was left out",
+                        use.below_zero));
     const bool measured = std::ranges::any_of(
         use.nodes, [](const NodeCpus& node) { return has_product(node) || node.ceilings.bytes.rate > 0; });
     const bool own_kernel = std::ranges::any_of(

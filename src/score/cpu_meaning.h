@@ -14,6 +14,7 @@ struct CpuVerdict {
     double ran = 0;       // the time in which any CPU ran, at most
     double others = 0;    // of the nodes' CPU time, used by others; NaN if that is not known
     double node_use = 0;  // of the nodes' CPU time, used by anybody; NaN likewise
+    double given = 1;     // of the nodes' CPU time, given to the job
     bool reports_flop = false, reports_bytes = false;
     double flop = 0, bytes = 0;  // of the ceilings; 0 where nothing was reported or measured
     // The higher of `flop` over `busy` and `bytes` over `ran`: above 1 the work does not fit under the

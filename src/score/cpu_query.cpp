@@ -73,16 +73,17 @@ constexpr const char* kNodes = R"(
 
 // Each figure is a mean over the time since the same task's last figures of the same source, or since a later
 // mark that something started (epoch_start); the first over that since the source's first line. Of ranks that
-// all print the job's figure one counts. Where a precision is told, what is told without one is their sum.
+// all print the job's figure one counts. Figures that come with a mark are of the time before it. Where a
+// precision is told, what is told without one is their sum.
 constexpr const char* kWork = R"(
     WITH lines AS (
            SELECT *, coalesce(flops_per_second, fp64_flops_per_second, fp32_flops_per_second, memory_bytes_per_second) IS NOT NULL AS tells,
-                  row_number() OVER (PARTITION BY node, task, source ORDER BY time) = 1 AS is_first
+                  row_number() OVER (PARTITION BY node, task, source ORDER BY time, tells DESC) = 1 AS is_first
            FROM progress),
          steps AS (
            SELECT task, flops_per_second AS flops, fp64_flops_per_second AS doubles, fp32_flops_per_second AS singles,
                   memory_bytes_per_second AS bytes,
-                  (epoch_us(time) - lag(epoch_us(time)) OVER (PARTITION BY node, task, source ORDER BY time)) / 1e6 AS seconds
+                  (epoch_us(time) - lag(epoch_us(time)) OVER (PARTITION BY node, task, source ORDER BY time, tells DESC)) / 1e6 AS seconds
            FROM lines WHERE tells OR is_first OR ends_with(key, '_start')),
          tasks AS (
            SELECT task, sum(flops * seconds) FILTER (flops >= 0) AS flop, sum(doubles * seconds) FILTER (doubles >= 0) AS doubles,
@@ -90,7 +91,8 @@ constexpr const char* kWork = R"(
                   sum(seconds) FILTER (coalesce(flops, doubles, singles, bytes) IS NOT NULL) AS seconds
            FROM steps WHERE seconds > 0 GROUP BY task)
     SELECT max(doubles), coalesce(max(singles), CASE WHEN max(doubles) IS NULL THEN max(flop) END), max(bytes),
-           coalesce(max(seconds), 0) FROM tasks)";
+           coalesce(max(seconds), 0), (SELECT count(*) FROM lines WHERE least(flops_per_second, fp64_flops_per_second,
+               fp32_flops_per_second, memory_bytes_per_second) < 0) FROM tasks)";
 
 constexpr schema::SampledSeries kCpusUsed = schema::series_named(schema::kProcessSeriesColumns, "cpus_used");
 constexpr record::SpanInput kCpuSeconds[] = {{kCpusUsed.sampled, kCpusUsed.sql}};
@@ -162,6 +164,7 @@ Result<CpuUse> read_cpu_use(record::Archive& archive) {
                 .single_flop = record::as_double(work.rows.at(0)[1]),
                 .bytes = record::as_double(work.rows.at(0)[2])};
     use.reported_seconds = record::as_double(work.rows.at(0)[3]);
+    use.below_zero = record::as_double(work.rows.at(0)[4]);
     return use;
 }
 

@@ -85,6 +85,16 @@ double node_use_of(const CpuUse& use, bool with_job) {
     return all > 0 ? used / all : kMissing;
 }
 
+// Of the nodes' CPU time, what the job was given; 1 where that is not known.
+double given_of(const CpuUse& use) {
+    double given = 0, all = 0;
+    for (const NodeCpus& node : use.nodes) {
+        given += node.cpus * node.held_seconds;
+        all += node.node_cpus * node.held_seconds;
+    }
+    return all > 0 ? std::min(given / all, 1.0) : 1;
+}
+
 double longest_held(const CpuUse& use) {
     double longest = 0;
     for (const NodeCpus& node : use.nodes) longest = std::max(longest, node.held_seconds);
@@ -103,7 +113,8 @@ CpuVerdict judge(const CpuUse& use) {
     CpuVerdict verdict{.busy = busy_of(use),
                        .ran = ran_of(use),
                        .others = node_use_of(use, false),
-                       .node_use = node_use_of(use, true)};
+                       .node_use = node_use_of(use, true),
+                       .given = given_of(use)};
     const bool doubles = !std::isnan(work.double_flop), singles = !std::isnan(work.single_flop);
     verdict.reports_flop = doubles || singles;
     verdict.reports_bytes = !std::isnan(work.bytes);

@@ -49,6 +49,7 @@ struct CpuUse {
     std::vector<NodeCpus> nodes;
     CpuWork work;
     double reported_seconds = 0;  // of the run, of which the program reports its work
+    double below_zero = 0;        // lines with a figure that no work can have, which does not count
 };
 
 // Pure. gpus is empty, and so is what needs time series. There is a point only where all that was reported

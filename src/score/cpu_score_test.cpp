@@ -195,6 +195,11 @@ TEST(score, three_lines_say_what_the_score_of_cpus_means) {
     NodeCpus full = node("n1", 0.3, kCeilings);
     full.others_seconds = 1200;  // of 1,600, and the job used 240
     EXPECT_THAT(score_cpus({.nodes = {full}, .work = kSilent}).meaning.at(2), HasSubstr("nodes were full"));
+    NodeCpus apart = node("n1", 0.3, kCeilings);
+    apart.node_cpus = 64;
+    apart.others_seconds = 5500;  // on the 56 CPUs that the job was not given
+    EXPECT_THAT(score_cpus({.nodes = {apart}, .work = kSilent}).meaning.at(2),
+                HasSubstr("Most of the CPU time was not used"));
     job = score_cpus({.nodes = {node("n1", 0.2)}, .work = kSilent});
     ASSERT_THAT(job.meaning, SizeIs(3));
     EXPECT_THAT(job.meaning[1], HasSubstr("between 0 and 100 %"));

@@ -12,6 +12,6 @@ if(BELAY_TESTS AND NODE_PROGRAM AND CHROMIUM_PROGRAM AND TARGET report_sample
     list(APPEND environment "REPORT_${name}=${page}")
   endforeach()
   add_test(NAME browser.report COMMAND ${NODE_PROGRAM} --test ${CMAKE_CURRENT_LIST_DIR}/report_test.mjs)
-  set_tests_properties(browser.report PROPERTIES FIXTURES_REQUIRED browser_samples LABELS browser TIMEOUT 900
+  set_tests_properties(browser.report PROPERTIES FIXTURES_REQUIRED browser_samples LABELS browser TIMEOUT 1800
     ENVIRONMENT "${environment}")
 endif()

@@ -7,13 +7,13 @@ if(TARGET belay_cli AND TARGET belay_nvml_replay)
 
   add_test(NAME integration.findings_on_slurm COMMAND ${CMAKE_CURRENT_LIST_DIR}/findings_on_slurm
     $<TARGET_FILE:belay> $<TARGET_FILE:sick_program> $<TARGET_FILE:belay_nvml_replay>)
-  set_tests_properties(integration.findings_on_slurm PROPERTIES LABELS integration TIMEOUT 600 RUN_SERIAL ON)
+  set_tests_properties(integration.findings_on_slurm PROPERTIES LABELS integration TIMEOUT 1200 RUN_SERIAL ON)
 endif()
 
 if(TARGET spank_belay)
   foreach(name job_ends job_ends_accounted)
     add_test(NAME integration.${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/${name} $<TARGET_FILE:spank_belay> $<TARGET_FILE:belay>)
-    set_tests_properties(integration.${name} PROPERTIES LABELS integration TIMEOUT 300 RESOURCE_LOCK steps SKIP_RETURN_CODE 77
+    set_tests_properties(integration.${name} PROPERTIES LABELS integration TIMEOUT 1200 RESOURCE_LOCK steps SKIP_RETURN_CODE 77
       ENVIRONMENT "BELAY_BUILD=${CMAKE_BINARY_DIR}")
   endforeach()
 endif()

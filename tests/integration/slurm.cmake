@@ -6,6 +6,6 @@ set_target_properties(slurm_print PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BI
 
 foreach(name slurm_cluster slurm_hostlist slurm_job)
   add_test(NAME integration.${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/${name})
-  set_tests_properties(integration.${name} PROPERTIES LABELS integration TIMEOUT 300 RESOURCE_LOCK steps
+  set_tests_properties(integration.${name} PROPERTIES LABELS integration TIMEOUT 1200 RESOURCE_LOCK steps
     ENVIRONMENT "BELAY_BUILD=${CMAKE_BINARY_DIR}")
 endforeach()

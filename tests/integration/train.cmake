@@ -7,7 +7,7 @@ if(TARGET belay-train)
 
   foreach(name train_ranks train_on_slurm)
     add_test(NAME integration.${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/${name})
-    set_tests_properties(integration.${name} PROPERTIES LABELS integration TIMEOUT 600
+    set_tests_properties(integration.${name} PROPERTIES LABELS integration TIMEOUT 1200
       ENVIRONMENT "BELAY_BUILD=${CMAKE_BINARY_DIR}")
   endforeach()
   set_tests_properties(integration.train_on_slurm PROPERTIES RESOURCE_LOCK steps)

@@ -30,6 +30,12 @@ constexpr size_t kShownText = 200;                 // bytes of a message
 // NVIDIA, XID errors, "NVLink 5 XIDs"
 constexpr int64_t kFirstNvlink5 = 144, kLastNvlink5 = 150;
 
+// Of these the driver's event has the number alone, and the log has unit, link and whether work can go on:
+// the log's are told, in whatever words they come.
+bool is_nvlink5(std::optional<int64_t> code) {
+    return code >= kFirstNvlink5 && code <= kLastNvlink5;
+}
+
 // By KernelFaultKind and KernelSeverity.
 constexpr schema::EventKind kKinds[] = {"xid",    "sxid", "oom",        "mce",       "hung_task",
                                         "lustre", "lnet", "nvme_reset", "link_down", "link_up"};
@@ -61,7 +67,7 @@ class Faults {
 
     void tell(const EventSink& sink, bool xids_are_told) const {
         for (const auto& [key, told] : told_)
-            if (told.fault.kind != KernelFaultKind::kXid || !xids_are_told || says_more(told.fault))
+            if (told.fault.kind != KernelFaultKind::kXid || !xids_are_told || is_nvlink5(told.fault.code))
                 sink(event_of(told));
         if (lost_ + left_out_ > 0)
             sink({.kind = "kernel_log_lost",
@@ -79,12 +85,13 @@ class Faults {
         int times = 0;
     };
 
-    // The driver's event has the number alone; of NVLink 5 the log has unit, link and whether work can go on.
-    static bool says_more(const KernelFault& fault) { return !fault.subject.empty(); }
-
     static std::string_view weight_of(const KernelFault& fault) {
         if (fault.is_injected) return "injected by a test";
         return fault.severity == procfs::KernelSeverity::kCritical ? "fatal" : "not fatal";
+    }
+
+    static std::string link_of(const KernelFault& fault) {
+        return fault.value ? fmt::format(", link {:.0f}", *fault.value) : "";
     }
 
     static stream::Event event_of(const Told& told) {
@@ -102,12 +109,12 @@ class Faults {
                             .message = std::string(core::utf8_prefix(told.text, kShownText))};
         if (fault.kind == KernelFaultKind::kXid) {
             const gpu::XidMeaning meaning = gpu::xid_meaning(fault.code.value_or(0));
-            const bool nvlink = says_more(fault);
+            const bool nvlink = !fault.subject.empty();
             if (!nvlink) event.severity = gpu::xid_severity(meaning);
             event.message =
                 fmt::format("XID {} of {}: {}", meaning.code, fault.device.empty() ? "a GPU" : fault.device,
-                            nvlink ? fmt::format("{}: {}, {}, link {:.0f}", meaning.name, fault.subject,
-                                                 weight_of(fault), fault.value.value_or(0))
+                            nvlink ? fmt::format("{}: {}, {}{}", meaning.name, fault.subject,
+                                                 weight_of(fault), link_of(fault))
                                    : gpu::xid_text(meaning));
         }
         if (told.times > 1) event.message += fmt::format(", {} times", told.times);
@@ -181,8 +188,8 @@ core::Result<> KernelLog::go_to_end() {
 }
 
 bool KernelLog::says_more_than(const stream::Event& event) const {
-    return is_open() && event.kind.name() == "xid" && event.source != "kernel" &&
-           event.code >= kFirstNvlink5 && event.code <= kLastNvlink5;
+    return is_open() && !has_failed_ && event.kind.name() == "xid" && event.source != "kernel" &&
+           is_nvlink5(event.code);
 }
 
 void KernelLog::tell_new(const EventSink& sink, bool xids_are_told) {

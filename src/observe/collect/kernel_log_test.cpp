@@ -73,6 +73,18 @@ TEST(observe_collect, errors_of_nvlink_5_say_whether_they_are_fatal) {
     EXPECT_FALSE(kernel.says_more_than(other));
 }
 
+// The driver's events of these numbers are left out for them.
+TEST(observe_collect, errors_of_nvlink_5_are_told_in_whatever_words_they_come) {
+    Log log;
+    KernelLog kernel(log.path);
+    log.add("NVRM: Xid (PCI:0009:01:00): 150, MSE Degraded Fatal XC0 i0 Link -1 (0x00000001)");
+    log.add("NVRM: Xid (PCI:0009:01:00): 149, words of a later driver");
+    std::vector<std::string> messages;
+    kernel.tell_new([&](const stream::Event& event) { messages.push_back(event.message); }, true);
+    EXPECT_THAT(messages, UnorderedElementsAre(::testing::EndsWith("MSE Degraded, fatal"),
+                                               HasSubstr("XID 149 of 0009:01:00")));
+}
+
 TEST(observe_collect, links_of_nvlink_5_are_told_apart) {
     Log log;
     KernelLog kernel(log.path);
@@ -142,6 +154,7 @@ TEST(observe_collect, a_read_of_the_kernels_log_that_fails_is_told_once) {
     ASSERT_EQ(dup2(directory->get(), next), next);
     for (int i = 0; i < 2; ++i) kernel.tell_new(log.sink(), false);
     EXPECT_THAT(log.told, ElementsAre(fmt::format("kernel_log_unread info kernel - - {} 0", EISDIR)));
+    EXPECT_FALSE(kernel.says_more_than({.kind = "xid", .source = "nvml", .code = 149}));
 }
 
 }  // namespace

@@ -80,24 +80,26 @@ core::Result<> GssrMerge::advance(size_t which) {
 void GssrMerge::close(Source& source) {
     std::ranges::move(source.rows->defects(), std::back_inserter(defects_));
     const auto tell = [&](std::string_view kind, bool is_warning, int64_t count,
-                          fmt::format_string<std::string> text) {
+                          fmt::format_string<std::string> text, std::string_view what = "row") {
         if (count > 0)
             defects_.push_back(
                 {.kind = kind,
                  .is_warning = is_warning,
                  .node = node_.name,
                  .place = place_of(*source.step, *source.file),
-                 .text = fmt::format(text, count == 1 ? "1 row" : fmt::format("{} rows", count))});
+                 .text = fmt::format(text, fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"))});
     };
     tell("told_twice", false, source.told_before,
-         "{} of times that were recorded already, as where steps overlap: left out");
+         "left out {}: their times were recorded already (steps overlap)");
     tell("repeated_rows", false, source.repeated, "{} with the time of an earlier row of the file: left out");
     tell("out_of_order", true, source.out_of_order,
          "{} of a time before that of an earlier row of the file, left out: sort its lines by time to import "
          "all of them");
     tell("skipped_seconds", false, source.skips,
-         "{} after a second or two without one of any GPU, as gssr-record sleeps before it reads: such a row "
-         "covers that time too, and its energy is shared");
+         "{} in which a second or two has no row of any GPU, because gssr-record sleeps before it reads: the "
+         "next "
+         "rows cover that time too, and their energy is spread over it",
+         "place");
     source.rows.reset();
 }
 

@@ -28,7 +28,7 @@ TEST(record_import, a_second_that_no_gpu_has_belongs_to_the_row_after_it) {
             row(12, 1) + rows(13, 20, 2) + rows(23, 60, 2));
     Imported done = imported(recording);
     EXPECT_EQ(done.rows, 120);
-    EXPECT_THAT(told(done), HasSubstr("2 rows after a second or two without one of any GPU"));
+    EXPECT_THAT(told(done), HasSubstr("2 places in which a second or two has no row of any GPU"));
     EXPECT_THAT(told(done), Not(HasSubstr("samples are missing")));
     EXPECT_EQ(recording.info().coverage, 1.0);
     EXPECT_THAT(recording.query(
@@ -98,7 +98,7 @@ TEST(record_import, steps_that_overlap_count_each_second_once) {
     recording.write("step_1/proc_0.csv", header() + rows(1, 60, 2));
     Imported done = imported(recording);
     EXPECT_EQ(done.rows, 180);  // 90 s of two GPUs
-    EXPECT_THAT(told(done), HasSubstr("60 rows of times that were recorded already"));
+    EXPECT_THAT(told(done), HasSubstr("left out 60 rows: their times were recorded already"));
     EXPECT_THAT(
         recording.query("SELECT count(*), count(DISTINCT time), max(energy_joules_total) FROM gpu GROUP BY "
                         "device LIMIT 1"),
