@@ -39,18 +39,27 @@ struct JobStep {
     std::string step;
 };
 
+std::optional<uid_t> owner_of(const fs::path& path) {
+    struct stat facts{};
+    return stat(path.c_str(), &facts) == 0 ? std::optional(facts.st_uid) : std::nullopt;
+}
+bool is_own(const fs::path& path) {
+    return owner_of(path) == geteuid();
+}
+
 // Anyone may make a directory of such a name where others look for theirs: one is the job's if it belongs to
 // the user whom it names, to the caller, or to root.
 bool is_of_its_user(const fs::path& path, const record::Manifest& manifest) {
-    struct stat facts{};
-    if (stat(path.c_str(), &facts) != 0) return false;
-    return facts.st_uid == 0 || facts.st_uid == geteuid() ||
-           core::user_name(facts.st_uid) == manifest.job.user;
+    const auto owner = owner_of(path);
+    return owner && (*owner == 0 || is_own(path) || core::user_name(*owner) == manifest.job.user);
 }
 
-bool is_own(const fs::path& path) {
-    struct stat facts{};
-    return stat(path.c_str(), &facts) == 0 && facts.st_uid == geteuid();
+// Of another user, neither root nor the caller, it is said: anyone can make a record that names its maker.
+fs::path tell_whose(fs::path path) {
+    if (const auto owner = owner_of(path); owner && *owner != 0 && !is_own(path))
+        core::tell("{} belongs to {}, who is not you", core::printable(path.string()),
+                   core::user_name(*owner));
+    return path;
 }
 
 // The directories that the pattern of a site gives to steps of the job, or to one step of it.
@@ -78,7 +87,7 @@ Result<std::vector<fs::path>> records_of_job(std::string_view pattern, const Job
     });
     // Its name may fit by chance; that it cannot be read is still the best answer.
     if (paths.empty() && denied) return std::unexpected(std::move(*denied));
-    // What somebody else made says itself whose job it is of.
+    // The caller's own come before those of users who say that the job was theirs.
     if (std::ranges::any_of(paths, is_own))
         std::erase_if(paths, [](const fs::path& path) { return !is_own(path); });
     std::ranges::sort(paths);
@@ -96,13 +105,7 @@ Result<fs::path> record_of_job(const core::CommandContext& context, const JobSte
             .hint(fmt::format("the setting record.directory is \"{}\": change to the directory in which srun "
                               "was called, or name the directory of the record",
                               pattern));
-    if (paths.size() == 1) {
-        struct stat facts{};
-        if (stat(paths.front().c_str(), &facts) == 0 && facts.st_uid != 0 && facts.st_uid != geteuid())
-            core::tell("{} belongs to {}, who is not you", core::printable(paths.front().string()),
-                       core::user_name(facts.st_uid));
-        return paths.front();
-    }
+    if (paths.size() == 1) return tell_whose(std::move(paths.front()));
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(paths.size(), kMostShown); ++i) names.push_back(paths[i].string());
     return core::bad_input("job {} has {} records, one for each step or restart", name, paths.size())
