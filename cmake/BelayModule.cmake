@@ -1,8 +1,9 @@
-# belay_module(NAME [ONCE] [DIRECTORY dir] [TOGETHER suite] [USES targets...] [ALONE tests...]): the library belay_NAME from every *.cpp of the folder, and, where
+# belay_module(NAME [ONCE] [DIRECTORY dir] [TOGETHER suite] [USES targets...] [ALONE files...]): the library belay_NAME from every *.cpp of the folder, and, where
 # tests are built, the program NAME_test from every *_test.cpp, one ctest entry per case, named module.case. The target
 # unit_tests builds all of those programs. ONCE says that its code runs once per command, and not once per row or byte: it is
-# compiled with -O1, which costs the compiler a fifth less. Tests are compiled four files at a time, which takes a third off what they cost, but
-# for those of ALONE: their helpers have names that those of another file have. The suite of TOGETHER has hundreds of short cases: starting a
+# compiled with -O1, which costs the compiler a fifth less. Tests, and with the preset release all files, are compiled four at a time, which
+# takes a third off what they cost, but for those of ALONE: their helpers have names that those of another file have. The presets debug, asan
+# and tsan compile each file by itself. The suite of TOGETHER has hundreds of short cases: starting a
 # program for each would cost more than they do, so it is one ctest entry in eight parts. belay_libraries_of(variable file) lists the modules that file includes.
 
 add_custom_target(unit_tests)
@@ -52,6 +53,8 @@ function(belay_module name)
   file(GLOB tests CONFIGURE_DEPENDS ${MODULE_DIRECTORY}/*_test.cpp)
   list(REMOVE_ITEM sources ${tests} ${MODULE_DIRECTORY}/main.cpp)
   add_library(belay_${name} STATIC ${sources})
+  list(TRANSFORM MODULE_ALONE PREPEND ${MODULE_DIRECTORY}/)
+  set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_libraries(belay_${name} PUBLIC belay_options ${MODULE_USES})
   if(MODULE_ONCE)
     target_compile_options(belay_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
@@ -66,8 +69,6 @@ function(belay_module name)
     target_link_libraries(${name}_test PRIVATE belay_${name} belay_test_options GTest::gmock GTest::gtest_main)
     belay_use_precompiled_for_tests(${name}_test)
     set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
-    list(TRANSFORM MODULE_ALONE PREPEND ${MODULE_DIRECTORY}/)
-    set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     # LD_LIBRARY_PATH: AddressSanitizer's dlopen does not see the program's RUNPATH.
     set(one_by_one "*")
     if(MODULE_TOGETHER)

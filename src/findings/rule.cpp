@@ -8,20 +8,14 @@
 
 namespace belay::findings {
 
-namespace {
-
-constexpr std::array<std::string_view, 3> kSeverities = {"info", "warning", "critical"};
-
-}  // namespace
-
 std::string_view severity_name(Severity severity) {
-    return kSeverities[static_cast<size_t>(severity)];
+    return kSeverityNames[static_cast<size_t>(severity)];
 }
 
 std::optional<Severity> severity_named(std::string_view name) {
-    auto found = std::ranges::find(kSeverities, name);
-    if (found == kSeverities.end()) return std::nullopt;
-    return static_cast<Severity>(found - kSeverities.begin());
+    auto found = std::ranges::find(kSeverityNames, name);
+    if (found == kSeverityNames.end()) return std::nullopt;
+    return static_cast<Severity>(found - kSeverityNames.begin());
 }
 
 const Threshold* Rule::find_threshold(std::string_view name) const {

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/time.h"
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ namespace belay::findings {
 struct Detector;  // detect/detector.h
 
 enum class Severity : uint8_t { kInfo, kWarning, kCritical };
+inline constexpr std::array<std::string_view, 3> kSeverityNames = {"info", "warning", "critical"};
 std::string_view severity_name(Severity severity);
 std::optional<Severity> severity_named(std::string_view name);
 

@@ -27,7 +27,6 @@ constexpr std::string_view kOverrideKeys[] = {"id", "enabled", "severity", "min_
 constexpr std::string_view kThresholdKeys[] = {"value", "unit", "doc"};
 constexpr std::string_view kEvidenceKeys[] = {"unit", "doc"};
 constexpr std::string_view kStartUp[] = {"excluded", "included"};
-constexpr std::string_view kSeverities[] = {"info", "warning", "critical"};
 
 bool is_identifier(std::string_view text) {
     return !text.empty() && text.size() <= 64 && (text[0] < '0' || text[0] > '9') &&
@@ -132,7 +131,7 @@ class Reader {
         if (!is_identifier(id))
             return keys_.wrong(*table.get("id"), "id \"{}\" is not lower case letters, digits and _", id);
         BELAY_TRY(title, keys_.text(table, "title"));
-        BELAY_TRY(severity, keys_.choice(table, "severity", kSeverities, "warning"));
+        BELAY_TRY(severity, keys_.choice(table, "severity", kSeverityNames, "warning"));
         rule.id = std::move(id);
         rule.title = std::move(title);
         rule.severity = *severity_named(severity);
@@ -275,7 +274,7 @@ class Reader {
                 return keys_.wrong(*enabled, "must be true or false, not {}", core::describe(*enabled));
         }
         if (table.contains("severity")) {
-            BELAY_TRY(severity, keys_.choice(table, "severity", kSeverities, "warning"));
+            BELAY_TRY(severity, keys_.choice(table, "severity", kSeverityNames, "warning"));
             out.severity = severity_named(severity);
         }
         if (table.contains("min_run")) {

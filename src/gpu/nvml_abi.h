@@ -33,6 +33,7 @@ enum Return : int {
     kUnknown = 999,
 };
 
+inline constexpr double kMega = 1e6;  // of its clocks, which are in MHz
 enum ClockType : int { kClockGraphics = 0, kClockSm = 1, kClockMemory = 2 };
 enum TemperatureSensor : int { kTemperatureGpu = 0 };
 enum TemperatureThreshold : int { kThresholdShutdown = 0, kThresholdSlowdown = 1 };

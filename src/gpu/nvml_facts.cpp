@@ -6,8 +6,6 @@ using namespace nvml;
 
 namespace {
 
-constexpr double kMega = 1e6;
-
 // One number of the device, if it has it.
 template <typename Function, typename... Arguments>
 double number(Handle device, double unit, Function function, Arguments... arguments) {

@@ -38,7 +38,6 @@ Return long_number(const Library& library, Handle device, double& value, double 
 }
 
 constexpr double kMilli = 1e-3;
-constexpr double kMega = 1e6;
 
 struct Row {
     size_t field;

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "core/utf8.h"
 #include "image/base64.h"
+#include "image/reference.h"
 #include "image/strict_json.h"
 
 #include <algorithm>
@@ -22,7 +23,6 @@ using Found = std::optional<Credentials>;
 
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
 constexpr std::chrono::seconds kHelperTimeout{30};
-constexpr std::string_view kDockerHub = "docker.io";
 // Docker's own key comes first; the others are in use too.
 constexpr std::array kDockerHubKeys = {std::string_view("index.docker.io"), std::string_view("docker.io"),
                                        std::string_view("registry-1.docker.io")};

@@ -20,7 +20,6 @@ constexpr size_t kMaxRepositoryBytes = 255;
 constexpr size_t kMaxTagBytes = 128;
 constexpr size_t kSha256Digits = 64;
 constexpr std::string_view kSha256 = "sha256:";
-constexpr std::string_view kDockerHub = "docker.io";
 constexpr std::array kDockerHubNames = {std::string_view("docker.io"), std::string_view("index.docker.io"),
                                         std::string_view("registry-1.docker.io")};
 constexpr std::array kFileEndings = {std::string_view(".sqsh"), std::string_view(".sqfs"),

@@ -14,6 +14,8 @@ namespace belay::image {
 
 // Longer texts are refused: the distribution specification allows 255 bytes for a repository, 128 for a tag.
 inline constexpr size_t kMaxReferenceBytes = 4096;
+// What its three names become.
+inline constexpr std::string_view kDockerHub = "docker.io";
 
 struct Reference {
     std::string file;        // a SquashFS file as written; then everything else is empty

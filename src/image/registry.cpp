@@ -23,7 +23,6 @@ using core::fetch::HttpClient;
 using core::fetch::HttpRequest;
 using core::fetch::HttpResponse;
 
-constexpr std::string_view kDockerHub = "docker.io";
 constexpr std::string_view kDockerHubHost = "registry-1.docker.io";
 constexpr size_t kMaxTokenBytes = size_t{1} << 20;
 // What a token lives where less or nothing is said (distribution specification, token authentication: never

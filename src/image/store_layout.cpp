@@ -9,7 +9,6 @@ namespace belay::image {
 namespace {
 
 constexpr size_t kLongestName = 230;  // NAME_MAX is 255, and what is being written has a longer one
-constexpr std::string_view kDockerHub = "docker.io";
 constexpr std::string_view kLibrary = "library/";
 
 std::string architecture_suffix(const Platform& platform) {

@@ -20,7 +20,7 @@ namespace {
 
 // How long the other tasks wait for the first to begin the record before they do it themselves: longer than
 // the first may wait for slurmctld (placement.cpp), whose answers the record should have.
-constexpr core::Duration kBeginTime = std::chrono::seconds(8);
+constexpr core::Duration kFirstTaskTime = std::chrono::seconds(8);
 
 std::map<std::string, std::string> software_facts() {
     std::map<std::string, std::string> facts{{"belay", BELAY_VERSION}};
@@ -42,7 +42,7 @@ std::map<std::string, std::string> software_facts() {
 
 void wait_for_first_task(const fs::path& record) {
     core::Clock& clock = core::system_clock();
-    const auto deadline = core::Deadline::after(kBeginTime, clock);
+    const auto deadline = core::Deadline::after(kFirstTaskTime, clock);
     std::error_code ignored;
     while (!fs::exists(record::manifest_path(record), ignored) && !deadline.is_over())
         clock.sleep_until(clock.monotonic() + std::chrono::milliseconds(20));

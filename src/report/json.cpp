@@ -161,13 +161,6 @@ Json section_json(const Section& section) {
     return {{"id", section.id}, {"title", section.title}, {"note", section.note}};
 }
 
-template <typename T>
-Json list(const std::vector<T>& items, Json (*convert)(const T&)) {
-    Json result = Json::array();
-    for (const T& item : items) result.push_back(convert(item));
-    return result;
-}
-
 }  // namespace
 
 nlohmann::ordered_json to_json(const ReportModel& model) {

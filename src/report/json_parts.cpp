@@ -121,13 +121,6 @@ Json finding_json(const findings::Finding& finding, core::Time start) {
     return json;
 }
 
-template <typename T>
-Json list(const std::vector<T>& items, Json (*convert)(const T&)) {
-    Json result = Json::array();
-    for (const T& item : items) result.push_back(convert(item));
-    return result;
-}
-
 }  // namespace
 
 Json number(double value) {

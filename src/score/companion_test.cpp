@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -89,7 +88,6 @@ TEST(score, a_start_up_does_not_end_with_what_was_not_seen) {
 }
 
 TEST(score, the_busiest_link_counts_by_its_own_bandwidth) {
-    constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
     const std::vector<double> bandwidth = {100, 900, 0};
     EXPECT_DOUBLE_EQ(link_use(std::vector<double>{60, 450, 9000}, bandwidth), 0.6);
     EXPECT_DOUBLE_EQ(link_use(std::vector<double>{kMissing, 450, 1}, bandwidth), 0.5);

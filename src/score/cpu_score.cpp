@@ -12,7 +12,6 @@ namespace belay::score {
 
 namespace {
 
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 // Vector units hold twice as many single as double precision values: what single precision can reach at most.
 constexpr double kSingleOverDouble = 2;
 // By how much a program may exceed a ceiling that was measured for some seconds before it (Belay's choice:

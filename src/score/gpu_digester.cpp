@@ -8,8 +8,6 @@ namespace belay::score {
 
 namespace {
 
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-
 constexpr size_t kEnergy = schema::gpu_field("energy_joules_total");
 constexpr size_t kMemoryTotal = schema::gpu_field("memory_total_bytes");
 constexpr size_t kPower = schema::gpu_field("power_watts");

@@ -3,13 +3,10 @@
 #include "score/companion.h"
 
 #include <cmath>
-#include <limits>
 
 namespace belay::score {
 
 namespace {
-
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 double has_any(double value, int64_t bits) {
     if (std::isnan(value)) return kMissing;

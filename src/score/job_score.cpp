@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,7 +12,6 @@ namespace belay::score {
 
 namespace {
 
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMostOfTheTime = 0.5;
 
 double mean_of(const GpuDigest& gpu, size_t quantity) {

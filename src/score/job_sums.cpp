@@ -3,15 +3,8 @@
 #include "score/windows.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace belay::score {
-
-namespace {
-
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 Frame make_frame(core::Time start, core::Time end, core::Duration interval) {
     Frame frame{.start = start, .interval = interval, .bucket = std::max(kWindow, interval), .buckets = 1};

@@ -3,15 +3,8 @@
 #include "score/window_block.h"
 
 #include <cmath>
-#include <limits>
 
 namespace belay::score {
-
-namespace {
-
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 Activity::Activity()
     : integer(kMissing), tensor_fp64(kMissing), engine(kMissing), sm(kMissing), clock_hertz(kMissing) {

@@ -4,10 +4,14 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
 namespace belay::score {
+
+// A figure that was not sampled.
+inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 // The limits a kernel can meet. Issue slots compete and pipes overlap, so a window has the highest of them,
 // not their sum.

@@ -1,12 +1,9 @@
 #include "score/window_block.h"
 
-#include <limits>
-
 namespace belay::score {
 
 namespace {
 
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kLanes = 4;  // sums that are made side by side
 
 // Written so that a NaN stays one and no branch is made of noise.

@@ -39,6 +39,7 @@ struct Listener {
     core::Descriptor socket;  // not blocking
     uint16_t port = 0;
 };
+inline constexpr uint16_t kAnyPort[] = {0};
 // Listens on all addresses, on the first of the ports that is free; 0 takes any. Errors: kSystem.
 core::Result<Listener> listen_on(std::span<const uint16_t> ports);
 

@@ -13,7 +13,6 @@ namespace {
 
 using core::Result;
 
-constexpr uint16_t kAnyPort[] = {0};
 constexpr int kClockProbes = 16;
 constexpr core::Duration kClockTime = std::chrono::seconds(5);
 
@@ -89,7 +88,7 @@ Result<RootLink> join_root(const StepContext& context, core::Deadline deadline) 
 Result<Verdicts> take_part(const Protocol& protocol, const StepContext& context) {
     core::Deadline reporting = core::Deadline::after(context.timeout);
     core::Deadline last = core::Deadline::after(longest_vetting_time(protocol, context.timeout));
-    auto listener = transfer::listen_on(kAnyPort);
+    auto listener = transfer::listen_on(transfer::kAnyPort);
     // The checks run beside, so that this node hears at once when vetting stops early.
     auto checks = start_own_checks(protocol, context, reporting);
     BELAY_TRY(root, join_root(context, reporting));

@@ -15,7 +15,6 @@ namespace {
 using core::Deadline;
 using core::Result;
 
-constexpr uint16_t kAnyPort[] = {0};
 constexpr core::Duration kLateTime = std::chrono::seconds(1);
 constexpr core::Duration kTellTime = std::chrono::seconds(2);
 
@@ -311,7 +310,7 @@ class StepRoot {
 }  // namespace
 
 Result<Verdicts> run_root(const Protocol& protocol, const StepContext& context) {
-    BELAY_TRY(data_listener, transfer::listen_on(kAnyPort));
+    BELAY_TRY(data_listener, transfer::listen_on(transfer::kAnyPort));
     auto ports = transfer::rendezvous_ports(context.name);
     BELAY_TRY(root,
               core::with_context(transfer::Root::open(ports, {context.secret, context.offer},

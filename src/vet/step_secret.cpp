@@ -7,12 +7,12 @@ namespace {
 using core::Result;
 using core::system_error;
 
-constexpr core::Duration kAnswerTime = std::chrono::seconds(10);  // of munge; it answers within milliseconds
+constexpr core::Duration kMungeTime = std::chrono::seconds(10);  // it answers within milliseconds
 constexpr std::string_view kHint =
     "start munge on all nodes, or give the step a secret with the variable BELAY_STEP_SECRET";
 
 core::Deadline soon(const core::Deadline& deadline) {
-    return deadline.but_within(kAnswerTime);
+    return deadline.but_within(kMungeTime);
 }
 
 // Fails otherwise: munge is there, and who keeps it from answering shall not gain by that.
@@ -50,7 +50,7 @@ Result<std::optional<core::Error>> share_secret(StepContext& context, const slur
         return std::nullopt;
     }
     BELAY_TRY(secret, transfer::make_nonce());
-    auto offer = credentials.encode(secret, core::Deadline::after(kAnswerTime));
+    auto offer = credentials.encode(secret, core::Deadline::after(kMungeTime));
     if (offer) {
         context.secret = std::move(secret);
         context.offer = std::move(*offer);

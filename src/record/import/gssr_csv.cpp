@@ -1,6 +1,7 @@
 #include "record/import/gssr_csv.h"
 
 #include "core/text.h"
+#include "record/import/bounds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,9 +20,6 @@ enum Part : int { kMinimum, kAverage, kMaximum, kParts };
 constexpr size_t kSlots = kFirstField + kParts * kGssrFields;
 // More than a header of gssr has, so that a foreign file is refused early.
 constexpr size_t kMostColumns = 1024;
-// The year 2100, in seconds: times are far from where nanoseconds end.
-constexpr double kLatestTime = 4.1e9;
-constexpr double kMostGpus = 1024;
 
 constexpr std::pair<std::string_view, Part> kParting[] = {
     {"_min", kMinimum}, {"_avg", kAverage}, {"_max", kMaximum}};
@@ -102,7 +100,7 @@ std::optional<GssrRow> GssrCsv::parse(std::string_view line) const {
     }
     double time = numbers[kTimeSlot];
     double gpu = numbers[kGpuSlot];
-    if (column != slots_.size() || !(time >= 0 && time < kLatestTime) || !(gpu >= 0 && gpu < kMostGpus) ||
+    if (column != slots_.size() || !(time >= 0 && time < kLatestSeconds) || !(gpu >= 0 && gpu < kMostGpus) ||
         gpu != std::floor(gpu))
         return std::nullopt;
     GssrRow row{.timestamp = time, .gpu = static_cast<int64_t>(gpu), .values = {}};

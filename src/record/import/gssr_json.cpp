@@ -2,6 +2,7 @@
 
 #include "core/python_json.h"
 #include "core/text.h"
+#include "record/import/bounds.h"
 #include "record/import/names.h"
 #include "record/import/seconds.h"
 
@@ -16,9 +17,7 @@ using Json = core::OrderedJson;
 
 namespace {
 
-constexpr double kLatestTime = 4.1e9;    // the year 2100
 constexpr double kLongestPeriod = 3600;  // s
-constexpr int64_t kMostGpus = 1024;
 
 // NaN and infinite, as Python writes what it does not have, are missing.
 double number_of(const Json& value) {
@@ -45,12 +44,12 @@ std::string text_at(const Json& object, const char* key) {
 
 // Of so many samples that they would end after any date, the end.
 core::Duration bounded(double seconds) {
-    return duration_of(std::min(seconds, kLatestTime));
+    return duration_of(std::min<double>(seconds, kLatestSeconds));
 }
 
 std::optional<core::Time> time_at(const Json& object, const char* key) {
     double seconds = number_at(object, key);
-    if (!(seconds > 0 && seconds < kLatestTime)) return std::nullopt;
+    if (!(seconds > 0 && seconds < kLatestSeconds)) return std::nullopt;
     return core::Time(bounded(seconds));
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "record/import/bounds.h"
 #include "record/import/names.h"
 
 #include <algorithm>
@@ -11,8 +12,7 @@ namespace belay::record {
 
 namespace {
 
-constexpr int64_t kLatestMicroseconds = int64_t{4'100'000'000} * 1'000'000;  // the year 2100
-constexpr int64_t kMostGpus = 1024;
+constexpr int64_t kLatestMicroseconds = kLatestSeconds * 1'000'000;
 // DCGM's blanks, of 32 and 64 bits, are far above any of these.
 constexpr double kHighestPercent = 100;
 constexpr double kHighestWatts = 100'000;

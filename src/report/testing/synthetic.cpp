@@ -8,15 +8,14 @@
 
 namespace belay::report {
 
-namespace {
-
-// 0..1, the same for the same arguments everywhere (SplitMix64).
 double noise(uint64_t seed, uint64_t index) {
     uint64_t z = seed * 0x9e3779b97f4a7c15ULL + index * 0xbf58476d1ce4e5b9ULL + 0x94d049bb133111ebULL;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1.0p-53;
 }
+
+namespace {
 
 using Shape = std::function<double(size_t node, double seconds)>;
 

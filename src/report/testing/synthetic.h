@@ -16,6 +16,9 @@ Measurements synthetic_hostile();
 // No training lines, no job processes, no pressure: what a node without PSI and a silent program give.
 Measurements synthetic_bare();
 
+// 0 to 1, the same for the same arguments everywhere (SplitMix64).
+double noise(uint64_t seed, uint64_t index);
+
 // `nodes` nodes; one of them is slow, some have gaps.
 Measurements synthetic_large(size_t nodes, double seconds = 3600);
 

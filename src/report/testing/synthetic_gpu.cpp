@@ -16,13 +16,6 @@ namespace {
 using score::Digest;
 using score::GpuDigest;
 
-double noise(uint64_t seed, uint64_t index) {
-    uint64_t z = seed * 0x9e3779b97f4a7c15ULL + index * 0xbf58476d1ce4e5b9ULL + 0x94d049bb133111ebULL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1.0p-53;
-}
-
 // Where the GPUs with a story stand.
 struct Cast {
     size_t hot, idle, lost;
@@ -40,15 +33,15 @@ struct Moment {
     double random(uint64_t seed) const { return noise(seed, gpu * 100'003 + bucket); }
 };
 
-constexpr double kStartup = 0.05;
+constexpr double kStartupShare = 0.05;
 constexpr double kHotFrom = 0.55;
 constexpr double kLostFrom = 0.7;
 
 // How busy the training is: nothing in start-up, little in a checkpoint, less after the data grew cold.
 double effort(const Moment& m) {
-    if (m.progress < kStartup) return 0.04 * m.random(1);
+    if (m.progress < kStartupShare) return 0.04 * m.random(1);
     if (m.gpu == m.cast.idle) return 0.01;
-    double cycle = std::fmod((m.progress - kStartup) * 12, 1.0);
+    double cycle = std::fmod((m.progress - kStartupShare) * 12, 1.0);
     if (cycle > 0.94) return 0.12;  // a checkpoint
     double starved = m.progress > 0.3 && m.progress < 0.4 ? 0.55 : 1.0;
     return starved * (0.93 + 0.07 * m.random(2));
@@ -86,7 +79,7 @@ Values values_at(const Moment& m) {
     set(schema::gpu_quantity("power_watts"), 105 + 520 * load * (hot ? 0.8 : 1) + 12 * m.random(6));
     set(schema::gpu_quantity("temperature_celsius"), 33 + 29 * load + (hot ? 26 : 0) + 2 * noise(7, m.gpu));
     set(schema::gpu_quantity("memory_used_bytes"),
-        m.progress < kStartup / 2 ? 6e8 : 61.5e9 + 1e9 * noise(8, m.gpu));
+        m.progress < kStartupShare / 2 ? 6e8 : 61.5e9 + 1e9 * noise(8, m.gpu));
     set(schema::gpu_quantity("pcie_bytes_per_second"), 2.1e9 * load + 1e7);
     set(schema::gpu_quantity("link_share"), 0.13 * load);
     set(schema::gpu_quantity("nvlink_bytes_per_second"), 118e9 * load * (0.85 + 0.3 * m.random(9)));
