@@ -1,10 +1,14 @@
-# belay_module(NAME [ONCE] [DIRECTORY dir] [TOGETHER suite] [USES targets...] [ALONE files...]): the library belay_NAME from every *.cpp of the folder, and, where
-# tests are built, the program NAME_test from every *_test.cpp, one ctest entry per case, named module.case. The target
-# unit_tests builds all of those programs. ONCE says that its code runs once per command, and not once per row or byte: it is
-# compiled with -O1, which costs the compiler a fifth less. Tests, and with the preset release all files, are compiled four at a time, which
-# takes a third off what they cost, but for those of ALONE: their helpers have names that those of another file have. The presets debug, asan
-# and tsan compile each file by itself. The suite of TOGETHER has hundreds of short cases: starting a
-# program for each would cost more than they do, so it is one ctest entry in eight parts. belay_libraries_of(variable file) lists the modules that file includes.
+# belay_module(NAME [ONCE] [DIRECTORY dir] [TOGETHER suite] [USES targets...] [ALONE files...]): the library belay_NAME from every
+# *.cpp of the folder, and, where tests are built, the program NAME_test from every *_test.cpp, one ctest entry per case, named
+# module.case. The target unit_tests builds all of those programs.
+#   ONCE      its code runs once per command, and not once per row or byte: compiled with -O1, which costs the compiler a fifth less.
+#   TOGETHER  the suite has hundreds of short cases, and starting a program for each would cost more than they do: one ctest entry
+#             in eight parts.
+#   ALONE     files that are compiled by themselves. All others, with the preset release, and all tests are compiled four at a time,
+#             which takes a third off what they cost. That cannot be where a helper has the name of another file's, nor where a class
+#             of a header holds a type of the file's unnamed namespace: GCC warns of that outside of the main file
+#             (-Wsubobject-linkage). The presets debug, asan and tsan compile each file by itself.
+# belay_libraries_of(variable file) lists the modules that file includes.
 
 add_custom_target(unit_tests)
 

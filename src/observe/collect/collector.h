@@ -6,8 +6,7 @@
 //   every second:
 //       collect_all(collectors, {now, node}, rows, on_error);
 //
-// A whole tick costs well below 1 ms of CPU on an ordinary node (benchmarks/collect_bench.cpp). Not
-// thread-safe.
+// Not thread-safe. What sampling costs is in docs/measured/recording-overhead.md.
 #pragma once
 
 #include "core/error.h"
