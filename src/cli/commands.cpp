@@ -34,6 +34,7 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_findings,
     add_findings_list,
     add_findings_test,
+    add_stage_scan,
     add_bench_run,
     add_config,
     add_version,

@@ -1,0 +1,172 @@
+#include "stage/scan/probe.h"
+
+#include "core/file.h"
+#include "core/hash.h"
+#include "core/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <fcntl.h>
+#include <map>
+#include <mutex>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include <vector>
+#include <zstd.h>
+
+namespace belay::stage {
+
+namespace {
+
+using core::Descriptor;
+using core::Result;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kMostReadOfAll = 256 * kMiB;
+constexpr uint64_t kMostReadOfOne = 64 * kMiB;
+constexpr uint64_t kMostCompared = 1024 * kMiB;
+constexpr uint64_t kMostCompressedOfOne = kMiB;
+constexpr size_t kBlockBytes = size_t{128} << 10;
+constexpr int kZstdLevel = 3;
+constexpr uint64_t kLocalBytes = 128 * kMiB;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// Without a change of its access time where that is ours to ask for: a sample must not keep files from a purge.
+Result<Descriptor> open_to_read(const core::Directory& root, const std::string& path) {
+    auto file = root.open_file(path, O_RDONLY | O_NOATIME);
+    if (!file && file.error().errno_value() == EPERM) file = root.open_file(path, O_RDONLY);
+    return file;
+}
+
+// The next piece; 0 at the end and where it cannot be read.
+size_t read_piece(int fd, std::vector<char>& buffer, size_t most) {
+    ssize_t size = 0;
+    do size = read(fd, buffer.data(), std::min(buffer.size(), most));
+    while (size < 0 && errno == EINTR);
+    return size > 0 ? static_cast<size_t>(size) : 0;
+}
+
+}  // namespace
+
+Result<Speed> measure_reading(const core::Directory& root, const std::set<Candidate>& files, size_t workers) {
+    const std::vector<Candidate> order(files.begin(), files.end());
+    std::mutex mutex;
+    std::atomic<uint64_t> total = 0;
+    Speed speed;
+    double open_seconds = 0;
+    double read_seconds = 0;
+    BELAY_CHECK(core::in_parallel(order.size(), workers, [&](size_t item) -> Result<> {
+        static thread_local std::vector<char> buffer(kMiB);
+        if (total >= kMostReadOfAll) return {};
+        const auto begin = Clock::now();
+        auto file = open_to_read(root, order[item].path);
+        double opening = seconds_since(begin);
+        if (!file) return {};
+        (void)posix_fadvise(file->get(), 0, 0, POSIX_FADV_DONTNEED);
+        uint64_t bytes = 0;
+        const auto begin_reading = Clock::now();
+        while (bytes < kMostReadOfOne) {
+            const size_t size = read_piece(file->get(), buffer, buffer.size());
+            if (size == 0) break;
+            bytes += size;
+        }
+        const double reading = seconds_since(begin_reading);
+        const auto begin_closing = Clock::now();
+        file->reset();
+        opening += seconds_since(begin_closing);
+        total += bytes;
+        const std::lock_guard lock(mutex);
+        ++speed.opened;
+        speed.read_bytes += bytes;
+        open_seconds += opening;
+        read_seconds += reading;
+        return {};
+    }));
+    speed.open_seconds = speed.opened > 0 ? open_seconds / static_cast<double>(speed.opened) : NAN;
+    const double at_once = static_cast<double>(std::min(std::max<size_t>(workers, 1), std::max<size_t>(order.size(), 1)));
+    speed.read_bytes_per_second = speed.read_bytes > 0 ? static_cast<double>(speed.read_bytes) / (read_seconds / at_once) : NAN;
+    return speed;
+}
+
+double compressed_share(const core::Directory& root, const std::set<Candidate>& files) {
+    std::vector<char> buffer(kBlockBytes);
+    std::vector<char> packed(ZSTD_compressBound(kBlockBytes));
+    double all = 0;
+    double left = 0;
+    for (const Candidate& candidate : files) {
+        auto file = open_to_read(root, candidate.path);
+        if (!file) continue;
+        uint64_t bytes = 0;
+        uint64_t packed_bytes = 0;
+        while (bytes < kMostCompressedOfOne) {
+            const size_t size = read_piece(file->get(), buffer, kBlockBytes);
+            if (size == 0) break;
+            const size_t smaller = ZSTD_compress(packed.data(), packed.size(), buffer.data(), size, kZstdLevel);
+            bytes += size;
+            packed_bytes += ZSTD_isError(smaller) != 0 ? size : std::min(smaller, size);
+        }
+        if (bytes == 0) continue;
+        all += static_cast<double>(candidate.bytes);
+        left += static_cast<double>(candidate.bytes) * static_cast<double>(packed_bytes) / static_cast<double>(bytes);
+    }
+    return all > 0 ? left / all : NAN;
+}
+
+Duplicates count_duplicates(const core::Directory& root, const SizeSample& sample) {
+    Duplicates found;
+    std::vector<char> buffer(kMiB);
+    uint64_t read_bytes = 0;
+    for (const auto& [bytes, files] : sample.by_size()) {
+        if (files.size() > 1 && read_bytes + bytes * files.size() > kMostCompared) continue;
+        std::map<core::Sha256Digest, uint64_t> seen;
+        for (const Candidate& candidate : files) {
+            if (files.size() == 1) {
+                ++found.compared_files;
+                break;
+            }
+            auto file = open_to_read(root, candidate.path);
+            if (!file) continue;
+            core::Sha256 hash;
+            while (const size_t size = read_piece(file->get(), buffer, buffer.size())) {
+                hash.update({buffer.data(), size});
+                read_bytes += size;
+            }
+            ++found.compared_files;
+            if (seen[hash.finish()]++ == 0) continue;
+            ++found.files;
+            found.bytes += bytes;
+        }
+    }
+    return found;
+}
+
+Result<LocalSpeed> measure_local(const std::filesystem::path& directory) {
+    struct statvfs status{};
+    if (statvfs(directory.c_str(), &status) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", directory.string()));
+    LocalSpeed speed{.free_bytes = uint64_t{status.f_bavail} * status.f_frsize};
+    BELAY_TRY(file, core::open_file(directory, O_TMPFILE | O_RDWR, 0600));
+    // Not zeros, which some file systems do not store.
+    std::string block(kMiB, '\0');
+    uint64_t number = 1;
+    for (char& byte : block) byte = static_cast<char>((number = number * 6364136223846793005U + 1442695040888963407U) >> 56U);
+    const uint64_t bytes = std::min(kLocalBytes, speed.free_bytes / 10);
+    for (uint64_t written = 0; written < bytes; written += block.size())
+        BELAY_CHECK(core::write_all(file.get(), block, directory.string()));
+    if (fdatasync(file.get()) != 0) return core::errno_error(errno, fmt::format("cannot write in {}", directory.string()));
+    (void)posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+    if (lseek(file.get(), 0, SEEK_SET) != 0) return core::errno_error(errno, "cannot seek");
+    std::vector<char> buffer(kMiB);
+    const auto begin = Clock::now();
+    uint64_t read_bytes = 0;
+    while (const size_t size = read_piece(file.get(), buffer, buffer.size())) read_bytes += size;
+    speed.read_bytes_per_second = read_bytes > 0 ? static_cast<double>(read_bytes) / seconds_since(begin) : NAN;
+    return speed;
+}
+
+}  // namespace belay::stage

@@ -1,0 +1,143 @@
+#include "stage/scan/sums.h"
+
+#include "core/hash.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace belay::stage {
+
+namespace {
+
+constexpr int64_t kNanosecondsOfDay = int64_t{86'400} * 1'000'000'000;
+
+// FNV-1a's last step leaves its upper bits as they were; this mixes all of them (the finaliser of MurmurHash3).
+uint64_t mixed(uint64_t hash) {
+    hash = (hash ^ (hash >> 33U)) * 0xff51afd7ed558ccdU;
+    hash = (hash ^ (hash >> 33U)) * 0xc4ceb9fe1a85ec53U;
+    return hash ^ (hash >> 33U);
+}
+
+size_t age_bucket(int64_t time, int64_t now) {
+    const int64_t days = now > time ? (now - time) / kNanosecondsOfDay : 0;  // a clock may be ahead
+    return static_cast<size_t>(std::ranges::upper_bound(kAgeDays, days) - kAgeDays.begin());
+}
+
+template <size_t kCount>
+void add_all(std::array<Amount, kCount>& sum, const std::array<Amount, kCount>& part) {
+    for (size_t i = 0; i < kCount; ++i) sum[i].add(part[i]);
+}
+
+}  // namespace
+
+size_t size_bucket(uint64_t bytes) { return static_cast<size_t>(std::bit_width(bytes)); }
+
+void Sample::add(Candidate candidate) {
+    kept_.insert(std::move(candidate));
+    if (kept_.size() > most_) kept_.erase(std::prev(kept_.end()));
+}
+
+void Sample::add(const Sample& more) {
+    for (const Candidate& candidate : more.kept_) add(candidate);
+}
+
+void SizeSample::add(const Candidate& candidate, uint64_t rank_of_size) {
+    if (rank_of_size > limit_) return;
+    by_size_[candidate.bytes].push_back(candidate);
+    rank_of_[candidate.bytes] = rank_of_size;
+    ++files_;
+    shrink();
+}
+
+void SizeSample::add(const SizeSample& more) {
+    limit_ = std::min(limit_, more.limit_);
+    for (const auto& [bytes, files] : more.by_size_) {
+        auto& kept = by_size_[bytes];
+        kept.insert(kept.end(), files.begin(), files.end());
+        rank_of_[bytes] = more.rank_of_.at(bytes);
+        files_ += files.size();
+    }
+    shrink();
+}
+
+void SizeSample::shrink() {
+    auto drop = [&] {
+        for (auto place = by_size_.begin(); place != by_size_.end();) {
+            if (rank_of_[place->first] <= limit_) {
+                ++place;
+                continue;
+            }
+            files_ -= place->second.size();
+            rank_of_.erase(place->first);
+            place = by_size_.erase(place);
+        }
+    };
+    drop();
+    while (files_ > most_ && limit_ > 0) {
+        limit_ /= 2;
+        drop();
+    }
+}
+
+void TreeSums::add(const Listing& listing, int64_t now) {
+    if (listing.directory_entries && *listing.directory_entries > most_entries) {
+        most_entries = *listing.directory_entries;
+        fullest_directory = listing.path;
+    }
+    uint64_t regular = 0;
+    for (const Entry& entry : listing.entries) {
+        if (entry.type == core::FileType::kDirectory) ++directories;
+        if (entry.type == core::FileType::kLink) ++links;
+        if (entry.type == core::FileType::kOther) ++others;
+        if (entry.type != core::FileType::kRegular) continue;
+        ++regular;
+        if (entry.links > 1) {
+            ++linked_files;
+            linked_inodes[entry.inode] = entry.bytes;
+        }
+        files.add(entry.bytes);
+        allocated_bytes += entry.allocated_bytes;
+        if (entry.allocated_bytes < entry.bytes) ++sparse_files;
+        sizes[size_bucket(entry.bytes)].add(entry.bytes);
+        accessed[age_bucket(entry.accessed, now)].add(entry.bytes);
+        modified[age_bucket(entry.modified, now)].add(entry.bytes);
+        users[entry.user].add(entry.bytes);
+        if (entry.bytes == 0) continue;
+        const uint64_t rank = mixed(core::fnv1a(listing.path) * 31 + core::fnv1a(entry.name));
+        const uint64_t rank_of_size = mixed(entry.bytes);
+        if (!sample.wants(rank) && !same_size.wants(rank_of_size)) continue;
+        Candidate candidate{.rank = rank,
+                            .path = listing.path.empty() ? entry.name : std::string(listing.path) + '/' + entry.name,
+                            .bytes = entry.bytes};
+        same_size.add(candidate, rank_of_size);
+        if (sample.wants(rank)) sample.add(std::move(candidate));
+    }
+    if (regular == 0) return;
+    if (files_at_depth.size() <= listing.depth) files_at_depth.resize(listing.depth + 1);
+    files_at_depth[listing.depth] += regular;
+}
+
+void TreeSums::add(const TreeSums& part) {
+    files.add(part.files);
+    directories += part.directories;
+    links += part.links;
+    others += part.others;
+    allocated_bytes += part.allocated_bytes;
+    sparse_files += part.sparse_files;
+    linked_files += part.linked_files;
+    linked_inodes.insert(part.linked_inodes.begin(), part.linked_inodes.end());
+    add_all(sizes, part.sizes);
+    add_all(accessed, part.accessed);
+    add_all(modified, part.modified);
+    for (const auto& [user, amount] : part.users) users[user].add(amount);
+    files_at_depth.resize(std::max(files_at_depth.size(), part.files_at_depth.size()));
+    for (size_t depth = 0; depth < part.files_at_depth.size(); ++depth) files_at_depth[depth] += part.files_at_depth[depth];
+    if (std::pair(part.most_entries, fullest_directory) > std::pair(most_entries, part.fullest_directory)) {
+        most_entries = part.most_entries;
+        fullest_directory = part.fullest_directory;
+    }
+    sample.add(part.sample);
+    same_size.add(part.same_size);
+}
+
+}  // namespace belay::stage

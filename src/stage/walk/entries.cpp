@@ -1,0 +1,88 @@
+#include "stage/walk/entries.h"
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace belay::stage {
+
+namespace {
+
+// As the kernel writes it; glibc's struct dirent64 has the same layout and a name of fixed length.
+constexpr size_t kListBytes = size_t{256} << 10;
+
+std::optional<core::FileType> type_of(unsigned char type) {
+    switch (type) {
+        case DT_REG: return core::FileType::kRegular;
+        case DT_DIR: return core::FileType::kDirectory;
+        case DT_LNK: return core::FileType::kLink;
+        case DT_UNKNOWN: return std::nullopt;
+        default: return core::FileType::kOther;
+    }
+}
+
+core::FileType type_of(uint16_t mode) {
+    if (S_ISREG(mode)) return core::FileType::kRegular;
+    if (S_ISDIR(mode)) return core::FileType::kDirectory;
+    if (S_ISLNK(mode)) return core::FileType::kLink;
+    return core::FileType::kOther;
+}
+
+int64_t nanoseconds(const statx_timestamp& time) {
+    int64_t value = 0;
+    if (__builtin_mul_overflow(time.tv_sec, int64_t{1'000'000'000}, &value) ||
+        __builtin_add_overflow(value, int64_t{time.tv_nsec}, &value))
+        return time.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+    return value;
+}
+
+}  // namespace
+
+NameList list_names(int directory) {
+    NameList list;
+    alignas(dirent64) static thread_local std::array<char, kListBytes> buffer;
+    while (true) {
+        const long size = syscall(SYS_getdents64, directory, buffer.data(), buffer.size());
+        ++list.calls;
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0) list.errno_value = errno;
+        if (size <= 0) return list;
+        for (long at = 0; at < size;) {
+            const auto* entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
+            at += entry->d_reclen;
+            const std::string_view text = entry->d_name;
+            if (text != "." && text != "..") list.names.push_back({std::string(text), type_of(entry->d_type)});
+        }
+    }
+}
+
+Look look_at(int directory, const std::string& name) {
+    constexpr unsigned kWanted = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_ATIME | STATX_MTIME |
+                                 STATX_CTIME | STATX_INO | STATX_SIZE | STATX_BLOCKS;
+    struct statx status{};
+    int result = 0;
+    do result = statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, kWanted, &status);
+    while (result != 0 && errno == EINTR);
+    if (result != 0) return {.entry = {.name = name}, .errno_value = errno};
+    constexpr uint64_t kBlockBytes = 512;  // of stx_blocks
+    return {.entry = {.name = name,
+                      .type = type_of(status.stx_mode),
+                      .bytes = status.stx_size,
+                      .allocated_bytes = status.stx_blocks * kBlockBytes,
+                      .modified = nanoseconds(status.stx_mtime),
+                      .accessed = nanoseconds(status.stx_atime),
+                      .changed = nanoseconds(status.stx_ctime),
+                      .inode = status.stx_ino,
+                      .links = status.stx_nlink,
+                      .user = status.stx_uid},
+            .device = makedev(status.stx_dev_major, status.stx_dev_minor)};
+}
+
+}  // namespace belay::stage

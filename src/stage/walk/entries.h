@@ -1,0 +1,34 @@
+// The names in a directory and what the kernel says of them, by getdents64 and statx.
+#pragma once
+
+#include "core/directory.h"
+#include "stage/walk/walk.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace belay::stage {
+
+struct Name {
+    std::string text;
+    std::optional<core::FileType> type;  // where the directory tells
+};
+
+struct NameList {
+    std::vector<Name> names;  // without "." and ".."
+    uint64_t calls = 0;
+    int errno_value = 0;  // of the call that failed; the names before it are there
+};
+NameList list_names(int directory);
+
+// What stands behind a name, no link followed. An errno, or 0.
+struct Look {
+    Entry entry;
+    uint64_t device = 0;  // the file system's
+    int errno_value = 0;
+};
+Look look_at(int directory, const std::string& name);
+
+}  // namespace belay::stage

@@ -1,0 +1,186 @@
+#include "stage/walk/walk.h"
+
+#include "core/file.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::stage {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+// A directory to walk, and what a walk of it saw.
+class Tree {
+  public:
+    const fs::path& path() const { return directory_.path(); }
+    void file(const std::string& name, const std::string& content = "x") const {
+        fs::create_directories((path() / name).parent_path());
+        std::ofstream(path() / name) << content;
+    }
+    core::Directory root() const { return core::Directory::open(path()).value(); }
+
+  private:
+    core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
+};
+
+struct Seen {
+    std::map<std::string, Entry> entries;  // by path
+    std::map<std::string, uint64_t> directory_entries;
+    WalkReport report;
+};
+
+Seen walked(const Tree& tree, size_t threads = 3) {
+    Seen seen;
+    std::mutex mutex;
+    auto report = walk(tree.root(), {.threads = threads}, [&](size_t thread, const Listing& listing) {
+        const std::lock_guard lock(mutex);
+        EXPECT_LT(thread, threads);
+        for (const Entry& entry : listing.entries) {
+            const std::string path = listing.path.empty() ? entry.name : std::string(listing.path) + "/" + entry.name;
+            EXPECT_TRUE(seen.entries.emplace(path, entry).second) << path << " came twice";
+        }
+        if (listing.directory_entries)
+            EXPECT_TRUE(seen.directory_entries.emplace(listing.path, *listing.directory_entries).second);
+    });
+    EXPECT_TRUE(report) << report.error().render();
+    if (report) seen.report = *report;
+    return seen;
+}
+
+std::vector<std::string> names(const Seen& seen) {
+    std::vector<std::string> names;
+    for (const auto& [path, entry] : seen.entries) names.push_back(path);
+    return names;
+}
+
+TEST(stage_walk, everything_comes_once) {
+    Tree tree;
+    tree.file("a");
+    tree.file("b/c", "four");
+    tree.file("b/d/e");
+    fs::create_symlink("/etc", tree.path() / "link");
+    const Seen seen = walked(tree);
+    EXPECT_THAT(names(seen), ElementsAre("a", "b", "b/c", "b/d", "b/d/e", "link"));
+    EXPECT_EQ(seen.entries.at("b/c").bytes, 4u);
+    EXPECT_EQ(seen.entries.at("b/c").user, getuid());
+    EXPECT_EQ(seen.entries.at("link").type, core::FileType::kLink);
+    EXPECT_THAT(seen.directory_entries, UnorderedElementsAre(Pair("", 3), Pair("b", 2), Pair("b/d", 1)));
+    EXPECT_EQ(seen.report.directories, 3u);
+    EXPECT_EQ(seen.report.problem_count, 0u);
+}
+
+TEST(stage_walk, a_large_directory_is_shared_and_none_is_lost) {
+    Tree tree;
+    constexpr int kFiles = 3000;
+    for (int i = 0; i < kFiles; ++i) tree.file("all/" + std::to_string(i), "");
+    for (int i = 0; i < 300; ++i) tree.file(std::to_string(i) + "/one", "");
+    const Seen seen = walked(tree, 4);
+    EXPECT_EQ(seen.entries.size(), kFiles + 1u + 600u);
+    EXPECT_EQ(seen.directory_entries.at("all"), static_cast<uint64_t>(kFiles));
+    EXPECT_EQ(seen.directory_entries.size(), 302u);
+}
+
+TEST(stage_walk, names_may_be_any_bytes) {
+    Tree tree;
+    for (const char* name : {"new\nline", "tab\t", " ", "\xff\xfe", "-rf", "\\"}) tree.file(name);
+    EXPECT_THAT(names(walked(tree)), UnorderedElementsAre("new\nline", "tab\t", " ", "\xff\xfe", "-rf", "\\"));
+}
+
+TEST(stage_walk, an_empty_directory_has_no_entries) {
+    const Seen seen = walked(Tree());
+    EXPECT_THAT(seen.entries, ElementsAre());
+    EXPECT_THAT(seen.directory_entries, ElementsAre(Pair("", 0)));
+}
+
+// mkdir -p takes no path of that length, and the kernel none in one piece.
+TEST(stage_walk, a_path_may_be_longer_than_the_kernel_takes) {
+    Tree tree;
+    const std::string part(200, 'p');
+    core::Descriptor at(::open(tree.path().c_str(), O_DIRECTORY | O_CLOEXEC));
+    constexpr int kDepth = 60;
+    for (int i = 0; i < kDepth; ++i) {
+        ASSERT_EQ(mkdirat(at.get(), part.c_str(), 0700), 0);
+        at = core::Descriptor(openat(at.get(), part.c_str(), O_DIRECTORY | O_CLOEXEC));
+    }
+    core::Descriptor(openat(at.get(), "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    const Seen seen = walked(tree);
+    EXPECT_EQ(seen.entries.size(), kDepth + 1u);
+    EXPECT_EQ(seen.entries.rbegin()->second.name, "file");
+    EXPECT_EQ(seen.report.problem_count, 0u);
+}
+
+TEST(stage_walk, what_cannot_be_read_is_told_and_hides_nothing_else) {
+    if (geteuid() == 0) GTEST_SKIP() << "root reads everything";
+    Tree tree;
+    tree.file("closed/x");
+    tree.file("open/y");
+    fs::permissions(tree.path() / "closed", fs::perms::none);
+    const Seen seen = walked(tree);
+    fs::permissions(tree.path() / "closed", fs::perms::owner_all);
+    EXPECT_THAT(names(seen), ElementsAre("closed", "open", "open/y"));
+    EXPECT_THAT(seen.report.problems, ElementsAre(WalkProblem{"closed", EACCES}));
+}
+
+TEST(stage_walk, other_file_systems_are_not_entered) {
+    const auto root = core::Directory::open("/").value();
+    std::mutex mutex;
+    bool in_proc = false;
+    std::atomic<bool> stop = false;
+    auto report = walk(root, {.threads = 2, .stop = &stop}, [&](size_t, const Listing& listing) {
+        const std::lock_guard lock(mutex);
+        if (listing.path.starts_with("proc")) in_proc = true;
+        if (listing.path == "" && listing.directory_entries) stop = true;
+    });
+    EXPECT_FALSE(in_proc);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().cause(), core::Cause::kCancelled);
+}
+
+TEST(stage_walk, a_visitor_that_throws_ends_the_walk) {
+    Tree tree;
+    for (int i = 0; i < 50; ++i) tree.file(std::to_string(i) + "/x");
+    auto report = walk(tree.root(), {.threads = 3}, [](size_t, const Listing& listing) {
+        if (listing.path == "7") throw std::runtime_error("no");
+    });
+    EXPECT_FALSE(report);
+}
+
+// Somebody replaces directories by links to elsewhere while the walk goes on: nothing from there is ever seen.
+TEST(stage_walk, a_link_that_takes_the_place_of_a_directory_is_not_followed) {
+    Tree tree;
+    Tree elsewhere;
+    elsewhere.file("secret");
+    tree.file("d/x");
+    std::atomic<bool> done = false;
+    std::jthread attacker([&] {
+        while (!done) {
+            fs::rename(tree.path() / "d", tree.path() / "kept");
+            fs::create_directory_symlink(elsewhere.path(), tree.path() / "d");
+            fs::remove(tree.path() / "d");
+            fs::rename(tree.path() / "kept", tree.path() / "d");
+        }
+    });
+    std::mutex mutex;
+    for (int round = 0; round < 200; ++round)
+        (void)walk(tree.root(), {.threads = 2}, [&](size_t, const Listing& listing) {
+            const std::lock_guard lock(mutex);
+            for (const Entry& entry : listing.entries) EXPECT_NE(entry.name, "secret");
+        });
+    done = true;
+}
+
+}  // namespace
+}  // namespace belay::stage
