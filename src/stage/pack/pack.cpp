@@ -1,0 +1,182 @@
+#include "stage/pack/pack.h"
+
+#include "core/directory.h"
+#include "core/file.h"
+#include "core/new_file.h"
+#include "core/parallel.h"
+#include "core/time.h"
+#include "core/utf8.h"
+#include "stage/pack/journal.h"
+#include "stage/pack/plan.h"
+#include "stage/pack/shard_writer.h"
+#include "stage/space.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace belay::stage {
+
+namespace {
+
+namespace fs = std::filesystem;
+using core::bad_input;
+using core::Directory;
+using core::Result;
+
+// A name of ours that a crash left behind.
+bool is_leftover(std::string_view file_name, std::string_view name) {
+    return file_name.starts_with(name) && file_name.find(".tmp-") != std::string_view::npos;
+}
+
+Result<> remove_leftovers(const Directory& output, const std::string& name) {
+    BELAY_TRY(names, output.list());
+    for (const std::string& file : names)
+        if (is_leftover(file, name) || is_leftover(file, kManifestName)) BELAY_CHECK(output.remove_file(file));
+    return {};
+}
+
+Result<std::string> name_of(const fs::path& source, const PackOptions& options) {
+    std::string name = options.name;
+    if (name.empty()) {
+        std::error_code error;
+        const fs::path whole = fs::canonical(source, error);
+        if (error) return core::errno_error(error, fmt::format("cannot open {}", source.string()));
+        name = whole.filename();
+    }
+    if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.') || name.starts_with('-') || core::printable(name) != name)
+        return bad_input("\"{}\" cannot be the name of shards", core::printable(name)).hint("give one with --name, of letters, digits, \"-\" and \"_\"");
+    return name;
+}
+
+// Shards that are written beneath their own source would be packed the next time.
+Result<> refuse_output_in_source(const fs::path& source, const fs::path& output) {
+    std::error_code error;
+    const fs::path root = fs::canonical(source, error);
+    const fs::path place = fs::weakly_canonical(output, error);
+    if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end()) return {};
+    return bad_input("{} lies within {}, which is packed", output.string(), source.string()).hint("name a directory outside of it");
+}
+
+std::string created(const SourceListing& listing, const PackOptions& options) {
+    const int64_t seconds = options.source_date.value_or(listing.newest / 1'000'000'000);
+    return core::format_time(core::Time(std::chrono::seconds(seconds)));
+}
+
+Manifest manifest_of(const fs::path& source, const SourceListing& listing, const std::string& name, const PackOptions& options) {
+    Manifest manifest{.name = name, .created = created(listing, options), .tool = options.tool, .format = options.format};
+    manifest.options.links = options.links == LinkRule::kFollow ? "follow" : "skip";
+    if (options.format == Format::kTar) manifest.options.shard_bytes = options.shard_bytes;
+    manifest.options.shuffle_key = options.shuffle_key;
+    manifest.source = {.root = core::to_valid_utf8(fs::absolute(source).lexically_normal().string()),
+                       .files = listing.files.size(),
+                       .bytes = listing.bytes,
+                       .listing_sha256 = listing.digest(),
+                       .url = options.url,
+                       .licence = options.licence,
+                       .revision = options.revision};
+    return manifest;
+}
+
+// The manifest that is there already, if it says the same; nothing where there is none.
+Result<std::optional<Manifest>> earlier_manifest(const Directory& output, const Manifest& wanted) {
+    BELAY_TRY(facts, output.facts(kManifestName));
+    if (!facts) return std::nullopt;
+    BELAY_TRY(text, output.read_file(kManifestName, kMostManifestBytes));
+    BELAY_TRY(manifest, parse_manifest(text, output.path_of(kManifestName).string()));
+    if (manifest.name == wanted.name && manifest.format == wanted.format && manifest.options == wanted.options && manifest.source == wanted.source)
+        return manifest;
+    return bad_input("{} holds {} already, packed from other data or with other options", output.path().string(), core::printable(manifest.name))
+        .hint("name another directory, or remove this one");
+}
+
+// Shards that are there as the journal says, by their number; the others are to be written.
+Result<std::vector<std::optional<ManifestShard>>> done_shards(const Directory& output, const Journal& journal, const std::vector<std::string>& digests,
+                                                             const std::string& name) {
+    std::vector<std::optional<ManifestShard>> done(digests.size());
+    for (size_t i = 0; i < digests.size(); ++i) {
+        auto shard = journal.find(digests[i]);
+        if (!shard || shard->path != shard_name(name, i)) continue;
+        BELAY_TRY(facts, output.facts(shard->path));
+        BELAY_TRY(index, output.facts(index_name(shard->path)));
+        if (facts && facts->bytes == shard->bytes && index) done[i] = std::move(*shard);
+    }
+    return done;
+}
+
+class TarPack {
+  public:
+    TarPack(const Directory& source, const SourceListing& listing, const Directory& output, const PackOptions& options)
+        : source_(source), listing_(listing), output_(output), options_(options) {}
+
+    Result<> run(const std::string& name, Journal& journal, Packed& packed) {
+        BELAY_TRY(plan, plan_shards(listing_, {.shard_bytes = options_.shard_bytes, .shuffle_key = options_.shuffle_key}));
+        std::vector<std::string> digests;
+        for (const PlannedShard& shard : plan) digests.push_back(digest_of(listing_, shard));
+        BELAY_TRY(done, done_shards(output_, journal, digests, name));
+        Need need;
+        for (size_t i = 0; i < plan.size(); ++i) {
+            total_ += plan[i].tar_bytes;
+            if (done[i]) done_bytes_ += plan[i].tar_bytes;
+            else need.bytes += plan[i].tar_bytes, need.files += 2;
+        }
+        BELAY_CHECK(check_space(output_, need));
+        packed.kept_shards = static_cast<uint64_t>(std::ranges::count_if(done, [](const auto& shard) { return shard.has_value(); }));
+        BELAY_CHECK(core::in_parallel(plan.size(), options_.threads, [&](size_t number) -> Result<> {
+            if (done[number]) return {};
+            auto shard = write(plan[number], shard_name(name, number), journal, digests[number]);
+            if (!shard) stop_ = true;
+            else done[number] = std::move(*shard);
+            return shard ? Result<>() : std::unexpected(std::move(shard.error()));
+        }));
+        for (auto& shard : done) packed.manifest.shards.push_back(std::move(*shard));
+        return {};
+    }
+
+  private:
+    Result<ManifestShard> write(const PlannedShard& planned, const std::string& path, Journal& journal, const std::string& digest) {
+        BELAY_TRY(written, write_shard(source_, listing_, planned, output_, path, done_bytes_, stop_));
+        BELAY_CHECK(journal.add(digest, written));
+        if (options_.progress) {
+            const std::lock_guard lock(mutex_);
+            options_.progress(done_bytes_, total_);
+        }
+        return written;
+    }
+
+    const Directory& source_;
+    const SourceListing& listing_;
+    const Directory& output_;
+    const PackOptions& options_;
+    std::atomic<uint64_t> done_bytes_ = 0;
+    std::atomic<bool> stop_ = false;
+    uint64_t total_ = 0;
+    std::mutex mutex_;
+};
+
+}  // namespace
+
+Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOptions& options) {
+    BELAY_TRY(root, Directory::open(source));
+    BELAY_TRY(name, name_of(source, options));
+    BELAY_CHECK(refuse_output_in_source(source, output));
+    BELAY_TRY(listing, list_source(root, options.threads, options.links));
+    Packed packed{.manifest = manifest_of(source, listing, name, options)};
+    BELAY_CHECK(core::make_directories(output));
+    BELAY_TRY(place, Directory::open_trusted(output));
+    BELAY_TRY(journal, Journal::open(place, name));
+    BELAY_TRY(earlier, earlier_manifest(place, packed.manifest));
+    if (earlier) {
+        BELAY_CHECK(std::move(journal).remove());
+        return Packed{.manifest = *earlier, .kept_shards = earlier->shards.size()};
+    }
+    BELAY_CHECK(remove_leftovers(place, name));
+    BELAY_CHECK(TarPack(root, listing, place, options).run(name, journal, packed));
+    BELAY_TRY(file, core::NewFile::begin(place, kManifestName, 0644));
+    BELAY_CHECK(core::write_all(file.fd(), encode_manifest(packed.manifest), file.path().string()));
+    BELAY_TRY(is_first, std::move(file).create());
+    if (!is_first) return bad_input("{} was made by another process meanwhile", place.path_of(kManifestName).string());
+    BELAY_CHECK(std::move(journal).remove());
+    return packed;
+}
+
+}  // namespace belay::stage

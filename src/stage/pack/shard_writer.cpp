@@ -1,0 +1,110 @@
+#include "stage/pack/shard_writer.h"
+
+#include "core/hash.h"
+#include "core/new_file.h"
+#include "stage/pack/source_file.h"
+#include "stage/shard/crc32c.h"
+#include "stage/shard/index.h"
+#include "stage/shard/tar_format.h"
+
+#include <vector>
+
+namespace belay::stage {
+
+namespace {
+
+using core::Result;
+
+constexpr size_t kBufferBytes = size_t{1} << 20;
+
+// What goes into a file, in large pieces, with its hash.
+class Sink {
+  public:
+    Sink(int fd, std::string name, std::atomic<uint64_t>& done_bytes) : fd_(fd), name_(std::move(name)), done_bytes_(done_bytes) {
+        buffer_.reserve(kBufferBytes);
+    }
+    Result<> put(std::string_view bytes) {
+        bytes_ += bytes.size();
+        if (buffer_.size() + bytes.size() > kBufferBytes) BELAY_CHECK(flush());
+        if (bytes.size() >= kBufferBytes) return write(bytes);
+        buffer_ += bytes;
+        return {};
+    }
+    Result<> zeros(uint64_t count) {
+        static const std::string kZeros(2 * kTarRecord, '\0');
+        return put(std::string_view(kZeros).substr(0, count));
+    }
+    Result<> flush() {
+        BELAY_CHECK(write(buffer_));
+        buffer_.clear();
+        return {};
+    }
+    uint64_t bytes() const { return bytes_; }
+    std::string sha256() { return core::to_hex(hash_.finish()); }
+
+  private:
+    Result<> write(std::string_view bytes) {
+        hash_.update(bytes);
+        done_bytes_ += bytes.size();
+        return core::write_all(fd_, bytes, name_);
+    }
+    int fd_;
+    std::string name_;
+    std::atomic<uint64_t>& done_bytes_;
+    std::string buffer_;
+    core::Sha256 hash_;
+    uint64_t bytes_ = 0;
+};
+
+Result<> put_file(const core::Directory& source, const SourceFile& file, Sink& out, Record& record, std::string& buffer) {
+    BELAY_CHECK(out.put(tar_header(file.path, file.bytes)));
+    record.name = file.path;
+    record.offset = out.bytes();
+    record.bytes = file.bytes;
+    BELAY_CHECK(read_source(source, file, buffer, [&](std::string_view bytes) {
+        record.checksum = crc32c(bytes, record.checksum);
+        return out.put(bytes);
+    }));
+    return out.zeros(tar_padding(file.bytes));
+}
+
+Result<std::string> write_index(const core::Directory& output, const std::string& path, std::vector<Record> records, uint64_t tar_bytes) {
+    BELAY_TRY(index, encode_index(std::move(records), tar_bytes));
+    BELAY_TRY(file, core::NewFile::begin(output, path, 0644));
+    BELAY_CHECK(core::write_all(file.fd(), index, file.path().string()));
+    BELAY_CHECK(std::move(file).replace());
+    return core::to_hex(core::sha256(index));
+}
+
+}  // namespace
+
+std::string shard_name(std::string_view name, size_t number) { return fmt::format("{}-{:06d}.tar", name, number); }
+
+std::string index_name(std::string_view shard_name) {
+    constexpr std::string_view kTar = ".tar";
+    return fmt::format("{}.idx", shard_name.ends_with(kTar) ? shard_name.substr(0, shard_name.size() - kTar.size()) : shard_name);
+}
+
+Result<ManifestShard> write_shard(const core::Directory& source, const SourceListing& listing, const PlannedShard& shard,
+                                 const core::Directory& output, const std::string& path, std::atomic<uint64_t>& done_bytes,
+                                 const std::atomic<bool>& stop) {
+    BELAY_TRY(file, core::NewFile::begin(output, path, 0644));
+    Sink out(file.fd(), file.path().string(), done_bytes);
+    std::string buffer(kBufferBytes, '\0');
+    std::vector<Record> records;
+    records.reserve(shard.files.size());
+    for (const PlannedFile& planned : shard.files) {
+        if (stop) return core::system_error("packing was stopped").because(core::Cause::kCancelled);
+        records.push_back({.sample = planned.sample});
+        BELAY_CHECK(put_file(source, listing.files[planned.file], out, records.back(), buffer));
+    }
+    BELAY_CHECK(out.zeros(tar_trailer(out.bytes())));
+    BELAY_CHECK(out.flush());
+    ManifestShard written{.path = path, .bytes = out.bytes(), .records = shard.files.size(), .samples = shard.samples, .sha256 = out.sha256()};
+    BELAY_TRY(index_digest, write_index(output, index_name(path), std::move(records), written.bytes));
+    written.index_sha256 = std::move(index_digest);
+    BELAY_CHECK(std::move(file).replace());
+    return written;
+}
+
+}  // namespace belay::stage
