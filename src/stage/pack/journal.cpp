@@ -15,11 +15,11 @@ namespace {
 using core::Result;
 
 // Nothing for a line that is not whole, or not ours.
-std::optional<std::pair<std::string, ManifestShard>> parse_line(std::string_view line) {
+std::optional<std::pair<std::string, shard::ManifestShard>> parse_line(std::string_view line) {
     const nlohmann::json json = core::parse_json(line);
     try {
         return std::pair(json.at("source_sha256").get<std::string>(),
-                         ManifestShard{.path = json.at("path").get<std::string>(),
+                         shard::ManifestShard{.path = json.at("path").get<std::string>(),
                                        .bytes = core::integer_from<uint64_t>(json.at("bytes")),
                                        .records = core::integer_from<uint64_t>(json.at("records")),
                                        .samples = core::integer_from<uint64_t>(json.at("samples")),
@@ -46,7 +46,7 @@ Result<Journal> Journal::open(const core::Directory& output, const std::string& 
 }
 
 Result<> Journal::read() {
-    BELAY_TRY(text, core::read_opened(file_.get(), output_->path_of(file_name_), kMostManifestBytes));
+    BELAY_TRY(text, core::read_opened(file_.get(), output_->path_of(file_name_), shard::kMostManifestBytes));
     const size_t end = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
     // What was cut off would swallow the next line.
     if (end < text.size() && ftruncate(file_.get(), static_cast<off_t>(end)) != 0)
@@ -56,13 +56,13 @@ Result<> Journal::read() {
     return {};
 }
 
-std::optional<ManifestShard> Journal::find(const std::string& source_sha256) const {
+std::optional<shard::ManifestShard> Journal::find(const std::string& source_sha256) const {
     const auto found = done_.find(source_sha256);
     if (found == done_.end()) return std::nullopt;
     return found->second;
 }
 
-Result<> Journal::add(const std::string& source_sha256, const ManifestShard& shard) {
+Result<> Journal::add(const std::string& source_sha256, const shard::ManifestShard& shard) {
     const std::string line = nlohmann::json{{"source_sha256", source_sha256}, {"path", shard.path},       {"bytes", shard.bytes},
                                             {"records", shard.records},       {"samples", shard.samples}, {"sha256", shard.sha256},
                                             {"index_sha256", shard.index_sha256}}

@@ -5,7 +5,7 @@
 #include "core/directory.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "stage/pack/manifest.h"
+#include "shard/manifest.h"
 
 #include <map>
 #include <memory>
@@ -21,9 +21,9 @@ class Journal {
     static core::Result<Journal> open(const core::Directory& output, const std::string& name);
 
     // A shard that was written from what has this digest.
-    std::optional<ManifestShard> find(const std::string& source_sha256) const;
+    std::optional<shard::ManifestShard> find(const std::string& source_sha256) const;
     // Durable when it returns. From any thread.
-    core::Result<> add(const std::string& source_sha256, const ManifestShard& shard);
+    core::Result<> add(const std::string& source_sha256, const shard::ManifestShard& shard);
     // Once the manifest is there.
     core::Result<> remove() &&;
 
@@ -36,7 +36,7 @@ class Journal {
     std::string file_name_;
     core::Descriptor file_;
     std::unique_ptr<std::mutex> mutex_;
-    std::map<std::string, ManifestShard> done_;
+    std::map<std::string, shard::ManifestShard> done_;
 };
 
 }  // namespace belay::stage

@@ -9,7 +9,7 @@
 #include "stage/pack/journal.h"
 #include "stage/pack/plan.h"
 #include "stage/pack/shard_writer.h"
-#include "stage/space.h"
+#include "stage/pack/space.h"
 
 #include <algorithm>
 #include <mutex>
@@ -31,7 +31,7 @@ bool is_leftover(std::string_view file_name, std::string_view name) {
 Result<> remove_leftovers(const Directory& output, const std::string& name) {
     BELAY_TRY(names, output.list());
     for (const std::string& file : names)
-        if (is_leftover(file, name) || is_leftover(file, kManifestName)) BELAY_CHECK(output.remove_file(file));
+        if (is_leftover(file, name) || is_leftover(file, shard::kManifestName)) BELAY_CHECK(output.remove_file(file));
     return {};
 }
 
@@ -62,10 +62,10 @@ std::string created(const SourceListing& listing, const PackOptions& options) {
     return core::format_time(core::Time(std::chrono::seconds(seconds)));
 }
 
-Manifest manifest_of(const fs::path& source, const SourceListing& listing, const std::string& name, const PackOptions& options) {
-    Manifest manifest{.name = name, .created = created(listing, options), .tool = options.tool, .format = options.format};
+shard::Manifest manifest_of(const fs::path& source, const SourceListing& listing, const std::string& name, const PackOptions& options) {
+    shard::Manifest manifest{.name = name, .created = created(listing, options), .tool = options.tool, .format = options.format};
     manifest.options.links = options.links == LinkRule::kFollow ? "follow" : "skip";
-    if (options.format == Format::kTar) manifest.options.shard_bytes = options.shard_bytes;
+    if (options.format == shard::Format::kTar) manifest.options.shard_bytes = options.shard_bytes;
     manifest.options.shuffle_key = options.shuffle_key;
     manifest.source = {.root = core::to_valid_utf8(fs::absolute(source).lexically_normal().string()),
                        .files = listing.files.size(),
@@ -78,11 +78,11 @@ Manifest manifest_of(const fs::path& source, const SourceListing& listing, const
 }
 
 // The manifest that is there already, if it says the same; nothing where there is none.
-Result<std::optional<Manifest>> earlier_manifest(const Directory& output, const Manifest& wanted) {
-    BELAY_TRY(facts, output.facts(kManifestName));
+Result<std::optional<shard::Manifest>> earlier_manifest(const Directory& output, const shard::Manifest& wanted) {
+    BELAY_TRY(facts, output.facts(shard::kManifestName));
     if (!facts) return std::nullopt;
-    BELAY_TRY(text, output.read_file(kManifestName, kMostManifestBytes));
-    BELAY_TRY(manifest, parse_manifest(text, output.path_of(kManifestName).string()));
+    BELAY_TRY(text, output.read_file(shard::kManifestName, shard::kMostManifestBytes));
+    BELAY_TRY(manifest, shard::parse_manifest(text, output.path_of(shard::kManifestName).string()));
     if (manifest.name == wanted.name && manifest.format == wanted.format && manifest.options == wanted.options && manifest.source == wanted.source)
         return manifest;
     return bad_input("{} holds {} already, packed from other data or with other options", output.path().string(), core::printable(manifest.name))
@@ -90,9 +90,9 @@ Result<std::optional<Manifest>> earlier_manifest(const Directory& output, const 
 }
 
 // Shards that are there as the journal says, by their number; the others are to be written.
-Result<std::vector<std::optional<ManifestShard>>> done_shards(const Directory& output, const Journal& journal, const std::vector<std::string>& digests,
+Result<std::vector<std::optional<shard::ManifestShard>>> done_shards(const Directory& output, const Journal& journal, const std::vector<std::string>& digests,
                                                              const std::string& name) {
-    std::vector<std::optional<ManifestShard>> done(digests.size());
+    std::vector<std::optional<shard::ManifestShard>> done(digests.size());
     for (size_t i = 0; i < digests.size(); ++i) {
         auto shard = journal.find(digests[i]);
         if (!shard || shard->path != shard_name(name, i)) continue;
@@ -133,7 +133,7 @@ class TarPack {
     }
 
   private:
-    Result<ManifestShard> write(const PlannedShard& planned, const std::string& path, Journal& journal, const std::string& digest) {
+    Result<shard::ManifestShard> write(const PlannedShard& planned, const std::string& path, Journal& journal, const std::string& digest) {
         BELAY_TRY(written, write_shard(source_, listing_, planned, output_, path, done_bytes_, stop_));
         BELAY_CHECK(journal.add(digest, written));
         if (options_.progress) {
@@ -171,10 +171,10 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
     }
     BELAY_CHECK(remove_leftovers(place, name));
     BELAY_CHECK(TarPack(root, listing, place, options).run(name, journal, packed));
-    BELAY_TRY(file, core::NewFile::begin(place, kManifestName, 0644));
-    BELAY_CHECK(core::write_all(file.fd(), encode_manifest(packed.manifest), file.path().string()));
+    BELAY_TRY(file, core::NewFile::begin(place, shard::kManifestName, 0644));
+    BELAY_CHECK(core::write_all(file.fd(), shard::encode_manifest(packed.manifest), file.path().string()));
     BELAY_TRY(is_first, std::move(file).create());
-    if (!is_first) return bad_input("{} was made by another process meanwhile", place.path_of(kManifestName).string());
+    if (!is_first) return bad_input("{} was made by another process meanwhile", place.path_of(shard::kManifestName).string());
     BELAY_CHECK(std::move(journal).remove());
     return packed;
 }

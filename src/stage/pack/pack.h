@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "stage/pack/listing.h"
-#include "stage/pack/manifest.h"
+#include "shard/manifest.h"
 
 #include <atomic>
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace belay::stage {
 
 struct PackOptions {
-    Format format = Format::kTar;
+    shard::Format format = shard::Format::kTar;
     std::string name = {};  // of the shards; empty: that of the source's directory
     uint64_t shard_bytes = uint64_t{512} << 20;
     std::optional<uint64_t> shuffle_key = {};
@@ -31,7 +31,7 @@ struct PackOptions {
 };
 
 struct Packed {
-    Manifest manifest;
+    shard::Manifest manifest;
     uint64_t kept_shards = 0;  // that an earlier run had made already
 };
 

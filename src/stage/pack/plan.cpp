@@ -3,8 +3,8 @@
 #include "core/hash.h"
 #include "core/utf8.h"
 #include "stage/pack/sample.h"
-#include "stage/shard/index.h"
-#include "stage/shard/tar_format.h"
+#include "shard/index.h"
+#include "shard/tar_format.h"
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ uint64_t rank_of(std::string_view key, uint64_t shuffle_key) {
     return state ^ (state >> 31U);
 }
 
-uint64_t tar_bytes_of(const SourceFile& file) { return tar_header_bytes(file.path, file.bytes) + file.bytes + tar_padding(file.bytes); }
+uint64_t tar_bytes_of(const SourceFile& file) { return shard::tar_header_bytes(file.path, file.bytes) + file.bytes + shard::tar_padding(file.bytes); }
 
 }  // namespace
 
@@ -41,8 +41,8 @@ core::Result<std::vector<PlannedShard>> plan_shards(const SourceListing& listing
     std::vector<Sample> samples;
     for (size_t at = 0; at < order.size(); ++at) {
         const SourceFile& file = files[order[at]];
-        if (file.path.size() > kLongestRecordName)
-            return core::bad_input("{}...: the name is longer than {} bytes", core::printable(file.path.substr(0, 60)), kLongestRecordName);
+        if (file.path.size() > shard::kLongestRecordName)
+            return core::bad_input("{}...: the name is longer than {} bytes", core::printable(file.path.substr(0, 60)), shard::kLongestRecordName);
         const std::string_view key = sample_key(file.path);
         if (samples.empty() || samples.back().key != key)
             samples.push_back({.key = key, .rank = options.shuffle_key ? rank_of(key, *options.shuffle_key) : 0, .begin = at});
@@ -53,7 +53,7 @@ core::Result<std::vector<PlannedShard>> plan_shards(const SourceListing& listing
     std::vector<PlannedShard> shards;
     uint64_t filled = 0;
     for (const Sample& sample : samples) {
-        if (shards.empty() || (filled > 0 && filled + sample.bytes + tar_trailer(filled + sample.bytes) > options.shard_bytes)) {
+        if (shards.empty() || (filled > 0 && filled + sample.bytes + shard::tar_trailer(filled + sample.bytes) > options.shard_bytes)) {
             shards.emplace_back();
             filled = 0;
         }
@@ -61,7 +61,7 @@ core::Result<std::vector<PlannedShard>> plan_shards(const SourceListing& listing
         for (size_t at = sample.begin; at < sample.end; ++at) shard.files.push_back({order[at], shard.samples});
         ++shard.samples;
         filled += sample.bytes;
-        shard.tar_bytes = filled + tar_trailer(filled);
+        shard.tar_bytes = filled + shard::tar_trailer(filled);
     }
     return shards;
 }

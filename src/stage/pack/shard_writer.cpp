@@ -3,9 +3,9 @@
 #include "core/hash.h"
 #include "core/new_file.h"
 #include "stage/pack/source_file.h"
-#include "stage/shard/crc32c.h"
-#include "stage/shard/index.h"
-#include "stage/shard/tar_format.h"
+#include "shard/crc32c.h"
+#include "shard/index.h"
+#include "shard/tar_format.h"
 
 #include <vector>
 
@@ -31,7 +31,7 @@ class Sink {
         return {};
     }
     Result<> zeros(uint64_t count) {
-        static const std::string kZeros(2 * kTarRecord, '\0');
+        static const std::string kZeros(2 * shard::kTarRecord, '\0');
         return put(std::string_view(kZeros).substr(0, count));
     }
     Result<> flush() {
@@ -56,20 +56,20 @@ class Sink {
     uint64_t bytes_ = 0;
 };
 
-Result<> put_file(const core::Directory& source, const SourceFile& file, Sink& out, Record& record, std::string& buffer) {
-    BELAY_CHECK(out.put(tar_header(file.path, file.bytes)));
+Result<> put_file(const core::Directory& source, const SourceFile& file, Sink& out, shard::Record& record, std::string& buffer) {
+    BELAY_CHECK(out.put(shard::tar_header(file.path, file.bytes)));
     record.name = file.path;
     record.offset = out.bytes();
     record.bytes = file.bytes;
     BELAY_CHECK(read_source(source, file, buffer, [&](std::string_view bytes) {
-        record.checksum = crc32c(bytes, record.checksum);
+        record.checksum = shard::crc32c(bytes, record.checksum);
         return out.put(bytes);
     }));
-    return out.zeros(tar_padding(file.bytes));
+    return out.zeros(shard::tar_padding(file.bytes));
 }
 
-Result<std::string> write_index(const core::Directory& output, const std::string& path, std::vector<Record> records, uint64_t tar_bytes) {
-    BELAY_TRY(index, encode_index(std::move(records), tar_bytes));
+Result<std::string> write_index(const core::Directory& output, const std::string& path, std::vector<shard::Record> records, uint64_t tar_bytes) {
+    BELAY_TRY(index, shard::encode_index(std::move(records), tar_bytes));
     BELAY_TRY(file, core::NewFile::begin(output, path, 0644));
     BELAY_CHECK(core::write_all(file.fd(), index, file.path().string()));
     BELAY_CHECK(std::move(file).replace());
@@ -85,22 +85,22 @@ std::string index_name(std::string_view shard_name) {
     return fmt::format("{}.idx", shard_name.ends_with(kTar) ? shard_name.substr(0, shard_name.size() - kTar.size()) : shard_name);
 }
 
-Result<ManifestShard> write_shard(const core::Directory& source, const SourceListing& listing, const PlannedShard& shard,
+Result<shard::ManifestShard> write_shard(const core::Directory& source, const SourceListing& listing, const PlannedShard& shard,
                                  const core::Directory& output, const std::string& path, std::atomic<uint64_t>& done_bytes,
                                  const std::atomic<bool>& stop) {
     BELAY_TRY(file, core::NewFile::begin(output, path, 0644));
     Sink out(file.fd(), file.path().string(), done_bytes);
     std::string buffer(kBufferBytes, '\0');
-    std::vector<Record> records;
+    std::vector<shard::Record> records;
     records.reserve(shard.files.size());
     for (const PlannedFile& planned : shard.files) {
         if (stop) return core::system_error("packing was stopped").because(core::Cause::kCancelled);
         records.push_back({.sample = planned.sample});
         BELAY_CHECK(put_file(source, listing.files[planned.file], out, records.back(), buffer));
     }
-    BELAY_CHECK(out.zeros(tar_trailer(out.bytes())));
+    BELAY_CHECK(out.zeros(shard::tar_trailer(out.bytes())));
     BELAY_CHECK(out.flush());
-    ManifestShard written{.path = path, .bytes = out.bytes(), .records = shard.files.size(), .samples = shard.samples, .sha256 = out.sha256()};
+    shard::ManifestShard written{.path = path, .bytes = out.bytes(), .records = shard.files.size(), .samples = shard.samples, .sha256 = out.sha256()};
     BELAY_TRY(index_digest, write_index(output, index_name(path), std::move(records), written.bytes));
     written.index_sha256 = std::move(index_digest);
     BELAY_CHECK(std::move(file).replace());

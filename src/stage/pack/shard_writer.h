@@ -4,7 +4,7 @@
 #include "core/directory.h"
 #include "core/error.h"
 #include "stage/pack/listing.h"
-#include "stage/pack/manifest.h"
+#include "shard/manifest.h"
 #include "stage/pack/plan.h"
 
 #include <atomic>
@@ -20,7 +20,7 @@ std::string index_name(std::string_view shard_name);
 
 // Each of the two files appears when it is whole, the index first: where the shard is, its index is. `done_bytes` grows with what is
 // written. Errors: those of read_source; kSystem, kCancelled once `stop` is set.
-core::Result<ManifestShard> write_shard(const core::Directory& source, const SourceListing& listing, const PlannedShard& shard,
+core::Result<shard::ManifestShard> write_shard(const core::Directory& source, const SourceListing& listing, const PlannedShard& shard,
                                        const core::Directory& output, const std::string& path, std::atomic<uint64_t>& done_bytes,
                                        const std::atomic<bool>& stop);
 

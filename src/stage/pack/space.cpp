@@ -1,4 +1,4 @@
-#include "stage/space.h"
+#include "stage/pack/space.h"
 
 #include "core/units.h"
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace belay::stage {
+namespace belay::shard {
 
 // Of bytes that come piece by piece: crc32c(b, crc32c(a)) is crc32c(a + b).
 uint32_t crc32c(std::string_view bytes, uint32_t before = 0);
 
-}  // namespace belay::stage
+}  // namespace belay::shard

@@ -1,14 +1,14 @@
-#include "stage/shard/index.h"
+#include "shard/index.h"
 
 #include "core/utf8.h"
-#include "stage/shard/crc32c.h"
-#include "stage/shard/tar_format.h"
+#include "shard/crc32c.h"
+#include "shard/tar_format.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-namespace belay::stage {
+namespace belay::shard {
 
 namespace {
 
@@ -135,4 +135,4 @@ std::optional<Record> IndexView::find(std::string_view wanted) const {
     return (*this)[begin];
 }
 
-}  // namespace belay::stage
+}  // namespace belay::shard

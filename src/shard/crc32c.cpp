@@ -1,10 +1,10 @@
-#include "stage/shard/crc32c.h"
+#include "shard/crc32c.h"
 
 #include <algorithm>
 #include <climits>
 #include <isa-l/crc.h>
 
-namespace belay::stage {
+namespace belay::shard {
 
 uint32_t crc32c(std::string_view bytes, uint32_t before) {
     uint32_t state = ~before;
@@ -18,4 +18,4 @@ uint32_t crc32c(std::string_view bytes, uint32_t before) {
     return ~state;
 }
 
-}  // namespace belay::stage
+}  // namespace belay::shard

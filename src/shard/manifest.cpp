@@ -1,4 +1,4 @@
-#include "stage/pack/manifest.h"
+#include "shard/manifest.h"
 
 #include "core/directory.h"
 #include "core/hash.h"
@@ -10,7 +10,7 @@
 #include <concepts>
 #include <optional>
 
-namespace belay::stage {
+namespace belay::shard {
 
 namespace {
 
@@ -192,4 +192,4 @@ Result<Manifest> parse_manifest(std::string_view text, std::string_view file) {
     return manifest;
 }
 
-}  // namespace belay::stage
+}  // namespace belay::shard

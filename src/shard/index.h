@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace belay::stage {
+namespace belay::shard {
 
 struct Record {
     std::string name;
@@ -57,4 +57,4 @@ class IndexView {
     uint64_t tar_bytes_ = 0;
 };
 
-}  // namespace belay::stage
+}  // namespace belay::shard

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace belay::stage {
+namespace belay::shard {
 
 inline constexpr std::string_view kManifestName = "manifest.json";
 inline constexpr size_t kMostManifestBytes = size_t{256} << 20;
@@ -63,4 +63,4 @@ std::string encode_manifest(const Manifest& manifest);
 // Errors: kBadInput for anything that is not a manifest: with unknown keys, totals or a digest that differ, paths that lead elsewhere.
 core::Result<Manifest> parse_manifest(std::string_view text, std::string_view file);
 
-}  // namespace belay::stage
+}  // namespace belay::shard

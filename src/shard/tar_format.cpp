@@ -1,4 +1,4 @@
-#include "stage/shard/tar_format.h"
+#include "shard/tar_format.h"
 
 #include "core/utf8.h"
 
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace belay::stage {
+namespace belay::shard {
 
 namespace {
 
@@ -92,4 +92,4 @@ uint64_t tar_header_bytes(std::string_view name, uint64_t size) {
     return kTarBlock + (records > 0 ? kTarBlock + records + tar_padding(records) : 0);
 }
 
-}  // namespace belay::stage
+}  // namespace belay::shard

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace belay::stage {
+namespace belay::shard {
 
 inline constexpr uint64_t kTarBlock = 512;
 // Two blocks of zeros, and as many as make the whole a multiple of 20 blocks, as tar writes it.
@@ -26,4 +26,4 @@ constexpr uint64_t tar_trailer(uint64_t bytes) {
     return 2 * kTarBlock + (kTarRecord - end % kTarRecord) % kTarRecord;
 }
 
-}  // namespace belay::stage
+}  // namespace belay::shard
