@@ -1,0 +1,178 @@
+#include "stage/pack/pack.h"
+
+#include "core/file.h"
+#include "core/hash.h"
+#include "shard/crc32c.h"
+#include "shard/index.h"
+#include "stage/pack/journal.h"
+#include "stage/pack/plan.h"
+#include "stage/pack/shard_writer.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sys/stat.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belay::stage {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// A source, and a place for what is packed.
+class Data {
+  public:
+    fs::path source() const { return directory_.path() / "train"; }
+    fs::path output(const std::string& name = "out") const { return directory_.path() / name; }
+    Data() { fs::create_directory(source()); }
+    void file(const std::string& name, const std::string& content) const {
+        fs::create_directories((source() / name).parent_path());
+        std::ofstream(source() / name, std::ios::binary) << content;
+    }
+    void some_files() const {
+        std::mt19937_64 random(1);
+        for (int i = 0; i < 60; ++i)
+            for (const char* suffix : {".bin", ".cls"}) file(fmt::format("class{}/{:03}{}", i % 3, i, suffix), std::string(random() % 4000, static_cast<char>('a' + i % 26)));
+    }
+
+  private:
+    core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
+};
+
+constexpr uint64_t kSmallShard = 40'960;
+PackOptions small() { return {.shard_bytes = kSmallShard, .threads = 3, .tool = "test"}; }
+
+std::string content(const fs::path& path) { return core::read_file(path).value(); }
+std::map<std::string, std::string> contents(const fs::path& directory) {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : fs::directory_iterator(directory)) all[entry.path().filename()] = content(entry.path());
+    return all;
+}
+
+TEST(stage_pack, each_file_is_found_by_its_name) {
+    Data data;
+    data.some_files();
+    data.file("empty.txt", "");
+    data.file("name with\nnewline \xff.txt", "odd");
+    auto packed = pack(data.source(), data.output(), small());
+    ASSERT_TRUE(packed) << packed.error().render();
+    EXPECT_GT(packed->manifest.shards.size(), 3u);
+    EXPECT_EQ(packed->manifest.records(), 122u);
+    EXPECT_EQ(packed->manifest.name, "train");
+    size_t found = 0;
+    for (const shard::ManifestShard& part : packed->manifest.shards) {
+        const std::string tar = content(data.output() / part.path);
+        const std::string index = content((data.output() / part.path).replace_extension(".idx"));
+        EXPECT_EQ(core::to_hex(core::sha256(tar)), part.sha256);
+        EXPECT_EQ(core::to_hex(core::sha256(index)), part.index_sha256);
+        const auto view = shard::IndexView::open(index).value();
+        for (uint64_t i = 0; i < view.size(); ++i, ++found) {
+            const shard::Record record = view[i];
+            const std::string bytes = tar.substr(record.offset, record.bytes);
+            EXPECT_EQ(bytes, content(data.source() / record.name)) << record.name;
+            EXPECT_EQ(shard::crc32c(bytes), record.checksum);
+        }
+    }
+    EXPECT_EQ(found, 122u);
+}
+
+TEST(stage_pack, twice_gives_the_same_bytes) {
+    Data data;
+    data.some_files();
+    ASSERT_TRUE(pack(data.source(), data.output("a"), small()));
+    PackOptions other = small();
+    other.threads = 1;
+    ASSERT_TRUE(pack(data.source(), data.output("b"), other));
+    EXPECT_EQ(contents(data.output("a")), contents(data.output("b")));
+}
+
+TEST(stage_pack, what_is_packed_already_is_not_packed_again) {
+    Data data;
+    data.some_files();
+    const auto first = pack(data.source(), data.output(), small()).value();
+    const auto written = fs::last_write_time(data.output() / first.manifest.shards[0].path);
+    const auto again = pack(data.source(), data.output(), small()).value();
+    EXPECT_EQ(again.manifest, first.manifest);
+    EXPECT_EQ(again.kept_shards, first.manifest.shards.size());
+    EXPECT_EQ(fs::last_write_time(data.output() / first.manifest.shards[0].path), written);
+    data.file("more.bin", "x");
+    EXPECT_THAT(pack(data.source(), data.output(), small()).error().message(), HasSubstr("packed from other data"));
+}
+
+// As it is after a kill: some shards and their lines in the journal, the last line cut, temporary files, no manifest.
+TEST(stage_pack, goes_on_where_it_was_ended) {
+    Data data;
+    data.some_files();
+    const auto whole = pack(data.source(), data.output("whole"), small()).value();
+    const auto expected = contents(data.output("whole"));
+    const auto source = core::Directory::open(data.source()).value();
+    const SourceListing listing = list_source(source, 1, LinkRule::kFollow).value();
+    const auto plan = plan_shards(listing, {.shard_bytes = kSmallShard}).value();
+    ASSERT_EQ(plan.size(), whole.manifest.shards.size());
+    for (size_t kept = 0; kept <= plan.size(); ++kept) {
+        const fs::path output = data.output(std::to_string(kept));
+        fs::create_directory(output);
+        {
+            const auto place = core::Directory::open(output).value();
+            auto journal = Journal::open(place, "train").value();
+            for (size_t i = 0; i < kept; ++i) {
+                const shard::ManifestShard& shard = whole.manifest.shards[i];
+                for (const std::string& name : {shard.path, index_name(shard.path)}) fs::copy_file(data.output("whole") / name, output / name);
+                ASSERT_TRUE(journal.add(digest_of(listing, plan[i]), shard));
+            }
+        }
+        std::ofstream(output / "train.packing", std::ios::app) << R"({"source_sha256": "cut o)";
+        std::ofstream(output / "train-000001.tar.tmp-0123") << "cut off";
+        std::ofstream(output / "manifest.json.tmp-0123") << "cut off";
+        auto packed = pack(data.source(), output, small());
+        ASSERT_TRUE(packed) << packed.error().render();
+        EXPECT_EQ(packed->kept_shards, kept);
+        EXPECT_EQ(contents(output), expected);
+    }
+}
+
+TEST(stage_pack, two_at_once_do_not_mix) {
+    Data data;
+    data.some_files();
+    fs::create_directory(data.output());
+    const auto place = core::Directory::open(data.output()).value();
+    const auto other = Journal::open(place, "train").value();
+    EXPECT_THAT(pack(data.source(), data.output(), small()).error().message(), HasSubstr("another process packs"));
+}
+
+TEST(stage_pack, a_link_within_the_tree_is_followed_and_one_out_of_it_refused) {
+    Data data;
+    data.file("real.txt", "content");
+    fs::create_symlink("real.txt", data.source() / "link.txt");
+    auto packed = pack(data.source(), data.output(), small());
+    ASSERT_TRUE(packed) << packed.error().render();
+    EXPECT_EQ(packed->manifest.records(), 2u);
+    fs::create_symlink("/etc/passwd", data.source() / "out.txt");
+    EXPECT_THAT(pack(data.source(), data.output("b"), small()).error().message(), HasSubstr("leads out of the directory"));
+    PackOptions without = small();
+    without.links = LinkRule::kSkip;
+    EXPECT_EQ(pack(data.source(), data.output("c"), without)->manifest.records(), 1u);
+}
+
+TEST(stage_pack, what_cannot_be_packed_is_said) {
+    Data data;
+    auto problem = [&](const PackOptions& options = small()) { return pack(data.source(), data.output(), options).error().render(); };
+    EXPECT_THAT(problem(), HasSubstr("holds no files"));
+    data.file("a", "x");
+    ASSERT_EQ(mkfifo((data.source() / "pipe").c_str(), 0600), 0);
+    EXPECT_THAT(problem(), HasSubstr("pipe is not a regular file"));
+    fs::remove(data.source() / "pipe");
+    PackOptions named = small();
+    named.name = "../x";
+    EXPECT_THAT(problem(named), HasSubstr("cannot be the name of shards"));
+    EXPECT_THAT(pack(data.source(), data.source() / "out", small()).error().message(), HasSubstr("lies within"));
+    EXPECT_THAT(pack(data.source() / "a", data.output(), small()).error().message(), HasSubstr("Not a directory"));
+}
+
+}  // namespace
+}  // namespace belay::stage
