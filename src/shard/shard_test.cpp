@@ -38,6 +38,27 @@ TEST(shard, what_does_not_fit_ustar_has_a_pax_header) {
         ASSERT_EQ(tar_header(std::string(length, 'n'), 5).size(), tar_header_bytes(std::string(length, 'n'), 5)) << length;
 }
 
+TEST(shard, a_header_gives_back_name_and_size) {
+    std::mt19937_64 random(4);
+    for (int round = 0; round < 2000; ++round) {
+        std::string name;
+        for (size_t letter = 1 + random() % 300; letter > 0; --letter) name += static_cast<char>(1 + random() % 255);
+        const uint64_t bytes = random() >> (random() % 64);
+        const std::string header = tar_header(name, bytes);
+        const auto member = parse_tar_header(header + "content");
+        ASSERT_TRUE(member);
+        EXPECT_EQ(member->name, name);
+        EXPECT_EQ(member->bytes, bytes);
+        EXPECT_EQ(member->header_bytes, header.size());
+        std::string damaged = header;
+        const size_t bit = random() % (8 * damaged.size());
+        damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+        EXPECT_FALSE(parse_tar_header(damaged)) << "bit " << bit;
+    }
+    EXPECT_FALSE(parse_tar_header(std::string(1024, '\0')));
+    EXPECT_FALSE(parse_tar_header(""));
+}
+
 TEST(shard, an_archive_ends_on_a_record) {
     for (uint64_t blocks = 0; blocks < 50; ++blocks) {
         const uint64_t end = blocks * kTarBlock + tar_trailer(blocks * kTarBlock);

@@ -1,8 +1,11 @@
 #include "shard/tar_format.h"
 
+#include "core/text.h"
 #include "core/utf8.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -75,7 +78,56 @@ std::string pax_records(std::string_view name, uint64_t size) {
     return records;
 }
 
+uint64_t octal(std::string_view field) {
+    uint64_t value = 0;
+    for (char digit : field) {
+        if (digit < '0' || digit > '7') break;
+        value = value * 8 + static_cast<uint64_t>(digit - '0');
+    }
+    return value;
+}
+
+std::string_view text_of(std::string_view field) { return field.substr(0, std::min(field.find('\0'), field.size())); }
+
+// What the records say of name and size; they are checked by making them again.
+void take_pax_records(std::string_view records, TarMember& member) {
+    while (!records.empty()) {
+        const size_t length = std::min<uint64_t>(core::parse_number<uint64_t>(records.substr(0, records.find(' '))).value_or(0), records.size());
+        if (length == 0) return;
+        std::string_view record = records.substr(0, length);
+        records.remove_prefix(length);
+        record.remove_prefix(std::min(record.find(' ') + 1, record.size()));
+        const size_t equals = record.find('=');
+        if (equals == std::string_view::npos) return;
+        const std::string_view value = record.substr(equals + 1, record.size() - equals - 2);
+        if (record.starts_with("path=")) member.name = value;
+        if (record.starts_with("size=")) member.bytes = core::parse_number<uint64_t>(value).value_or(0);
+    }
+}
+
 }  // namespace
+
+std::optional<TarMember> parse_tar_header(std::string_view bytes) {
+    if (bytes.size() < kTarBlock) return std::nullopt;
+    constexpr size_t kSizeField = offsetof(Header, size);
+    constexpr size_t kTypeField = offsetof(Header, type);
+    TarMember member;
+    std::string_view rest = bytes;
+    std::string_view records;
+    if (rest[kTypeField] == 'x') {
+        const uint64_t size = octal(rest.substr(kSizeField, sizeof(Header::size)));
+        if (size > bytes.size() - kTarBlock || bytes.size() - kTarBlock - size < tar_padding(size) + kTarBlock) return std::nullopt;
+        records = rest.substr(kTarBlock, size);
+        rest.remove_prefix(kTarBlock + size + tar_padding(size));
+    }
+    member.name = text_of(rest.substr(0, kTarNameBytes));
+    member.bytes = octal(rest.substr(kSizeField, sizeof(Header::size)));
+    take_pax_records(records, member);
+    const std::string header = tar_header(member.name, member.bytes);
+    if (member.name.empty() || !bytes.starts_with(header)) return std::nullopt;
+    member.header_bytes = header.size();
+    return member;
+}
 
 std::string tar_header(std::string_view name, uint64_t size) {
     const std::string records = pax_records(name, size);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,5 +26,16 @@ constexpr uint64_t tar_trailer(uint64_t bytes) {
     const uint64_t end = bytes + 2 * kTarBlock;
     return 2 * kTarBlock + (kTarRecord - end % kTarRecord) % kTarRecord;
 }
+
+// The most that a header takes, with the longest name of an index.
+inline constexpr size_t kLongestTarHeader = size_t{68} << 10;
+
+struct TarMember {
+    std::string name;
+    uint64_t bytes = 0;
+    uint64_t header_bytes = 0;
+};
+// The file whose header, as tar_header() makes it, begins `bytes`; nothing for anything else, the end of an archive among it.
+std::optional<TarMember> parse_tar_header(std::string_view bytes);
 
 }  // namespace belay::shard

@@ -134,7 +134,7 @@ class TarPack {
 
   private:
     Result<shard::ManifestShard> write(const PlannedShard& planned, const std::string& path, Journal& journal, const std::string& digest) {
-        BELAY_TRY(written, write_shard(source_, listing_, planned, output_, path, done_bytes_, stop_));
+        BELAY_TRY(written, write_shard({source_, listing_, output_, done_bytes_, stop_}, planned, path));
         BELAY_CHECK(journal.add(digest, written));
         if (options_.progress) {
             const std::lock_guard lock(mutex_);

@@ -68,14 +68,6 @@ Result<> put_file(const core::Directory& source, const SourceFile& file, Sink& o
     return out.zeros(shard::tar_padding(file.bytes));
 }
 
-Result<std::string> write_index(const core::Directory& output, const std::string& path, std::vector<shard::Record> records, uint64_t tar_bytes) {
-    BELAY_TRY(index, shard::encode_index(std::move(records), tar_bytes));
-    BELAY_TRY(file, core::NewFile::begin(output, path, 0644));
-    BELAY_CHECK(core::write_all(file.fd(), index, file.path().string()));
-    BELAY_CHECK(std::move(file).replace());
-    return core::to_hex(core::sha256(index));
-}
-
 }  // namespace
 
 std::string shard_name(std::string_view name, size_t number) { return fmt::format("{}-{:06d}.tar", name, number); }
@@ -85,25 +77,33 @@ std::string index_name(std::string_view shard_name) {
     return fmt::format("{}.idx", shard_name.ends_with(kTar) ? shard_name.substr(0, shard_name.size() - kTar.size()) : shard_name);
 }
 
-Result<shard::ManifestShard> write_shard(const core::Directory& source, const SourceListing& listing, const PlannedShard& shard,
-                                 const core::Directory& output, const std::string& path, std::atomic<uint64_t>& done_bytes,
-                                 const std::atomic<bool>& stop) {
-    BELAY_TRY(file, core::NewFile::begin(output, path, 0644));
-    Sink out(file.fd(), file.path().string(), done_bytes);
+Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedShard& shard, const std::string& path,
+                                         const shard::ManifestShard* expected) {
+    BELAY_TRY(tar, core::NewFile::begin(work.output, path, 0644));
+    Sink out(tar.fd(), tar.path().string(), work.done_bytes);
     std::string buffer(kBufferBytes, '\0');
     std::vector<shard::Record> records;
     records.reserve(shard.files.size());
     for (const PlannedFile& planned : shard.files) {
-        if (stop) return core::system_error("packing was stopped").because(core::Cause::kCancelled);
+        if (work.stop) return core::system_error("packing was stopped").because(core::Cause::kCancelled);
         records.push_back({.sample = planned.sample});
-        BELAY_CHECK(put_file(source, listing.files[planned.file], out, records.back(), buffer));
+        BELAY_CHECK(put_file(work.source, work.listing.files[planned.file], out, records.back(), buffer));
     }
     BELAY_CHECK(out.zeros(shard::tar_trailer(out.bytes())));
     BELAY_CHECK(out.flush());
-    shard::ManifestShard written{.path = path, .bytes = out.bytes(), .records = shard.files.size(), .samples = shard.samples, .sha256 = out.sha256()};
-    BELAY_TRY(index_digest, write_index(output, index_name(path), std::move(records), written.bytes));
-    written.index_sha256 = std::move(index_digest);
-    BELAY_CHECK(std::move(file).replace());
+    BELAY_TRY(index_bytes, shard::encode_index(std::move(records), out.bytes()));
+    shard::ManifestShard written{.path = path,
+                                 .bytes = out.bytes(),
+                                 .records = shard.files.size(),
+                                 .samples = shard.samples,
+                                 .sha256 = out.sha256(),
+                                 .index_sha256 = core::to_hex(core::sha256(index_bytes))};
+    if (expected != nullptr && written != *expected)
+        return core::bad_input("{}: the source is not what it was made from", work.output.path_of(path).string());
+    BELAY_TRY(index, core::NewFile::begin(work.output, index_name(path), 0644));
+    BELAY_CHECK(core::write_all(index.fd(), index_bytes, index.path().string()));
+    BELAY_CHECK(std::move(index).replace());
+    BELAY_CHECK(std::move(tar).replace());
     return written;
 }
 

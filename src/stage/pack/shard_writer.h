@@ -18,10 +18,18 @@ namespace belay::stage {
 std::string shard_name(std::string_view name, size_t number);
 std::string index_name(std::string_view shard_name);
 
-// Each of the two files appears when it is whole, the index first: where the shard is, its index is. `done_bytes` grows with what is
-// written. Errors: those of read_source; kSystem, kCancelled once `stop` is set.
-core::Result<shard::ManifestShard> write_shard(const core::Directory& source, const SourceListing& listing, const PlannedShard& shard,
-                                       const core::Directory& output, const std::string& path, std::atomic<uint64_t>& done_bytes,
-                                       const std::atomic<bool>& stop);
+struct ShardWork {
+    const core::Directory& source;
+    const SourceListing& listing;
+    const core::Directory& output;
+    std::atomic<uint64_t>& done_bytes;                    // grows with what is written
+    const std::atomic<bool>& stop;                        // once it is set, the work ends
+};
+
+// Each of the two files appears when it is whole, the index first: where the shard is, its index is. Where `expected` is given, neither does
+// unless they are what it says. Errors: those of read_source; kSystem; kCancelled where it was stopped; kBadInput, kNegative where it is
+// something else than expected.
+core::Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedShard& shard, const std::string& path,
+                                               const shard::ManifestShard* expected = nullptr);
 
 }  // namespace belay::stage
