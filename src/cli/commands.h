@@ -11,6 +11,9 @@ void add_commands(core::Application& application);
 core::ApplicationPage application_page();
 
 void add_stage_scan(core::Application& application);
+void add_stage_pack(core::Application& application);
+void add_stage_verify(core::Application& application);
+void add_stage_repair(core::Application& application);
 void add_bench_run(core::Application& application);
 void add_completion(core::Application& application);
 void add_config(core::Application& application);

@@ -1,0 +1,119 @@
+// belay stage pack: many files into few.
+#include "cli/build_facts.h"
+#include "cli/commands.h"
+#include "core/progress_display.h"
+#include "core/text.h"
+#include "core/time.h"
+#include "core/units.h"
+#include "core/utf8.h"
+#include "shard/manifest.h"
+#include "stage/pack/pack.h"
+
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+namespace belay::cli {
+
+namespace {
+
+using core::Result;
+
+struct Options {
+    std::string source;
+    std::string output;
+    std::string format = "tar";
+    std::string name;
+    core::ByteSize shard_size{uint64_t{512} << 20};
+    std::optional<uint64_t> shuffle_key;
+    std::string links = "follow";
+    std::string url;
+    std::string licence;
+    std::string revision;
+    size_t threads = std::max(1U, std::thread::hardware_concurrency());
+    bool json = false;
+};
+
+Result<std::optional<int64_t>> source_date() {
+    const char* text = std::getenv("SOURCE_DATE_EPOCH");  // NOLINT(concurrency-mt-unsafe): nobody sets it meanwhile
+    if (text == nullptr) return std::nullopt;
+    const auto seconds = core::parse_number<int64_t>(text);
+    if (!seconds || *seconds < 0) return core::bad_input("SOURCE_DATE_EPOCH is \"{}\", not a number of seconds", core::printable(text));
+    return seconds;
+}
+
+Result<int> run(const core::CommandContext& context, const Options& options) {
+    BELAY_TRY(date, source_date());
+    core::ProgressDisplay display(core::system_clock());
+    stage::PackOptions wanted{.format = options.format == "tar" ? shard::Format::kTar : shard::Format::kSquashfs,
+                              .name = options.name,
+                              .shard_bytes = options.shard_size.bytes,
+                              .shuffle_key = options.shuffle_key,
+                              .links = options.links == "follow" ? stage::LinkRule::kFollow : stage::LinkRule::kSkip,
+                              .threads = std::max<size_t>(options.threads, 1),
+                              .url = options.url,
+                              .licence = options.licence,
+                              .revision = options.revision,
+                              .tool = fmt::format("belay {}", kVersion),
+                              .source_date = date};
+    bool is_started = false;
+    wanted.progress = [&](uint64_t done, uint64_t total) {
+        if (!is_started) display.start("packing", core::ProgressUnit::bytes(), total);
+        is_started = true;
+        display.update(done);
+    };
+    auto packed = stage::pack(options.source, options.output, wanted);
+    display.finish();
+    if (!packed) return std::unexpected(std::move(packed.error()));
+    const shard::Manifest& manifest = packed->manifest;
+    const std::string file = (std::filesystem::path(options.output) / shard::kManifestName).string();
+    if (options.json) {
+        context.print_json(nlohmann::ordered_json{{"manifest", file},
+                                                  {"shards", manifest.shards.size()},
+                                                  {"samples", manifest.samples()},
+                                                  {"records", manifest.records()},
+                                                  {"bytes", manifest.bytes()},
+                                                  {"kept_shards", packed->kept_shards}});
+        return 0;
+    }
+    context.print("{}: {} files in {} samples, {} shards, {}\n", core::printable(options.output), manifest.records(), manifest.samples(), manifest.shards.size(),
+                  core::to_text(core::ByteSize{manifest.bytes()}));
+    if (packed->kept_shards > 0) context.print("{} shards were there already\n", packed->kept_shards);
+    return 0;
+}
+
+}  // namespace
+
+void add_stage_pack(core::Application& application) {
+    auto command = application.add({
+        .name = "stage pack",
+        .summary = "pack many files into few, from which each can be read at random",
+        .description =
+            "Makes tar shards, each with an index beside it that says where every file lies and what its checksum is, and a manifest. webdataset and tar read the "
+            "shards as they are; \"belay stage cat\" and the reader libraries find one file without reading those before it. Files that share a name up to "
+            "its first dot are a sample and stay together.\n\n"
+            "The same files give the same bytes. What was interrupted goes on where it was when the command is given again; the manifest is written last, and "
+            "until then the directory holds no data set.",
+        .examples = {{"belay stage pack train -o /scratch/train", "shards of 512 MiB in the order of the names"},
+                     {"belay stage pack train -o out --shuffle 1", "samples in an order that depends on 1"},
+                     {"belay stage pack train -o out --licence CC-BY-4.0 --url https://example.org/data", "with what people should know of the data"}},
+    });
+    auto options = std::make_shared<Options>();
+    command.options().add_option("DIR", options->source, "the directory with the files")->required();
+    command.options().add_option("-o,--output", options->output, "make the shards in OUT")->required()->type_name("OUT");
+    command.choice("--format", options->format, {"tar", "squashfs"}, "tar shards, or one image that can be mounted");
+    command.options().add_option("--name", options->name, "begin the names of the shards with NAME; the directory's name")->type_name("NAME");
+    command.size("--shard-size", options->shard_size, "make shards of at most SIZE");
+    command.options().add_option("--shuffle", options->shuffle_key, "put the samples into an order that depends on KEY")->type_name("KEY");
+    command.choice("--links", options->links, {"follow", "skip"}, "what to do with symbolic links; those that lead out of DIR can only be skipped");
+    command.options().add_option("--url", options->url, "say in the manifest where the data come from")->type_name("URL");
+    command.options().add_option("--licence", options->licence, "say under which licence they are")->type_name("LICENCE");
+    command.options().add_option("--revision", options->revision, "say which revision of the data it is")->type_name("REVISION");
+    command.options().add_option("--threads", options->threads, "make N shards at a time")->type_name("N");
+    command.json(options->json);
+    command.run([options](const core::CommandContext& context) { return run(context, *options); });
+}
+
+}  // namespace belay::cli
