@@ -49,7 +49,7 @@ core::Result<int> render(const Options& options, const core::CommandContext& con
         context.print("{}", answer.value("out", ""));
         fmt::print(stderr, "{}", answer["err"].get<std::string>());
     }
-    return answer["status"].get<int>();
+    return core::integer_from<int>(answer["status"]);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ std::optional<Digest> digest_frame(std::string_view facts, const record::Manifes
                                    const std::vector<DeviceCeilings>& ceilings, bool samples_are_gone) {
     try {
         const auto json = core::parse_json(facts);
-        const int model = json.at("model").get<int>();
+        const auto model = core::integer_from<int>(json.at("model"));
         if (model > kModel || model < (samples_are_gone ? kEarliestModel : kModel)) return std::nullopt;
         if (json.at("sealed") != nanoseconds_of(manifest.sealed)) return std::nullopt;
         for (const auto& device : json.at("ceilings")) {
@@ -72,17 +72,15 @@ std::optional<Digest> digest_frame(std::string_view facts, const record::Manifes
             const auto profile = device.at("mig_profile").get<std::string>();
             if (device.at("values") != text_of(find_ceilings(ceilings, name, profile))) return std::nullopt;
         }
-        for (const char* key : {"start", "end", "buckets", "seconds"})
-            if (!json.at(key).is_number_integer()) return std::nullopt;
-        Digest digest{.start = core::time_from_nanoseconds(json.at("start").get<int64_t>()),
-                      .end = core::time_from_nanoseconds(json.at("end").get<int64_t>()),
+        Digest digest{.start = core::time_from_nanoseconds(core::integer_from<int64_t>(json.at("start"))),
+                      .end = core::time_from_nanoseconds(core::integer_from<int64_t>(json.at("end"))),
                       .interval_seconds = json.at("interval_seconds").get<double>(),
                       .bucket_seconds = json.at("bucket_seconds").get<double>(),
-                      .buckets = json.at("buckets").get<size_t>(),
+                      .buckets = core::integer_from<size_t>(json.at("buckets")),
                       .notes = json.at("notes").get<std::vector<std::string>>()};
         if (model < kWiderBounds) digest.notes.emplace_back(kNarrowNote);
         if (model < kOwnFp64) digest.notes.emplace_back(kTensorNote);
-        const auto seconds = json.at("seconds").get<size_t>();
+        const auto seconds = core::integer_from<size_t>(json.at("seconds"));
         if (digest.buckets == 0 || digest.buckets > kMostBuckets || seconds > kMostSeconds ||
             !(digest.bucket_seconds > 0 && digest.bucket_seconds < kLongestBucket) ||
             !(digest.interval_seconds > 0))
