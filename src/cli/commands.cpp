@@ -36,6 +36,8 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_findings_test,
     add_stage_scan,
     add_stage_pack,
+    add_stage_ls,
+    add_stage_cat,
     add_stage_verify,
     add_stage_repair,
     add_bench_run,

@@ -12,6 +12,8 @@ core::ApplicationPage application_page();
 
 void add_stage_scan(core::Application& application);
 void add_stage_pack(core::Application& application);
+void add_stage_ls(core::Application& application);
+void add_stage_cat(core::Application& application);
 void add_stage_verify(core::Application& application);
 void add_stage_repair(core::Application& application);
 void add_bench_run(core::Application& application);

@@ -6,6 +6,7 @@
 #include "core/parallel.h"
 #include "core/time.h"
 #include "core/utf8.h"
+#include "stage/dataset/dataset.h"
 #include "stage/pack/journal.h"
 #include "stage/pack/plan.h"
 #include "stage/pack/shard_writer.h"

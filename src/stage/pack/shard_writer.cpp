@@ -2,6 +2,7 @@
 
 #include "core/hash.h"
 #include "core/new_file.h"
+#include "stage/dataset/dataset.h"
 #include "stage/pack/source_file.h"
 #include "shard/crc32c.h"
 #include "shard/index.h"
@@ -71,11 +72,6 @@ Result<> put_file(const core::Directory& source, const SourceFile& file, Sink& o
 }  // namespace
 
 std::string shard_name(std::string_view name, size_t number) { return fmt::format("{}-{:06d}.tar", name, number); }
-
-std::string index_name(std::string_view shard_name) {
-    constexpr std::string_view kTar = ".tar";
-    return fmt::format("{}.idx", shard_name.ends_with(kTar) ? shard_name.substr(0, shard_name.size() - kTar.size()) : shard_name);
-}
 
 Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedShard& shard, const std::string& path,
                                          const shard::ManifestShard* expected) {

@@ -14,9 +14,8 @@
 namespace belay::stage {
 
 
-// "train-000017.tar", and its index beside it: "train-000017.idx".
+// "train-000017.tar"; its index stands beside it.
 std::string shard_name(std::string_view name, size_t number);
-std::string index_name(std::string_view shard_name);
 
 struct ShardWork {
     const core::Directory& source;

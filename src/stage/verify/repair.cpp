@@ -5,10 +5,11 @@
 #include "shard/crc32c.h"
 #include "shard/index.h"
 #include "shard/tar_format.h"
+#include "stage/dataset/dataset.h"
+#include "stage/dataset/pieces.h"
 #include "stage/pack/plan.h"
 #include "stage/pack/sample.h"
 #include "stage/pack/shard_writer.h"
-#include "stage/verify/pieces.h"
 #include "stage/verify/verify.h"
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 #include "shard/crc32c.h"
 #include "shard/index.h"
 #include "shard/tar_format.h"
-#include "stage/pack/shard_writer.h"
-#include "stage/verify/pieces.h"
+#include "stage/dataset/dataset.h"
+#include "stage/dataset/pieces.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -111,16 +111,6 @@ class ShardCheck {
 };
 
 }  // namespace
-
-Result<shard::Manifest> read_manifest(const Directory& directory) {
-    auto text = directory.read_file(shard::kManifestName, shard::kMostManifestBytes);
-    if (!text && text.error().cause() == core::Cause::kNotFound)
-        return core::bad_input("{} holds no packed data: it has no {}", directory.path().string(), shard::kManifestName)
-            .because(core::Cause::kNotFound)
-            .hint("make them with: belay stage pack DIR -o OUT");
-    if (!text) return std::unexpected(std::move(text.error()));
-    return shard::parse_manifest(*text, directory.path_of(shard::kManifestName).string());
-}
 
 Result<Verification> verify(const std::filesystem::path& path, size_t threads) {
     BELAY_TRY(directory, Directory::open(path));

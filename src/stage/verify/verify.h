@@ -27,9 +27,6 @@ struct Verification {
     bool ok() const { return bad.empty(); }
 };
 
-// The manifest of a packed data set. Errors: kBadInput where there is none, or it is damaged.
-core::Result<shard::Manifest> read_manifest(const core::Directory& directory);
-
 // Reads everything once. A manifest that is damaged is a defect, one that is missing an error. Errors: kBadInput, kSystem.
 core::Result<Verification> verify(const std::filesystem::path& directory, size_t threads);
 
