@@ -7,6 +7,7 @@
 #include "core/time.h"
 #include "core/utf8.h"
 #include "stage/dataset/dataset.h"
+#include "stage/pack/image_writer.h"
 #include "stage/pack/journal.h"
 #include "stage/pack/plan.h"
 #include "stage/pack/shard_writer.h"
@@ -84,7 +85,9 @@ Result<std::optional<shard::Manifest>> earlier_manifest(const Directory& output,
     if (!facts) return std::nullopt;
     BELAY_TRY(text, output.read_file(shard::kManifestName, shard::kMostManifestBytes));
     BELAY_TRY(manifest, shard::parse_manifest(text, output.path_of(shard::kManifestName).string()));
-    if (manifest.name == wanted.name && manifest.format == wanted.format && manifest.options == wanted.options && manifest.source == wanted.source)
+    shard::Manifest::Options options = wanted.options;
+    options.compression = manifest.options.compression;  // which follows from the source
+    if (manifest.name == wanted.name && manifest.format == wanted.format && manifest.options == options && manifest.source == wanted.source)
         return manifest;
     return bad_input("{} holds {} already, packed from other data or with other options", output.path().string(), core::printable(manifest.name))
         .hint("name another directory, or remove this one");
@@ -104,39 +107,47 @@ Result<std::vector<std::optional<shard::ManifestShard>>> done_shards(const Direc
     return done;
 }
 
-class TarPack {
+class Packer {
   public:
-    TarPack(const Directory& source, const SourceListing& listing, const Directory& output, const PackOptions& options)
-        : source_(source), listing_(listing), output_(output), options_(options) {}
+    Packer(const Directory& source, const SourceListing& listing, const Directory& output, const PackOptions& options, const std::string& name, Journal& journal)
+        : work_{source, listing, output, done_bytes_, stop_}, options_(options), name_(name), journal_(journal) {}
 
-    Result<> run(const std::string& name, Journal& journal, Packed& packed) {
-        BELAY_TRY(plan, plan_shards(listing_, {.shard_bytes = options_.shard_bytes, .shuffle_key = options_.shuffle_key}));
+    Result<> run(Packed& packed) {
+        if (options_.format == shard::Format::kSquashfs) return make_image(packed);
+        return make_shards(packed);
+    }
+
+  private:
+    Result<> make_shards(Packed& packed) {
+        BELAY_TRY(plan, plan_shards(work_.listing, {.shard_bytes = options_.shard_bytes, .shuffle_key = options_.shuffle_key}));
         std::vector<std::string> digests;
-        for (const PlannedShard& shard : plan) digests.push_back(digest_of(listing_, shard));
-        BELAY_TRY(done, done_shards(output_, journal, digests, name));
+        for (const PlannedShard& shard : plan) digests.push_back(digest_of(work_.listing, shard));
+        BELAY_TRY(done, done_shards(work_.output, journal_, digests, name_));
         Need need;
         for (size_t i = 0; i < plan.size(); ++i) {
             total_ += plan[i].tar_bytes;
             if (done[i]) done_bytes_ += plan[i].tar_bytes;
             else need.bytes += plan[i].tar_bytes, need.files += 2;
         }
-        BELAY_CHECK(check_space(output_, need));
+        BELAY_CHECK(check_space(work_.output, need));
         packed.kept_shards = static_cast<uint64_t>(std::ranges::count_if(done, [](const auto& shard) { return shard.has_value(); }));
         BELAY_CHECK(core::in_parallel(plan.size(), options_.threads, [&](size_t number) -> Result<> {
             if (done[number]) return {};
-            auto shard = write(plan[number], shard_name(name, number), journal, digests[number]);
-            if (!shard) stop_ = true;
-            else done[number] = std::move(*shard);
-            return shard ? Result<>() : std::unexpected(std::move(shard.error()));
+            auto shard = make_shard(plan[number], shard_name(name_, number), digests[number]);
+            if (!shard) {
+                stop_ = true;  // the others need not end theirs
+                return std::unexpected(std::move(shard.error()));
+            }
+            done[number] = std::move(*shard);
+            return {};
         }));
         for (auto& shard : done) packed.manifest.shards.push_back(std::move(*shard));
         return {};
     }
 
-  private:
-    Result<shard::ManifestShard> write(const PlannedShard& planned, const std::string& path, Journal& journal, const std::string& digest) {
-        BELAY_TRY(written, write_shard({source_, listing_, output_, done_bytes_, stop_}, planned, path));
-        BELAY_CHECK(journal.add(digest, written));
+    Result<shard::ManifestShard> make_shard(const PlannedShard& planned, const std::string& path, const std::string& digest) {
+        BELAY_TRY(written, write_shard(work_, planned, path));
+        BELAY_CHECK(journal_.add(digest, written));
         if (options_.progress) {
             const std::lock_guard lock(mutex_);
             options_.progress(done_bytes_, total_);
@@ -144,12 +155,21 @@ class TarPack {
         return written;
     }
 
-    const Directory& source_;
-    const SourceListing& listing_;
-    const Directory& output_;
-    const PackOptions& options_;
+    Result<> make_image(Packed& packed) {
+        BELAY_CHECK(check_space(work_.output, {.bytes = work_.listing.bytes, .files = 1}));
+        packed.manifest.options.compression = is_compressible(work_.source, work_.listing) ? kZstd : kNoCompression;
+        BELAY_TRY(image_options, stage::image_options(packed.manifest, options_.threads));
+        BELAY_TRY(image, write_image(work_, name_ + ".sqsh", image_options));
+        packed.manifest.shards.push_back(std::move(image));
+        return {};
+    }
+
     std::atomic<uint64_t> done_bytes_ = 0;
     std::atomic<bool> stop_ = false;
+    ShardWork work_;
+    const PackOptions& options_;
+    const std::string& name_;
+    Journal& journal_;
     uint64_t total_ = 0;
     std::mutex mutex_;
 };
@@ -171,7 +191,7 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
         return Packed{.manifest = *earlier, .kept_shards = earlier->shards.size()};
     }
     BELAY_CHECK(remove_leftovers(place, name));
-    BELAY_CHECK(TarPack(root, listing, place, options).run(name, journal, packed));
+    BELAY_CHECK(Packer(root, listing, place, options, name, journal).run(packed));
     BELAY_TRY(file, core::NewFile::begin(place, shard::kManifestName, 0644));
     BELAY_CHECK(core::write_all(file.fd(), shard::encode_manifest(packed.manifest), file.path().string()));
     BELAY_TRY(is_first, std::move(file).create());

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+
 namespace belay::stage {
 
 namespace {
@@ -29,6 +31,8 @@ void add_all(std::array<Amount, kCount>& sum, const std::array<Amount, kCount>& 
 }
 
 }  // namespace
+
+uint64_t rank_of_path(std::string_view path) { return mixed(core::fnv1a(path)); }
 
 size_t size_bucket(uint64_t bytes) { return static_cast<size_t>(std::bit_width(bytes)); }
 
@@ -103,13 +107,10 @@ void TreeSums::add(const Listing& listing, int64_t now) {
         modified[age_bucket(entry.modified, now)].add(entry.bytes);
         users[entry.user].add(entry.bytes);
         if (entry.bytes == 0) continue;
-        const uint64_t rank = mixed(core::fnv1a(listing.path) * 31 + core::fnv1a(entry.name));
-        const uint64_t rank_of_size = mixed(entry.bytes);
-        if (!sample.wants(rank) && !same_size.wants(rank_of_size)) continue;
-        Candidate candidate{.rank = rank,
-                            .path = listing.path.empty() ? entry.name : std::string(listing.path) + '/' + entry.name,
-                            .bytes = entry.bytes};
-        same_size.add(candidate, rank_of_size);
+        std::string path = listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name);
+        const uint64_t rank = rank_of_path(path);
+        Candidate candidate{.rank = rank, .path = std::move(path), .bytes = entry.bytes};
+        same_size.add(candidate, mixed(entry.bytes));
         if (sample.wants(rank)) sample.add(std::move(candidate));
     }
     if (regular == 0) return;

@@ -37,6 +37,9 @@ struct Candidate {
     auto operator<=>(const Candidate&) const = default;
 };
 
+// Where a file stands among all: as good as random, and the same for the same path.
+uint64_t rank_of_path(std::string_view path);
+
 // Files with the lowest ranks: a sample in which each file is as likely as any other.
 class Sample {
   public:

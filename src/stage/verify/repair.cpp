@@ -7,6 +7,7 @@
 #include "shard/tar_format.h"
 #include "stage/dataset/dataset.h"
 #include "stage/dataset/pieces.h"
+#include "stage/pack/image_writer.h"
 #include "stage/pack/plan.h"
 #include "stage/pack/sample.h"
 #include "stage/pack/shard_writer.h"
@@ -68,21 +69,24 @@ class Source {
     static Result<Source> open(const std::filesystem::path& path, const shard::Manifest& manifest, size_t threads) {
         BELAY_TRY(root, Directory::open(path));
         BELAY_TRY(listing, list_source(root, threads, manifest.options.links == "skip" ? LinkRule::kSkip : LinkRule::kFollow));
-        return Source(std::move(root), std::move(listing));
+        return Source(std::move(root), std::move(listing), threads);
     }
 
     Result<> make_shard(const Directory& directory, const shard::Manifest& manifest, size_t number) const {
         const ManifestShard& stated = manifest.shards[number];
-        BELAY_TRY(planned, members_of(directory, manifest, number));
         std::atomic<uint64_t> done_bytes = 0;
         const std::atomic<bool> stop = false;
-        BELAY_TRY(written, write_shard({root_, listing_, directory, done_bytes, stop}, planned, stated.path, &stated));
-        (void)written;
-        return {};
+        const ShardWork work{root_, listing_, directory, done_bytes, stop};
+        if (manifest.format == shard::Format::kSquashfs) {
+            BELAY_TRY(options, image_options(manifest, threads_));
+            return write_image(work, stated.path, options, &stated).transform([](const ManifestShard&) {});
+        }
+        BELAY_TRY(planned, members_of(directory, manifest, number));
+        return write_shard(work, planned, stated.path, &stated).transform([](const ManifestShard&) {});
     }
 
   private:
-    Source(Directory root, SourceListing listing) : root_(std::move(root)), listing_(std::move(listing)) {}
+    Source(Directory root, SourceListing listing, size_t threads) : root_(std::move(root)), listing_(std::move(listing)), threads_(threads) {}
 
     // By the index, where it is sound: then other parts of the source may have changed. Else as they would be packed now.
     Result<PlannedShard> members_of(const Directory& directory, const shard::Manifest& manifest, size_t number) const {
@@ -109,6 +113,7 @@ class Source {
 
     Directory root_;
     SourceListing listing_;
+    size_t threads_;
 };
 
 }  // namespace
@@ -131,7 +136,7 @@ Result<Repair> repair(const std::filesystem::path& path, const std::optional<std
         const bool tar = damaged.contains(stated.path);
         const bool index = damaged.contains(index_name(stated.path));
         if (!tar && !index) continue;
-        if (!tar) {
+        if (!tar) {  // only its index is damaged
             BELAY_TRY(made, make_index(directory, stated));
             if (made) {
                 result.repaired.push_back(index_name(stated.path));
