@@ -29,7 +29,7 @@ bool fits(const CostInput& input) {
            static_cast<double>(input.bytes) <= (1 - kReservedShare) * static_cast<double>(*input.local_free_bytes);
 }
 
-std::string seconds(double value) { return fmt::format(value < 10 ? "{:.2f} s" : "{:.0f} s", value); }
+std::string seconds(double value) { return value < 10 ? fmt::format("{:.2f} s", value) : fmt::format("{:.0f} s", value); }
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 }  // namespace

@@ -79,10 +79,14 @@ class Source {
         const ShardWork work{root_, listing_, directory, done_bytes, stop};
         if (manifest.format == shard::Format::kSquashfs) {
             BELAY_TRY(options, image_options(manifest, threads_));
-            return write_image(work, stated.path, options, &stated).transform([](const ManifestShard&) {});
+            BELAY_TRY(image, write_image(work, stated.path, options, &stated));
+            (void)image;
+            return {};
         }
         BELAY_TRY(planned, members_of(directory, manifest, number));
-        return write_shard(work, planned, stated.path, &stated).transform([](const ManifestShard&) {});
+        BELAY_TRY(shard, write_shard(work, planned, stated.path, &stated));
+        (void)shard;
+        return {};
     }
 
   private:

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,8 +53,9 @@ Seen walked(const Tree& tree, size_t threads = 3) {
             const std::string path = listing.path.empty() ? entry.name : std::string(listing.path) + "/" + entry.name;
             EXPECT_TRUE(seen.entries.emplace(path, entry).second) << path << " came twice";
         }
-        if (listing.directory_entries)
+        if (listing.directory_entries) {
             EXPECT_TRUE(seen.directory_entries.emplace(listing.path, *listing.directory_entries).second);
+        }
     });
     EXPECT_TRUE(report) << report.error().render();
     if (report) seen.report = *report;
