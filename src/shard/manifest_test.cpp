@@ -54,7 +54,9 @@ TEST(shard_manifest, any_flipped_bit_is_found) {
         std::string damaged = text;
         damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
         auto manifest = parse_manifest(damaged, "m.json");
-        if (manifest) EXPECT_EQ(*manifest, some()) << "bit " << bit;  // a blank that is another blank
+        if (manifest) {  // a blank that is another blank
+            EXPECT_EQ(*manifest, some()) << "bit " << bit;
+        }
     }
 }
 
