@@ -74,7 +74,7 @@ void add_record_run(core::Application& application) {
     command.passthrough("CMD", options->command, "the command to run, with its arguments");
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(configuration, context.configuration());
-        if (const auto own = configuration.text_list("record.progress_pattern"); !own.empty())
+        if (const auto& own = configuration.text_list("record.progress_pattern"); !own.empty())
             BELAY_CHECK(core::with_context(progress::patterns_for(own),
                                            configuration.origin("record.progress_pattern")));
         BELAY_TRY(status, observe::record_run(

@@ -137,9 +137,11 @@ std::string string_at(pid_t process, uint64_t address) {
     std::array<char, PATH_MAX> buffer;
     const size_t first = kPage - address % kPage;  // the page after it may not be there
     iovec here{.iov_base = buffer.data(), .iov_len = buffer.size()};
+    // NOLINTBEGIN(performance-no-int-to-ptr): addresses in another process
     iovec there[] = {
         {.iov_base = reinterpret_cast<void*>(address), .iov_len = first},
         {.iov_base = reinterpret_cast<void*>(address + first), .iov_len = buffer.size() - first}};
+    // NOLINTEND(performance-no-int-to-ptr)
     const ssize_t size =
         address == 0 ? 0 : process_vm_readv(process, &here, 1, there, buffer.size() > first ? 2 : 1, 0);
     const std::string_view text(buffer.data(), static_cast<size_t>(std::max<ssize_t>(size, 0)));

@@ -344,7 +344,7 @@ Result<DetachedProcess> fork_detached(const ForkOptions& options, const std::fun
     std::string_view failed;
     const pid_t pid = read_introduction(introduction.parent.get(), Deadline::after(options.set_up_time));
     if (pid < 0)
-        failed = step_name(ChildStep::kIntroduction);
+        failed = step_name(ChildStep::kIntroduction);  // NOLINT(bugprone-branch-clone): in order of the steps
     else if (pidfd = Descriptor(open_pidfd(pid)); !pidfd)
         failed = "pidfd_open";
     else if (send(introduction.parent.get(), "k", 1, MSG_NOSIGNAL) != 1)

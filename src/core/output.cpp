@@ -73,7 +73,7 @@ Result<Target> find_target(const fs::path& path) {
     std::string name = path.filename();
     BELAY_TRY(there, directory.facts(name));
     if (there) BELAY_CHECK(check_replaceable(path, *there));
-    return Target{std::move(directory), std::move(name), std::move(there)};
+    return Target{std::move(directory), std::move(name), there};
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ Files real_files() {
 }
 
 std::string why_not(const core::Error& error, std::string not_there) {
-    return error.cause() == core::Cause::kNotFound ? std::move(not_there) : error.message();
+    if (error.cause() == core::Cause::kNotFound) return not_there;
+    return error.message();
 }
 
 std::optional<core::Error> failure_in(const core::Error& error) {

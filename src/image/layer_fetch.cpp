@@ -88,10 +88,9 @@ class Fetcher {
     // Nothing if the layer is not here, or is not what it should be: then it is removed. Errors: kSystem, of
     // reading it, which says nothing against what others share.
     Result<std::optional<Layer>> kept(const Descriptor& blob) {
-        const std::optional<Layer> none;
         const fs::path file = layout_.blobs() / hex_of(blob.digest);
         auto fd = core::open_file(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-        if (!fd) return none;  // whatever it is, a layer that is fetched takes its place
+        if (!fd) return std::nullopt;  // whatever it is, a layer that is fetched takes its place
         struct stat status{};
         if (fstat(fd->get(), &status) != 0)
             return core::errno_error(errno, fmt::format("cannot look at {}", file.string()));
@@ -102,7 +101,7 @@ class Fetcher {
         }
         if (!is_whole) {
             unlink(file.c_str());
-            return none;
+            return std::nullopt;
         }
         futimens(fd->get(), nullptr);  // it was used now
         return std::optional<Layer>(std::make_shared<core::Descriptor>(std::move(*fd)));

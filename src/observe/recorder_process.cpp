@@ -96,7 +96,7 @@ std::optional<core::ExitStatus> RecorderProcess::take_end(const Deadline& deadli
     if (!status || !*status) return std::nullopt;
     process_.reset();
     sender_.close();
-    return **status;
+    return *status;
 }
 
 void RecorderProcess::tend() {

@@ -5,6 +5,8 @@
 #include "score/window.h"
 
 #include <array>
+#include <cmath>
+#include <concepts>
 #include <cstddef>
 
 namespace belay::score {
@@ -39,9 +41,9 @@ struct ScoreBlock {
 void score_windows(const ActivityBlock& activity, size_t rows, const Ceilings& ceilings, ScoreBlock& scores);
 
 // The higher of two values of which either may be missing (NaN).
-template <typename Number>
+template <std::floating_point Number>
 Number highest_of(Number a, Number b) {
-    return b > a || a != a ? b : a;
+    return b > a || std::isnan(a) ? b : a;
 }
 
 // Of values with weights, those that are not NaN.

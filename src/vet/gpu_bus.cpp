@@ -74,10 +74,9 @@ Result<std::vector<std::string>> gpus_on_bus(const NodeView& node) {
 
 Result<std::vector<std::string>> missing_gpus(const std::vector<gpu::Device>& shown, size_t held,
                                               const core::Environment& environment, const NodeView& node) {
-    const std::vector<std::string> none;
     std::set<std::string, std::less<>> known;
     for (const gpu::Device& device : shown) {
-        if (device.pci_address.empty()) return none;
+        if (device.pci_address.empty()) return {};
         known.insert(device.pci_address);
     }
     BELAY_TRY(missing, gpus_on_bus(node));
@@ -88,7 +87,7 @@ Result<std::vector<std::string>> missing_gpus(const std::vector<gpu::Device>& sh
         std::ranges::any_of(shown, [](const auto& one) { return !one.mig_profile.empty(); });
     const auto given = gpu::gpus_given_by_slurm(environment);
     const bool is_part = held < shown.size() || (given && (*given < on_bus || is_sliced));
-    if (missing.empty() || is_part || !may_open_all(node) || !is_nodes_own_dev(node)) return none;
+    if (missing.empty() || is_part || !may_open_all(node) || !is_nodes_own_dev(node)) return {};
     return missing;
 }
 

@@ -148,7 +148,7 @@ void add_seconds(Digest& digest) {
             double sum = 0;
             size_t count = 0;
             for (const GpuDigest& gpu : digest.gpus) {
-                auto value = static_cast<double>(gpu.series[static_cast<size_t>(quantity)][bucket]);
+                auto value = static_cast<double>(gpu.series[quantity][bucket]);
                 if (is_missing(value)) continue;
                 sum += value;
                 ++count;
