@@ -77,7 +77,7 @@ Result<IndexView> IndexView::open(std::string_view bytes) {
     constexpr size_t kLeast = kHeaderBytes + kLengthBytes + kTrailerBytes;
     if (bytes.size() < kLeast) return bad_input("it is {} bytes long; an index has {} at least", bytes.size(), kLeast);
     if (!bytes.starts_with(kMagic)) return bad_input("it does not begin as an index of a shard");
-    if (!bytes.ends_with(kEndMagic)) return bad_input("its end is missing");
+    if (!bytes.ends_with(kEndMagic) || get<uint32_t>(bytes, bytes.size() - kTrailerBytes + 4) != 0) return bad_input("its end is missing or damaged");
     if (const auto version = get<uint32_t>(bytes, 8); version != kVersion)
         return bad_input("its version is {}, this program knows {}", version, kVersion).hint("read it with a newer Belay");
     const size_t trailer = bytes.size() - kTrailerBytes;

@@ -4,6 +4,7 @@
 #include "core/utf8.h"
 #include "shard/crc32c.h"
 #include "stage/dataset/pieces.h"
+#include "stage/walk/named_directory.h"
 
 #include <fcntl.h>
 
@@ -28,7 +29,7 @@ Result<shard::Manifest> read_manifest(const core::Directory& directory) {
 }
 
 Result<Dataset> Dataset::open(const std::filesystem::path& path) {
-    BELAY_TRY(directory, core::Directory::open(path));
+    BELAY_TRY(directory, open_named_directory(path));
     BELAY_TRY(manifest, read_manifest(directory));
     return Dataset(std::move(directory), std::move(manifest));
 }

@@ -12,6 +12,7 @@
 #include "stage/pack/plan.h"
 #include "stage/pack/shard_writer.h"
 #include "stage/pack/space.h"
+#include "stage/walk/named_directory.h"
 
 #include <algorithm>
 #include <mutex>
@@ -177,7 +178,7 @@ class Packer {
 }  // namespace
 
 Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOptions& options) {
-    BELAY_TRY(root, Directory::open(source));
+    BELAY_TRY(root, open_named_directory(source));
     BELAY_TRY(name, name_of(source, options));
     BELAY_CHECK(refuse_output_in_source(source, output));
     BELAY_TRY(listing, list_source(root, options.threads, options.links));

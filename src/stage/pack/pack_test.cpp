@@ -4,9 +4,11 @@
 #include "core/hash.h"
 #include "shard/crc32c.h"
 #include "shard/index.h"
+#include "stage/dataset/dataset.h"
 #include "stage/pack/journal.h"
 #include "stage/pack/plan.h"
 #include "stage/pack/shard_writer.h"
+#include "stage/pack/testing.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -24,38 +26,11 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// A source, and a place for what is packed.
-class Data {
-  public:
-    fs::path source() const { return directory_.path() / "train"; }
-    fs::path output(const std::string& name = "out") const { return directory_.path() / name; }
-    Data() { fs::create_directory(source()); }
-    void file(const std::string& name, const std::string& content) const {
-        fs::create_directories((source() / name).parent_path());
-        std::ofstream(source() / name, std::ios::binary) << content;
-    }
-    void some_files() const {
-        std::mt19937_64 random(1);
-        for (int i = 0; i < 60; ++i)
-            for (const char* suffix : {".bin", ".cls"}) file(fmt::format("class{}/{:03}{}", i % 3, i, suffix), std::string(random() % 4000, static_cast<char>('a' + i % 26)));
-    }
-
-  private:
-    core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
-};
-
 constexpr uint64_t kSmallShard = 40'960;
 PackOptions small() { return {.shard_bytes = kSmallShard, .threads = 3, .tool = "test"}; }
 
-std::string content(const fs::path& path) { return core::read_file(path).value(); }
-std::map<std::string, std::string> contents(const fs::path& directory) {
-    std::map<std::string, std::string> all;
-    for (const auto& entry : fs::directory_iterator(directory)) all[entry.path().filename()] = content(entry.path());
-    return all;
-}
-
 TEST(stage_pack, each_file_is_found_by_its_name) {
-    Data data;
+    SourceForTests data;
     data.some_files();
     data.file("empty.txt", "");
     data.file("name with\nnewline \xff.txt", "odd");
@@ -66,15 +41,15 @@ TEST(stage_pack, each_file_is_found_by_its_name) {
     EXPECT_EQ(packed->manifest.name, "train");
     size_t found = 0;
     for (const shard::ManifestShard& part : packed->manifest.shards) {
-        const std::string tar = content(data.output() / part.path);
-        const std::string index = content((data.output() / part.path).replace_extension(".idx"));
+        const std::string tar = content_of(data.output() / part.path);
+        const std::string index = content_of((data.output() / part.path).replace_extension(".idx"));
         EXPECT_EQ(core::to_hex(core::sha256(tar)), part.sha256);
         EXPECT_EQ(core::to_hex(core::sha256(index)), part.index_sha256);
         const auto view = shard::IndexView::open(index).value();
         for (uint64_t i = 0; i < view.size(); ++i, ++found) {
             const shard::Record record = view[i];
             const std::string bytes = tar.substr(record.offset, record.bytes);
-            EXPECT_EQ(bytes, content(data.source() / record.name)) << record.name;
+            EXPECT_EQ(bytes, content_of(data.source() / record.name)) << record.name;
             EXPECT_EQ(shard::crc32c(bytes), record.checksum);
         }
     }
@@ -82,17 +57,17 @@ TEST(stage_pack, each_file_is_found_by_its_name) {
 }
 
 TEST(stage_pack, twice_gives_the_same_bytes) {
-    Data data;
+    SourceForTests data;
     data.some_files();
     ASSERT_TRUE(pack(data.source(), data.output("a"), small()));
     PackOptions other = small();
     other.threads = 1;
     ASSERT_TRUE(pack(data.source(), data.output("b"), other));
-    EXPECT_EQ(contents(data.output("a")), contents(data.output("b")));
+    EXPECT_EQ(contents_of(data.output("a")), contents_of(data.output("b")));
 }
 
 TEST(stage_pack, what_is_packed_already_is_not_packed_again) {
-    Data data;
+    SourceForTests data;
     data.some_files();
     const auto first = pack(data.source(), data.output(), small()).value();
     const auto written = fs::last_write_time(data.output() / first.manifest.shards[0].path);
@@ -106,10 +81,10 @@ TEST(stage_pack, what_is_packed_already_is_not_packed_again) {
 
 // As it is after a kill: some shards and their lines in the journal, the last line cut, temporary files, no manifest.
 TEST(stage_pack, goes_on_where_it_was_ended) {
-    Data data;
+    SourceForTests data;
     data.some_files();
     const auto whole = pack(data.source(), data.output("whole"), small()).value();
-    const auto expected = contents(data.output("whole"));
+    const auto expected = contents_of(data.output("whole"));
     const auto source = core::Directory::open(data.source()).value();
     const SourceListing listing = list_source(source, 1, LinkRule::kFollow).value();
     const auto plan = plan_shards(listing, {.shard_bytes = kSmallShard}).value();
@@ -132,12 +107,12 @@ TEST(stage_pack, goes_on_where_it_was_ended) {
         auto packed = pack(data.source(), output, small());
         ASSERT_TRUE(packed) << packed.error().render();
         EXPECT_EQ(packed->kept_shards, kept);
-        EXPECT_EQ(contents(output), expected);
+        EXPECT_EQ(contents_of(output), expected);
     }
 }
 
 TEST(stage_pack, two_at_once_do_not_mix) {
-    Data data;
+    SourceForTests data;
     data.some_files();
     fs::create_directory(data.output());
     const auto place = core::Directory::open(data.output()).value();
@@ -146,7 +121,7 @@ TEST(stage_pack, two_at_once_do_not_mix) {
 }
 
 TEST(stage_pack, a_link_within_the_tree_is_followed_and_one_out_of_it_refused) {
-    Data data;
+    SourceForTests data;
     data.file("real.txt", "content");
     fs::create_symlink("real.txt", data.source() / "link.txt");
     auto packed = pack(data.source(), data.output(), small());
@@ -160,7 +135,7 @@ TEST(stage_pack, a_link_within_the_tree_is_followed_and_one_out_of_it_refused) {
 }
 
 TEST(stage_pack, what_cannot_be_packed_is_said) {
-    Data data;
+    SourceForTests data;
     auto problem = [&](const PackOptions& options = small()) { return pack(data.source(), data.output(), options).error().render(); };
     EXPECT_THAT(problem(), HasSubstr("holds no files"));
     data.file("a", "x");

@@ -33,7 +33,8 @@ SourceListing listing_of(const std::vector<std::string>& paths, uint64_t bytes =
 
 std::vector<std::vector<std::string>> names(const SourceListing& listing, const PlanOptions& options) {
     std::vector<std::vector<std::string>> names;
-    for (const PlannedShard& shard : plan_shards(listing, options).value()) {
+    const auto plan = plan_shards(listing, options).value();
+    for (const PlannedShard& shard : plan) {
         names.emplace_back();
         for (const PlannedFile& file : shard.files) names.back().push_back(listing.files[file.file].path);
     }
@@ -58,7 +59,8 @@ TEST(stage_plan, shards_hold_every_file_once) {
         if (round % 2 == 1) options.shuffle_key = random();
         std::set<size_t> seen;
         std::set<std::string> samples;
-        for (const PlannedShard& shard : plan_shards(listing, options).value()) {
+        const auto plan = plan_shards(listing, options).value();
+        for (const PlannedShard& shard : plan) {
             std::set<std::string> here;
             uint64_t bytes = 0;
             for (const PlannedFile& file : shard.files) {

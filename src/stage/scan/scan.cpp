@@ -1,6 +1,6 @@
 #include "stage/scan/scan.h"
 
-#include "core/directory.h"
+#include "stage/walk/named_directory.h"
 
 #include <cmath>
 
@@ -37,7 +37,7 @@ CostInput input_of(const Scan& scan, const ScanOptions& options) {
 }  // namespace
 
 Result<Scan> scan(const std::filesystem::path& directory, const ScanOptions& options) {
-    BELAY_TRY(root, core::Directory::open(directory));
+    BELAY_TRY(root, open_named_directory(directory));
     Scan result;
     std::vector<TreeSums> parts(std::max<size_t>(options.threads, 1));
     BELAY_TRY(walked, walk(root, {.threads = parts.size(), .most_calls_per_second = options.most_calls_per_second, .stop = options.stop},

@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <random>

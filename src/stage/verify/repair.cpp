@@ -7,6 +7,7 @@
 #include "shard/tar_format.h"
 #include "stage/dataset/dataset.h"
 #include "stage/dataset/pieces.h"
+#include "stage/walk/named_directory.h"
 #include "stage/pack/image_writer.h"
 #include "stage/pack/plan.h"
 #include "stage/pack/sample.h"
@@ -35,7 +36,7 @@ Result<std::optional<std::vector<shard::Record>>> records_of(int fd, const std::
         BELAY_CHECK(read_pieces(fd, path, at, shard::kLongestTarHeader, [&](std::string_view bytes) { header += bytes; }));
         const auto member = shard::parse_tar_header(header);
         if (!member && header.find_first_not_of('\0') == std::string::npos) break;  // its end
-        if (!member) return std::nullopt;
+        if (!member || member->bytes > tar_bytes - at) return std::nullopt;
         const std::string_view next_key = sample_key(member->name);
         const bool is_next = !records.empty() && next_key != key;
         records.push_back({.name = member->name,
@@ -67,7 +68,7 @@ Result<bool> make_index(const Directory& directory, const ManifestShard& stated)
 class Source {
   public:
     static Result<Source> open(const std::filesystem::path& path, const shard::Manifest& manifest, size_t threads) {
-        BELAY_TRY(root, Directory::open(path));
+        BELAY_TRY(root, open_named_directory(path));
         BELAY_TRY(listing, list_source(root, threads, manifest.options.links == "skip" ? LinkRule::kSkip : LinkRule::kFollow));
         return Source(std::move(root), std::move(listing), threads);
     }
@@ -126,7 +127,7 @@ Result<Repair> repair(const std::filesystem::path& path, const std::optional<std
     BELAY_TRY(verification, verify(path, threads));
     Repair result;
     if (verification.ok()) return result;
-    BELAY_TRY(directory, Directory::open(path));
+    BELAY_TRY(directory, open_named_directory(path));
     auto manifest = read_manifest(directory);
     if (!manifest) {
         result.left = std::move(verification.bad);

@@ -8,6 +8,7 @@
 #include "shard/tar_format.h"
 #include "stage/dataset/dataset.h"
 #include "stage/dataset/pieces.h"
+#include "stage/walk/named_directory.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -113,7 +114,7 @@ class ShardCheck {
 }  // namespace
 
 Result<Verification> verify(const std::filesystem::path& path, size_t threads) {
-    BELAY_TRY(directory, Directory::open(path));
+    BELAY_TRY(directory, open_named_directory(path));
     auto manifest = read_manifest(directory);
     if (!manifest && (manifest.error().cause() == core::Cause::kNotFound || manifest.error().kind() != core::ErrorKind::kBadInput))
         return std::unexpected(std::move(manifest.error()));

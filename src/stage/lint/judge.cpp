@@ -1,0 +1,100 @@
+#include "stage/lint/names.h"
+#include "stage/lint/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace belay::stage {
+
+namespace {
+
+using core::Result;
+
+constexpr std::array<CheckpointRule, 4> kDeepSpeedRules = {deepspeed_grids, files_by_content, temporary_files, marker_and_pointer};
+constexpr std::array<CheckpointRule, 4> kMegatronRules = {megatron_directories, files_by_content, temporary_files, marker_and_pointer};
+constexpr std::array<CheckpointRule, 4> kDistributedRules = {distributed_pieces, files_by_content, temporary_files, marker_and_pointer};
+constexpr std::array<CheckpointRule, 6> kOtherRules = {files_of_indexes, numbered_parts, ranks_by_name, files_by_content, temporary_files, marker_and_pointer};
+
+struct Format {
+    std::string_view name;
+    std::array<std::string_view, 4> patterns;  // of paths of files; the format is that of the first row with one of them
+    std::span<const CheckpointRule> rules;
+};
+constexpr std::array<Format, 5> kFormats = {{
+    {"DeepSpeed", {"*_model_states.pt", "*-model_states.pt", "*_optim_states.pt"}, kDeepSpeedRules},
+    {"Megatron", {"*mp_rank_#/*", "*mp_rank_#_#/*", "*mp_rank_#_#_#/*"}, kMegatronRules},
+    {"torch distributed", {"*.distcp", ".metadata", "*/.metadata"}, kDistributedRules},
+    {"safetensors", {"*.safetensors", "*.safetensors.index.json"}, kOtherRules},
+    {"torch.save", {"*.pt", "*.pth", "*.bin", "*.ckpt"}, kOtherRules},
+}};
+
+bool is_of(const Format& format, const CheckpointFile& file) {
+    return std::ranges::any_of(format.patterns, [&](std::string_view pattern) { return !pattern.empty() && numbers_of(pattern, file.name); });
+}
+
+const Format* format_of(const std::vector<CheckpointFile>& files) {
+    for (const Format& format : kFormats)
+        if (std::ranges::any_of(files, [&](const CheckpointFile& file) { return !is_temporary_name(file.name) && is_of(format, file); })) return &format;
+    // What was being written when its program died may be all that there is.
+    for (const Format& format : kFormats)
+        for (const CheckpointFile& file : files) {
+            CheckpointFile whole = file;
+            const size_t end = whole.name.rfind('.');
+            if (!is_temporary_name(file.name)) continue;
+            if (is_of(format, whole) || (end != std::string::npos && is_of(format, {.name = whole.name.substr(0, end)}))) return &format;
+        }
+    return nullptr;
+}
+
+}  // namespace
+
+std::string_view to_text(CheckpointState state) {
+    static constexpr std::array<std::string_view, 5> kNames = {"complete", "unsynced", "torn", "partial", "foreign"};
+    return kNames[static_cast<size_t>(state)];
+}
+
+std::vector<std::string_view> checkpoint_formats() {
+    std::vector<std::string_view> names;
+    for (const Format& format : kFormats) names.push_back(format.name);
+    return names;
+}
+
+std::optional<std::string_view> checkpoint_format(const std::vector<CheckpointFile>& files) {
+    const Format* format = format_of(files);
+    return format != nullptr ? std::optional(format->name) : std::nullopt;
+}
+
+void Inspection::note(std::string what) const {
+    if (std::ranges::find(result.notes, what) == result.notes.end()) result.notes.push_back(std::move(what));
+}
+
+const CheckpointFile* Inspection::file(std::string_view name) const {
+    const auto found = std::ranges::find(content.files, name, &CheckpointFile::name);
+    return found == content.files.end() ? nullptr : &*found;
+}
+
+void Inspection::ranks(int64_t count) const { result.ranks = std::max(result.ranks.value_or(0), count); }
+
+Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDemand& demand) {
+    Checkpoint result{.name = content.name, .step = content.step, .files = content.files.size()};
+    for (const CheckpointFile& file : content.files) {
+        result.bytes += file.bytes;
+        result.modified = std::max(result.modified, file.modified);
+    }
+    const Inspection inspection{content, demand, result};
+    if (const Format* format = format_of(content.files)) {
+        result.format = format->name;
+        for (const CheckpointRule rule : format->rules) BELAY_CHECK(rule(inspection));
+    } else {
+        inspection.problem(CheckpointState::kPartial, "holds no file of a known format");
+    }
+    if (demand.ranks && result.ranks && *demand.ranks != *result.ranks)
+        inspection.problem(CheckpointState::kForeign, fmt::format("was written by {} ranks, and {} are wanted", *result.ranks, *demand.ranks));
+    if (demand.ranks && !result.ranks) inspection.note("the files do not tell how many ranks wrote them");
+    std::ranges::stable_sort(result.problems, std::ranges::greater(), &CheckpointProblem::state);
+    if (!result.problems.empty()) result.state = result.problems.front().state;
+    return result;
+}
+
+}  // namespace belay::stage
