@@ -67,7 +67,7 @@ Result<> deepspeed_grids(const Inspection& inspection) {
             for (int64_t m = 0; m < model; ++m)
                 if (!found->second.contains({d, m})) missing.push_back(wanted_data == 1 ? std::to_string(m) : fmt::format("{}x{}", d, m));
         if (missing.empty()) continue;
-        inspection.problem(CheckpointState::kPartial, fmt::format("{} of {} ranks: {} missing, the first of rank {}", grid.what, wanted_data * model, missing.size(), missing.front()));
+        inspection.problem(CheckpointState::kPartial, fmt::format("{} of {} ranks: {} are missing, the first that of rank {}", grid.what, wanted_data * model, missing.size(), missing.front()));
     }
     if (!cells.contains("model states") && !cells.contains("model states of ZeRO 3") && !cells.contains("model states of layers"))
         inspection.problem(CheckpointState::kPartial, "there are optimizer states and no model states");
@@ -103,7 +103,7 @@ Result<> megatron_directories(const Inspection& inspection) {
     int64_t cells = 1;
     for (const int64_t most : largest.begin()->second) cells = most >= kMostCells / cells ? kMostCells : cells * (most + 1);
     if (cells > static_cast<int64_t>(directories.size()))
-        inspection.problem(CheckpointState::kPartial, fmt::format("of {} directories mp_rank_*, {} are missing", cells, cells - static_cast<int64_t>(directories.size())));
+        inspection.problem(CheckpointState::kPartial, fmt::format("{} of {} directories mp_rank_* exist", directories.size(), cells));
     for (const auto& [numbers, held] : directories)
         for (const std::string& name : names)
             if (!held.contains(name))

@@ -101,7 +101,7 @@ Result<> numbered_parts(const Inspection& inspection) {
         const auto& [parts, present] = *counts.begin();
         const int64_t first = present.contains(0) ? 0 : 1;
         if (const auto missing = missing_of(present, first, first + parts - 1); !missing.empty())
-            inspection.problem(CheckpointState::kPartial, fmt::format("{}: of {} parts, {} is missing", name, parts, listed(missing)));
+            inspection.problem(CheckpointState::kPartial, fmt::format("{}: of {} parts, these are missing: {}", name, parts, listed(missing)));
         if (rank_name(name)) inspection.ranks(parts);
     }
     return {};
@@ -123,7 +123,7 @@ Result<> ranks_by_name(const Inspection& inspection) {
     for (const auto& [name, present] : groups) {
         if (present == std::set<int64_t>{0}) continue;  // what rank 0 writes for all
         if (const auto missing = missing_of(present, 0, last); !missing.empty())
-            inspection.problem(CheckpointState::kPartial, fmt::format("{}: of ranks 0 to {}, {} is missing", name, last, listed(missing)));
+            inspection.problem(CheckpointState::kPartial, fmt::format("{}: of ranks 0 to {}, these are missing: {}", name, last, listed(missing)));
     }
     return {};
 }

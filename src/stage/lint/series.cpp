@@ -139,7 +139,7 @@ Result<std::vector<CheckpointFile>> list_files(const core::Directory& root, Chec
 // That of the checkpoint itself (Hugging Face writes DeepSpeed's within its own directory), or of its series.
 Result<std::optional<CheckpointPointer>> pointer_of(const core::Directory& root, const std::optional<core::Directory>& above, const CheckpointContent& content) {
     BELAY_TRY(own, pointer_in(root, content.directory));
-    if (own) return std::move(own);
+    if (own) return own;
     if (content.directory.empty()) return above ? pointer_in(*above, "") : std::optional<CheckpointPointer>();
     return pointer_in(root, parent_of(content.directory));
 }

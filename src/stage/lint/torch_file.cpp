@@ -107,7 +107,7 @@ Result<std::string> wrong_checksum(const CheckpointFile& file, const ReadPiece& 
 }  // namespace
 
 Result<FileJudgement> judge_torch_file(const CheckpointFile& file, const ReadPiece& read, bool checksums) {
-    if (file.bytes == 0) return FileJudgement{.torn = "is empty"};
+    if (file.bytes < 4) return FileJudgement{.torn = fmt::format("is {} bytes long", file.bytes)};
     BELAY_TRY(head, read(file.name, 0, 4));
     if (head.starts_with('\0')) return FileJudgement{.torn = "begins with zeros"};
     if (head != std::string_view("PK\3\4", 4)) return FileJudgement{.note = "is not a zip archive of torch.save: only its presence was checked"};

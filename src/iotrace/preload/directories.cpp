@@ -1,0 +1,96 @@
+// Reading directories. Each entry is a call, but only one call in hundreds asks the kernel; so entries are counted beside the
+// descriptor, and added up when the directory has been read or is closed.
+#include "iotrace/preload/counting.h"
+#include "iotrace/preload/next.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+namespace belay::iotrace::preload {
+
+namespace {
+
+Next<DIR* (*)(const char*)> next_opendir("opendir");
+Next<DIR* (*)(int)> next_fdopendir("fdopendir");
+Next<dirent* (*)(DIR*)> next_readdir("readdir64");
+Next<int (*)(DIR*)> next_closedir("closedir");
+Next<int (*)(DIR*)> next_dirfd("dirfd");
+
+void add_entries(char* mapping, int fd) {
+    Descriptor* entry = descriptor(fd);
+    if (entry == nullptr || !entry->load().is_file()) return;
+    const uint64_t count = entry->position.exchange(0, std::memory_order_relaxed);
+    if (count != 0) Cell(mapping, entry->load().device()).add(kDirectoryEntries, count);
+}
+
+void count_entry(char* mapping, int fd) {
+    Descriptor* entry = descriptor(fd);
+    if (entry == nullptr || !looked_up(mapping, fd).is_file()) return;
+    entry->position.store(entry->position.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+extern "C" {
+
+DIR* traced_opendir(const char* path) INSTEAD_OF("opendir");
+DIR* traced_opendir(const char* path) {
+    const auto next = next_opendir.get();
+    const auto number_of = next_dirfd.get();
+    if (next == nullptr || number_of == nullptr) return static_cast<void>(not_there()), nullptr;
+    const Stopwatch watch;
+    DIR* directory = next(path);
+    count_open(watch, AT_FDCWD, path, directory != nullptr ? number_of(directory) : -1, true);
+    return directory;
+}
+
+DIR* traced_fdopendir(int fd) INSTEAD_OF("fdopendir");
+DIR* traced_fdopendir(int fd) {
+    const auto next = next_fdopendir.get();
+    if (next == nullptr) return static_cast<void>(not_there()), nullptr;
+    DIR* directory = next(fd);
+    char* traced = mapping();
+    if (directory == nullptr || traced == nullptr) return directory;
+    looked_up(traced, fd);
+    if (Descriptor* entry = descriptor(fd)) entry->position.store(0, std::memory_order_relaxed);
+    return directory;
+}
+
+dirent* traced_readdir(DIR* directory) INSTEAD_OF("readdir64");
+dirent* traced_readdir(DIR* directory) {
+    const auto next = next_readdir.get();
+    const auto number_of = next_dirfd.get();
+    if (next == nullptr) return static_cast<void>(not_there()), nullptr;
+    const Stopwatch watch;
+    dirent* found = next(directory);
+    char* traced = watch.mapping_if_traced();
+    if (traced == nullptr || number_of == nullptr) return found;
+    const int fd = number_of(directory);
+    if (found != nullptr)
+        count_entry(traced, fd);
+    else
+        add_entries(traced, fd);
+    if (watch.is_running()) watch.stop(Cell(traced, looked_up(traced, fd).device()), kMetadataNanoseconds);
+    return found;
+}
+dirent* traced_readdir_plain(DIR* directory) ALSO_INSTEAD_OF("readdir", "readdir64");
+
+int traced_closedir(DIR* directory) INSTEAD_OF("closedir");
+int traced_closedir(DIR* directory) {
+    const auto next = next_closedir.get();
+    const auto number_of = next_dirfd.get();
+    if (next == nullptr) return not_there();
+    const Stopwatch watch;
+    char* traced = watch.mapping_if_traced();
+    if (traced == nullptr || number_of == nullptr || directory == nullptr) return next(directory);
+    const int fd = number_of(directory);
+    add_entries(traced, fd);
+    const DescriptorState before = forget(fd);
+    const int result = next(directory);
+    count_close(watch, before);
+    return result;
+}
+
+}  // extern "C"
+
+}  // namespace belay::iotrace::preload

@@ -1,0 +1,134 @@
+#include "iotrace/preload/trace.h"
+
+#include "iotrace/preload/next.h"
+#include "iotrace/preload/system.h"
+
+#include <ctime>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+namespace belay::iotrace::preload {
+
+std::atomic<char*> shared = nullptr;
+std::atomic<uint32_t> process_number = 1;
+__thread Thread this_thread;
+
+namespace {
+
+extern "C" char** environment __asm__("environ") __attribute__((weak));
+
+enum Attempt : uint32_t { kNotTried, kTried };
+std::atomic<uint32_t> attempt = kNotTried;
+
+Next<int (*)(clockid_t, timespec*)> next_clock_gettime("clock_gettime");
+
+// The value of NAME=VALUE if it is the one of kTraceVariable.
+const char* value_of(const char* variable) {
+    for (const char* name = kTraceVariable; *name != '\0'; ++name, ++variable)
+        if (*variable != *name) return nullptr;
+    return *variable == '=' && variable[1] != '\0' ? variable + 1 : nullptr;
+}
+
+const char* file_in(char** variables) {
+    for (; *variables != nullptr; ++variables)
+        if (const char* value = value_of(*variables)) return value;
+    return nullptr;
+}
+
+template <typename T>
+T number_at(const char* mapping, size_t place) {
+    return *reinterpret_cast<const T*>(mapping + place);
+}
+
+bool is_ours(const char* mapping) {
+    return number_at<uint64_t>(mapping, kMagicPlace) == kMagic &&
+           number_at<uint32_t>(mapping, kVersionPlace) == kVersion &&
+           number_at<uint32_t>(mapping, kHeaderBytesPlace) == kHeaderBytes &&
+           number_at<uint32_t>(mapping, kDevicesPlace) == kDevices &&
+           number_at<uint32_t>(mapping, kSlotsPlace) == kSlots &&
+           number_at<uint32_t>(mapping, kCellWordsPlace) == kCellWords &&
+           number_at<uint32_t>(mapping, kSizeBinsPlace) == kSizeBins;
+}
+
+// A hole in a file on a full file system would end the process by SIGBUS when something is written there: all of it must be
+// allocated.
+bool is_whole(int fd) {
+    struct stat facts;
+    if (system_call(SYS_fstat, fd, as_long(&facts)) != 0) return false;
+    return S_ISREG(facts.st_mode) && facts.st_size == static_cast<off_t>(kFileBytes) &&
+           static_cast<uint64_t>(facts.st_blocks) * 512 >= kFileBytes;
+}
+
+char* map_file(const char* path) {
+    const long fd = system_call(SYS_openat, AT_FDCWD, as_long(path), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return nullptr;
+    long place = -1;
+    if (is_whole(static_cast<int>(fd)))
+        place = system_call(SYS_mmap, 0, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    system_call(SYS_close, fd);
+    if (place < 0 && place > -4096) return nullptr;
+    auto* mapping = reinterpret_cast<char*>(place);
+    if (is_ours(mapping)) return mapping;
+    system_call(SYS_munmap, place, kFileBytes);
+    return nullptr;
+}
+
+__attribute__((constructor)) void begin_early() { begin(); }
+
+}  // namespace
+
+// Another thread, or a handler that interrupts this, finds kTried and no mapping: its call is not counted.
+void begin() {
+    if (attempt.load(std::memory_order_relaxed) == kTried) return;
+    if (&environment == nullptr || environment == nullptr) return;
+    if (attempt.exchange(kTried, std::memory_order_relaxed) == kTried) return;
+    const char* path = file_in(environment);
+    char* mapping = path != nullptr ? map_file(path) : nullptr;
+    if (mapping == nullptr) return;
+    word_at(mapping, kProgramsPlace).fetch_add(1, std::memory_order_relaxed);
+    shared.store(mapping, std::memory_order_release);
+}
+
+// Slots go round: more than kSlots threads share them, and still none of their counts is lost. What is drawn begins with a
+// number of its own in each thread (Fibonacci hashing), so that of many short programs every 64th call is timed, too.
+void attach(Thread& thread, char* mapping) {
+    const uint64_t number = word_at(mapping, kThreadsPlace).fetch_add(1, std::memory_order_relaxed);
+    thread.slot = number % kSlots;
+    thread.random = static_cast<uint32_t>((number + 1) * 0x9e3779b97f4a7c15 >> 32) | 1;
+    thread.calls = 0;
+    thread.process = process_number.load(std::memory_order_relaxed);
+}
+
+// All look from the first place on and take the first that is free, so no device is there twice.
+unsigned index_of_device(char* mapping, uint64_t packed) {
+    for (unsigned index = kNoDevice + 1; index < kOtherDevices; ++index) {
+        std::atomic<uint64_t>& place = word_at(mapping, kDeviceTablePlace + index * sizeof(uint64_t));
+        uint64_t there = place.load(std::memory_order_relaxed);
+        if (there == packed) return index;
+        if (there == 0 && (place.compare_exchange_strong(there, packed, std::memory_order_relaxed) || there == packed))
+            return index;
+    }
+    return kOtherDevices;
+}
+
+uint64_t monotonic_nanoseconds() {
+    timespec now{};
+    if (const auto clock = next_clock_gettime.get()) clock(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Marsaglia 2003, "Xorshift RNGs", section 4: 13, 17, 5. The upper bits are used, which differ most.
+void Stopwatch::draw(Thread& thread) {
+    thread.timed = (thread.random >> 24) % kCallsPerTiming;
+    thread.random ^= thread.random << 13;
+    thread.random ^= thread.random >> 17;
+    thread.random ^= thread.random << 5;
+}
+
+void Stopwatch::add_time(const Cell& cell, Counter counter) const {
+    const uint64_t now = monotonic_nanoseconds();
+    if (now > start_) cell.add(counter, (now - start_) * weight_);
+}
+
+}  // namespace belay::iotrace::preload

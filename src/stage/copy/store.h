@@ -1,0 +1,119 @@
+// A copy at its destination on one node: chunks arrive, are handed on, and become files when all are there.
+//
+//   DST/.belay-copy-TAG-DIGEST/   while it is made; TAG from the name of DST, DIGEST from the plan
+//     state                       which chunks are there, and their checksums (chunk_state.h); never says more than is on the disk
+//     0, 1, 2, …                  the files of the plan, by their numbers
+//   DST/.belay-copy               of a directory, when all files have their names: the plan (layout.h). After it comes a packed set's
+//                                 manifest.json
+//
+// For a copy of one file, the directory stands beside the file, and nothing stays but the file. A file gets its name when its content is there whole and on the disk, and
+// never the name of another. Whoever ends in between, however, goes on from the chunks whose checksums hold.
+#pragma once
+
+#include "core/directory.h"
+#include "core/error.h"
+#include "core/hash.h"
+#include "stage/copy/buffer.h"
+#include "stage/copy/chunk_state.h"
+#include "stage/copy/layout.h"
+#include "stage/copy/open_files.h"
+
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::stage {
+
+// Where the files of a copy come.
+struct CopyTarget {
+    core::Directory directory;
+    std::string name = {};  // of a single file
+};
+
+// For a single file, `destination` is the file, or a directory in which it gets its own name. Directories are made. Errors: kBadInput for what
+// is something else, kSystem.
+core::Result<CopyTarget> find_target(const CopyPlan& plan, const std::filesystem::path& destination);
+
+class Store {
+  public:
+    // Checks what is there before anything is written: other files of the same names, space and quota for what is missing; takes up what an
+    // earlier copy of the same plan left, removes what one of another plan did. Errors: kBadInput for other files in the place of these, or
+    // where another process copies there; kNoSpace; kSystem.
+    static core::Result<std::unique_ptr<Store>> open(std::shared_ptr<const Layout> layout, CopyTarget target);
+
+    const Layout& layout() const { return *layout_; }
+    const core::Sha256Digest& digest() const { return digest_; }
+    uint64_t resumed_chunks() const { return resumed_; }
+
+    bool has(uint64_t chunk) const;
+    bool is_complete() const;
+    uint64_t held_bytes() const;
+    ChunkState state() const;
+    std::optional<uint32_t> checksum(uint64_t chunk) const;
+
+    // A chunk whose checksum has been compared. From any thread. Errors: kSystem, kNoSpace; kBadInput where it is one of a file that has its
+    // name already and another content.
+    core::Result<> put(uint64_t chunk, uint32_t checksum, std::string_view content);
+    // What was put, compared with its checksum. Errors: kSystem, also where the disk gives back something else.
+    core::Result<> read(uint64_t chunk, Buffer& into) const;
+
+    // The chunks in the order in which they came: the number `position` of them, waited for until the deadline; nothing before it comes.
+    std::optional<uint64_t> arrival(size_t position, core::Deadline deadline) const;
+
+    // Brings what came since the last time to the disk, and then the state. By one thread at a time.
+    core::Result<> checkpoint();
+    // Of a complete copy: the files get their names. Errors: kBadInput where somebody else has used one meanwhile; kSystem.
+    core::Result<> publish();
+
+    // A mark of this process beside the state, so that two nodes can see whether they share a destination.
+    core::Result<> leave_mark(const std::string& name) const;
+    core::Result<bool> has_mark(const std::string& name) const;
+
+    // For whom a file belongs to its place: as the plan has it, also where times are kept to the second.
+    static bool is_same_time(int64_t there, int64_t planned);
+
+  private:
+    Store(std::shared_ptr<const Layout> layout, CopyTarget target);
+
+    core::Result<> find_published();
+    core::Result<bool> is_published(size_t file) const;
+    core::Result<> enter_work();
+    core::Result<> remove_other_work() const;
+    core::Result<> take_up();
+    core::Result<> verify(const ChunkState& earlier, uint64_t first, uint64_t last);
+    core::Result<> check_room() const;
+
+    std::string path_of(size_t file) const;  // at the target
+    std::string shown(size_t file) const;
+    core::Result<core::Descriptor> open_part(size_t file, int flags) const;
+    core::Result<> put_segment(const Segment& segment, std::string_view content);
+    core::Result<> read_content(uint64_t chunk, Buffer& into) const;
+    bool is_all_published(uint64_t chunk) const;
+    core::Result<> sync_parts(const std::set<size_t>& files) const;
+    core::Result<> write_state(const ChunkState& state) const;
+    core::Result<> publish_file(size_t file);
+
+    std::shared_ptr<const Layout> layout_;
+    core::Sha256Digest digest_;
+    std::string plan_;  // encoded
+    CopyTarget target_;
+    std::optional<core::Directory> work_;  // in which the parts are
+    std::string work_name_;
+    std::vector<bool> published_;  // by file: had its name before this copy began
+    uint64_t resumed_ = 0;
+    mutable OpenFiles parts_;
+
+    mutable std::mutex mutex_;
+    mutable std::condition_variable came_;
+    ChunkState state_;
+    std::vector<uint64_t> arrivals_;
+    std::set<size_t> unsynced_;  // files
+};
+
+}  // namespace belay::stage

@@ -1,0 +1,20 @@
+// The parts of a store: names, and what its files have in common.
+#pragma once
+
+#include "core/error.h"
+#include "stage/copy/layout.h"
+
+#include <string>
+#include <string_view>
+
+namespace belay::stage {
+
+inline constexpr std::string_view kStateName = "state";
+
+inline unsigned part_mode(const CopyFile& file) { return file.executable ? 0755 : 0644; }  // less what the umask takes
+
+inline core::Failure something_else(const std::string& path) {
+    return core::bad_input("{} is there already, and is something else than what is copied", path).hint("name another destination, or remove it");
+}
+
+}  // namespace belay::stage

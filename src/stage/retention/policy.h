@@ -1,0 +1,65 @@
+// A policy says which files of a tree are purged: how old, by which of their times, and which never. TOML:
+//
+//     older_than_days = 30
+//     timestamp = "used"          # accessed, modified, changed, used (the later of accessed and modified), latest (of all three)
+//     warn_days = 7               # report what expires within so many days
+//     exempt = [".uenv-images", "ada/keep/**"]
+//     exempt_users = ["root", "12345"]
+//     users = ["ada"]             # only theirs; without it everybody's
+//
+//     [watermarks]                # shares of the file system that are in use, of bytes or of inodes, whichever is more
+//     ask = 0.6                   # people are asked to clean up
+//     purge = 0.8                 # younger files go too, the oldest first, until "ask" is reached …
+//     spare_days = 7              # … but none that is not older than this
+//
+//     [quota]                     # of each user, for the report
+//     bytes = "150TB"
+//     inodes = 1000000
+//
+// There is no default for older_than_days and timestamp: a policy states what "old" means.
+#pragma once
+
+#include "core/error.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::stage {
+
+enum class RetentionTime { kAccessed, kModified, kChanged, kUsed, kLatest };
+std::string_view to_text(RetentionTime time);
+// For people: "when its content was last read (st_atime)".
+std::string_view meaning_of(RetentionTime time);
+
+struct RetentionPolicy {
+    double days = 0;
+    RetentionTime time = RetentionTime::kUsed;
+    double warn_days = 7;
+    std::vector<std::string> exempt = {};        // glob.h
+    std::vector<std::string> exempt_users = {};  // names or numbers
+    std::vector<std::string> users = {};
+    std::optional<double> ask_share = {};
+    std::optional<double> purge_share = {};
+    double spare_days = 7;
+    std::optional<uint64_t> quota_bytes = {};
+    std::optional<uint64_t> quota_inodes = {};
+};
+
+// Errors: kBadInput with the place.
+core::Result<RetentionPolicy> parse_retention_policy(std::string_view text, const std::string& file);
+
+// What a file's times are, in nanoseconds since 1970.
+struct FileTimes {
+    int64_t accessed = 0;
+    int64_t modified = 0;
+    int64_t changed = 0;
+    bool operator==(const FileTimes&) const = default;
+};
+int64_t time_of(const FileTimes& times, RetentionTime which);
+
+inline constexpr double kNanosecondsOfDay = 86400e9;
+
+}  // namespace belay::stage

@@ -1,0 +1,40 @@
+// Deletes what a signed list names, where it is still what the list says: each file is looked at again, beneath the root and on its file
+// system, with no link followed. Inode, owner, size and times must be those of the list, and the file must have one file system's
+// root with the list. Between that look and the deletion of the name lies one system call; no call of Linux deletes a name only if it
+// still leads to a certain inode.
+#pragma once
+
+#include "stage/retention/purge_list.h"
+
+#include <atomic>
+#include <functional>
+
+namespace belay::stage {
+
+struct KeptFile {
+    std::string path;
+    std::string why;
+    bool failed = false;  // it was to be deleted, and could not be
+};
+
+struct PurgeReport {
+    uint64_t deleted_files = 0;
+    uint64_t deleted_bytes = 0;  // as they read
+    uint64_t gone = 0;           // were not there any more
+    std::vector<KeptFile> kept = {};
+};
+
+// Why a file may not be deleted; empty where it may. Pure.
+std::string why_kept(const PurgeEntry& listed, const PurgeEntry& found);
+
+struct PurgeOptions {
+    bool dry_run = false;  // checks, and deletes nothing
+    const std::atomic<bool>* stop = nullptr;
+    std::function<void(uint64_t done)> progress = {};
+};
+
+// Errors: kBadInput where the root is not a directory any more; kSystem, kCancelled once `stop` is set. A file that cannot be
+// deleted is in the report.
+core::Result<PurgeReport> purge(const PurgeList& list, const PurgeOptions& options);
+
+}  // namespace belay::stage
