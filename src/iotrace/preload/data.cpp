@@ -181,7 +181,7 @@ off_t traced_lseek(int fd, off_t offset, int from) {
     const auto next = next_lseek.get();
     if (next == nullptr) return not_there();
     const off_t place = next(fd, offset, from);
-    if (place < 0 || mapping() == nullptr) return place;
+    if (place < 0) return place;
     Descriptor* entry = descriptor(fd);
     if (entry != nullptr && entry->load().is_file())
         entry->position.store(static_cast<uint64_t>(place), std::memory_order_relaxed);

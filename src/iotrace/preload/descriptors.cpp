@@ -10,6 +10,8 @@
 
 namespace belay::iotrace::preload {
 
+Descriptor descriptors[kDescriptors];
+
 namespace {
 
 // A symbolic link may lead to another device than the one of its directory, and to ask for each file would make opening a
@@ -18,7 +20,6 @@ namespace {
 constexpr unsigned kUsesWithoutProof = 4;
 constexpr uint64_t kBytesWithoutProof = uint64_t{64} << 10;
 
-Descriptor table[kDescriptors];
 std::atomic<unsigned> highest = 0;
 
 void set(Descriptor& entry, unsigned fd, DescriptorState state) {
@@ -31,25 +32,21 @@ DescriptorState state_for(mode_t mode, unsigned device) {
     return DescriptorState(is_file ? DescriptorState::kKnown : DescriptorState::kIgnored, device);
 }
 
-DescriptorState ask(char* mapping, int fd) {
+DescriptorState ask(int fd) {
     FileFacts facts;
     if (!ask_kernel(fd, "", facts)) return DescriptorState(DescriptorState::kUnknown, kNoDevice);
     const bool counts = S_ISREG(facts.mode) || S_ISDIR(facts.mode);
-    return state_for(facts.mode, counts ? index_of_device(mapping, facts.device) : kNoDevice);
+    return state_for(facts.mode, counts ? index_of_device(facts.device) : kNoDevice);
 }
 
 }  // namespace
 
-Descriptor* descriptor(int fd) {
-    return static_cast<unsigned>(fd) < kDescriptors ? &table[fd] : nullptr;
-}
-
-DescriptorState looked_up(char* mapping, int fd) {
+DescriptorState looked_up(int fd) {
     Descriptor* entry = descriptor(fd);
     if (entry == nullptr) return DescriptorState(DescriptorState::kIgnored, kNoDevice);
     const DescriptorState known = entry->load();
     if (__builtin_expect(known.kind() != DescriptorState::kUnknown, 1)) return known;
-    DescriptorState state = ask(mapping, fd);
+    DescriptorState state = ask(fd);
     if (state.is_file()) {
         const long position = system_call(SYS_lseek, fd, 0, SEEK_CUR);
         const uint64_t begin = position > 0 ? static_cast<uint64_t>(position) : 0;
@@ -60,11 +57,11 @@ DescriptorState looked_up(char* mapping, int fd) {
     return state;
 }
 
-DescriptorState looked_up_for(char* mapping, int fd, uint64_t bytes) {
-    const DescriptorState state = looked_up(mapping, fd);
-    if (__builtin_expect(state.kind() != DescriptorState::kAssumed, 1)) return state;
+DescriptorState look_up_for(int fd, uint64_t bytes) {
+    const DescriptorState state = looked_up(fd);
+    if (state.kind() != DescriptorState::kAssumed) return state;
     if (state.uses() + 1 < kUsesWithoutProof && bytes < kBytesWithoutProof) return state.used();
-    const DescriptorState asked = ask(mapping, fd);
+    const DescriptorState asked = ask(fd);
     if (asked.kind() == DescriptorState::kUnknown) return state;
     return asked.with_last_read_end(state.last_read_end());
 }

@@ -15,17 +15,18 @@ inline constexpr size_t kDescriptors = 65536;  // those with higher numbers are 
 class DescriptorState {
   public:
     enum Kind : uint64_t {
-        kUnknown,
-        kIgnored,  // a pipe, a socket, a terminal ...
-        kAssumed,  // a file or directory, on the device of the directory in which its name was found
-        kKnown,    // the kernel has said on which
+        kUnknown = 0,
+        kIgnored = 1,  // a pipe, a socket, a terminal ...
+        kAssumed = 2,  // a file or directory, on the device of the directory in which its name was found
+        kKnown = 3,    // the kernel has said on which
     };
     constexpr explicit DescriptorState(uint64_t bits) : bits_(bits) {}
     DescriptorState(Kind kind, unsigned device) : bits_(kind | uint64_t{device} << 8) {}
 
     uint64_t bits() const { return bits_; }
     Kind kind() const { return static_cast<Kind>(bits_ & 3); }
-    bool is_file() const { return (bits_ & 2) != 0; }
+    bool is_file() const { return (bits_ & kAssumed) != 0; }
+    bool is_certain() const { return (bits_ & kIgnored) != 0; }
     unsigned device() const { return bits_ >> 8 & 0xff; }
 
     // Modulo 2^48: of a file of 256 TiB and more, one read in so many would be wrong.
@@ -49,13 +50,24 @@ struct Descriptor {
     void store(DescriptorState next) { state.store(next.bits(), std::memory_order_relaxed); }
 };
 
+extern Descriptor descriptors[kDescriptors];
+
 // nullptr for one that is not traced.
-Descriptor* descriptor(int fd);
+inline Descriptor* descriptor(int fd) {
+    return static_cast<unsigned>(fd) < kDescriptors ? &descriptors[fd] : nullptr;
+}
 
 // What is known of it, or is asked of the kernel now. kIgnored for what is not traced.
-DescriptorState looked_up(char* mapping, int fd);
+DescriptorState looked_up(int fd);
 // Likewise, for a call that has moved `bytes`: what was only assumed of a file that is used much is asked of the kernel.
-DescriptorState looked_up_for(char* mapping, int fd, uint64_t bytes);
+DescriptorState look_up_for(int fd, uint64_t bytes);
+[[gnu::always_inline]] inline DescriptorState looked_up_for(int fd, uint64_t bytes) {
+    if (static_cast<unsigned>(fd) < kDescriptors) {
+        const DescriptorState state = descriptors[fd].load();
+        if (__builtin_expect(state.is_certain(), 1)) return state;
+    }
+    return look_up_for(fd, bytes);
+}
 
 // It has been opened by a name in a directory on that device.
 void note_opened(int fd, unsigned device);

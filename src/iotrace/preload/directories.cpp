@@ -16,16 +16,16 @@ Next<dirent* (*)(DIR*)> next_readdir("readdir64");
 Next<int (*)(DIR*)> next_closedir("closedir");
 Next<int (*)(DIR*)> next_dirfd("dirfd");
 
-void add_entries(char* mapping, int fd) {
+void add_entries(int fd) {
     Descriptor* entry = descriptor(fd);
     if (entry == nullptr || !entry->load().is_file()) return;
     const uint64_t count = entry->position.exchange(0, std::memory_order_relaxed);
-    if (count != 0) Cell(mapping, entry->load().device()).add(kDirectoryEntries, count);
+    if (count != 0) cell_of(entry->load().device()).add(kDirectoryEntries, count);
 }
 
-void count_entry(char* mapping, int fd) {
+void count_entry(int fd) {
     Descriptor* entry = descriptor(fd);
-    if (entry == nullptr || !looked_up(mapping, fd).is_file()) return;
+    if (entry == nullptr || !looked_up(fd).is_file()) return;
     entry->position.store(entry->position.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
@@ -49,9 +49,8 @@ DIR* traced_fdopendir(int fd) {
     const auto next = next_fdopendir.get();
     if (next == nullptr) return static_cast<void>(not_there()), nullptr;
     DIR* directory = next(fd);
-    char* traced = mapping();
-    if (directory == nullptr || traced == nullptr) return directory;
-    looked_up(traced, fd);
+    if (directory == nullptr || !is_traced()) return directory;
+    looked_up(fd);
     if (Descriptor* entry = descriptor(fd)) entry->position.store(0, std::memory_order_relaxed);
     return directory;
 }
@@ -63,14 +62,13 @@ dirent* traced_readdir(DIR* directory) {
     if (next == nullptr) return static_cast<void>(not_there()), nullptr;
     const Stopwatch watch;
     dirent* found = next(directory);
-    char* traced = watch.mapping_if_traced();
-    if (traced == nullptr || number_of == nullptr) return found;
+    if (!is_traced() || number_of == nullptr) return found;
     const int fd = number_of(directory);
     if (found != nullptr)
-        count_entry(traced, fd);
+        count_entry(fd);
     else
-        add_entries(traced, fd);
-    if (watch.is_running()) watch.stop(Cell(traced, looked_up(traced, fd).device()), kMetadataNanoseconds);
+        add_entries(fd);
+    if (watch.is_running()) watch.stop(cell_of(looked_up(fd).device()), kMetadataNanoseconds);
     return found;
 }
 dirent* traced_readdir_plain(DIR* directory) ALSO_INSTEAD_OF("readdir", "readdir64");
@@ -81,10 +79,9 @@ int traced_closedir(DIR* directory) {
     const auto number_of = next_dirfd.get();
     if (next == nullptr) return not_there();
     const Stopwatch watch;
-    char* traced = watch.mapping_if_traced();
-    if (traced == nullptr || number_of == nullptr || directory == nullptr) return next(directory);
+    if (!is_traced() || number_of == nullptr || directory == nullptr) return next(directory);
     const int fd = number_of(directory);
-    add_entries(traced, fd);
+    add_entries(fd);
     const DescriptorState before = forget(fd);
     const int result = next(directory);
     count_close(watch, before);

@@ -27,20 +27,19 @@ Next<int (*)(int, int, const char*, struct stat*, int)> next_fxstatat("__fxstata
 
 // What the kernel has answered of a descriptor (path is "") or a name.
 void count_answer(const Stopwatch& watch, int directory, const char* path, mode_t mode, uint64_t device) {
-    char* mapping = watch.mapping_if_traced();
     const bool counts = S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);
     const bool is_of_descriptor = path == nullptr || *path == '\0';
     if (!counts && is_of_descriptor) {
         note_facts(directory, mode, kNoDevice);
         return;
     }
-    const unsigned index = index_of_device(mapping, device);
+    const unsigned index = index_of_device(device);
     if (is_of_descriptor) note_facts(directory, mode, index);
     count_stat(watch, index, false);
 }
 
 int count_stat_call(const Stopwatch& watch, int directory, const char* path, int result, const struct stat* facts) {
-    if (watch.mapping_if_traced() == nullptr) return result;
+    if (!is_traced()) return result;
     if (result == 0)
         count_answer(watch, directory, path, facts->st_mode, packed_device(facts->st_dev));
     else
@@ -97,7 +96,7 @@ int traced_statx(int directory, const char* path, int flags, unsigned mask, stru
     const int result = next != nullptr ? next(directory, path, flags, mask, facts)
                                        : static_cast<int>(as_libc_returns(system_call(
                                              SYS_statx, directory, as_long(path), flags, mask, as_long(facts))));
-    if (watch.mapping_if_traced() == nullptr) return result;
+    if (!is_traced()) return result;
     if (result == 0)
         count_answer(watch, directory, path, facts->stx_mode, packed_device(facts->stx_dev_major, facts->stx_dev_minor));
     else

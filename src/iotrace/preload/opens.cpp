@@ -123,7 +123,7 @@ int traced_fclose(FILE* stream) {
     const auto number_of = next_fileno.get();
     if (next == nullptr) return not_there();
     const Stopwatch watch;
-    if (watch.mapping_if_traced() == nullptr || number_of == nullptr) return next(stream);
+    if (!is_traced() || number_of == nullptr) return next(stream);
     const int error_before = last_error();
     const DescriptorState before = forget(number_of(stream));
     if (errno_place != nullptr) *errno_place() = error_before;  // of streams in memory, fileno fails
@@ -137,7 +137,7 @@ int traced_close(int fd) {
     const auto next = next_close.get();
     if (next == nullptr) return not_there();
     const Stopwatch watch;
-    if (watch.mapping_if_traced() == nullptr) return next(fd);
+    if (!is_traced()) return next(fd);
     const DescriptorState before = forget(fd);  // first: another thread may get the number at once
     const int result = next(fd);
     count_close(watch, before);
@@ -178,7 +178,7 @@ pid_t traced_fork() {
     const auto next = next_fork.get();
     if (next == nullptr) return not_there();
     const pid_t child = next();
-    if (child == 0) process_number.fetch_add(1, std::memory_order_relaxed);
+    if (child == 0) begin_anew();
     return child;
 }
 

@@ -49,7 +49,7 @@ uint64_t hash_of(const char* text, size_t length, uint64_t seed) {
 }
 
 // Where the directory is not there either, the device of the nearest one above that is.
-unsigned device_of_directory(char* mapping, const char* path, size_t length) {
+unsigned device_of_directory(const char* path, size_t length) {
     char name[kLongestDirectory + 1];
     const bool is_absolute = path[0] == '/';
     if (length > kLongestDirectory) return kNoDevice;
@@ -59,7 +59,7 @@ unsigned device_of_directory(char* mapping, const char* path, size_t length) {
         const bool is_last = length == 0;
         FileFacts facts;
         if (ask_kernel(AT_FDCWD, !is_last ? name : is_absolute ? "/" : ".", facts))
-            return index_of_device(mapping, facts.device);
+            return index_of_device(facts.device);
         if (is_last) return kNoDevice;
         while (length > 0 && name[length - 1] != '/') --length;
         while (length > 0 && name[length - 1] == '/') --length;
@@ -82,10 +82,10 @@ bool ask_kernel(int directory, const char* path, FileFacts& facts) {
     return true;
 }
 
-unsigned device_of_path(char* mapping, int directory, const char* path) {
+unsigned device_of_path(int directory, const char* path) {
     const bool is_absolute = path[0] == '/';
     if (!is_absolute && directory != AT_FDCWD) {
-        const DescriptorState state = looked_up(mapping, directory);
+        const DescriptorState state = looked_up(directory);
         return state.is_file() ? state.device() : kNoDevice;
     }
     size_t length = length_of(path);
@@ -96,7 +96,7 @@ unsigned device_of_path(char* mapping, int directory, const char* path) {
     const uint64_t there = place.load(std::memory_order_relaxed);
     if (__builtin_expect((there ^ hash) >> 8 == 0, 1)) return there & 0xff;
     while (length > 0 && path[length - 1] == '/') --length;
-    const unsigned device = device_of_directory(mapping, path, length);
+    const unsigned device = device_of_directory(path, length);
     place.store((hash & ~uint64_t{0xff}) | device, std::memory_order_relaxed);
     return device;
 }

@@ -17,7 +17,7 @@ struct FileFacts {
 bool ask_kernel(int directory, const char* path, FileFacts& facts);
 
 // The index of the device; kNoDevice if it is not to be found out. `path` was read by the kernel without EFAULT.
-unsigned device_of_path(char* mapping, int directory, const char* path);
+unsigned device_of_path(int directory, const char* path);
 
 // Before this process looks for relative names elsewhere.
 void forget_working_directory();

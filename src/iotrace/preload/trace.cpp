@@ -10,16 +10,18 @@
 
 namespace belay::iotrace::preload {
 
-std::atomic<char*> shared = nullptr;
-std::atomic<uint32_t> process_number = 1;
 __thread Thread this_thread;
 
 namespace {
 
 extern "C" char** environment __asm__("environ") __attribute__((weak));
 
-enum Attempt : uint32_t { kNotTried, kTried };
-std::atomic<uint32_t> attempt = kNotTried;
+enum State : uint32_t { kNotTried, kTrying, kOff, kOn };
+std::atomic<uint32_t> state = kNotTried;
+std::atomic<char*> shared = nullptr;  // the mapping
+
+// Calls until a thread of a program that is not traced looks again, which only costs time.
+constexpr uint32_t kLongTime = 1u << 30;
 
 Next<int (*)(clockid_t, timespec*)> next_clock_gettime("clock_gettime");
 
@@ -74,36 +76,69 @@ char* map_file(const char* path) {
     return nullptr;
 }
 
-__attribute__((constructor)) void begin_early() { begin(); }
+std::atomic<uint64_t>& word_at(size_t place) {
+    return *reinterpret_cast<std::atomic<uint64_t>*>(shared.load(std::memory_order_relaxed) + place);
+}
 
-}  // namespace
-
-// Another thread, or a handler that interrupts this, finds kTried and no mapping: its call is not counted.
-void begin() {
-    if (attempt.load(std::memory_order_relaxed) == kTried) return;
-    if (&environment == nullptr || environment == nullptr) return;
-    if (attempt.exchange(kTried, std::memory_order_relaxed) == kTried) return;
+// Maps the file that the environment names. Another thread, or a handler that interrupts this, finds kTrying: its call is
+// not counted. Before libc has an environment, nothing is tried.
+State begin() {
+    if (&environment == nullptr || environment == nullptr) return kNotTried;
+    uint32_t before = kNotTried;
+    if (!state.compare_exchange_strong(before, kTrying, std::memory_order_acquire)) return static_cast<State>(before);
     const char* path = file_in(environment);
     char* mapping = path != nullptr ? map_file(path) : nullptr;
-    if (mapping == nullptr) return;
-    word_at(mapping, kProgramsPlace).fetch_add(1, std::memory_order_relaxed);
-    shared.store(mapping, std::memory_order_release);
+    shared.store(mapping, std::memory_order_relaxed);
+    if (mapping != nullptr) word_at(kProgramsPlace).fetch_add(1, std::memory_order_relaxed);
+    state.store(mapping != nullptr ? kOn : kOff, std::memory_order_release);
+    return mapping != nullptr ? kOn : kOff;
 }
+
+__attribute__((constructor)) void begin_early() { begin(); }
 
 // Slots go round: more than kSlots threads share them, and still none of their counts is lost. What is drawn begins with a
 // number of its own in each thread (Fibonacci hashing), so that of many short programs every 64th call is timed, too.
-void attach(Thread& thread, char* mapping) {
-    const uint64_t number = word_at(mapping, kThreadsPlace).fetch_add(1, std::memory_order_relaxed);
-    thread.slot = number % kSlots;
+void attach(Thread& thread) {
+    const uint64_t number = word_at(kThreadsPlace).fetch_add(1, std::memory_order_relaxed);
     thread.random = static_cast<uint32_t>((number + 1) * 0x9e3779b97f4a7c15 >> 32) | 1;
-    thread.calls = 0;
-    thread.process = process_number.load(std::memory_order_relaxed);
+    thread.cells = shared.load(std::memory_order_relaxed) + cell_place(0, number % kSlots);
 }
 
+// Marsaglia 2003, "Xorshift RNGs", section 4: 13, 17, 5. The upper bits are used, which differ most.
+uint32_t draw(Thread& thread) {
+    const uint32_t drawn = (thread.random >> 24) % kCallsPerTiming;
+    thread.random ^= thread.random << 13;
+    thread.random ^= thread.random >> 17;
+    thread.random ^= thread.random << 5;
+    return drawn;
+}
+
+// Each kCallsPerTiming calls of a thread are a block, in which one is timed. A thread comes here with its first call, at
+// which it is attached, and with those that are timed. Whether this one is.
+bool go_on(Thread& thread) {
+    if (thread.cells == nullptr) {
+        const State state = begin();
+        thread.calls_until_slow = state == kOff ? kLongTime : 0;
+        if (state != kOn) return false;
+        attach(thread);
+        thread.place = draw(thread);
+        if (thread.place != 0) {
+            thread.calls_until_slow = thread.place - 1;
+            return false;
+        }
+    }
+    const uint32_t next = draw(thread);
+    thread.calls_until_slow = kCallsPerTiming - thread.place + next - 1;
+    thread.place = next;
+    return true;
+}
+
+}  // namespace
+
 // All look from the first place on and take the first that is free, so no device is there twice.
-unsigned index_of_device(char* mapping, uint64_t packed) {
+unsigned index_of_device(uint64_t packed) {
     for (unsigned index = kNoDevice + 1; index < kOtherDevices; ++index) {
-        std::atomic<uint64_t>& place = word_at(mapping, kDeviceTablePlace + index * sizeof(uint64_t));
+        std::atomic<uint64_t>& place = word_at(kDeviceTablePlace + index * sizeof(uint64_t));
         uint64_t there = place.load(std::memory_order_relaxed);
         if (there == packed) return index;
         if (there == 0 && (place.compare_exchange_strong(there, packed, std::memory_order_relaxed) || there == packed))
@@ -118,17 +153,17 @@ uint64_t monotonic_nanoseconds() {
     return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Marsaglia 2003, "Xorshift RNGs", section 4: 13, 17, 5. The upper bits are used, which differ most.
-void Stopwatch::draw(Thread& thread) {
-    thread.timed = (thread.random >> 24) % kCallsPerTiming;
-    thread.random ^= thread.random << 13;
-    thread.random ^= thread.random >> 17;
-    thread.random ^= thread.random << 5;
+// With calls of kAlways it may be that none was due: the countdown has gone on by one as with any call.
+uint64_t Stopwatch::go_slow(When when) {
+    Thread& thread = this_thread;
+    const bool is_due = thread.calls_until_slow == ~uint32_t{0} && go_on(thread);
+    if (thread.cells == nullptr || when == kNever || (when == kSometimes && !is_due)) return 0;
+    return monotonic_nanoseconds() << 1 | (when == kSometimes ? 1 : 0);
 }
 
-void Stopwatch::add_time(const Cell& cell, Counter counter) const {
-    const uint64_t now = monotonic_nanoseconds();
-    if (now > start_) cell.add(counter, (now - start_) * weight_);
+void Stopwatch::add_time(const Cell& cell, Counter counter, uint64_t started) {
+    const uint64_t now = monotonic_nanoseconds(), start = started >> 1;
+    if (now > start) cell.add(counter, (now - start) * ((started & 1) != 0 ? kCallsPerTiming : 1));
 }
 
 }  // namespace belay::iotrace::preload

@@ -11,101 +11,65 @@
 
 namespace belay::iotrace::preload {
 
-// What a thread remembers. `process` is that of the attach; a forked child differs and attaches again.
+// What a thread remembers; all 0 in a new one. A forked child has its one thread begin anew.
 struct Thread {
-    uint32_t process;
-    uint32_t calls;  // that could have been timed
-    uint32_t timed;  // which of the next kCallsPerTiming is
+    char* cells;                // of its slot, that of the first device; nullptr: its calls are not counted
+    uint32_t calls_until_slow;  // that take the short way
     uint32_t random;
-    size_t slot;
+    uint32_t place;  // of the call that was timed last, among the kCallsPerTiming around it
 };
+extern __thread Thread this_thread __attribute__((tls_model("initial-exec")));
 
-// One call of so many is timed, at a random place among them, and stands for all of them.
+// One call of so many is timed, at a random place among them, and stands for all of them: so each call has the same chance,
+// also the first ones of a program that makes few, and no pattern of calls can keep in step with it.
 inline constexpr uint32_t kCallsPerTiming = 64;
 // Calls of at least this take so long that a clock does not matter: each is timed.
 inline constexpr size_t kAlwaysTimedBytes = size_t{256} << 10;
 
-extern std::atomic<char*> shared;       // the mapping; nullptr while nothing is traced
-extern std::atomic<uint32_t> process_number;  // from 1; another one in each forked child
-extern __thread Thread this_thread __attribute__((tls_model("initial-exec")));
-
-// Maps the file that the environment names. Does nothing when it was called before, or libc has no environment yet.
-void begin();
-void attach(Thread& thread, char* mapping);
-
-inline char* mapping() {
-    char* found = shared.load(std::memory_order_acquire);
-    if (__builtin_expect(found != nullptr, 1)) return found;
-    begin();
-    return shared.load(std::memory_order_acquire);
-}
-
-inline Thread& attached(char* mapping) {
-    Thread& thread = this_thread;
-    if (__builtin_expect(thread.process != process_number.load(std::memory_order_relaxed), 0)) attach(thread, mapping);
-    return thread;
-}
-
-// The index of a device in the file's table, into which it is put; kOtherDevices if that is full.
-unsigned index_of_device(char* mapping, uint64_t packed);
-
-inline std::atomic<uint64_t>& word_at(char* mapping, size_t place) {
-    return *reinterpret_cast<std::atomic<uint64_t>*>(mapping + place);
-}
-
 // The counters of the calling thread for one device.
 class Cell {
   public:
-    Cell(char* mapping, unsigned device) : words_(mapping + cell_place(device, attached(mapping).slot)) {}
+    Cell(char* cells, unsigned device) : words_(cells + size_t{device} * kSlots * kCellBytes) {}
     void add(size_t word, uint64_t amount = 1) const {
-        word_at(words_, word * sizeof(uint64_t)).fetch_add(amount, std::memory_order_relaxed);
+        reinterpret_cast<std::atomic<uint64_t>*>(words_)[word].fetch_add(amount, std::memory_order_relaxed);
     }
 
   private:
     char* words_;
 };
 
+// The index of a device in the file's table, into which it is put; kOtherDevices if that is full.
+unsigned index_of_device(uint64_t packed);
+
 uint64_t monotonic_nanoseconds();
 
-// Begins before a call. Of most calls it does nothing.
+// Begins before a call. Of most calls it does next to nothing: what is made here runs with every read and write, which is why
+// it keeps one number, and why the rest is looked up again when the call has returned.
 class Stopwatch {
   public:
     enum When { kNever, kSometimes, kAlways };
-    explicit Stopwatch(When when = kSometimes) : mapping_(mapping()) {
-        if (mapping_ == nullptr || when == kNever) return;
-        if (when == kAlways)
-            start(1);
-        else if (is_due())
-            start(kCallsPerTiming);
+    [[gnu::always_inline]] explicit Stopwatch(When when = kSometimes) {
+        if (__builtin_expect(this_thread.calls_until_slow-- == 0 || when == kAlways, 0)) started_ = go_slow(when);
     }
-    explicit Stopwatch(size_t bytes) : Stopwatch(bytes >= kAlwaysTimedBytes ? kAlways : kSometimes) {}
+    [[gnu::always_inline]] explicit Stopwatch(size_t bytes)
+        : Stopwatch(bytes >= kAlwaysTimedBytes ? kAlways : kSometimes) {}
 
-    bool is_running() const { return weight_ != 0; }
-    // nullptr: nothing is traced, and there is nothing to count.
-    char* mapping_if_traced() const { return mapping_; }
-    void stop(const Cell& cell, Counter counter) const {
-        if (__builtin_expect(weight_ != 0, 0)) add_time(cell, counter);
+    bool is_running() const { return __builtin_expect(started_ != 0, 0); }
+    [[gnu::always_inline]] void stop(const Cell& cell, Counter counter) const {
+        if (is_running()) add_time(cell, counter, started_);
     }
 
   private:
-    char* mapping_;
-    uint32_t weight_ = 0;
-    uint64_t start_ = 0;
+    static uint64_t go_slow(When when);
+    static void add_time(const Cell& cell, Counter counter, uint64_t started);
 
-    // In each run of kCallsPerTiming calls of a thread at one place, drawn anew: so every call has the same chance, also
-    // the first ones of a program that makes few, and no pattern of calls can keep in step with it.
-    bool is_due() {
-        Thread& thread = attached(mapping_);
-        const uint32_t place = thread.calls++ % kCallsPerTiming;
-        if (__builtin_expect(place == 0, 0)) draw(thread);
-        return __builtin_expect(place == thread.timed, 0);
-    }
-    static void draw(Thread& thread);
-    void start(uint32_t weight) {
-        weight_ = weight;
-        start_ = monotonic_nanoseconds();
-    }
-    void add_time(const Cell& cell, Counter counter) const;
+    uint64_t started_ = 0;  // nanoseconds × 2, and 1 if the call stands for kCallsPerTiming; 0: not running
 };
+
+inline bool is_traced() { return this_thread.cells != nullptr; }
+inline Cell cell_of(unsigned device) { return {this_thread.cells, device}; }
+
+// In a forked child, whose one thread is this.
+inline void begin_anew() { this_thread = {}; }
 
 }  // namespace belay::iotrace::preload

@@ -86,11 +86,11 @@ Keeper::Keeper(Store& store, core::Duration interval)
           std::mutex mutex;
           std::condition_variable_any wake;
           std::unique_lock lock(mutex);
-          while (!ends.stop_requested()) {
+          do {
               wake.wait_for(lock, ends, interval, [] { return false; });
               // A disk that is full fails those who write chunks too, and there it is told.
               (void)store_.checkpoint();
-          }
+          } while (!ends.stop_requested());
       }) {}
 
 Keeper::~Keeper() {

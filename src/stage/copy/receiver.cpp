@@ -64,7 +64,7 @@ Result<> Receiver::receive_all() {
         BELAY_CHECK(stopped());
         const core::Duration moved = moved_;
         auto link = connect(ancestors[at]);
-        auto taken = link ? take_from(*link) : std::unexpected(std::move(link.error()));
+        auto taken = link ? take_from(**link) : std::unexpected(std::move(link.error()));
         if (taken) return {};
         if (failure_) return std::unexpected(*failure_);
         if (now() - moved_ > settings_.patience.orphan)
@@ -77,13 +77,13 @@ Result<> Receiver::receive_all() {
     }
 }
 
-Result<Link> Receiver::connect(const CopyPeer& peer) const {
+Result<std::unique_ptr<Link>> Receiver::connect(const CopyPeer& peer) const {
     const Deadline deadline = Deadline::after(kConnectTime);
     BELAY_TRY(socket, transfer::connect_to(peer.address.empty() ? settings_.root_address : peer.address, peer.port, deadline));
     transfer::Channel channel(std::move(socket));
     BELAY_CHECK(transfer::introduce(channel, transfer::known(settings_.secret), data_purpose(peer.port), settings_.rank, deadline));
     const size_t most_body = std::max<uint64_t>(settings_.order.chunk_bytes + kChunkHeadBytes, kPlanPieceBytes);
-    return Link(std::move(channel), most_body, {.stop = settings_.stop, .silence = settings_.patience.silence});
+    return std::make_unique<Link>(std::move(channel), most_body, LinkLimits{.stop = settings_.stop, .silence = settings_.patience.silence});
 }
 
 Result<uint8_t> Receiver::next(Link& link) {

@@ -44,7 +44,7 @@ class Receiver {
 
   private:
     core::Result<> receive_all();
-    core::Result<Link> connect(const CopyPeer& peer) const;
+    core::Result<std::unique_ptr<Link>> connect(const CopyPeer& peer) const;
     core::Result<> take_from(Link& link);
     core::Result<> take_plan(Link& link);
     core::Result<> begin(std::string plan);

@@ -75,7 +75,7 @@ void RetentionSums::add_file(const Listing& listing, const Entry& entry, bool is
     const int64_t time = time_of(times, policy_.time);
     const double age_days = (static_cast<double>(now_) - static_cast<double>(time)) / kNanosecondsOfDay;
     const double left_days = policy_.days - age_days;
-    const bool is_counted = entry.links <= 1 || linked_.insert(entry.inode).second;
+    const bool is_counted = entry.links <= 1 || linked_->is_first(entry.inode);
     const uint64_t bytes = is_counted ? entry.allocated_bytes : 0;
     UserRetention& user = users_[entry.user];
     user.all.add(bytes);

@@ -7,7 +7,10 @@
 #include "stage/walk/walk.h"
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <set>
 
 #include <nlohmann/json_fwd.hpp>
@@ -74,10 +77,24 @@ struct Survey {
     WalkReport walk = {};
 };
 
-// Everything that a survey is told, one file after the other. Pure; one for each thread.
+// Inodes with several names, of which one was counted: of all threads together.
+class CountedInodes {
+  public:
+    bool is_first(uint64_t inode) {
+        const std::lock_guard lock(mutex_);
+        return inodes_.insert(inode).second;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::set<uint64_t> inodes_;
+};
+
+// Everything that a survey is told, one file after the other. Pure; one for each thread, made by copying the first.
 class RetentionSums {
   public:
-    RetentionSums(const RetentionPolicy& policy, core::Time now, bool pressed) : policy_(policy), now_(core::to_nanoseconds(now)), pressed_(pressed) {}
+    RetentionSums(const RetentionPolicy& policy, core::Time now, bool pressed)
+        : policy_(policy), now_(core::to_nanoseconds(now)), pressed_(pressed), linked_(std::make_shared<CountedInodes>()) {}
 
     void add(const Listing& listing);
     void add(RetentionSums&& other);
@@ -97,12 +114,12 @@ class RetentionSums {
     const RetentionPolicy& policy_;
     int64_t now_;
     bool pressed_;
+    std::shared_ptr<CountedInodes> linked_;
     std::map<uint32_t, UserRetention> users_ = {};
     std::map<uint32_t, std::map<int64_t, FileCount>> expiring_ = {};
     std::vector<ExpiringFile> soonest_ = {};
     std::vector<Candidate> due_ = {};
     std::vector<Candidate> younger_ = {};  // which may be pressed out
-    std::set<uint64_t> linked_ = {};       // inodes with several names, of which one was counted
 };
 
 struct SurveyOptions {

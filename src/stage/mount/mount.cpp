@@ -1,0 +1,74 @@
+#include "stage/mount/mount.h"
+
+#include "core/process.h"
+#include "core/program.h"
+#include "core/text.h"
+#include "core/utf8.h"
+#include "stage/dataset/dataset.h"
+#include "stage/walk/named_directory.h"
+
+#include <cerrno>
+#include <chrono>
+#include <linux/magic.h>
+#include <sys/mount.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace belay::stage {
+
+namespace {
+
+namespace fs = std::filesystem;
+using core::bad_input;
+using core::Result;
+
+constexpr core::Duration kMountTime = std::chrono::seconds(30);  // the image may lie on a server that is slow
+
+std::string shown(const fs::path& path) { return core::printable(path.string()); }
+
+bool is_fuse(const fs::path& path) {
+    struct statfs status{};
+    return statfs(path.c_str(), &status) == 0 && status.f_type == FUSE_SUPER_MAGIC;
+}
+
+Result<> check_target(const fs::path& target) {
+    BELAY_TRY(directory, open_named_directory(target));
+    BELAY_TRY(names, directory.list());
+    if (!names.empty()) return bad_input("{} is not empty", shown(target)).hint("mount the data at an empty directory");
+    return {};
+}
+
+Result<> run_program(const std::vector<std::string>& argv, const fs::path& target, std::string_view what) {
+    BELAY_TRY(output, core::run({.argv = argv}, {.timeout = kMountTime}));
+    if (output.status.success()) return {};
+    const std::string said = core::printable(core::trim(output.err));
+    return core::system_error("cannot {} {}: {}", what, shown(target), said.empty() ? output.status.describe() : said);
+}
+
+}  // namespace
+
+Result<> mount(const fs::path& data, const fs::path& target) {
+    BELAY_TRY(dataset, Dataset::open(data));
+    if (dataset.manifest().format != shard::Format::kSquashfs)
+        return bad_input("{} holds tar shards, which cannot be mounted", shown(data))
+            .hint("read them with \"belay stage cat\" or the reader libraries, or pack an image: belay stage pack DIR --format squashfs -o OUT");
+    BELAY_CHECK(check_target(target));
+    auto program = core::find_program("squashfuse_ll");
+    if (!program) return std::unexpected(std::move(program.error()).hint("install squashfuse, or mount the image in a container: mounts = [\"IMAGE:/data:sqsh\"]"));
+    const fs::path image = fs::absolute(data) / dataset.manifest().shards.front().path;
+    auto mounted = run_program({program->string(), image.string(), fs::absolute(target).string()}, target, "mount the data at");
+    if (!mounted && access("/dev/fuse", R_OK | W_OK) != 0)
+        return std::unexpected(std::move(mounted.error()).hint("users need to read and write /dev/fuse: chmod 0666 /dev/fuse"));
+    return mounted;
+}
+
+Result<> unmount(const fs::path& target) {
+    BELAY_CHECK(open_named_directory(target));
+    if (!is_fuse(target)) return bad_input("nothing is mounted at {} by \"belay stage mount\"", shown(target));
+    // Without root, only its own program may end what FUSE serves.
+    if (umount2(target.c_str(), UMOUNT_NOFOLLOW) == 0) return {};
+    if (errno != EPERM) return core::errno_error(errno, fmt::format("cannot unmount {}", shown(target)));
+    return run_program({"fusermount3", "-u", "--", fs::absolute(target).string()}, target, "unmount");
+}
+
+}  // namespace belay::stage
