@@ -46,8 +46,8 @@ Result<MeanTime> mean_time_of(const CheckpointOptions& options) {
     const double hours = options.device_hours.value_or(stage::kKnownDeviceHours);
     if (!(failures > 0) || !(hours > 0)) return core::bad_input("--failures {:g} in --device-hours {:g}: both must be more than 0", failures, hours);
     return MeanTime{stage::mtbf_of(*options.devices, failures, hours),
-                    options.failures ? fmt::format("{:g} failures in {:g} GPU-hours", failures, hours)
-                                     : fmt::format("{:g} failures in {:g} GPU-hours, those of Llama 3 (arXiv 2407.21783)", failures, hours)};
+                    options.failures ? fmt::format("{:g} failures in {:.0f} GPU-hours", failures, hours)
+                                     : fmt::format("{:g} failures in {:.0f} GPU-hours, those of Llama 3 (arXiv 2407.21783)", failures, hours)};
 }
 
 // How much more is lost at another interval than at the advised one.

@@ -53,7 +53,7 @@ Result<int> run_layout(const core::CommandContext& context, const LayoutOptions&
     std::optional<std::string> why_not = why_not_applied(target);
     const bool applied = options.apply && !why_not;
     if (applied) BELAY_CHECK(apply_layout(advice, target));
-    if (!options.apply) why_not = "--apply was not given";
+    if (!options.apply && !why_not) why_not = "--apply was not given";
     if (options.json) {
         context.print_json(layout_json(input, advice, argv, applied, why_not));
         return options.apply && !applied ? 1 : 0;

@@ -36,7 +36,7 @@ constexpr size_t kMostListBytes = size_t{16} << 30;
 
 std::string decimal(uint64_t bytes) { return core::format_decimal({bytes}); }
 
-std::string count_text(const stage::FileCount& count) { return count.files == 0 ? "-" : fmt::format("{} files, {}", count.files, decimal(count.bytes)); }
+std::string count_text(const stage::FileCount& count) { return count.files == 0 ? "-" : fmt::format("{} file{}, {}", count.files, count.files == 1 ? "" : "s", decimal(count.bytes)); }
 
 std::string quota_text(uint64_t used, const std::optional<uint64_t>& quota) {
     return quota && *quota > 0 ? fmt::format("{:.0f} %", 100 * static_cast<double>(used) / static_cast<double>(*quota)) : "-";
@@ -58,7 +58,7 @@ void print_retention_users(const core::CommandContext& context, const stage::Sur
 }
 
 void print_survey(const core::CommandContext& context, const stage::Survey& survey, const stage::RetentionPolicy& policy) {
-    context.print("{}: files go {:g} days after {}\n", core::printable(survey.list.root), policy.days, meaning_of(policy.time));
+    context.print("{}: a file is due {:g} days after {}\n", core::printable(survey.list.root), policy.days, meaning_of(policy.time));
     context.print("in use: {:.0f} % of the bytes, {:.0f} % of the inodes", 100 * survey.occupancy.bytes_share, 100 * survey.occupancy.inodes_share);
     if (policy.purge_share) context.print("; people are asked to clean up from {:.0f} %, and younger files go from {:.0f} %", 100 * *policy.ask_share, 100 * *policy.purge_share);
     context.print("\n");

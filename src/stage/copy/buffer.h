@@ -8,12 +8,12 @@
 
 namespace belay::stage {
 
-class Buffer {
+class ChunkBuffer {
   public:
-    Buffer() = default;
-    Buffer(Buffer&& other) noexcept
+    ChunkBuffer() = default;
+    ChunkBuffer(ChunkBuffer&& other) noexcept
         : bytes_(std::move(other.bytes_)), capacity_(std::exchange(other.capacity_, 0)), size_(std::exchange(other.size_, 0)) {}
-    Buffer& operator=(Buffer&& other) noexcept {
+    ChunkBuffer& operator=(ChunkBuffer&& other) noexcept {
         bytes_ = std::move(other.bytes_);
         capacity_ = std::exchange(other.capacity_, 0);
         size_ = std::exchange(other.size_, 0);

@@ -25,7 +25,7 @@ Result<CopyReport> copy_in_step(const fs::path& source, const fs::path& destinat
 }
 
 Result<CopyReport> copy_here(const fs::path& source, const fs::path& destination, const CopyOptions& options) {
-    std::shared_ptr<Store> store;
+    std::shared_ptr<CopyStore> store;
     std::jthread display;
     auto show = [&](const std::stop_token& ends) {
         std::mutex mutex;
@@ -34,7 +34,7 @@ Result<CopyReport> copy_here(const fs::path& source, const fs::path& destination
         while (!wake.wait_for(lock, ends, std::chrono::milliseconds(100), [] { return false; }) && !ends.stop_requested())
             options.progress(store->held_bytes(), store->layout().bytes());
     };
-    auto prepared = [&](const std::shared_ptr<const std::string>&, std::shared_ptr<Store> begun) -> Result<> {
+    auto prepared = [&](const std::shared_ptr<const std::string>&, std::shared_ptr<CopyStore> begun) -> Result<> {
         store = std::move(begun);
         if (options.progress) display = std::jthread(show);
         return {};

@@ -90,7 +90,7 @@ struct CopyReport {
 // To be called on each node of the step, by one process. Files appear as store.h says. On rank 0 the report names the nodes that have no
 // copy; the others go on without them. Errors: on rank 0, and then everywhere, what failed in reading the source or in its own copy;
 // elsewhere what failed on that node, and kUnreachable where rank 0 is gone, kCancelled where it failed (it says why itself). Kinds as
-// list_copy() and Store::open() have them.
+// list_copy() and CopyStore::open() have them.
 core::Result<CopyReport> copy_in_step(const std::filesystem::path& source, const std::filesystem::path& destination, const CopyStep& step,
                                       const CopyOptions& options);
 

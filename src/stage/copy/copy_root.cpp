@@ -69,7 +69,7 @@ class CopyRoot {
 
     // In a thread of its own.
     void work(const fs::path& source, const fs::path& destination) {
-        auto prepared = [this](std::shared_ptr<const std::string> plan, std::shared_ptr<Store> store) -> Result<> {
+        auto prepared = [this](std::shared_ptr<const std::string> plan, std::shared_ptr<CopyStore> store) -> Result<> {
             BELAY_CHECK(store->leave_mark(order_.mark));
             feeder_->offer_plan(plan);
             feeder_->offer_store(store);
@@ -256,7 +256,7 @@ class CopyRoot {
 
     std::mutex mutex_;
     std::shared_ptr<const std::string> plan_;
-    std::shared_ptr<Store> store_;
+    std::shared_ptr<CopyStore> store_;
     std::optional<Result<CopyReport>> own_;  // once it is made
 };
 

@@ -129,12 +129,12 @@ class FedChild {
     }
 
     Feeder& feeder_;
-    Link link_;
+    CopyLink link_;
     core::Duration said_;  // when something was said last
-    Buffer heard_;
-    Buffer content_;
+    ChunkBuffer heard_;
+    ChunkBuffer content_;
     std::shared_ptr<const std::string> plan_;
-    std::shared_ptr<const Store> store_;
+    std::shared_ptr<const CopyStore> store_;
     std::optional<size_t> plan_sent_;   // bytes, while it is wanted
     std::optional<std::string> have_;   // as it came, until it is compared
     std::optional<ChunkState> theirs_;  // what the child held when it came
@@ -188,7 +188,7 @@ void Feeder::offer_plan(std::shared_ptr<const std::string> plan) {
     offered_.notify_all();
 }
 
-void Feeder::offer_store(std::shared_ptr<const Store> store) {
+void Feeder::offer_store(std::shared_ptr<const CopyStore> store) {
     {
         const std::lock_guard lock(mutex_);
         store_ = std::move(store);
@@ -201,7 +201,7 @@ std::shared_ptr<const std::string> Feeder::plan() {
     return plan_;
 }
 
-std::shared_ptr<const Store> Feeder::store() {
+std::shared_ptr<const CopyStore> Feeder::store() {
     const std::lock_guard lock(mutex_);
     return store_;
 }

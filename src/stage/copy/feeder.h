@@ -38,7 +38,7 @@ class Feeder {
     uint16_t port() const { return listener_.port; }
     // What there is to be had: the encoded plan, and a little later the copy. From one thread.
     void offer_plan(std::shared_ptr<const std::string> plan);
-    void offer_store(std::shared_ptr<const Store> store);
+    void offer_store(std::shared_ptr<const CopyStore> store);
 
     // Why this node's copy is not fit to be handed on.
     std::optional<core::Error> failure() const;
@@ -55,7 +55,7 @@ class Feeder {
     void serve(transfer::Channel channel);
     void fail(core::Error error);
     std::shared_ptr<const std::string> plan();  // nothing before it is offered
-    std::shared_ptr<const Store> store();       // likewise
+    std::shared_ptr<const CopyStore> store();       // likewise
     void wait_for_offer(bool of_plan);          // or of the copy; a little
 
     FeedSettings settings_;
@@ -63,7 +63,7 @@ class Feeder {
     mutable std::mutex mutex_;
     std::condition_variable offered_;
     std::shared_ptr<const std::string> plan_;
-    std::shared_ptr<const Store> store_;
+    std::shared_ptr<const CopyStore> store_;
     std::optional<core::Error> failure_;
     std::list<Child> children_;  // of the accepting thread
     std::jthread acceptor_;

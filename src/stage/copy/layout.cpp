@@ -99,15 +99,15 @@ Result<CopyPlan> decode_plan(std::string_view bytes) {
     return plan;
 }
 
-Layout::Layout(CopyPlan plan) : plan_(std::move(plan)) {
+CopyLayout::CopyLayout(CopyPlan plan) : plan_(std::move(plan)) {
     starts_.reserve(plan_.files.size() + 1);
     starts_.push_back(0);
     for (const CopyFile& file : plan_.files) starts_.push_back(starts_.back() + file.source.bytes);
 }
 
-uint64_t Layout::bytes_of(uint64_t chunk) const { return std::min(plan_.chunk_bytes, bytes() - chunk * plan_.chunk_bytes); }
+uint64_t CopyLayout::bytes_of(uint64_t chunk) const { return std::min(plan_.chunk_bytes, bytes() - chunk * plan_.chunk_bytes); }
 
-std::vector<Segment> Layout::segments(uint64_t chunk) const {
+std::vector<Segment> CopyLayout::segments(uint64_t chunk) const {
     std::vector<Segment> parts;
     uint64_t at = chunk * plan_.chunk_bytes;
     const uint64_t end = at + bytes_of(chunk);

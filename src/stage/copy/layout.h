@@ -64,10 +64,10 @@ struct Segment {
     bool operator==(const Segment&) const = default;
 };
 
-class Layout {
+class CopyLayout {
   public:
     // A plan that check_plan() or decode_plan() admits.
-    explicit Layout(CopyPlan plan);
+    explicit CopyLayout(CopyPlan plan);
 
     const CopyPlan& plan() const { return plan_; }
     const std::vector<CopyFile>& files() const { return plan_.files; }

@@ -19,7 +19,7 @@ CopyPlan plan_of(std::vector<std::pair<std::string, uint64_t>> files, CopyKind k
 }
 
 TEST(stage_copy_layout, a_chunk_holds_small_files_and_parts_of_large_ones) {
-    const Layout layout(plan_of({{"a", 1000}, {"b", 0}, {"c", 2 * kLeastChunk}, {"d", 1}}));
+    const CopyLayout layout(plan_of({{"a", 1000}, {"b", 0}, {"c", 2 * kLeastChunk}, {"d", 1}}));
     ASSERT_EQ(layout.chunks(), 3U);
     EXPECT_THAT(layout.segments(0), ElementsAre(Segment{0, 0, 1000}, Segment{2, 0, kLeastChunk - 1000}));
     EXPECT_THAT(layout.segments(1), ElementsAre(Segment{2, kLeastChunk - 1000, kLeastChunk}));
@@ -28,17 +28,17 @@ TEST(stage_copy_layout, a_chunk_holds_small_files_and_parts_of_large_ones) {
     EXPECT_EQ(layout.bytes_of(2), 1001U);
 }
 
-TEST(stage_copy_layout, a_set_of_empty_files_has_no_chunks) { EXPECT_EQ(Layout(plan_of({{"a", 0}, {"b", 0}})).chunks(), 0U); }
+TEST(stage_copy_layout, a_set_of_empty_files_has_no_chunks) { EXPECT_EQ(CopyLayout(plan_of({{"a", 0}, {"b", 0}})).chunks(), 0U); }
 
 TEST(stage_copy_layout, a_chunk_that_begins_with_empty_files_does_not_hold_them) {
-    const Layout layout(plan_of({{"a", kLeastChunk}, {"b", 0}, {"c", 0}, {"d", 5}}));
+    const CopyLayout layout(plan_of({{"a", kLeastChunk}, {"b", 0}, {"c", 0}, {"d", 5}}));
     EXPECT_THAT(layout.segments(1), ElementsAre(Segment{3, 0, 5}));
 }
 
 TEST(stage_copy_layout, every_byte_is_in_one_chunk) {
     std::vector<std::pair<std::string, uint64_t>> files;
     for (int i = 0; i < 300; ++i) files.emplace_back(fmt::format("{:04}", i), static_cast<uint64_t>(i) * i * 37 % 9000);
-    const Layout layout(plan_of(files));
+    const CopyLayout layout(plan_of(files));
     std::vector<uint64_t> next(files.size(), 0);
     for (uint64_t chunk = 0; chunk < layout.chunks(); ++chunk) {
         uint64_t bytes = 0;

@@ -24,10 +24,10 @@ constexpr uint64_t kPacesPerSecond = 4;
 
 std::string data_purpose(uint16_t port) { return fmt::format("copy from port {}", port); }
 
-Link::Link(transfer::Channel channel, size_t most_body, LinkLimits limits)
+CopyLink::CopyLink(transfer::Channel channel, size_t most_body, LinkLimits limits)
     : channel_(std::move(channel)), most_body_(most_body), limits_(limits), pace_(static_cast<double>(limits.rate)), heard_(core::system_clock().monotonic()) {}
 
-Result<> Link::send(uint8_t type, std::string_view head, std::string_view body) {
+Result<> CopyLink::send(uint8_t type, std::string_view head, std::string_view body) {
     std::string start;
     transfer::put_u32(start, static_cast<uint32_t>(head.size() + body.size() + 1));
     start += static_cast<char>(type);
@@ -36,7 +36,7 @@ Result<> Link::send(uint8_t type, std::string_view head, std::string_view body) 
     return limits_.rate == 0 ? send_bytes(body) : send_paced(body);
 }
 
-Result<> Link::send_paced(std::string_view bytes) {
+Result<> CopyLink::send_paced(std::string_view bytes) {
     const size_t most = std::clamp<uint64_t>(limits_.rate / kPacesPerSecond, 1, kPacedBytes);
     while (!bytes.empty()) {
         const std::string_view piece = bytes.substr(0, most);
@@ -47,7 +47,7 @@ Result<> Link::send_paced(std::string_view bytes) {
     return {};
 }
 
-Result<> Link::send_bytes(std::string_view bytes) {
+Result<> CopyLink::send_bytes(std::string_view bytes) {
     Deadline deadline = Deadline::after(limits_.silence);
     while (!bytes.empty()) {
         if (limits_.stop != nullptr && *limits_.stop) return system_error("sending was stopped").because(core::Cause::kCancelled);
@@ -67,7 +67,7 @@ Result<> Link::send_bytes(std::string_view bytes) {
     return {};
 }
 
-Result<bool> Link::fill(char* into, size_t bytes, size_t& filled, Deadline deadline) {
+Result<bool> CopyLink::fill(char* into, size_t bytes, size_t& filled, Deadline deadline) {
     while (filled < bytes) {
         const ssize_t size = recv(channel_.socket(), into + filled, bytes - filled, 0);
         if (size > 0) {
@@ -85,7 +85,7 @@ Result<bool> Link::fill(char* into, size_t bytes, size_t& filled, Deadline deadl
     return true;
 }
 
-Result<> Link::begin_body() {
+Result<> CopyLink::begin_body() {
     const size_t length = transfer::BodyReader({header_.data(), sizeof(uint32_t)}).u32();
     if (length == 0 || length - 1 > most_body_) return system_error("a message of {} bytes", length);
     body_.resize(length - 1);
@@ -93,7 +93,7 @@ Result<> Link::begin_body() {
     return {};
 }
 
-Result<std::optional<uint8_t>> Link::receive(Buffer& body, Deadline deadline) {
+Result<std::optional<uint8_t>> CopyLink::receive(ChunkBuffer& body, Deadline deadline) {
     if (header_filled_ < kHeaderBytes) {
         BELAY_TRY(whole, fill(header_.data(), kHeaderBytes, header_filled_, deadline));
         if (!whole) return std::optional<uint8_t>();

@@ -22,9 +22,9 @@ struct LinkLimits {
     uint64_t rate = 0;                        // bytes a second at most to the other side; 0: no limit
 };
 
-class Link {
+class CopyLink {
   public:
-    Link(transfer::Channel channel, size_t most_body, LinkLimits limits);
+    CopyLink(transfer::Channel channel, size_t most_body, LinkLimits limits);
 
     // A message whose body is `head` and `body`. Errors: kTimedOut where the other side takes nothing, kCancelled once stopped, kSystem
     // where the connection ended.
@@ -32,7 +32,7 @@ class Link {
 
     // The type of the next message, whose body is then in `body`, and whose earlier memory the one after it will use; nothing where none
     // is there at the deadline. Errors: kEnded where the other side has closed it; kSystem, also for a body over the limit.
-    core::Result<std::optional<uint8_t>> receive(Buffer& body, core::Deadline deadline);
+    core::Result<std::optional<uint8_t>> receive(ChunkBuffer& body, core::Deadline deadline);
     // A body may now be as long as this.
     void set_limit(size_t most_body) { most_body_ = most_body; }
 
@@ -55,7 +55,7 @@ class Link {
     core::Duration heard_;
     std::array<char, kHeaderBytes> header_{};
     size_t header_filled_ = 0;
-    Buffer body_;  // of the message that is coming
+    ChunkBuffer body_;  // of the message that is coming
     size_t body_filled_ = 0;
 };
 

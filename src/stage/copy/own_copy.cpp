@@ -29,11 +29,11 @@ Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destina
     BELAY_TRY(listed, list_copy(source, {.chunk_bytes = options.chunk_bytes, .links = options.links}));
     BELAY_CHECK(refuse_destination_in_source(source, destination));
     BELAY_TRY(target, find_target(listed.plan, destination));
-    auto layout = std::make_shared<const Layout>(listed.plan);
+    auto layout = std::make_shared<const CopyLayout>(listed.plan);
     auto plan = std::make_shared<const std::string>(encode_plan(listed.plan));
     if (plan->size() > kMostPlanBytes) return core::bad_input("{} files are too many for one copy", listed.plan.files.size()).hint("pack them first: belay stage pack");
-    BELAY_TRY(opened, Store::open(layout, std::move(target)));
-    const std::shared_ptr<Store> store = std::move(opened);
+    BELAY_TRY(opened, CopyStore::open(layout, std::move(target)));
+    const std::shared_ptr<CopyStore> store = std::move(opened);
     if (hooks.prepared) BELAY_CHECK(hooks.prepared(std::move(plan), store));
     CopyFigures figures{.resumed_chunks = store->resumed_chunks()};
     {

@@ -18,7 +18,7 @@ constexpr uint64_t kPacesPerSecond = 4;
 
 class Pumping {
   public:
-    Pumping(const ReadSegment& read, Store& store, const PumpSettings& settings)
+    Pumping(const ReadSegment& read, CopyStore& store, const PumpSettings& settings)
         : read_(read), store_(store), settings_(settings), pace_(static_cast<double>(settings.rate)) {}
 
     Result<uint64_t> run() {
@@ -32,7 +32,7 @@ class Pumping {
 
   private:
     Result<> read_chunks() {
-        Buffer content;
+        ChunkBuffer content;
         for (uint64_t chunk = next_++; chunk < store_.layout().chunks(); chunk = next_++) {
             if (store_.has(chunk)) continue;
             BELAY_CHECK(read_chunk(chunk, content));
@@ -42,7 +42,7 @@ class Pumping {
         return {};
     }
 
-    Result<> read_chunk(uint64_t chunk, Buffer& content) {
+    Result<> read_chunk(uint64_t chunk, ChunkBuffer& content) {
         content.resize(store_.layout().bytes_of(chunk));
         char* at = content.data();
         for (const Segment& segment : store_.layout().segments(chunk)) {
@@ -68,7 +68,7 @@ class Pumping {
     }
 
     const ReadSegment& read_;
-    Store& store_;
+    CopyStore& store_;
     const PumpSettings& settings_;
     Pace pace_;
     std::atomic<uint64_t> next_ = 0;
@@ -79,9 +79,9 @@ class Pumping {
 
 }  // namespace
 
-Result<uint64_t> pump(const ReadSegment& read, Store& store, const PumpSettings& settings) { return Pumping(read, store, settings).run(); }
+Result<uint64_t> pump(const ReadSegment& read, CopyStore& store, const PumpSettings& settings) { return Pumping(read, store, settings).run(); }
 
-Keeper::Keeper(Store& store, core::Duration interval)
+Keeper::Keeper(CopyStore& store, core::Duration interval)
     : store_(store), thread_([this, interval](const std::stop_token& ends) {
           std::mutex mutex;
           std::condition_variable_any wake;

@@ -21,19 +21,19 @@ struct PumpSettings {
     std::function<void(uint64_t held)> stored = {};
 };
 
-// Reads every chunk that the store does not hold, each once. The bytes that were read. Errors: those of `read` and of Store::put(); kCancelled.
-core::Result<uint64_t> pump(const ReadSegment& read, Store& store, const PumpSettings& settings);
+// Reads every chunk that the store does not hold, each once. The bytes that were read. Errors: those of `read` and of CopyStore::put(); kCancelled.
+core::Result<uint64_t> pump(const ReadSegment& read, CopyStore& store, const PumpSettings& settings);
 
 // Brings what came to the disk every so often, and at its end.
 class Keeper {
   public:
-    Keeper(Store& store, core::Duration interval);
+    Keeper(CopyStore& store, core::Duration interval);
     Keeper(const Keeper&) = delete;
     Keeper& operator=(const Keeper&) = delete;
     ~Keeper();
 
   private:
-    Store& store_;
+    CopyStore& store_;
     std::jthread thread_;
 };
 

@@ -36,7 +36,7 @@ Result<> Receiver::fail(core::Error error) {
 }
 
 uint64_t Receiver::held_bytes() const {
-    const Store* store = seen_;
+    const CopyStore* store = seen_;
     return store == nullptr ? 0 : store->held_bytes();
 }
 
@@ -44,7 +44,7 @@ CopyFigures Receiver::figures() const { return figures_; }
 
 std::optional<CopyReport> Receiver::facts() const {
     if (!store_) return std::nullopt;
-    const Layout& layout = store_->layout();
+    const CopyLayout& layout = store_->layout();
     return CopyReport{.kind = layout.plan().kind, .files = layout.files().size(), .bytes = layout.bytes(), .chunks = layout.chunks(), .elapsed = figures_.elapsed};
 }
 
@@ -77,16 +77,16 @@ Result<> Receiver::receive_all() {
     }
 }
 
-Result<std::unique_ptr<Link>> Receiver::connect(const CopyPeer& peer) const {
+Result<std::unique_ptr<CopyLink>> Receiver::connect(const CopyPeer& peer) const {
     const Deadline deadline = Deadline::after(kConnectTime);
     BELAY_TRY(socket, transfer::connect_to(peer.address.empty() ? settings_.root_address : peer.address, peer.port, deadline));
     transfer::Channel channel(std::move(socket));
     BELAY_CHECK(transfer::introduce(channel, transfer::known(settings_.secret), data_purpose(peer.port), settings_.rank, deadline));
     const size_t most_body = std::max<uint64_t>(settings_.order.chunk_bytes + kChunkHeadBytes, kPlanPieceBytes);
-    return std::make_unique<Link>(std::move(channel), most_body, LinkLimits{.stop = settings_.stop, .silence = settings_.patience.silence});
+    return std::make_unique<CopyLink>(std::move(channel), most_body, LinkLimits{.stop = settings_.stop, .silence = settings_.patience.silence});
 }
 
-Result<uint8_t> Receiver::next(Link& link) {
+Result<uint8_t> Receiver::next(CopyLink& link) {
     while (true) {
         BELAY_CHECK(stopped());
         if (queue_)
@@ -97,7 +97,7 @@ Result<uint8_t> Receiver::next(Link& link) {
     }
 }
 
-Result<> Receiver::take_from(Link& link) {
+Result<> Receiver::take_from(CopyLink& link) {
     if (!store_) BELAY_CHECK(take_plan(link));
     if (auto drained = queue_->drain(); !drained) return fail(std::move(drained.error()));
     BELAY_CHECK(link.send(kHave, encode_state(store_->state(), store_->digest())));
@@ -114,7 +114,7 @@ Result<> Receiver::take_from(Link& link) {
     }
 }
 
-Result<> Receiver::take_plan(Link& link) {
+Result<> Receiver::take_plan(CopyLink& link) {
     BELAY_CHECK(link.send(kAskPlan));
     std::string plan;
     while (plan.size() < settings_.order.plan_bytes) {
@@ -134,7 +134,7 @@ Result<> Receiver::begin(std::string plan) {
     if (decoded.chunk_bytes != settings_.order.chunk_bytes) return system_error("the plan has chunks of {} bytes, rank 0 says {}", decoded.chunk_bytes, settings_.order.chunk_bytes);
     feeder_.offer_plan(std::make_shared<const std::string>(std::move(plan)));
     BELAY_TRY(target, find_target(decoded, settings_.destination));
-    BELAY_TRY(store, Store::open(std::make_shared<const Layout>(std::move(decoded)), std::move(target)));
+    BELAY_TRY(store, CopyStore::open(std::make_shared<const CopyLayout>(std::move(decoded)), std::move(target)));
     BELAY_TRY(is_shared, store->has_mark(settings_.order.mark));
     if (is_shared)
         return core::bad_input("{} is the same directory here and on rank 0", core::printable(settings_.destination.string()))
@@ -148,7 +148,7 @@ Result<> Receiver::begin(std::string plan) {
     return {};
 }
 
-Result<> Receiver::take_chunk(Link& link) {
+Result<> Receiver::take_chunk(CopyLink& link) {
     BELAY_TRY(head, decode_chunk_head(body_.view()));
     if (head.chunk >= store_->layout().chunks() || body_.size() != kChunkHeadBytes + store_->layout().bytes_of(head.chunk))
         return system_error("chunk {} of {} bytes is not one of this copy", head.chunk, body_.size() - kChunkHeadBytes);
@@ -165,7 +165,7 @@ Result<> Receiver::take_chunk(Link& link) {
     return {};
 }
 
-Result<> Receiver::note_damage(Link& link, uint64_t chunk) {
+Result<> Receiver::note_damage(CopyLink& link, uint64_t chunk) {
     if (++damaged_[chunk] > kMostRefetches)
         return fail(system_error("chunk {} came damaged {} times", chunk, damaged_[chunk]).hint("the network or the memory of a node is faulty: see its kernel log, or exclude the node").error());
     ++figures_.refetched;

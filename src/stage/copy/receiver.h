@@ -34,7 +34,7 @@ class Receiver {
     // What comes is offered to others through the feeder.
     Receiver(ReceiveSettings settings, Feeder& feeder);
 
-    // Until everything is there and has its name. Errors: what failed here, as Store has it; kUnreachable where no ancestor sends anything
+    // Until everything is there and has its name. Errors: what failed here, as CopyStore has it; kUnreachable where no ancestor sends anything
     // more; kSystem where a chunk comes damaged again and again, kCancelled.
     core::Result<> run();
 
@@ -44,24 +44,24 @@ class Receiver {
 
   private:
     core::Result<> receive_all();
-    core::Result<std::unique_ptr<Link>> connect(const CopyPeer& peer) const;
-    core::Result<> take_from(Link& link);
-    core::Result<> take_plan(Link& link);
+    core::Result<std::unique_ptr<CopyLink>> connect(const CopyPeer& peer) const;
+    core::Result<> take_from(CopyLink& link);
+    core::Result<> take_plan(CopyLink& link);
     core::Result<> begin(std::string plan);
-    core::Result<> take_chunk(Link& link);
-    core::Result<> note_damage(Link& link, uint64_t chunk);
+    core::Result<> take_chunk(CopyLink& link);
+    core::Result<> note_damage(CopyLink& link, uint64_t chunk);
     // The next message that is not a sign of life.
-    core::Result<uint8_t> next(Link& link);
+    core::Result<uint8_t> next(CopyLink& link);
     core::Result<> stopped() const;
     core::Result<> fail(core::Error error);
 
     ReceiveSettings settings_;
     Feeder& feeder_;
-    std::shared_ptr<Store> store_;
-    std::atomic<const Store*> seen_ = nullptr;  // the same, for other threads
+    std::shared_ptr<CopyStore> store_;
+    std::atomic<const CopyStore*> seen_ = nullptr;  // the same, for other threads
     std::optional<Keeper> keeper_;
     std::optional<WriteQueue> queue_;
-    Buffer body_;
+    ChunkBuffer body_;
     std::map<uint64_t, int> damaged_;  // times, by chunk
     std::optional<core::Error> failure_;  // of this node, which no other parent cures
     CopyFigures figures_;

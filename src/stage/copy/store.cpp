@@ -48,7 +48,7 @@ Result<> write_at(int fd, const std::string& name, uint64_t offset, std::string_
 
 }  // namespace
 
-Store::Store(std::shared_ptr<const Layout> layout, CopyTarget target)
+CopyStore::CopyStore(std::shared_ptr<const CopyLayout> layout, CopyTarget target)
     : layout_(std::move(layout)),
       plan_(encode_plan(layout_->plan())),
       target_(std::move(target)),
@@ -58,14 +58,14 @@ Store::Store(std::shared_ptr<const Layout> layout, CopyTarget target)
     digest_ = core::sha256(plan_);
 }
 
-bool Store::has(uint64_t chunk) const { return checksum(chunk).has_value(); }
+bool CopyStore::has(uint64_t chunk) const { return checksum(chunk).has_value(); }
 
-bool Store::is_complete() const {
+bool CopyStore::is_complete() const {
     const std::lock_guard lock(mutex_);
     return state_.is_complete();
 }
 
-uint64_t Store::held_bytes() const {
+uint64_t CopyStore::held_bytes() const {
     const std::lock_guard lock(mutex_);
     if (state_.held() == 0) return 0;
     const uint64_t last = layout_->chunks() - 1;
@@ -73,20 +73,20 @@ uint64_t Store::held_bytes() const {
     return state_.held() * layout_->plan().chunk_bytes - missing;
 }
 
-ChunkState Store::state() const {
+ChunkState CopyStore::state() const {
     const std::lock_guard lock(mutex_);
     return state_;
 }
 
-std::optional<uint32_t> Store::checksum(uint64_t chunk) const {
+std::optional<uint32_t> CopyStore::checksum(uint64_t chunk) const {
     const std::lock_guard lock(mutex_);
     return state_.checksum(chunk);
 }
 
-std::string Store::path_of(size_t file) const { return target_.name.empty() ? layout_->files()[file].source.path : target_.name; }
-std::string Store::shown(size_t file) const { return core::printable(target_.directory.path_of(path_of(file)).string()); }
+std::string CopyStore::path_of(size_t file) const { return target_.name.empty() ? layout_->files()[file].source.path : target_.name; }
+std::string CopyStore::shown(size_t file) const { return core::printable(target_.directory.path_of(path_of(file)).string()); }
 
-Result<core::Descriptor> Store::open_part(size_t file, int flags) const {
+Result<core::Descriptor> CopyStore::open_part(size_t file, int flags) const {
     if (published_[file]) return target_.directory.open_file(path_of(file), O_RDONLY);
     auto part = work_->open_file(std::to_string(file), O_RDWR | flags, part_mode(layout_->files()[file]));
     // It may have got its name since.
@@ -94,7 +94,7 @@ Result<core::Descriptor> Store::open_part(size_t file, int flags) const {
     return part;
 }
 
-Result<> Store::put_segment(const Segment& segment, std::string_view content) {
+Result<> CopyStore::put_segment(const Segment& segment, std::string_view content) {
     BELAY_TRY(part, parts_.get(segment.file, O_CREAT));
     if (!published_[segment.file]) return write_at(part->get(), shown(segment.file), segment.offset, content);
     std::string there(content.size(), '\0');
@@ -103,7 +103,7 @@ Result<> Store::put_segment(const Segment& segment, std::string_view content) {
     return {};
 }
 
-Result<> Store::put(uint64_t chunk, uint32_t checksum, std::string_view content) {
+Result<> CopyStore::put(uint64_t chunk, uint32_t checksum, std::string_view content) {
     const std::vector<Segment> segments = layout_->segments(chunk);
     for (const Segment& segment : segments) {
         BELAY_CHECK(put_segment(segment, content.substr(0, segment.bytes)));
@@ -119,7 +119,7 @@ Result<> Store::put(uint64_t chunk, uint32_t checksum, std::string_view content)
     return {};
 }
 
-Result<> Store::read_content(uint64_t chunk, Buffer& into) const {
+Result<> CopyStore::read_content(uint64_t chunk, ChunkBuffer& into) const {
     into.resize(layout_->bytes_of(chunk));
     char* at = into.data();
     for (const Segment& segment : layout_->segments(chunk)) {
@@ -130,21 +130,21 @@ Result<> Store::read_content(uint64_t chunk, Buffer& into) const {
     return {};
 }
 
-Result<> Store::read(uint64_t chunk, Buffer& into) const {
+Result<> CopyStore::read(uint64_t chunk, ChunkBuffer& into) const {
     BELAY_CHECK(read_content(chunk, into));
     if (shard::crc32c(into.view()) == checksum(chunk)) return {};
     return core::system_error("{}: chunk {} reads back as something else than was written there", core::printable(target_.directory.path().string()), chunk)
         .hint("the disk or the memory of this node is faulty; what is damaged is fetched again when the command is given again");
 }
 
-std::optional<uint64_t> Store::arrival(size_t position, core::Deadline deadline) const {
+std::optional<uint64_t> CopyStore::arrival(size_t position, core::Deadline deadline) const {
     std::unique_lock lock(mutex_);
     came_.wait_for(lock, deadline.left(), [&] { return position < arrivals_.size(); });
     if (position >= arrivals_.size()) return std::nullopt;
     return arrivals_[position];
 }
 
-Result<> Store::sync_parts(const std::set<size_t>& files) const {
+Result<> CopyStore::sync_parts(const std::set<size_t>& files) const {
     if (files.size() > kMostSyncedAlone) {
         if (syncfs(work_->fd()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", work_->path().string()));
         return {};
@@ -157,13 +157,13 @@ Result<> Store::sync_parts(const std::set<size_t>& files) const {
     return {};
 }
 
-Result<> Store::write_state(const ChunkState& state) const {
+Result<> CopyStore::write_state(const ChunkState& state) const {
     BELAY_TRY(file, core::NewFile::begin(*work_, kStateName));
     BELAY_CHECK(core::write_all(file.fd(), encode_state(state, digest_), file.path().string()));
     return std::move(file).replace();
 }
 
-Result<> Store::checkpoint() {
+Result<> CopyStore::checkpoint() {
     std::optional<ChunkState> state;
     std::set<size_t> files;
     {

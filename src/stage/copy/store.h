@@ -40,14 +40,14 @@ struct CopyTarget {
 // is something else, kSystem.
 core::Result<CopyTarget> find_target(const CopyPlan& plan, const std::filesystem::path& destination);
 
-class Store {
+class CopyStore {
   public:
     // Checks what is there before anything is written: other files of the same names, space and quota for what is missing; takes up what an
     // earlier copy of the same plan left, removes what one of another plan did. Errors: kBadInput for other files in the place of these, or
     // where another process copies there; kNoSpace; kSystem.
-    static core::Result<std::unique_ptr<Store>> open(std::shared_ptr<const Layout> layout, CopyTarget target);
+    static core::Result<std::unique_ptr<CopyStore>> open(std::shared_ptr<const CopyLayout> layout, CopyTarget target);
 
-    const Layout& layout() const { return *layout_; }
+    const CopyLayout& layout() const { return *layout_; }
     const core::Sha256Digest& digest() const { return digest_; }
     uint64_t resumed_chunks() const { return resumed_; }
 
@@ -61,7 +61,7 @@ class Store {
     // name already and another content.
     core::Result<> put(uint64_t chunk, uint32_t checksum, std::string_view content);
     // What was put, compared with its checksum. Errors: kSystem, also where the disk gives back something else.
-    core::Result<> read(uint64_t chunk, Buffer& into) const;
+    core::Result<> read(uint64_t chunk, ChunkBuffer& into) const;
 
     // The chunks in the order in which they came: the number `position` of them, waited for until the deadline; nothing before it comes.
     std::optional<uint64_t> arrival(size_t position, core::Deadline deadline) const;
@@ -79,7 +79,7 @@ class Store {
     static bool is_same_time(int64_t there, int64_t planned);
 
   private:
-    Store(std::shared_ptr<const Layout> layout, CopyTarget target);
+    CopyStore(std::shared_ptr<const CopyLayout> layout, CopyTarget target);
 
     core::Result<> find_published();
     core::Result<bool> is_published(size_t file) const;
@@ -93,13 +93,13 @@ class Store {
     std::string shown(size_t file) const;
     core::Result<core::Descriptor> open_part(size_t file, int flags) const;
     core::Result<> put_segment(const Segment& segment, std::string_view content);
-    core::Result<> read_content(uint64_t chunk, Buffer& into) const;
+    core::Result<> read_content(uint64_t chunk, ChunkBuffer& into) const;
     bool is_all_published(uint64_t chunk) const;
     core::Result<> sync_parts(const std::set<size_t>& files) const;
     core::Result<> write_state(const ChunkState& state) const;
     core::Result<> publish_file(size_t file);
 
-    std::shared_ptr<const Layout> layout_;
+    std::shared_ptr<const CopyLayout> layout_;
     core::Sha256Digest digest_;
     std::string plan_;  // encoded
     CopyTarget target_;

@@ -40,12 +40,12 @@ Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination
     return CopyTarget{.directory = std::move(directory), .name = plan.kind == CopyKind::kFile ? plan.files.front().source.path : std::string()};
 }
 
-bool Store::is_same_time(int64_t there, int64_t planned) {
+bool CopyStore::is_same_time(int64_t there, int64_t planned) {
     return there == planned || (there % kSecond == 0 && there / kSecond == planned / kSecond);
 }
 
-Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<const Layout> layout, CopyTarget target) {
-    std::unique_ptr<Store> store(new Store(std::move(layout), std::move(target)));
+Result<std::unique_ptr<CopyStore>> CopyStore::open(std::shared_ptr<const CopyLayout> layout, CopyTarget target) {
+    std::unique_ptr<CopyStore> store(new CopyStore(std::move(layout), std::move(target)));
     BELAY_CHECK(store->find_published());
     BELAY_CHECK(store->enter_work());
     BELAY_CHECK(store->remove_other_work());
@@ -55,7 +55,7 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<const Layout> layout,
 }
 
 // What has its name already must be what would get it.
-Result<bool> Store::is_published(size_t file) const {
+Result<bool> CopyStore::is_published(size_t file) const {
     auto opened = target_.directory.open_file(path_of(file), O_RDONLY);
     if (!opened && opened.error().cause() == core::Cause::kNotFound) return false;
     if (!opened) return std::unexpected(std::move(opened.error()));
@@ -67,7 +67,7 @@ Result<bool> Store::is_published(size_t file) const {
     return something_else(shown(file));
 }
 
-Result<> Store::find_published() {
+Result<> CopyStore::find_published() {
     BELAY_TRY(names, target_.directory.list());
     const bool is_empty = std::ranges::all_of(names, [](const std::string& name) { return name.starts_with(kCopyPrefix); });
     if (is_empty) return {};
@@ -78,7 +78,7 @@ Result<> Store::find_published() {
     return {};
 }
 
-Result<> Store::enter_work() {
+Result<> CopyStore::enter_work() {
     work_name_ = work_name(target_.name, digest_);
     BELAY_TRY(work, lock_work(target_.directory, work_name_, true));
     work_ = std::move(*work);
@@ -86,19 +86,19 @@ Result<> Store::enter_work() {
 }
 
 // What an earlier copy left whose source was another, or which had other chunks.
-Result<> Store::remove_other_work() const {
+Result<> CopyStore::remove_other_work() const {
     BELAY_TRY(names, target_.directory.list());
     for (const std::string& name : names)
         if (name != work_name_ && is_work_name(name, target_.name)) BELAY_CHECK(remove_work(target_.directory, name));
     return {};
 }
 
-bool Store::is_all_published(uint64_t chunk) const {
+bool CopyStore::is_all_published(uint64_t chunk) const {
     return std::ranges::all_of(layout_->segments(chunk), [this](const Segment& segment) { return published_[segment.file]; });
 }
 
-Result<> Store::verify(const ChunkState& earlier, uint64_t first, uint64_t last) {
-    Buffer content;
+Result<> CopyStore::verify(const ChunkState& earlier, uint64_t first, uint64_t last) {
+    ChunkBuffer content;
     for (uint64_t chunk = first; chunk < last; ++chunk) {
         const auto expected = earlier.checksum(chunk);
         const bool is_published = is_all_published(chunk);
@@ -112,7 +112,7 @@ Result<> Store::verify(const ChunkState& earlier, uint64_t first, uint64_t last)
     return {};
 }
 
-Result<> Store::take_up() {
+Result<> CopyStore::take_up() {
     const uint64_t chunks = layout_->chunks();
     ChunkState earlier(chunks);
     // A state that is damaged says nothing: all comes again.
@@ -126,17 +126,17 @@ Result<> Store::take_up() {
     return {};
 }
 
-Result<> Store::check_room() const {
+Result<> CopyStore::check_room() const {
     const auto files = static_cast<uint64_t>(std::ranges::count(published_, false));
     return check_space(target_.directory, {.bytes = layout_->bytes() - held_bytes(), .files = files + kOwnFiles});
 }
 
-Result<> Store::leave_mark(const std::string& name) const {
+Result<> CopyStore::leave_mark(const std::string& name) const {
     BELAY_TRY(file, work_->open_file(name, O_WRONLY | O_CREAT));
     return {};
 }
 
-Result<bool> Store::has_mark(const std::string& name) const {
+Result<bool> CopyStore::has_mark(const std::string& name) const {
     BELAY_TRY(facts, work_->facts(name));
     return facts.has_value();
 }

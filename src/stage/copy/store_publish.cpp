@@ -50,7 +50,7 @@ Result<> make_parents(const Directory& root, std::string_view parent) {
 
 }  // namespace
 
-Result<> Store::publish_file(size_t file) {
+Result<> CopyStore::publish_file(size_t file) {
     const CopyFile& planned = layout_->files()[file];
     BELAY_TRY(part, open_part(file, O_CREAT));
     const auto modified = std::chrono::nanoseconds(planned.source.modified);
@@ -66,7 +66,7 @@ Result<> Store::publish_file(size_t file) {
     return {};
 }
 
-Result<> Store::publish() {
+Result<> CopyStore::publish() {
     BELAY_CHECK(checkpoint());
     std::set<std::string> parents;
     std::optional<size_t> manifest;

@@ -6,7 +6,7 @@ namespace belay::stage {
 
 using core::Result;
 
-WriteQueue::WriteQueue(Store& store, std::function<void(uint64_t)> stored)
+WriteQueue::WriteQueue(CopyStore& store, std::function<void(uint64_t)> stored)
     : store_(store), stored_(std::move(stored)), thread_([this](const std::stop_token& ends) { write(ends); }) {}
 
 WriteQueue::~WriteQueue() {
@@ -20,7 +20,7 @@ Result<> WriteQueue::result() const {
     return {};
 }
 
-Result<> WriteQueue::push(uint64_t chunk, uint32_t checksum, Buffer& content, size_t skip) {
+Result<> WriteQueue::push(uint64_t chunk, uint32_t checksum, ChunkBuffer& content, size_t skip) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return waiting_.size() < kMostWaiting || failure_; });
     BELAY_CHECK(result());

@@ -21,7 +21,7 @@ namespace belay::stage {
 class WriteQueue {
   public:
     // `stored` is called after each chunk, with how many were written.
-    WriteQueue(Store& store, std::function<void(uint64_t)> stored);
+    WriteQueue(CopyStore& store, std::function<void(uint64_t)> stored);
     WriteQueue(const WriteQueue&) = delete;
     WriteQueue& operator=(const WriteQueue&) = delete;
     // What waits is written before.
@@ -29,7 +29,7 @@ class WriteQueue {
 
     // Waits until there is room. The content stands in `content` behind `skip` bytes; afterwards `content` is memory of an earlier one.
     // Errors: that of the first write that failed.
-    core::Result<> push(uint64_t chunk, uint32_t checksum, Buffer& content, size_t skip);
+    core::Result<> push(uint64_t chunk, uint32_t checksum, ChunkBuffer& content, size_t skip);
     // Until all that was pushed is written. Errors: as push().
     core::Result<> drain();
     std::optional<core::Error> failure() const;
@@ -40,17 +40,17 @@ class WriteQueue {
         uint64_t chunk = 0;
         uint32_t checksum = 0;
         size_t skip = 0;
-        Buffer content = {};
+        ChunkBuffer content = {};
     };
     void write(const std::stop_token& ends);
     core::Result<> result() const;  // with the lock
 
-    Store& store_;
+    CopyStore& store_;
     std::function<void(uint64_t)> stored_;
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
     std::deque<Item> waiting_;
-    std::vector<Buffer> free_;
+    std::vector<ChunkBuffer> free_;
     bool writes_ = false;
     uint64_t written_ = 0;
     std::optional<core::Error> failure_;

@@ -84,4 +84,8 @@ std::optional<std::string_view> checkpoint_format(const std::vector<CheckpointFi
 // Errors: of `read`.
 core::Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDemand& demand);
 
+// Where nobody says how many ranks there are: one that fewer ranks wrote than another of its format in the series is foreign, as its
+// names do not tell it from one in which the last ranks are missing.
+void compare_ranks(std::vector<Checkpoint>& checkpoints);
+
 }  // namespace belay::stage

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 
 namespace belay::stage {
@@ -45,6 +46,11 @@ const Format* format_of(const std::vector<CheckpointFile>& files) {
             if (is_of(format, whole) || (end != std::string::npos && is_of(format, {.name = whole.name.substr(0, end)}))) return &format;
         }
     return nullptr;
+}
+
+void take_worst(Checkpoint& checkpoint) {
+    std::ranges::stable_sort(checkpoint.problems, std::ranges::greater(), &CheckpointProblem::state);
+    if (!checkpoint.problems.empty()) checkpoint.state = checkpoint.problems.front().state;
 }
 
 }  // namespace
@@ -92,9 +98,23 @@ Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDeman
     if (demand.ranks && result.ranks && *demand.ranks != *result.ranks)
         inspection.problem(CheckpointState::kForeign, fmt::format("was written by {} ranks, and {} are wanted", *result.ranks, *demand.ranks));
     if (demand.ranks && !result.ranks) inspection.note("the files do not tell how many ranks wrote them");
-    std::ranges::stable_sort(result.problems, std::ranges::greater(), &CheckpointProblem::state);
-    if (!result.problems.empty()) result.state = result.problems.front().state;
+    take_worst(result);
     return result;
+}
+
+void compare_ranks(std::vector<Checkpoint>& checkpoints) {
+    std::map<std::string, const Checkpoint*> most;
+    for (const Checkpoint& checkpoint : checkpoints) {
+        const Checkpoint*& found = most[checkpoint.format];
+        if (checkpoint.ranks && (found == nullptr || *checkpoint.ranks > *found->ranks)) found = &checkpoint;
+    }
+    for (Checkpoint& checkpoint : checkpoints) {
+        const Checkpoint* other = most[checkpoint.format];
+        if (!checkpoint.ranks || *checkpoint.ranks >= *other->ranks) continue;
+        checkpoint.problems.push_back({CheckpointState::kForeign, fmt::format("was written by {} ranks, and {} by {}; if {} are right, say so with --ranks {}", *checkpoint.ranks,
+                                                                              other->name, *other->ranks, *checkpoint.ranks, *checkpoint.ranks)});
+        take_worst(checkpoint);
+    }
 }
 
 }  // namespace belay::stage

@@ -179,6 +179,7 @@ Result<CheckpointSeries> lint(const fs::path& directory, const CheckpointDemand&
     if (pointer && !above)
         if (const auto step = step_of(pointer->text); step && !steps.contains(step))
             series.notes.push_back(fmt::format("{} names {}, which is not there", pointer->file, pointer->text));
+    if (!demand.ranks) compare_ranks(series.checkpoints);
     sort_newest_first(series.checkpoints);
     return series;
 }

@@ -95,6 +95,15 @@ TEST(stage_lint_series, links_are_not_followed) {
     EXPECT_THAT(series.error().message(), HasSubstr("holds no checkpoint"));
 }
 
+// Without it the last rank would be missed by nobody, and a good checkpoint given up for a bad one.
+TEST(stage_lint_series, one_of_fewer_ranks_is_foreign) {
+    Tree tree;
+    for (const char* name : {"step_5/rank_0.pt", "step_5/rank_1.pt", "step_6/rank_0.pt"}) tree.file(name, torch_file());
+    EXPECT_THAT(states(lint(tree.path(), {}).value()), ElementsAre("step_6 foreign", "step_5 complete"));
+    EXPECT_THAT(states(lint(tree.path(), {.ranks = 2}).value()), ElementsAre("step_6 partial", "step_5 complete"));
+    EXPECT_THAT(states(lint(tree.path(), {.ranks = 1}).value()), ElementsAre("step_6 complete", "step_5 foreign"));
+}
+
 TEST(stage_lint_series, json) {
     Tree tree;
     tree.file("step_5/rank_0.pt", torch_file());

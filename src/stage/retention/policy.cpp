@@ -19,11 +19,11 @@ struct TimeRow {
     std::string_view meaning;
 };
 constexpr std::array<TimeRow, 5> kTimes = {{
-    {"accessed", "when its content was last read (st_atime)"},
-    {"modified", "when its content was last written (st_mtime)"},
-    {"changed", "when its content, name, owner or permissions last changed (st_ctime)"},
-    {"used", "when its content was last read or written (the later of st_atime and st_mtime)"},
-    {"latest", "the latest of st_atime, st_mtime and st_ctime"},
+    {"accessed", "its content was last read (st_atime)"},
+    {"modified", "its content was last written (st_mtime)"},
+    {"changed", "its content, name, owner or permissions last changed (st_ctime)"},
+    {"used", "its content was last read or written (the later of st_atime and st_mtime)"},
+    {"latest", "the latest of its times (st_atime, st_mtime and st_ctime)"},
 }};
 constexpr double kMostDays = 36500;
 

@@ -31,7 +31,7 @@ namespace belay::stage {
 
 enum class RetentionTime { kAccessed, kModified, kChanged, kUsed, kLatest };
 std::string_view to_text(RetentionTime time);
-// For people: "when its content was last read (st_atime)".
+// For people: "its content was last read (st_atime)".
 std::string_view meaning_of(RetentionTime time);
 
 struct RetentionPolicy {
