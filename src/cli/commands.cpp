@@ -40,6 +40,8 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_stage_cat,
     add_stage_verify,
     add_stage_repair,
+    add_stage_copy,
+    add_stage_clean,
     add_stage_mount,
     add_stage_unmount,
     add_stage_checkpoint,

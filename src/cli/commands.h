@@ -16,6 +16,8 @@ void add_stage_ls(core::Application& application);
 void add_stage_cat(core::Application& application);
 void add_stage_verify(core::Application& application);
 void add_stage_repair(core::Application& application);
+void add_stage_copy(core::Application& application);
+void add_stage_clean(core::Application& application);
 void add_stage_mount(core::Application& application);
 void add_stage_unmount(core::Application& application);
 void add_stage_checkpoint(core::Application& application);

@@ -79,7 +79,7 @@ Result<int> run(const core::CommandContext& context, const Options& options) {
         return 0;
     }
     context.print("{}: {} files in {} samples, {} shards, {}\n", core::printable(options.output), manifest.records(), manifest.samples(), manifest.shards.size(),
-                  core::to_text(core::ByteSize{manifest.bytes()}));
+                  core::format_binary(core::ByteSize{manifest.bytes()}));
     if (packed->kept_shards > 0) context.print("{} shards were there already\n", packed->kept_shards);
     return 0;
 }

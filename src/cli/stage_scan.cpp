@@ -29,7 +29,7 @@ struct Options {
     bool json = false;
 };
 
-std::string size(uint64_t bytes) { return core::to_text(core::ByteSize{bytes}); }
+std::string size(uint64_t bytes) { return core::format_binary(core::ByteSize{bytes}); }
 std::string seconds(double value) {
     if (!std::isfinite(value)) return "unknown";
     return value < 10 ? fmt::format("{:.3f} s", value) : fmt::format("{:.0f} s", value);
@@ -80,8 +80,8 @@ void print_scan(const core::CommandContext& context, const stage::Scan& scan) {
     print_users(context, sums);
     context.print("\nscanned in        {}, {} calls to the file system\n", seconds(scan.walk.seconds), scan.walk.calls);
     context.print("a file costs      {:.3f} ms to find and open\n", 1e3 * scan.cost_input.open_seconds);
-    context.print("bytes come at     {}/s\n",
-                  std::isfinite(scan.speed.read_bytes_per_second) ? size(static_cast<uint64_t>(scan.speed.read_bytes_per_second)) : "unknown");
+    context.print("bytes come at     {}\n",
+                  std::isfinite(scan.speed.read_bytes_per_second) ? core::format_bytes_per_second(scan.speed.read_bytes_per_second) : "unknown");
     context.print("an epoch takes    {} with {:g} workers; packed {}\n", seconds(scan.cost.loose_epoch_seconds), scan.cost_input.workers,
                   seconds(scan.cost.packed_epoch_seconds));
     context.print("verdict           {}\n", stage::to_text(scan.cost.verdict));

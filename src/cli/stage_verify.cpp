@@ -41,7 +41,7 @@ Result<int> run_verify(const core::CommandContext& context, const Options& optio
         context.print_json(nlohmann::ordered_json{{"ok", verification.ok()}, {"shards", verification.shards}, {"bytes", verification.bytes}, {"bad", to_json(verification.bad)}});
     } else {
         print(context, verification.bad);
-        if (verification.ok()) context.print("{}: {} shards, {}: as they were packed\n", core::printable(options.directory), verification.shards, core::to_text(core::ByteSize{verification.bytes}));
+        if (verification.ok()) context.print("{}: {} shards, {}: as they were packed\n", core::printable(options.directory), verification.shards, core::format_binary(core::ByteSize{verification.bytes}));
         else context.print("{} defects; to make damaged files again from the source: belay stage repair {}\n", verification.bad.size(), core::printable(options.directory));
     }
     return verification.ok() ? 0 : 1;

@@ -13,8 +13,10 @@ struct evp_md_ctx_st;  // EVP_MD_CTX of OpenSSL
 namespace belay::core {
 
 // Of 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/).
-constexpr uint64_t fnv1a(std::string_view bytes) {
-    uint64_t hash = 14695981039346656037U;
+inline constexpr uint64_t kFnv1aOfNothing = 14695981039346656037U;
+// Of bytes that come piece by piece: fnv1a(b, fnv1a(a)) is fnv1a(a + b).
+constexpr uint64_t fnv1a(std::string_view bytes, uint64_t before = kFnv1aOfNothing) {
+    uint64_t hash = before;
     for (char byte : bytes) hash = (hash ^ static_cast<uint8_t>(byte)) * 1099511628211U;
     return hash;
 }

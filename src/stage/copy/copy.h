@@ -6,7 +6,7 @@
 // it arrives, where it is read back to be sent on, and where a copy goes on.
 //
 // Memory of a node, with chunks of c bytes and k children: (4 + k) c while it receives (the one that comes, two that wait, the one that is
-// written, one for each child), (r + k) c on rank 0 with r readers, and besides the plan, some 100 bytes a file, and 9 bytes a chunk.
+// written, one for each child), (r + k) c on rank 0 with r readers, and besides, some 300 bytes a file for the plan and 20 a chunk.
 // An orphan counts as a child of the node that takes it; no more than kMostChildren are served at once.
 #pragma once
 

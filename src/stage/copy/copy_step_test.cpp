@@ -4,8 +4,8 @@
 namespace belay::stage {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::CopyCase;
+using testing::HasSubstr;
+using copy_testing::CopyCase;
 
 void expect_whole(const CopyCase& data, const std::vector<core::Result<CopyReport>>& reports) {
     const auto wanted = data.wanted();
@@ -16,14 +16,14 @@ void expect_whole(const CopyCase& data, const std::vector<core::Result<CopyRepor
     }
 }
 
-class InATree : public ::testing::TestWithParam<uint32_t> {};
+class InATree : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(InATree, eight_nodes_get_the_same_bytes_and_the_source_is_read_once) {
     CopyCase data(8);
     data.some_files();
     std::atomic<uint64_t> read = 0;
     data.options.children = GetParam();
-    data.options.reader = testing::counting(read);
+    data.options.reader = copy_testing::counting(read);
     const auto reports = data.in_threads();
     expect_whole(data, reports);
     EXPECT_EQ(read, data.source_bytes());
@@ -34,7 +34,7 @@ TEST_P(InATree, eight_nodes_get_the_same_bytes_and_the_source_is_read_once) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(stage_copy, InATree, ::testing::Values(1U, 2U), [](const auto& info) { return fmt::format("with_{}_children", info.param); });
+INSTANTIATE_TEST_SUITE_P(stage_copy, InATree, testing::Values(1U, 2U), [](const auto& info) { return fmt::format("with_{}_children", info.param); });
 
 TEST(stage_copy_step, the_progress_of_all_nodes_is_shown_by_the_first) {
     CopyCase data(3);
@@ -59,7 +59,7 @@ TEST(stage_copy_step, what_nodes_have_already_is_not_sent_again) {
     expect_whole(data, data.in_threads());
     std::filesystem::remove_all(data.destination(2));
     std::atomic<uint64_t> read = 0;
-    data.options.reader = testing::counting(read);
+    data.options.reader = copy_testing::counting(read);
     const auto reports = data.in_threads();
     expect_whole(data, reports);
     EXPECT_EQ(read, 0U) << "rank 0 has it";
@@ -172,14 +172,14 @@ TEST(stage_copy_step, a_node_whose_place_holds_something_else_is_told_of_and_the
 }
 
 // A node that is killed, in a chain and in a tree: its children go to its parent.
-class NodeIsKilled : public ::testing::TestWithParam<uint32_t> {};
+class NodeIsKilled : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(NodeIsKilled, and_the_others_get_the_copy) {
     CopyCase data(6);
     data.some_files();
     std::atomic<uint64_t> read = 0;
     data.options.children = GetParam();
-    data.options.reader = testing::counting(read);
+    data.options.reader = copy_testing::counting(read);
     const auto report = data.in_processes([&](uint32_t rank, CopyOptions& options) {
         if (rank == 1 || rank == 4) options.faults.stored = CopyCase::die_at(7, data.destination(rank));
     });
@@ -193,7 +193,7 @@ TEST_P(NodeIsKilled, and_the_others_get_the_copy) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(stage_copy, NodeIsKilled, ::testing::Values(1U, 2U), [](const auto& info) { return fmt::format("with_{}_children", info.param); });
+INSTANTIATE_TEST_SUITE_P(stage_copy, NodeIsKilled, testing::Values(1U, 2U), [](const auto& info) { return fmt::format("with_{}_children", info.param); });
 
 TEST(stage_copy_step, a_killed_node_goes_on_where_it_was) {
     CopyCase data(3);
@@ -265,7 +265,7 @@ TEST(stage_copy_step, when_the_first_node_is_gone_the_others_end_and_say_so) {
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().cause(), core::Cause::kUnreachable) << report.error().message();
     EXPECT_TRUE(data.copied(1).empty());
-    EXPECT_EQ(testing::work_directories(data.destination(1)).size(), 1U) << "what came is kept";
+    EXPECT_EQ(copy_testing::work_directories(data.destination(1)).size(), 1U) << "what came is kept";
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace belay::stage::testing {
+namespace belay::stage::copy_testing {
 
 namespace fs = std::filesystem;
 
@@ -166,4 +166,4 @@ inline std::function<ReadSegment(const CopySource&)> counting(std::atomic<uint64
     };
 }
 
-}  // namespace belay::stage::testing
+}  // namespace belay::stage::copy_testing

@@ -21,7 +21,7 @@ constexpr uint32_t kExecutable = 1, kLink = 2;
 constexpr size_t kLeastFileBytes = 3 * sizeof(uint64_t) + 2 * sizeof(uint32_t);
 constexpr size_t kHeaderBytes = 32;
 
-std::string size(uint64_t bytes) { return core::to_text(core::ByteSize{bytes}); }
+std::string size(uint64_t bytes) { return core::format_binary(core::ByteSize{bytes}); }
 
 Result<> check_path(const CopyPlan& plan, const std::string& path) {
     if (!core::is_name_beneath(path)) return bad_input("\"{}\" leads out of the directory", core::printable(path));

@@ -2,6 +2,7 @@
 //
 //   DST/.belay-copy-TAG-DIGEST/   while it is made; TAG from the name of DST, DIGEST from the plan
 //     state                       which chunks are there, and their checksums (chunk_state.h); never says more than is on the disk
+//     plan                        what is copied (layout.h)
 //     0, 1, 2, …                  the files of the plan, by their numbers
 //   DST/.belay-copy               of a directory, when all files have their names: the plan (layout.h). After it comes a packed set's
 //                                 manifest.json

@@ -1,5 +1,6 @@
 // How a store begins: what is there is looked at before anything is written.
 #include "core/file.h"
+#include "core/new_file.h"
 #include "core/parallel.h"
 #include "core/utf8.h"
 #include "shard/crc32c.h"
@@ -50,7 +51,10 @@ Result<std::unique_ptr<CopyStore>> CopyStore::open(std::shared_ptr<const CopyLay
     BELAY_CHECK(store->enter_work());
     BELAY_CHECK(store->remove_other_work());
     BELAY_CHECK(store->take_up());
-    BELAY_CHECK(store->check_room());
+    if (auto room = store->check_room(); !room) {
+        if (store->resumed_ == 0) (void)remove_held_work(store->target_.directory, store->work_name_, *store->work_);
+        return std::unexpected(std::move(room.error()));
+    }
     return store;
 }
 
@@ -82,7 +86,11 @@ Result<> CopyStore::enter_work() {
     work_name_ = work_name(target_.name, digest_);
     BELAY_TRY(work, lock_work(target_.directory, work_name_, true));
     work_ = std::move(*work);
-    return {};
+    BELAY_TRY(known, work_->facts(kPlanName));
+    if (known) return {};
+    BELAY_TRY(file, core::NewFile::begin(*work_, kPlanName));
+    BELAY_CHECK(core::write_all(file.fd(), plan_, file.path().string()));
+    return std::move(file).replace();
 }
 
 // What an earlier copy left whose source was another, or which had other chunks.

@@ -10,6 +10,7 @@
 namespace belay::stage {
 
 inline constexpr std::string_view kStateName = "state";
+inline constexpr std::string_view kPlanName = "plan";
 
 inline unsigned part_mode(const CopyFile& file) { return file.executable ? 0755 : 0644; }  // less what the umask takes
 

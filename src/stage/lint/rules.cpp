@@ -120,8 +120,10 @@ Result<> ranks_by_name(const Inspection& inspection) {
     // With parts that say of how many they are, the files know it better; else what the job has is the best that is known.
     if (!inspection.result.ranks && inspection.demand.ranks) last = std::max(last, *inspection.demand.ranks - 1);
     inspection.ranks(last + 1);
+    const std::set<int64_t> alone = {0};
+    const bool several_write = std::ranges::any_of(groups, [&](const auto& group) { return group.second != alone; });
     for (const auto& [name, present] : groups) {
-        if (present == std::set<int64_t>{0}) continue;  // what rank 0 writes for all
+        if (several_write && present == alone) continue;  // what rank 0 writes for all
         if (const auto missing = missing_of(present, 0, last); !missing.empty())
             inspection.problem(CheckpointState::kPartial, fmt::format("{}: of ranks 0 to {}, these are missing: {}", name, last, listed(missing)));
     }

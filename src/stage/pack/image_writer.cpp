@@ -85,12 +85,12 @@ Result<ImageOptions> image_options(const shard::Manifest& manifest, size_t threa
                         .mtime = static_cast<uint32_t>(std::clamp<int64_t>(seconds, 0, UINT32_MAX))};
 }
 
-bool is_compressible(const core::Directory& source, const SourceListing& listing) {
+bool is_compressible(const core::Directory& source, const SourceListing& listing, size_t threads) {
     constexpr double kWorthwhileShare = 1 / 1.1;
     Sample sample(TreeSums::kSampledFiles);
     for (const SourceFile& file : listing.files)
         if (const uint64_t rank = rank_of_path(file.path); file.bytes > 0 && !file.is_link && sample.wants(rank)) sample.add({rank, file.path, file.bytes});
-    const double share = compressed_share(source, sample.files());
+    const double share = compressed_share(source, sample.files(), threads);
     return !std::isfinite(share) || share <= kWorthwhileShare;
 }
 

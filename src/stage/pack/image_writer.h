@@ -19,7 +19,7 @@ struct ImageOptions {
 core::Result<ImageOptions> image_options(const shard::Manifest& manifest, size_t threads);
 
 // Whether compression is worth what unpacking costs each epoch: where it saves a tenth, by a sample of the files.
-bool is_compressible(const core::Directory& source, const SourceListing& listing);
+bool is_compressible(const core::Directory& source, const SourceListing& listing, size_t threads);
 inline constexpr std::string_view kZstd = "zstd-3";
 inline constexpr std::string_view kNoCompression = "none";
 

@@ -158,7 +158,7 @@ class Packer {
 
     Result<> make_image(Packed& packed) {
         BELAY_CHECK(check_space(work_.output, {.bytes = work_.listing.bytes, .files = 1}));
-        packed.manifest.options.compression = is_compressible(work_.source, work_.listing) ? kZstd : kNoCompression;
+        packed.manifest.options.compression = is_compressible(work_.source, work_.listing, options_.threads) ? kZstd : kNoCompression;
         BELAY_TRY(image_options, stage::image_options(packed.manifest, options_.threads));
         BELAY_TRY(image, write_image(work_, name_ + ".sqsh", image_options));
         packed.manifest.shards.push_back(std::move(image));

@@ -18,7 +18,7 @@ using core::Result;
 constexpr double kReservedShare = 0.1;
 constexpr uint64_t kQuotaBlock = 1024;  // QIF_DQBLKSIZE
 
-std::string size(uint64_t bytes) { return core::to_text(core::ByteSize{bytes}); }
+std::string size(uint64_t bytes) { return core::format_binary(core::ByteSize{bytes}); }
 
 uint64_t without_reserve(uint64_t value) { return value - static_cast<uint64_t>(kReservedShare * static_cast<double>(value)); }
 

@@ -78,7 +78,7 @@ Cost predict(const CostInput& input) {
         say("opening the files costs nothing that packing could save");
     if (local && !fits(input))
         say(fmt::format("the data do not fit where they would be copied to: {} are free, of which a tenth stays free",
-                        core::to_text(core::ByteSize{*input.local_free_bytes})));
+                        core::format_binary(core::ByteSize{*input.local_free_bytes})));
     else if (local)
         say(fmt::format("copied to the nodes first, {:g} epochs take {} instead of {}", input.epochs, seconds(*local), seconds(loose)));
     return cost;

@@ -10,8 +10,9 @@
 #include <chrono>
 #include <cmath>
 #include <fcntl.h>
-#include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <vector>
@@ -30,6 +31,7 @@ constexpr uint64_t kMostReadOfAll = 256 * kMiB;
 constexpr uint64_t kMostReadOfOne = 64 * kMiB;
 constexpr uint64_t kMostCompared = 1024 * kMiB;
 constexpr uint64_t kMostCompressedOfOne = kMiB;
+constexpr Clock::duration kCompareTime = std::chrono::seconds(2);
 constexpr size_t kBlockBytes = size_t{128} << 10;
 constexpr int kZstdLevel = 3;
 constexpr uint64_t kLocalBytes = 128 * kMiB;
@@ -93,54 +95,85 @@ Result<Speed> measure_reading(const core::Directory& root, const std::set<Candid
     return speed;
 }
 
-double compressed_share(const core::Directory& root, const std::set<Candidate>& files) {
+namespace {
+
+// Of the first MiB of a file: how large it is, and how large as blocks of an image. Nothing where it cannot be read.
+std::optional<std::pair<uint64_t, uint64_t>> compressed_bytes(const core::Directory& root, const std::string& path) {
+    auto file = open_to_read(root, path);
+    if (!file) return std::nullopt;
     std::vector<char> buffer(kBlockBytes);
     std::vector<char> packed(ZSTD_compressBound(kBlockBytes));
+    uint64_t bytes = 0;
+    uint64_t packed_bytes = 0;
+    while (bytes < kMostCompressedOfOne) {
+        const size_t size = read_piece(file->get(), buffer, kBlockBytes);
+        if (size == 0) break;
+        const size_t smaller = ZSTD_compress(packed.data(), packed.size(), buffer.data(), size, kZstdLevel);
+        bytes += size;
+        packed_bytes += ZSTD_isError(smaller) != 0 ? size : std::min(smaller, size);
+    }
+    if (bytes == 0) return std::nullopt;
+    return std::pair(bytes, packed_bytes);
+}
+
+std::optional<core::Sha256Digest> digest_of(const core::Directory& root, const std::string& path) {
+    auto file = open_to_read(root, path);
+    if (!file) return std::nullopt;
+    std::vector<char> buffer(kMiB);
+    core::Sha256 hash;
+    while (const size_t size = read_piece(file->get(), buffer, buffer.size())) hash.update({buffer.data(), size});
+    return hash.finish();
+}
+
+}  // namespace
+
+double compressed_share(const core::Directory& root, const std::set<Candidate>& files, size_t workers) {
+    const std::vector<Candidate> order(files.begin(), files.end());
+    std::vector<std::optional<std::pair<uint64_t, uint64_t>>> sizes(order.size());
+    (void)core::in_parallel(order.size(), workers, [&](size_t item) -> Result<> {
+        sizes[item] = compressed_bytes(root, order[item].path);
+        return {};
+    });
     double all = 0;
     double left = 0;
-    for (const Candidate& candidate : files) {
-        auto file = open_to_read(root, candidate.path);
-        if (!file) continue;
-        uint64_t bytes = 0;
-        uint64_t packed_bytes = 0;
-        while (bytes < kMostCompressedOfOne) {
-            const size_t size = read_piece(file->get(), buffer, kBlockBytes);
-            if (size == 0) break;
-            const size_t smaller = ZSTD_compress(packed.data(), packed.size(), buffer.data(), size, kZstdLevel);
-            bytes += size;
-            packed_bytes += ZSTD_isError(smaller) != 0 ? size : std::min(smaller, size);
-        }
-        if (bytes == 0) continue;
-        all += static_cast<double>(candidate.bytes);
-        left += static_cast<double>(candidate.bytes) * static_cast<double>(packed_bytes) / static_cast<double>(bytes);
+    for (size_t i = 0; i < order.size(); ++i) {
+        if (!sizes[i]) continue;
+        const auto weight = static_cast<double>(order[i].bytes);
+        all += weight;
+        left += weight * static_cast<double>(sizes[i]->second) / static_cast<double>(sizes[i]->first);
     }
     return all > 0 ? left / all : NAN;
 }
 
-Duplicates count_duplicates(const core::Directory& root, const SizeSample& sample) {
+Duplicates count_duplicates(const core::Directory& root, const SizeSample& sample, size_t workers) {
     Duplicates found;
-    std::vector<char> buffer(kMiB);
-    uint64_t read_bytes = 0;
+    std::vector<const std::vector<Candidate>*> groups;  // of one size, with something to compare
+    uint64_t to_read = 0;
     for (const auto& [bytes, files] : sample.by_size()) {
-        if (files.size() > 1 && read_bytes + bytes * files.size() > kMostCompared) continue;
-        std::map<core::Sha256Digest, uint64_t> seen;
-        for (const Candidate& candidate : files) {
-            if (files.size() == 1) {
-                ++found.compared_files;
-                break;
-            }
-            auto file = open_to_read(root, candidate.path);
-            if (!file) continue;
-            core::Sha256 hash;
-            while (const size_t size = read_piece(file->get(), buffer, buffer.size())) {
-                hash.update({buffer.data(), size});
-                read_bytes += size;
-            }
-            ++found.compared_files;
-            if (seen[hash.finish()]++ == 0) continue;
-            ++found.files;
-            found.bytes += bytes;
+        if (files.size() == 1) ++found.compared_files;
+        if (files.size() == 1 || to_read + bytes * files.size() > kMostCompared) continue;
+        to_read += bytes * files.size();
+        groups.push_back(&files);
+    }
+    const auto end = Clock::now() + kCompareTime;
+    std::vector<Duplicates> parts(groups.size());
+    (void)core::in_parallel(groups.size(), workers, [&](size_t number) -> Result<> {
+        if (Clock::now() > end) return {};
+        std::set<core::Sha256Digest> seen;
+        for (const Candidate& candidate : *groups[number]) {
+            const auto digest = digest_of(root, candidate.path);
+            if (!digest) continue;
+            ++parts[number].compared_files;
+            if (seen.insert(*digest).second) continue;
+            ++parts[number].files;
+            parts[number].bytes += candidate.bytes;
         }
+        return {};
+    });
+    for (const Duplicates& part : parts) {
+        found.compared_files += part.compared_files;
+        found.files += part.files;
+        found.bytes += part.bytes;
     }
     return found;
 }

@@ -26,7 +26,7 @@ core::Result<Speed> measure_reading(const core::Directory& root, const std::set<
 
 // Of the bytes of these files, what is left of them in blocks of 128 KiB that zstd compressed at level 3, as a data image
 // has them; each file counts by its size, by its first MiB. NaN where none could be read.
-double compressed_share(const core::Directory& root, const std::set<Candidate>& files);
+double compressed_share(const core::Directory& root, const std::set<Candidate>& files, size_t workers);
 
 struct Duplicates {
     uint64_t compared_files = 0;
@@ -34,8 +34,9 @@ struct Duplicates {
     uint64_t bytes = 0;  // of these
     bool operator==(const Duplicates&) const = default;
 };
-// Among all files of the sizes that the sample holds. At most 1 GiB is read; sizes beyond that are left out.
-Duplicates count_duplicates(const core::Directory& root, const SizeSample& sample);
+// Among all files of the sizes that the sample holds. Sizes beyond 1 GiB of content, or 2 seconds, are left out: a file server that others use
+// is not kept busy for a guess.
+Duplicates count_duplicates(const core::Directory& root, const SizeSample& sample, size_t workers);
 
 // Where data would be copied to.
 struct LocalSpeed {

@@ -46,8 +46,8 @@ Result<Scan> scan(const std::filesystem::path& directory, const ScanOptions& opt
     for (const TreeSums& part : parts) result.sums.add(part);
     BELAY_TRY(speed, measure_reading(root, result.sums.sample.files(), options.workers));
     result.speed = speed;
-    result.compressed_share = compressed_share(root, result.sums.sample.files());
-    result.duplicates = count_duplicates(root, result.sums.same_size);
+    result.compressed_share = compressed_share(root, result.sums.sample.files(), options.workers);
+    result.duplicates = count_duplicates(root, result.sums.same_size, options.workers);
     if (options.local) {
         BELAY_TRY(local, measure_local(*options.local));
         result.local = local;

@@ -46,7 +46,7 @@ void Sample::add(const Sample& more) {
 }
 
 void SizeSample::add(const Candidate& candidate, uint64_t rank_of_size) {
-    if (rank_of_size > limit_) return;
+    if (!wants(rank_of_size)) return;
     by_size_[candidate.bytes].push_back(candidate);
     rank_of_[candidate.bytes] = rank_of_size;
     ++files_;
@@ -88,6 +88,7 @@ void TreeSums::add(const Listing& listing, int64_t now) {
         most_entries = *listing.directory_entries;
         fullest_directory = listing.path;
     }
+    const uint64_t hash_before_name = listing.path.empty() ? core::kFnv1aOfNothing : core::fnv1a("/", core::fnv1a(listing.path));
     uint64_t regular = 0;
     for (const Entry& entry : listing.entries) {
         if (entry.type == core::FileType::kDirectory) ++directories;
@@ -107,11 +108,14 @@ void TreeSums::add(const Listing& listing, int64_t now) {
         modified[age_bucket(entry.modified, now)].add(entry.bytes);
         users[entry.user].add(entry.bytes);
         if (entry.bytes == 0) continue;
-        std::string path = listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name);
-        const uint64_t rank = rank_of_path(path);
-        Candidate candidate{.rank = rank, .path = std::move(path), .bytes = entry.bytes};
-        same_size.add(candidate, mixed(entry.bytes));
-        if (sample.wants(rank)) sample.add(std::move(candidate));
+        const uint64_t rank = mixed(core::fnv1a(entry.name, hash_before_name));
+        const uint64_t rank_of_size = mixed(entry.bytes);
+        if (!sample.wants(rank) && !same_size.wants(rank_of_size)) continue;
+        const Candidate candidate{.rank = rank,
+                                  .path = listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name),
+                                  .bytes = entry.bytes};
+        if (same_size.wants(rank_of_size)) same_size.add(candidate, rank_of_size);
+        if (sample.wants(rank)) sample.add(candidate);
     }
     if (regular == 0) return;
     if (files_at_depth.size() <= listing.depth) files_at_depth.resize(listing.depth + 1);

@@ -59,6 +59,7 @@ class Sample {
 class SizeSample {
   public:
     explicit SizeSample(size_t most) : most_(most) {}
+    bool wants(uint64_t rank_of_size) const { return rank_of_size <= limit_; }
     void add(const Candidate& candidate, uint64_t rank_of_size);
     void add(const SizeSample& more);
     const std::map<uint64_t, std::vector<Candidate>>& by_size() const { return by_size_; }
@@ -93,8 +94,8 @@ struct TreeSums {
     Sample sample{kSampledFiles};
     SizeSample same_size{kComparedFiles};
 
-    static constexpr size_t kSampledFiles = 512;
-    static constexpr size_t kComparedFiles = 4096;
+    static constexpr size_t kSampledFiles = 256;
+    static constexpr size_t kComparedFiles = 2048;
 
     // `now` in nanoseconds since 1970.
     void add(const Listing& listing, int64_t now);

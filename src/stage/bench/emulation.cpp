@@ -1,0 +1,179 @@
+// Training as a file system sees it: readers that fill batches, and accelerators that sleep for as long as they would compute (DLIO).
+#include "core/parallel.h"
+#include "stage/bench/bench_plan.h"
+#include "stage/bench/workload.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace belay::stage {
+
+namespace {
+
+using core::Result;
+
+constexpr uint64_t kPrefetchOfReader = 2;  // batches that wait for the accelerator, for each reader (torch.utils.data.DataLoader, prefetch_factor)
+
+std::string data_file(const EmulatedModel& model, uint64_t number) { return fmt::format("{}-{}", model.name, number); }
+
+// One accelerator in one epoch: its readers take samples in their order, its consumer takes batches in theirs.
+class Accelerator {
+  public:
+    Accelerator(std::span<const SampleRead> reads, const EmulatedModel& model, double compute_seconds)
+        : reads_(reads), batch_(model.batch), window_(kPrefetchOfReader * model.readers), compute_(compute_seconds), filled_(reads.size() / model.batch) {}
+
+    // Until all samples are read or somebody gave up.
+    Result<> read(const std::vector<BenchFile>& files, const AlignedBuffer& buffer, const BenchRun& run) {
+        while (const auto next = take()) {
+            if (run.is_stopped()) return core::system_error("the benchmark was stopped").because(core::Cause::kCancelled);
+            const SampleRead& sample = reads_[*next];
+            const BenchFile& file = files[sample.file];
+            BELAY_TRY(got, file.read(sample.offset, sample.bytes, buffer));
+            if (got != sample.bytes) return core::system_error("a file of the benchmark is shorter than it was written");
+            // So that a sample that comes again is read from the file system again.
+            if (!file.is_direct()) (void)posix_fadvise(file.fd(), static_cast<off_t>(sample.offset), static_cast<off_t>(sample.bytes), POSIX_FADV_DONTNEED);
+            const std::lock_guard lock(mutex_);
+            ++filled_[*next / batch_];
+            wake_.notify_all();
+        }
+        return {};
+    }
+
+    void compute(BenchClock::time_point start) {
+        for (size_t step = 0; step < filled_.size(); ++step) {
+            EmulatedStep times{.begin = bench_seconds_since(start)};
+            {
+                std::unique_lock lock(mutex_);
+                wake_.wait(lock, [&] { return given_up_ || filled_[step] == batch_; });
+                if (given_up_) return;
+            }
+            times.ready = bench_seconds_since(start);
+            std::this_thread::sleep_for(std::chrono::duration<double>(compute_));
+            times.end = bench_seconds_since(start);
+            steps_.push_back(times);
+            const std::lock_guard lock(mutex_);
+            ++consumed_;
+            wake_.notify_all();
+        }
+    }
+
+    void give_up() {
+        const std::lock_guard lock(mutex_);
+        given_up_ = true;
+        wake_.notify_all();
+    }
+    const std::vector<EmulatedStep>& steps() const { return steps_; }
+
+  private:
+    // The next sample, once the accelerator is near enough.
+    std::optional<size_t> take() {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [&] { return given_up_ || next_ >= reads_.size() || next_ / batch_ < consumed_ + window_; });
+        if (given_up_ || next_ >= reads_.size()) return std::nullopt;
+        return next_++;
+    }
+
+    std::span<const SampleRead> reads_;
+    uint64_t batch_;
+    uint64_t window_;
+    double compute_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::vector<uint64_t> filled_;  // samples of each batch that are there
+    size_t next_ = 0;
+    uint64_t consumed_ = 0;
+    bool given_up_ = false;
+    std::vector<EmulatedStep> steps_;
+};
+
+struct Epoch {
+    std::vector<Utilisation> blocks = {};
+    double seconds = 0;
+};
+
+Result<Epoch> run_epoch(const BenchRun& run, const EmulatedModel& model, const std::vector<BenchFile>& files, std::span<const SampleRead> reads, uint64_t largest) {
+    const uint64_t count = run.options.accelerators;
+    const double compute = run.options.compute_factor * (run.options.a100 ? model.a100_seconds : model.h100_seconds);
+    std::vector<std::vector<SampleRead>> parts;
+    std::vector<std::unique_ptr<Accelerator>> accelerators;
+    for (uint64_t number = 0; number < count; ++number) parts.push_back(reads_of_accelerator(reads, model.batch, number, count));
+    for (const auto& part : parts) accelerators.push_back(std::make_unique<Accelerator>(part, model, compute));
+    // Every thread must run for the others to go on: an accelerator and its readers wait for each other.
+    const size_t readers = static_cast<size_t>(count * model.readers);
+    const AlignedBuffer buffer(static_cast<size_t>(largest) + 2 * kDirectAlignment);  // what is read is thrown away, by all into one place
+    std::vector<std::jthread> computing;
+    const auto start = BenchClock::now();
+    for (const auto& accelerator : accelerators) computing.emplace_back([&accelerator, start] { accelerator->compute(start); });
+    auto done = core::in_parallel(readers, readers, [&](size_t reader) {
+        auto read = accelerators[reader % count]->read(files, buffer, run);
+        if (!read)
+            for (const auto& accelerator : accelerators) accelerator->give_up();
+        return read;
+    });
+    if (!done)
+        for (const auto& accelerator : accelerators) accelerator->give_up();
+    computing.clear();
+    if (!done) return std::unexpected(std::move(done.error()));
+    Epoch epoch{.seconds = bench_seconds_since(start)};
+    for (const auto& accelerator : accelerators)
+        if (const auto block = utilisation_of_block(accelerator->steps())) epoch.blocks.push_back(*block);
+    return epoch;
+}
+
+Result<> emulate(BenchRun& run, const EmulatedModel& model) {
+    const BenchOptions& options = run.options;
+    const uint64_t samples = options.steps * model.batch * options.accelerators;
+    const auto planned = plan_emulated_files(model, samples, options.bytes, options.seed);
+    EmulationResult result{.model = std::string(model.name), .accelerator = options.a100 ? "A100" : "H100", .accelerators = options.accelerators, .pass_share = model.pass_share};
+    uint64_t largest = 0;
+    for (uint64_t number = 0; number < planned.size(); ++number) {
+        BELAY_CHECK(write_bench_file(run, data_file(model, number), planned[number].bytes()));
+        result.distinct_samples += planned[number].samples.size();
+        largest = std::max(largest, std::ranges::max(planned[number].samples));
+    }
+    std::vector<Utilisation> blocks;
+    uint64_t bytes = 0;
+    CacheDrop drop;
+    for (uint64_t epoch = 0; epoch < options.epochs; ++epoch) {
+        run.say(fmt::format("{}, epoch {}", model.name, epoch + 1));
+        std::vector<BenchFile> files;
+        for (uint64_t number = 0; number < planned.size(); ++number) {
+            BELAY_TRY(file, drop.open(run, data_file(model, number)));
+            files.push_back(std::move(file));
+        }
+        const auto reads = plan_epoch(planned, samples, epoch, options.seed);
+        BELAY_TRY(ran, run_epoch(run, model, files, reads, largest));
+        blocks.insert(blocks.end(), ran.blocks.begin(), ran.blocks.end());
+        result.seconds += ran.seconds;
+        result.samples += reads.size();
+        for (const SampleRead& read : reads) bytes += read.bytes;
+    }
+    result.utilisation = mean_utilisation(blocks);
+    result.samples_per_second = result.seconds > 0 ? static_cast<double>(result.samples) / result.seconds : 0;
+    result.bytes_per_second = result.seconds > 0 ? static_cast<double>(bytes) / result.seconds : 0;
+    result.cache = drop.describe();
+    if (result.distinct_samples < samples)
+        run.report.notes.push_back(fmt::format("{}: an epoch reads {} samples, of which {} are distinct; with a larger --size more are", model.name, samples, result.distinct_samples));
+    run.report.emulations.push_back(std::move(result));
+    // Another model needs the room.
+    for (uint64_t number = 0; number < planned.size(); ++number) {
+        BELAY_CHECK(run.directory.remove_file(data_file(model, number)));
+        run.written.erase(data_file(model, number));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<> emulate_training(BenchRun& run) {
+    for (const std::string& name : run.options.models) {
+        const auto model = std::ranges::find(emulated_models(), name, &EmulatedModel::name);
+        BELAY_CHECK(emulate(run, *model));
+    }
+    run.report.notes.emplace_back("training is emulated as MLPerf Storage v2 does it, but with less data than five times the memory and fewer steps: it is not a result of MLPerf Storage");
+    return {};
+}
+
+}  // namespace belay::stage

@@ -1,0 +1,27 @@
+// belay stage clean: takes away what a copy brought, at the end of a job.
+#pragma once
+
+#include "core/error.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace belay::stage {
+
+struct Cleaned {
+    uint64_t files = 0;  // of copies, that were removed
+    uint64_t bytes = 0;  // of these
+    bool unfinished = false;  // there were parts of a copy that was not finished: removed too
+    std::vector<std::string> kept = {};  // files of the plan that are not any more as they were copied; the first kMostKept
+    uint64_t kept_count = 0;
+};
+inline constexpr size_t kMostKept = 20;
+
+// Of the directory `destination`, what its plan names (layout.h), as far as it belongs to this user and has the size and time that the copy gave
+// it; then directories of the copy that are empty, the destination among them. What others put there stays, and the plan with it where any file of the
+// plan was kept. Errors: kBadInput where there is no copy, where it is another user's, or being made; kSystem.
+core::Result<Cleaned> clean_copy(const std::filesystem::path& destination);
+
+}  // namespace belay::stage
