@@ -52,7 +52,8 @@ Result<Place> find_place(const core::CommandContext& context) {
     if (!known) return place;
     BELAY_TRY(configuration, context.configuration());
     BELAY_TRY(weakness, vet::share_secret(*known, slurm::munge_at(configuration.text("munge.socket"))));
-    if (weakness) fmt::print(stderr, "{}", weakness->render("belay: warning"));
+    // Who takes part may read the data, and change them: unlike a vetting, no copy is worth that.
+    if (weakness) return core::system_error("without munge or a secret, other users of the cluster could take part in this copy").hint(weakness->hint_text());
     place.step = stage::CopyStep{.rank = known->rank,
                                  .nodes = std::move(known->nodes),
                                  .root_address = std::move(known->root_address),

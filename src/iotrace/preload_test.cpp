@@ -122,6 +122,26 @@ TEST_F(iotrace_preload, small_files_are_seen_as_such) {
     EXPECT_EQ(totals.metadata_calls(), 3U * 128);
 }
 
+// libc reads blocks of st_blksize (4096 on common file systems) for requests that are smaller.
+TEST_F(iotrace_preload, a_stream_is_read_by_its_buffer) {
+    const DeviceTotals totals = after_known({"stream-reads", file("f", 200'000), "100", "1000"});
+    EXPECT_EQ(totals[kOpens], 1U);
+    EXPECT_EQ(totals[kCloses], 1U);
+    EXPECT_THAT(totals[kReadBytes], AllOf(Ge(100'000U), Le(200'000U)));
+    EXPECT_LT(totals.read_calls(), 100U);
+    EXPECT_EQ(totals.random_share(), 0);
+}
+
+TEST_F(iotrace_preload, a_stream_that_seeks_reads_elsewhere) {
+    const DeviceTotals totals = after_known({"stream-seeks", file("f", 1'010'000), "10", "50000"});
+    EXPECT_THAT(totals[kReadBytes], AllOf(Ge(500'000U), Le(600'000U)));
+    EXPECT_EQ(totals.random_read_calls(), 10U);
+}
+
+TEST_F(iotrace_preload, a_stream_is_written_whole) {
+    EXPECT_EQ(after_known({"stream-writes", at("f"), "100", "1000"})[kWrittenBytes], 100'001U);
+}
+
 TEST_F(iotrace_preload, names_that_are_not_there_count_for_the_device_of_the_directory) {
     const DeviceTotals totals = after_known({"missing", at("no/such/directory/file"), "100"});
     EXPECT_EQ(totals[kOpensFailed], 100U);

@@ -5,8 +5,6 @@
 #include "iotrace/preload/system.h"
 
 #include <cstdarg>
-#include <cstdio>
-#include <dirent.h>
 #include <fcntl.h>
 
 namespace belay::iotrace::preload {
@@ -20,9 +18,6 @@ Next<OpenAt> next_openat("openat64");
 Next<int (*)(const char*, int)> next_open_2("__open64_2");
 Next<int (*)(int, const char*, int)> next_openat_2("__openat64_2");
 Next<int (*)(const char*, mode_t)> next_creat("creat64");
-Next<FILE* (*)(const char*, const char*)> next_fopen("fopen64");
-Next<int (*)(FILE*)> next_fclose("fclose");
-Next<int (*)(FILE*)> next_fileno("fileno");
 Next<int (*)(int)> next_close("close");
 Next<int (*)(int, int)> next_dup2("dup2");
 Next<int (*)(int, int, int)> next_dup3("dup3");
@@ -103,34 +98,6 @@ int traced_creat(const char* path, mode_t mode) {
     return fd;
 }
 int traced_creat_plain(const char* path, mode_t mode) ALSO_INSTEAD_OF("creat", "creat64");
-
-// What is read and written through the stream is done inside of libc, and not seen here.
-FILE* traced_fopen(const char* path, const char* how) INSTEAD_OF("fopen64");
-FILE* traced_fopen(const char* path, const char* how) {
-    const auto next = next_fopen.get();
-    const auto number_of = next_fileno.get();
-    if (next == nullptr || number_of == nullptr) return static_cast<void>(not_there()), nullptr;
-    const Stopwatch watch;
-    FILE* stream = next(path, how);
-    count_open(watch, AT_FDCWD, path, stream != nullptr ? number_of(stream) : -1, false);
-    return stream;
-}
-FILE* traced_fopen_plain(const char* path, const char* how) ALSO_INSTEAD_OF("fopen", "fopen64");
-
-int traced_fclose(FILE* stream) INSTEAD_OF("fclose");
-int traced_fclose(FILE* stream) {
-    const auto next = next_fclose.get();
-    const auto number_of = next_fileno.get();
-    if (next == nullptr) return not_there();
-    const Stopwatch watch;
-    if (!is_traced() || number_of == nullptr) return next(stream);
-    const int error_before = last_error();
-    const DescriptorState before = forget(number_of(stream));
-    if (errno_place != nullptr) *errno_place() = error_before;  // of streams in memory, fileno fails
-    const int result = next(stream);
-    count_close(watch, before);
-    return result;
-}
 
 int traced_close(int fd) INSTEAD_OF("close");
 int traced_close(int fd) {

@@ -87,6 +87,28 @@ static void make_small_files(void) {
     }
 }
 
+static void stream_reads(void) {
+    FILE* stream = fopen(path, "r");
+    EXPECT(stream != NULL);
+    for (long i = 0; i < count; ++i) EXPECT(fread(buffer(), 1, (size_t)bytes, stream) == (size_t)bytes);
+    EXPECT(fclose(stream) == 0);
+}
+
+static void stream_seeks(void) {
+    FILE* stream = fopen(path, "r");
+    EXPECT(stream != NULL);
+    for (long i = count; i > 0; --i)
+        EXPECT(fseek(stream, i * 2 * bytes, SEEK_SET) == 0 && fread(buffer(), (size_t)bytes, 1, stream) == 1);
+    EXPECT(fclose(stream) == 0);
+}
+
+static void stream_writes(void) {
+    FILE* stream = fopen(path, "w");
+    EXPECT(stream != NULL);
+    for (long i = 0; i < count; ++i) EXPECT(fwrite(buffer(), (size_t)bytes, 1, stream) == 1);
+    EXPECT(fflush(stream) == 0 && fwrite(buffer(), 1, 1, stream) == 1 && fclose(stream) == 0);
+}
+
 static void missing(void) {
     struct stat facts;
     for (long i = 0; i < count; ++i) {
@@ -252,6 +274,9 @@ static const struct {
              {"writes", writes},
              {"small-files", small_files},
              {"make-small-files", make_small_files},
+             {"stream-reads", stream_reads},
+             {"stream-seeks", stream_seeks},
+             {"stream-writes", stream_writes},
              {"missing", missing},
              {"in-children", in_children},
              {"then-exec", then_exec},

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <fcntl.h>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -14,6 +16,7 @@ namespace {
 
 using core::Result;
 
+constexpr size_t kReadBytes = size_t{4} << 20;
 constexpr uint64_t kPrefetchOfReader = 2;  // batches that wait for the accelerator, for each reader (torch.utils.data.DataLoader, prefetch_factor)
 
 std::string data_file(const EmulatedModel& model, uint64_t number) { return fmt::format("{}-{}", model.name, number); }
@@ -25,7 +28,8 @@ class Accelerator {
         : reads_(reads), batch_(model.batch), window_(kPrefetchOfReader * model.readers), compute_(compute_seconds), filled_(reads.size() / model.batch) {}
 
     // Until all samples are read or somebody gave up.
-    Result<> read(const std::vector<BenchFile>& files, const AlignedBuffer& buffer, const BenchRun& run) {
+    Result<> read(const std::vector<BenchFile>& files, const BenchRun& run) {
+        const AlignedBuffer buffer(kReadBytes);  // what is read is thrown away
         while (const auto next = take()) {
             if (run.is_stopped()) return core::system_error("the benchmark was stopped").because(core::Cause::kCancelled);
             const SampleRead& sample = reads_[*next];
@@ -93,29 +97,35 @@ struct Epoch {
     double seconds = 0;
 };
 
-Result<Epoch> run_epoch(const BenchRun& run, const EmulatedModel& model, const std::vector<BenchFile>& files, std::span<const SampleRead> reads, uint64_t largest) {
+Result<Epoch> run_epoch(const BenchRun& run, const EmulatedModel& model, const std::vector<BenchFile>& files, std::span<const SampleRead> reads) {
     const uint64_t count = run.options.accelerators;
     const double compute = run.options.compute_factor * (run.options.a100 ? model.a100_seconds : model.h100_seconds);
     std::vector<std::vector<SampleRead>> parts;
     std::vector<std::unique_ptr<Accelerator>> accelerators;
     for (uint64_t number = 0; number < count; ++number) parts.push_back(reads_of_accelerator(reads, model.batch, number, count));
     for (const auto& part : parts) accelerators.push_back(std::make_unique<Accelerator>(part, model, compute));
-    // Every thread must run for the others to go on: an accelerator and its readers wait for each other.
     const size_t readers = static_cast<size_t>(count * model.readers);
-    const AlignedBuffer buffer(static_cast<size_t>(largest) + 2 * kDirectAlignment);  // what is read is thrown away, by all into one place
+    auto give_up = [&] {
+        for (const auto& accelerator : accelerators) accelerator->give_up();
+    };
     std::vector<std::jthread> computing;
+    // Whatever ends this early, no accelerator waits for data that will not come: this ends before the threads are joined.
+    struct GiveUp {
+        const decltype(give_up)& function;
+        bool wanted = true;
+        ~GiveUp() {
+            if (wanted) function();
+        }
+    } at_end{.function = give_up};
     const auto start = BenchClock::now();
     for (const auto& accelerator : accelerators) computing.emplace_back([&accelerator, start] { accelerator->compute(start); });
-    auto done = core::in_parallel(readers, readers, [&](size_t reader) {
-        auto read = accelerators[reader % count]->read(files, buffer, run);
-        if (!read)
-            for (const auto& accelerator : accelerators) accelerator->give_up();
+    BELAY_CHECK(core::in_parallel(readers, readers, [&](size_t reader) {
+        auto read = accelerators[reader % count]->read(files, run);
+        if (!read) give_up();
         return read;
-    });
-    if (!done)
-        for (const auto& accelerator : accelerators) accelerator->give_up();
+    }));
+    at_end.wanted = false;
     computing.clear();
-    if (!done) return std::unexpected(std::move(done.error()));
     Epoch epoch{.seconds = bench_seconds_since(start)};
     for (const auto& accelerator : accelerators)
         if (const auto block = utilisation_of_block(accelerator->steps())) epoch.blocks.push_back(*block);
@@ -127,11 +137,9 @@ Result<> emulate(BenchRun& run, const EmulatedModel& model) {
     const uint64_t samples = options.steps * model.batch * options.accelerators;
     const auto planned = plan_emulated_files(model, samples, options.bytes, options.seed);
     EmulationResult result{.model = std::string(model.name), .accelerator = options.a100 ? "A100" : "H100", .accelerators = options.accelerators, .pass_share = model.pass_share};
-    uint64_t largest = 0;
     for (uint64_t number = 0; number < planned.size(); ++number) {
         BELAY_CHECK(write_bench_file(run, data_file(model, number), planned[number].bytes()));
         result.distinct_samples += planned[number].samples.size();
-        largest = std::max(largest, std::ranges::max(planned[number].samples));
     }
     std::vector<Utilisation> blocks;
     uint64_t bytes = 0;
@@ -144,7 +152,7 @@ Result<> emulate(BenchRun& run, const EmulatedModel& model) {
             files.push_back(std::move(file));
         }
         const auto reads = plan_epoch(planned, samples, epoch, options.seed);
-        BELAY_TRY(ran, run_epoch(run, model, files, reads, largest));
+        BELAY_TRY(ran, run_epoch(run, model, files, reads));
         blocks.insert(blocks.end(), ran.blocks.begin(), ran.blocks.end());
         result.seconds += ran.seconds;
         result.samples += reads.size();

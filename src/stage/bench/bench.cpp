@@ -1,0 +1,146 @@
+#include "stage/bench/bench.h"
+
+#include "core/new_file.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "stage/bench/bench_plan.h"
+#include "stage/bench/workload.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <utility>
+
+namespace belay::stage {
+
+namespace {
+
+using core::Result;
+namespace fs = std::filesystem;
+
+constexpr uint64_t kLeastBytes = 4096;
+constexpr uint64_t kMostBlock = uint64_t{1} << 30;
+constexpr double kUsableShare = 0.9;
+
+struct FileSystemName {
+    uint32_t magic;
+    std::string_view name;
+};
+// statfs(2) and the headers of those that are not part of Linux.
+constexpr std::array<FileSystemName, 13> kFileSystems = {{
+    {0xEF53, "ext4"},       {0x58465342, "xfs"},    {0x9123683E, "btrfs"}, {0x01021994, "tmpfs"}, {0x6969, "nfs"},        {0x0BD00BD0, "lustre"}, {0x47504653, "gpfs"},
+    {0x19830326, "beegfs"}, {0x00c36400, "ceph"},   {0x2fc12fc1, "zfs"},   {0x65735546, "fuse"},  {0x794c7630, "overlay"}, {0x01161970, "gfs2"},
+}};
+
+Result<std::string> file_system_of(const core::Directory& directory) {
+    struct statfs status{};
+    if (fstatfs(directory.fd(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at the file system of {}", directory.path().string()));
+    const auto magic = static_cast<uint32_t>(status.f_type);
+    const auto* found = std::ranges::find(kFileSystems, magic, &FileSystemName::magic);
+    return found != kFileSystems.end() ? std::string(found->name) : fmt::format("{:#010x}", magic);
+}
+
+// What the runs write, all of it at once at most.
+uint64_t needed_bytes(const BenchOptions& options, const std::vector<std::string>& tests) {
+    uint64_t bytes = 0;
+    bool has_large = false;
+    for (const std::string& test : tests) {
+        if ((test == "sequential" || test == "random") && !std::exchange(has_large, true)) bytes += options.bytes;
+        if (test == "checkpoint" || test == "training") bytes += options.bytes;
+        if (test == "files" || test == "shard") bytes += options.files * options.file_bytes;
+    }
+    return bytes;
+}
+
+Result<> check_room(const core::Directory& directory, uint64_t bytes) {
+    struct statvfs status{};
+    if (fstatvfs(directory.fd(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at the file system of {}", directory.path().string()));
+    const uint64_t free_bytes = uint64_t{status.f_bavail} * status.f_frsize;
+    if (static_cast<double>(bytes) <= kUsableShare * static_cast<double>(free_bytes)) return {};
+    return core::system_error("{}: the benchmark writes {}, and {} are free, of which a tenth stays free", directory.path().string(), core::format_decimal({bytes}), core::format_decimal({free_bytes}))
+        .because(core::Cause::kNoSpace)
+        .hint("write less with --size and --files, or name a directory on another file system");
+}
+
+Result<> check_range(std::string_view what, uint64_t value, uint64_t least, uint64_t most) {
+    if (value >= least && value <= most) return {};
+    return core::bad_input("{} {}: is not from {} to {}", what, value, least, most);
+}
+
+Result<> check_options(const BenchOptions& options) {
+    BELAY_CHECK(check_range("--size", options.bytes, kLeastBytes, uint64_t{1} << 50));
+    BELAY_CHECK(check_range("--block", options.block_bytes, kLeastBytes, kMostBlock));
+    BELAY_CHECK(check_range("--random-block", options.random_bytes, 1, kMostBlock));
+    BELAY_CHECK(check_range("--operations", options.operations, 1, 1'000'000'000));
+    BELAY_CHECK(check_range("--files", options.files, 1, 100'000'000));
+    BELAY_CHECK(check_range("--file-size", options.file_bytes, 1, kMostBlock));
+    BELAY_CHECK(check_range("--threads", options.threads, 1, 4096));
+    BELAY_CHECK(check_range("--accelerators", options.accelerators, 1, 256));
+    BELAY_CHECK(check_range("--steps", options.steps, 1, 1'000'000));
+    BELAY_CHECK(check_range("--epochs", options.epochs, 1, 1000));
+    if (options.block_bytes % kDirectAlignment != 0) return core::bad_input("--block {}: is not a multiple of {}, as O_DIRECT needs it", options.block_bytes, kDirectAlignment);
+    if (options.bytes / options.threads < std::max(kLeastBytes, options.random_bytes))
+        return core::bad_input("--size {}: leaves less than a block for each of {} threads", options.bytes, options.threads).hint("write a larger size, or fewer threads");
+    const auto known = bench_tests();
+    for (const std::string& test : options.tests)
+        if (std::ranges::find(known, test) == known.end()) return core::bad_input("there is no test \"{}\"", test).hint(fmt::format("there are {}", core::join(known, ", ")));
+    for (const std::string& model : options.models)
+        if (std::ranges::find(emulated_models(), model, &EmulatedModel::name) == emulated_models().end())
+            return core::bad_input("there is no model \"{}\"", model).hint("there are unet3d, resnet50, cosmoflow");
+    return {};
+}
+
+// A directory that goes with all its content.
+class Workspace {
+  public:
+    static Result<Workspace> make(const core::Directory& parent) {
+        BELAY_TRY(name, core::random_name(".belay-bench-"));
+        BELAY_CHECK(parent.make_directory(name));
+        BELAY_TRY(directory, parent.enter(name));
+        return Workspace(std::move(directory));
+    }
+    Workspace(Workspace&& other) noexcept : directory_(std::move(other.directory_)) {}
+    Workspace& operator=(Workspace&&) = delete;
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+    ~Workspace() {
+        if (!directory_) return;
+        std::error_code ignored;  // what is left is found by its name
+        fs::remove_all(directory_->path(), ignored);
+    }
+    const core::Directory& directory() const { return *directory_; }
+
+  private:
+    explicit Workspace(core::Directory directory) : directory_(std::make_unique<core::Directory>(std::move(directory))) {}
+    std::unique_ptr<core::Directory> directory_;
+};
+
+}  // namespace
+
+std::vector<std::string> bench_tests() {
+    std::vector<std::string> names;
+    for (const BenchTest& test : bench_workloads()) names.emplace_back(test.name);
+    return names;
+}
+
+Result<BenchReport> run_bench(const fs::path& directory, const BenchOptions& options) {
+    BELAY_CHECK(check_options(options));
+    BELAY_TRY(parent, core::Directory::open(directory));
+    const std::vector<std::string> tests = options.tests.empty() ? bench_tests() : options.tests;
+    BELAY_CHECK(check_room(parent, needed_bytes(options, tests)));
+    BenchReport report{.directory = directory.string(), .options = options};
+    report.options.tests = tests;
+    BELAY_TRY(file_system, file_system_of(parent));
+    report.file_system = std::move(file_system);
+    BELAY_TRY(workspace, Workspace::make(parent));
+    BenchRun run{.directory = workspace.directory(), .options = options, .report = report};
+    for (const BenchTest& test : bench_workloads())
+        if (std::ranges::find(tests, test.name) != tests.end()) BELAY_CHECK(test.run(run));
+    report.notes.emplace_back("one node measured; what the file system's servers held in memory is not known");
+    return report;
+}
+
+}  // namespace belay::stage
