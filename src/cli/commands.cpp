@@ -49,6 +49,7 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_stage_checkpoint_keep,
     add_stage_layout,
     add_stage_retention,
+    add_stage_bench,
     add_bench_run,
     add_config,
     add_version,

@@ -71,14 +71,15 @@ Result<> Receiver::receive_all() {
             return std::unexpected(std::move(taken.error())
                                        .context(fmt::format("nobody has sent anything for {}; the last of them, rank {}", core::to_text(settings_.patience.orphan), ancestors[at].rank))
                                        .because(core::Cause::kUnreachable));
-        // Who has sent something may have been interrupted; who has not is not asked again before the others.
-        if (moved_ == moved) at = (at + 1) % ancestors.size();
-        if (moved_ == moved && at == 0) std::this_thread::sleep_for(kPause);
+        // Who has sent something may have been interrupted; who is silent, or has sent nothing, is not asked again before the others.
+        if (moved_ != moved && taken.error().cause() != core::Cause::kTimedOut) continue;
+        at = (at + 1) % ancestors.size();
+        if (at == 0) std::this_thread::sleep_for(kPause);
     }
 }
 
 Result<std::unique_ptr<CopyLink>> Receiver::connect(const CopyPeer& peer) const {
-    const Deadline deadline = Deadline::after(kConnectTime);
+    const Deadline deadline = Deadline::after(std::min(kConnectTime, settings_.patience.silence));
     BELAY_TRY(socket, transfer::connect_to(peer.address.empty() ? settings_.root_address : peer.address, peer.port, deadline));
     transfer::Channel channel(std::move(socket));
     BELAY_CHECK(transfer::introduce(channel, transfer::known(settings_.secret), data_purpose(peer.port), settings_.rank, deadline));

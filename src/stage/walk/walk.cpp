@@ -23,7 +23,7 @@ namespace {
 using core::Result;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kLooksAtOnce = 256;           // names that one thread takes from a large directory
+constexpr size_t kLooksAtOnce = 32;            // names that one thread takes from a directory
 constexpr size_t kLongestName = PATH_MAX / 2;  // given to the kernel in one piece
 
 double seconds_since(Clock::time_point begin) {
