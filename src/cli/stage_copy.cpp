@@ -34,7 +34,9 @@ struct Options {
     bool json = false;
 };
 
-double per_second(uint64_t bytes, core::Duration elapsed) { return static_cast<double>(bytes) / std::max(core::to_seconds(elapsed), 1e-9); }
+double per_second(uint64_t bytes, core::Duration elapsed) {
+    return static_cast<double>(bytes) / std::max(core::to_seconds(elapsed), 1e-9);
+}
 
 // One process of each node takes part; nothing for another task of one, and outside a step.
 struct Place {
@@ -53,7 +55,9 @@ Result<Place> find_place(const core::CommandContext& context) {
     BELAY_TRY(configuration, context.configuration());
     BELAY_TRY(weakness, vet::share_secret(*known, slurm::munge_at(configuration.text("munge.socket"))));
     // Who takes part may read the data, and change them: unlike a vetting, no copy is worth that.
-    if (weakness) return core::system_error("without munge or a secret, other users of the cluster could take part in this copy").hint(weakness->hint_text());
+    if (weakness)
+        return core::system_error("without munge or a secret, other users of the cluster could take part in this copy")
+            .hint(weakness->hint_text());
     place.step = stage::CopyStep{.rank = known->rank,
                                  .nodes = std::move(known->nodes),
                                  .root_address = std::move(known->root_address),
@@ -78,24 +82,32 @@ nlohmann::ordered_json to_json(const stage::CopyReport& report) {
         row["resumed_chunks"] = node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(node.figures.resumed_chunks);
         row["refetched_chunks"] = node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(node.figures.refetched);
         row["seconds"] = node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(seconds);
-        row["bytes_per_second"] = node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(per_second(report.bytes, node.figures.elapsed));
+        row["bytes_per_second"] =
+            node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(per_second(report.bytes, node.figures.elapsed));
         nodes.push_back(std::move(row));
     }
-    return {{"ok", report.is_whole()},     {"files", report.files}, {"bytes", report.bytes},
-            {"chunks", report.chunks},     {"seconds", core::to_seconds(report.elapsed)},
-            {"missing", std::move(missing)}, {"nodes", std::move(nodes)}};
+    return {{"ok", report.is_whole()},
+            {"files", report.files},
+            {"bytes", report.bytes},
+            {"chunks", report.chunks},
+            {"seconds", core::to_seconds(report.elapsed)},
+            {"missing", std::move(missing)},
+            {"nodes", std::move(nodes)}};
 }
 
 void print(const core::CommandContext& context, const std::string& destination, const stage::CopyReport& report) {
-    context.print("{}: {} files, {} in {}\n", core::printable(destination), report.files, core::format_binary(core::ByteSize{report.bytes}), core::format_duration(report.elapsed));
+    context.print("{}: {} files, {} in {}\n", core::printable(destination), report.files,
+                  core::format_binary(core::ByteSize{report.bytes}), core::format_duration(report.elapsed));
     for (const stage::CopyNode& node : report.nodes) {
         const std::string name = core::printable(node.name);
         if (node.failure) {
             context.print("{}: no copy\n", name);
             continue;
         }
-        context.print("{}: {}, {}", name, core::format_duration(node.figures.elapsed), core::format_bytes_per_second(per_second(report.bytes, node.figures.elapsed)));
-        if (node.figures.resumed_chunks > 0) context.print(", {} of {} chunks were there", node.figures.resumed_chunks, report.chunks);
+        context.print("{}: {}, {}", name, core::format_duration(node.figures.elapsed),
+                      core::format_bytes_per_second(per_second(report.bytes, node.figures.elapsed)));
+        if (node.figures.resumed_chunks > 0)
+            context.print(", {} of {} chunks were there", node.figures.resumed_chunks, report.chunks);
         if (node.figures.refetched > 0) context.print(", {} came damaged and were sent again", node.figures.refetched);
         context.print("\n");
     }
@@ -106,7 +118,9 @@ core::Error missing_error(const stage::CopyReport& report) {
     std::optional<core::Error> error;
     for (const stage::CopyNode& node : report.nodes) {
         if (!node.failure) continue;
-        core::Error one = core::Error(*node.failure).context(fmt::format("{} has no copy", core::printable(node.name))).as(core::ErrorKind::kSystem);
+        core::Error one = core::Error(*node.failure)
+                              .context(fmt::format("{} has no copy", core::printable(node.name)))
+                              .as(core::ErrorKind::kSystem);
         error = error ? std::move(*error).also(one) : std::move(one);
     }
     return std::move(*error).hint("what these nodes have is kept: give the command again, without nodes that are faulty");
@@ -114,15 +128,19 @@ core::Error missing_error(const stage::CopyReport& report) {
 
 // What rank 0 says for all need not be said by each.
 bool is_said_by_first(const core::Error& error, const stage::CopyStep& step) {
-    return step.rank > 0 && (error.cause() == core::Cause::kCancelled || (step.rank > 1 && error.cause() == core::Cause::kUnreachable));
+    return step.rank > 0 &&
+           (error.cause() == core::Cause::kCancelled || (step.rank > 1 && error.cause() == core::Cause::kUnreachable));
 }
 
 Result<int> run(const core::CommandContext& context, const Options& options) {
-    stage::CopyOptions wanted{.chunk_bytes = options.chunk.bytes, .links = options.links == "follow" ? stage::LinkRule::kFollow : stage::LinkRule::kSkip};
+    stage::CopyOptions wanted{.chunk_bytes = options.chunk.bytes,
+                              .links = options.links == "follow" ? stage::LinkRule::kFollow : stage::LinkRule::kSkip};
     if (!options.rate.empty()) {
         BELAY_TRY(rate, core::with_context(core::parse_bandwidth(options.rate), "--rate"));
         wanted.rate = static_cast<uint64_t>(rate.bytes_per_second());
-        if (wanted.rate == 0) return core::bad_input("--rate {}: is less than a byte a second", core::printable(options.rate)).hint("leave it out for no limit");
+        if (wanted.rate == 0)
+            return core::bad_input("--rate {}: is less than a byte a second", core::printable(options.rate))
+                .hint("leave it out for no limit");
     }
     BELAY_TRY(place, find_place(context));
     if (place.other_task) return 0;
@@ -135,7 +153,8 @@ Result<int> run(const core::CommandContext& context, const Options& options) {
             is_started = true;
             display.update(std::min(done, total));
         };
-    auto report = place.step ? stage::copy_in_step(options.source, options.destination, *place.step, wanted) : stage::copy_here(options.source, options.destination, wanted);
+    auto report = place.step ? stage::copy_in_step(options.source, options.destination, *place.step, wanted)
+                             : stage::copy_here(options.source, options.destination, wanted);
     display.finish();
     if (!report && place.step && is_said_by_first(report.error(), *place.step)) return report.error().exit_status();
     if (!report) return std::unexpected(std::move(report.error()));
@@ -154,13 +173,18 @@ struct CleanOptions {
 Result<int> run_clean(const core::CommandContext& context, const CleanOptions& options) {
     BELAY_TRY(cleaned, stage::clean_copy(options.destination));
     if (options.json) {
-        context.print_json(nlohmann::ordered_json{
-            {"files", cleaned.files}, {"bytes", cleaned.bytes}, {"unfinished", cleaned.unfinished}, {"kept_files", cleaned.kept_count}, {"kept", cleaned.kept}});
+        context.print_json(nlohmann::ordered_json{{"files", cleaned.files},
+                                                  {"bytes", cleaned.bytes},
+                                                  {"unfinished", cleaned.unfinished},
+                                                  {"kept_files", cleaned.kept_count},
+                                                  {"kept", cleaned.kept}});
         return 0;
     }
-    context.print("{}: {} files removed, {}{}\n", core::printable(options.destination), cleaned.files, core::format_binary(core::ByteSize{cleaned.bytes}),
+    context.print("{}: {} files removed, {}{}\n", core::printable(options.destination), cleaned.files,
+                  core::format_binary(core::ByteSize{cleaned.bytes}),
                   cleaned.unfinished ? ", and parts of an unfinished copy" : "");
-    for (const std::string& path : cleaned.kept) context.print("kept, for it is not any more as it was copied: {}\n", core::printable(path));
+    for (const std::string& path : cleaned.kept)
+        context.print("kept, for it is not any more as it was copied: {}\n", core::printable(path));
     if (cleaned.kept_count > cleaned.kept.size()) context.print("and {} more\n", cleaned.kept_count - cleaned.kept.size());
     return 0;
 }
@@ -171,10 +195,13 @@ void add_stage_clean(core::Application& application) {
     auto command = application.add({
         .name = "stage clean",
         .summary = "remove what stage copy brought",
-        .description = "Removes from DST, on this node, the files that \"belay stage copy\" put there, and the parts of a copy that was not finished: at the end of a job, before "
-                       "the next one finds the disk full. Only files of this user go that still have the size and time of the copy; what was written there since stays.",
+        .description = "Removes from DST, on this node, the files that \"belay stage copy\" put there, and the parts of a copy "
+                       "that was not finished: at the end of a job, before "
+                       "the next one finds the disk full. Only files of this user go that still have the size and time of the "
+                       "copy; what was written there since stays.",
         .examples = {{"srun --ntasks-per-node=1 belay stage clean /tmp/train", "the last line of a batch script"},
-                     {"srun --task-epilog=clean.sh ./train", "clean.sh holds \"belay stage clean /tmp/train\": also after a program that failed"}},
+                     {"srun --task-epilog=clean.sh ./train",
+                      "clean.sh holds \"belay stage clean /tmp/train\": also after a program that failed"}},
     });
     auto options = std::make_shared<CleanOptions>();
     command.options().add_option("DST", options->destination, "the directory to which it was copied")->required();
@@ -186,28 +213,40 @@ void add_stage_copy(core::Application& application) {
     auto command = application.add({
         .name = "stage copy",
         .summary = "copy data to the nodes of a job, reading them once",
-        .description =
-            "Copies SRC, a file or a directory, to DST on each node of a step that is started with one task per node; the first node reads SRC, and the nodes hand it on to "
-            "each other while it comes. Of packed data, what the manifest names is copied. DST must be a directory that each node has for itself. Outside a step this machine gets "
-            "the copy.\n\n"
-            "Files appear under their names when all of them are there; of a directory, the file .belay-copy and a packed set's manifest come last. What was "
-            "interrupted goes on where it was when the command is given again and SRC has not changed; what is there already under the same names is never replaced. A tenth of the "
-            "space stays free. Every chunk has a checksum, which is compared on each node.\n\n"
-            "A node that dies does not keep the others from getting the copy, if Slurm does not end the step (srun --no-kill, --wait=0); the first node says which one it was, and its "
-            "exit status is 3.",
-        .examples = {{"srun --ntasks-per-node=1 belay stage copy /capstor/scratch/train /tmp/train", "to the memory or disk of every node"},
-                     {"srun --ntasks-per-node=1 belay stage copy --rate 2GB/s model.safetensors /tmp/model.safetensors", "one file, at most 2 GB a second"},
+        .description = "Copies SRC, a file or a directory, to DST on each node of a step that is started with one task per node; "
+                       "the first node reads SRC, and the nodes hand it on to "
+                       "each other while it comes. Of packed data, what the manifest names is copied. DST must be a directory "
+                       "that each node has for itself. Outside a step this machine gets "
+                       "the copy.\n\n"
+                       "Files appear under their names when all of them are there; of a directory, the file .belay-copy and a "
+                       "packed set's manifest come last. What was "
+                       "interrupted goes on where it was when the command is given again and SRC has not changed; what is there "
+                       "already under the same names is never replaced. A tenth of the "
+                       "space stays free. Every chunk has a checksum, which is compared on each node.\n\n"
+                       "A node that dies does not keep the others from getting the copy, if Slurm does not end the step (srun "
+                       "--no-kill, --wait=0); the first node says which one it was, and its "
+                       "exit status is 3.",
+        .examples = {{"srun --ntasks-per-node=1 belay stage copy /capstor/scratch/train /tmp/train",
+                      "to the memory or disk of every node"},
+                     {"srun --ntasks-per-node=1 belay stage copy --rate 2GB/s model.safetensors /tmp/model.safetensors",
+                      "one file, at most 2 GB a second"},
                      {"belay stage copy train /local/train", "to a disk of this machine"}},
         .exit_statuses = {{0, "this node has the copy; on the first node: every node has it"},
-                          {2, "the command line or SRC is wrong, or DST holds something else; or SRC changed while it was copied"},
+                          {2,
+                           "the command line or SRC is wrong, or DST holds something else; or SRC changed while it was copied"},
                           {3, "the system failed, or, on the first node, another node has no copy"}},
     });
     auto options = std::make_shared<Options>();
     command.options().add_option("SRC", options->source, "a file, a directory, or packed data")->required();
-    command.options().add_option("DST", options->destination, "where they come on each node; of a file, its new name or a directory")->required();
-    command.options().add_option("--rate", options->rate, "at most so many bytes a second from SRC, and over each connection: 2GB/s")->type_name("RATE");
+    command.options()
+        .add_option("DST", options->destination, "where they come on each node; of a file, its new name or a directory")
+        ->required();
+    command.options()
+        .add_option("--rate", options->rate, "at most so many bytes a second from SRC, and over each connection: 2GB/s")
+        ->type_name("RATE");
     command.size("--chunk", options->chunk, "send, check and resume in chunks of SIZE");
-    command.choice("--links", options->links, {"follow", "skip"}, "what to do with symbolic links; those that lead out of SRC can only be skipped");
+    command.choice("--links", options->links, {"follow", "skip"},
+                   "what to do with symbolic links; those that lead out of SRC can only be skipped");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run(context, *options); });
 }

@@ -41,7 +41,8 @@ std::string encode_state(const ChunkState& state, const core::Sha256Digest& plan
     put_little(out, state.chunks());
     std::string bits((state.chunks() + kBitsPerByte - 1) / kBitsPerByte, '\0');
     for (uint64_t i = 0; i < state.chunks(); ++i)
-        if (state.has(i)) bits[i / kBitsPerByte] = static_cast<char>(static_cast<uint8_t>(bits[i / kBitsPerByte]) | 1U << (i % kBitsPerByte));
+        if (state.has(i))
+            bits[i / kBitsPerByte] = static_cast<char>(static_cast<uint8_t>(bits[i / kBitsPerByte]) | 1U << (i % kBitsPerByte));
     out += bits;
     for (uint64_t i = 0; i < state.chunks(); ++i)
         if (const auto checksum = state.checksum(i)) put_little(out, *checksum);
@@ -52,11 +53,14 @@ std::string encode_state(const ChunkState& state, const core::Sha256Digest& plan
 Result<ChunkState> decode_state(std::string_view bytes, const core::Sha256Digest& plan, uint64_t chunks) {
     if (bytes.size() < kHeaderBytes + sizeof(uint32_t) || !bytes.starts_with(kMagic)) return bad_input("not the state of a copy");
     const std::string_view checked = bytes.substr(0, bytes.size() - sizeof(uint32_t));
-    if (LittleReader(bytes.substr(checked.size())).u32() != shard::crc32c(checked)) return bad_input("the state of a copy is damaged: its checksum differs");
+    if (LittleReader(bytes.substr(checked.size())).u32() != shard::crc32c(checked))
+        return bad_input("the state of a copy is damaged: its checksum differs");
     LittleReader reader(checked.substr(kMagic.size()));
-    if (const uint32_t version = reader.u32(); version != kVersion) return bad_input("version {} of the state of a copy, this program knows {}", version, kVersion);
+    if (const uint32_t version = reader.u32(); version != kVersion)
+        return bad_input("version {} of the state of a copy, this program knows {}", version, kVersion);
     if (reader.u32() != 0) return bad_input("the state of a copy has flags that this program does not know");
-    if (reader.bytes(plan.size()) != core::bytes_of(plan) || reader.u64() != chunks) return bad_input("the state is that of another copy");
+    if (reader.bytes(plan.size()) != core::bytes_of(plan) || reader.u64() != chunks)
+        return bad_input("the state is that of another copy");
     const std::string_view bits = reader.bytes((chunks + kBitsPerByte - 1) / kBitsPerByte);
     if (!reader.ok()) return bad_input("the state of a copy ends too early");
     ChunkState state(chunks);

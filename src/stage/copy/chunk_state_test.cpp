@@ -50,7 +50,8 @@ TEST(stage_copy_state, of_another_plan_says_nothing) {
 
 TEST(stage_copy_state, that_was_changed_or_cut_says_nothing) {
     const std::string whole = encode_state(some_state(), kPlan);
-    for (size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(decode_state(std::string_view(whole).substr(0, size), kPlan, 13)) << size;
+    for (size_t size = 0; size < whole.size(); ++size)
+        EXPECT_FALSE(decode_state(std::string_view(whole).substr(0, size), kPlan, 13)) << size;
     for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
         std::string changed = whole;
         changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);
@@ -66,7 +67,9 @@ TEST(stage_copy_state, any_bytes_with_a_right_checksum_are_a_state_or_an_error) 
         std::string changed = content;
         changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);
         put_little(changed, shard::crc32c(changed));
-        if (const auto state = decode_state(changed, kPlan, 13)) { EXPECT_EQ(state->chunks(), 13U); }
+        if (const auto state = decode_state(changed, kPlan, 13)) {
+            EXPECT_EQ(state->chunks(), 13U);
+        }
     }
 }
 

@@ -29,7 +29,8 @@ Result<std::optional<CopyPlan>> plan_in(const Directory& directory, std::string_
     BELAY_TRY(facts, directory.facts(name));
     if (!facts) return std::optional<CopyPlan>();
     const std::string path = core::printable(directory.path_of(name).string());
-    if (facts->owner != geteuid()) return bad_input("{} belongs to another user", path).because(core::Cause::kDenied).hint("give the command as that user");
+    if (facts->owner != geteuid())
+        return bad_input("{} belongs to another user", path).because(core::Cause::kDenied).hint("give the command as that user");
     BELAY_TRY(text, directory.read_file(name, kMostPlanBytes));
     BELAY_TRY(plan, core::with_context(decode_plan(text), path));
     return std::optional(std::move(plan));
@@ -42,7 +43,8 @@ class Cleaner {
     // Of a packed set its manifest first: what is left is not taken for the whole.
     Result<> remove_files(const CopyPlan& plan) {
         if (plan.kind == CopyKind::kFile) return {};
-        const auto manifest = std::ranges::find(plan.files, shard::kManifestName, [](const CopyFile& file) -> std::string_view { return file.source.path; });
+        const auto manifest = std::ranges::find(plan.files, shard::kManifestName,
+                                                [](const CopyFile& file) -> std::string_view { return file.source.path; });
         if (manifest != plan.files.end()) BELAY_CHECK(remove_file(manifest->source));
         for (const CopyFile& file : plan.files)
             if (file.source.path != shard::kManifestName) BELAY_CHECK(remove_file(file.source));
@@ -64,13 +66,15 @@ class Cleaner {
 
   private:
     Result<> remove_file(const SourceFile& planned) {
-        for (size_t slash = planned.path.find('/'); slash != std::string::npos; slash = planned.path.find('/', slash + 1)) directories_.insert(planned.path.substr(0, slash));
+        for (size_t slash = planned.path.find('/'); slash != std::string::npos; slash = planned.path.find('/', slash + 1))
+            directories_.insert(planned.path.substr(0, slash));
         auto opened = root_.open_file(planned.path, O_RDONLY);
         if (!opened && opened.error().cause() == core::Cause::kNotFound) return {};
         struct stat status{};
         const bool is_known = opened && fstat(opened->get(), &status) == 0;
         const int64_t modified = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-        if (!is_known || status.st_uid != geteuid() || static_cast<uint64_t>(status.st_size) != planned.bytes || !CopyStore::is_same_time(modified, planned.modified)) {
+        if (!is_known || status.st_uid != geteuid() || static_cast<uint64_t>(status.st_size) != planned.bytes ||
+            !CopyStore::is_same_time(modified, planned.modified)) {
             if (cleaned.kept.size() < kMostKept) cleaned.kept.push_back(planned.path);
             ++cleaned.kept_count;
             return {};
@@ -104,7 +108,9 @@ Result<Cleaned> clean_copy(const fs::path& destination) {
         cleaner.cleaned.unfinished = true;
     }
     BELAY_TRY(plan, plan_in(root, kCopyPrefix));
-    if (!plan && !found) return bad_input("{} holds no copy of a directory", core::printable(destination.string())).hint("name the DST that \"belay stage copy\" was given");
+    if (!plan && !found)
+        return bad_input("{} holds no copy of a directory", core::printable(destination.string()))
+            .hint("name the DST that \"belay stage copy\" was given");
     if (plan) BELAY_CHECK(cleaner.remove_files(*plan));
     if (plan && cleaner.cleaned.kept_count == 0) BELAY_CHECK(root.remove_file(kCopyPrefix));
     BELAY_CHECK(cleaner.remove_directories());

@@ -11,9 +11,9 @@
 namespace belay::stage {
 
 struct Cleaned {
-    uint64_t files = 0;  // of copies, that were removed
-    uint64_t bytes = 0;  // of these
-    bool unfinished = false;  // there were parts of a copy that was not finished: removed too
+    uint64_t files = 0;                  // of copies, that were removed
+    uint64_t bytes = 0;                  // of these
+    bool unfinished = false;             // there were parts of a copy that was not finished: removed too
     std::vector<std::string> kept = {};  // files of the plan that are not any more as they were copied; the first kMostKept
     uint64_t kept_count = 0;
 };

@@ -19,7 +19,8 @@ bool CopyReport::is_whole() const {
     return std::ranges::all_of(nodes, [](const CopyNode& node) { return !node.failure; });
 }
 
-Result<CopyReport> copy_in_step(const fs::path& source, const fs::path& destination, const CopyStep& step, const CopyOptions& options) {
+Result<CopyReport> copy_in_step(const fs::path& source, const fs::path& destination, const CopyStep& step,
+                                const CopyOptions& options) {
     if (step.nodes.size() == 1) return copy_here(source, destination, options);
     return step.rank == 0 ? copy_as_root(source, destination, step, options) : copy_as_member(destination, step, options);
 }
@@ -39,7 +40,8 @@ Result<CopyReport> copy_here(const fs::path& source, const fs::path& destination
         if (options.progress) display = std::jthread(show);
         return {};
     };
-    return core::without_exceptions([&] { return make_own_copy(source, destination, options, {.prepared = prepared}, core::host_name()); });
+    return core::without_exceptions(
+        [&] { return make_own_copy(source, destination, options, {.prepared = prepared}, core::host_name()); });
 }
 
 }  // namespace belay::stage

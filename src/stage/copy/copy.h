@@ -27,26 +27,27 @@
 namespace belay::stage {
 
 struct CopyPatience {
-    core::Duration join = std::chrono::minutes(1);         // for the nodes to come; then it begins without the others
-    core::Duration silence = std::chrono::seconds(30);     // after which a node that says nothing is gone
-    core::Duration standstill = std::chrono::minutes(10);  // after which one that gets no further is given up, when rank 0 has all
-    core::Duration orphan = std::chrono::minutes(1);       // for which a node that nobody sends anything to looks for another parent
-    core::Duration alive = std::chrono::seconds(1);        // between signs of life
-    core::Duration checkpoint = std::chrono::seconds(1);   // between two that bring what came to the disk
+    core::Duration join = std::chrono::minutes(1);      // for the nodes to come; then it begins without the others
+    core::Duration silence = std::chrono::seconds(30);  // after which a node that says nothing is gone
+    core::Duration standstill =
+        std::chrono::minutes(10);                     // after which one that gets no further is given up, when rank 0 has all
+    core::Duration orphan = std::chrono::minutes(1);  // for which a node that nobody sends anything to looks for another parent
+    core::Duration alive = std::chrono::seconds(1);   // between signs of life
+    core::Duration checkpoint = std::chrono::seconds(1);  // between two that bring what came to the disk
 };
 
 // What tests do to a copy.
 struct CopyFaults {
-    std::function<void(uint64_t held)> stored = {};                                        // after each chunk
-    std::function<void(uint64_t chunk, char* content, size_t bytes)> sending = {};         // to a chunk that goes out
+    std::function<void(uint64_t held)> stored = {};                                 // after each chunk
+    std::function<void(uint64_t chunk, char* content, size_t bytes)> sending = {};  // to a chunk that goes out
 };
 
 struct CopyOptions {
     uint64_t chunk_bytes = kUsualChunk;
     uint64_t rate = 0;  // bytes a second at most from the source, and over each connection; 0: no limit
     LinkRule links = LinkRule::kFollow;
-    size_t readers = 4;                         // threads of rank 0 that read the source
-    std::optional<uint32_t> children = {};      // of a node in the tree; usual_children()
+    size_t readers = 4;                     // threads of rank 0 that read the source
+    std::optional<uint32_t> children = {};  // of a node in the tree; usual_children()
     CopyPatience patience = {};
     // On rank 0, from one thread: bytes that the nodes hold, all together, and that they shall.
     std::function<void(uint64_t done, uint64_t total)> progress = {};
@@ -61,10 +62,10 @@ inline constexpr int kMostRefetches = 3;
 // Where this node stands among those that get the copy.
 struct CopyStep {
     uint32_t rank = 0;
-    std::vector<std::string> nodes = {};                // by rank, for messages
+    std::vector<std::string> nodes = {};                     // by rank, for messages
     core::Result<std::string> root_address = std::string();  // of rank 0 as this node reaches it, or why it has none
-    std::string name = {};                              // of this start of this step: gives the ports
-    std::string secret = {};                            // the next three as vet::StepContext has them
+    std::string name = {};                                   // of this start of this step: gives the ports
+    std::string secret = {};                                 // the next three as vet::StepContext has them
     std::string offer = {};
     transfer::SecretOf secret_of = {};
 };
@@ -91,10 +92,11 @@ struct CopyReport {
 // copy; the others go on without them. Errors: on rank 0, and then everywhere, what failed in reading the source or in its own copy;
 // elsewhere what failed on that node, and kUnreachable where rank 0 is gone, kCancelled where it failed (it says why itself). Kinds as
 // list_copy() and CopyStore::open() have them.
-core::Result<CopyReport> copy_in_step(const std::filesystem::path& source, const std::filesystem::path& destination, const CopyStep& step,
-                                      const CopyOptions& options);
+core::Result<CopyReport> copy_in_step(const std::filesystem::path& source, const std::filesystem::path& destination,
+                                      const CopyStep& step, const CopyOptions& options);
 
 // On this node alone. Errors: as above.
-core::Result<CopyReport> copy_here(const std::filesystem::path& source, const std::filesystem::path& destination, const CopyOptions& options);
+core::Result<CopyReport> copy_here(const std::filesystem::path& source, const std::filesystem::path& destination,
+                                   const CopyOptions& options);
 
 }  // namespace belay::stage

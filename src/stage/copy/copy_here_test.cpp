@@ -9,10 +9,10 @@ namespace belay::stage {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::IsEmpty;
 using copy_testing::CopyCase;
 using copy_testing::work_directories;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::string chunks_left(CopyCase& data, uint64_t die_after) {
     auto process = core::Work::start({.what = "a copy"}, [&]() -> core::Result<std::string> {
@@ -179,7 +179,8 @@ TEST(stage_copy, a_chunk_that_was_damaged_in_between_is_read_again) {
     chunks_left(data, 60);
     const fs::path work = work_directories(data.destination()).at(0);
     const auto plan = list_copy(data.source(), {.chunk_bytes = CopyCase::kChunk}).value().plan;
-    const auto large = std::ranges::find(plan.files, "large.bin", [](const CopyFile& file) { return file.source.path; }) - plan.files.begin();
+    const auto large =
+        std::ranges::find(plan.files, "large.bin", [](const CopyFile& file) { return file.source.path; }) - plan.files.begin();
     // In the middle of every chunk of the large file: whichever were held, they are damaged.
     std::fstream part(work / std::to_string(large), std::ios::in | std::ios::out | std::ios::binary);
     const auto size = static_cast<int64_t>(fs::file_size(work / std::to_string(large)));

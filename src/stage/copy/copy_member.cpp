@@ -24,8 +24,15 @@ core::Duration now() { return core::system_clock().monotonic(); }
 
 class CopyMember {
   public:
-    CopyMember(const fs::path& destination, const CopyStep& step, const CopyOptions& options, transfer::Channel channel, std::string secret, Wake wake)
-        : destination_(destination), step_(step), options_(options), channel_(std::move(channel)), secret_(std::move(secret)), wake_(std::move(wake)), heard_(now()) {}
+    CopyMember(const fs::path& destination, const CopyStep& step, const CopyOptions& options, transfer::Channel channel,
+               std::string secret, Wake wake)
+        : destination_(destination),
+          step_(step),
+          options_(options),
+          channel_(std::move(channel)),
+          secret_(std::move(secret)),
+          wake_(std::move(wake)),
+          heard_(now()) {}
 
     ~CopyMember() { stop_ = true; }  // before the threads are waited for
     CopyMember(const CopyMember&) = delete;
@@ -76,7 +83,9 @@ class CopyMember {
             if (message->type == kStart && !receiver_) BELAY_CHECK(start(message->body));
             if (message->type == kEnd) end_ = std::move(message->body);
         }
-        if (now() - heard_ > options_.patience.silence) return system_error("it has said nothing for {}", core::to_text(options_.patience.silence)).because(core::Cause::kTimedOut);
+        if (now() - heard_ > options_.patience.silence)
+            return system_error("it has said nothing for {}", core::to_text(options_.patience.silence))
+                .because(core::Cause::kTimedOut);
         return {};
     }
 
@@ -142,7 +151,7 @@ class CopyMember {
     std::atomic<bool> stop_ = false;
     std::unique_ptr<Feeder> feeder_;
     std::unique_ptr<Receiver> receiver_;
-    std::optional<std::string> end_;     // what rank 0 said of it
+    std::optional<std::string> end_;    // what rank 0 said of it
     std::optional<CopyReport> report_;  // once this node has the copy
     std::mutex mutex_;
     std::optional<Result<>> received_;
@@ -160,8 +169,13 @@ Result<CopyReport> copy_as_member(const fs::path& destination, const CopyStep& s
         BELAY_TRY(told, step.secret_of(offer, until));
         return secret = std::move(told);
     };
-    auto joined = transfer::join(address, transfer::rendezvous_ports(rendezvous_name(step)), secret_of, step.rank, Deadline::after(options.patience.join));
-    if (!joined) return std::unexpected(transfer::link_error(std::move(joined.error()).context(fmt::format("{} cannot join {}, where the nodes of the step meet", step.nodes[step.rank], step.nodes[0]))));
+    auto joined = transfer::join(address, transfer::rendezvous_ports(rendezvous_name(step)), secret_of, step.rank,
+                                 Deadline::after(options.patience.join));
+    if (!joined)
+        return std::unexpected(
+            transfer::link_error(std::move(joined.error())
+                                     .context(fmt::format("{} cannot join {}, where the nodes of the step meet",
+                                                          step.nodes[step.rank], step.nodes[0]))));
     CopyMember member(destination, step, options, std::move(*joined), std::move(secret), std::move(wake));
     auto report = member.run();
     return report;

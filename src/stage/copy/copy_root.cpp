@@ -30,7 +30,12 @@ core::Duration now() { return core::system_clock().monotonic(); }
 class CopyRoot {
   public:
     CopyRoot(const CopyStep& step, const CopyOptions& options, transfer::Root root, Wake wake)
-        : step_(step), options_(options), root_(std::move(root)), wake_(std::move(wake)), began_(now()), members_(step.nodes.size()) {}
+        : step_(step),
+          options_(options),
+          root_(std::move(root)),
+          wake_(std::move(wake)),
+          began_(now()),
+          members_(step.nodes.size()) {}
 
     ~CopyRoot() { stop_ = true; }  // before the threads are waited for
     CopyRoot(const CopyRoot&) = delete;
@@ -46,8 +51,9 @@ class CopyRoot {
         BELAY_TRY(mark, core::random_name("root-"));
         order_.mark = std::move(mark);
         std::jthread worker([&] { work(source, destination); });
-        auto served = root_.serve(Deadline::never(), [this] { return is_over(); }, [this](uint32_t rank, const transfer::Message& message) { hear(rank, message); },
-                                  [this] { return wake_.fd(); });
+        auto served = root_.serve(
+            Deadline::never(), [this] { return is_over(); },
+            [this](uint32_t rank, const transfer::Message& message) { hear(rank, message); }, [this] { return wake_.fd(); });
         auto report = served ? conclude() : Result<CopyReport>(std::unexpected(std::move(served.error())));
         tell_end(report);
         stop_ = true;
@@ -79,7 +85,8 @@ class CopyRoot {
             wake_.notify();
             return {};
         };
-        auto made = core::without_exceptions([&] { return make_own_copy(source, destination, options_, {.stop = &stop_, .prepared = prepared}, step_.nodes[0]); });
+        auto made = core::without_exceptions(
+            [&] { return make_own_copy(source, destination, options_, {.stop = &stop_, .prepared = prepared}, step_.nodes[0]); });
         const std::lock_guard lock(mutex_);
         own_ = std::move(made);
         wake_.notify();
@@ -148,7 +155,8 @@ class CopyRoot {
 
     bool is_time_to_start() const {
         return has_plan_ && (!positions_.empty() || now() - began_ > options_.patience.join ||
-                             std::ranges::all_of(members_.begin() + 1, members_.end(), [](const Member& member) { return member.has_joined || member.failure; }));
+                             std::ranges::all_of(members_.begin() + 1, members_.end(),
+                                                 [](const Member& member) { return member.has_joined || member.failure; }));
     }
 
     // Who comes later stands behind the others.
@@ -180,16 +188,22 @@ class CopyRoot {
             if (!member.has_joined) continue;
             if (!root_.connected(rank)) member.failure = why_gone(rank);
             else if (now() - member.heard > options_.patience.silence)
-                member.failure = system_error("it has said nothing for {}", core::to_text(options_.patience.silence)).because(core::Cause::kUnreachable).error();
+                member.failure = system_error("it has said nothing for {}", core::to_text(options_.patience.silence))
+                                     .because(core::Cause::kUnreachable)
+                                     .error();
             else if (is_own_whole_ && now() - member.moved > options_.patience.standstill)
-                member.failure = system_error("it has got no further for {}", core::to_text(options_.patience.standstill)).because(core::Cause::kTimedOut).error();
+                member.failure = system_error("it has got no further for {}", core::to_text(options_.patience.standstill))
+                                     .because(core::Cause::kTimedOut)
+                                     .error();
         }
     }
 
     core::Error why_absent(uint32_t rank) const {
         if (auto refused = root_.refused(rank)) return std::move(*refused);
         if (auto shortage = root_.shortage()) return std::move(*shortage);
-        return system_error("it did not come within {}", core::to_text(options_.patience.join)).because(core::Cause::kTimedOut).error();
+        return system_error("it did not come within {}", core::to_text(options_.patience.join))
+            .because(core::Cause::kTimedOut)
+            .error();
     }
     core::Error why_gone(uint32_t rank) const {
         if (auto refused = root_.refused(rank)) return std::move(*refused).because(core::Cause::kUnreachable);
@@ -223,7 +237,10 @@ class CopyRoot {
         report.elapsed = now() - began_;
         for (uint32_t rank = 1; rank < members_.size(); ++rank) {
             const Member& member = members_[rank];
-            report.nodes.push_back({.name = step_.nodes[rank], .rank = rank, .figures = member.figures.value_or(CopyFigures{}), .failure = member.failure});
+            report.nodes.push_back({.name = step_.nodes[rank],
+                                    .rank = rank,
+                                    .figures = member.figures.value_or(CopyFigures{}),
+                                    .failure = member.failure});
         }
         return report;
     }
@@ -262,9 +279,11 @@ class CopyRoot {
 
 }  // namespace
 
-Result<CopyReport> copy_as_root(const fs::path& source, const fs::path& destination, const CopyStep& step, const CopyOptions& options) {
+Result<CopyReport> copy_as_root(const fs::path& source, const fs::path& destination, const CopyStep& step,
+                                const CopyOptions& options) {
     BELAY_TRY(wake, Wake::create());
-    BELAY_TRY(root, core::with_context(transfer::Root::open(transfer::rendezvous_ports(rendezvous_name(step)), {step.secret, step.offer}, static_cast<uint32_t>(step.nodes.size())),
+    BELAY_TRY(root, core::with_context(transfer::Root::open(transfer::rendezvous_ports(rendezvous_name(step)),
+                                                            {step.secret, step.offer}, static_cast<uint32_t>(step.nodes.size())),
                                        fmt::format("{}, where the nodes of the step meet", step.nodes[0])));
     return CopyRoot(step, options, std::move(root), std::move(wake)).run(source, destination);
 }

@@ -4,8 +4,8 @@
 namespace belay::stage {
 namespace {
 
-using testing::HasSubstr;
 using copy_testing::CopyCase;
+using testing::HasSubstr;
 
 void expect_whole(const CopyCase& data, const std::vector<core::Result<CopyReport>>& reports) {
     const auto wanted = data.wanted();
@@ -34,7 +34,8 @@ TEST_P(InATree, eight_nodes_get_the_same_bytes_and_the_source_is_read_once) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(stage_copy, InATree, testing::Values(1U, 2U), [](const auto& info) { return fmt::format("with_{}_children", info.param); });
+INSTANTIATE_TEST_SUITE_P(stage_copy, InATree, testing::Values(1U, 2U),
+                         [](const auto& info) { return fmt::format("with_{}_children", info.param); });
 
 TEST(stage_copy_step, the_progress_of_all_nodes_is_shown_by_the_first) {
     CopyCase data(3);
@@ -74,7 +75,8 @@ TEST(stage_copy_step, a_flipped_bit_on_the_way_is_noticed_and_the_chunk_sent_aga
     const auto reports = data.in_threads([&](uint32_t rank, CopyOptions& options) {
         if (rank == 0)
             options.faults.sending = [&](uint64_t chunk, char* content, size_t bytes) {
-                if (chunk % 10 == 3 && ++sent[chunk] <= kMostRefetches) content[bytes / 2] = static_cast<char>(content[bytes / 2] ^ 4);
+                if (chunk % 10 == 3 && ++sent[chunk] <= kMostRefetches)
+                    content[bytes / 2] = static_cast<char>(content[bytes / 2] ^ 4);
             };
     });
     expect_whole(data, reports);
@@ -189,11 +191,13 @@ TEST_P(NodeIsKilled, and_the_others_get_the_copy) {
     for (uint32_t rank = 0; rank < 6; ++rank) {
         const bool is_dead = rank == 1 || rank == 4;
         EXPECT_EQ(report->nodes[rank].failure.has_value(), is_dead) << rank;
-        EXPECT_EQ(data.copied(rank), is_dead ? decltype(data.wanted())() : data.wanted()) << rank << ": " << (rank == 0 ? "" : data.told(rank));
+        EXPECT_EQ(data.copied(rank), is_dead ? decltype(data.wanted())() : data.wanted())
+            << rank << ": " << (rank == 0 ? "" : data.told(rank));
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(stage_copy, NodeIsKilled, testing::Values(1U, 2U), [](const auto& info) { return fmt::format("with_{}_children", info.param); });
+INSTANTIATE_TEST_SUITE_P(stage_copy, NodeIsKilled, testing::Values(1U, 2U),
+                         [](const auto& info) { return fmt::format("with_{}_children", info.param); });
 
 TEST(stage_copy_step, a_killed_node_goes_on_where_it_was) {
     CopyCase data(3);

@@ -74,7 +74,9 @@ class CopyCase {
     // Some 60 chunks: a large file, many small ones, an empty one, one that may be run.
     void some_files() const {
         file("large.bin", noise(50 * kChunk + 17, 1));
-        for (int i = 0; i < 90; ++i) file(fmt::format("class{}/{:03}.jpg", i % 4, i), noise(static_cast<uint64_t>(i) * 41, 100 + static_cast<uint64_t>(i)));
+        for (int i = 0; i < 90; ++i)
+            file(fmt::format("class{}/{:03}.jpg", i % 4, i),
+                 noise(static_cast<uint64_t>(i) * 41, 100 + static_cast<uint64_t>(i)));
         file("empty", "");
         file("tools/run.sh", "#!/bin/sh\n");
         fs::permissions(source() / "tools/run.sh", fs::perms::owner_exec, fs::perm_options::add);
@@ -88,13 +90,18 @@ class CopyCase {
     }
 
     CopyStep step(uint32_t rank) const {
-        CopyStep step{.rank = rank, .root_address = std::string("127.0.0.1"), .name = directory_.path(), .secret = "the secret of " + directory_.path().string()};
+        CopyStep step{.rank = rank,
+                      .root_address = std::string("127.0.0.1"),
+                      .name = directory_.path(),
+                      .secret = "the secret of " + directory_.path().string()};
         for (uint32_t i = 0; i < nodes_; ++i) step.nodes.push_back(fmt::format("n{}", i));
         return step;
     }
 
     core::Result<CopyReport> here() const { return copy_here(source(), destination(), options); }
-    core::Result<CopyReport> node(uint32_t rank, const CopyOptions& with) const { return copy_in_step(source(), destination(rank), step(rank), with); }
+    core::Result<CopyReport> node(uint32_t rank, const CopyOptions& with) const {
+        return copy_in_step(source(), destination(rank), step(rank), with);
+    }
 
     // Every node a thread; `change` may give one other options.
     using Change = std::function<void(uint32_t rank, CopyOptions& options)>;

@@ -25,7 +25,9 @@ constexpr size_t kMostAgain = 1024;                               // chunks that
 class FedChild {
   public:
     FedChild(Feeder& feeder, transfer::Channel channel)
-        : feeder_(feeder), link_(std::move(channel), most_state_bytes(kMostChunks), feeder.settings_.limits), said_(core::system_clock().monotonic()) {}
+        : feeder_(feeder),
+          link_(std::move(channel), most_state_bytes(kMostChunks), feeder.settings_.limits),
+          said_(core::system_clock().monotonic()) {}
 
     Result<> run() {
         while (!*feeder_.settings_.limits.stop) {
@@ -48,7 +50,8 @@ class FedChild {
                 have_ = std::string(heard_.view());
             } else if (*type == kAgain) {
                 BELAY_TRY(chunk, decode_number(heard_.view()));
-                if (!theirs_ || chunk >= theirs_->chunks() || again_.size() >= kMostAgain) return system_error("chunk {} cannot be asked for again", chunk);
+                if (!theirs_ || chunk >= theirs_->chunks() || again_.size() >= kMostAgain)
+                    return system_error("chunk {} cannot be asked for again", chunk);
                 again_.push_back(chunk);
             } else {
                 return system_error("message {} means nothing here", *type);
@@ -160,7 +163,9 @@ Result<std::unique_ptr<Feeder>> Feeder::start(FeedSettings settings) {
 }
 
 Result<> Feeder::accept() {
-    transfer::Reception reception(listener_.socket.get(), {.secret = settings_.secret, .purpose = data_purpose(listener_.port), .first_rank = 1, .ranks = settings_.ranks});
+    transfer::Reception reception(
+        listener_.socket.get(),
+        {.secret = settings_.secret, .purpose = data_purpose(listener_.port), .first_rank = 1, .ranks = settings_.ranks});
     const auto says_nothing = [](uint32_t, const transfer::Message&, int64_t) { return false; };
     while (!*settings_.limits.stop) {
         BELAY_CHECK(reception.step(Deadline::after(kLook), says_nothing));

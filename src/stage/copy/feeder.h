@@ -20,7 +20,7 @@ namespace belay::stage {
 
 struct FeedSettings {
     std::string secret;
-    uint32_t ranks = 0;  // of the step
+    uint32_t ranks = 0;      // of the step
     LinkLimits limits = {};  // `stop` ends everything
     core::Duration alive = std::chrono::seconds(1);
     std::function<void(uint64_t chunk, char* content, size_t bytes)> sending = {};
@@ -55,7 +55,7 @@ class Feeder {
     void serve(transfer::Channel channel);
     void fail(core::Error error);
     std::shared_ptr<const std::string> plan();  // nothing before it is offered
-    std::shared_ptr<const CopyStore> store();       // likewise
+    std::shared_ptr<const CopyStore> store();   // likewise
     void wait_for_offer(bool of_plan);          // or of the copy; a little
 
     FeedSettings settings_;

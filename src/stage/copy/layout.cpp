@@ -25,9 +25,11 @@ std::string size(uint64_t bytes) { return core::format_binary(core::ByteSize{byt
 
 Result<> check_path(const CopyPlan& plan, const std::string& path) {
     if (!core::is_name_beneath(path)) return bad_input("\"{}\" leads out of the directory", core::printable(path));
-    if (plan.kind == CopyKind::kFile && path.find('/') != std::string::npos) return bad_input("\"{}\" is not the name of one file", core::printable(path));
+    if (plan.kind == CopyKind::kFile && path.find('/') != std::string::npos)
+        return bad_input("\"{}\" is not the name of one file", core::printable(path));
     if (plan.kind != CopyKind::kFile && path.starts_with(kCopyPrefix))
-        return bad_input("\"{}\": names that begin so are those of a copy itself", core::printable(path)).hint("rename it, or copy the directory without it");
+        return bad_input("\"{}\": names that begin so are those of a copy itself", core::printable(path))
+            .hint("rename it, or copy the directory without it");
     return {};
 }
 
@@ -35,7 +37,8 @@ Result<> check_path(const CopyPlan& plan, const std::string& path) {
 
 Result<> check_plan(const CopyPlan& plan) {
     if (plan.chunk_bytes < kLeastChunk || plan.chunk_bytes > kMostChunk)
-        return bad_input("chunks of {}: {} to {} are possible", size(plan.chunk_bytes), size(kLeastChunk), size(kMostChunk)).hint("leave --chunk out, or give a size in between");
+        return bad_input("chunks of {}: {} to {} are possible", size(plan.chunk_bytes), size(kLeastChunk), size(kMostChunk))
+            .hint("leave --chunk out, or give a size in between");
     if (plan.files.empty()) return bad_input("there is nothing to copy");
     if (plan.kind == CopyKind::kFile && plan.files.size() != 1) return bad_input("{} files in a copy of one", plan.files.size());
     uint64_t bytes = 0;
@@ -43,12 +46,15 @@ Result<> check_plan(const CopyPlan& plan) {
     for (const CopyFile& file : plan.files) {
         const std::string& path = file.source.path;
         BELAY_CHECK(check_path(plan, path));
-        if (before != nullptr && *before >= path) return bad_input("\"{}\" stands at a wrong place, or twice", core::printable(path));
+        if (before != nullptr && *before >= path)
+            return bad_input("\"{}\" stands at a wrong place, or twice", core::printable(path));
         before = &path;
-        if (__builtin_add_overflow(bytes, file.source.bytes, &bytes)) return bad_input("the files have more bytes than can be counted");
+        if (__builtin_add_overflow(bytes, file.source.bytes, &bytes))
+            return bad_input("the files have more bytes than can be counted");
     }
     if (bytes / plan.chunk_bytes >= kMostChunks)
-        return bad_input("{} in chunks of {} are more than {} chunks", size(bytes), size(plan.chunk_bytes), kMostChunks).hint("give larger ones with --chunk, or copy it in parts");
+        return bad_input("{} in chunks of {} are more than {} chunks", size(bytes), size(plan.chunk_bytes), kMostChunks)
+            .hint("give larger ones with --chunk, or copy it in parts");
     return {};
 }
 
@@ -73,10 +79,12 @@ std::string encode_plan(const CopyPlan& plan) {
 Result<CopyPlan> decode_plan(std::string_view bytes) {
     if (bytes.size() < kHeaderBytes + sizeof(uint32_t) || !bytes.starts_with(kMagic)) return bad_input("not the plan of a copy");
     const std::string_view checked = bytes.substr(0, bytes.size() - sizeof(uint32_t));
-    if (LittleReader(bytes.substr(checked.size())).u32() != shard::crc32c(checked)) return bad_input("the plan of a copy is damaged: its checksum differs");
+    if (LittleReader(bytes.substr(checked.size())).u32() != shard::crc32c(checked))
+        return bad_input("the plan of a copy is damaged: its checksum differs");
     LittleReader reader(checked.substr(kMagic.size()));
     if (const uint32_t version = reader.u32(); version != kVersion)
-        return bad_input("version {} of a plan, this program knows {}", version, kVersion).hint("use the same Belay on all nodes");
+        return bad_input("version {} of a plan, this program knows {}", version, kVersion)
+            .hint("use the same Belay on all nodes");
     const uint32_t kind = reader.u32();
     if (kind > static_cast<uint32_t>(CopyKind::kPacked)) return bad_input("a copy of kind {}", kind);
     CopyPlan plan{.kind = static_cast<CopyKind>(kind), .chunk_bytes = reader.u64()};

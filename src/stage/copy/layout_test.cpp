@@ -14,7 +14,9 @@ using testing::HasSubstr;
 
 CopyPlan plan_of(std::vector<std::pair<std::string, uint64_t>> files, CopyKind kind = CopyKind::kTree) {
     CopyPlan plan{.kind = kind, .chunk_bytes = kLeastChunk};
-    for (auto& [path, bytes] : files) plan.files.push_back({.source = {.path = path, .bytes = bytes, .modified = -5, .inode = 7}, .executable = bytes % 2 == 1});
+    for (auto& [path, bytes] : files)
+        plan.files.push_back(
+            {.source = {.path = path, .bytes = bytes, .modified = -5, .inode = 7}, .executable = bytes % 2 == 1});
     return plan;
 }
 
@@ -76,12 +78,15 @@ TEST(stage_copy_layout, any_bytes_with_a_right_checksum_are_a_plan_or_an_error) 
             std::string changed = content;
             changed[i] = static_cast<char>(byte);
             put_little(changed, shard::crc32c(changed));
-            if (const auto plan = decode_plan(changed)) { EXPECT_TRUE(check_plan(*plan)); }
+            if (const auto plan = decode_plan(changed)) {
+                EXPECT_TRUE(check_plan(*plan));
+            }
         }
 }
 
 TEST(stage_copy_layout, names_that_lead_elsewhere_or_are_the_copys_own_are_refused) {
-    for (const char* path : {"../a", "/a", "a//b", "a/..", "", ".belay-copy", ".belay-copy-x/0"}) EXPECT_FALSE(check_plan(plan_of({{path, 1}}))) << path;
+    for (const char* path : {"../a", "/a", "a//b", "a/..", "", ".belay-copy", ".belay-copy-x/0"})
+        EXPECT_FALSE(check_plan(plan_of({{path, 1}}))) << path;
     EXPECT_TRUE(check_plan(plan_of({{"a/.belay-copy", 1}})));
     EXPECT_FALSE(check_plan(plan_of({{"a", 1}, {"a", 1}})));
     EXPECT_FALSE(check_plan(plan_of({{"b", 1}, {"a", 1}})));

@@ -25,7 +25,11 @@ constexpr uint64_t kPacesPerSecond = 4;
 std::string data_purpose(uint16_t port) { return fmt::format("copy from port {}", port); }
 
 CopyLink::CopyLink(transfer::Channel channel, size_t most_body, LinkLimits limits)
-    : channel_(std::move(channel)), most_body_(most_body), limits_(limits), pace_(static_cast<double>(limits.rate)), heard_(core::system_clock().monotonic()) {}
+    : channel_(std::move(channel)),
+      most_body_(most_body),
+      limits_(limits),
+      pace_(static_cast<double>(limits.rate)),
+      heard_(core::system_clock().monotonic()) {}
 
 Result<> CopyLink::send(uint8_t type, std::string_view head, std::string_view body) {
     std::string start;
@@ -59,7 +63,9 @@ Result<> CopyLink::send_bytes(std::string_view bytes) {
             pollfd entry{channel_.socket(), POLLOUT, 0};
             poll(&entry, 1, deadline.but_within(kLook).poll_milliseconds());
             if (entry.revents == 0 && deadline.is_over())
-                return system_error("{} took nothing for {}", transfer::peer_address(channel_.socket()), core::to_text(limits_.silence)).because(core::Cause::kTimedOut);
+                return system_error("{} took nothing for {}", transfer::peer_address(channel_.socket()),
+                                    core::to_text(limits_.silence))
+                    .because(core::Cause::kTimedOut);
         } else if (errno != EINTR) {
             return core::errno_error(errno, "the connection ended");
         }

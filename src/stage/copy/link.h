@@ -17,9 +17,9 @@
 namespace belay::stage {
 
 struct LinkLimits {
-    const std::atomic<bool>* stop = nullptr;  // once it is set, sending ends
+    const std::atomic<bool>* stop = nullptr;            // once it is set, sending ends
     core::Duration silence = std::chrono::seconds(30);  // for which the other side may take nothing
-    uint64_t rate = 0;                        // bytes a second at most to the other side; 0: no limit
+    uint64_t rate = 0;                                  // bytes a second at most to the other side; 0: no limit
 };
 
 class CopyLink {

@@ -19,19 +19,24 @@ Result<> refuse_destination_in_source(const fs::path& source, const fs::path& de
     const fs::path root = fs::canonical(source, error);
     const fs::path place = fs::weakly_canonical(destination, error);
     if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end()) return {};
-    return core::bad_input("{} lies within {}, which is copied", core::printable(destination.string()), core::printable(source.string())).hint("name a destination outside of it");
+    return core::bad_input("{} lies within {}, which is copied", core::printable(destination.string()),
+                           core::printable(source.string()))
+        .hint("name a destination outside of it");
 }
 
 }  // namespace
 
-Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destination, const CopyOptions& options, const OwnCopyHooks& hooks, const std::string& node) {
+Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destination, const CopyOptions& options,
+                                 const OwnCopyHooks& hooks, const std::string& node) {
     const core::Duration began = core::system_clock().monotonic();
     BELAY_TRY(listed, list_copy(source, {.chunk_bytes = options.chunk_bytes, .links = options.links}));
     BELAY_CHECK(refuse_destination_in_source(source, destination));
     BELAY_TRY(target, find_target(listed.plan, destination));
     auto layout = std::make_shared<const CopyLayout>(listed.plan);
     auto plan = std::make_shared<const std::string>(encode_plan(listed.plan));
-    if (plan->size() > kMostPlanBytes) return core::bad_input("{} files are too many for one copy", listed.plan.files.size()).hint("pack them first: belay stage pack");
+    if (plan->size() > kMostPlanBytes)
+        return core::bad_input("{} files are too many for one copy", listed.plan.files.size())
+            .hint("pack them first: belay stage pack");
     BELAY_TRY(opened, CopyStore::open(layout, std::move(target)));
     const std::shared_ptr<CopyStore> store = std::move(opened);
     if (hooks.prepared) BELAY_CHECK(hooks.prepared(std::move(plan), store));
@@ -39,7 +44,11 @@ Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destina
     {
         const Keeper keeper(*store, options.patience.checkpoint);
         const ReadSegment read = options.reader(listed);
-        BELAY_TRY(bytes, pump(read, *store, {.readers = std::max<size_t>(options.readers, 1), .rate = options.rate, .stop = hooks.stop, .stored = options.faults.stored}));
+        BELAY_TRY(bytes, pump(read, *store,
+                              {.readers = std::max<size_t>(options.readers, 1),
+                               .rate = options.rate,
+                               .stop = hooks.stop,
+                               .stored = options.faults.stored}));
         figures.received_bytes = bytes;
     }
     BELAY_CHECK(store->publish());

@@ -20,7 +20,7 @@ struct OwnCopyHooks {
 };
 
 // The report without nodes but this one. Errors: as copy_here().
-core::Result<CopyReport> make_own_copy(const std::filesystem::path& source, const std::filesystem::path& destination, const CopyOptions& options,
-                                       const OwnCopyHooks& hooks, const std::string& node);
+core::Result<CopyReport> make_own_copy(const std::filesystem::path& source, const std::filesystem::path& destination,
+                                       const CopyOptions& options, const OwnCopyHooks& hooks, const std::string& node);
 
 }  // namespace belay::stage

@@ -53,9 +53,11 @@ class Pumping {
     }
 
     Result<> read_paced(Segment segment, char* into) {
-        const uint64_t most = settings_.rate == 0 ? segment.bytes : std::clamp<uint64_t>(settings_.rate / kPacesPerSecond, 1, kPacedBytes);
+        const uint64_t most =
+            settings_.rate == 0 ? segment.bytes : std::clamp<uint64_t>(settings_.rate / kPacesPerSecond, 1, kPacedBytes);
         while (segment.bytes > 0) {
-            if (failed_ || (settings_.stop != nullptr && *settings_.stop)) return core::system_error("the copy was stopped").because(core::Cause::kCancelled);
+            if (failed_ || (settings_.stop != nullptr && *settings_.stop))
+                return core::system_error("the copy was stopped").because(core::Cause::kCancelled);
             const Segment piece{segment.file, segment.offset, std::min(most, segment.bytes)};
             pace_.wait_for(piece.bytes);
             BELAY_CHECK(read_(piece, into));
@@ -79,7 +81,9 @@ class Pumping {
 
 }  // namespace
 
-Result<uint64_t> pump(const ReadSegment& read, CopyStore& store, const PumpSettings& settings) { return Pumping(read, store, settings).run(); }
+Result<uint64_t> pump(const ReadSegment& read, CopyStore& store, const PumpSettings& settings) {
+    return Pumping(read, store, settings).run();
+}
 
 Keeper::Keeper(CopyStore& store, core::Duration interval)
     : store_(store), thread_([this, interval](const std::stop_token& ends) {

@@ -23,7 +23,8 @@ core::Duration now() { return core::system_clock().monotonic(); }
 
 }  // namespace
 
-Receiver::Receiver(ReceiveSettings settings, Feeder& feeder) : settings_(std::move(settings)), feeder_(feeder), began_(now()), moved_(began_) {}
+Receiver::Receiver(ReceiveSettings settings, Feeder& feeder)
+    : settings_(std::move(settings)), feeder_(feeder), began_(now()), moved_(began_) {}
 
 Result<> Receiver::stopped() const {
     if (settings_.stop == nullptr || !*settings_.stop) return {};
@@ -45,7 +46,11 @@ CopyFigures Receiver::figures() const { return figures_; }
 std::optional<CopyReport> Receiver::facts() const {
     if (!store_) return std::nullopt;
     const CopyLayout& layout = store_->layout();
-    return CopyReport{.kind = layout.plan().kind, .files = layout.files().size(), .bytes = layout.bytes(), .chunks = layout.chunks(), .elapsed = figures_.elapsed};
+    return CopyReport{.kind = layout.plan().kind,
+                      .files = layout.files().size(),
+                      .bytes = layout.bytes(),
+                      .chunks = layout.chunks(),
+                      .elapsed = figures_.elapsed};
 }
 
 Result<> Receiver::run() {
@@ -69,7 +74,8 @@ Result<> Receiver::receive_all() {
         if (failure_) return std::unexpected(*failure_);
         if (now() - moved_ > settings_.patience.orphan)
             return std::unexpected(std::move(taken.error())
-                                       .context(fmt::format("nobody has sent anything for {}; the last of them, rank {}", core::to_text(settings_.patience.orphan), ancestors[at].rank))
+                                       .context(fmt::format("nobody has sent anything for {}; the last of them, rank {}",
+                                                            core::to_text(settings_.patience.orphan), ancestors[at].rank))
                                        .because(core::Cause::kUnreachable));
         // Who has sent something may have been interrupted; who is silent, or has sent nothing, is not asked again before the others.
         if (moved_ != moved && taken.error().cause() != core::Cause::kTimedOut) continue;
@@ -82,9 +88,11 @@ Result<std::unique_ptr<CopyLink>> Receiver::connect(const CopyPeer& peer) const 
     const Deadline deadline = Deadline::after(std::min(kConnectTime, settings_.patience.silence));
     BELAY_TRY(socket, transfer::connect_to(peer.address.empty() ? settings_.root_address : peer.address, peer.port, deadline));
     transfer::Channel channel(std::move(socket));
-    BELAY_CHECK(transfer::introduce(channel, transfer::known(settings_.secret), data_purpose(peer.port), settings_.rank, deadline));
+    BELAY_CHECK(
+        transfer::introduce(channel, transfer::known(settings_.secret), data_purpose(peer.port), settings_.rank, deadline));
     const size_t most_body = std::max<uint64_t>(settings_.order.chunk_bytes + kChunkHeadBytes, kPlanPieceBytes);
-    return std::make_unique<CopyLink>(std::move(channel), most_body, LinkLimits{.stop = settings_.stop, .silence = settings_.patience.silence});
+    return std::make_unique<CopyLink>(std::move(channel), most_body,
+                                      LinkLimits{.stop = settings_.stop, .silence = settings_.patience.silence});
 }
 
 Result<uint8_t> Receiver::next(CopyLink& link) {
@@ -94,7 +102,8 @@ Result<uint8_t> Receiver::next(CopyLink& link) {
             if (auto failure = queue_->failure()) return std::unexpected(fail(std::move(*failure)).error());
         BELAY_TRY(type, link.receive(body_, Deadline::after(kLook)));
         if (type && *type != kAlive) return *type;
-        if (link.idle() > settings_.patience.silence) return system_error("silent for {}", core::to_text(settings_.patience.silence)).because(core::Cause::kTimedOut);
+        if (link.idle() > settings_.patience.silence)
+            return system_error("silent for {}", core::to_text(settings_.patience.silence)).because(core::Cause::kTimedOut);
     }
 }
 
@@ -120,7 +129,8 @@ Result<> Receiver::take_plan(CopyLink& link) {
     std::string plan;
     while (plan.size() < settings_.order.plan_bytes) {
         BELAY_TRY(type, next(link));
-        if (type != kPlanPiece || body_.size() > settings_.order.plan_bytes - plan.size()) return system_error("message {} of {} bytes is no part of the plan", type, body_.size());
+        if (type != kPlanPiece || body_.size() > settings_.order.plan_bytes - plan.size())
+            return system_error("message {} of {} bytes is no part of the plan", type, body_.size());
         plan += body_.view();
         moved_ = now();
     }
@@ -132,7 +142,8 @@ Result<> Receiver::take_plan(CopyLink& link) {
 
 Result<> Receiver::begin(std::string plan) {
     BELAY_TRY(decoded, decode_plan(plan));
-    if (decoded.chunk_bytes != settings_.order.chunk_bytes) return system_error("the plan has chunks of {} bytes, rank 0 says {}", decoded.chunk_bytes, settings_.order.chunk_bytes);
+    if (decoded.chunk_bytes != settings_.order.chunk_bytes)
+        return system_error("the plan has chunks of {} bytes, rank 0 says {}", decoded.chunk_bytes, settings_.order.chunk_bytes);
     feeder_.offer_plan(std::make_shared<const std::string>(std::move(plan)));
     BELAY_TRY(target, find_target(decoded, settings_.destination));
     BELAY_TRY(store, CopyStore::open(std::make_shared<const CopyLayout>(std::move(decoded)), std::move(target)));
@@ -158,17 +169,21 @@ Result<> Receiver::take_chunk(CopyLink& link) {
     moved_ = now();
     const auto here = store_->checksum(head.chunk);
     if (here && *here != head.checksum)
-        return fail(core::bad_input("{}: what is there already is not what rank 0 copies, though size and time are the same", core::printable(settings_.destination.string()))
+        return fail(core::bad_input("{}: what is there already is not what rank 0 copies, though size and time are the same",
+                                    core::printable(settings_.destination.string()))
                         .hint("remove it, or name another destination")
                         .error());
     if (here) return {};
-    if (auto pushed = queue_->push(head.chunk, head.checksum, body_, kChunkHeadBytes); !pushed) return fail(std::move(pushed.error()));
+    if (auto pushed = queue_->push(head.chunk, head.checksum, body_, kChunkHeadBytes); !pushed)
+        return fail(std::move(pushed.error()));
     return {};
 }
 
 Result<> Receiver::note_damage(CopyLink& link, uint64_t chunk) {
     if (++damaged_[chunk] > kMostRefetches)
-        return fail(system_error("chunk {} came damaged {} times", chunk, damaged_[chunk]).hint("the network or the memory of a node is faulty: see its kernel log, or exclude the node").error());
+        return fail(system_error("chunk {} came damaged {} times", chunk, damaged_[chunk])
+                        .hint("the network or the memory of a node is faulty: see its kernel log, or exclude the node")
+                        .error());
     ++figures_.refetched;
     return link.send(kAgain, encode_number(chunk));
 }

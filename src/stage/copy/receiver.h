@@ -38,8 +38,8 @@ class Receiver {
     // more; kSystem where a chunk comes damaged again and again, kCancelled.
     core::Result<> run();
 
-    CopyFigures figures() const;      // after run()
-    uint64_t held_bytes() const;      // from any thread
+    CopyFigures figures() const;              // after run()
+    uint64_t held_bytes() const;              // from any thread
     std::optional<CopyReport> facts() const;  // of what is copied, once the plan is known: after run()
 
   private:
@@ -62,7 +62,7 @@ class Receiver {
     std::optional<Keeper> keeper_;
     std::optional<WriteQueue> queue_;
     ChunkBuffer body_;
-    std::map<uint64_t, int> damaged_;  // times, by chunk
+    std::map<uint64_t, int> damaged_;     // times, by chunk
     std::optional<core::Error> failure_;  // of this node, which no other parent cures
     CopyFigures figures_;
     core::Duration began_;

@@ -28,15 +28,21 @@ std::string shown(const Directory& root, const std::string& path) { return core:
 int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 core::Failure changed(const Directory& root, const SourceFile& file) {
-    return bad_input("{} has changed since the files were listed", shown(root, file.path)).hint("copy it again when nobody writes to it");
+    return bad_input("{} has changed since the files were listed", shown(root, file.path))
+        .hint("copy it again when nobody writes to it");
 }
 
 // A regular file of that name, no link.
 Result<CopyFile> look(const Directory& root, std::string path) {
     struct stat status{};
-    if (fstatat(root.fd(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", shown(root, path)));
-    if (!S_ISREG(status.st_mode)) return bad_input("{} is not a regular file", shown(root, path)).hint("name a file or a directory");
-    return CopyFile{.source = {.path = std::move(path), .bytes = static_cast<uint64_t>(status.st_size), .modified = nanoseconds(status.st_mtim), .inode = status.st_ino},
+    if (fstatat(root.fd(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", shown(root, path)));
+    if (!S_ISREG(status.st_mode))
+        return bad_input("{} is not a regular file", shown(root, path)).hint("name a file or a directory");
+    return CopyFile{.source = {.path = std::move(path),
+                               .bytes = static_cast<uint64_t>(status.st_size),
+                               .modified = nanoseconds(status.st_mtim),
+                               .inode = status.st_ino},
                     .executable = (status.st_mode & S_IXUSR) != 0};
 }
 
@@ -55,7 +61,8 @@ Result<> find_executables(const Directory& root, std::vector<CopyFile>& files, s
 Result<CopySource> list_file(const fs::path& whole) {
     BELAY_TRY(root, Directory::open(whole.parent_path()));
     BELAY_TRY(file, look(root, whole.filename()));
-    return CopySource{.root = std::make_shared<const Directory>(std::move(root)), .plan = {.kind = CopyKind::kFile, .files = {std::move(file)}}};
+    return CopySource{.root = std::make_shared<const Directory>(std::move(root)),
+                      .plan = {.kind = CopyKind::kFile, .files = {std::move(file)}}};
 }
 
 // Whether there is a manifest of ours; another program's is a file as any other.
@@ -119,7 +126,9 @@ Result<> read_all(const Directory& root, const SourceFile& file, int fd, const S
     }
     // Whoever writes while it is read changes its time; of what was read nothing is known then.
     struct stat status{};
-    if (fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) != file.bytes || nanoseconds(status.st_mtim) != file.modified) return changed(root, file);
+    if (fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) != file.bytes ||
+        nanoseconds(status.st_mtim) != file.modified)
+        return changed(root, file);
     return {};
 }
 
@@ -141,11 +150,13 @@ ReadSegment source_reader(const CopySource& source) {
     struct Reader {
         CopySource source;
         OpenFiles files;
-        explicit Reader(CopySource from) : source(std::move(from)), files([this](size_t file, int) -> Result<core::Descriptor> {
-            auto opened = open_source(*source.root, source.plan.files[file].source);
-            if (!opened && opened.error().kind() == core::ErrorKind::kBadInput) return changed(*source.root, source.plan.files[file].source);
-            return opened;
-        }) {}
+        explicit Reader(CopySource from)
+            : source(std::move(from)), files([this](size_t file, int) -> Result<core::Descriptor> {
+                  auto opened = open_source(*source.root, source.plan.files[file].source);
+                  if (!opened && opened.error().kind() == core::ErrorKind::kBadInput)
+                      return changed(*source.root, source.plan.files[file].source);
+                  return opened;
+              }) {}
     };
     return [reader = std::make_shared<Reader>(source)](const Segment& segment, char* into) -> Result<> {
         BELAY_TRY(file, reader->files.get(segment.file));

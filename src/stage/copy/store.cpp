@@ -39,7 +39,8 @@ Result<> write_at(int fd, const std::string& name, uint64_t offset, std::string_
         const ssize_t size = pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
         if (size < 0 && errno == EINTR) continue;
         if (size < 0)
-            return core::errno_error(errno, fmt::format("cannot write {}", name)).hint("what is there already is kept: make room, and give the command again");
+            return core::errno_error(errno, fmt::format("cannot write {}", name))
+                .hint("what is there already is kept: make room, and give the command again");
         offset += static_cast<uint64_t>(size);
         bytes.remove_prefix(static_cast<size_t>(size));
     }
@@ -83,7 +84,9 @@ std::optional<uint32_t> CopyStore::checksum(uint64_t chunk) const {
     return state_.checksum(chunk);
 }
 
-std::string CopyStore::path_of(size_t file) const { return target_.name.empty() ? layout_->files()[file].source.path : target_.name; }
+std::string CopyStore::path_of(size_t file) const {
+    return target_.name.empty() ? layout_->files()[file].source.path : target_.name;
+}
 std::string CopyStore::shown(size_t file) const { return core::printable(target_.directory.path_of(path_of(file)).string()); }
 
 Result<core::Descriptor> CopyStore::open_part(size_t file, int flags) const {
@@ -133,7 +136,8 @@ Result<> CopyStore::read_content(uint64_t chunk, ChunkBuffer& into) const {
 Result<> CopyStore::read(uint64_t chunk, ChunkBuffer& into) const {
     BELAY_CHECK(read_content(chunk, into));
     if (shard::crc32c(into.view()) == checksum(chunk)) return {};
-    return core::system_error("{}: chunk {} reads back as something else than was written there", core::printable(target_.directory.path().string()), chunk)
+    return core::system_error("{}: chunk {} reads back as something else than was written there",
+                              core::printable(target_.directory.path().string()), chunk)
         .hint("the disk or the memory of this node is faulty; what is damaged is fetched again when the command is given again");
 }
 

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 using core::Directory;
 using core::Result;
 
-constexpr size_t kVerifiers = 4;         // threads
-constexpr uint64_t kOwnFiles = 3;        // of a store, beside the parts
+constexpr size_t kVerifiers = 4;   // threads
+constexpr uint64_t kOwnFiles = 3;  // of a store, beside the parts
 constexpr int64_t kSecond = 1'000'000'000;
 
 }  // namespace
@@ -38,7 +38,8 @@ Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination
     }
     BELAY_CHECK(core::make_directories(destination));
     BELAY_TRY(directory, Directory::open_trusted(destination));
-    return CopyTarget{.directory = std::move(directory), .name = plan.kind == CopyKind::kFile ? plan.files.front().source.path : std::string()};
+    return CopyTarget{.directory = std::move(directory),
+                      .name = plan.kind == CopyKind::kFile ? plan.files.front().source.path : std::string()};
 }
 
 bool CopyStore::is_same_time(int64_t there, int64_t planned) {
@@ -112,7 +113,8 @@ Result<> CopyStore::verify(const ChunkState& earlier, uint64_t first, uint64_t l
         const bool is_published = is_all_published(chunk);
         if ((!expected && !is_published) || !read_content(chunk, content)) continue;
         const uint32_t checksum = shard::crc32c(content.view());
-        if (expected && *expected != checksum && is_published) return something_else(shown(layout_->segments(chunk).front().file));
+        if (expected && *expected != checksum && is_published)
+            return something_else(shown(layout_->segments(chunk).front().file));
         if (expected && *expected != checksum) continue;  // it comes again
         const std::lock_guard lock(mutex_);
         state_.set(chunk, checksum);
@@ -127,7 +129,9 @@ Result<> CopyStore::take_up() {
     if (auto text = work_->read_file(kStateName, most_state_bytes(chunks)))
         if (auto state = decode_state(*text, digest_, chunks)) earlier = std::move(*state);
     const uint64_t part = chunks / kVerifiers + 1;
-    BELAY_CHECK(core::in_parallel(kVerifiers, kVerifiers, [&](size_t number) { return verify(earlier, std::min(chunks, number * part), std::min(chunks, (number + 1) * part)); }));
+    BELAY_CHECK(core::in_parallel(kVerifiers, kVerifiers, [&](size_t number) {
+        return verify(earlier, std::min(chunks, number * part), std::min(chunks, (number + 1) * part));
+    }));
     for (uint64_t chunk = 0; chunk < chunks; ++chunk)
         if (state_.has(chunk)) arrivals_.push_back(chunk);
     resumed_ = arrivals_.size();

@@ -15,7 +15,8 @@ inline constexpr std::string_view kPlanName = "plan";
 inline unsigned part_mode(const CopyFile& file) { return file.executable ? 0755 : 0644; }  // less what the umask takes
 
 inline core::Failure something_else(const std::string& path) {
-    return core::bad_input("{} is there already, and is something else than what is copied", path).hint("name another destination, or remove it");
+    return core::bad_input("{} is there already, and is something else than what is copied", path)
+        .hint("name another destination, or remove it");
 }
 
 }  // namespace belay::stage

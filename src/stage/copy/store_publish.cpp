@@ -24,18 +24,24 @@ using core::Result;
 
 constexpr size_t kMostSyncedAlone = 64;  // directories; beyond it, the whole file system
 
-std::string parent_name(std::string_view path) { return std::string(path.substr(0, path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/'))); }
-std::string last_name(std::string_view path) { return std::string(path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1)); }
+std::string parent_name(std::string_view path) {
+    return std::string(path.substr(0, path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/')));
+}
+std::string last_name(std::string_view path) {
+    return std::string(path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1));
+}
 
 // False where something has the name. File systems that cannot rename so (NFS, EINVAL) can link.
-Result<bool> rename_to_free(const Directory& from, const std::string& old_name, const Directory& to, const std::string& new_name) {
+Result<bool> rename_to_free(const Directory& from, const std::string& old_name, const Directory& to,
+                            const std::string& new_name) {
     int failure = renameat2(from.fd(), old_name.c_str(), to.fd(), new_name.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
     if (failure == EINVAL || failure == ENOSYS) {
         failure = linkat(from.fd(), old_name.c_str(), to.fd(), new_name.c_str(), 0) == 0 ? 0 : errno;
         if (failure == 0) BELAY_CHECK(from.remove_file(old_name));
     }
     if (failure == EEXIST) return false;
-    if (failure != 0) return core::errno_error(failure, fmt::format("cannot create {}", core::printable(to.path_of(new_name).string())));
+    if (failure != 0)
+        return core::errno_error(failure, fmt::format("cannot create {}", core::printable(to.path_of(new_name).string())));
     return true;
 }
 
@@ -77,7 +83,8 @@ Result<> CopyStore::publish() {
         if (layout_->plan().kind == CopyKind::kPacked && path == shard::kManifestName) manifest = file;
         else BELAY_CHECK(publish_file(file));
     }
-    if (parents.size() > kMostSyncedAlone && syncfs(work_->fd()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", target_.directory.path().string()));
+    if (parents.size() > kMostSyncedAlone && syncfs(work_->fd()) != 0)
+        return core::errno_error(errno, fmt::format("cannot sync {}", target_.directory.path().string()));
     if (parents.size() <= kMostSyncedAlone)
         for (const std::string& parent : parents) {
             BELAY_TRY(directory, target_.directory.enter(parent));

@@ -23,7 +23,8 @@ class StoreCase {
     CopyPlan plan() const {
         return {.kind = CopyKind::kTree,
                 .chunk_bytes = kLeastChunk,
-                .files = {{.source = {.path = "a/x", .bytes = 2 * kLeastChunk + 5, .modified = 1'700'000'000'123'456'789}}, {.source = {.path = "b", .bytes = 7, .modified = -1}}}};
+                .files = {{.source = {.path = "a/x", .bytes = 2 * kLeastChunk + 5, .modified = 1'700'000'000'123'456'789}},
+                          {.source = {.path = "b", .bytes = 7, .modified = -1}}}};
     }
     std::unique_ptr<CopyStore> open() const {
         auto target = find_target(plan(), destination());
@@ -31,7 +32,9 @@ class StoreCase {
         EXPECT_TRUE(store) << store.error().message();
         return std::move(store.value());
     }
-    static std::string content(const CopyStore& store, uint64_t chunk) { return std::string(store.layout().bytes_of(chunk), static_cast<char>('p' + chunk)); }
+    static std::string content(const CopyStore& store, uint64_t chunk) {
+        return std::string(store.layout().bytes_of(chunk), static_cast<char>('p' + chunk));
+    }
     static core::Result<> put(CopyStore& store, uint64_t chunk) {
         const std::string bytes = content(store, chunk);
         return store.put(chunk, shard::crc32c(bytes), bytes);

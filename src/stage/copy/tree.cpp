@@ -13,7 +13,8 @@ std::vector<uint32_t> ancestors_of(uint32_t position, uint32_t children) {
 std::vector<uint32_t> children_of(uint32_t position, uint32_t children, uint32_t nodes) {
     std::vector<uint32_t> out;
     const uint64_t first = uint64_t{position} * children + 1;
-    for (uint64_t child = first; child < std::min<uint64_t>(first + children, nodes); ++child) out.push_back(static_cast<uint32_t>(child));
+    for (uint64_t child = first; child < std::min<uint64_t>(first + children, nodes); ++child)
+        out.push_back(static_cast<uint32_t>(child));
     return out;
 }
 

@@ -24,7 +24,9 @@ void put_text(std::string& out, std::string_view text) {
     out += text;
 }
 
-core::Failure wrong(std::string_view what, std::string_view body) { return system_error("{} of {} bytes is not one", what, body.size()); }
+core::Failure wrong(std::string_view what, std::string_view body) {
+    return system_error("{} of {} bytes is not one", what, body.size());
+}
 
 Result<std::string> read_text(BodyReader& reader) {
     const uint32_t size = reader.u32();
@@ -79,9 +81,11 @@ Result<StartOrder> decode_start(std::string_view body) {
     BELAY_TRY(mark, read_text(reader));
     order.mark = std::move(mark);
     const uint32_t count = reader.u32();
-    if (!reader.ok() || count == 0 || count > kMostAncestors || count > reader.rest().size() / kLeastPeerBytes) return wrong("the order to start", body);
+    if (!reader.ok() || count == 0 || count > kMostAncestors || count > reader.rest().size() / kLeastPeerBytes)
+        return wrong("the order to start", body);
     if (order.plan_bytes > kMostPlanBytes) return system_error("a plan of {} bytes", order.plan_bytes);
-    if (order.chunk_bytes < kLeastChunk || order.chunk_bytes > kMostChunk) return system_error("chunks of {} bytes", order.chunk_bytes);
+    if (order.chunk_bytes < kLeastChunk || order.chunk_bytes > kMostChunk)
+        return system_error("chunks of {} bytes", order.chunk_bytes);
     for (uint32_t i = 0; i < count; ++i) {
         CopyPeer& peer = order.ancestors.emplace_back();
         peer.rank = reader.u32();
@@ -109,7 +113,9 @@ Result<uint64_t> decode_number(std::string_view body) {
 
 std::string encode_figures(const CopyFigures& figures) {
     std::string out;
-    for (const uint64_t number : {figures.received_bytes, figures.resumed_chunks, figures.refetched, static_cast<uint64_t>(figures.elapsed.count())}) put_u64(out, number);
+    for (const uint64_t number :
+         {figures.received_bytes, figures.resumed_chunks, figures.refetched, static_cast<uint64_t>(figures.elapsed.count())})
+        put_u64(out, number);
     return out;
 }
 
@@ -117,7 +123,8 @@ Result<CopyFigures> decode_figures(std::string_view body) {
     BodyReader reader(body);
     CopyFigures figures{.received_bytes = reader.u64(), .resumed_chunks = reader.u64(), .refetched = reader.u64()};
     const uint64_t elapsed = reader.u64();
-    if (!reader.complete() || elapsed > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return wrong("the report of a node", body);
+    if (!reader.complete() || elapsed > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+        return wrong("the report of a node", body);
     figures.elapsed = core::Duration(static_cast<int64_t>(elapsed));
     return figures;
 }
@@ -136,7 +143,8 @@ Result<ChunkHead> decode_chunk_head(std::string_view body) {
     const uint32_t check = reader.u32();
     if (!reader.complete()) return wrong("a chunk", body);
     // Otherwise a content that is whole could be taken for another chunk's.
-    if (check != shard::crc32c(body.substr(0, kChunkHeadBytes - sizeof check))) return system_error("the head of a chunk was changed on its way");
+    if (check != shard::crc32c(body.substr(0, kChunkHeadBytes - sizeof check)))
+        return system_error("the head of a chunk was changed on its way");
     return head;
 }
 

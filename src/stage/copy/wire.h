@@ -61,8 +61,8 @@ struct StartOrder {
     core::Sha256Digest plan{};  // SHA-256 of the encoded plan
     uint64_t plan_bytes = 0;
     uint64_t chunk_bytes = 0;
-    uint64_t rate = 0;           // bytes a second at most over each connection; 0: no limit
-    std::string mark = {};       // a name that rank 0 left at its destination, which no other node may find at its own
+    uint64_t rate = 0;                     // bytes a second at most over each connection; 0: no limit
+    std::string mark = {};                 // a name that rank 0 left at its destination, which no other node may find at its own
     std::vector<CopyPeer> ancestors = {};  // the parent first, rank 0 last
     bool operator==(const StartOrder&) const = default;
 };

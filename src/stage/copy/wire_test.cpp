@@ -28,7 +28,8 @@ TEST(stage_copy_wire, messages_are_read_back_as_they_were) {
 
 TEST(stage_copy_wire, what_is_cut_or_too_long_is_no_message) {
     const std::string start = encode_start(some_order());
-    for (size_t size = 0; size < start.size(); ++size) EXPECT_FALSE(decode_start(std::string_view(start).substr(0, size))) << size;
+    for (size_t size = 0; size < start.size(); ++size)
+        EXPECT_FALSE(decode_start(std::string_view(start).substr(0, size))) << size;
     EXPECT_FALSE(decode_start(start + "x"));
     EXPECT_FALSE(decode_join("abc"));
     EXPECT_FALSE(decode_join(std::string(4, '\0'))) << "port 0";
@@ -54,7 +55,9 @@ TEST(stage_copy_wire, any_bytes_are_an_order_or_an_error) {
         for (const int byte : {0, 1, 0x7f, 0xff}) {
             std::string changed = start;
             changed[i] = static_cast<char>(byte);
-            if (const auto order = decode_start(changed)) { EXPECT_FALSE(order->ancestors.empty()); }
+            if (const auto order = decode_start(changed)) {
+                EXPECT_FALSE(order->ancestors.empty());
+            }
         }
     StartOrder huge = some_order();
     huge.plan_bytes = kMostPlanBytes + 1;

@@ -26,11 +26,14 @@ bool is_hex(char digit) { return (digit >= '0' && digit <= '9') || (digit >= 'a'
 
 }  // namespace
 
-std::string work_name(std::string_view target, const core::Sha256Digest& plan) { return start_of(target) + core::to_hex(plan).substr(0, kDigestDigits); }
+std::string work_name(std::string_view target, const core::Sha256Digest& plan) {
+    return start_of(target) + core::to_hex(plan).substr(0, kDigestDigits);
+}
 
 bool is_work_name(std::string_view name, std::string_view target) {
     const std::string start = start_of(target);
-    return name.size() == start.size() + kDigestDigits && name.starts_with(start) && std::ranges::all_of(name.substr(start.size()), is_hex);
+    return name.size() == start.size() + kDigestDigits && name.starts_with(start) &&
+           std::ranges::all_of(name.substr(start.size()), is_hex);
 }
 
 Result<std::optional<Directory>> lock_work(const Directory& parent, const std::string& name, bool make) {
@@ -41,7 +44,8 @@ Result<std::optional<Directory>> lock_work(const Directory& parent, const std::s
     if (!work) return std::unexpected(std::move(work.error()));
     const std::string path = core::printable(work->path().string());
     BELAY_TRY(facts, work->facts());
-    if (facts.owner != geteuid()) return bad_input("{} belongs to another user", path).because(core::Cause::kDenied).hint("name another destination");
+    if (facts.owner != geteuid())
+        return bad_input("{} belongs to another user", path).because(core::Cause::kDenied).hint("name another destination");
     if (flock(work->fd(), LOCK_EX | LOCK_NB) == 0) return std::optional(std::move(*work));
     if (errno == EWOULDBLOCK)
         return bad_input("another process copies to {}", core::printable(parent.path().string()))
