@@ -44,6 +44,9 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/CHANGES.md ${PROJECT_SOURCE_DIR}/docs/operators.md DESTINATION share/doc/belay
   COMPONENT belay)
 
+# Readers of packed data for programs of others.
+install(FILES ${PROJECT_SOURCE_DIR}/src/shard/reader/shards.hpp DESTINATION include/belay COMPONENT belay)
+install(FILES ${PROJECT_SOURCE_DIR}/src/shard/python/belay_shards.py DESTINATION lib/python3/dist-packages COMPONENT belay)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/man DESTINATION share COMPONENT belay)
 # The shells' own names for the script of one command.
 set(completions bash-completion/completions/belay zsh/vendor-completions/_belay fish/vendor_completions.d/belay.fish)

@@ -156,7 +156,7 @@ void add_stage_bench(core::Application& application) {
     command.options().add_option("--model", bench.models, "emulate the training of this one: unet3d, resnet50, cosmoflow")->type_name("NAME");
     command.choice("--accelerator", options->accelerator, {"h100", "a100"}, "that is emulated");
     command.options().add_option("--accelerators", bench.accelerators, "how many of them")->type_name("N");
-    command.options().add_option("--steps", bench.steps, "steps of an epoch")->type_name("N");
+    command.options().add_option("--steps", bench.steps, "steps of an epoch; else as many as suit the model")->type_name("N");
     command.options().add_option("--epochs", bench.epochs, "epochs")->type_name("N");
     command.options().add_option("--compare", options->compare, "an earlier report of --json")->type_name("FILE");
     command.options().add_option("--tolerance", options->tolerance, "share by which a result may be slower than that")->type_name("SHARE");

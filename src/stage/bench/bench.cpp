@@ -79,7 +79,7 @@ Result<> check_options(const BenchOptions& options) {
     BELAY_CHECK(check_range("--file-size", options.file_bytes, 1, kMostBlock));
     BELAY_CHECK(check_range("--threads", options.threads, 1, 4096));
     BELAY_CHECK(check_range("--accelerators", options.accelerators, 1, 256));
-    BELAY_CHECK(check_range("--steps", options.steps, 1, 1'000'000));
+    if (options.steps) BELAY_CHECK(check_range("--steps", *options.steps, 1, 1'000'000));
     BELAY_CHECK(check_range("--epochs", options.epochs, 1, 1000));
     if (options.block_bytes % kDirectAlignment != 0) return core::bad_input("--block {}: is not a multiple of {}, as O_DIRECT needs it", options.block_bytes, kDirectAlignment);
     if (options.bytes / options.threads < std::max(kLeastBytes, options.random_bytes))

@@ -32,7 +32,7 @@ struct BenchOptions {
     std::vector<std::string> models = {"cosmoflow", "resnet50", "unet3d"};  // that are emulated
     bool a100 = false;                             // else an H100
     uint64_t accelerators = 1;
-    uint64_t steps = 12;                           // of an epoch
+    std::optional<uint64_t> steps = {};            // of an epoch; nothing: as many as suit the model
     uint64_t epochs = 2;
     double compute_factor = 1;                     // of a step's compute time; tests set 0
     std::function<void(std::string_view phase)> progress = {};

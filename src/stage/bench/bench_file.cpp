@@ -9,6 +9,7 @@
 #include <new>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <vector>
 
@@ -17,6 +18,12 @@ namespace belay::stage {
 namespace {
 
 using core::Result;
+
+bool is_in_memory(int fd) {
+    constexpr uint32_t kTmpfs = 0x01021994;
+    struct statfs status{};
+    return fstatfs(fd, &status) == 0 && static_cast<uint32_t>(status.f_type) == kTmpfs;
+}
 
 uint64_t rounded_up(uint64_t bytes) { return (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment; }
 
@@ -44,10 +51,11 @@ Result<BenchFile> BenchFile::open(const core::Directory& directory, const std::s
     const std::string path = directory.path_of(name).string();
     if (mode != DirectMode::kNever) {
         auto file = directory.open_file(name, flags | O_DIRECT);
-        if (file) return BenchFile(std::move(*file), path, true);
-        if (file.error().errno_value() != EINVAL) return std::unexpected(std::move(file.error()));
+        // tmpfs takes O_DIRECT and keeps everything in memory all the same.
+        if (file && !is_in_memory(file->get())) return BenchFile(std::move(*file), path, true);
+        if (!file && file.error().errno_value() != EINVAL) return std::unexpected(std::move(file.error()));
         if (mode == DirectMode::kAlways)
-            return core::bad_input("{}: the file system has no O_DIRECT", path).because_of_errno(EINVAL).hint("leave --direct always out: the page cache is dropped then as far as that is possible");
+            return core::bad_input("{}: the file system has no O_DIRECT that means anything", path).because_of_errno(EINVAL).hint("leave --direct always out: the page cache is dropped then as far as that is possible");
         // A file that O_CREAT made before O_DIRECT was refused is there now.
         flags &= ~O_EXCL;
     }

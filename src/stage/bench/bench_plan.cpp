@@ -15,9 +15,9 @@ constexpr double kLeastSample = 1024;
 constexpr uint64_t kMostShuffled = uint64_t{1} << 24;  // blocks whose whole order is made; of more, offsets are drawn
 
 constexpr std::array<EmulatedModel, 3> kModels = {{
-    {"unet3d", 146'600'628, 68'341'808, 1, 7, 4, 0.323, 0.636, 0.9},
-    {"resnet50", 114'660, 0, 1251, 400, 8, 0.224, 0.435, 0.9},
-    {"cosmoflow", 2'828'486, 71'311, 1, 1, 4, 0.00350, 0.00551, 0.7},
+    {"unet3d", 146'600'628, 68'341'808, 1, 7, 4, 28, 20, 0.323, 0.636, 0.9},
+    {"resnet50", 114'660, 0, 1251, 400, 8, 808, 40, 0.224, 0.435, 0.9},
+    {"cosmoflow", 2'828'486, 71'311, 1, 1, 4, 6, 500, 0.00350, 0.00551, 0.7},
 }};
 
 }  // namespace

@@ -26,7 +26,9 @@ std::vector<uint64_t> shuffled_numbers(uint64_t count, uint64_t seed);
 // Offsets of whole blocks of a file, none twice while there are enough of them.
 std::vector<uint64_t> random_offsets(uint64_t file_bytes, uint64_t block_bytes, uint64_t count, uint64_t seed);
 
-// What a model's training reads, and how long it computes (MLPerf Storage v2.0, storage-conf/workloads: *_h100.yaml, *_a100.yaml).
+// What a model's training reads, and how long it computes (MLPerf Storage v2.0, storage-conf/workloads: *_h100.yaml, *_a100.yaml). How
+// far readers are ahead follows from DLIO's prefetch_size of 2: its PyTorch loader (U-Net3D) has a batch in each reader, that of
+// TensorFlow (the others) two batches and a sample in each reader.
 struct EmulatedModel {
     std::string_view name;
     double record_bytes;  // mean
@@ -34,6 +36,8 @@ struct EmulatedModel {
     uint64_t samples_of_file;
     uint64_t batch;
     uint64_t readers;  // threads
+    uint64_t ahead_samples;  // that they have taken before the accelerator did, at most
+    uint64_t usual_steps;    // of an epoch here: enough that what was read ahead at its begin weighs little
     double h100_seconds;  // of compute in one step
     double a100_seconds;
     double pass_share;  // accelerator utilisation with which a system passes

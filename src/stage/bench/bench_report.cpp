@@ -34,7 +34,7 @@ ordered_json options_json(const BenchOptions& options) {
             {"models", options.models},
             {"accelerator", options.a100 ? "A100" : "H100"},
             {"accelerators", options.accelerators},
-            {"steps", options.steps},
+            {"steps", options.steps ? ordered_json(*options.steps) : ordered_json(nullptr)},
             {"epochs", options.epochs},
             {"seed", options.seed}};
 }

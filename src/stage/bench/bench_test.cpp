@@ -242,6 +242,26 @@ TEST(stage_bench_run, says_what_was_done_about_the_cache) {
     EXPECT_THAT(run_bench(place.path(), options)->results[1].cache, testing::AnyOf(HasSubstr("O_DIRECT"), HasSubstr("stayed in memory")));
 }
 
+TEST(stage_bench_run, memory_is_not_taken_for_a_disk) {
+    const fs::path memory = "/dev/shm";
+    BenchOptions options = tiny();
+    options.tests = {"sequential"};
+    const auto report = run_bench(memory, options);
+    if (!report || report->file_system != "tmpfs") GTEST_SKIP() << "there is no tmpfs to write to";
+    EXPECT_THAT(report->results[1].cache, HasSubstr("100 % of the pages stayed in memory"));
+    options.direct = DirectMode::kAlways;
+    EXPECT_THAT(run_bench(memory, options).error().message(), HasSubstr("no O_DIRECT"));
+}
+
+TEST(stage_bench_run, a_short_epoch_is_said) {
+    const Place place;
+    BenchOptions options = tiny();
+    options.tests = {"training"};
+    EXPECT_THAT(run_bench(place.path(), options)->notes, Contains(HasSubstr("an epoch of 4 steps is short")));
+    options.steps = 30;
+    EXPECT_THAT(run_bench(place.path(), options)->notes, testing::Not(Contains(HasSubstr("is short"))));
+}
+
 TEST(stage_bench_run, nothing_is_left_after_a_stop) {
     const Place place;
     BenchOptions options = tiny();

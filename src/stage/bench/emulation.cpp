@@ -17,7 +17,7 @@ namespace {
 using core::Result;
 
 constexpr size_t kReadBytes = size_t{4} << 20;
-constexpr uint64_t kPrefetchOfReader = 2;  // batches that wait for the accelerator, for each reader (torch.utils.data.DataLoader, prefetch_factor)
+constexpr uint64_t kFewSteps = 5;  // times what is read ahead
 
 std::string data_file(const EmulatedModel& model, uint64_t number) { return fmt::format("{}-{}", model.name, number); }
 
@@ -25,7 +25,7 @@ std::string data_file(const EmulatedModel& model, uint64_t number) { return fmt:
 class Accelerator {
   public:
     Accelerator(std::span<const SampleRead> reads, const EmulatedModel& model, double compute_seconds)
-        : reads_(reads), batch_(model.batch), window_(kPrefetchOfReader * model.readers), compute_(compute_seconds), filled_(reads.size() / model.batch) {}
+        : reads_(reads), batch_(model.batch), ahead_(model.ahead_samples), compute_(compute_seconds), filled_(reads.size() / model.batch) {}
 
     // Until all samples are read or somebody gave up.
     Result<> read(const std::vector<BenchFile>& files, const BenchRun& run) {
@@ -74,14 +74,14 @@ class Accelerator {
     // The next sample, once the accelerator is near enough.
     std::optional<size_t> take() {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return given_up_ || next_ >= reads_.size() || next_ / batch_ < consumed_ + window_; });
+        wake_.wait(lock, [&] { return given_up_ || next_ >= reads_.size() || next_ < consumed_ * batch_ + ahead_; });
         if (given_up_ || next_ >= reads_.size()) return std::nullopt;
         return next_++;
     }
 
     std::span<const SampleRead> reads_;
     uint64_t batch_;
-    uint64_t window_;
+    uint64_t ahead_;  // samples
     double compute_;
     std::mutex mutex_;
     std::condition_variable wake_;
@@ -134,7 +134,8 @@ Result<Epoch> run_epoch(const BenchRun& run, const EmulatedModel& model, const s
 
 Result<> emulate(BenchRun& run, const EmulatedModel& model) {
     const BenchOptions& options = run.options;
-    const uint64_t samples = options.steps * model.batch * options.accelerators;
+    const uint64_t steps = options.steps.value_or(model.usual_steps);
+    const uint64_t samples = steps * model.batch * options.accelerators;
     const auto planned = plan_emulated_files(model, samples, options.bytes, options.seed);
     EmulationResult result{.model = std::string(model.name), .accelerator = options.a100 ? "A100" : "H100", .accelerators = options.accelerators, .pass_share = model.pass_share};
     for (uint64_t number = 0; number < planned.size(); ++number) {
@@ -164,6 +165,9 @@ Result<> emulate(BenchRun& run, const EmulatedModel& model) {
     result.cache = drop.describe();
     if (result.distinct_samples < samples)
         run.report.notes.push_back(fmt::format("{}: an epoch reads {} samples, of which {} are distinct; with a larger --size more are", model.name, samples, result.distinct_samples));
+    if (steps * model.batch < kFewSteps * model.ahead_samples)
+        run.report.notes.push_back(fmt::format("{}: an epoch of {} steps is short: readers may be ahead by {:.1f} steps at its begin, which makes the utilisation look better", model.name, steps,
+                                               static_cast<double>(model.ahead_samples) / static_cast<double>(model.batch)));
     run.report.emulations.push_back(std::move(result));
     // Another model needs the room.
     for (uint64_t number = 0; number < planned.size(); ++number) {

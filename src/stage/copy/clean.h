@@ -19,9 +19,10 @@ struct Cleaned {
 };
 inline constexpr size_t kMostKept = 20;
 
-// Of the directory `destination`, what its plan names (layout.h), as far as it belongs to this user and has the size and time that the copy gave
-// it; then directories of the copy that are empty, the destination among them. What others put there stays, and the plan with it where any file of the
-// plan was kept. Errors: kBadInput where there is no copy, where it is another user's, or being made; kSystem.
+// Of the directory `destination`, what its plan names (layout.h), as far as it belongs to this user and has the size
+// and time that the copy gave it; then directories of the copy that are empty, the destination among them. What others
+// put there stays, and the plan with it where any file of the plan was kept. Errors: kBadInput where there is no copy,
+// where it is another user's, or being made; kSystem.
 core::Result<Cleaned> clean_copy(const std::filesystem::path& destination);
 
 }  // namespace belay::stage

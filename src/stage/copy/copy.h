@@ -1,13 +1,15 @@
 // belay stage copy: a set of files to every node of a step, read once.
 //
-// Rank 0 reads the source chunk by chunk and keeps it in its own copy; each node takes the copy from its parent in a tree (tree.h) and hands
-// it on while it comes. What a node holds it tells its parent, which compares the checksums and sends the rest: so a copy goes on after an
-// interruption, and so an orphan goes on with its grandparent. A checksum is made where a chunk is read from the source and compared where
-// it arrives, where it is read back to be sent on, and where a copy goes on.
+// Rank 0 reads the source chunk by chunk and keeps it in its own copy; each node takes the copy from its parent in a
+// tree (tree.h) and hands it on while it comes. What a node holds it tells its parent, which compares the checksums and
+// sends the rest: so a copy goes on after an interruption, and so an orphan goes on with its grandparent. A checksum is
+// made where a chunk is read from the source and compared where it arrives, where it is read back to be sent on, and
+// where a copy goes on.
 //
-// Memory of a node, with chunks of c bytes and k children: (4 + k) c while it receives (the one that comes, two that wait, the one that is
-// written, one for each child), (r + k) c on rank 0 with r readers, and besides, some 300 bytes a file for the plan and 20 a chunk.
-// An orphan counts as a child of the node that takes it; no more than kMostChildren are served at once.
+// Memory of a node, with chunks of c bytes and k children: (5 + k) c while it receives (the chunk that comes, the one
+// that is compared, two that wait, the one that is written, one for each child), (r + k) c on rank 0 with r readers,
+// and besides, some 300 bytes a file for the plan and 20 a chunk. An orphan counts as a child of the node that takes
+// it; no more than kMostChildren are served at once.
 #pragma once
 
 #include "core/error.h"
@@ -88,10 +90,10 @@ struct CopyReport {
     bool is_whole() const;  // every node has it
 };
 
-// To be called on each node of the step, by one process. Files appear as store.h says. On rank 0 the report names the nodes that have no
-// copy; the others go on without them. Errors: on rank 0, and then everywhere, what failed in reading the source or in its own copy;
-// elsewhere what failed on that node, and kUnreachable where rank 0 is gone, kCancelled where it failed (it says why itself). Kinds as
-// list_copy() and CopyStore::open() have them.
+// To be called on each node of the step, by one process. Files appear as store.h says. On rank 0 the report names the
+// nodes that have no copy; the others go on without them. Errors: on rank 0, and then everywhere, what failed in
+// reading the source or in its own copy; elsewhere what failed on that node, and kUnreachable where rank 0 is gone,
+// kCancelled where it failed (it says why itself). Kinds as list_copy() and CopyStore::open() have them.
 core::Result<CopyReport> copy_in_step(const std::filesystem::path& source, const std::filesystem::path& destination,
                                       const CopyStep& step, const CopyOptions& options);
 

@@ -1,5 +1,6 @@
-// Messages of any size over one connection that has been introduced (transfer/handshake.h), in the form of transfer/message.h. A body
-// goes from the socket into the buffer in which it stays, and no call waits longer than it was told to.
+// Messages of any size over one connection that has been introduced (transfer/handshake.h), in the form of
+// transfer/message.h. A body goes from the socket into the buffer in which it stays, and no call waits longer than it
+// was told to.
 #pragma once
 
 #include "core/deadline.h"
@@ -26,12 +27,13 @@ class CopyLink {
   public:
     CopyLink(transfer::Channel channel, size_t most_body, LinkLimits limits);
 
-    // A message whose body is `head` and `body`. Errors: kTimedOut where the other side takes nothing, kCancelled once stopped, kSystem
-    // where the connection ended.
+    // A message whose body is `head` and `body`. Errors: kTimedOut where the other side takes nothing, kCancelled once
+    // stopped, kSystem where the connection ended.
     core::Result<> send(uint8_t type, std::string_view head = {}, std::string_view body = {});
 
-    // The type of the next message, whose body is then in `body`, and whose earlier memory the one after it will use; nothing where none
-    // is there at the deadline. Errors: kEnded where the other side has closed it; kSystem, also for a body over the limit.
+    // The type of the next message, whose body is then in `body`, and whose earlier memory the one after it will use;
+    // nothing where none is there at the deadline. Errors: kEnded where the other side has closed it; kSystem, also for
+    // a body over the limit.
     core::Result<std::optional<uint8_t>> receive(ChunkBuffer& body, core::Deadline deadline);
     // A body may now be as long as this.
     void set_limit(size_t most_body) { most_body_ = most_body; }

@@ -77,7 +77,8 @@ Result<> Receiver::receive_all() {
                                        .context(fmt::format("nobody has sent anything for {}; the last of them, rank {}",
                                                             core::to_text(settings_.patience.orphan), ancestors[at].rank))
                                        .because(core::Cause::kUnreachable));
-        // Who has sent something may have been interrupted; who is silent, or has sent nothing, is not asked again before the others.
+        // Who has sent something may have been interrupted; who is silent, or has sent nothing, is not asked again
+        // before the others.
         if (moved_ != moved && taken.error().cause() != core::Cause::kTimedOut) continue;
         at = (at + 1) % ancestors.size();
         if (at == 0) std::this_thread::sleep_for(kPause);
@@ -134,7 +135,11 @@ Result<> Receiver::take_plan(CopyLink& link) {
         plan += body_.view();
         moved_ = now();
     }
-    if (core::sha256(plan) != settings_.order.plan) return system_error("the plan came damaged");
+    if (core::sha256(plan) != settings_.order.plan) {
+        auto damaged = system_error("the plan of the copy came damaged").error();
+        if (++damaged_plans_ > kMostRefetches) return fail(std::move(damaged));
+        return std::unexpected(std::move(damaged));
+    }
     if (auto begun = begin(std::move(plan)); !begun) return fail(std::move(begun.error()));
     moved_ = now();
     return {};

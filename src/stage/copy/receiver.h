@@ -34,8 +34,8 @@ class Receiver {
     // What comes is offered to others through the feeder.
     Receiver(ReceiveSettings settings, Feeder& feeder);
 
-    // Until everything is there and has its name. Errors: what failed here, as CopyStore has it; kUnreachable where no ancestor sends anything
-    // more; kSystem where a chunk comes damaged again and again, kCancelled.
+    // Until everything is there and has its name. Errors: what failed here, as CopyStore has it; kUnreachable where no
+    // ancestor sends anything more; kSystem where a chunk comes damaged again and again, kCancelled.
     core::Result<> run();
 
     CopyFigures figures() const;              // after run()
@@ -63,6 +63,7 @@ class Receiver {
     std::optional<WriteQueue> queue_;
     ChunkBuffer body_;
     std::map<uint64_t, int> damaged_;     // times, by chunk
+    int damaged_plans_ = 0;
     std::optional<core::Error> failure_;  // of this node, which no other parent cures
     CopyFigures figures_;
     core::Duration began_;
