@@ -33,7 +33,8 @@ struct StageBenchOptions {
 
 std::string rate_text(const stage::BenchResult& result) {
     if (!std::isfinite(result.value)) return "unknown";
-    return result.unit == "bytes/s" ? core::format_bytes_per_second(result.value) : fmt::format("{:.0f} /s", result.value);
+    return result.unit == "bytes/s" ? core::format_bytes_per_second(result.value)
+                                    : fmt::format("{:.0f} /s", result.value);
 }
 
 std::string latency_text(double seconds) {
@@ -41,45 +42,67 @@ std::string latency_text(double seconds) {
     return core::format_duration(core::Duration(static_cast<int64_t>(seconds * 1e9)));
 }
 
-void print_bench_report(const core::CommandContext& context, const stage::BenchReport& report, const std::vector<std::string>& commands) {
-    context.print("{} ({}), {} threads\n", core::printable(report.directory), report.file_system, report.options.threads);
+void print_bench_report(const core::CommandContext& context, const stage::BenchReport& report,
+                        const std::vector<std::string>& commands) {
+    context.print("{} ({}), {} threads\n", core::printable(report.directory), report.file_system,
+                  report.options.threads);
     std::vector<std::vector<std::string>> rows;
     for (const stage::BenchResult& result : report.results)
-        rows.push_back({result.name, rate_text(result), latency_text(result.latency.p50), latency_text(result.latency.p99), latency_text(result.latency.longest),
+        rows.push_back({result.name, rate_text(result), latency_text(result.latency.p50),
+                        latency_text(result.latency.p99), latency_text(result.latency.longest),
                         latency_text(result.first_done_seconds), latency_text(result.seconds), result.cache});
-    if (!rows.empty()) context.print("\n{}", render_table({"", "rate", "median", "99 %", "longest", "first done", "last done", "page cache"}, rows));
+    if (!rows.empty())
+        context.print("\n{}", render_table({"", "rate", "median", "99 %", "longest", "first done",
+                                            "last done", "page cache"},
+                                           rows));
     rows.clear();
     for (const stage::EmulationResult& result : report.emulations)
-        rows.push_back({result.model, fmt::format("{} {}", result.accelerators, result.accelerator), result.utilisation ? fmt::format("{:.1f} %", 100 * result.utilisation->share) : "-",
-                        fmt::format("{:.0f} %", 100 * result.pass_share), result.utilisation ? (result.passes() ? "pass" : "fail") : "-", fmt::format("{:.1f} /s", result.samples_per_second),
+        rows.push_back({result.model, fmt::format("{} {}", result.accelerators, result.accelerator),
+                        result.utilisation ? fmt::format("{:.1f} %", 100 * result.utilisation->share) : "-",
+                        fmt::format("{:.0f} %", 100 * result.pass_share),
+                        result.utilisation ? (result.passes() ? "pass" : "fail") : "-",
+                        fmt::format("{:.1f} /s", result.samples_per_second),
                         core::format_bytes_per_second(result.bytes_per_second), result.cache});
-    if (!rows.empty()) context.print("\n{}", render_table({"training", "accelerators", "utilisation", "needed", "", "samples", "bytes", "page cache"}, rows));
+    if (!rows.empty())
+        context.print("\n{}", render_table({"training", "accelerators", "utilisation", "needed", "",
+                                            "samples", "bytes", "page cache"},
+                                           rows));
     for (const std::string& note : report.notes) context.print("note: {}\n", note);
     if (!commands.empty()) context.print("\nthe same by other programs that are installed here:\n");
     for (const std::string& command : commands) context.print("  {}\n", core::printable(command));
 }
 
-void print_bench_comparison(const core::CommandContext& context, const stage::BenchComparison& comparison, const std::string& file) {
+void print_bench_comparison(const core::CommandContext& context, const stage::BenchComparison& comparison,
+                            const std::string& file) {
     std::vector<std::vector<std::string>> rows;
     for (const stage::BenchChange& change : comparison.changes)
-        rows.push_back({change.name, fmt::format("{:.4g}", change.before), fmt::format("{:.4g}", change.after), fmt::format("{:.2f}", change.ratio())});
+        rows.push_back({change.name, fmt::format("{:.4g}", change.before),
+                        fmt::format("{:.4g}", change.after), fmt::format("{:.2f}", change.ratio())});
     context.print("\n{}", render_table({"against " + file, "then", "now", "ratio"}, rows));
-    for (const std::string& difference : comparison.differences) context.print("note: measured otherwise: {}\n", core::printable(difference));
+    for (const std::string& difference : comparison.differences)
+        context.print("note: measured otherwise: {}\n", core::printable(difference));
 }
 
 nlohmann::ordered_json comparison_json(const stage::BenchComparison& comparison, bool is_slower) {
     nlohmann::ordered_json changes = nlohmann::ordered_json::array();
     for (const stage::BenchChange& change : comparison.changes)
-        changes.push_back({{"name", change.name}, {"before", change.before}, {"after", change.after}, {"ratio", change.ratio()}});
+        changes.push_back({{"name", change.name},
+                           {"before", change.before},
+                           {"after", change.after},
+                           {"ratio", change.ratio()}});
     return {{"changes", changes}, {"differences", comparison.differences}, {"slower", is_slower}};
 }
 
 stage::DirectMode direct_mode(std::string_view name) {
-    return name == "never" ? stage::DirectMode::kNever : name == "always" ? stage::DirectMode::kAlways : stage::DirectMode::kAuto;
+    return name == "never"    ? stage::DirectMode::kNever
+           : name == "always" ? stage::DirectMode::kAlways
+                              : stage::DirectMode::kAuto;
 }
 
 Result<int> run_stage_bench(const core::CommandContext& context, const StageBenchOptions& options) {
-    if (!(options.tolerance >= 0 && options.tolerance < 1)) return core::bad_input("--tolerance {:g}: is not a share of 1", options.tolerance).hint("write 0.1 for a tenth");
+    if (!(options.tolerance >= 0 && options.tolerance < 1))
+        return core::bad_input("--tolerance {:g}: is not a share of 1", options.tolerance)
+            .hint("write 0.1 for a tenth");
     std::string baseline;
     if (!options.compare.empty()) {  // before anything is measured
         BELAY_TRY(text, core::read_file(options.compare, size_t{16} << 20));
@@ -101,13 +124,15 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
     auto measured = stage::run_bench(options.directory, wanted);
     display.finish();
     if (!measured) return std::unexpected(std::move(measured.error()));
-    const auto commands = stage::equal_commands(*measured, core::find_program("elbencho").has_value(), core::find_program("dlio_benchmark").has_value());
+    const auto commands = stage::equal_commands(*measured, core::find_program("elbencho").has_value(),
+                                                core::find_program("dlio_benchmark").has_value());
     std::optional<stage::BenchComparison> comparison;
     bool is_slower = false;
     if (!options.compare.empty()) {
         BELAY_TRY(compared, stage::compare_with_baseline(*measured, baseline, options.compare));
         comparison = std::move(compared);
-        for (const stage::BenchChange& change : comparison->changes) is_slower = is_slower || change.after < (1 - options.tolerance) * change.before;
+        for (const stage::BenchChange& change : comparison->changes)
+            is_slower = is_slower || change.after < (1 - options.tolerance) * change.before;
     }
     if (options.json) {
         auto json = to_json(*measured);
@@ -127,14 +152,21 @@ void add_stage_bench(core::Application& application) {
     auto command = application.add({
         .name = "stage bench",
         .summary = "measure a file system as training uses it",
-        .description = "Writes and reads in order and at random, makes and finds files, reads many files and the records of a shard, writes and reads checkpoints, and feeds "
-                       "emulated accelerators as U-Net3D, ResNet-50 and CosmoFlow do in MLPerf Storage v2: what share of the time they compute, and whether that is enough.\n\n"
-                       "Reads go past the page cache where the file system has O_DIRECT; else the cache is dropped as far as that is possible, and the report says how much "
-                       "stayed. Everything happens in a directory of its own beneath DIR, which is removed at the end. This node measures alone.\n\n"
-                       "With --compare the results are set against an earlier report of --json, and the exit status is 1 if anything is slower.",
-        .examples = {{"belay stage bench /scratch --json > before.json", "a report to compare with"},
-                     {"belay stage bench /scratch --compare before.json", "what changed since"},
-                     {"belay stage bench /scratch --test training --model unet3d --accelerators 4 --size 100GB", "whether it feeds four H100"}},
+        .description = "Writes and reads in order and at random, makes and finds files, reads many files and "
+                       "the records of a shard, writes and reads checkpoints, and feeds "
+                       "emulated accelerators as U-Net3D, ResNet-50 and CosmoFlow do in MLPerf Storage v2: "
+                       "what share of the time they compute, and whether that is enough.\n\n"
+                       "Reads go past the page cache where the file system has O_DIRECT; else the cache is "
+                       "dropped as far as that is possible, and the report says how much "
+                       "stayed. Everything happens in a directory of its own beneath DIR, which is removed "
+                       "at the end. This node measures alone.\n\n"
+                       "With --compare the results are set against an earlier report of --json, and the exit "
+                       "status is 1 if anything is slower.",
+        .examples =
+            {{"belay stage bench /scratch --json > before.json", "a report to compare with"},
+             {"belay stage bench /scratch --compare before.json", "what changed since"},
+             {"belay stage bench /scratch --test training --model unet3d --accelerators 4 --size 100GB",
+              "whether it feeds four H100"}},
         .exit_statuses = {{1, "something is slower than in the report of --compare"}},
     });
     auto options = std::make_shared<StageBenchOptions>();
@@ -144,24 +176,40 @@ void add_stage_bench(core::Application& application) {
     options->random_block.bytes = bench.random_bytes;
     options->file_size.bytes = bench.file_bytes;
     command.options().add_option("DIR", options->directory, "a directory on the file system")->required();
-    command.options().add_option("--test", bench.tests, "only this one: sequential, random, metadata, files, shard, checkpoint, training")->type_name("NAME");
-    command.size("--size", options->size, "bytes of large files, of all threads together, and of data for training");
+    command.options()
+        .add_option("--test", bench.tests,
+                    "only this one: sequential, random, metadata, files, shard, checkpoint, training")
+        ->type_name("NAME");
+    command.size("--size", options->size,
+                 "bytes of large files, of all threads together, and of data for training");
     command.options().add_option("--threads", bench.threads, "threads that read and write")->type_name("N");
     command.size("--block", options->block, "bytes of one read or write in order");
     command.size("--random-block", options->random_block, "bytes of one read at random");
     command.options().add_option("--operations", bench.operations, "reads at random")->type_name("N");
-    command.options().add_option("--files", bench.files, "files to make, and records of a shard")->type_name("N");
+    command.options()
+        .add_option("--files", bench.files, "files to make, and records of a shard")
+        ->type_name("N");
     command.size("--file-size", options->file_size, "bytes of each of these");
-    command.choice("--direct", options->direct, {"auto", "never", "always"}, "whether to go past the page cache with O_DIRECT");
-    command.options().add_option("--model", bench.models, "emulate the training of this one: unet3d, resnet50, cosmoflow")->type_name("NAME");
+    command.choice("--direct", options->direct, {"auto", "never", "always"},
+                   "whether to go past the page cache with O_DIRECT");
+    command.options()
+        .add_option("--model", bench.models, "emulate the training of this one: unet3d, resnet50, cosmoflow")
+        ->type_name("NAME");
     command.choice("--accelerator", options->accelerator, {"h100", "a100"}, "that is emulated");
     command.options().add_option("--accelerators", bench.accelerators, "how many of them")->type_name("N");
-    command.options().add_option("--steps", bench.steps, "steps of an epoch; else as many as suit the model")->type_name("N");
+    command.options()
+        .add_option("--steps", bench.steps, "steps of an epoch; else as many as suit the model")
+        ->type_name("N");
     command.options().add_option("--epochs", bench.epochs, "epochs")->type_name("N");
-    command.options().add_option("--compare", options->compare, "an earlier report of --json")->type_name("FILE");
-    command.options().add_option("--tolerance", options->tolerance, "share by which a result may be slower than that")->type_name("SHARE");
+    command.options()
+        .add_option("--compare", options->compare, "an earlier report of --json")
+        ->type_name("FILE");
+    command.options()
+        .add_option("--tolerance", options->tolerance, "share by which a result may be slower than that")
+        ->type_name("SHARE");
     command.json(options->json);
-    command.run([options](const core::CommandContext& context) { return run_stage_bench(context, *options); });
+    command.run(
+        [options](const core::CommandContext& context) { return run_stage_bench(context, *options); });
 }
 
 }  // namespace belay::cli

@@ -201,6 +201,10 @@ TEST_F(iotrace_preload, no_count_is_lost_to_a_signal_handler) {
     EXPECT_EQ(here().read_calls(), 100'000U + std::stoull(output.out));
 }
 
+TEST_F(iotrace_preload, a_thread_can_be_cancelled_in_a_call) {
+    EXPECT_EQ(after_known({"cancelled", file("f", 1000), "1", "1000"}).read_calls(), 1U);
+}
+
 TEST_F(iotrace_preload, holds_no_descriptor) {
     const DeviceTotals totals = after_known({"close-all", file("f", 100'000), "10", "1000"});
     EXPECT_EQ(totals.read_calls(), 11U);

@@ -14,6 +14,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char* self;
@@ -171,6 +172,21 @@ static void in_threads(void) {
     for (int i = 0; i < 100; ++i) EXPECT(pthread_join(threads[i], NULL) == 0);
 }
 
+static void* read_from_pipe(void* ends) {
+    char byte;
+    return read(*(int*)ends, &byte, 1) == 1 ? NULL : ends;
+}
+// A thread that waits in a call can still be ended there: what stands between must be unwound.
+static void cancelled(void) {
+    int ends[2];
+    pthread_t thread;
+    void* result;
+    EXPECT(pipe(ends) == 0 && pthread_create(&thread, NULL, read_from_pipe, ends) == 0);
+    usleep(1000);
+    EXPECT(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+    reads();
+}
+
 static volatile sig_atomic_t handled;
 static int shared_fd;
 static void read_in_handler(int unused) {
@@ -233,6 +249,37 @@ static void keeps_errno(void) {
     EXPECT(access(nowhere, R_OK) == -1 && errno == EFAULT);
 }
 
+static double cpu_nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+// Prints NAME NANOSECONDS for a few calls: the CPU time of one in the fastest of COUNT rounds. For benchmarks/iotrace.
+static void costs(void) {
+    enum { kRead4k, kRead64, kOpenClose, kStat, kMissing, kKinds };
+    static const char* const names[kKinds] = {"pread-4k", "pread-64", "open+close", "stat", "access-missing"};
+    double best[kKinds] = {1e18, 1e18, 1e18, 1e18, 1e18};
+    char missing_name[4096];
+    struct stat facts;
+    int fd = open(path, O_RDONLY);
+    snprintf(missing_name, sizeof missing_name, "%s.missing", path);
+    for (long round = 0; round < count; ++round)
+        for (int kind = 0; kind < kKinds; ++kind) {
+            const int calls = kind <= kRead64 ? 10000 : 3000;
+            const double begin = cpu_nanoseconds();
+            for (int i = 0; i < calls; ++i) {
+                if (kind == kRead4k) EXPECT(pread(fd, buffer(), 4096, i % 64 * 4096) == 4096);
+                if (kind == kRead64) EXPECT(pread(fd, buffer(), 64, i % 64 * 4096) == 64);
+                if (kind == kOpenClose) EXPECT(close(open(path, O_RDONLY)) == 0);
+                if (kind == kStat) EXPECT(stat(path, &facts) == 0);
+                if (kind == kMissing) EXPECT(access(missing_name, R_OK) != 0);
+            }
+            const double each = (cpu_nanoseconds() - begin) / calls;
+            if (each < best[kind]) best[kind] = each;
+        }
+    for (int kind = 0; kind < kKinds; ++kind) printf("%s %.1f\n", names[kind], best[kind]);
+}
+
 // Each call once, on two files in the directory.
 static void every_call(void) {
     char data[16] = "0123456789abcde";
@@ -286,6 +333,8 @@ static const struct {
              {"close-all", close_all},
              {"killed", killed},
              {"keeps-errno", keeps_errno},
+             {"cancelled", cancelled},
+             {"costs", costs},
              {"every-call", every_call}};
 
 int main(int argc, char** argv) {

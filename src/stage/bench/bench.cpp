@@ -31,13 +31,26 @@ struct FileSystemName {
 };
 // statfs(2) and the headers of those that are not part of Linux.
 constexpr std::array<FileSystemName, 13> kFileSystems = {{
-    {0xEF53, "ext4"},       {0x58465342, "xfs"},    {0x9123683E, "btrfs"}, {0x01021994, "tmpfs"}, {0x6969, "nfs"},        {0x0BD00BD0, "lustre"}, {0x47504653, "gpfs"},
-    {0x19830326, "beegfs"}, {0x00c36400, "ceph"},   {0x2fc12fc1, "zfs"},   {0x65735546, "fuse"},  {0x794c7630, "overlay"}, {0x01161970, "gfs2"},
+    {0xEF53, "ext4"},
+    {0x58465342, "xfs"},
+    {0x9123683E, "btrfs"},
+    {0x01021994, "tmpfs"},
+    {0x6969, "nfs"},
+    {0x0BD00BD0, "lustre"},
+    {0x47504653, "gpfs"},
+    {0x19830326, "beegfs"},
+    {0x00c36400, "ceph"},
+    {0x2fc12fc1, "zfs"},
+    {0x65735546, "fuse"},
+    {0x794c7630, "overlay"},
+    {0x01161970, "gfs2"},
 }};
 
 Result<std::string> file_system_of(const core::Directory& directory) {
     struct statfs status{};
-    if (fstatfs(directory.fd(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at the file system of {}", directory.path().string()));
+    if (fstatfs(directory.fd(), &status) != 0)
+        return core::errno_error(
+            errno, fmt::format("cannot look at the file system of {}", directory.path().string()));
     const auto magic = static_cast<uint32_t>(status.f_type);
     const auto* found = std::ranges::find(kFileSystems, magic, &FileSystemName::magic);
     return found != kFileSystems.end() ? std::string(found->name) : fmt::format("{:#010x}", magic);
@@ -48,7 +61,8 @@ uint64_t needed_bytes(const BenchOptions& options, const std::vector<std::string
     uint64_t bytes = 0;
     bool has_large = false;
     for (const std::string& test : tests) {
-        if ((test == "sequential" || test == "random") && !std::exchange(has_large, true)) bytes += options.bytes;
+        if ((test == "sequential" || test == "random") && !std::exchange(has_large, true))
+            bytes += options.bytes;
         if (test == "checkpoint" || test == "training") bytes += options.bytes;
         if (test == "files" || test == "shard") bytes += options.files * options.file_bytes;
     }
@@ -57,10 +71,14 @@ uint64_t needed_bytes(const BenchOptions& options, const std::vector<std::string
 
 Result<> check_room(const core::Directory& directory, uint64_t bytes) {
     struct statvfs status{};
-    if (fstatvfs(directory.fd(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at the file system of {}", directory.path().string()));
+    if (fstatvfs(directory.fd(), &status) != 0)
+        return core::errno_error(
+            errno, fmt::format("cannot look at the file system of {}", directory.path().string()));
     const uint64_t free_bytes = uint64_t{status.f_bavail} * status.f_frsize;
     if (static_cast<double>(bytes) <= kUsableShare * static_cast<double>(free_bytes)) return {};
-    return core::system_error("{}: the benchmark writes {}, and {} are free, of which a tenth stays free", directory.path().string(), core::format_decimal({bytes}), core::format_decimal({free_bytes}))
+    return core::system_error("{}: the benchmark writes {}, and {} are free, of which a tenth stays free",
+                              directory.path().string(), core::format_decimal({bytes}),
+                              core::format_decimal({free_bytes}))
         .because(core::Cause::kNoSpace)
         .hint("write less with --size and --files, or name a directory on another file system");
 }
@@ -81,15 +99,22 @@ Result<> check_options(const BenchOptions& options) {
     BELAY_CHECK(check_range("--accelerators", options.accelerators, 1, 256));
     if (options.steps) BELAY_CHECK(check_range("--steps", *options.steps, 1, 1'000'000));
     BELAY_CHECK(check_range("--epochs", options.epochs, 1, 1000));
-    if (options.block_bytes % kDirectAlignment != 0) return core::bad_input("--block {}: is not a multiple of {}, as O_DIRECT needs it", options.block_bytes, kDirectAlignment);
+    if (options.block_bytes % kDirectAlignment != 0)
+        return core::bad_input("--block {}: is not a multiple of {}, as O_DIRECT needs it",
+                               options.block_bytes, kDirectAlignment);
     if (options.bytes / options.threads < std::max(kLeastBytes, options.random_bytes))
-        return core::bad_input("--size {}: leaves less than a block for each of {} threads", options.bytes, options.threads).hint("write a larger size, or fewer threads");
+        return core::bad_input("--size {}: leaves less than a block for each of {} threads", options.bytes,
+                               options.threads)
+            .hint("write a larger size, or fewer threads");
     const auto known = bench_tests();
     for (const std::string& test : options.tests)
-        if (std::ranges::find(known, test) == known.end()) return core::bad_input("there is no test \"{}\"", test).hint(fmt::format("there are {}", core::join(known, ", ")));
+        if (std::ranges::find(known, test) == known.end())
+            return core::bad_input("there is no test \"{}\"", test)
+                .hint(fmt::format("there are {}", core::join(known, ", ")));
     for (const std::string& model : options.models)
         if (std::ranges::find(emulated_models(), model, &EmulatedModel::name) == emulated_models().end())
-            return core::bad_input("there is no model \"{}\"", model).hint("there are unet3d, resnet50, cosmoflow");
+            return core::bad_input("there is no model \"{}\"", model)
+                .hint("there are unet3d, resnet50, cosmoflow");
     return {};
 }
 
@@ -114,7 +139,8 @@ class Workspace {
     const core::Directory& directory() const { return *directory_; }
 
   private:
-    explicit Workspace(core::Directory directory) : directory_(std::make_unique<core::Directory>(std::move(directory))) {}
+    explicit Workspace(core::Directory directory)
+        : directory_(std::make_unique<core::Directory>(std::move(directory))) {}
     std::unique_ptr<core::Directory> directory_;
 };
 
@@ -139,7 +165,8 @@ Result<BenchReport> run_bench(const fs::path& directory, const BenchOptions& opt
     BenchRun run{.directory = workspace.directory(), .options = options, .report = report};
     for (const BenchTest& test : bench_workloads())
         if (std::ranges::find(tests, test.name) != tests.end()) BELAY_CHECK(test.run(run));
-    report.notes.emplace_back("one node measured; what the file system's servers held in memory is not known");
+    report.notes.emplace_back(
+        "one node measured; what the file system's servers held in memory is not known");
     return report;
 }
 

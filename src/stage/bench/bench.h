@@ -1,8 +1,10 @@
-// belay stage bench: how fast a file system is for what training does: read and write in order, read at random, make and find
-// files, read many of them, read records of a shard, write and read checkpoints, and feed emulated accelerators.
+// belay stage bench: how fast a file system is for what training does: read and write in order, read at
+// random, make and find files, read many of them, read records of a shard, write and read checkpoints, and
+// feed emulated accelerators.
 //
-// Everything happens in a directory of its own beneath the one that is named, which is removed at the end. One node measures; several
-// at once are several runs. A read says what was done about the page cache of this node; what servers hold is not known here.
+// Everything happens in a directory of its own beneath the one that is named, which is removed at the end.
+// One node measures; several at once are several runs. A read says what was done about the page cache of this
+// node; what servers hold is not known here.
 #pragma once
 
 #include "stage/bench/bench_file.h"
@@ -19,22 +21,22 @@
 namespace belay::stage {
 
 struct BenchOptions {
-    std::vector<std::string> tests = {};           // of bench_tests(); empty: all
-    uint64_t bytes = uint64_t{1} << 30;            // of large files, of all threads together
-    uint64_t block_bytes = uint64_t{1} << 20;      // of one read or write in order
-    uint64_t random_bytes = 4096;                  // of one read at random
-    uint64_t operations = 10'000;                  // reads at random, of all threads together
-    uint64_t files = 2000;                         // of the tests of many files, and records of a shard
+    std::vector<std::string> tests = {};       // of bench_tests(); empty: all
+    uint64_t bytes = uint64_t{1} << 30;        // of large files, of all threads together
+    uint64_t block_bytes = uint64_t{1} << 20;  // of one read or write in order
+    uint64_t random_bytes = 4096;              // of one read at random
+    uint64_t operations = 10'000;              // reads at random, of all threads together
+    uint64_t files = 2000;                     // of the tests of many files, and records of a shard
     uint64_t file_bytes = uint64_t{64} << 10;
     size_t threads = 4;
     DirectMode direct = DirectMode::kAuto;
     uint64_t seed = 1;
     std::vector<std::string> models = {"cosmoflow", "resnet50", "unet3d"};  // that are emulated
-    bool a100 = false;                             // else an H100
+    bool a100 = false;                                                      // else an H100
     uint64_t accelerators = 1;
-    std::optional<uint64_t> steps = {};            // of an epoch; nothing: as many as suit the model
+    std::optional<uint64_t> steps = {};  // of an epoch; nothing: as many as suit the model
     uint64_t epochs = 2;
-    double compute_factor = 1;                     // of a step's compute time; tests set 0
+    double compute_factor = 1;  // of a step's compute time; tests set 0
     std::function<void(std::string_view phase)> progress = {};
     const std::atomic<bool>* stop = nullptr;
 };
@@ -78,7 +80,8 @@ struct BenchReport {
 // "sequential", "random", "metadata", "files", "shard", "checkpoint", "training".
 std::vector<std::string> bench_tests();
 
-// Errors: kBadInput for what cannot be measured; kSystem, kNoSpace where it does not fit, kCancelled once `stop` is set.
+// Errors: kBadInput for what cannot be measured; kSystem, kNoSpace where it does not fit, kCancelled once
+// `stop` is set.
 core::Result<BenchReport> run_bench(const std::filesystem::path& directory, const BenchOptions& options);
 
 nlohmann::ordered_json to_json(const BenchReport& report);
@@ -95,9 +98,11 @@ struct BenchChange {
 };
 struct BenchComparison {
     std::vector<BenchChange> changes = {};
-    std::vector<std::string> differences = {};  // in what was measured, so that the numbers are not of one thing
+    std::vector<std::string> differences =
+        {};  // in what was measured, so that the numbers are not of one thing
 };
 // Errors: kBadInput for what is not a report of --json.
-core::Result<BenchComparison> compare_with_baseline(const BenchReport& report, std::string_view baseline, const std::string& file);
+core::Result<BenchComparison> compare_with_baseline(const BenchReport& report, std::string_view baseline,
+                                                    const std::string& file);
 
 }  // namespace belay::stage

@@ -25,13 +25,17 @@ bool is_in_memory(int fd) {
     return fstatfs(fd, &status) == 0 && static_cast<uint32_t>(status.f_type) == kTmpfs;
 }
 
-uint64_t rounded_up(uint64_t bytes) { return (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment; }
+uint64_t rounded_up(uint64_t bytes) {
+    return (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
+}
 
 }  // namespace
 
 AlignedBuffer::AlignedBuffer(size_t bytes)
     : size_(static_cast<size_t>(rounded_up(std::max<size_t>(bytes, 1)))),
-      memory_(static_cast<char*>(std::aligned_alloc(kDirectAlignment, size_))) {  // NOLINT(cppcoreguidelines-no-malloc): new[] of a type has no alignment
+      memory_(static_cast<char*>(std::aligned_alloc(
+          kDirectAlignment,
+          size_))) {  // NOLINT(cppcoreguidelines-no-malloc): new[] of a type has no alignment
     if (!memory_) throw std::bad_alloc();
     BenchRandom random(size_);
     for (size_t at = 0; at < size_; at += sizeof(uint64_t)) {
@@ -47,7 +51,8 @@ void AlignedBuffer::vary(uint64_t number) const {
     }
 }
 
-Result<BenchFile> BenchFile::open(const core::Directory& directory, const std::string& name, int flags, DirectMode mode) {
+Result<BenchFile> BenchFile::open(const core::Directory& directory, const std::string& name, int flags,
+                                  DirectMode mode) {
     const std::string path = directory.path_of(name).string();
     if (mode != DirectMode::kNever) {
         auto file = directory.open_file(name, flags | O_DIRECT);
@@ -55,7 +60,9 @@ Result<BenchFile> BenchFile::open(const core::Directory& directory, const std::s
         if (file && !is_in_memory(file->get())) return BenchFile(std::move(*file), path, true);
         if (!file && file.error().errno_value() != EINVAL) return std::unexpected(std::move(file.error()));
         if (mode == DirectMode::kAlways)
-            return core::bad_input("{}: the file system has no O_DIRECT that means anything", path).because_of_errno(EINVAL).hint("leave --direct always out: the page cache is dropped then as far as that is possible");
+            return core::bad_input("{}: the file system has no O_DIRECT that means anything", path)
+                .because_of_errno(EINVAL)
+                .hint("leave --direct always out: the page cache is dropped then as far as that is possible");
         // A file that O_CREAT made before O_DIRECT was refused is there now.
         flags &= ~O_EXCL;
     }
@@ -69,7 +76,8 @@ Result<> BenchFile::write(uint64_t offset, const AlignedBuffer& buffer, uint64_t
     while (left > 0) {
         const ssize_t done = pwrite(fd_.get(), from, left, static_cast<off_t>(offset));
         if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return core::errno_error(done < 0 ? errno : EIO, fmt::format("cannot write {}", path_));
+        if (done <= 0)
+            return core::errno_error(done < 0 ? errno : EIO, fmt::format("cannot write {}", path_));
         offset += static_cast<uint64_t>(done);
         from += done;
         left -= static_cast<uint64_t>(done);
@@ -82,7 +90,9 @@ Result<uint64_t> BenchFile::read(uint64_t offset, uint64_t bytes, const AlignedB
     const uint64_t end = is_direct_ ? rounded_up(offset + bytes) : offset + bytes;
     uint64_t at = begin;
     while (at < end) {
-        const ssize_t done = pread(fd_.get(), buffer.data(), static_cast<size_t>(std::min<uint64_t>(end - at, buffer.size())), static_cast<off_t>(at));
+        const ssize_t done =
+            pread(fd_.get(), buffer.data(), static_cast<size_t>(std::min<uint64_t>(end - at, buffer.size())),
+                  static_cast<off_t>(at));
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return core::errno_error(errno, fmt::format("cannot read {}", path_));
         at += static_cast<uint64_t>(done);
@@ -92,7 +102,8 @@ Result<uint64_t> BenchFile::read(uint64_t offset, uint64_t bytes, const AlignedB
 }
 
 Result<> BenchFile::truncate(uint64_t bytes) const {
-    if (ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0) return core::errno_error(errno, fmt::format("cannot cut {}", path_));
+    if (ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0)
+        return core::errno_error(errno, fmt::format("cannot cut {}", path_));
     return {};
 }
 
@@ -105,7 +116,8 @@ Result<double> BenchFile::drop_cache() const {
     (void)fdatasync(fd_.get());  // of a file that is open for reading some systems refuse
     (void)posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED);
     struct stat status{};
-    if (fstat(fd_.get(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", path_));
+    if (fstat(fd_.get(), &status) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", path_));
     const auto bytes = static_cast<size_t>(status.st_size);
     if (bytes == 0) return 0.0;
     void* shown = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_.get(), 0);
@@ -115,7 +127,8 @@ Result<double> BenchFile::drop_cache() const {
     const int result = mincore(shown, bytes, pages.data());
     const int reason = errno;
     munmap(shown, bytes);
-    if (result != 0) return core::errno_error(reason, fmt::format("cannot tell what of {} is in memory", path_));
+    if (result != 0)
+        return core::errno_error(reason, fmt::format("cannot tell what of {} is in memory", path_));
     const auto resident = std::ranges::count_if(pages, [](unsigned char byte) { return (byte & 1U) != 0; });
     return static_cast<double>(resident) / static_cast<double>(pages.size());
 }

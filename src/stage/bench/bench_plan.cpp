@@ -12,7 +12,8 @@ namespace belay::stage {
 namespace {
 
 constexpr double kLeastSample = 1024;
-constexpr uint64_t kMostShuffled = uint64_t{1} << 24;  // blocks whose whole order is made; of more, offsets are drawn
+constexpr uint64_t kMostShuffled = uint64_t{1}
+                                   << 24;  // blocks whose whole order is made; of more, offsets are drawn
 
 constexpr std::array<EmulatedModel, 3> kModels = {{
     {"unet3d", 146'600'628, 68'341'808, 1, 7, 4, 28, 20, 0.323, 0.636, 0.9},
@@ -31,7 +32,9 @@ uint64_t BenchRandom::next() {
 }
 
 // The bias of a remainder is far below what is measured here.
-uint64_t BenchRandom::below(uint64_t limit) { return limit == 0 ? 0 : next() % limit; }
+uint64_t BenchRandom::below(uint64_t limit) {
+    return limit == 0 ? 0 : next() % limit;
+}
 
 double BenchRandom::normal() {
     constexpr double kUnit = 0x1p-53;
@@ -48,7 +51,8 @@ std::vector<uint64_t> shuffled_numbers(uint64_t count, uint64_t seed) {
     return numbers;
 }
 
-std::vector<uint64_t> random_offsets(uint64_t file_bytes, uint64_t block_bytes, uint64_t count, uint64_t seed) {
+std::vector<uint64_t> random_offsets(uint64_t file_bytes, uint64_t block_bytes, uint64_t count,
+                                     uint64_t seed) {
     const uint64_t blocks = block_bytes > 0 ? file_bytes / block_bytes : 0;
     std::vector<uint64_t> offsets;
     if (blocks == 0) return offsets;
@@ -67,11 +71,16 @@ std::vector<uint64_t> random_offsets(uint64_t file_bytes, uint64_t block_bytes, 
     return offsets;
 }
 
-std::span<const EmulatedModel> emulated_models() { return kModels; }
+std::span<const EmulatedModel> emulated_models() {
+    return kModels;
+}
 
-uint64_t EmulatedFile::bytes() const { return std::accumulate(samples.begin(), samples.end(), uint64_t{0}); }
+uint64_t EmulatedFile::bytes() const {
+    return std::accumulate(samples.begin(), samples.end(), uint64_t{0});
+}
 
-std::vector<EmulatedFile> plan_emulated_files(const EmulatedModel& model, uint64_t samples, uint64_t most_bytes, uint64_t seed) {
+std::vector<EmulatedFile> plan_emulated_files(const EmulatedModel& model, uint64_t samples,
+                                              uint64_t most_bytes, uint64_t seed) {
     BenchRandom random(seed);
     std::vector<EmulatedFile> files;
     uint64_t bytes = 0;
@@ -79,7 +88,8 @@ std::vector<EmulatedFile> plan_emulated_files(const EmulatedModel& model, uint64
         EmulatedFile file;
         // The last file holds as many as are needed; so does the first where one alone would be too large.
         for (uint64_t at = 0; at < model.samples_of_file && planned < samples; ++at, ++planned) {
-            const double size = std::max(kLeastSample, model.record_bytes + model.record_deviation * random.normal());
+            const double size =
+                std::max(kLeastSample, model.record_bytes + model.record_deviation * random.normal());
             if (bytes + static_cast<uint64_t>(size) > most_bytes && bytes > 0) {
                 planned = samples;
                 break;
@@ -92,21 +102,25 @@ std::vector<EmulatedFile> plan_emulated_files(const EmulatedModel& model, uint64
     return files;
 }
 
-std::vector<SampleRead> plan_epoch(std::span<const EmulatedFile> files, uint64_t samples, uint64_t epoch, uint64_t seed) {
+std::vector<SampleRead> plan_epoch(std::span<const EmulatedFile> files, uint64_t samples, uint64_t epoch,
+                                   uint64_t seed) {
     std::vector<SampleRead> reads;
-    if (std::ranges::all_of(files, [](const EmulatedFile& file) { return file.samples.empty(); })) return reads;
+    if (std::ranges::all_of(files, [](const EmulatedFile& file) { return file.samples.empty(); }))
+        return reads;
     for (uint64_t round = 0; reads.size() < samples; ++round)
         for (const uint64_t number : shuffled_numbers(files.size(), seed + 1000 * epoch + round)) {
             uint64_t offset = 0;
             for (const uint64_t bytes : files[number].samples) {
-                if (reads.size() < samples) reads.push_back({.file = number, .offset = offset, .bytes = bytes});
+                if (reads.size() < samples)
+                    reads.push_back({.file = number, .offset = offset, .bytes = bytes});
                 offset += bytes;
             }
         }
     return reads;
 }
 
-std::vector<SampleRead> reads_of_accelerator(std::span<const SampleRead> reads, uint64_t batch, uint64_t accelerator, uint64_t accelerators) {
+std::vector<SampleRead> reads_of_accelerator(std::span<const SampleRead> reads, uint64_t batch,
+                                             uint64_t accelerator, uint64_t accelerators) {
     std::vector<SampleRead> mine;
     const uint64_t step = batch * accelerators;
     for (uint64_t begin = 0; step > 0 && begin + step <= reads.size(); begin += step) {

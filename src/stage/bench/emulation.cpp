@@ -1,4 +1,5 @@
-// Training as a file system sees it: readers that fill batches, and accelerators that sleep for as long as they would compute (DLIO).
+// Training as a file system sees it: readers that fill batches, and accelerators that sleep for as long as
+// they would compute (DLIO).
 #include "core/parallel.h"
 #include "stage/bench/bench_plan.h"
 #include "stage/bench/workload.h"
@@ -19,25 +20,36 @@ using core::Result;
 constexpr size_t kReadBytes = size_t{4} << 20;
 constexpr uint64_t kFewSteps = 5;  // times what is read ahead
 
-std::string data_file(const EmulatedModel& model, uint64_t number) { return fmt::format("{}-{}", model.name, number); }
+std::string data_file(const EmulatedModel& model, uint64_t number) {
+    return fmt::format("{}-{}", model.name, number);
+}
 
-// One accelerator in one epoch: its readers take samples in their order, its consumer takes batches in theirs.
+// One accelerator in one epoch: its readers take samples in their order, its consumer takes batches in
+// theirs.
 class Accelerator {
   public:
     Accelerator(std::span<const SampleRead> reads, const EmulatedModel& model, double compute_seconds)
-        : reads_(reads), batch_(model.batch), ahead_(model.ahead_samples), compute_(compute_seconds), filled_(reads.size() / model.batch) {}
+        : reads_(reads),
+          batch_(model.batch),
+          ahead_(model.ahead_samples),
+          compute_(compute_seconds),
+          filled_(reads.size() / model.batch) {}
 
     // Until all samples are read or somebody gave up.
     Result<> read(const std::vector<BenchFile>& files, const BenchRun& run) {
         const AlignedBuffer buffer(kReadBytes);  // what is read is thrown away
         while (const auto next = take()) {
-            if (run.is_stopped()) return core::system_error("the benchmark was stopped").because(core::Cause::kCancelled);
+            if (run.is_stopped())
+                return core::system_error("the benchmark was stopped").because(core::Cause::kCancelled);
             const SampleRead& sample = reads_[*next];
             const BenchFile& file = files[sample.file];
             BELAY_TRY(got, file.read(sample.offset, sample.bytes, buffer));
-            if (got != sample.bytes) return core::system_error("a file of the benchmark is shorter than it was written");
+            if (got != sample.bytes)
+                return core::system_error("a file of the benchmark is shorter than it was written");
             // So that a sample that comes again is read from the file system again.
-            if (!file.is_direct()) (void)posix_fadvise(file.fd(), static_cast<off_t>(sample.offset), static_cast<off_t>(sample.bytes), POSIX_FADV_DONTNEED);
+            if (!file.is_direct())
+                (void)posix_fadvise(file.fd(), static_cast<off_t>(sample.offset),
+                                    static_cast<off_t>(sample.bytes), POSIX_FADV_DONTNEED);
             const std::lock_guard lock(mutex_);
             ++filled_[*next / batch_];
             wake_.notify_all();
@@ -74,7 +86,8 @@ class Accelerator {
     // The next sample, once the accelerator is near enough.
     std::optional<size_t> take() {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return given_up_ || next_ >= reads_.size() || next_ < consumed_ * batch_ + ahead_; });
+        wake_.wait(
+            lock, [&] { return given_up_ || next_ >= reads_.size() || next_ < consumed_ * batch_ + ahead_; });
         if (given_up_ || next_ >= reads_.size()) return std::nullopt;
         return next_++;
     }
@@ -97,19 +110,24 @@ struct Epoch {
     double seconds = 0;
 };
 
-Result<Epoch> run_epoch(const BenchRun& run, const EmulatedModel& model, const std::vector<BenchFile>& files, std::span<const SampleRead> reads) {
+Result<Epoch> run_epoch(const BenchRun& run, const EmulatedModel& model, const std::vector<BenchFile>& files,
+                        std::span<const SampleRead> reads) {
     const uint64_t count = run.options.accelerators;
-    const double compute = run.options.compute_factor * (run.options.a100 ? model.a100_seconds : model.h100_seconds);
+    const double compute =
+        run.options.compute_factor * (run.options.a100 ? model.a100_seconds : model.h100_seconds);
     std::vector<std::vector<SampleRead>> parts;
     std::vector<std::unique_ptr<Accelerator>> accelerators;
-    for (uint64_t number = 0; number < count; ++number) parts.push_back(reads_of_accelerator(reads, model.batch, number, count));
-    for (const auto& part : parts) accelerators.push_back(std::make_unique<Accelerator>(part, model, compute));
+    for (uint64_t number = 0; number < count; ++number)
+        parts.push_back(reads_of_accelerator(reads, model.batch, number, count));
+    for (const auto& part : parts)
+        accelerators.push_back(std::make_unique<Accelerator>(part, model, compute));
     const size_t readers = static_cast<size_t>(count * model.readers);
     auto give_up = [&] {
         for (const auto& accelerator : accelerators) accelerator->give_up();
     };
     std::vector<std::jthread> computing;
-    // Whatever ends this early, no accelerator waits for data that will not come: this ends before the threads are joined.
+    // Whatever ends this early, no accelerator waits for data that will not come: this ends before the
+    // threads are joined.
     struct GiveUp {
         const decltype(give_up)& function;
         bool wanted = true;
@@ -118,7 +136,8 @@ Result<Epoch> run_epoch(const BenchRun& run, const EmulatedModel& model, const s
         }
     } at_end{.function = give_up};
     const auto start = BenchClock::now();
-    for (const auto& accelerator : accelerators) computing.emplace_back([&accelerator, start] { accelerator->compute(start); });
+    for (const auto& accelerator : accelerators)
+        computing.emplace_back([&accelerator, start] { accelerator->compute(start); });
     BELAY_CHECK(core::in_parallel(readers, readers, [&](size_t reader) {
         auto read = accelerators[reader % count]->read(files, run);
         if (!read) give_up();
@@ -137,7 +156,10 @@ Result<> emulate(BenchRun& run, const EmulatedModel& model) {
     const uint64_t steps = options.steps.value_or(model.usual_steps);
     const uint64_t samples = steps * model.batch * options.accelerators;
     const auto planned = plan_emulated_files(model, samples, options.bytes, options.seed);
-    EmulationResult result{.model = std::string(model.name), .accelerator = options.a100 ? "A100" : "H100", .accelerators = options.accelerators, .pass_share = model.pass_share};
+    EmulationResult result{.model = std::string(model.name),
+                           .accelerator = options.a100 ? "A100" : "H100",
+                           .accelerators = options.accelerators,
+                           .pass_share = model.pass_share};
     for (uint64_t number = 0; number < planned.size(); ++number) {
         BELAY_CHECK(write_bench_file(run, data_file(model, number), planned[number].bytes()));
         result.distinct_samples += planned[number].samples.size();
@@ -164,10 +186,14 @@ Result<> emulate(BenchRun& run, const EmulatedModel& model) {
     result.bytes_per_second = result.seconds > 0 ? static_cast<double>(bytes) / result.seconds : 0;
     result.cache = drop.describe();
     if (result.distinct_samples < samples)
-        run.report.notes.push_back(fmt::format("{}: an epoch reads {} samples, of which {} are distinct; with a larger --size more are", model.name, samples, result.distinct_samples));
+        run.report.notes.push_back(fmt::format(
+            "{}: an epoch reads {} samples, of which {} are distinct; with a larger --size more are",
+            model.name, samples, result.distinct_samples));
     if (steps * model.batch < kFewSteps * model.ahead_samples)
-        run.report.notes.push_back(fmt::format("{}: an epoch of {} steps is short: readers may be ahead by {:.1f} steps at its begin, which makes the utilisation look better", model.name, steps,
-                                               static_cast<double>(model.ahead_samples) / static_cast<double>(model.batch)));
+        run.report.notes.push_back(fmt::format(
+            "{}: an epoch of {} steps is short: readers may be ahead by {:.1f} steps at its begin, which "
+            "makes the utilisation look better",
+            model.name, steps, static_cast<double>(model.ahead_samples) / static_cast<double>(model.batch)));
     run.report.emulations.push_back(std::move(result));
     // Another model needs the room.
     for (uint64_t number = 0; number < planned.size(); ++number) {
@@ -184,7 +210,9 @@ Result<> emulate_training(BenchRun& run) {
         const auto model = std::ranges::find(emulated_models(), name, &EmulatedModel::name);
         BELAY_CHECK(emulate(run, *model));
     }
-    run.report.notes.emplace_back("training is emulated as MLPerf Storage v2 does it, but with less data than five times the memory and fewer steps: it is not a result of MLPerf Storage");
+    run.report.notes.emplace_back(
+        "training is emulated as MLPerf Storage v2 does it, but with less data than five times the memory "
+        "and fewer steps: it is not a result of MLPerf Storage");
     return {};
 }
 

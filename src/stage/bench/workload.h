@@ -1,5 +1,5 @@
-// The tests of belay stage bench but the emulation of training: each writes what it needs, measures, and leaves the rest to the
-// removal of the directory.
+// The tests of belay stage bench but the emulation of training: each writes what it needs, measures, and
+// leaves the rest to the removal of the directory.
 #pragma once
 
 #include "core/directory.h"
@@ -12,7 +12,9 @@
 namespace belay::stage {
 
 using BenchClock = std::chrono::steady_clock;
-inline double bench_seconds_since(BenchClock::time_point begin) { return std::chrono::duration<double>(BenchClock::now() - begin).count(); }
+inline double bench_seconds_since(BenchClock::time_point begin) {
+    return std::chrono::duration<double>(BenchClock::now() - begin).count();
+}
 
 // One run in its directory.
 struct BenchRun {
@@ -24,7 +26,9 @@ struct BenchRun {
     void say(std::string_view phase) const {
         if (options.progress) options.progress(phase);
     }
-    bool is_stopped() const { return options.stop != nullptr && options.stop->load(std::memory_order_relaxed); }
+    bool is_stopped() const {
+        return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+    }
 };
 
 // What the threads of a test did, each timed by itself.
@@ -41,14 +45,21 @@ class BenchThread {
     }
 
   private:
-    friend core::Result<BenchResult> measure_threads(const BenchRun&, std::string, std::string, const std::function<core::Result<>(size_t, BenchThread&)>&);
+    friend core::Result<BenchResult> measure_threads(
+        const BenchRun&, std::string, std::string,
+        const std::function<core::Result<>(size_t, BenchThread&)>&);
     std::vector<double> latencies_;
     uint64_t bytes_ = 0;
     double done_ = 0;
 };
 
-// Runs the body in each thread. `unit` is "bytes/s" or "operations/s". Errors: those of the body.
-core::Result<BenchResult> measure_threads(const BenchRun& run, std::string name, std::string unit, const std::function<core::Result<>(size_t thread, BenchThread&)>& body);
+inline constexpr std::string_view kBytesUnit = "bytes/s";
+inline constexpr std::string_view kOperationsUnit = "operations/s";
+
+// Runs the body in each thread. `unit` is one of these. Errors: those of the body.
+core::Result<BenchResult> measure_threads(
+    const BenchRun& run, std::string name, std::string unit,
+    const std::function<core::Result<>(size_t thread, BenchThread&)>& body);
 
 // Opens for reading after the page cache was dropped; `cache` says how that went, of several files together.
 class CacheDrop {

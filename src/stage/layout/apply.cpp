@@ -16,7 +16,8 @@ using core::Result;
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr uint32_t kLustreMagic = 0x0BD00BD0;  // LL_SUPER_MAGIC, lustre/include/uapi/linux/lustre/lustre_user.h
+constexpr uint32_t kLustreMagic =
+    0x0BD00BD0;  // LL_SUPER_MAGIC, lustre/include/uapi/linux/lustre/lustre_user.h
 constexpr auto kPatience = 30s;
 
 fs::path directory_of(const fs::path& path) {
@@ -30,7 +31,9 @@ uint64_t count_osts(std::string_view text) {
     uint64_t count = 0;
     for (const std::string_view line : core::split(text, '\n')) {
         const auto words = core::split_words(line);
-        if (words.size() >= 3 && words[0].ends_with(':') && core::parse_number<uint64_t>(words[0].substr(0, words[0].size() - 1)) && words[2] == "ACTIVE") ++count;
+        if (words.size() >= 3 && words[0].ends_with(':') &&
+            core::parse_number<uint64_t>(words[0].substr(0, words[0].size() - 1)) && words[2] == "ACTIVE")
+            ++count;
     }
     return count;
 }
@@ -47,21 +50,26 @@ Result<LayoutTarget> look_at_layout_target(const fs::path& path) {
     }
     const fs::path place = target.exists ? path : directory_of(path);
     struct statfs system{};
-    if (statfs(place.c_str(), &system) != 0) return core::errno_error(errno, fmt::format("cannot look at the file system of {}", place.string()));
+    if (statfs(place.c_str(), &system) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at the file system of {}", place.string()));
     target.is_lustre = static_cast<uint32_t>(system.f_type) == kLustreMagic;
     if (auto lfs = core::find_program("lfs")) target.lfs = std::move(*lfs);
     if (target.lfs && target.is_lustre)
-        if (auto listed = core::output_of({.argv = {target.lfs->string(), "osts", place.string()}}, {.timeout = kPatience}))
+        if (auto listed = core::output_of({.argv = {target.lfs->string(), "osts", place.string()}},
+                                          {.timeout = kPatience}))
             if (const uint64_t osts = count_osts(*listed); osts > 0) target.osts = osts;
     return target;
 }
 
-bool needs_migration(const LayoutTarget& target) { return target.exists && !target.is_directory; }
+bool needs_migration(const LayoutTarget& target) {
+    return target.exists && !target.is_directory;
+}
 
 std::optional<std::string> why_not_applied(const LayoutTarget& target) {
     if (!target.is_lustre) return fmt::format("{} is not on a Lustre file system", target.path.string());
     if (!target.lfs) return "the program lfs is not in PATH";
-    if (needs_migration(target)) return fmt::format("{} exists, and a new layout means a copy of it", target.path.string());
+    if (needs_migration(target))
+        return fmt::format("{} exists, and a new layout means a copy of it", target.path.string());
     return std::nullopt;
 }
 

@@ -11,7 +11,7 @@ struct LayoutTarget {
     bool exists = false;
     bool is_lustre = false;  // statfs(2) of it, or of the directory in which it would be, says 0x0BD00BD0
     bool is_directory = false;
-    uint64_t file_bytes = 0;  // of a file
+    uint64_t file_bytes = 0;            // of a file
     std::optional<uint64_t> osts = {};  // as "lfs osts" lists them
 };
 

@@ -1,13 +1,15 @@
-// belay stage layout: over how many servers of a Lustre file system to stripe files, by their size, who reads or writes them, and
-// how. Pure; a table of rules after a site's own advice (CSCS docs, storage/filesystems, "Lustre tuning") and the layouts there.
+// belay stage layout: over how many servers of a Lustre file system to stripe files, by their size, who reads
+// or writes them, and how. Pure; a table of rules of our own, after a site's layouts (CSCS documentation,
+// storage/filesystems).
 //
 //   less than 4 MiB                         1 stripe
 //   4 to 64 MiB                             4
 //   more, read or written by many in order  min(32, OSTs) of 4 MiB
 //   an image that many nodes read           min(32, OSTs) of 4 MiB, or hand it on from node to node
-//   one file for each rank                  about 4 stripes for each OST in all: 1 to 4 where there are at least as many ranks as OSTs
+//   one file for each rank                  about 4 stripes for each OST in all, so 1 to 4 for each file
+//                                           where there are at least as many ranks as OSTs
 //   random reads of less than 1 MiB         1 of 1 MiB, on flash
-//   files of sizes that are not known       progressive: 1 up to 4 MiB, 4 up to 64 MiB, then min(32, OSTs) of 4 MiB
+//   files of sizes that are not known       progressive: 1 up to 4 MiB, 4 up to 64 MiB, then min(32, OSTs)
 //
 // A layout is that of files which are made from then on; lfs-setstripe(1).
 #pragma once
@@ -31,10 +33,11 @@ std::string_view to_text(LayoutAccess access);
 
 struct LayoutInput {
     LayoutAccess access = LayoutAccess::kSequential;
-    std::optional<uint64_t> file_bytes = {};  // of a typical file; nothing where sizes differ or are not known
-    uint64_t clients = 1;                     // nodes that read, or ranks that write a file each
-    uint64_t osts = 32;                       // object storage targets of the file system
-    std::string pool = {};                    // of OSTs, as the site calls it ("flash"); empty: the usual one
+    std::optional<uint64_t> file_bytes =
+        {};                 // of a typical file; nothing where sizes differ or are not known
+    uint64_t clients = 1;   // nodes that read, or ranks that write a file each
+    uint64_t osts = 32;     // object storage targets of the file system
+    std::string pool = {};  // of OSTs, as the site calls it ("flash"); empty: the usual one
 };
 
 // A part of a file, from the end of the one before it.
@@ -55,7 +58,9 @@ struct LayoutAdvice {
 // Errors: kBadInput for no clients or no OSTs.
 core::Result<LayoutAdvice> advise_layout(const LayoutInput& input);
 
-// "lfs setstripe -E 4M -c 1 -S 1M … PATH". `migrate` instead of setstripe: of a file that has content, which is copied by it.
-std::vector<std::string> layout_command(const LayoutAdvice& advice, const std::filesystem::path& path, bool migrate = false);
+// "lfs setstripe -E 4M -c 1 -S 1M … PATH". `migrate` instead of setstripe: of a file that has content, which
+// is copied by it.
+std::vector<std::string> layout_command(const LayoutAdvice& advice, const std::filesystem::path& path,
+                                        bool migrate = false);
 
 }  // namespace belay::stage

@@ -19,7 +19,9 @@ using testing::HasSubstr;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-std::string command(const LayoutInput& input) { return core::join(layout_command(advise_layout(input).value(), "data"), " "); }
+std::string command(const LayoutInput& input) {
+    return core::join(layout_command(advise_layout(input).value(), "data"), " ");
+}
 
 TEST(stage_layout, by_size) {
     EXPECT_EQ(command({.file_bytes = 0}), "lfs setstripe -c 1 -S 1M data");
@@ -35,8 +37,10 @@ TEST(stage_layout, never_more_stripes_than_servers) {
 }
 
 TEST(stage_layout, sizes_that_are_not_known_get_a_progressive_layout) {
-    EXPECT_EQ(command({.osts = 80}), "lfs setstripe -E 4M -c 1 -S 1M -E 64M -c 4 -S 1M -E -1 -c 32 -S 4M data");
-    EXPECT_EQ(command({.access = LayoutAccess::kImage}), "lfs setstripe -E 4M -c 1 -S 1M -E -1 -c 32 -S 4M data");
+    EXPECT_EQ(command({.osts = 80}),
+              "lfs setstripe -E 4M -c 1 -S 1M -E 64M -c 4 -S 1M -E -1 -c 32 -S 4M data");
+    EXPECT_EQ(command({.access = LayoutAccess::kImage}),
+              "lfs setstripe -E 4M -c 1 -S 1M -E -1 -c 32 -S 4M data");
     EXPECT_EQ(command({.access = LayoutAccess::kRandom}), "lfs setstripe -c 1 -S 1M data");
     // With one server all parts are equal but for the size of a stripe.
     EXPECT_EQ(command({.osts = 1}), "lfs setstripe -E 64M -c 1 -S 1M -E -1 -c 1 -S 4M data");
@@ -57,7 +61,8 @@ TEST(stage_layout, files_of_ranks_share_the_servers) {
 }
 
 TEST(stage_layout, random_reads_belong_on_flash) {
-    const auto advice = advise_layout({.access = LayoutAccess::kRandom, .file_bytes = 1024 * kMiB, .pool = "flash"}).value();
+    const auto advice =
+        advise_layout({.access = LayoutAccess::kRandom, .file_bytes = 1024 * kMiB, .pool = "flash"}).value();
     EXPECT_EQ(core::join(layout_command(advice, "x"), " "), "lfs setstripe -c 1 -S 1M -p flash x");
     EXPECT_THAT(advice.notes, ElementsAre(HasSubstr("flash")));
 }
@@ -69,18 +74,25 @@ TEST(stage_layout, wrong_input_is_said) {
     EXPECT_EQ(parse_layout_access("per-rank").value(), LayoutAccess::kPerRank);
 }
 
-TEST(stage_layout, a_name_that_looks_like_an_option) { EXPECT_EQ(layout_command({}, "-c").back(), "./-c"); }
+TEST(stage_layout, a_name_that_looks_like_an_option) {
+    EXPECT_EQ(layout_command({}, "-c").back(), "./-c");
+}
 
 TEST(stage_layout, osts_are_counted) {
-    EXPECT_EQ(count_osts("OBDS:\n0: scratch-OST0000_UUID ACTIVE\n1: scratch-OST0001_UUID INACTIVE\n2: scratch-OST0002_UUID ACTIVE\n"), 2u);
+    EXPECT_EQ(count_osts("OBDS:\n0: scratch-OST0000_UUID ACTIVE\n1: scratch-OST0001_UUID INACTIVE\n2: "
+                         "scratch-OST0002_UUID ACTIVE\n"),
+              2u);
     EXPECT_EQ(count_osts(""), 0u);
 }
 
 TEST(stage_layout, says_why_it_is_not_set) {
     EXPECT_THAT(why_not_applied({.path = "/tmp"}).value(), HasSubstr("not on a Lustre"));
     EXPECT_THAT(why_not_applied({.path = "/l", .is_lustre = true}).value(), HasSubstr("lfs is not in PATH"));
-    EXPECT_THAT(why_not_applied({.path = "/l/f", .lfs = "/bin/lfs", .exists = true, .is_lustre = true}).value(), HasSubstr("a copy"));
-    EXPECT_FALSE(why_not_applied({.path = "/l", .lfs = "/bin/lfs", .exists = true, .is_lustre = true, .is_directory = true}));
+    EXPECT_THAT(
+        why_not_applied({.path = "/l/f", .lfs = "/bin/lfs", .exists = true, .is_lustre = true}).value(),
+        HasSubstr("a copy"));
+    EXPECT_FALSE(why_not_applied(
+        {.path = "/l", .lfs = "/bin/lfs", .exists = true, .is_lustre = true, .is_directory = true}));
 }
 
 class FakeLfs {
@@ -98,14 +110,16 @@ class FakeLfs {
 
 TEST(stage_layout, runs_the_command) {
     const FakeLfs lfs("echo \"$@\" > \"$(dirname \"$0\")/said\"\n");
-    const LayoutTarget target{.path = "/l/dir", .lfs = lfs.program(), .exists = true, .is_lustre = true, .is_directory = true};
+    const LayoutTarget target{
+        .path = "/l/dir", .lfs = lfs.program(), .exists = true, .is_lustre = true, .is_directory = true};
     ASSERT_TRUE(apply_layout(advise_layout({.file_bytes = 5 * kMiB}).value(), target));
     EXPECT_EQ(core::read_file(lfs.said()).value(), "setstripe -c 4 -S 1M /l/dir\n");
 }
 
 TEST(stage_layout, a_command_that_fails_is_an_error) {
     const FakeLfs lfs("echo 'no such pool' >&2\nexit 22\n");
-    const LayoutTarget target{.path = "/l/dir", .lfs = lfs.program(), .exists = true, .is_lustre = true, .is_directory = true};
+    const LayoutTarget target{
+        .path = "/l/dir", .lfs = lfs.program(), .exists = true, .is_lustre = true, .is_directory = true};
     const auto applied = apply_layout(advise_layout({}).value(), target);
     ASSERT_FALSE(applied);
     EXPECT_THAT(applied.error().message(), HasSubstr("no such pool"));
@@ -113,7 +127,8 @@ TEST(stage_layout, a_command_that_fails_is_an_error) {
 
 TEST(stage_layout, never_where_it_may_not) {
     const FakeLfs lfs("touch \"$(dirname \"$0\")/said\"\n");
-    EXPECT_FALSE(apply_layout(advise_layout({}).value(), {.path = "/tmp", .lfs = lfs.program(), .exists = true, .is_directory = true}));
+    EXPECT_FALSE(apply_layout(advise_layout({}).value(),
+                              {.path = "/tmp", .lfs = lfs.program(), .exists = true, .is_directory = true}));
     EXPECT_FALSE(fs::exists(lfs.said()));
 }
 

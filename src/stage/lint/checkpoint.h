@@ -1,11 +1,11 @@
 // belay stage checkpoint lint: whether what lies in a directory is a checkpoint that training can go on from.
 //
-//   complete   everything is there that its own index, its names or its pointer speak of, and is as long as it must be
-//   partial    a file of a rank or a shard is missing
-//   torn       a file is shorter than its own content says, or a checksum of it is wrong
-//   unsynced   nothing says that the write came to its end: the pointer or marker does not exist or names an older one, or a
-//              temporary file was left behind
-//   foreign    it was written by another number of ranks, or by two different ones
+//   complete  everything is there that its index, names or pointer speak of, as long as it must be
+//   partial   a file of a rank or a shard is missing
+//   torn      a file is shorter than its own content says, or a checksum of it is wrong
+//   unsynced  nothing says that the write came to its end: the pointer or marker does not exist or names an
+//             older one, or a temporary file was left behind
+//   foreign   it was written by another number of ranks, or by two different ones
 //
 // Only what is complete counts for what is kept (keep.h). Pure: what is read comes through a function.
 #pragma once
@@ -32,10 +32,11 @@ struct CheckpointFile {
 };
 
 // `size` bytes of a file of the checkpoint, fewer only at its end. Errors: kSystem.
-using ReadPiece = std::function<core::Result<std::string>(const std::string& name, uint64_t offset, size_t size)>;
+using ReadPiece =
+    std::function<core::Result<std::string>(const std::string& name, uint64_t offset, size_t size)>;
 
-// The file beside the checkpoints of a series that names the last one that was written to its end: "latest" of DeepSpeed,
-// "latest_checkpointed_iteration.txt" of Megatron.
+// The file beside the checkpoints of a series that names the last one that was written to its end: "latest"
+// of DeepSpeed, "latest_checkpointed_iteration.txt" of Megatron.
 struct CheckpointPointer {
     std::string file;
     std::string text;  // "global_step500", "500", "release"
@@ -84,8 +85,8 @@ std::optional<std::string_view> checkpoint_format(const std::vector<CheckpointFi
 // Errors: of `read`.
 core::Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDemand& demand);
 
-// Where nobody says how many ranks there are: one that fewer ranks wrote than another of its format in the series is foreign, as its
-// names do not tell it from one in which the last ranks are missing.
+// Where nobody says how many ranks there are: one that fewer ranks wrote than another of its format in the
+// series is foreign, as its names do not tell it from one in which the last ranks are missing.
 void compare_ranks(std::vector<Checkpoint>& checkpoints);
 
 }  // namespace belay::stage

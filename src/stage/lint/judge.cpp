@@ -12,14 +12,19 @@ namespace {
 
 using core::Result;
 
-constexpr std::array<CheckpointRule, 4> kDeepSpeedRules = {deepspeed_grids, files_by_content, temporary_files, marker_and_pointer};
-constexpr std::array<CheckpointRule, 4> kMegatronRules = {megatron_directories, files_by_content, temporary_files, marker_and_pointer};
-constexpr std::array<CheckpointRule, 4> kDistributedRules = {distributed_pieces, files_by_content, temporary_files, marker_and_pointer};
-constexpr std::array<CheckpointRule, 6> kOtherRules = {files_of_indexes, numbered_parts, ranks_by_name, files_by_content, temporary_files, marker_and_pointer};
+constexpr std::array<CheckpointRule, 4> kDeepSpeedRules = {deepspeed_grids, files_by_content, temporary_files,
+                                                           marker_and_pointer};
+constexpr std::array<CheckpointRule, 4> kMegatronRules = {megatron_directories, files_by_content,
+                                                          temporary_files, marker_and_pointer};
+constexpr std::array<CheckpointRule, 4> kDistributedRules = {distributed_pieces, files_by_content,
+                                                             temporary_files, marker_and_pointer};
+constexpr std::array<CheckpointRule, 6> kOtherRules = {files_of_indexes, numbered_parts,  ranks_by_name,
+                                                       files_by_content, temporary_files, marker_and_pointer};
 
 struct Format {
     std::string_view name;
-    std::array<std::string_view, 4> patterns;  // of paths of files; the format is that of the first row with one of them
+    std::array<std::string_view, 4>
+        patterns;  // of paths of files; the format is that of the first row with one of them
     std::span<const CheckpointRule> rules;
 };
 constexpr std::array<Format, 5> kFormats = {{
@@ -31,19 +36,26 @@ constexpr std::array<Format, 5> kFormats = {{
 }};
 
 bool is_of(const Format& format, const CheckpointFile& file) {
-    return std::ranges::any_of(format.patterns, [&](std::string_view pattern) { return !pattern.empty() && numbers_of(pattern, file.name); });
+    return std::ranges::any_of(format.patterns, [&](std::string_view pattern) {
+        return !pattern.empty() && numbers_of(pattern, file.name);
+    });
 }
 
 const Format* format_of(const std::vector<CheckpointFile>& files) {
     for (const Format& format : kFormats)
-        if (std::ranges::any_of(files, [&](const CheckpointFile& file) { return !is_temporary_name(file.name) && is_of(format, file); })) return &format;
+        if (std::ranges::any_of(files, [&](const CheckpointFile& file) {
+                return !is_temporary_name(file.name) && is_of(format, file);
+            }))
+            return &format;
     // What was being written when its program died may be all that there is.
     for (const Format& format : kFormats)
         for (const CheckpointFile& file : files) {
             CheckpointFile whole = file;
             const size_t end = whole.name.rfind('.');
             if (!is_temporary_name(file.name)) continue;
-            if (is_of(format, whole) || (end != std::string::npos && is_of(format, {.name = whole.name.substr(0, end)}))) return &format;
+            if (is_of(format, whole) ||
+                (end != std::string::npos && is_of(format, {.name = whole.name.substr(0, end)})))
+                return &format;
         }
     return nullptr;
 }
@@ -56,7 +68,8 @@ void take_worst(Checkpoint& checkpoint) {
 }  // namespace
 
 std::string_view to_text(CheckpointState state) {
-    static constexpr std::array<std::string_view, 5> kNames = {"complete", "unsynced", "torn", "partial", "foreign"};
+    static constexpr std::array<std::string_view, 5> kNames = {"complete", "unsynced", "torn", "partial",
+                                                               "foreign"};
     return kNames[static_cast<size_t>(state)];
 }
 
@@ -80,7 +93,9 @@ const CheckpointFile* Inspection::file(std::string_view name) const {
     return found == content.files.end() ? nullptr : &*found;
 }
 
-void Inspection::ranks(int64_t count) const { result.ranks = std::max(result.ranks.value_or(0), count); }
+void Inspection::ranks(int64_t count) const {
+    result.ranks = std::max(result.ranks.value_or(0), count);
+}
 
 Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDemand& demand) {
     Checkpoint result{.name = content.name, .step = content.step, .files = content.files.size()};
@@ -96,7 +111,9 @@ Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDeman
         inspection.problem(CheckpointState::kPartial, "holds no file of a known format");
     }
     if (demand.ranks && result.ranks && *demand.ranks != *result.ranks)
-        inspection.problem(CheckpointState::kForeign, fmt::format("was written by {} ranks, and {} are wanted", *result.ranks, *demand.ranks));
+        inspection.problem(
+            CheckpointState::kForeign,
+            fmt::format("was written by {} ranks, and {} are wanted", *result.ranks, *demand.ranks));
     if (demand.ranks && !result.ranks) inspection.note("the files do not tell how many ranks wrote them");
     take_worst(result);
     return result;
@@ -111,8 +128,11 @@ void compare_ranks(std::vector<Checkpoint>& checkpoints) {
     for (Checkpoint& checkpoint : checkpoints) {
         const Checkpoint* other = most[checkpoint.format];
         if (!checkpoint.ranks || *checkpoint.ranks >= *other->ranks) continue;
-        checkpoint.problems.push_back({CheckpointState::kForeign, fmt::format("was written by {} ranks, and {} by {}; if {} are right, say so with --ranks {}", *checkpoint.ranks,
-                                                                              other->name, *other->ranks, *checkpoint.ranks, *checkpoint.ranks)});
+        checkpoint.problems.push_back(
+            {CheckpointState::kForeign,
+             fmt::format("was written by {} ranks, and {} by {}; if {} are right, say so with --ranks {}",
+                         *checkpoint.ranks, other->name, *other->ranks, *checkpoint.ranks,
+                         *checkpoint.ranks)});
         take_worst(checkpoint);
     }
 }

@@ -14,7 +14,9 @@ bool is_newer(const Checkpoint& a, const Checkpoint& b) {
     return a.modified != b.modified ? a.modified > b.modified : a.name > b.name;
 }
 
-bool is_complete(const Checkpoint& checkpoint) { return checkpoint.state == CheckpointState::kComplete; }
+bool is_complete(const Checkpoint& checkpoint) {
+    return checkpoint.state == CheckpointState::kComplete;
+}
 
 }  // namespace
 
@@ -23,24 +25,33 @@ std::string_view to_text(KeepAction action) {
     return kNames[static_cast<size_t>(action)];
 }
 
-void sort_newest_first(std::vector<Checkpoint>& checkpoints) { std::ranges::sort(checkpoints, is_newer); }
+void sort_newest_first(std::vector<Checkpoint>& checkpoints) {
+    std::ranges::sort(checkpoints, is_newer);
+}
 
 const Checkpoint* newest_complete(const std::vector<Checkpoint>& checkpoints) {
     const Checkpoint* newest = nullptr;
     for (const Checkpoint& checkpoint : checkpoints)
-        if (is_complete(checkpoint) && (newest == nullptr || is_newer(checkpoint, *newest))) newest = &checkpoint;
+        if (is_complete(checkpoint) && (newest == nullptr || is_newer(checkpoint, *newest)))
+            newest = &checkpoint;
     return newest;
 }
 
 core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const KeepRule& rule) {
-    if (rule.last == 0) return core::bad_input("--last 0: the newest complete checkpoint is always kept").hint("write 1 or more");
-    if (rule.every && *rule.every < 1) return core::bad_input("--every {}: is not a number of steps", *rule.every).hint("write 1 or more");
+    if (rule.last == 0)
+        return core::bad_input("--last 0: the newest complete checkpoint is always kept")
+            .hint("write 1 or more");
+    if (rule.every && *rule.every < 1)
+        return core::bad_input("--every {}: is not a number of steps", *rule.every).hint("write 1 or more");
     sort_newest_first(checkpoints);
     KeepPlan plan;
     size_t complete = 0;
     const bool any_complete = newest_complete(checkpoints) != nullptr;
     for (const Checkpoint& checkpoint : checkpoints) {
-        KeepLine line{.name = checkpoint.name, .step = checkpoint.step, .state = checkpoint.state, .bytes = checkpoint.bytes};
+        KeepLine line{.name = checkpoint.name,
+                      .step = checkpoint.step,
+                      .state = checkpoint.state,
+                      .bytes = checkpoint.bytes};
         auto decide = [&](KeepAction action, std::string reason) {
             line.action = action;
             line.reason = std::move(reason);
@@ -48,10 +59,14 @@ core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const Keep
         const bool is_nth = rule.every && checkpoint.step && *checkpoint.step % *rule.every == 0;
         if (is_complete(checkpoint)) {
             ++complete;
-            if (complete == 1) decide(KeepAction::kKeep, "the newest complete one");
-            else if (complete <= rule.last) decide(KeepAction::kKeep, fmt::format("one of the last {}", rule.last));
-            else if (is_nth) decide(KeepAction::kKeep, fmt::format("every {} steps", *rule.every));
-            else decide(KeepAction::kRemove, fmt::format("{} newer complete ones are kept", rule.last));
+            if (complete == 1)
+                decide(KeepAction::kKeep, "the newest complete one");
+            else if (complete <= rule.last)
+                decide(KeepAction::kKeep, fmt::format("one of the last {}", rule.last));
+            else if (is_nth)
+                decide(KeepAction::kKeep, fmt::format("every {} steps", *rule.every));
+            else
+                decide(KeepAction::kRemove, fmt::format("{} newer complete ones are kept", rule.last));
         } else if (!any_complete) {
             decide(KeepAction::kLeave, "there is no complete one");
         } else if (checkpoint.state == CheckpointState::kForeign) {
@@ -59,7 +74,8 @@ core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const Keep
         } else if (complete == 0) {
             decide(KeepAction::kLeave, "is newer than the newest complete one: it may be being written");
         } else {
-            decide(KeepAction::kRemove, fmt::format("is {}, and a newer one is complete", to_text(checkpoint.state)));
+            decide(KeepAction::kRemove,
+                   fmt::format("is {}, and a newer one is complete", to_text(checkpoint.state)));
         }
         if (line.action == KeepAction::kRemove) plan.freed_bytes += line.bytes;
         plan.lines.push_back(std::move(line));

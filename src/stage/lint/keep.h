@@ -1,5 +1,5 @@
-// Which checkpoints of a series to keep: the last k, every n-th, and never without the newest complete one. Pure; a plan is all that
-// it makes.
+// Which checkpoints of a series to keep: the last k, every n-th, and never without the newest complete one.
+// Pure; a plan is all that it makes.
 #pragma once
 
 #include "stage/lint/checkpoint.h"
@@ -7,11 +7,15 @@
 namespace belay::stage {
 
 struct KeepRule {
-    size_t last = 1;                 // complete ones
+    size_t last = 1;                    // complete ones
     std::optional<int64_t> every = {};  // and those whose step is a multiple of it
 };
 
-enum class KeepAction { kKeep, kRemove, kLeave };  // leave: nothing is said of it, it may be being written or another's
+enum class KeepAction {
+    kKeep,
+    kRemove,
+    kLeave
+};  // leave: nothing is said of it, it may be being written or another's
 std::string_view to_text(KeepAction action);
 
 struct KeepLine {
@@ -33,8 +37,8 @@ void sort_newest_first(std::vector<Checkpoint>& checkpoints);
 // The newest complete one.
 const Checkpoint* newest_complete(const std::vector<Checkpoint>& checkpoints);
 
-// Without a complete one nothing is to be removed. What is not complete and older than the newest complete one is.
-// Errors: kBadInput for `last` 0 or an `every` below 1.
+// Without a complete one nothing is to be removed. What is not complete and older than the newest complete
+// one is. Errors: kBadInput for `last` 0 or an `every` below 1.
 core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const KeepRule& rule);
 
 }  // namespace belay::stage

@@ -9,14 +9,14 @@
 namespace belay::stage {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Pair;
 using testing::distributed_metadata;
+using ::testing::ElementsAre;
 using testing::Files;
 using testing::first_problem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::judged;
+using ::testing::Pair;
 using testing::safetensors_file;
 using testing::torch_file;
 
@@ -27,7 +27,10 @@ constexpr auto kUnsynced = CheckpointState::kUnsynced;
 constexpr auto kForeign = CheckpointState::kForeign;
 
 TEST(stage_lint, numbers_of_a_name) {
-    EXPECT_THAT(numbers_of("*zero_pp_rank_#_mp_rank_#_optim_states.pt", "bf16_zero_pp_rank_12_mp_rank_03_optim_states.pt").value(), ElementsAre(12, 3));
+    EXPECT_THAT(numbers_of("*zero_pp_rank_#_mp_rank_#_optim_states.pt",
+                           "bf16_zero_pp_rank_12_mp_rank_03_optim_states.pt")
+                    .value(),
+                ElementsAre(12, 3));
     EXPECT_FALSE(numbers_of("mp_rank_#", "mp_rank_x"));
     EXPECT_FALSE(numbers_of("mp_rank_#", "mp_rank_1_2"));
     EXPECT_EQ(step_of("run/iter_0000500"), 500);
@@ -60,11 +63,17 @@ TEST(stage_lint, a_missing_rank_is_partial) {
 }
 
 TEST(stage_lint, what_rank_0_writes_alone_is_no_gap) {
-    EXPECT_EQ(judged({{"optim_rank0.pt", torch_file()}, {"model_rank0.pt", torch_file()}, {"model_rank1.pt", torch_file()}}).state, kComplete);
+    EXPECT_EQ(judged({{"optim_rank0.pt", torch_file()},
+                      {"model_rank0.pt", torch_file()},
+                      {"model_rank1.pt", torch_file()}})
+                  .state,
+              kComplete);
 }
 
 TEST(stage_lint, another_number_of_ranks_is_foreign) {
-    const Checkpoint checkpoint = judged({{"rank_0.pt", torch_file()}, {"rank_1.pt", torch_file()}, {"rank_2.pt", torch_file()}}, {.ranks = 2});
+    const Checkpoint checkpoint =
+        judged({{"rank_0.pt", torch_file()}, {"rank_1.pt", torch_file()}, {"rank_2.pt", torch_file()}},
+               {.ranks = 2});
     EXPECT_EQ(checkpoint.state, kForeign);
     EXPECT_THAT(first_problem(checkpoint), HasSubstr("written by 3 ranks, and 2 are wanted"));
 }
@@ -111,7 +120,8 @@ Files deepspeed(int data, int model) {
     Files files;
     for (int m = 0; m < model; ++m) {
         files[fmt::format("mp_rank_{:02}_model_states.pt", m)] = torch_file();
-        for (int d = 0; d < data; ++d) files[fmt::format("bf16_zero_pp_rank_{}_mp_rank_{:02}_optim_states.pt", d, m)] = torch_file();
+        for (int d = 0; d < data; ++d)
+            files[fmt::format("bf16_zero_pp_rank_{}_mp_rank_{:02}_optim_states.pt", d, m)] = torch_file();
     }
     return files;
 }
@@ -124,11 +134,13 @@ TEST(stage_lint, deepspeed) {
     EXPECT_EQ(judged(deepspeed(4, 2), {.ranks = 16}, kLatest).state, kForeign);
     Files files = deepspeed(4, 2);
     files.erase("bf16_zero_pp_rank_1_mp_rank_01_optim_states.pt");
-    EXPECT_THAT(first_problem(judged(files, {}, kLatest)), HasSubstr("optimizer states of 8 ranks: 1 are missing, the first that of rank 1x1"));
+    EXPECT_THAT(first_problem(judged(files, {}, kLatest)),
+                HasSubstr("optimizer states of 8 ranks: 1 are missing, the first that of rank 1x1"));
     files = deepspeed(2, 2);
     files.erase("mp_rank_01_model_states.pt");
     EXPECT_EQ(judged(files, {}, kLatest).state, kPartial);
-    EXPECT_EQ(judged({{"zero_pp_rank_0_mp_rank_00_optim_states.pt", torch_file()}}, {}, kLatest).state, kPartial);
+    EXPECT_EQ(judged({{"zero_pp_rank_0_mp_rank_00_optim_states.pt", torch_file()}}, {}, kLatest).state,
+              kPartial);
 }
 
 TEST(stage_lint, what_the_pointer_does_not_know_is_unsynced) {
@@ -140,7 +152,10 @@ TEST(stage_lint, what_the_pointer_does_not_know_is_unsynced) {
 }
 
 TEST(stage_lint, deepspeed_of_impossible_ranks) {
-    EXPECT_EQ(judged({{"zero_pp_rank_999999999999_mp_rank_999999999999_optim_states.pt", torch_file()}}, {}, kLatest).state, kForeign);
+    EXPECT_EQ(judged({{"zero_pp_rank_999999999999_mp_rank_999999999999_optim_states.pt", torch_file()}}, {},
+                     kLatest)
+                  .state,
+              kForeign);
 }
 
 const CheckpointPointer kIteration{.file = "latest_checkpointed_iteration.txt", .text = "100"};
@@ -149,7 +164,8 @@ Files megatron(int tensor, int pipeline) {
     Files files;
     for (int t = 0; t < tensor; ++t)
         for (int p = 0; p < pipeline; ++p)
-            for (const char* name : {"model_optim_rng.pt", "distrib_optim.pt"}) files[fmt::format("mp_rank_{:02}_{:03}/{}", t, p, name)] = torch_file();
+            for (const char* name : {"model_optim_rng.pt", "distrib_optim.pt"})
+                files[fmt::format("mp_rank_{:02}_{:03}/{}", t, p, name)] = torch_file();
     return files;
 }
 
@@ -160,27 +176,36 @@ TEST(stage_lint, megatron) {
     EXPECT_EQ(checkpoint.ranks, 6);
     Files files = megatron(2, 3);
     files.erase("mp_rank_01_001/distrib_optim.pt");
-    EXPECT_THAT(first_problem(judged(files, {}, kIteration)), HasSubstr("distrib_optim.pt does not exist for model-parallel rank 1_1"));
+    EXPECT_THAT(first_problem(judged(files, {}, kIteration)),
+                HasSubstr("distrib_optim.pt does not exist for model-parallel rank 1_1"));
     files.erase("mp_rank_01_001/model_optim_rng.pt");
-    EXPECT_THAT(first_problem(judged(files, {}, kIteration)), HasSubstr("5 of 6 directories mp_rank_* exist"));
+    EXPECT_THAT(first_problem(judged(files, {}, kIteration)),
+                HasSubstr("5 of 6 directories mp_rank_* exist"));
     EXPECT_EQ(judged(megatron(1, 1)).state, kUnsynced);
     files = megatron(1, 2);
     files["mp_rank_00/model_optim_rng.pt"] = torch_file();
     EXPECT_EQ(judged(files, {}, kIteration).state, kForeign);
 }
 
-Files distributed() { return {{".metadata", distributed_metadata()}, {"__0_0.distcp", std::string(512, 'x')}, {"__1_0.distcp", std::string(70000, 'x')}}; }
+Files distributed() {
+    return {{".metadata", distributed_metadata()},
+            {"__0_0.distcp", std::string(512, 'x')},
+            {"__1_0.distcp", std::string(70000, 'x')}};
+}
 
 TEST(stage_lint, pieces_of_a_distributed_checkpoint) {
     for (const int protocol : {2, 4})
-        EXPECT_THAT(stored_pieces(distributed_metadata(protocol)).value(), ElementsAre(Pair("__0_0.distcp", 512), Pair("__1_0.distcp", 70000))) << protocol;
+        EXPECT_THAT(stored_pieces(distributed_metadata(protocol)).value(),
+                    ElementsAre(Pair("__0_0.distcp", 512), Pair("__1_0.distcp", 70000)))
+            << protocol;
 }
 
 TEST(stage_lint, a_pickle_that_is_none) {
     const std::string pickle = distributed_metadata(4);
     EXPECT_FALSE(stored_pieces(""));
     EXPECT_FALSE(stored_pieces("text"));
-    for (size_t end = 0; end < pickle.size(); ++end) EXPECT_FALSE(stored_pieces(pickle.substr(0, end))) << end;
+    for (size_t end = 0; end < pickle.size(); ++end)
+        EXPECT_FALSE(stored_pieces(pickle.substr(0, end))) << end;
     for (size_t at = 0; at < pickle.size(); ++at)
         for (const int byte : {0x00, 0x31, 0x62, 0x73, 0xff}) {
             std::string changed = pickle;
@@ -214,7 +239,8 @@ TEST(stage_lint, torch_distributed) {
 }
 
 TEST(stage_lint, safetensors_with_an_index) {
-    const std::string index = R"({"metadata":{"total_size":16},"weight_map":{"a":"model-00001-of-00002.safetensors","b":"model-00002-of-00002.safetensors"}})";
+    const std::string index =
+        R"({"metadata":{"total_size":16},"weight_map":{"a":"model-00001-of-00002.safetensors","b":"model-00002-of-00002.safetensors"}})";
     const Files whole = {{"model.safetensors.index.json", index},
                          {"model-00001-of-00002.safetensors", safetensors_file({{"a", 8}})},
                          {"model-00002-of-00002.safetensors", safetensors_file({{"b", 8}})}};
@@ -239,13 +265,16 @@ TEST(stage_lint, safetensors_with_an_index) {
 }
 
 TEST(stage_lint, safetensors_headers_of_nonsense) {
-    for (const std::string& bytes : {std::string(), std::string("abc"), testing::little(~uint64_t{0}, 8), testing::little(2, 8) + "[]", testing::little(17, 8) + R"({"a":{"b":[0,1]}})",
-                                     testing::little(26, 8) + R"({"a":{"data_offsets":[-1]})"})
+    for (const std::string& bytes :
+         {std::string(), std::string("abc"), testing::little(~uint64_t{0}, 8), testing::little(2, 8) + "[]",
+          testing::little(17, 8) + R"({"a":{"b":[0,1]}})",
+          testing::little(26, 8) + R"({"a":{"data_offsets":[-1]})"})
         EXPECT_EQ(judged({{"model.safetensors", bytes}}).state, kTorn) << bytes;
 }
 
 TEST(stage_lint, several_states_give_the_worst) {
-    const Checkpoint checkpoint = judged({{"rank_0.pt", torch_file()}, {"rank_2.pt", "PK\3\4 cut off"}, {"x.tmp", ""}});
+    const Checkpoint checkpoint =
+        judged({{"rank_0.pt", torch_file()}, {"rank_2.pt", "PK\3\4 cut off"}, {"x.tmp", ""}});
     EXPECT_EQ(checkpoint.state, kPartial);
     EXPECT_EQ(checkpoint.problems.size(), 3u);
 }

@@ -9,7 +9,9 @@ namespace belay::stage {
 
 namespace {
 
-bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+bool is_digit(char byte) {
+    return byte >= '0' && byte <= '9';
+}
 
 size_t digits_at(std::string_view text, size_t at) {
     size_t end = at;
@@ -17,7 +19,9 @@ size_t digits_at(std::string_view text, size_t at) {
     return end - at;
 }
 
-std::optional<int64_t> number_at(std::string_view text, size_t at, size_t digits) { return core::parse_number<int64_t>(text.substr(at, digits)); }
+std::optional<int64_t> number_at(std::string_view text, size_t at, size_t digits) {
+    return core::parse_number<int64_t>(text.substr(at, digits));
+}
 
 bool match(std::string_view pattern, std::string_view name, std::vector<int64_t>& numbers) {
     while (!pattern.empty()) {
@@ -57,9 +61,11 @@ struct Span {
 
 // The digits behind "rank", with one of "_-=" between them or nothing.
 std::optional<Span> rank_digits(std::string_view name) {
-    for (size_t at = name.rfind("rank"); at != std::string_view::npos; at = at == 0 ? std::string_view::npos : name.rfind("rank", at - 1)) {
+    for (size_t at = name.rfind("rank"); at != std::string_view::npos;
+         at = at == 0 ? std::string_view::npos : name.rfind("rank", at - 1)) {
         size_t begin = at + 4;
-        if (begin < name.size() && std::string_view("_-=").find(name[begin]) != std::string_view::npos) ++begin;
+        if (begin < name.size() && std::string_view("_-=").find(name[begin]) != std::string_view::npos)
+            ++begin;
         if (const size_t digits = digits_at(name, begin); digits > 0) return Span{begin, digits};
     }
     return std::nullopt;
@@ -90,12 +96,17 @@ std::optional<PartName> part_name(std::string_view name) {
         const size_t digits = digits_at(name, at + between.size());
         const auto part = number_at(name, begin, at - begin);
         const auto parts = number_at(name, at + between.size(), digits);
-        if (part && parts) return PartName{.part = *part, .parts = *parts, .others = with_star(name, begin, at + between.size() + digits)};
+        if (part && parts)
+            return PartName{.part = *part,
+                            .parts = *parts,
+                            .others = with_star(name, begin, at + between.size() + digits)};
     }
     return std::nullopt;
 }
 
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view last_part(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
 
 std::optional<int64_t> step_of(std::string_view path) {
     std::string name(last_part(path));
@@ -111,20 +122,24 @@ std::optional<int64_t> step_of(std::string_view path) {
 }
 
 bool is_step_directory(std::string_view path) {
-    static constexpr std::array<std::string_view, 7> kWords = {"iter", "step", "checkpoint", "ckpt", "epoch", "release", "save"};
+    static constexpr std::array<std::string_view, 7> kWords = {"iter",  "step",    "checkpoint", "ckpt",
+                                                               "epoch", "release", "save"};
     const std::string name = core::lower_case(last_part(path));
     if (name == "release") return true;
-    return step_of(name) && std::ranges::any_of(kWords, [&](std::string_view word) { return name.contains(word); });
+    return step_of(name) &&
+           std::ranges::any_of(kWords, [&](std::string_view word) { return name.contains(word); });
 }
 
 bool is_temporary_name(std::string_view path) {
-    static constexpr std::array<std::string_view, 5> kEnds = {".tmp", ".temp", ".part", ".partial", ".incomplete"};
+    static constexpr std::array<std::string_view, 5> kEnds = {".tmp", ".temp", ".part", ".partial",
+                                                              ".incomplete"};
     static constexpr std::array<std::string_view, 4> kBegins = {".tmp", "tmp-", "tmp_", "tmp."};
     const auto parts = core::split(path, '/');
     return std::ranges::any_of(parts, [](std::string_view part) {
         return std::ranges::any_of(kEnds, [&](std::string_view end) { return part.ends_with(end); }) ||
-               std::ranges::any_of(kBegins, [&](std::string_view begin) { return part.starts_with(begin); }) || part.contains(".tmp-") ||
-               part.contains(".tmp.");
+               std::ranges::any_of(kBegins,
+                                   [&](std::string_view begin) { return part.starts_with(begin); }) ||
+               part.contains(".tmp-") || part.contains(".tmp.");
     });
 }
 

@@ -28,8 +28,8 @@ struct PartName {
 };
 std::optional<PartName> part_name(std::string_view name);
 
-// The number of steps in the last part of a path, which is its last number beside rank and part: 500 of "iter_0000500",
-// "checkpoint-500", "epoch=1-step=500.ckpt", "step500_rank3.pt".
+// The number of steps in the last part of a path, which is its last number beside rank and part: 500 of
+// "iter_0000500", "checkpoint-500", "epoch=1-step=500.ckpt", "step500_rank3.pt".
 std::optional<int64_t> step_of(std::string_view name);
 // Whether it is called as one of a series: "iter_0000500", "global_step500", "checkpoint-500".
 bool is_step_directory(std::string_view name);

@@ -21,7 +21,8 @@ constexpr uint64_t kMostMetadataBytes = uint64_t{512} << 20;
 struct Grid {
     std::string_view pattern;
     std::string_view what;
-    std::array<int, 2> data_and_model;  // which number is the data-parallel and the model-parallel rank; -1: none is
+    std::array<int, 2>
+        data_and_model;  // which number is the data-parallel and the model-parallel rank; -1: none is
 };
 constexpr std::array<Grid, 4> kGrids = {{
     {"*zero_pp_rank_#_mp_rank_#_optim_states.pt", "optimizer states", {0, 1}},
@@ -32,7 +33,8 @@ constexpr std::array<Grid, 4> kGrids = {{
 
 using Cell = std::pair<int64_t, int64_t>;  // data-parallel and model-parallel rank
 
-// A grid can be told from the files as far as they reach; a product of more than this is not a checkpoint of ours.
+// A grid can be told from the files as far as they reach; a product of more than this is not a checkpoint of
+// ours.
 constexpr int64_t kMostCells = int64_t{1} << 20;
 
 }  // namespace
@@ -54,7 +56,8 @@ Result<> deepspeed_grids(const Inspection& inspection) {
         }
     if (cells.empty()) return {};
     if (data > kMostCells / std::max<int64_t>(model, 1)) {
-        inspection.problem(CheckpointState::kForeign, fmt::format("names {} data-parallel and {} model-parallel ranks", data, model));
+        inspection.problem(CheckpointState::kForeign,
+                           fmt::format("names {} data-parallel and {} model-parallel ranks", data, model));
         return {};
     }
     const int64_t ranks = std::max<int64_t>(data, 1) * model;
@@ -65,18 +68,23 @@ Result<> deepspeed_grids(const Inspection& inspection) {
         std::vector<std::string> missing;
         for (int64_t d = 0; d < wanted_data; ++d)
             for (int64_t m = 0; m < model; ++m)
-                if (!found->second.contains({d, m})) missing.push_back(wanted_data == 1 ? std::to_string(m) : fmt::format("{}x{}", d, m));
+                if (!found->second.contains({d, m}))
+                    missing.push_back(wanted_data == 1 ? std::to_string(m) : fmt::format("{}x{}", d, m));
         if (missing.empty()) continue;
-        inspection.problem(CheckpointState::kPartial, fmt::format("{} of {} ranks: {} are missing, the first that of rank {}", grid.what, wanted_data * model, missing.size(), missing.front()));
+        inspection.problem(CheckpointState::kPartial,
+                           fmt::format("{} of {} ranks: {} are missing, the first that of rank {}", grid.what,
+                                       wanted_data * model, missing.size(), missing.front()));
     }
-    if (!cells.contains("model states") && !cells.contains("model states of ZeRO 3") && !cells.contains("model states of layers"))
+    if (!cells.contains("model states") && !cells.contains("model states of ZeRO 3") &&
+        !cells.contains("model states of layers"))
         inspection.problem(CheckpointState::kPartial, "there are optimizer states and no model states");
     inspection.ranks(ranks);
     return {};
 }
 
 Result<> megatron_directories(const Inspection& inspection) {
-    std::map<std::vector<int64_t>, std::set<std::string>> directories;  // by tensor-, pipeline- and expert-parallel rank
+    std::map<std::vector<int64_t>, std::set<std::string>>
+        directories;  // by tensor-, pipeline- and expert-parallel rank
     for (const CheckpointFile& file : inspection.content.files) {
         const size_t slash = file.name.rfind('/');
         if (slash == std::string::npos || is_temporary_name(file.name)) continue;
@@ -96,19 +104,26 @@ Result<> megatron_directories(const Inspection& inspection) {
         names.insert(held.begin(), held.end());
     }
     if (largest.size() > 1) {
-        inspection.problem(CheckpointState::kForeign, "has directories of jobs with and without pipeline parallelism");
+        inspection.problem(CheckpointState::kForeign,
+                           "has directories of jobs with and without pipeline parallelism");
         return {};
     }
     if (largest.empty()) return {};
     int64_t cells = 1;
-    for (const int64_t most : largest.begin()->second) cells = most >= kMostCells / cells ? kMostCells : cells * (most + 1);
+    for (const int64_t most : largest.begin()->second)
+        cells = most >= kMostCells / cells ? kMostCells : cells * (most + 1);
     if (cells > static_cast<int64_t>(directories.size()))
-        inspection.problem(CheckpointState::kPartial, fmt::format("{} of {} directories mp_rank_* exist", directories.size(), cells));
+        inspection.problem(CheckpointState::kPartial,
+                           fmt::format("{} of {} directories mp_rank_* exist", directories.size(), cells));
     for (const auto& [numbers, held] : directories)
         for (const std::string& name : names)
             if (!held.contains(name))
-                inspection.problem(CheckpointState::kPartial, fmt::format("{} does not exist for model-parallel rank {}", name, fmt::join(numbers, "_")));
-    inspection.note("the files tell model-parallel ranks; how many data-parallel ones there were is not written in their names");
+                inspection.problem(CheckpointState::kPartial,
+                                   fmt::format("{} does not exist for model-parallel rank {}", name,
+                                               fmt::join(numbers, "_")));
+    inspection.note(
+        "the files tell model-parallel ranks; how many data-parallel ones there were is not written in their "
+        "names");
     inspection.ranks(cells);
     return {};
 }
@@ -128,7 +143,8 @@ Result<> distributed_pieces(const Inspection& inspection) {
     std::set<int64_t> ranks;
     for (const auto& [directory, name] : metadata) {
         if (name.empty()) {
-            inspection.problem(CheckpointState::kUnsynced, fmt::format("{}.metadata does not exist, which is written last", directory));
+            inspection.problem(CheckpointState::kUnsynced,
+                               fmt::format("{}.metadata does not exist, which is written last", directory));
             continue;
         }
         const CheckpointFile& file = *inspection.file(name);
@@ -145,16 +161,23 @@ Result<> distributed_pieces(const Inspection& inspection) {
         for (const auto& [piece, end] : *pieces) {
             const std::string path = directory + piece;
             shards.erase(path);
-            if (const auto numbers = numbers_of("__#_#.distcp", last_part(piece))) ranks.insert((*numbers)[0]);
+            if (const auto numbers = numbers_of("__#_#.distcp", last_part(piece)))
+                ranks.insert((*numbers)[0]);
             const CheckpointFile* shard = inspection.file(path);
             if (shard == nullptr)
-                inspection.problem(CheckpointState::kPartial, fmt::format("{}: does not exist, and {} names it", path, name));
+                inspection.problem(CheckpointState::kPartial,
+                                   fmt::format("{}: does not exist, and {} names it", path, name));
             else if (shard->bytes < end)
-                inspection.problem(CheckpointState::kTorn, fmt::format("{}: is {} bytes long, and its pieces end at {}", path, shard->bytes, end));
+                inspection.problem(
+                    CheckpointState::kTorn,
+                    fmt::format("{}: is {} bytes long, and its pieces end at {}", path, shard->bytes, end));
         }
         for (const std::string& shard : shards)
             if (shard.starts_with(directory) && shard.find('/', directory.size()) == std::string::npos)
-                inspection.problem(CheckpointState::kForeign, fmt::format("{}: {} does not name it: it is left over from another number of ranks", shard, name));
+                inspection.problem(
+                    CheckpointState::kForeign,
+                    fmt::format("{}: {} does not name it: it is left over from another number of ranks",
+                                shard, name));
     }
     // Megatron writes these beside them.
     if (inspection.file("metadata.json") != nullptr && inspection.file("common.pt") == nullptr)

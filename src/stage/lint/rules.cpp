@@ -22,8 +22,10 @@ constexpr uint64_t kMostIndexBytes = uint64_t{64} << 20;
 std::string listed(const std::vector<int64_t>& numbers) {
     constexpr size_t kMost = 8;
     std::vector<std::string> texts;
-    for (size_t at = 0; at < std::min(numbers.size(), kMost); ++at) texts.push_back(std::to_string(numbers[at]));
-    const std::string more = numbers.size() > kMost ? fmt::format(" and {} more", numbers.size() - kMost) : "";
+    for (size_t at = 0; at < std::min(numbers.size(), kMost); ++at)
+        texts.push_back(std::to_string(numbers[at]));
+    const std::string more =
+        numbers.size() > kMost ? fmt::format(" and {} more", numbers.size() - kMost) : "";
     return core::join(texts, ", ") + more;
 }
 
@@ -35,7 +37,9 @@ std::vector<int64_t> missing_of(const std::set<int64_t>& present, int64_t first,
     return missing;
 }
 
-bool is_safetensors(std::string_view name) { return name.ends_with(".safetensors"); }
+bool is_safetensors(std::string_view name) {
+    return name.ends_with(".safetensors");
+}
 
 bool is_torch_file(std::string_view name) {
     static constexpr std::array<std::string_view, 4> kEnds = {".pt", ".pth", ".bin", ".ckpt"};
@@ -45,9 +49,12 @@ bool is_torch_file(std::string_view name) {
 }  // namespace
 
 Result<> temporary_files(const Inspection& inspection) {
-    if (is_temporary_name(inspection.content.name)) inspection.problem(CheckpointState::kUnsynced, "has the name of a directory that is being written");
+    if (is_temporary_name(inspection.content.name))
+        inspection.problem(CheckpointState::kUnsynced, "has the name of a directory that is being written");
     for (const CheckpointFile& file : inspection.content.files)
-        if (is_temporary_name(file.name)) inspection.problem(CheckpointState::kUnsynced, fmt::format("{}: a temporary file was left behind", file.name));
+        if (is_temporary_name(file.name))
+            inspection.problem(CheckpointState::kUnsynced,
+                               fmt::format("{}: a temporary file was left behind", file.name));
     return {};
 }
 
@@ -55,20 +62,26 @@ Result<> marker_and_pointer(const Inspection& inspection) {
     const CheckpointContent& content = inspection.content;
     const std::string& marker = inspection.demand.marker;
     if (!marker.empty() && inspection.file(marker) == nullptr)
-        inspection.problem(CheckpointState::kUnsynced, fmt::format("{} does not exist, which is written last", marker));
-    const bool needs_pointer = inspection.result.format == "DeepSpeed" || inspection.result.format == "Megatron";
+        inspection.problem(CheckpointState::kUnsynced,
+                           fmt::format("{} does not exist, which is written last", marker));
+    const bool needs_pointer =
+        inspection.result.format == "DeepSpeed" || inspection.result.format == "Megatron";
     if (!content.pointer) {
         if (needs_pointer && marker.empty())
-            inspection.problem(CheckpointState::kUnsynced, inspection.result.format == "Megatron"
-                                                               ? "latest_checkpointed_iteration.txt does not exist, which is written last"
-                                                               : "the file \"latest\" does not exist, which is written last");
+            inspection.problem(CheckpointState::kUnsynced,
+                               inspection.result.format == "Megatron"
+                                   ? "latest_checkpointed_iteration.txt does not exist, which is written last"
+                                   : "the file \"latest\" does not exist, which is written last");
         else if (!needs_pointer && marker.empty() && inspection.result.format != "torch distributed")
-            inspection.note("this format has no mark that it was written to its end; name one with --marker where your program writes it");
+            inspection.note(
+                "this format has no mark that it was written to its end; name one with --marker where your "
+                "program writes it");
         return {};
     }
     const auto pointed = step_of(content.pointer->text);
     if (pointed && content.step && *content.step > *pointed)
-        inspection.problem(CheckpointState::kUnsynced, fmt::format("is newer than step {}, which {} names", *pointed, content.pointer->file));
+        inspection.problem(CheckpointState::kUnsynced, fmt::format("is newer than step {}, which {} names",
+                                                                   *pointed, content.pointer->file));
     return {};
 }
 
@@ -83,7 +96,8 @@ Result<> files_by_content(const Inspection& inspection) {
             BELAY_TRY(found, judge_torch_file(file, inspection.content.read, inspection.demand.checksums));
             judgement = std::move(found);
         }
-        if (!judgement.torn.empty()) inspection.problem(CheckpointState::kTorn, fmt::format("{}: {}", file.name, judgement.torn));
+        if (!judgement.torn.empty())
+            inspection.problem(CheckpointState::kTorn, fmt::format("{}: {}", file.name, judgement.torn));
         if (!judgement.note.empty()) inspection.note(fmt::format("{}: {}", file.name, judgement.note));
     }
     return {};
@@ -92,16 +106,21 @@ Result<> files_by_content(const Inspection& inspection) {
 Result<> numbered_parts(const Inspection& inspection) {
     std::map<std::string, std::map<int64_t, std::set<int64_t>>> groups;  // by name and number of parts
     for (const CheckpointFile& file : inspection.content.files)
-        if (const auto part = part_name(file.name); part && !is_temporary_name(file.name)) groups[part->others][part->parts].insert(part->part);
+        if (const auto part = part_name(file.name); part && !is_temporary_name(file.name))
+            groups[part->others][part->parts].insert(part->part);
     for (const auto& [name, counts] : groups) {
         if (counts.size() > 1) {
-            inspection.problem(CheckpointState::kForeign, fmt::format("{}: there are parts of {} and of {}", name, counts.begin()->first, counts.rbegin()->first));
+            inspection.problem(CheckpointState::kForeign,
+                               fmt::format("{}: there are parts of {} and of {}", name, counts.begin()->first,
+                                           counts.rbegin()->first));
             continue;
         }
         const auto& [parts, present] = *counts.begin();
         const int64_t first = present.contains(0) ? 0 : 1;
         if (const auto missing = missing_of(present, first, first + parts - 1); !missing.empty())
-            inspection.problem(CheckpointState::kPartial, fmt::format("{}: of {} parts, these are missing: {}", name, parts, listed(missing)));
+            inspection.problem(
+                CheckpointState::kPartial,
+                fmt::format("{}: of {} parts, these are missing: {}", name, parts, listed(missing)));
         if (rank_name(name)) inspection.ranks(parts);
     }
     return {};
@@ -112,32 +131,40 @@ Result<> ranks_by_name(const Inspection& inspection) {
     int64_t last = -1;
     for (const CheckpointFile& file : inspection.content.files) {
         const auto rank = rank_name(file.name);
-        if (!rank || is_temporary_name(file.name) || !(is_torch_file(file.name) || is_safetensors(file.name))) continue;
+        if (!rank || is_temporary_name(file.name) || !(is_torch_file(file.name) || is_safetensors(file.name)))
+            continue;
         groups[rank->others].insert(rank->rank);
         last = std::max(last, rank->rank);
     }
     if (last < 0) return {};
-    // With parts that say of how many they are, the files know it better; else what the job has is the best that is known.
-    if (!inspection.result.ranks && inspection.demand.ranks) last = std::max(last, *inspection.demand.ranks - 1);
+    // With parts that say of how many they are, the files know it better; else what the job has is the best
+    // that is known.
+    if (!inspection.result.ranks && inspection.demand.ranks)
+        last = std::max(last, *inspection.demand.ranks - 1);
     inspection.ranks(last + 1);
     const std::set<int64_t> alone = {0};
-    const bool several_write = std::ranges::any_of(groups, [&](const auto& group) { return group.second != alone; });
+    const bool several_write =
+        std::ranges::any_of(groups, [&](const auto& group) { return group.second != alone; });
     for (const auto& [name, present] : groups) {
         if (several_write && present == alone) continue;  // what rank 0 writes for all
         if (const auto missing = missing_of(present, 0, last); !missing.empty())
-            inspection.problem(CheckpointState::kPartial, fmt::format("{}: of ranks 0 to {}, these are missing: {}", name, last, listed(missing)));
+            inspection.problem(
+                CheckpointState::kPartial,
+                fmt::format("{}: of ranks 0 to {}, these are missing: {}", name, last, listed(missing)));
     }
     return {};
 }
 
 namespace {
 
-Result<> tensors_of_index(const Inspection& inspection, const std::string& index, const std::string& directory,
+Result<> tensors_of_index(const Inspection& inspection, const std::string& index,
+                          const std::string& directory,
                           const std::map<std::string, std::vector<std::string>>& wanted) {
     for (const auto& [name, tensors] : wanted) {
         const CheckpointFile* file = inspection.file(directory + name);
         if (file == nullptr) {
-            inspection.problem(CheckpointState::kPartial, fmt::format("{}: does not exist, and {} names it", directory + name, index));
+            inspection.problem(CheckpointState::kPartial,
+                               fmt::format("{}: does not exist, and {} names it", directory + name, index));
             continue;
         }
         if (!is_safetensors(name)) continue;
@@ -145,7 +172,8 @@ Result<> tensors_of_index(const Inspection& inspection, const std::string& index
         if (!held.judgement.torn.empty()) continue;
         for (const std::string& tensor : tensors)
             if (!held.tensors.contains(tensor)) {
-                inspection.problem(CheckpointState::kTorn, fmt::format("{}: does not hold {}, and {} says so", file->name, tensor, index));
+                inspection.problem(CheckpointState::kTorn, fmt::format("{}: does not hold {}, and {} says so",
+                                                                       file->name, tensor, index));
                 break;
             }
     }
@@ -165,14 +193,16 @@ Result<> files_of_indexes(const Inspection& inspection) {
         const auto index = core::parse_json(text);
         const auto map = index.is_object() ? index.find("weight_map") : index.end();
         if (map == index.end() || !map->is_object()) {
-            inspection.problem(CheckpointState::kTorn, fmt::format("{}: is not an index of tensors", file.name));
+            inspection.problem(CheckpointState::kTorn,
+                               fmt::format("{}: is not an index of tensors", file.name));
             continue;
         }
         std::map<std::string, std::vector<std::string>> wanted;
         for (const auto& [tensor, name] : map->items())
             if (name.is_string()) wanted[name.get<std::string>()].push_back(tensor);
         const size_t slash = file.name.rfind('/');
-        BELAY_CHECK(tensors_of_index(inspection, file.name, slash == std::string::npos ? "" : file.name.substr(0, slash + 1), wanted));
+        BELAY_CHECK(tensors_of_index(
+            inspection, file.name, slash == std::string::npos ? "" : file.name.substr(0, slash + 1), wanted));
     }
     return {};
 }

@@ -39,15 +39,21 @@ std::map<std::string, std::vector<CheckpointFile>> by_directory(std::vector<Chec
     return parts;
 }
 
-bool is_rank_directory(std::string_view name) { return rank_name(name).has_value(); }
+bool is_rank_directory(std::string_view name) {
+    return rank_name(name).has_value();
+}
 
 // Files of torch.save beside each other: by the number of steps in their names, where there are several.
-std::vector<CheckpointContent> by_step(std::vector<CheckpointFile> files, const std::string& name, std::optional<int64_t> step) {
+std::vector<CheckpointContent> by_step(std::vector<CheckpointFile> files, const std::string& name,
+                                       std::optional<int64_t> step) {
     std::map<int64_t, std::vector<CheckpointFile>> steps;
     if (checkpoint_format(files) == "torch.save")
         for (const CheckpointFile& file : files)
-            if (const auto number = step_of(file.name); number && checkpoint_format({file})) steps[*number].push_back(file);
-    if (steps.size() < 2) return {{.name = name.empty() ? "." : name, .directory = name, .step = step, .files = std::move(files)}};
+            if (const auto number = step_of(file.name); number && checkpoint_format({file}))
+                steps[*number].push_back(file);
+    if (steps.size() < 2)
+        return {
+            {.name = name.empty() ? "." : name, .directory = name, .step = step, .files = std::move(files)}};
     std::vector<CheckpointContent> contents;
     const std::string prefix = name.empty() ? "" : name + "/";
     for (auto& [number, part] : steps) {
@@ -56,37 +62,52 @@ std::vector<CheckpointContent> by_step(std::vector<CheckpointFile> files, const 
             const auto rank = rank_name(part.front().name);
             title = rank ? prefix + rank->others : fmt::format("{} and {} more", title, part.size() - 1);
         }
-        contents.push_back({.name = std::move(title), .directory = name, .step = number, .files = std::move(part)});
+        contents.push_back(
+            {.name = std::move(title), .directory = name, .step = number, .files = std::move(part)});
     }
     return contents;
 }
 
-void divide_into(std::vector<CheckpointContent>& contents, std::vector<CheckpointFile> files, const std::string& path, std::string_view own_name, int depth) {
+void divide_into(std::vector<CheckpointContent>& contents, std::vector<CheckpointFile> files,
+                 const std::string& path, std::string_view own_name, int depth) {
     auto parts = by_directory(files);
     const bool is_one = is_step_directory(own_name);
     std::vector<std::string> series;
     if (!is_one)
         for (const auto& [part, beneath] : parts)
-            if (!part.empty() && !is_rank_directory(part) && (is_step_directory(part) || is_temporary_name(part)) && checkpoint_format(beneath)) series.push_back(part);
+            if (!part.empty() && !is_rank_directory(part) &&
+                (is_step_directory(part) || is_temporary_name(part)) && checkpoint_format(beneath))
+                series.push_back(part);
     auto direct = parts.contains("") ? parts.at("") : std::vector<CheckpointFile>();
-    const bool has_ranks = std::ranges::any_of(parts, [](const auto& part) { return is_rank_directory(part.first) && checkpoint_format(part.second).has_value(); });
+    const bool has_ranks = std::ranges::any_of(parts, [](const auto& part) {
+        return is_rank_directory(part.first) && checkpoint_format(part.second).has_value();
+    });
     if (is_one || (series.empty() && (checkpoint_format(direct) || has_ranks)) || depth >= kDeepest) {
         if (!checkpoint_format(files) && !is_one) return;
         if (parts.size() == 1 && !direct.empty() && !is_one) {
-            for (CheckpointContent& content : by_step(std::move(files), path, step_of(own_name))) contents.push_back(std::move(content));
+            for (CheckpointContent& content : by_step(std::move(files), path, step_of(own_name)))
+                contents.push_back(std::move(content));
             return;
         }
-        contents.push_back({.name = path.empty() ? "." : path, .directory = path, .step = step_of(own_name), .files = std::move(files)});
+        contents.push_back({.name = path.empty() ? "." : path,
+                            .directory = path,
+                            .step = step_of(own_name),
+                            .files = std::move(files)});
         return;
     }
     for (auto& [part, beneath] : parts)
-        if (!part.empty()) divide_into(contents, std::move(beneath), path.empty() ? part : path + "/" + part, part, depth + 1);
+        if (!part.empty())
+            divide_into(contents, std::move(beneath), path.empty() ? part : path + "/" + part, part,
+                        depth + 1);
     if (checkpoint_format(direct))
-        for (CheckpointContent& content : by_step(std::move(direct), path, std::nullopt)) contents.push_back(std::move(content));
+        for (CheckpointContent& content : by_step(std::move(direct), path, std::nullopt))
+            contents.push_back(std::move(content));
 }
 
-Result<std::string> read_at(const core::Directory& root, const std::string& name, uint64_t offset, size_t size) {
-    if (size > kReadAtOnce) return core::bad_input("{}: is too large to be read", root.path_of(name).string());
+Result<std::string> read_at(const core::Directory& root, const std::string& name, uint64_t offset,
+                            size_t size) {
+    if (size > kReadAtOnce)
+        return core::bad_input("{}: is too large to be read", root.path_of(name).string());
     // What is looked at must not be kept from a purge by that.
     auto file = root.open_file(name, O_RDONLY | O_NOATIME);
     if (!file && file.error().errno_value() == EPERM) file = root.open_file(name, O_RDONLY);
@@ -94,9 +115,11 @@ Result<std::string> read_at(const core::Directory& root, const std::string& name
     std::string bytes(size, '\0');
     size_t done = 0;
     while (done < size) {
-        const ssize_t got = pread(file->get(), bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+        const ssize_t got =
+            pread(file->get(), bytes.data() + done, size - done, static_cast<off_t>(offset + done));
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return core::errno_error(errno, fmt::format("cannot read {}", root.path_of(name).string()));
+        if (got < 0)
+            return core::errno_error(errno, fmt::format("cannot read {}", root.path_of(name).string()));
         if (got == 0) break;
         done += static_cast<size_t>(got);
     }
@@ -107,11 +130,13 @@ Result<std::string> read_at(const core::Directory& root, const std::string& name
 // In the directory, or the one above it.
 Result<std::optional<CheckpointPointer>> pointer_in(const core::Directory& root, std::string_view directory) {
     for (const std::string_view file : kPointers) {
-        const std::string name = directory.empty() ? std::string(file) : fmt::format("{}/{}", directory, file);
+        const std::string name =
+            directory.empty() ? std::string(file) : fmt::format("{}/{}", directory, file);
         BELAY_TRY(facts, root.facts(name));
         if (!facts || facts->type != core::FileType::kRegular) continue;
         BELAY_TRY(text, root.read_file(name, kMostPointerBytes));
-        return CheckpointPointer{.file = std::string(file), .text = std::string(core::trim(core::split(text, '\n').front()))};
+        return CheckpointPointer{.file = std::string(file),
+                                 .text = std::string(core::trim(core::split(text, '\n').front()))};
     }
     return std::nullopt;
 }
@@ -124,20 +149,26 @@ std::string parent_of(std::string_view path) {
 Result<std::vector<CheckpointFile>> list_files(const core::Directory& root, CheckpointSeries& series) {
     std::mutex mutex;
     std::vector<CheckpointFile> files;
-    BELAY_TRY(report, walk(root, {.threads = kWalkers}, [&](size_t, const Listing& listing) {
-                  const std::lock_guard lock(mutex);
-                  for (const Entry& entry : listing.entries)
-                      if (entry.type == core::FileType::kRegular)
-                          files.push_back({listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name), entry.bytes, entry.modified});
-              }));
+    BELAY_TRY(
+        report, walk(root, {.threads = kWalkers}, [&](size_t, const Listing& listing) {
+            const std::lock_guard lock(mutex);
+            for (const Entry& entry : listing.entries)
+                if (entry.type == core::FileType::kRegular)
+                    files.push_back(
+                        {listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name),
+                         entry.bytes, entry.modified});
+        }));
     for (const WalkProblem& problem : report.problems)
-        series.notes.push_back(fmt::format("not read: {}: {}", problem.path, std::generic_category().message(problem.errno_value)));
+        series.notes.push_back(fmt::format("not read: {}: {}", problem.path,
+                                           std::generic_category().message(problem.errno_value)));
     std::ranges::sort(files, {}, &CheckpointFile::name);
     return files;
 }
 
 // That of the checkpoint itself (Hugging Face writes DeepSpeed's within its own directory), or of its series.
-Result<std::optional<CheckpointPointer>> pointer_of(const core::Directory& root, const std::optional<core::Directory>& above, const CheckpointContent& content) {
+Result<std::optional<CheckpointPointer>> pointer_of(const core::Directory& root,
+                                                    const std::optional<core::Directory>& above,
+                                                    const CheckpointContent& content) {
     BELAY_TRY(own, pointer_in(root, content.directory));
     if (own) return own;
     if (content.directory.empty()) return above ? pointer_in(*above, "") : std::optional<CheckpointPointer>();
@@ -172,13 +203,16 @@ Result<CheckpointSeries> lint(const fs::path& directory, const CheckpointDemand&
         if (content.pointer) pointer = content.pointer;
         steps.insert(content.step);
         const std::string prefix = content.directory.empty() ? "" : content.directory + "/";
-        content.read = [&root, prefix](const std::string& name, uint64_t offset, size_t size) { return read_at(root, prefix + name, offset, size); };
+        content.read = [&root, prefix](const std::string& name, uint64_t offset, size_t size) {
+            return read_at(root, prefix + name, offset, size);
+        };
         BELAY_TRY(checkpoint, judge(content, demand));
         series.checkpoints.push_back(std::move(checkpoint));
     }
     if (pointer && !above)
         if (const auto step = step_of(pointer->text); step && !steps.contains(step))
-            series.notes.push_back(fmt::format("{} names {}, which is not there", pointer->file, pointer->text));
+            series.notes.push_back(
+                fmt::format("{} names {}, which is not there", pointer->file, pointer->text));
     if (!demand.ranks) compare_ranks(series.checkpoints);
     sort_newest_first(series.checkpoints);
     return series;

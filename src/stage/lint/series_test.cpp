@@ -23,19 +23,24 @@ std::vector<std::string> divided(std::vector<std::string> names, const std::stri
     for (std::string& name : names) files.push_back({.name = std::move(name), .bytes = 1});
     std::vector<std::string> found;
     for (const CheckpointContent& content : divide(std::move(files), own_name))
-        found.push_back(fmt::format("{} {} {}", content.name, content.step.value_or(-1), content.files.size()));
+        found.push_back(
+            fmt::format("{} {} {}", content.name, content.step.value_or(-1), content.files.size()));
     return found;
 }
 
 TEST(stage_lint_series, files_are_divided_among_checkpoints) {
-    EXPECT_THAT(divided({"iter_0000100/mp_rank_00/model_optim_rng.pt", "iter_0000200/mp_rank_00/model_optim_rng.pt", "latest_checkpointed_iteration.txt"}),
+    EXPECT_THAT(divided({"iter_0000100/mp_rank_00/model_optim_rng.pt",
+                         "iter_0000200/mp_rank_00/model_optim_rng.pt", "latest_checkpointed_iteration.txt"}),
                 ElementsAre("iter_0000100 100 1", "iter_0000200 200 1"));
     EXPECT_THAT(divided({"rank_0.pt", "rank_1.pt"}), ElementsAre(". -1 2"));
     EXPECT_THAT(divided({"rank_0/model.pt", "rank_1/model.pt"}), ElementsAre(". -1 2"));
     EXPECT_THAT(divided({"rank_0.pt", "rank_1.pt"}, "step-40"), ElementsAre(". 40 2"));
-    EXPECT_THAT(divided({"ckpt_100.pt", "ckpt_200.pt", "log.txt"}), ElementsAre("ckpt_100.pt 100 1", "ckpt_200.pt 200 1"));
-    EXPECT_THAT(divided({"step100_rank0.pt", "step100_rank1.pt", "step200_rank0.pt"}), ElementsAre("step100_rank*.pt 100 2", "step200_rank0.pt 200 1"));
-    EXPECT_THAT(divided({"checkpoint-10/global_step10/mp_rank_00_model_states.pt", "checkpoint-10/latest", "checkpoint-10/rng_state_0.pth", "model.safetensors"}),
+    EXPECT_THAT(divided({"ckpt_100.pt", "ckpt_200.pt", "log.txt"}),
+                ElementsAre("ckpt_100.pt 100 1", "ckpt_200.pt 200 1"));
+    EXPECT_THAT(divided({"step100_rank0.pt", "step100_rank1.pt", "step200_rank0.pt"}),
+                ElementsAre("step100_rank*.pt 100 2", "step200_rank0.pt 200 1"));
+    EXPECT_THAT(divided({"checkpoint-10/global_step10/mp_rank_00_model_states.pt", "checkpoint-10/latest",
+                         "checkpoint-10/rng_state_0.pth", "model.safetensors"}),
                 ElementsAre("checkpoint-10 10 3", ". -1 1"));
     EXPECT_THAT(divided({"a/run/step_5/model.pt", "b/notes.txt"}), ElementsAre("a/run/step_5 5 1"));
     EXPECT_THAT(divided({"notes.txt"}), ElementsAre());
@@ -55,15 +60,18 @@ class Tree {
 
 std::vector<std::string> states(const CheckpointSeries& series) {
     std::vector<std::string> found;
-    for (const Checkpoint& checkpoint : series.checkpoints) found.push_back(fmt::format("{} {}", checkpoint.name, to_text(checkpoint.state)));
+    for (const Checkpoint& checkpoint : series.checkpoints)
+        found.push_back(fmt::format("{} {}", checkpoint.name, to_text(checkpoint.state)));
     return found;
 }
 
 TEST(stage_lint_series, of_megatron) {
     Tree tree;
-    for (const char* iteration : {"iter_0000100", "iter_0000200", "iter_0000300"}) tree.file(fmt::format("{}/mp_rank_00/model_optim_rng.pt", iteration), torch_file());
+    for (const char* iteration : {"iter_0000100", "iter_0000200", "iter_0000300"})
+        tree.file(fmt::format("{}/mp_rank_00/model_optim_rng.pt", iteration), torch_file());
     tree.file("latest_checkpointed_iteration.txt", "200\n");
-    EXPECT_THAT(states(lint(tree.path(), {}).value()), ElementsAre("iter_0000300 unsynced", "iter_0000200 complete", "iter_0000100 complete"));
+    EXPECT_THAT(states(lint(tree.path(), {}).value()),
+                ElementsAre("iter_0000300 unsynced", "iter_0000200 complete", "iter_0000100 complete"));
     // One of them, which is judged by the pointer above it.
     EXPECT_THAT(states(lint(tree.path() / "iter_0000300", {}).value()), ElementsAre(". unsynced"));
     EXPECT_THAT(states(lint(tree.path() / "iter_0000100/", {}).value()), ElementsAre(". complete"));
@@ -81,8 +89,10 @@ TEST(stage_lint_series, of_single_files) {
     Tree tree;
     tree.file("ckpts/ckpt_100.pt", torch_file());
     tree.file("ckpts/ckpt_200.pt", torch_file().substr(0, 50));
-    EXPECT_THAT(states(lint(tree.path(), {}).value()), ElementsAre("ckpts/ckpt_200.pt torn", "ckpts/ckpt_100.pt complete"));
-    EXPECT_THAT(states(lint(tree.path() / "ckpts", {}).value()), ElementsAre("ckpt_200.pt torn", "ckpt_100.pt complete"));
+    EXPECT_THAT(states(lint(tree.path(), {}).value()),
+                ElementsAre("ckpts/ckpt_200.pt torn", "ckpts/ckpt_100.pt complete"));
+    EXPECT_THAT(states(lint(tree.path() / "ckpts", {}).value()),
+                ElementsAre("ckpt_200.pt torn", "ckpt_100.pt complete"));
 }
 
 TEST(stage_lint_series, links_are_not_followed) {
@@ -98,10 +108,13 @@ TEST(stage_lint_series, links_are_not_followed) {
 // Without it the last rank would be missed by nobody, and a good checkpoint given up for a bad one.
 TEST(stage_lint_series, one_of_fewer_ranks_is_foreign) {
     Tree tree;
-    for (const char* name : {"step_5/rank_0.pt", "step_5/rank_1.pt", "step_6/rank_0.pt"}) tree.file(name, torch_file());
+    for (const char* name : {"step_5/rank_0.pt", "step_5/rank_1.pt", "step_6/rank_0.pt"})
+        tree.file(name, torch_file());
     EXPECT_THAT(states(lint(tree.path(), {}).value()), ElementsAre("step_6 foreign", "step_5 complete"));
-    EXPECT_THAT(states(lint(tree.path(), {.ranks = 2}).value()), ElementsAre("step_6 partial", "step_5 complete"));
-    EXPECT_THAT(states(lint(tree.path(), {.ranks = 1}).value()), ElementsAre("step_6 complete", "step_5 foreign"));
+    EXPECT_THAT(states(lint(tree.path(), {.ranks = 2}).value()),
+                ElementsAre("step_6 partial", "step_5 complete"));
+    EXPECT_THAT(states(lint(tree.path(), {.ranks = 1}).value()),
+                ElementsAre("step_6 complete", "step_5 foreign"));
 }
 
 TEST(stage_lint_series, json) {
@@ -115,37 +128,52 @@ TEST(stage_lint_series, json) {
     EXPECT_TRUE(json["newest_complete"].is_null());
 }
 
-Checkpoint made(int64_t step, CheckpointState state = CheckpointState::kComplete) { return {.name = fmt::format("step_{}", step), .step = step, .bytes = 10, .state = state}; }
+Checkpoint made(int64_t step, CheckpointState state = CheckpointState::kComplete) {
+    return {.name = fmt::format("step_{}", step), .step = step, .bytes = 10, .state = state};
+}
 
 std::vector<std::string> planned(const std::vector<Checkpoint>& checkpoints, const KeepRule& rule) {
     std::vector<std::string> lines;
     const KeepPlan plan = plan_keep(checkpoints, rule).value();
-    for (const KeepLine& line : plan.lines) lines.push_back(fmt::format("{} {}", line.name, to_text(line.action)));
+    for (const KeepLine& line : plan.lines)
+        lines.push_back(fmt::format("{} {}", line.name, to_text(line.action)));
     return lines;
 }
 
 TEST(stage_lint_keep, the_last_and_every_nth) {
     const std::vector<Checkpoint> checkpoints = {made(100), made(200), made(300), made(400), made(500)};
-    EXPECT_THAT(planned(checkpoints, {.last = 2}), ElementsAre("step_500 keep", "step_400 keep", "step_300 remove", "step_200 remove", "step_100 remove"));
-    EXPECT_THAT(planned(checkpoints, {.last = 1, .every = 200}), ElementsAre("step_500 keep", "step_400 keep", "step_300 remove", "step_200 keep", "step_100 remove"));
+    EXPECT_THAT(planned(checkpoints, {.last = 2}),
+                ElementsAre("step_500 keep", "step_400 keep", "step_300 remove", "step_200 remove",
+                            "step_100 remove"));
+    EXPECT_THAT(
+        planned(checkpoints, {.last = 1, .every = 200}),
+        ElementsAre("step_500 keep", "step_400 keep", "step_300 remove", "step_200 keep", "step_100 remove"));
     EXPECT_EQ(plan_keep(checkpoints, {.last = 2})->freed_bytes, 30u);
 }
 
 TEST(stage_lint_keep, only_complete_ones_count) {
-    EXPECT_THAT(planned({made(100), made(200), made(300, CheckpointState::kTorn), made(400, CheckpointState::kUnsynced)}, {.last = 1}),
+    EXPECT_THAT(planned({made(100), made(200), made(300, CheckpointState::kTorn),
+                         made(400, CheckpointState::kUnsynced)},
+                        {.last = 1}),
                 ElementsAre("step_400 leave", "step_300 leave", "step_200 keep", "step_100 remove"));
-    EXPECT_THAT(planned({made(100, CheckpointState::kPartial), made(150, CheckpointState::kForeign), made(200)}, {.last = 1}),
-                ElementsAre("step_200 keep", "step_150 leave", "step_100 remove"));
+    EXPECT_THAT(
+        planned({made(100, CheckpointState::kPartial), made(150, CheckpointState::kForeign), made(200)},
+                {.last = 1}),
+        ElementsAre("step_200 keep", "step_150 leave", "step_100 remove"));
 }
 
 TEST(stage_lint_keep, without_a_complete_one_nothing_goes) {
-    EXPECT_THAT(planned({made(100, CheckpointState::kTorn), made(200, CheckpointState::kPartial)}, {.last = 1}), ElementsAre("step_200 leave", "step_100 leave"));
+    EXPECT_THAT(
+        planned({made(100, CheckpointState::kTorn), made(200, CheckpointState::kPartial)}, {.last = 1}),
+        ElementsAre("step_200 leave", "step_100 leave"));
 }
 
 TEST(stage_lint_keep, the_newest_complete_one_always_stays) {
     for (int64_t every = 1; every < 5; ++every)
         for (size_t last = 1; last < 4; ++last) {
-            const auto plan = plan_keep({made(7), made(3), made(9, CheckpointState::kForeign)}, {.last = last, .every = every}).value();
+            const auto plan = plan_keep({made(7), made(3), made(9, CheckpointState::kForeign)},
+                                        {.last = last, .every = every})
+                                  .value();
             EXPECT_EQ(plan.lines[1].name, "step_7");
             EXPECT_EQ(plan.lines[1].action, KeepAction::kKeep);
         }

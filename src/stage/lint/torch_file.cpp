@@ -31,7 +31,8 @@ template <typename T>
 T number_in(std::string_view bytes, size_t at) {
     T value = 0;
     if (at > bytes.size() || bytes.size() - at < sizeof value) return 0;
-    for (size_t byte = sizeof value; byte-- > 0;) value = static_cast<T>((uint64_t{value} << 8U) | static_cast<uint8_t>(bytes[at + byte]));
+    for (size_t byte = sizeof value; byte-- > 0;)
+        value = static_cast<T>((uint64_t{value} << 8U) | static_cast<uint8_t>(bytes[at + byte]));
     return value;
 }
 
@@ -55,14 +56,17 @@ Result<std::optional<ZipDirectory>> find_directory(const CheckpointFile& file, c
     for (size_t at = tail.size() < kEndBytes ? 0 : tail.size() - kEndBytes + 1; at-- > 0;) {
         if (number_in<uint32_t>(tail, at) != kEndSignature) continue;
         if (at + kEndBytes + number_in<uint16_t>(tail, at + 20) != tail.size()) continue;
-        ZipDirectory found{.offset = number_in<uint32_t>(tail, at + 16), .bytes = number_in<uint32_t>(tail, at + 12)};
+        ZipDirectory found{.offset = number_in<uint32_t>(tail, at + 16),
+                           .bytes = number_in<uint32_t>(tail, at + 12)};
         const uint64_t end_offset = tail_offset + at;
         if (end_offset < kLocator64Bytes) return found;
         BELAY_TRY(locator, read(file.name, end_offset - kLocator64Bytes, kLocator64Bytes));
         if (number_in<uint32_t>(locator, 0) != kLocator64Signature) return found;
         BELAY_TRY(end64, read(file.name, number_in<uint64_t>(locator, 8), kEnd64Bytes));
-        if (end64.size() < kEnd64Bytes || number_in<uint32_t>(end64, 0) != kEnd64Signature) return std::nullopt;
-        return ZipDirectory{.offset = number_in<uint64_t>(end64, 48), .bytes = number_in<uint64_t>(end64, 40)};
+        if (end64.size() < kEnd64Bytes || number_in<uint32_t>(end64, 0) != kEnd64Signature)
+            return std::nullopt;
+        return ZipDirectory{.offset = number_in<uint64_t>(end64, 48),
+                            .bytes = number_in<uint64_t>(end64, 40)};
     }
     return std::nullopt;
 }
@@ -77,7 +81,8 @@ Member member_at(std::string_view directory, size_t at) {
     const bool large_content = number_in<uint32_t>(directory, at + 24) == kElsewhere;
     const size_t extra = at + kMemberBytes + number_in<uint16_t>(directory, at + 28);
     const size_t extra_end = extra + number_in<uint16_t>(directory, at + 30);
-    for (size_t field = extra; field + 4 <= extra_end; field += 4U + number_in<uint16_t>(directory, field + 2)) {
+    for (size_t field = extra; field + 4 <= extra_end;
+         field += 4U + number_in<uint16_t>(directory, field + 2)) {
         if (number_in<uint16_t>(directory, field) != 1) continue;
         size_t value = field + 4 + (large_content ? 8 : 0);
         if (member.bytes == kElsewhere) {
@@ -92,7 +97,8 @@ Member member_at(std::string_view directory, size_t at) {
 
 Result<std::string> wrong_checksum(const CheckpointFile& file, const ReadPiece& read, const Member& member) {
     BELAY_TRY(local, read(file.name, member.local_offset, kLocalBytes));
-    uint64_t at = member.local_offset + kLocalBytes + number_in<uint16_t>(local, 26) + number_in<uint16_t>(local, 28);
+    uint64_t at =
+        member.local_offset + kLocalBytes + number_in<uint16_t>(local, 26) + number_in<uint16_t>(local, 28);
     uint32_t crc = 0;
     for (uint64_t left = member.bytes; left > 0;) {
         BELAY_TRY(piece, read(file.name, at, static_cast<size_t>(std::min<uint64_t>(left, kPieceBytes))));
@@ -101,7 +107,9 @@ Result<std::string> wrong_checksum(const CheckpointFile& file, const ReadPiece& 
         at += piece.size();
         left -= piece.size();
     }
-    return crc == member.crc ? std::string() : fmt::format("the CRC-32 of the member at byte {} is {:08x}, not {:08x}", member.local_offset, crc, member.crc);
+    return crc == member.crc ? std::string()
+                             : fmt::format("the CRC-32 of the member at byte {} is {:08x}, not {:08x}",
+                                           member.local_offset, crc, member.crc);
 }
 
 }  // namespace
@@ -110,26 +118,32 @@ Result<FileJudgement> judge_torch_file(const CheckpointFile& file, const ReadPie
     if (file.bytes < 4) return FileJudgement{.torn = fmt::format("is {} bytes long", file.bytes)};
     BELAY_TRY(head, read(file.name, 0, 4));
     if (head.starts_with('\0')) return FileJudgement{.torn = "begins with zeros"};
-    if (head != std::string_view("PK\3\4", 4)) return FileJudgement{.note = "is not a zip archive of torch.save: only its presence was checked"};
+    if (head != std::string_view("PK\3\4", 4))
+        return FileJudgement{.note = "is not a zip archive of torch.save: only its presence was checked"};
     BELAY_TRY(directory, find_directory(file, read));
     if (!directory) return FileJudgement{.torn = "has no directory at its end: it was cut off"};
     if (directory->bytes > file.bytes || directory->offset > file.bytes - directory->bytes)
-        return FileJudgement{.torn = fmt::format("is {} bytes long, and its directory ends beyond that", file.bytes)};
-    if (directory->bytes > kMostDirectoryBytes) return FileJudgement{.note = "has a very large directory: its members were not checked"};
+        return FileJudgement{
+            .torn = fmt::format("is {} bytes long, and its directory ends beyond that", file.bytes)};
+    if (directory->bytes > kMostDirectoryBytes)
+        return FileJudgement{.note = "has a very large directory: its members were not checked"};
     BELAY_TRY(bytes, read(file.name, directory->offset, static_cast<size_t>(directory->bytes)));
     FileJudgement judgement;
     for (size_t at = 0; at < bytes.size();) {
-        if (number_in<uint32_t>(bytes, at) != kMemberSignature) return FileJudgement{.torn = "has a damaged directory"};
+        if (number_in<uint32_t>(bytes, at) != kMemberSignature)
+            return FileJudgement{.torn = "has a damaged directory"};
         const Member member = member_at(bytes, at);
         if (member.local_offset > directory->offset || member.bytes > directory->offset - member.local_offset)
-            return FileJudgement{.torn = fmt::format("has a member at byte {} that ends beyond the archive", member.local_offset)};
+            return FileJudgement{.torn = fmt::format("has a member at byte {} that ends beyond the archive",
+                                                     member.local_offset)};
         if (checksums && member.method == 0) {
             BELAY_TRY(wrong, wrong_checksum(file, read, member));
             if (!wrong.empty()) return FileJudgement{.torn = wrong};
         } else if (checksums) {
             judgement.note = "has compressed members, whose checksums were not compared";
         }
-        at += kMemberBytes + number_in<uint16_t>(bytes, at + 28) + number_in<uint16_t>(bytes, at + 30) + number_in<uint16_t>(bytes, at + 32);
+        at += kMemberBytes + number_in<uint16_t>(bytes, at + 28) + number_in<uint16_t>(bytes, at + 30) +
+              number_in<uint16_t>(bytes, at + 32);
     }
     return judgement;
 }
@@ -143,7 +157,8 @@ Result<SafetensorsFile> judge_safetensors_file(const CheckpointFile& file, const
     BELAY_TRY(length, read(file.name, 0, 8));
     const auto header_bytes = number_in<uint64_t>(length, 0);
     if (file.bytes < 8 || length.size() < 8) return torn("is shorter than the length of its header");
-    if (header_bytes > kMostHeaderBytes || header_bytes > file.bytes - 8) return torn("ends within its header");
+    if (header_bytes > kMostHeaderBytes || header_bytes > file.bytes - 8)
+        return torn("ends within its header");
     BELAY_TRY(text, read(file.name, 8, static_cast<size_t>(header_bytes)));
     const auto header = core::parse_json(text);
     if (!header.is_object()) return torn("has a damaged header");
@@ -151,7 +166,8 @@ Result<SafetensorsFile> judge_safetensors_file(const CheckpointFile& file, const
     for (const auto& [name, tensor] : header.items()) {
         if (name == "__metadata__") continue;
         const auto offsets = tensor.is_object() ? tensor.find("data_offsets") : tensor.end();
-        if (offsets == tensor.end() || !offsets->is_array() || offsets->size() != 2 || !(*offsets)[0].is_number_unsigned() || !(*offsets)[1].is_number_unsigned())
+        if (offsets == tensor.end() || !offsets->is_array() || offsets->size() != 2 ||
+            !(*offsets)[0].is_number_unsigned() || !(*offsets)[1].is_number_unsigned())
             return torn("has a damaged header");
         const auto from = core::integer_from<uint64_t>((*offsets)[0]);
         const auto to = core::integer_from<uint64_t>((*offsets)[1]);
@@ -159,7 +175,8 @@ Result<SafetensorsFile> judge_safetensors_file(const CheckpointFile& file, const
         result.tensors[name] = to - from;
         end = std::max(end, to);
     }
-    if (const uint64_t held = file.bytes - 8 - header_bytes; held != end) return torn(fmt::format("holds {} bytes of tensors, its header says {}", held, end));
+    if (const uint64_t held = file.bytes - 8 - header_bytes; held != end)
+        return torn(fmt::format("holds {} bytes of tensors, its header says {}", held, end));
     return result;
 }
 

@@ -13,13 +13,15 @@ struct FileJudgement {
     std::string note = {};  // what could not be checked
 };
 
-// A file of torch.save, which is a zip archive whose members are stored as they are (since PyTorch 1.6): the directory at its end is
-// there, and each member lies before it. With `checksums` each is read and compared with its CRC-32 there. Sizes beyond 4 GiB are
-// those of ZIP64 (APPNOTE.TXT 6.3.10, section 4.5.3). Errors: of `read`.
-core::Result<FileJudgement> judge_torch_file(const CheckpointFile& file, const ReadPiece& read, bool checksums);
+// A file of torch.save, which is a zip archive whose members are stored as they are (since PyTorch 1.6): the
+// directory at its end is there, and each member lies before it. With `checksums` each is read and compared
+// with its CRC-32 there. Sizes beyond 4 GiB are those of ZIP64 (APPNOTE.TXT 6.3.10, section 4.5.3). Errors:
+// of `read`.
+core::Result<FileJudgement> judge_torch_file(const CheckpointFile& file, const ReadPiece& read,
+                                             bool checksums);
 
-// Where a file of safetensors ends by its own header: 8 bytes with the header's length, the header, the tensors. With the names
-// of its tensors. Errors: of `read`.
+// Where a file of safetensors ends by its own header: 8 bytes with the header's length, the header, the
+// tensors. With the names of its tensors. Errors: of `read`.
 struct SafetensorsFile {
     FileJudgement judgement = {};
     std::map<std::string, uint64_t> tensors = {};  // bytes

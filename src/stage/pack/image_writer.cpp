@@ -52,6 +52,7 @@ Tree tree_of(const SourceListing& listing, uint32_t mtime) {
 Result<> put_contents(const ShardWork& work, image::SquashfsWriter& writer, size_t threads) {
     const std::vector<SourceFile>& files = work.listing.files;
     ReadAhead ahead(work.source, files, threads);
+    SourceReader source(work.source);
     std::string buffer;
     for (size_t i = 0; i < files.size(); ++i) {
         if (work.stop) return core::system_error("packing was stopped").because(core::Cause::kCancelled);
@@ -61,7 +62,7 @@ Result<> put_contents(const ShardWork& work, image::SquashfsWriter& writer, size
             BELAY_CHECK(writer.append(content));
         } else {
             buffer.resize(kPieceBytes);
-            BELAY_CHECK(read_source(work.source, files[i], buffer, [&](std::string_view bytes) { return writer.append(bytes); }));
+            BELAY_CHECK(source.read(files[i], buffer, [&](std::string_view bytes) { return writer.append(bytes); }));
         }
         BELAY_CHECK(writer.end_file());
         work.done_bytes += files[i].bytes;

@@ -20,18 +20,23 @@ ReadAhead::~ReadAhead() {
     room_.notify_all();
 }
 
-Result<std::string> ReadAhead::content_of(const SourceFile& file) const {
+namespace {
+
+Result<std::string> content_of(SourceReader& source, const SourceFile& file) {
     std::string content;
     std::string buffer(std::max<uint64_t>(file.bytes, 1), '\0');
     content.reserve(file.bytes);
-    BELAY_CHECK(read_source(root_, file, buffer, [&](std::string_view bytes) -> Result<> {
+    BELAY_CHECK(source.read(file, buffer, [&](std::string_view bytes) -> Result<> {
         content += bytes;
         return {};
     }));
     return content;
 }
 
+}  // namespace
+
 void ReadAhead::read() {
+    SourceReader source(root_);
     std::unique_lock lock(mutex_);
     while (true) {
         // The file that is taken next is always read, whatever there is else.
@@ -42,7 +47,7 @@ void ReadAhead::read() {
         if (!reads(file)) continue;
         bytes_ += file.bytes;
         lock.unlock();
-        auto content = core::without_exceptions([&] { return content_of(file); });
+        auto content = core::without_exceptions([&] { return content_of(source, file); });
         lock.lock();
         contents_.emplace(number, std::move(content));
         ready_.notify_all();

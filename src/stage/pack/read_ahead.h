@@ -27,7 +27,7 @@ class ReadAhead {
     static constexpr uint64_t kLargest = uint64_t{8} << 20;
     static bool reads(const SourceFile& file) { return file.bytes <= kLargest; }
 
-    // The content of file `number`, which is read ahead; each once, in ascending order. Errors: those of read_source.
+    // The content of file `number`, which is read ahead; each once, in ascending order. Errors: those of SourceReader.
     core::Result<std::string> take(size_t number);
 
   private:
@@ -35,7 +35,6 @@ class ReadAhead {
     static constexpr uint64_t kMostBytes = uint64_t{64} << 20;  // of these
 
     void read();
-    core::Result<std::string> content_of(const SourceFile& file) const;
 
     const core::Directory& root_;
     std::span<const SourceFile> files_;

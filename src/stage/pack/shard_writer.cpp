@@ -57,12 +57,12 @@ class Sink {
     uint64_t bytes_ = 0;
 };
 
-Result<> put_file(const core::Directory& source, const SourceFile& file, Sink& out, shard::Record& record, std::string& buffer) {
+Result<> put_file(SourceReader& source, const SourceFile& file, Sink& out, shard::Record& record, std::string& buffer) {
     BELAY_CHECK(out.put(shard::tar_header(file.path, file.bytes)));
     record.name = file.path;
     record.offset = out.bytes();
     record.bytes = file.bytes;
-    BELAY_CHECK(read_source(source, file, buffer, [&](std::string_view bytes) {
+    BELAY_CHECK(source.read(file, buffer, [&](std::string_view bytes) {
         record.checksum = shard::crc32c(bytes, record.checksum);
         return out.put(bytes);
     }));
@@ -77,13 +77,14 @@ Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedSha
                                          const shard::ManifestShard* expected) {
     BELAY_TRY(tar, core::NewFile::begin(work.output, path, 0644));
     Sink out(tar.fd(), tar.path().string(), work.done_bytes);
+    SourceReader source(work.source);
     std::string buffer(kBufferBytes, '\0');
     std::vector<shard::Record> records;
     records.reserve(shard.files.size());
     for (const PlannedFile& planned : shard.files) {
         if (work.stop) return core::system_error("packing was stopped").because(core::Cause::kCancelled);
         records.push_back({.sample = planned.sample});
-        BELAY_CHECK(put_file(work.source, work.listing.files[planned.file], out, records.back(), buffer));
+        BELAY_CHECK(put_file(source, work.listing.files[planned.file], out, records.back(), buffer));
     }
     BELAY_CHECK(out.zeros(shard::tar_trailer(out.bytes())));
     BELAY_CHECK(out.flush());

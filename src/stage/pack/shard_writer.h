@@ -26,7 +26,7 @@ struct ShardWork {
 };
 
 // Each of the two files appears when it is whole, the index first: where the shard is, its index is. Where `expected` is given, neither does
-// unless they are what it says. Errors: those of read_source; kSystem; kCancelled where it was stopped; kBadInput, kNegative where it is
+// unless they are what it says. Errors: those of SourceReader; kSystem; kCancelled where it was stopped; kBadInput, kNegative where it is
 // something else than expected.
 core::Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedShard& shard, const std::string& path,
                                                const shard::ManifestShard* expected = nullptr);

@@ -1,5 +1,6 @@
 #include "stage/pack/source_file.h"
 
+#include "core/activity.h"
 #include "core/text.h"
 #include "core/utf8.h"
 
@@ -27,24 +28,19 @@ core::Failure changed(const core::Directory& root, const SourceFile& file) {
         .hint("pack it again when nobody writes to it; what is packed already and has not changed is kept");
 }
 
-// Through links, but not out of the tree.
-Descriptor open_within(int directory, const std::string& path, int flags) {
+Descriptor open_beneath(int directory, const std::string& path, int flags, uint64_t resolve) {
     open_how how{};
     how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve;
     return Descriptor(static_cast<int>(syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how)));
 }
+
+// Through links, but not out of the tree.
+Descriptor open_within(int directory, const std::string& path, int flags) { return open_beneath(directory, path, flags, 0); }
 
 bool is_as_listed(const struct stat& status, const SourceFile& file) {
     return S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == file.bytes && nanoseconds(status.st_mtim) == file.modified &&
            status.st_ino == file.inode;
-}
-
-Result<Descriptor> open_once(const core::Directory& root, const SourceFile& file, int flags) {
-    if (!file.is_link) return root.open_file(file.path, flags);
-    Descriptor found = open_within(root.fd(), file.path, flags | O_NONBLOCK | O_NOCTTY);
-    if (!found) return core::errno_error(errno, fmt::format("cannot open {}", shown(root, file.path)));
-    return found;
 }
 
 }  // namespace
@@ -72,32 +68,55 @@ Result<SourceFile> follow_link(const core::Directory& root, const std::string& p
                       .is_link = true};
 }
 
-Result<Descriptor> open_source(const core::Directory& root, const SourceFile& file) {
-    auto opened = open_once(root, file, O_RDONLY | O_NOATIME);
-    if (!opened && opened.error().errno_value() == EPERM) opened = open_once(root, file, O_RDONLY);
-    if (!opened && (opened.error().cause() == core::Cause::kNotFound || opened.error().kind() == core::ErrorKind::kBadInput))
-        return changed(root, file);
-    if (!opened) return opened;
+Result<Descriptor> open_source(const core::Directory& root, const SourceFile& file) { return SourceReader(root).open(file); }
+
+Descriptor SourceReader::open_by_name(const std::string& path, int flags) {
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return open_beneath(root_->fd(), path, flags, RESOLVE_NO_SYMLINKS);
+    if (!directory_ || std::string_view(path).substr(0, slash) != directory_path_) {
+        directory_path_ = path.substr(0, slash);
+        directory_ = open_beneath(root_->fd(), directory_path_, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+        if (!directory_) return {};
+    }
+    return open_beneath(directory_.get(), path.substr(slash + 1), flags, RESOLVE_NO_SYMLINKS);
+}
+
+Result<Descriptor> SourceReader::open_unchecked(const SourceFile& file) {
+    core::note_activity("open", file.path);
+    auto open = [&](int flags) {
+        flags |= O_RDONLY | O_NONBLOCK | O_NOCTTY;
+        return file.is_link ? open_within(root_->fd(), file.path, flags) : open_by_name(file.path, flags);
+    };
+    Descriptor opened = open(O_NOATIME);
+    if (!opened && errno == EPERM) opened = open(0);
+    if (opened) return opened;
+    if (errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV || errno == ENXIO) return changed(*root_, file);
+    return core::errno_error(errno, fmt::format("cannot open {}", shown(*root_, file.path)));
+}
+
+Result<Descriptor> SourceReader::open(const SourceFile& file) {
+    BELAY_TRY(opened, open_unchecked(file));
     struct stat status{};
-    if (fstat(opened->get(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", shown(root, file.path)));
-    if (!is_as_listed(status, file)) return changed(root, file);
+    if (fstat(opened.get(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", shown(*root_, file.path)));
+    if (!is_as_listed(status, file)) return changed(*root_, file);
     return opened;
 }
 
-Result<> read_source(const core::Directory& root, const SourceFile& file, std::string& buffer, const TakeBytes& take) {
-    BELAY_TRY(opened, open_source(root, file));
+Result<> SourceReader::read(const SourceFile& file, std::string& buffer, const TakeBytes& take) {
+    // One that is read in one piece is looked at once, behind that.
+    BELAY_TRY(opened, file.bytes <= buffer.size() ? open_unchecked(file) : open(file));
     uint64_t left = file.bytes;
     while (left > 0) {
-        const ssize_t size = read(opened.get(), buffer.data(), std::min<uint64_t>(buffer.size(), left));
+        const ssize_t size = ::read(opened.get(), buffer.data(), std::min<uint64_t>(buffer.size(), left));
         if (size < 0 && errno == EINTR) continue;
-        if (size < 0) return core::errno_error(errno, fmt::format("cannot read {}", shown(root, file.path)));
-        if (size == 0) return changed(root, file);
+        if (size < 0) return core::errno_error(errno, fmt::format("cannot read {}", shown(*root_, file.path)));
+        if (size == 0) return changed(*root_, file);
         BELAY_CHECK(take(std::string_view(buffer).substr(0, static_cast<size_t>(size))));
         left -= static_cast<uint64_t>(size);
     }
     // Whoever writes while it is read changes its time; of what was read nothing is known then.
     struct stat status{};
-    if (fstat(opened.get(), &status) != 0 || !is_as_listed(status, file)) return changed(root, file);
+    if (fstat(opened.get(), &status) != 0 || !is_as_listed(status, file)) return changed(*root_, file);
     return {};
 }
 

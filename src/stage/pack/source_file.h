@@ -28,13 +28,30 @@ std::string line_of(const SourceFile& file);
 // or to nothing.
 core::Result<SourceFile> follow_link(const core::Directory& root, const std::string& path);
 
-// Opens it without a change of its access time, where it is ours. Errors: kBadInput where it has changed since (another inode, size or
-// time); kSystem.
+using TakeBytes = std::function<core::Result<>(std::string_view)>;
+
+// One file alone; as SourceReader::open().
 core::Result<core::Descriptor> open_source(const core::Directory& root, const SourceFile& file);
 
-// The whole content in pieces of at most `buffer` bytes; exactly as many as listed. Errors: as open_source, also where it changes
-// meanwhile; those of `take`.
-using TakeBytes = std::function<core::Result<>(std::string_view)>;
-core::Result<> read_source(const core::Directory& root, const SourceFile& file, std::string& buffer, const TakeBytes& take);
+// Opens the files of a source one after the other, without a change of their access times where they are ours. It keeps the directory of the last
+// one open, so that files in the order of their paths cost one look-up each. Of one thread; the root lives longer.
+class SourceReader {
+  public:
+    explicit SourceReader(const core::Directory& root) : root_(&root) {}
+
+    // Errors: kBadInput where it has changed since (another inode, size or time); kSystem.
+    core::Result<core::Descriptor> open(const SourceFile& file);
+    // The whole content in pieces of at most `buffer` bytes; exactly as many as listed. What was taken is only to be used when this returns.
+    // Errors: as open(), also where it changes meanwhile; those of `take`.
+    core::Result<> read(const SourceFile& file, std::string& buffer, const TakeBytes& take);
+
+  private:
+    core::Result<core::Descriptor> open_unchecked(const SourceFile& file);
+    core::Descriptor open_by_name(const std::string& path, int flags);
+
+    const core::Directory* root_;
+    std::string directory_path_;
+    core::Descriptor directory_;  // none for the root
+};
 
 }  // namespace belay::stage

@@ -27,19 +27,24 @@ std::vector<Element> elements_of(std::string_view pattern) {
                 at += twice ? 1 : 0;
                 break;
             }
-            case '?': elements.push_back({.kind = Element::Kind::kAnyByte}); break;
+            case '?':
+                elements.push_back({.kind = Element::Kind::kAnyByte});
+                break;
             case '[': {
                 const size_t negated = at + 1 < pattern.size() && pattern[at + 1] == '!' ? 1 : 0;
                 // A bracket that stands first is meant itself.
                 const size_t end = pattern.find(']', at + 2 + negated);
-                if (end == std::string_view::npos) elements.push_back({.text = pattern.substr(at, 1)});
+                if (end == std::string_view::npos)
+                    elements.push_back({.text = pattern.substr(at, 1)});
                 else {
-                    elements.push_back({.kind = Element::Kind::kSet, .text = pattern.substr(at + 1, end - at - 1)});
+                    elements.push_back(
+                        {.kind = Element::Kind::kSet, .text = pattern.substr(at + 1, end - at - 1)});
                     at = end;
                 }
                 break;
             }
-            default: elements.push_back({.text = pattern.substr(at, 1)});
+            default:
+                elements.push_back({.text = pattern.substr(at, 1)});
         }
     }
     return elements;
@@ -64,16 +69,23 @@ bool is_in_set(std::string_view set, char byte) {
 
 bool takes(const Element& element, char byte) {
     switch (element.kind) {
-        case Element::Kind::kByte: return element.text[0] == byte;
-        case Element::Kind::kAnyByte: return byte != '/';
-        case Element::Kind::kSet: return byte != '/' && is_in_set(element.text, byte);
-        case Element::Kind::kAny: return true;
-        case Element::Kind::kAnyInPart: return byte != '/';
+        case Element::Kind::kByte:
+            return element.text[0] == byte;
+        case Element::Kind::kAnyByte:
+            return byte != '/';
+        case Element::Kind::kSet:
+            return byte != '/' && is_in_set(element.text, byte);
+        case Element::Kind::kAny:
+            return true;
+        case Element::Kind::kAnyInPart:
+            return byte != '/';
     }
     return false;
 }
 
-bool may_repeat(const Element& element) { return element.kind == Element::Kind::kAny || element.kind == Element::Kind::kAnyInPart; }
+bool may_repeat(const Element& element) {
+    return element.kind == Element::Kind::kAny || element.kind == Element::Kind::kAnyInPart;
+}
 
 }  // namespace
 
@@ -104,7 +116,8 @@ bool is_exempt(std::span<const std::string> patterns, std::string_view path) {
         std::string_view pattern = written;
         if (!pattern.contains('/')) {
             const auto parts = core::split(path, '/');
-            return std::ranges::any_of(parts, [&](std::string_view part) { return matches_glob(pattern, part); });
+            return std::ranges::any_of(parts,
+                                       [&](std::string_view part) { return matches_glob(pattern, part); });
         }
         if (pattern.starts_with('/')) pattern.remove_prefix(1);
         while (pattern.ends_with('/')) pattern.remove_suffix(1);

@@ -1,11 +1,11 @@
 // Which files a policy exempts, by patterns of their paths. Pure; any bytes.
 //
-//   *   any number of bytes but "/"        ?     one byte but "/"        [a-z] [!a-z]   one of these, none of these
-//   **  any number of bytes
+//   *   any number of bytes but "/"      ?             one byte but "/"
+//   **  any number of bytes              [a-z] [!a-z]  one of these, none of these
 //
-// A pattern without "/" is compared with each part of a path: ".uenv-images" exempts what is called so, and everything beneath
-// it, wherever it lies. One with "/" is compared with the path from the root on: "ada/keep" exempts that file, or everything beneath
-// that directory.
+// A pattern without "/" is compared with each part of a path: ".uenv-images" exempts what is called so, and
+// everything beneath it, wherever it lies. One with "/" is compared with the path from the root on:
+// "ada/keep" exempts that file, or everything beneath that directory.
 #pragma once
 
 #include <span>

@@ -34,12 +34,17 @@ class PolicyReader {
     Result<RetentionPolicy> read() {
         BELAY_TRY(table, core::parse_toml(source_));
         BELAY_CHECK(read_keys(table, kKeys));
-        if (!has_days_) return core::bad_input("{}: older_than_days is missing", source_.file()).hint("write after how many days a file is purged");
+        if (!has_days_)
+            return core::bad_input("{}: older_than_days is missing", source_.file())
+                .hint("write after how many days a file is purged");
         if (!has_time_)
             return core::bad_input("{}: timestamp is missing", source_.file())
-                .hint("write which time makes a file old: accessed, modified, changed, used (the later of accessed and modified) or latest (of all three)");
+                .hint(
+                    "write which time makes a file old: accessed, modified, changed, used (the later of "
+                    "accessed and modified) or latest (of all three)");
         if (policy_.purge_share && (!policy_.ask_share || *policy_.ask_share > *policy_.purge_share))
-            return core::bad_input("{}: watermarks.purge needs watermarks.ask, which must not be above it", source_.file());
+            return core::bad_input("{}: watermarks.purge needs watermarks.ask, which must not be above it",
+                                   source_.file());
         return std::move(policy_);
     }
 
@@ -67,19 +72,24 @@ class PolicyReader {
     core::Failure unknown(const toml::key& key, const std::array<Key, kCount>& keys) {
         std::vector<std::string_view> names;
         for (const Key& each : keys) names.push_back(each.name);
-        auto failure = core::bad_input("unknown key \"{}\"", key.str()).at(core::toml_position(source_, key.source().begin));
-        if (const auto nearest = core::nearest(key.str(), names)) return std::move(failure).hint(fmt::format("did you mean \"{}\"?", *nearest));
+        auto failure = core::bad_input("unknown key \"{}\"", key.str())
+                           .at(core::toml_position(source_, key.source().begin));
+        if (const auto nearest = core::nearest(key.str(), names))
+            return std::move(failure).hint(fmt::format("did you mean \"{}\"?", *nearest));
         return std::move(failure).hint(fmt::format("there are {}", fmt::join(names, ", ")));
     }
 
     template <typename... Args>
     core::Failure wrong(const toml::node& node, fmt::format_string<Args...> format, Args&&... args) {
-        return core::bad_input(format, std::forward<Args>(args)...).at(core::toml_position(source_, node.source().begin));
+        return core::bad_input(format, std::forward<Args>(args)...)
+            .at(core::toml_position(source_, node.source().begin));
     }
 
     Result<double> number(const toml::node& node, double least, double most) {
         const auto value = node.is_number() ? node.value<double>() : std::nullopt;
-        if (!value || !(*value >= least && *value <= most)) return wrong(node, "must be a number from {:g} to {:g}, not {}", least, most, core::describe(node));
+        if (!value || !(*value >= least && *value <= most))
+            return wrong(node, "must be a number from {:g} to {:g}, not {}", least, most,
+                         core::describe(node));
         return *value;
     }
     Result<std::vector<std::string>> texts(const toml::node& node) {
@@ -88,7 +98,8 @@ class PolicyReader {
         if (list == nullptr) return wrong(node, "must be an array of texts, not {}", core::describe(node));
         for (const toml::node& each : *list) {
             auto text = each.value_exact<std::string>();
-            if (!text || text->empty()) return wrong(each, "must be a text that is not empty, not {}", core::describe(each));
+            if (!text || text->empty())
+                return wrong(each, "must be a text that is not empty, not {}", core::describe(each));
             found.push_back(std::move(*text));
         }
         return found;
@@ -108,7 +119,10 @@ class PolicyReader {
     Result<> read_time(const toml::node& node) {
         const auto name = node.value_exact<std::string>();
         const auto* row = name ? std::ranges::find(kTimes, *name, &TimeRow::name) : kTimes.end();
-        if (row == kTimes.end()) return wrong(node, "must be \"accessed\", \"modified\", \"changed\", \"used\" or \"latest\", not {}", core::describe(node));
+        if (row == kTimes.end())
+            return wrong(node,
+                         "must be \"accessed\", \"modified\", \"changed\", \"used\" or \"latest\", not {}",
+                         core::describe(node));
         policy_.time = static_cast<RetentionTime>(row - kTimes.begin());
         has_time_ = true;
         return {};
@@ -152,15 +166,19 @@ class PolicyReader {
     }
     Result<> read_quota_bytes(const toml::node& node) {
         const auto text = node.value_exact<std::string>();
-        if (!text) return wrong(node, "must be a size in quotes, such as \"150TB\", not {}", core::describe(node));
+        if (!text)
+            return wrong(node, "must be a size in quotes, such as \"150TB\", not {}", core::describe(node));
         auto size = core::parse_size(*text);
-        if (!size) return std::unexpected(std::move(size.error()).at(core::toml_position(source_, node.source().begin)));
+        if (!size)
+            return std::unexpected(
+                std::move(size.error()).at(core::toml_position(source_, node.source().begin)));
         policy_.quota_bytes = size->bytes;
         return {};
     }
     Result<> read_quota_inodes(const toml::node& node) {
         const auto count = node.value_exact<int64_t>();
-        if (!count || *count < 0) return wrong(node, "must be a whole number of at least 0, not {}", core::describe(node));
+        if (!count || *count < 0)
+            return wrong(node, "must be a whole number of at least 0, not {}", core::describe(node));
         policy_.quota_inodes = static_cast<uint64_t>(*count);
         return {};
     }
@@ -193,18 +211,29 @@ const std::array<PolicyReader::Key, 2> PolicyReader::kQuotaKeys = {{
 
 }  // namespace
 
-std::string_view to_text(RetentionTime time) { return kTimes[static_cast<size_t>(time)].name; }
-std::string_view meaning_of(RetentionTime time) { return kTimes[static_cast<size_t>(time)].meaning; }
+std::string_view to_text(RetentionTime time) {
+    return kTimes[static_cast<size_t>(time)].name;
+}
+std::string_view meaning_of(RetentionTime time) {
+    return kTimes[static_cast<size_t>(time)].meaning;
+}
 
-Result<RetentionPolicy> parse_retention_policy(std::string_view text, const std::string& file) { return PolicyReader(text, file).read(); }
+Result<RetentionPolicy> parse_retention_policy(std::string_view text, const std::string& file) {
+    return PolicyReader(text, file).read();
+}
 
 int64_t time_of(const FileTimes& times, RetentionTime which) {
     switch (which) {
-        case RetentionTime::kAccessed: return times.accessed;
-        case RetentionTime::kModified: return times.modified;
-        case RetentionTime::kChanged: return times.changed;
-        case RetentionTime::kUsed: return std::max(times.accessed, times.modified);
-        case RetentionTime::kLatest: return std::max({times.accessed, times.modified, times.changed});
+        case RetentionTime::kAccessed:
+            return times.accessed;
+        case RetentionTime::kModified:
+            return times.modified;
+        case RetentionTime::kChanged:
+            return times.changed;
+        case RetentionTime::kUsed:
+            return std::max(times.accessed, times.modified);
+        case RetentionTime::kLatest:
+            return std::max({times.accessed, times.modified, times.changed});
     }
     return times.changed;
 }

@@ -1,18 +1,19 @@
 // A policy says which files of a tree are purged: how old, by which of their times, and which never. TOML:
 //
 //     older_than_days = 30
-//     timestamp = "used"          # accessed, modified, changed, used (the later of accessed and modified), latest (of all three)
-//     warn_days = 7               # report what expires within so many days
+//     timestamp = "used"       # accessed, modified, changed, used (the later of accessed and modified) or
+//                              # latest (of all three)
+//     warn_days = 7            # report what expires within so many days
 //     exempt = [".uenv-images", "ada/keep/**"]
 //     exempt_users = ["root", "12345"]
-//     users = ["ada"]             # only theirs; without it everybody's
+//     users = ["ada"]          # only theirs; without it everybody's
 //
-//     [watermarks]                # shares of the file system that are in use, of bytes or of inodes, whichever is more
-//     ask = 0.6                   # people are asked to clean up
-//     purge = 0.8                 # younger files go too, the oldest first, until "ask" is reached …
-//     spare_days = 7              # … but none that is not older than this
+//     [watermarks]             # shares in use of the file system's bytes or inodes, whichever is more
+//     ask = 0.6                # people are asked to clean up
+//     purge = 0.8              # younger files go too, the oldest first, until "ask" is reached,
+//     spare_days = 7           # but none that is not older than this
 //
-//     [quota]                     # of each user, for the report
+//     [quota]                  # of each user, for the report
 //     bytes = "150TB"
 //     inodes = 1000000
 //

@@ -30,35 +30,45 @@ struct Seen {
 
 int64_t nanoseconds_of(const statx_timestamp& time) {
     int64_t value = 0;
-    if (__builtin_mul_overflow(time.tv_sec, int64_t{1'000'000'000}, &value) || __builtin_add_overflow(value, int64_t{time.tv_nsec}, &value))
+    if (__builtin_mul_overflow(time.tv_sec, int64_t{1'000'000'000}, &value) ||
+        __builtin_add_overflow(value, int64_t{time.tv_nsec}, &value))
         return time.tv_sec < 0 ? INT64_MIN : INT64_MAX;
     return value;
 }
 
 // An errno, or 0.
 int look(int directory, const std::string& name, Seen& seen) {
-    constexpr unsigned kWanted = STATX_TYPE | STATX_UID | STATX_ATIME | STATX_MTIME | STATX_CTIME | STATX_INO | STATX_SIZE | STATX_MNT_ID;
+    constexpr unsigned kWanted = STATX_TYPE | STATX_UID | STATX_ATIME | STATX_MTIME | STATX_CTIME |
+                                 STATX_INO | STATX_SIZE | STATX_MNT_ID;
     struct statx status{};
     int result = 0;
-    do result = statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (name.empty() ? AT_EMPTY_PATH : 0), kWanted, &status);
+    do
+        result = statx(directory, name.c_str(),
+                       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (name.empty() ? AT_EMPTY_PATH : 0), kWanted,
+                       &status);
     while (result != 0 && errno == EINTR);
     if (result != 0) return errno;
     seen.entry.inode = status.stx_ino;
     seen.entry.user = status.stx_uid;
     seen.entry.bytes = status.stx_size;
-    seen.entry.times = {.accessed = nanoseconds_of(status.stx_atime), .modified = nanoseconds_of(status.stx_mtime), .changed = nanoseconds_of(status.stx_ctime)};
+    seen.entry.times = {.accessed = nanoseconds_of(status.stx_atime),
+                        .modified = nanoseconds_of(status.stx_mtime),
+                        .changed = nanoseconds_of(status.stx_ctime)};
     seen.device = makedev(status.stx_dev_major, status.stx_dev_minor);
     if ((status.stx_mask & STATX_MNT_ID) != 0) seen.mount = status.stx_mnt_id;
     seen.is_regular = S_ISREG(status.stx_mode);
     return 0;
 }
 
-std::string reason_of(int errno_value) { return std::generic_category().message(errno_value); }
+std::string reason_of(int errno_value) {
+    return std::generic_category().message(errno_value);
+}
 
 // One directory after the other: the entries of a list come by path.
 class Purger {
   public:
-    Purger(const core::Directory& root, Seen place, PurgeReport& report, bool dry_run) : root_(root), place_(std::move(place)), report_(report), dry_run_(dry_run) {}
+    Purger(const core::Directory& root, Seen place, PurgeReport& report, bool dry_run)
+        : root_(root), place_(std::move(place)), report_(report), dry_run_(dry_run) {}
 
     void remove(const PurgeEntry& listed) {
         const size_t slash = listed.path.rfind('/');
@@ -67,14 +77,17 @@ class Purger {
         if (!directory_ || parent != parent_) enter(parent);
         if (!directory_) return keep(listed, why_not_, errno_ == ENOENT);
         Seen seen;
-        if (const int reason = look(directory_->fd(), name, seen); reason != 0) return keep(listed, reason_of(reason), reason == ENOENT);
+        if (const int reason = look(directory_->fd(), name, seen); reason != 0)
+            return keep(listed, reason_of(reason), reason == ENOENT);
         if (!seen.is_regular) return keep(listed, "is not a regular file any more");
         if (is_elsewhere(seen)) return keep(listed, "lies on another file system");
         if (std::string why = why_kept(listed, seen.entry); !why.empty()) return keep(listed, std::move(why));
         if (!dry_run_ && unlinkat(directory_->fd(), name.c_str(), 0) != 0) {
             const int reason = errno;
             if (reason == ENOENT) return keep(listed, {}, true);
-            report_.kept.push_back({.path = listed.path, .why = fmt::format("cannot be deleted: {}", reason_of(reason)), .failed = true});
+            report_.kept.push_back({.path = listed.path,
+                                    .why = fmt::format("cannot be deleted: {}", reason_of(reason)),
+                                    .failed = true});
             return;
         }
         ++report_.deleted_files;
@@ -93,15 +106,23 @@ class Purger {
         }
         Seen seen;
         errno_ = look(entered->fd(), "", seen);
-        if (errno_ != 0) why_not_ = reason_of(errno_);
-        else if (is_elsewhere(seen)) why_not_ = "lies on another file system";
-        else directory_.emplace(std::move(*entered));
+        if (errno_ != 0)
+            why_not_ = reason_of(errno_);
+        else if (is_elsewhere(seen))
+            why_not_ = "lies on another file system";
+        else
+            directory_.emplace(std::move(*entered));
     }
-    // A mount may show a part of the same file system again, which has its device but not its number of a mount.
-    bool is_elsewhere(const Seen& seen) const { return seen.device != place_.device || (seen.mount && place_.mount && *seen.mount != *place_.mount); }
+    // A mount may show a part of the same file system again, which has its device but not its number of a
+    // mount.
+    bool is_elsewhere(const Seen& seen) const {
+        return seen.device != place_.device || (seen.mount && place_.mount && *seen.mount != *place_.mount);
+    }
     void keep(const PurgeEntry& listed, std::string why, bool is_gone = false) {
-        if (is_gone) ++report_.gone;
-        else report_.kept.push_back({.path = listed.path, .why = std::move(why)});
+        if (is_gone)
+            ++report_.gone;
+        else
+            report_.kept.push_back({.path = listed.path, .why = std::move(why)});
     }
 
     const core::Directory& root_;
@@ -119,7 +140,8 @@ class Purger {
 std::string why_kept(const PurgeEntry& listed, const PurgeEntry& found) {
     if (listed.inode != found.inode) return "is another file of that name";
     if (listed.user != found.user) return "belongs to another user";
-    if (listed.bytes != found.bytes || listed.times.modified != found.times.modified) return "was written since";
+    if (listed.bytes != found.bytes || listed.times.modified != found.times.modified)
+        return "was written since";
     if (listed.times.accessed != found.times.accessed) return "was read since";
     if (listed.times.changed != found.times.changed) return "its name, owner or permissions changed since";
     return {};
@@ -128,12 +150,15 @@ std::string why_kept(const PurgeEntry& listed, const PurgeEntry& found) {
 Result<PurgeReport> purge(const PurgeList& list, const PurgeOptions& options) {
     BELAY_TRY(root, core::Directory::open_trusted(list.root));
     Seen place;
-    if (const int reason = look(root.fd(), "", place); reason != 0) return core::errno_error(reason, fmt::format("cannot look at {}", list.root));
+    if (const int reason = look(root.fd(), "", place); reason != 0)
+        return core::errno_error(reason, fmt::format("cannot look at {}", list.root));
     PurgeReport report;
     Purger purger(root, place, report, options.dry_run);
     uint64_t done = 0;
     for (const PurgeEntry& entry : list.entries) {
-        if (options.stop != nullptr && *options.stop) return core::system_error("purging {} was stopped after {} files", list.root, done).because(core::Cause::kCancelled);
+        if (options.stop != nullptr && *options.stop)
+            return core::system_error("purging {} was stopped after {} files", list.root, done)
+                .because(core::Cause::kCancelled);
         purger.remove(entry);
         if (options.progress) options.progress(++done);
     }

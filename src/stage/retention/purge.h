@@ -1,7 +1,7 @@
-// Deletes what a signed list names, where it is still what the list says: each file is looked at again, beneath the root and on its file
-// system, with no link followed. Inode, owner, size and times must be those of the list, and the file must have one file system's
-// root with the list. Between that look and the deletion of the name lies one system call; no call of Linux deletes a name only if it
-// still leads to a certain inode.
+// Deletes what a signed list names, where it is still what the list says: each file is looked at again,
+// beneath the root and on its file system, with no link followed. Inode, owner, size and times must be those
+// of the list. Between that look and the deletion of the name lies one system call; no call of Linux deletes
+// a name only if it still leads to a certain inode.
 #pragma once
 
 #include "stage/retention/purge_list.h"
@@ -33,8 +33,8 @@ struct PurgeOptions {
     std::function<void(uint64_t done)> progress = {};
 };
 
-// Errors: kBadInput where the root is not a directory any more; kSystem, kCancelled once `stop` is set. A file that cannot be
-// deleted is in the report.
+// Errors: kBadInput where the root is not a directory any more; kSystem, kCancelled once `stop` is set. A
+// file that cannot be deleted is in the report.
 core::Result<PurgeReport> purge(const PurgeList& list, const PurgeOptions& options);
 
 }  // namespace belay::stage

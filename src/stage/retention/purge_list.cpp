@@ -53,7 +53,8 @@ class Lines {
     // What stands behind "NAME ".
     std::optional<std::string_view> value(std::string_view name) {
         const auto line = next();
-        if (!line || !line->starts_with(name) || line->size() <= name.size() || (*line)[name.size()] != ' ') return std::nullopt;
+        if (!line || !line->starts_with(name) || line->size() <= name.size() || (*line)[name.size()] != ' ')
+            return std::nullopt;
         return line->substr(name.size() + 1);
     }
     int number() const { return number_; }
@@ -75,7 +76,8 @@ bool take_number(std::string_view& line, Number& value) {
 
 std::optional<PurgeEntry> parse_entry(std::string_view line) {
     PurgeEntry entry;
-    if (!take_number(line, entry.inode) || !take_number(line, entry.user) || !take_number(line, entry.times.accessed) || !take_number(line, entry.times.modified) ||
+    if (!take_number(line, entry.inode) || !take_number(line, entry.user) ||
+        !take_number(line, entry.times.accessed) || !take_number(line, entry.times.modified) ||
         !take_number(line, entry.times.changed) || !take_number(line, entry.bytes))
         return std::nullopt;
     auto path = unescape_path(line);
@@ -85,7 +87,8 @@ std::optional<PurgeEntry> parse_entry(std::string_view line) {
 }
 
 std::optional<RetentionTime> parse_time_name(std::string_view name) {
-    for (const auto time : {RetentionTime::kAccessed, RetentionTime::kModified, RetentionTime::kChanged, RetentionTime::kUsed, RetentionTime::kLatest})
+    for (const auto time : {RetentionTime::kAccessed, RetentionTime::kModified, RetentionTime::kChanged,
+                            RetentionTime::kUsed, RetentionTime::kLatest})
         if (to_text(time) == name) return time;
     return std::nullopt;
 }
@@ -98,11 +101,16 @@ std::string escape_path(std::string_view path) {
     while (!path.empty()) {
         const size_t length = core::utf8_character_length(path);
         const auto byte = static_cast<unsigned char>(path[0]);
-        // C1 and the separators of lines and paragraphs are left to a terminal; what is printed goes through core::printable().
-        if (byte == '\n') text += "\\n";
-        else if (byte == '\\') text += "\\\\";
-        else if (length == 0 || byte < 0x20 || byte == 0x7f) text += fmt::format("\\x{:02x}", byte);
-        else text += path.substr(0, length);
+        // C1 and the separators of lines and paragraphs are left to a terminal; what is printed goes through
+        // core::printable().
+        if (byte == '\n')
+            text += "\\n";
+        else if (byte == '\\')
+            text += "\\\\";
+        else if (length == 0 || byte < 0x20 || byte == 0x7f)
+            text += fmt::format("\\x{:02x}", byte);
+        else
+            text += path.substr(0, length);
         path.remove_prefix(std::max<size_t>(length, 1));
     }
     return text;
@@ -118,21 +126,26 @@ Result<std::string> unescape_path(std::string_view text) {
         }
         const char kind = at + 1 < text.size() ? text[at + 1] : '\0';
         const auto byte = kind == 'x' ? byte_value(text.substr(at + 2)) : std::nullopt;
-        if (kind == 'n') path += '\n';
-        else if (kind == '\\') path += '\\';
-        else if (byte && *byte != 0 && *byte != '/') path += static_cast<char>(*byte);
-        else return core::bad_input("\"{}\" at byte {}: is not an escape", text.substr(at, 4), at + 1);
+        if (kind == 'n')
+            path += '\n';
+        else if (kind == '\\')
+            path += '\\';
+        else if (byte && *byte != 0 && *byte != '/')
+            path += static_cast<char>(*byte);
+        else
+            return core::bad_input("\"{}\" at byte {}: is not an escape", text.substr(at, 4), at + 1);
         at += byte ? 3 : 1;
     }
     return path;
 }
 
 std::string sign_list(const PurgeList& list, std::string_view key) {
-    std::string text = fmt::format("{}root {}\nmade {}\ntimestamp {}\nolder_than_days {}\nfiles {}\n", kFirstLine, escape_path(list.root), core::format_time(list.made),
+    std::string text = fmt::format("{}root {}\nmade {}\ntimestamp {}\nolder_than_days {}\nfiles {}\n",
+                                   kFirstLine, escape_path(list.root), core::format_time(list.made),
                                    to_text(list.time), list.days, list.entries.size());
     for (const PurgeEntry& entry : list.entries)
-        text += fmt::format("{} {} {} {} {} {} {}\n", entry.inode, entry.user, entry.times.accessed, entry.times.modified, entry.times.changed, entry.bytes,
-                            escape_path(entry.path));
+        text += fmt::format("{} {} {} {} {} {} {}\n", entry.inode, entry.user, entry.times.accessed,
+                            entry.times.modified, entry.times.changed, entry.bytes, escape_path(entry.path));
     const auto digest = core::hmac_sha256(key, text);
     text += fmt::format("{}{}\n", kSignature, core::to_hex(digest));
     return text;
@@ -140,9 +153,12 @@ std::string sign_list(const PurgeList& list, std::string_view key) {
 
 Result<PurgeList> read_signed_list(std::string_view text, std::string_view key, const std::string& file) {
     const size_t trailer = kSignature.size() + kDigits + 1;
-    if (!text.starts_with(kFirstLine)) return core::bad_input("{}: is not a list of belay stage retention", file);
-    if (text.size() < kFirstLine.size() + trailer || !text.ends_with('\n') || !text.substr(text.size() - trailer).starts_with(kSignature))
-        return core::bad_input("{}: has no signature at its end", file).hint("the list was cut off or changed; make it again with --list");
+    if (!text.starts_with(kFirstLine))
+        return core::bad_input("{}: is not a list of belay stage retention", file);
+    if (text.size() < kFirstLine.size() + trailer || !text.ends_with('\n') ||
+        !text.substr(text.size() - trailer).starts_with(kSignature))
+        return core::bad_input("{}: has no signature at its end", file)
+            .hint("the list was cut off or changed; make it again with --list");
     const std::string_view content = text.substr(0, text.size() - trailer);
     const auto digest = core::hmac_sha256(key, content);
     core::Sha256Digest given{};
@@ -154,7 +170,8 @@ Result<PurgeList> read_signed_list(std::string_view text, std::string_view key, 
         given[at] = static_cast<uint8_t>(byte.value_or(0));
     }
     if (!are_digits || !core::same_digest(digest, core::bytes_of(given)))
-        return core::bad_input("{}: its signature does not fit", file).hint("the list was changed, or signed with another key; make it again with --list");
+        return core::bad_input("{}: its signature does not fit", file)
+            .hint("the list was changed, or signed with another key; make it again with --list");
 
     Lines lines(content);
     auto wrong = [&] { return core::bad_input("{}:{}: is not a line of such a list", file, lines.number()); };
@@ -180,20 +197,26 @@ Result<PurgeList> read_signed_list(std::string_view text, std::string_view key, 
         if (!entry) return wrong();
         list.entries.push_back(std::move(*entry));
     }
-    if (list.entries.size() != *count) return core::bad_input("{}: says {} files and names {}", file, *count, list.entries.size());
+    if (list.entries.size() != *count)
+        return core::bad_input("{}: says {} files and names {}", file, *count, list.entries.size());
     return list;
 }
 
 Result<std::string> read_key(const std::filesystem::path& file) {
     BELAY_TRY(opened, core::open_file(file, O_RDONLY | O_NONBLOCK));
     struct stat status{};
-    if (fstat(opened.get(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", file.string()));
-    if (!S_ISREG(status.st_mode)) return core::bad_input("{} is not a file", file.string()).hint("name a file with a key");
+    if (fstat(opened.get(), &status) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", file.string()));
+    if (!S_ISREG(status.st_mode))
+        return core::bad_input("{} is not a file", file.string()).hint("name a file with a key");
     if ((status.st_mode & 077U) != 0)
-        return core::bad_input("{} can be read or written by others, so its key proves nothing", file.string()).hint(fmt::format("chmod 600 {}, and make a new key if it was read", file.string()));
+        return core::bad_input("{} can be read or written by others, so its key proves nothing",
+                               file.string())
+            .hint(fmt::format("chmod 600 {}, and make a new key if it was read", file.string()));
     BELAY_TRY(key, core::read_opened(opened.get(), file, kMostKeyBytes));
     if (key.size() < kLeastKeyBytes)
-        return core::bad_input("{} holds {} bytes, and a key has {} at least", file.string(), key.size(), kLeastKeyBytes)
+        return core::bad_input("{} holds {} bytes, and a key has {} at least", file.string(), key.size(),
+                               kLeastKeyBytes)
             .hint(fmt::format("make one: (umask 077 && head -c 32 /dev/urandom > {})", file.string()));
     return key;
 }

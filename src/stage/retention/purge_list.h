@@ -1,5 +1,5 @@
-// The list of files that a policy would purge, as a file that a person can read, hand on and check, signed so that only what the
-// report named is deleted by it.
+// The list of files that a policy would purge, as a file that a person can read, hand on and check, signed so
+// that only what the report named is deleted by it.
 //
 //     belay retention list 1
 //     root /scratch
@@ -8,10 +8,10 @@
 //     older_than_days 30
 //     files 2
 //     INODE UID ACCESSED MODIFIED CHANGED BYTES PATH          one line each, times in nanoseconds since 1970
-//     hmac-sha256 64 HEXADECIMAL DIGITS                       of all bytes before this line (RFC 2104), with a key from a file
+//     hmac-sha256 64 HEXADECIMAL DIGITS                       of all bytes before this line (RFC 2104)
 //
-// A path is written as it is but for what would break a line or is not UTF-8: "\n" stands for a line feed, "\\" for a backslash and
-// "\xHH" for any other such byte. docs/formats says the same.
+// A path is written as it is but for what would break a line or is not UTF-8: "\n" stands for a line feed,
+// "\\" for a backslash and "\xHH" for any other such byte. The key comes from a file.
 #pragma once
 
 #include "core/error.h"
@@ -48,9 +48,11 @@ struct PurgeList {
 
 std::string sign_list(const PurgeList& list, std::string_view key);
 // Errors: kBadInput for what is not such a list, was changed since, or was signed with another key.
-core::Result<PurgeList> read_signed_list(std::string_view text, std::string_view key, const std::string& file);
+core::Result<PurgeList> read_signed_list(std::string_view text, std::string_view key,
+                                         const std::string& file);
 
-// Of a file that nobody else can read. Errors: kBadInput where others can, or it is shorter than 16 bytes; kSystem.
+// Of a file that nobody else can read. Errors: kBadInput where others can, or it is shorter than 16 bytes;
+// kSystem.
 core::Result<std::string> read_key(const std::filesystem::path& file);
 
 }  // namespace belay::stage

@@ -29,7 +29,9 @@ constexpr std::string_view kStrange = "strange\n\xff name";
 class OldTree {
   public:
     OldTree() {
-        for (const std::string& name : {std::string("a/one"), std::string("a/two"), std::string("b/c/three"), std::string(kStrange)}) file(name);
+        for (const std::string& name :
+             {std::string("a/one"), std::string("a/two"), std::string("b/c/three"), std::string(kStrange)})
+            file(name);
     }
     const fs::path& path() const { return directory_.path(); }
     void file(const std::string& name, const std::string& content = "old") const {
@@ -41,7 +43,9 @@ class OldTree {
         const timespec times[2] = {{1577836800, 5}, {1577836800, 7}};
         ASSERT_EQ(utimensat(AT_FDCWD, (path() / name).c_str(), times, 0), 0);
     }
-    Survey survey(const RetentionPolicy& policy = {.days = 30}) const { return stage::survey(path(), policy, {.threads = 2, .now = core::system_clock().now()}).value(); }
+    Survey survey(const RetentionPolicy& policy = {.days = 30}) const {
+        return stage::survey(path(), policy, {.threads = 2, .now = core::system_clock().now()}).value();
+    }
     std::vector<std::string> left() const {
         std::vector<std::string> names;
         for (const auto& entry : fs::recursive_directory_iterator(path()))
@@ -95,7 +99,8 @@ TEST(stage_retention_purge, what_changed_is_kept_and_named) {
     const PurgeReport report = purged(survey.list);
     EXPECT_EQ(report.deleted_files, 1u);
     EXPECT_EQ(report.gone, 1u);
-    EXPECT_THAT(kept(report), ElementsAre("a/one: was written since", "a/two: its name, owner or permissions changed since"));
+    EXPECT_THAT(kept(report), ElementsAre("a/one: was written since",
+                                          "a/two: its name, owner or permissions changed since"));
     EXPECT_THAT(tree.left(), ElementsAre("a/one", "a/two"));
 }
 
@@ -148,9 +153,11 @@ TEST(stage_retention_purge, no_mount_is_crossed) {
     const pid_t child = fork();
     if (child == 0) {
         // Its own mounts; the same file system is shown again beneath, with the same files.
-        if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(9);
+        if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+            _exit(9);
         const Survey survey = tree.survey();
-        if (mount((tree.path() / "a").c_str(), (tree.path() / "a").c_str(), nullptr, MS_BIND, nullptr) != 0) _exit(9);
+        if (mount((tree.path() / "a").c_str(), (tree.path() / "a").c_str(), nullptr, MS_BIND, nullptr) != 0)
+            _exit(9);
         const auto report = purge(survey.list, {});
         if (!report) _exit(1);
         if (report->deleted_files != 2 || report->kept.size() != 2) _exit(2);

@@ -1,9 +1,8 @@
+#include "core/file.h"
 #include "stage/retention/glob.h"
 #include "stage/retention/policy.h"
 #include "stage/retention/purge_list.h"
 #include "stage/retention/survey.h"
-
-#include "core/file.h"
 
 #include <filesystem>
 #include <fstream>
@@ -35,7 +34,9 @@ TEST(stage_retention_glob, patterns) {
 }
 
 // A matcher that tries each length of each star takes longer than the age of the world for this.
-TEST(stage_retention_glob, many_stars_take_no_time) { EXPECT_FALSE(matches_glob("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", std::string(200, 'a'))); }
+TEST(stage_retention_glob, many_stars_take_no_time) {
+    EXPECT_FALSE(matches_glob("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", std::string(200, 'a')));
+}
 
 TEST(stage_retention_glob, exempts_what_lies_beneath) {
     const std::vector<std::string> patterns = {".uenv-images", "ada/keep", "bob/*.pt"};
@@ -49,7 +50,9 @@ TEST(stage_retention_glob, exempts_what_lies_beneath) {
     EXPECT_FALSE(is_exempt({}, "a"));
 }
 
-RetentionPolicy parsed(const std::string& text) { return parse_retention_policy(text, "p.toml").value(); }
+RetentionPolicy parsed(const std::string& text) {
+    return parse_retention_policy(text, "p.toml").value();
+}
 std::string mistake(const std::string& text) {
     const auto policy = parse_retention_policy(text, "p.toml");
     return policy ? "" : policy.error().render();
@@ -93,7 +96,8 @@ TEST(stage_retention_policy, mistakes_have_places) {
     EXPECT_THAT(mistake("older_than_days = -1"), HasSubstr("from 0 to 36500"));
     EXPECT_THAT(mistake("exempt = [1]"), HasSubstr("must be a text"));
     EXPECT_THAT(mistake("quota = { bytes = \"many\" }"), HasSubstr("p.toml:1:19"));
-    EXPECT_THAT(mistake("older_than_days = 1\ntimestamp = \"used\"\nwatermarks = { purge = 0.8 }"), HasSubstr("needs watermarks.ask"));
+    EXPECT_THAT(mistake("older_than_days = 1\ntimestamp = \"used\"\nwatermarks = { purge = 0.8 }"),
+                HasSubstr("needs watermarks.ask"));
 }
 
 TEST(stage_retention_policy, which_time_counts) {
@@ -111,17 +115,24 @@ TEST(stage_retention_list, any_name_survives) {
     std::string all;
     for (int byte = 1; byte < 256; ++byte)
         if (byte != '/') all += static_cast<char>(byte);
-    for (const std::string& path : {all, std::string("a b/line\nfeed"), std::string("gr\xc3\xbc\xc3\x9f"), std::string("\xff\xfe"), std::string("back\\slash\\n"), std::string(" lead")}) {
+    for (const std::string& path :
+         {all, std::string("a b/line\nfeed"), std::string("gr\xc3\xbc\xc3\x9f"), std::string("\xff\xfe"),
+          std::string("back\\slash\\n"), std::string(" lead")}) {
         EXPECT_EQ(unescape_path(escape_path(path)).value(), path);
         EXPECT_EQ(escape_path(path).find('\n'), std::string::npos);
     }
     EXPECT_EQ(escape_path("a\nb\xff"), "a\\nb\\xff");
-    for (const char* text : {"\\", "\\x", "\\x1", "\\xzz", "\\x00", "\\x2f", "\\q"}) EXPECT_FALSE(unescape_path(text)) << text;
+    for (const char* text : {"\\", "\\x", "\\x1", "\\xzz", "\\x00", "\\x2f", "\\q"})
+        EXPECT_FALSE(unescape_path(text)) << text;
 }
 
 PurgeList some_list() {
-    PurgeList list{.root = "/scratch/a b", .made = core::parse_time("2026-03-01T12:00:00.123456Z").value(), .time = RetentionTime::kLatest, .days = 30.5};
-    list.entries.push_back({.path = "x\ny/\xff", .inode = ~uint64_t{0}, .user = 1000, .times = {-5, 6, 7}, .bytes = 8});
+    PurgeList list{.root = "/scratch/a b",
+                   .made = core::parse_time("2026-03-01T12:00:00.123456Z").value(),
+                   .time = RetentionTime::kLatest,
+                   .days = 30.5};
+    list.entries.push_back(
+        {.path = "x\ny/\xff", .inode = ~uint64_t{0}, .user = 1000, .times = {-5, 6, 7}, .bytes = 8});
     list.entries.push_back({.path = "z", .inode = 2, .user = 0, .times = {1, 2, 3}, .bytes = 0});
     return list;
 }
@@ -143,9 +154,11 @@ TEST(stage_retention_list, any_change_is_seen) {
         changed[at] = changed[at] == '1' ? '2' : '1';
         EXPECT_FALSE(read_signed_list(changed, kKey, "l")) << at;
     }
-    for (size_t end = 0; end < text.size(); ++end) EXPECT_FALSE(read_signed_list(text.substr(0, end), kKey, "l")) << end;
+    for (size_t end = 0; end < text.size(); ++end)
+        EXPECT_FALSE(read_signed_list(text.substr(0, end), kKey, "l")) << end;
     EXPECT_FALSE(read_signed_list(text + "\n", kKey, "l"));
-    EXPECT_THAT(read_signed_list(text, "another key of 16", "l").error().message(), HasSubstr("signature does not fit"));
+    EXPECT_THAT(read_signed_list(text, "another key of 16", "l").error().message(),
+                HasSubstr("signature does not fit"));
 }
 
 TEST(stage_retention_list, a_signed_path_cannot_leave_the_root) {
@@ -174,10 +187,20 @@ const core::Time kNow = core::time_from_nanoseconds(1000 * kDay);
 
 Entry file(const std::string& name, double days_old, uint32_t user = 1, uint64_t bytes = 100) {
     const int64_t time = 1000 * kDay - static_cast<int64_t>(days_old * static_cast<double>(kDay));
-    return {.name = name, .type = core::FileType::kRegular, .bytes = bytes, .allocated_bytes = bytes, .modified = time, .accessed = time, .changed = time, .inode = 7, .links = 1, .user = user};
+    return {.name = name,
+            .type = core::FileType::kRegular,
+            .bytes = bytes,
+            .allocated_bytes = bytes,
+            .modified = time,
+            .accessed = time,
+            .changed = time,
+            .inode = 7,
+            .links = 1,
+            .user = user};
 }
 
-Survey surveyed(const RetentionPolicy& policy, const std::vector<Entry>& entries, const Occupancy& occupancy = {}, std::string_view directory = "d") {
+Survey surveyed(const RetentionPolicy& policy, const std::vector<Entry>& entries,
+                const Occupancy& occupancy = {}, std::string_view directory = "d") {
     RetentionSums sums(policy, kNow, pressure_of(policy, occupancy) == Pressure::kPurge);
     RetentionSums other = sums;
     const std::span all(entries);
@@ -195,7 +218,8 @@ std::vector<std::string> paths(const Survey& survey) {
 
 TEST(stage_retention, files_are_due_by_their_age) {
     const RetentionPolicy policy{.days = 30, .warn_days = 7};
-    const Survey survey = surveyed(policy, {file("young", 1), file("soon", 27.5), file("edge", 30), file("old", 400)});
+    const Survey survey =
+        surveyed(policy, {file("young", 1), file("soon", 27.5), file("edge", 30), file("old", 400)});
     EXPECT_THAT(paths(survey), ElementsAre("d/edge", "d/old"));
     const UserRetention& user = survey.users.at(1);
     EXPECT_EQ(user.all, (FileCount{4, 400}));
@@ -251,14 +275,28 @@ TEST(stage_retention, watermarks) {
 
 TEST(stage_retention, a_full_file_system_presses_out_the_oldest) {
     const RetentionPolicy policy{.days = 30, .ask_share = 0.6, .purge_share = 0.8, .spare_days = 7};
-    const std::vector<Entry> entries = {file("new", 3), file("a", 10), file("b", 20), file("c", 15), file("old", 40)};
+    const std::vector<Entry> entries = {file("new", 3), file("a", 10), file("b", 20), file("c", 15),
+                                        file("old", 40)};
     // 250 bytes must go: the old file, and two more.
     const Survey survey = surveyed(policy, entries, {.bytes_share = 0.85, .bytes = 1000});
     EXPECT_EQ(survey.pressure, Pressure::kPurge);
     EXPECT_THAT(paths(survey), ElementsAre("d/b", "d/c", "d/old"));
     EXPECT_EQ(survey.users.at(1).pressed, (FileCount{2, 200}));
     // What is younger than spare_days stays, however full it is.
-    EXPECT_THAT(paths(surveyed(policy, entries, {.bytes_share = 1, .bytes = 100'000})), ElementsAre("d/a", "d/b", "d/c", "d/old"));
+    EXPECT_THAT(paths(surveyed(policy, entries, {.bytes_share = 1, .bytes = 100'000})),
+                ElementsAre("d/a", "d/b", "d/c", "d/old"));
+}
+
+TEST(stage_retention, without_a_list_the_same_is_counted) {
+    const RetentionPolicy policy{.days = 30, .ask_share = 0.6, .purge_share = 0.8, .spare_days = 7};
+    RetentionSums sums(policy, kNow, true, false);
+    const std::vector<Entry> entries = {file("b", 20), file("c", 15), file("old", 40)};
+    sums.add({.path = "d", .entries = entries});
+    const Survey survey =
+        std::move(sums).finish({.bytes_share = 0.85, .bytes = 1000}, [](uint32_t) { return "ada"; });
+    EXPECT_EQ(survey.users.at(1).due, (FileCount{1, 100}));
+    EXPECT_EQ(survey.users.at(1).pressed, (FileCount{2, 200}));
+    EXPECT_THAT(paths(survey), ElementsAre());
 }
 
 TEST(stage_retention, only_the_soonest_are_listed) {

@@ -17,11 +17,13 @@ using core::Result;
 namespace fs = std::filesystem;
 
 bool names_user(const std::vector<std::string>& users, const std::string& name, uint32_t user) {
-    return std::ranges::any_of(users, [&](const std::string& each) { return each == name || each == std::to_string(user); });
+    return std::ranges::any_of(
+        users, [&](const std::string& each) { return each == name || each == std::to_string(user); });
 }
 
 bool is_spared(const RetentionPolicy& policy, const std::string& name, uint32_t user) {
-    return names_user(policy.exempt_users, name, user) || (!policy.users.empty() && !names_user(policy.users, name, user));
+    return names_user(policy.exempt_users, name, user) ||
+           (!policy.users.empty() && !names_user(policy.users, name, user));
 }
 
 double share_of(uint64_t used, uint64_t available) {
@@ -29,15 +31,19 @@ double share_of(uint64_t used, uint64_t available) {
     return all > 0 ? static_cast<double>(used) / all : 0;
 }
 
-std::string joined_path(std::string_view directory, std::string_view name) { return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name); }
+std::string joined_path(std::string_view directory, std::string_view name) {
+    return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
+}
 
 // What mount options mean for the time that counts.
 std::optional<std::string> note_on_times(const core::Directory& root, RetentionTime time) {
     struct statvfs status{};
     const bool uses_access = time != RetentionTime::kModified && time != RetentionTime::kChanged;
     if (!uses_access || fstatvfs(root.fd(), &status) != 0) return std::nullopt;
-    if ((status.f_flag & ST_NOATIME) != 0) return "the file system is mounted with noatime here: reading does not make a file younger";
-    if ((status.f_flag & ST_RELATIME) != 0) return "the file system is mounted with relatime here: a read counts once a day";
+    if ((status.f_flag & ST_NOATIME) != 0)
+        return "the file system is mounted with noatime here: reading does not make a file younger";
+    if ((status.f_flag & ST_RELATIME) != 0)
+        return "the file system is mounted with relatime here: a read counts once a day";
     return std::nullopt;
 }
 
@@ -50,11 +56,14 @@ std::string_view to_text(Pressure pressure) {
 
 Result<Occupancy> occupancy_of(const core::Directory& root) {
     struct statvfs status{};
-    if (fstatvfs(root.fd(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at the file system of {}", root.path().string()));
+    if (fstatvfs(root.fd(), &status) != 0)
+        return core::errno_error(errno,
+                                 fmt::format("cannot look at the file system of {}", root.path().string()));
     Occupancy occupancy{.bytes_share = share_of(status.f_blocks - status.f_bfree, status.f_bavail),
                         .bytes = uint64_t{status.f_blocks} * status.f_frsize,
                         .inodes = status.f_files};
-    if (status.f_files > 0) occupancy.inodes_share = share_of(status.f_files - status.f_ffree, status.f_favail);
+    if (status.f_files > 0)
+        occupancy.inodes_share = share_of(status.f_files - status.f_ffree, status.f_favail);
     return occupancy;
 }
 
@@ -94,17 +103,26 @@ void RetentionSums::add_file(const Listing& listing, const Entry& entry, bool is
         soonest_.push_back({.path = path, .user = entry.user, .days = left_days});
         if (soonest_.size() > 64 * kListedExpiring) keep_soonest();
     }
-    if (is_due) user.due.add(bytes);
-    if (!is_due && !may_be_pressed) return;
+    if (is_due) {
+        user.due.add(bytes);
+        if (entry.links > 1) ++user.due_with_other_names;
+    }
+    if (is_due ? !with_list_ : !may_be_pressed) return;
     (is_due ? due_ : younger_)
-        .push_back({.entry = {.path = std::move(path), .inode = entry.inode, .user = entry.user, .times = times, .bytes = entry.bytes},
+        .push_back({.entry = {.path = std::move(path),
+                              .inode = entry.inode,
+                              .user = entry.user,
+                              .times = times,
+                              .bytes = entry.bytes},
                     .allocated_bytes = bytes,
                     .time = time,
                     .links = entry.links});
 }
 
 void RetentionSums::keep_soonest() {
-    std::ranges::sort(soonest_, {}, [](const ExpiringFile& file) { return std::pair(file.days, std::string_view(file.path)); });
+    std::ranges::sort(soonest_, {}, [](const ExpiringFile& file) {
+        return std::pair(file.days, std::string_view(file.path));
+    });
     // Users who are spared are known at the end only: some more of each.
     std::map<uint32_t, size_t> kept;
     std::erase_if(soonest_, [&](const ExpiringFile& file) { return kept[file.user]++ >= kListedExpiring; });
@@ -117,21 +135,29 @@ void RetentionSums::add(RetentionSums&& other) {
         mine.due.add(user.due);
         mine.soon.add(user.soon);
         mine.exempt.add(user.exempt);
+        mine.due_with_other_names += user.due_with_other_names;
     }
     for (const auto& [user, days] : other.expiring_)
         for (const auto& [day, count] : days) expiring_[user][day].add(count);
-    auto append = [](auto& to, auto& from) { to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end())); };
+    auto append = [](auto& to, auto& from) {
+        to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+    };
     append(soonest_, other.soonest_);
     append(due_, other.due_);
     append(younger_, other.younger_);
 }
 
-Survey RetentionSums::finish(const Occupancy& occupancy, const std::function<std::string(uint32_t)>& name_of) && {
-    Survey result{.users = std::move(users_), .occupancy = occupancy, .pressure = pressure_of(policy_, occupancy)};
+Survey RetentionSums::finish(const Occupancy& occupancy,
+                             const std::function<std::string(uint32_t)>& name_of) && {
+    Survey result{
+        .users = std::move(users_), .occupancy = occupancy, .pressure = pressure_of(policy_, occupancy)};
     for (auto& [id, user] : result.users) {
         user.name = name_of(id);
         user.spared = is_spared(policy_, user.name, id);
-        if (user.spared) user.due = user.soon = {};
+        if (user.spared)
+            user.due = user.soon = {};
+        else
+            result.several_names += user.due_with_other_names;
     }
     auto is_of_spared = [&](uint32_t user) { return result.users.at(user).spared; };
     std::erase_if(due_, [&](const Candidate& file) { return is_of_spared(file.entry.user); });
@@ -151,30 +177,38 @@ Survey RetentionSums::finish(const Occupancy& occupancy, const std::function<std
         bytes_over = (occupancy.bytes_share - ask) * static_cast<double>(occupancy.bytes);
         inodes_over = (occupancy.inodes_share - ask) * static_cast<double>(occupancy.inodes);
     }
-    auto take = [&](Candidate& file) {
-        bytes_over -= static_cast<double>(file.allocated_bytes);
-        inodes_over -= 1;
-        if (file.links > 1) ++result.several_names;
-        result.list.entries.push_back(std::move(file.entry));
-    };
-    for (Candidate& file : due_) take(file);
-    std::ranges::sort(younger_, {}, [](const Candidate& file) { return std::pair(file.time, std::string_view(file.entry.path)); });
+    for (const auto& [id, user] : result.users) {
+        bytes_over -= static_cast<double>(user.due.bytes);
+        inodes_over -= static_cast<double>(user.due.files);
+    }
+    for (Candidate& file : due_) result.list.entries.push_back(std::move(file.entry));
+    std::ranges::sort(younger_, {}, [](const Candidate& file) {
+        return std::pair(file.time, std::string_view(file.entry.path));
+    });
     for (Candidate& file : younger_) {
         if (bytes_over <= 0 && inodes_over <= 0) break;
         result.users.at(file.entry.user).pressed.add(file.allocated_bytes);
-        take(file);
+        bytes_over -= static_cast<double>(file.allocated_bytes);
+        inodes_over -= 1;
+        if (file.links > 1) ++result.several_names;
+        if (with_list_) result.list.entries.push_back(std::move(file.entry));
     }
     std::ranges::sort(result.list.entries, {}, &PurgeEntry::path);
     return result;
 }
 
-Result<Survey> survey(const fs::path& directory, const RetentionPolicy& policy, const SurveyOptions& options) {
+Result<Survey> survey(const fs::path& directory, const RetentionPolicy& policy,
+                      const SurveyOptions& options) {
     BELAY_TRY(root, core::Directory::open(directory));
     BELAY_TRY(occupancy, occupancy_of(root));
     const bool is_pressed = pressure_of(policy, occupancy) == Pressure::kPurge;
     const size_t threads = std::max<size_t>(options.threads, 1);
-    std::vector<RetentionSums> sums(threads, RetentionSums(policy, options.now, is_pressed));
-    BELAY_TRY(report, walk(root, {.threads = threads, .most_calls_per_second = options.most_calls_per_second, .stop = options.stop},
+    std::vector<RetentionSums> sums(threads,
+                                    RetentionSums(policy, options.now, is_pressed, options.with_list));
+    BELAY_TRY(report, walk(root,
+                           {.threads = threads,
+                            .most_calls_per_second = options.most_calls_per_second,
+                            .stop = options.stop},
                            [&](size_t thread, const Listing& listing) { sums[thread].add(listing); }));
     for (size_t thread = 1; thread < threads; ++thread) sums[0].add(std::move(sums[thread]));
     Survey result = std::move(sums[0]).finish(occupancy, [](uint32_t user) { return core::user_name(user); });
@@ -188,9 +222,13 @@ Result<Survey> survey(const fs::path& directory, const RetentionPolicy& policy, 
     result.walk = std::move(report);
     if (auto note = note_on_times(root, policy.time)) result.notes.push_back(std::move(*note));
     if (result.several_names > 0)
-        result.notes.push_back(fmt::format("{} of the files have other names too (hard links): their bytes become free with the last of them", result.several_names));
+        result.notes.push_back(
+            fmt::format("{} of the files have other names too (hard links): their bytes become free with the "
+                        "last of them",
+                        result.several_names));
     if (result.walk.other_file_systems > 0)
-        result.notes.push_back(fmt::format("{} directories belong to other file systems: not entered", result.walk.other_file_systems));
+        result.notes.push_back(fmt::format("{} directories belong to other file systems: not entered",
+                                           result.walk.other_file_systems));
     return result;
 }
 

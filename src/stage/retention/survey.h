@@ -1,5 +1,5 @@
-// belay stage retention: what a policy would purge of a tree, when, and whose. Only regular files count; directories, links and
-// others are left. Nothing is changed.
+// belay stage retention: what a policy would purge of a tree, when, and whose. Only regular files count;
+// directories, links and others are left. Nothing is changed.
 #pragma once
 
 #include "core/directory.h"
@@ -34,10 +34,11 @@ struct FileCount {
 // Of one user.
 struct UserRetention {
     FileCount all = {};
-    FileCount due = {};      // older than the policy allows
-    FileCount pressed = {};  // younger, but the file system is too full
-    FileCount soon = {};     // within warn_days
-    FileCount exempt = {};   // would be due or soon, but for a pattern
+    FileCount due = {};                 // older than the policy allows
+    FileCount pressed = {};             // younger, but the file system is too full
+    FileCount soon = {};                // within warn_days
+    FileCount exempt = {};              // would be due or soon, but for a pattern
+    uint64_t due_with_other_names = 0;  // hard links
     std::string name = {};
     bool spared = false;  // by the policy: nothing of them is purged
 };
@@ -67,10 +68,10 @@ inline constexpr size_t kListedExpiring = 20;
 
 struct Survey {
     std::map<uint32_t, UserRetention> users = {};
-    std::map<int64_t, FileCount> expiring = {};   // by whole days until they are due, 0 within a day
-    std::vector<ExpiringFile> soonest = {};       // the first of these
-    PurgeList list = {};                          // what is due, and what the watermarks press out, by path
-    uint64_t several_names = 0;                   // files due that have other names: their bytes stay until the last goes
+    std::map<int64_t, FileCount> expiring = {};  // by whole days until they are due, 0 within a day
+    std::vector<ExpiringFile> soonest = {};      // the first of these
+    PurgeList list = {};                         // what is due, and what the watermarks press out, by path
+    uint64_t several_names = 0;  // files due that have other names: their bytes stay until the last goes
     Occupancy occupancy = {};
     Pressure pressure = Pressure::kNone;
     std::vector<std::string> notes = {};
@@ -90,11 +91,18 @@ class CountedInodes {
     std::set<uint64_t> inodes_;
 };
 
-// Everything that a survey is told, one file after the other. Pure; one for each thread, made by copying the first.
+// Everything that a survey is told, one file after the other. Pure; one for each thread, made by copying the
+// first.
 class RetentionSums {
   public:
-    RetentionSums(const RetentionPolicy& policy, core::Time now, bool pressed)
-        : policy_(policy), now_(core::to_nanoseconds(now)), pressed_(pressed), linked_(std::make_shared<CountedInodes>()) {}
+    // Without `with_list` the files that are due are counted and not named: a tree may have hundreds of
+    // millions of them.
+    RetentionSums(const RetentionPolicy& policy, core::Time now, bool pressed, bool with_list = true)
+        : policy_(policy),
+          now_(core::to_nanoseconds(now)),
+          pressed_(pressed),
+          with_list_(with_list),
+          linked_(std::make_shared<CountedInodes>()) {}
 
     void add(const Listing& listing);
     void add(RetentionSums&& other);
@@ -114,6 +122,7 @@ class RetentionSums {
     const RetentionPolicy& policy_;
     int64_t now_;
     bool pressed_;
+    bool with_list_;
     std::shared_ptr<CountedInodes> linked_;
     std::map<uint32_t, UserRetention> users_ = {};
     std::map<uint32_t, std::map<int64_t, FileCount>> expiring_ = {};
@@ -126,11 +135,13 @@ struct SurveyOptions {
     size_t threads = 8;
     double most_calls_per_second = 0;
     core::Time now = {};
+    bool with_list = true;  // else what is due is counted and not named
     const std::atomic<bool>* stop = nullptr;
 };
 
 // Errors: kBadInput where `directory` is not one; kSystem.
-core::Result<Survey> survey(const std::filesystem::path& directory, const RetentionPolicy& policy, const SurveyOptions& options);
+core::Result<Survey> survey(const std::filesystem::path& directory, const RetentionPolicy& policy,
+                            const SurveyOptions& options);
 
 nlohmann::ordered_json to_json(const Survey& survey, const RetentionPolicy& policy);
 
