@@ -43,6 +43,13 @@ uint64_t sum_of(const Numbers& numbers) {
     return std::accumulate(numbers.begin(), numbers.end(), uint64_t{0}, sum_at_most);
 }
 
+// Without the calls of 0 bytes, and without the last bin, which has no end.
+uint64_t sum_up_to(const SizeHistogram& calls, uint64_t most) {
+    uint64_t sum = 0;
+    for (size_t bin = 1; bin < kSizeBins - 1 && (uint64_t{1} << bin) - 1 <= most; ++bin) sum = sum_at_most(sum, calls[bin]);
+    return sum;
+}
+
 using Words = std::array<uint64_t, kCellWords>;
 
 Words words_of(std::string_view bytes, unsigned device) {
@@ -98,11 +105,10 @@ uint64_t DeviceTotals::random_read_calls() const { return sum_of(reads_elsewhere
 uint64_t DeviceTotals::read_calls() const { return sum_at_most(sum_of(reads_in_order), random_read_calls()); }
 uint64_t DeviceTotals::write_calls() const { return sum_of(writes); }
 
+uint64_t DeviceTotals::random_read_calls_up_to(uint64_t most) const { return sum_up_to(reads_elsewhere, most); }
+uint64_t DeviceTotals::write_calls_up_to(uint64_t most) const { return sum_up_to(writes, most); }
 uint64_t DeviceTotals::read_calls_up_to(uint64_t most) const {
-    uint64_t calls = 0;
-    for (size_t bin = 1; bin < kSizeBins - 1 && (uint64_t{1} << bin) - 1 <= most; ++bin)
-        calls = sum_at_most(calls, sum_at_most(reads_in_order[bin], reads_elsewhere[bin]));
-    return calls;
+    return sum_at_most(sum_up_to(reads_in_order, most), random_read_calls_up_to(most));
 }
 
 uint64_t DeviceTotals::metadata_calls() const {

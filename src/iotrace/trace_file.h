@@ -43,8 +43,10 @@ struct DeviceTotals {
     uint64_t read_calls() const;
     uint64_t random_read_calls() const;
     uint64_t write_calls() const;
-    // Reads of more than 0 and at most `most` bytes, which is a power of two less one, or is taken as the one below.
+    // Of those, the calls of 1 to `most` bytes; `most` is a power of two less one, or is taken as the next one below.
     uint64_t read_calls_up_to(uint64_t most) const;
+    uint64_t random_read_calls_up_to(uint64_t most) const;
+    uint64_t write_calls_up_to(uint64_t most) const;
     // opens and closes of files and directories, stats and changes, with those that failed.
     uint64_t metadata_calls() const;
     // Of the reads that returned bytes, those that did not begin where the one before them had ended; nothing without any.

@@ -74,6 +74,8 @@ TEST(iotrace, what_is_derived_of_totals) {
     EXPECT_EQ(DeviceTotals().random_share(), std::nullopt);
     EXPECT_EQ(totals.read_calls_up_to(4095), 0U);
     EXPECT_EQ(totals.read_calls_up_to(8191), 8U);
+    EXPECT_EQ(totals.random_read_calls_up_to(8191), 2U);
+    EXPECT_EQ(totals.write_calls_up_to(1), 3U);
     EXPECT_EQ(totals.metadata_calls(), 7U);
     EXPECT_DOUBLE_EQ(totals.seconds(kMetadataNanoseconds), 1.5);
 }

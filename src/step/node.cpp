@@ -5,6 +5,7 @@
 #include "observe/record_begin.h"
 #include "step/agreement.h"
 #include "step/prepare.h"
+#include "step/staging.h"
 #include "step/vetting_rows.h"
 #include "vet/step_context.h"
 #include "vet/verdict_text.h"
@@ -55,7 +56,8 @@ class Node {
         if (verdicts && !verdicts->passed)  // the first node has said why
             return refused(protocol_failure_.value_or(core::ErrorKind::kNegative));
         std::optional<Error> failure;
-        if (plan_.environment && plan_.environment->container) {
+        if (plan_.staging) failure = error_of(bring_data(node.recorded));
+        if (!failure && plan_.environment && plan_.environment->container) {
             auto container = env::Container::start(*plan_.environment->container,
                                                    task_variables(*plan_.environment, context_.variables),
                                                    context_.watched, context_.notices);
@@ -103,6 +105,21 @@ class Node {
             for (const std::string& line : vet::refusals(verdicts)) say(line);
         };
         return vet::run_in_step(*protocol, context);
+    }
+
+    Result<> bring_data(bool is_recorded) {
+        BELAY_TRY(destination, expand_record_path(plan_.staging->destination, std::to_string(context_.step.job_id),
+                                                  context_.step.step_id ? std::to_string(*context_.step.step_id) : "",
+                                                  std::to_string(context_.step.restart)));
+        BELAY_TRY(report, stage_data(*plan_.staging, destination, members_));
+        if (!is_recorded) return {};
+        auto written = core::check_within(kRecordTime, {.what = "recording the staging"}, [&]() -> Result<> {
+            BELAY_TRY(placement, observe::find_placement_and_times());
+            BELAY_TRY(path, record_path(*plan_.recording, context_.step));
+            return write_staging_row(path, *plan_.staging, report, placement, core::system_clock().now());
+        });
+        if (!written) core::tell_error(this_node() + ": recording may be incomplete", written.error(), core::kJobGoesOn);
+        return {};
     }
 
     // The first node never needs to reach itself; its tasks may.

@@ -29,11 +29,19 @@ struct RecordingPlan {
     bool operator==(const RecordingPlan&) const = default;
 };
 
+struct StagingPlan {
+    std::string source;       // absolute: a file or a directory that the first node sees
+    std::string destination;  // absolute, on each node, as record.directory with %j, %s, %r
+    core::Duration timeout{};
+    bool operator==(const StagingPlan&) const = default;
+};
+
 struct StepPlan {
     std::string secret;  // by which the nodes of this step know each other
     std::optional<EnvironmentPlan> environment;
     std::optional<VettingPlan> vetting;
     std::optional<RecordingPlan> recording;
+    std::optional<StagingPlan> staging;
     bool operator==(const StepPlan&) const = default;
 };
 

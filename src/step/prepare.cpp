@@ -7,6 +7,7 @@
 #include "observe/record_run.h"
 #include "progress/pattern.h"
 #include "step/settings.h"
+#include "step/staging.h"
 #include "vet/protocol.h"
 
 #include <array>
@@ -52,7 +53,7 @@ Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interv
                                      const core::Configuration& configuration) {
     const std::string& directory = configuration.text("record.directory");
     // Which step it is, only the nodes know; that the pattern can be expanded is seen here.
-    BELAY_CHECK(expand_record_path(directory, "0", "0", "0"));
+    BELAY_CHECK(core::with_context(expand_record_path(directory, "0", "0", "0"), "record.directory"));
     auto patterns = configuration.text_list("record.progress_pattern");
     BELAY_CHECK(progress::compile_patterns(patterns));
     core::Duration period = interval.value_or(configuration.duration("record.interval"));
@@ -81,6 +82,10 @@ Result<StepPlan> prepare_step(const StepOptions& options, const core::Configurat
         BELAY_TRY(recording, plan_recording(options.interval, configuration));
         plan.recording = std::move(recording);
     }
+    if (options.staging) {
+        BELAY_TRY(staging, plan_staging(*options.staging, configuration));
+        plan.staging = std::move(staging);
+    }
     if (options.environment) {
         BELAY_TRY(environment, plan_environment(*options.environment, configuration, import, warnings));
         plan.environment = std::move(environment);
@@ -99,6 +104,8 @@ Result<StepOptions> read_step_options(const std::vector<std::string>& words) {
             options.environment = value.value_or("");
         } else if (name == "--vet") {
             options.vetting = value.value_or("");
+        } else if (name == "--stage") {
+            options.staging = value.value_or("");
         } else if (name == "--record") {
             options.recording = true;
             if (!value) continue;
@@ -126,7 +133,7 @@ Result<std::string> plan_for(const StepOptions& options, const Importer& import)
     if (arrives != plan)
         return core::bad_input("a path, a variable or a mount of the step is not UTF-8")
             .hint("look at the directory you are in, and at what the environment takes from your variables");
-    const bool is_of_record = !plan.environment && !plan.vetting;
+    const bool is_of_record = !needs_agreement(plan);
     return fmt::format("{}{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(),
                        is_of_record ? "r" : "", encode(plan));
 }
@@ -137,7 +144,7 @@ Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const
     BELAY_TRY(options, read_step_options(words));
     auto plan = plan_for(options, import);
     // Nobody is misled by a job that runs without its record; one that does not start is worse.
-    if (plan || options.environment || options.vetting) return plan;
+    if (plan || options.environment || options.vetting || options.staging) return plan;
     core::tell_error("--record: the step runs without being recorded", plan.error());
     return "none";
 }
@@ -164,8 +171,7 @@ Result<std::string> expand_record_path(std::string_view pattern, std::string_vie
                 path += '%';
                 break;
             default:
-                return core::bad_input("record.directory: \"{}\": % must be followed by j, s, r or %",
-                                       pattern)
+                return core::bad_input("\"{}\": % must be followed by j, s, r or %", pattern)
                     .hint("%j is the job, %s the step, %r how often the job was requeued");
         }
     }

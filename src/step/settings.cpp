@@ -8,6 +8,7 @@
 #include "observe/settings.h"
 #include "record/settings.h"
 #include "slurm/settings.h"
+#include "stage/settings.h"
 #include "vet/settings.h"
 
 #include <vector>
@@ -18,7 +19,7 @@ namespace {
 
 // One line for each module that has settings.
 constexpr std::span<const core::Setting> kTables[] = {
-    observe::kSettings,  env::kSettings,    image::kSettings, vet::kSettings,  gpu::kSettings,
+    observe::kSettings,  env::kSettings,    image::kSettings, vet::kSettings,  gpu::kSettings, stage::kSettings,
     findings::kSettings, record::kSettings, slurm::kSettings, core::kSettings,
 };
 

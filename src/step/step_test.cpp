@@ -6,6 +6,7 @@
 #include "step/plan.h"
 #include "step/prepare.h"
 #include "step/settings.h"
+#include "step/staging.h"
 #include "transfer/rendezvous.h"
 
 #include <thread>
@@ -38,6 +39,7 @@ StepPlan full_plan() {
                                std::chrono::seconds(30)};
     plan.recording =
         RecordingPlan{"/r-%j", std::chrono::milliseconds(200), std::chrono::seconds(2), {"x=(?P<loss>.*)"}};
+    plan.staging = StagingPlan{"/scratch/train", "/tmp/%j", std::chrono::minutes(7)};
     return plan;
 }
 
@@ -104,13 +106,27 @@ TEST(step, tasks_wait_longer_than_every_part_may_take) {
     ASSERT_TRUE(all && without);
     EXPECT_GE(*all - *without, std::chrono::seconds(30));
     EXPECT_GE(*without, env::longest_start(*plan.environment->container) + longest_agreement(plan));
+    EXPECT_GE(*without, std::chrono::minutes(7));
     plan.environment.reset();
+    EXPECT_TRUE(needs_agreement(plan));
+    plan.staging.reset();
     EXPECT_LE(*longest_preparation(plan),
               std::chrono::seconds(30));  // only recorded: nobody waits for others
     EXPECT_FALSE(needs_agreement(plan));
     plan = full_plan();
     plan.vetting->text = "checks: [";
     EXPECT_FALSE(longest_preparation(plan));
+}
+
+TEST(step, staging_names_data_and_a_place_on_the_nodes) {
+    const auto configuration = core::load_configuration(settings(), {}).value();
+    const auto plan = plan_staging("/scratch/a:b:/tmp/%j", configuration).value();
+    EXPECT_EQ(plan.source, "/scratch/a:b");
+    EXPECT_EQ(plan.destination, "/tmp/%j");
+    EXPECT_EQ(plan.timeout, std::chrono::hours(1));
+    EXPECT_TRUE(plan_staging("train:/tmp/t", configuration)->source.starts_with("/")) << "relative to where srun is";
+    for (const char* wrong : {"", "/a", "/a:b", ":/a", "/a:/b/%x"})
+        EXPECT_EQ(plan_staging(wrong, configuration).error().kind(), core::ErrorKind::kBadInput) << wrong;
 }
 
 TEST(step, record_paths_name_job_step_and_restart) {
@@ -144,7 +160,7 @@ TEST(step, the_settings_of_all_modules_are_known) {
                           "record.progress_pattern", "env.search_path", "env.overlay_size", "env.image_store",
                           "env.layer_cache", "env.image_wait", "env.insecure_registries", "vet.timeout",
                           "nvml.library", "dcgm.library", "dcgm.address", "findings.rules", "query.time",
-                          "query.memory", "munge.socket", "files.wait"));
+                          "query.memory", "munge.socket", "files.wait", "stage.timeout"));
     EXPECT_TRUE(core::load_configuration(settings(), {}));
 }
 

@@ -47,7 +47,7 @@ struct Rule {
     std::string_view note;
 };
 constexpr std::string_view kBroadcastNote =
-    "belay stage broadcast copies it to the nodes' own disks, with one read of the file system";
+    "belay stage copy brings it to the nodes' own disks, with one read of the file system";
 constexpr std::string_view kPackNote =
     "a file of this size costs more to find and open than to read; belay stage scan says whether packing is "
     "worth it";
