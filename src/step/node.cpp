@@ -110,7 +110,7 @@ class Node {
     Result<> bring_data(bool is_recorded) {
         BELAY_TRY(destination, expand_record_path(plan_.staging->destination, std::to_string(context_.step.job_id),
                                                   context_.step.step_id ? std::to_string(*context_.step.step_id) : "",
-                                                  std::to_string(context_.step.restart)));
+                                                  std::to_string(context_.step.restart), this_node()));
         BELAY_TRY(report, stage_data(*plan_.staging, destination, members_));
         if (!is_recorded) return {};
         auto written = core::check_within(kRecordTime, {.what = "recording the staging"}, [&]() -> Result<> {

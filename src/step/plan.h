@@ -31,7 +31,7 @@ struct RecordingPlan {
 
 struct StagingPlan {
     std::string source;       // absolute: a file or a directory that the first node sees
-    std::string destination;  // absolute, on each node, as record.directory with %j, %s, %r
+    std::string destination;  // absolute, on each node, as record.directory with %j, %s, %r, and %n for the node
     core::Duration timeout{};
     bool operator==(const StagingPlan&) const = default;
 };

@@ -150,7 +150,7 @@ Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const
 }
 
 Result<std::string> expand_record_path(std::string_view pattern, std::string_view job, std::string_view step,
-                                       std::string_view restart) {
+                                       std::string_view restart, std::string_view node) {
     std::string path;
     for (size_t i = 0; i < pattern.size(); ++i) {
         if (pattern[i] != '%') {
@@ -170,6 +170,10 @@ Result<std::string> expand_record_path(std::string_view pattern, std::string_vie
             case '%':
                 path += '%';
                 break;
+            case 'n':
+                path += node;
+                if (!node.empty()) break;
+                [[fallthrough]];
             default:
                 return core::bad_input("\"{}\": % must be followed by j, s, r or %", pattern)
                     .hint("%j is the job, %s the step, %r how often the job was requeued");

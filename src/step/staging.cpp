@@ -22,7 +22,7 @@ Result<StagingPlan> plan_staging(std::string_view words, const core::Configurati
         return bad_input("--stage={}: is not SRC:DST with an absolute DST", core::printable(words))
             .hint("write the data and where each node shall have them, such as --stage=/scratch/train:/tmp/%j/train");
     const std::string destination(words.substr(colon + 1));
-    BELAY_CHECK(core::with_context(expand_record_path(destination, "0", "0", "0"), "--stage"));
+    BELAY_CHECK(core::with_context(expand_record_path(destination, "0", "0", "0", "n"), "--stage"));
     BELAY_TRY(here, core::current_directory());
     return StagingPlan{.source = (here / words.substr(0, colon)).lexically_normal().string(),
                        .destination = destination,

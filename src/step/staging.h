@@ -14,7 +14,7 @@
 
 namespace belay::step {
 
-// "SRC:DST"; SRC as srun sees it, DST on each node, absolute, with %j, %s and %r as in record.directory. Errors: kBadInput.
+// "SRC:DST"; SRC as srun sees it, DST on each node, absolute, with %j, %s and %r as in record.directory, and %n for the node. Errors: kBadInput.
 core::Result<StagingPlan> plan_staging(std::string_view words, const core::Configuration& configuration);
 
 // This node's part. Errors: as stage::copy_in_step().

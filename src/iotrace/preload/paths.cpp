@@ -20,13 +20,19 @@ constexpr size_t kLongestDirectory = 1024;  // bytes of its name; of longer ones
 std::atomic<uint64_t> remembered[kRemembered];
 std::atomic<uint64_t> working_directory = 1;  // counts changes
 
-// That of libc, which looks at 32 bytes at a time.
-extern "C" size_t library_strlen(const char* text) __asm__("strlen") __attribute__((weak));
-size_t length_of(const char* text) {
-    if (library_strlen != nullptr) return library_strlen(text);
-    const char* end = text;
-    while (*end != '\0') ++end;
-    return static_cast<size_t>(end - text);
+// Eight bytes at a time from where they are aligned, so that nothing beyond the page of the last one is touched; a call of
+// libc's own costs as much as it saves. The highest bit of a byte of (v - 0x01..) & ~v is set for the first byte that is 0
+// (Warren, Hacker's Delight, 6-1), and only then is any bit set.
+[[gnu::always_inline]] inline size_t length_of(const char* text) {
+    const char* at = text;
+    for (; reinterpret_cast<uintptr_t>(at) % 8 != 0; ++at)
+        if (*at == '\0') return static_cast<size_t>(at - text);
+    for (;; at += 8) {
+        uint64_t part = 0;
+        __builtin_memcpy(&part, at, 8);
+        const uint64_t zero = (part - 0x0101010101010101) & ~part & 0x8080808080808080;
+        if (zero != 0) return static_cast<size_t>(at - text) + static_cast<size_t>(__builtin_ctzll(zero)) / 8;
+    }
 }
 
 // As MurmurHash64A mixes (Appleby): eight bytes at a time, since a byte at a time costs more than the rest of this together.

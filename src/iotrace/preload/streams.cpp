@@ -134,7 +134,7 @@ int traced_fclose(FILE* stream) {
     if (is_known(stream)) count_sent(Stopwatch(Stopwatch::kNever), stream, unsent(stream));
     const int error_before = last_error();
     const DescriptorState before = forget(number_of(stream));
-    if (errno_place != nullptr) *errno_place() = error_before;  // of streams in memory, fileno fails
+    *this_thread.error = error_before;  // of streams in memory, fileno fails
     const int result = next(stream);
     count_close(watch, before);
     return result;

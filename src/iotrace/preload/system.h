@@ -36,7 +36,6 @@ inline long as_long(const void* pointer) { return reinterpret_cast<long>(pointer
 
 // The errno of the calling thread; nothing of it is ever changed here, except where a function is missing (next.h).
 extern "C" int* errno_place() __asm__("__errno_location") __attribute__((weak));
-inline int last_error() { return errno_place != nullptr ? *errno_place() : 0; }
 
 // Puts a function of ours in the place of that of libc: `ssize_t traced_read(int fd, ...) INSTEAD_OF("read");`. Under another
 // name in C++, so that the headers' declarations, which differ from libc to libc in what they promise, do not matter.

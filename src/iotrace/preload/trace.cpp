@@ -76,6 +76,8 @@ char* map_file(const char* path) {
     return nullptr;
 }
 
+int no_error = 0;
+
 std::atomic<uint64_t>& word_at(size_t place) {
     return *reinterpret_cast<std::atomic<uint64_t>*>(shared.load(std::memory_order_relaxed) + place);
 }
@@ -100,6 +102,7 @@ __attribute__((constructor)) void begin_early() { begin(); }
 // number of its own in each thread (Fibonacci hashing), so that of many short programs every 64th call is timed, too.
 void attach(Thread& thread) {
     const uint64_t number = word_at(kThreadsPlace).fetch_add(1, std::memory_order_relaxed);
+    thread.error = errno_place != nullptr ? errno_place() : &no_error;
     thread.random = static_cast<uint32_t>((number + 1) * 0x9e3779b97f4a7c15 >> 32) | 1;
     thread.cells = shared.load(std::memory_order_relaxed) + cell_place(0, number % kSlots);
 }

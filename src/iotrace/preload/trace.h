@@ -17,6 +17,7 @@ struct Thread {
     uint32_t calls_until_slow;  // that take the short way
     uint32_t random;
     uint32_t place;  // of the call that was timed last, among the kCallsPerTiming around it
+    int* error;      // its errno
 };
 extern __thread Thread this_thread __attribute__((tls_model("initial-exec")));
 
@@ -67,6 +68,7 @@ class Stopwatch {
 };
 
 inline bool is_traced() { return this_thread.cells != nullptr; }
+inline int last_error() { return *this_thread.error; }  // of a thread that is traced
 inline Cell cell_of(unsigned device) { return {this_thread.cells, device}; }
 
 // In a forked child, whose one thread is this.

@@ -77,6 +77,24 @@ TEST(stage_lint_series, of_megatron) {
     EXPECT_THAT(states(lint(tree.path() / "iter_0000100/", {}).value()), ElementsAre(". complete"));
 }
 
+// As Megatron Core writes them: a distributed checkpoint in each iteration, and the pointer beside them.
+TEST(stage_lint_series, of_megatron_core) {
+    Tree tree;
+    for (const char* iteration : {"iter_0000100", "iter_0000200"}) {
+        tree.file(fmt::format("{}/.metadata", iteration), testing::distributed_metadata());
+        tree.file(fmt::format("{}/__0_0.distcp", iteration), std::string(512, 'x'));
+        tree.file(fmt::format("{}/__1_0.distcp", iteration), std::string(70000, 'x'));
+        tree.file(fmt::format("{}/common.pt", iteration), torch_file());
+        tree.file(fmt::format("{}/metadata.json", iteration), "{}");
+    }
+    tree.file("latest_checkpointed_iteration.txt", "100");
+    EXPECT_THAT(states(lint(tree.path(), {}).value()),
+                ElementsAre("iter_0000200 unsynced", "iter_0000100 complete"));
+    fs::remove(tree.path() / "iter_0000100/common.pt");
+    EXPECT_THAT(states(lint(tree.path(), {}).value()),
+                ElementsAre("iter_0000200 unsynced", "iter_0000100 partial"));
+}
+
 TEST(stage_lint_series, a_pointer_to_what_is_not_there_is_noted) {
     Tree tree;
     tree.file("iter_0000100/mp_rank_00/model_optim_rng.pt", torch_file());
