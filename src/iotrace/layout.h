@@ -1,5 +1,5 @@
 // The file that a traced process and the recorder share: counters by device and slot, in a mapping. The library
-// (preload/) adds to it, the reader (trace_file.h) sums it up. See docs of the layout in README.md.
+// (preload/) adds to it, the reader (trace_file.h) sums it up.
 //
 //   header   4096 bytes   magic, version, the five sizes below, two counts, the table of devices
 //   cells    1024 bytes each, cells[device][slot]: 128 counters of 64 bits, each only ever added to

@@ -32,7 +32,7 @@ DescriptorState state_for(mode_t mode, unsigned device) {
     return DescriptorState(is_file ? DescriptorState::kKnown : DescriptorState::kIgnored, device);
 }
 
-DescriptorState ask(int fd) {
+[[gnu::cold, gnu::noinline]] DescriptorState ask(int fd) {
     FileFacts facts;
     if (!ask_kernel(fd, "", facts)) return DescriptorState(DescriptorState::kUnknown, kNoDevice);
     const bool counts = S_ISREG(facts.mode) || S_ISDIR(facts.mode);

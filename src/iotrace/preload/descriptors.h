@@ -60,7 +60,7 @@ inline Descriptor* descriptor(int fd) {
 // What is known of it, or is asked of the kernel now. kIgnored for what is not traced.
 DescriptorState looked_up(int fd);
 // Likewise, for a call that has moved `bytes`: what was only assumed of a file that is used much is asked of the kernel.
-DescriptorState look_up_for(int fd, uint64_t bytes);
+[[gnu::cold]] DescriptorState look_up_for(int fd, uint64_t bytes);
 [[gnu::always_inline]] inline DescriptorState looked_up_for(int fd, uint64_t bytes) {
     if (static_cast<unsigned>(fd) < kDescriptors) {
         const DescriptorState state = descriptors[fd].load();

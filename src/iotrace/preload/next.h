@@ -11,7 +11,7 @@
 namespace belay::iotrace::preload {
 
 // The first function of that name behind this library in the order of loading; nullptr if there is none.
-void* find_next(const char* name);
+[[gnu::cold]] void* find_next(const char* name);
 
 // `Function` is a pointer to a function. Looked up when it is first called.
 template <typename Function>
@@ -33,7 +33,7 @@ class Next {
 };
 
 // What a program is told where libc does not have a function that it calls all the same.
-inline int not_there() {
+[[gnu::cold]] inline int not_there() {
     if (errno_place != nullptr) *errno_place() = ENOSYS;
     return -1;
 }

@@ -20,19 +20,34 @@ constexpr size_t kLongestDirectory = 1024;  // bytes of its name; of longer ones
 std::atomic<uint64_t> remembered[kRemembered];
 std::atomic<uint64_t> working_directory = 1;  // counts changes
 
-// Eight bytes at a time from where they are aligned, so that nothing beyond the page of the last one is touched; a call of
-// libc's own costs as much as it saves. The highest bit of a byte of (v - 0x01..) & ~v is set for the first byte that is 0
-// (Warren, Hacker's Delight, 6-1), and only then is any bit set.
-[[gnu::always_inline]] inline size_t length_of(const char* text) {
-    const char* at = text;
-    for (; reinterpret_cast<uintptr_t>(at) % 8 != 0; ++at)
-        if (*at == '\0') return static_cast<size_t>(at - text);
-    for (;; at += 8) {
-        uint64_t part = 0;
-        __builtin_memcpy(&part, at, 8);
-        const uint64_t zero = (part - 0x0101010101010101) & ~part & 0x8080808080808080;
-        if (zero != 0) return static_cast<size_t>(at - text) + static_cast<size_t>(__builtin_ctzll(zero)) / 8;
+constexpr uint64_t each_byte(uint8_t value) { return value * uint64_t{0x0101010101010101}; }
+
+// The highest bit of each byte that is 0 (Warren, Hacker's Delight, 6-1).
+constexpr uint64_t zero_bytes(uint64_t word) {
+    return ~(((word & each_byte(0x7f)) + each_byte(0x7f)) | word) & each_byte(0x80);
+}
+
+// How many bytes of the path stand before what follows its last slash. Eight at a time, from where they are aligned, so that
+// nothing is touched beyond the page of the last one.
+[[gnu::always_inline]] inline size_t length_of_directory(const char* path) {
+    const size_t before = reinterpret_cast<uintptr_t>(path) % 8;
+    const char* at = path - before;
+    const char* last_at = at;
+    uint64_t last = 0;  // the slashes of the last word that has any
+    for (uint64_t ignored = (uint64_t{1} << (8 * before)) - 1;; ignored = 0, at += 8) {
+        uint64_t word = 0;
+        __builtin_memcpy(&word, at, 8);
+        word |= ignored;
+        const uint64_t end = zero_bytes(word);
+        const uint64_t slashes = zero_bytes(word ^ each_byte('/')) & ((end & -end) - 1);
+        if (slashes != 0) {
+            last = slashes;
+            last_at = at;
+        }
+        if (end != 0) break;
     }
+    if (last == 0) return 0;
+    return static_cast<size_t>(last_at - path) + (63 - static_cast<size_t>(__builtin_clzll(last))) / 8 + 1;
 }
 
 // As MurmurHash64A mixes (Appleby): eight bytes at a time, since a byte at a time costs more than the rest of this together.
@@ -42,20 +57,22 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
     return (hash ^ value) * 0xc6a4a7935bd1e995;
 }
 uint64_t hash_of(const char* text, size_t length, uint64_t seed) {
-    uint64_t hash = seed ^ length;
-    for (; length >= 8; text += 8, length -= 8) {
-        uint64_t part = 0;
+    uint64_t hash = seed ^ length, part = 0;
+    const char* const end = text + length;
+    for (; end - text > 8; text += 8) {
         __builtin_memcpy(&part, text, 8);
         hash = mixed(hash, part);
     }
-    uint64_t rest = 0;
-    for (size_t i = 0; i < length; ++i) rest |= uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
-    hash = mixed(hash, rest);
+    if (length >= 8)
+        __builtin_memcpy(&part, end - 8, 8);
+    else
+        for (part = 0; text != end; ++text) part = part << 8 | static_cast<unsigned char>(*text);
+    hash = mixed(hash, part);
     return hash ^ (hash >> 29);
 }
 
 // Where the directory is not there either, the device of the nearest one above that is.
-unsigned device_of_directory(const char* path, size_t length) {
+[[gnu::cold, gnu::noinline]] unsigned device_of_directory(const char* path, size_t length) {
     char name[kLongestDirectory + 1];
     const bool is_absolute = path[0] == '/';
     if (length > kLongestDirectory) return kNoDevice;
@@ -94,8 +111,7 @@ unsigned device_of_path(int directory, const char* path) {
         const DescriptorState state = looked_up(directory);
         return state.is_file() ? state.device() : kNoDevice;
     }
-    size_t length = length_of(path);
-    while (length > 0 && path[length - 1] != '/') --length;
+    size_t length = length_of_directory(path);
     const uint64_t seed = is_absolute ? 0 : working_directory.load(std::memory_order_relaxed);
     const uint64_t hash = hash_of(path, length, seed) | 0x100;  // never that of an empty place
     std::atomic<uint64_t>& place = remembered[hash >> 9 & (kRemembered - 1)];

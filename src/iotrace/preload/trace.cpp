@@ -20,7 +20,7 @@ enum State : uint32_t { kNotTried, kTrying, kOff, kOn };
 std::atomic<uint32_t> state = kNotTried;
 std::atomic<char*> shared = nullptr;  // the mapping
 
-// Calls until a thread of a program that is not traced looks again, which only costs time.
+// Calls until a thread of a program that is not traced looks again, which only costs time. More than any other countdown.
 constexpr uint32_t kLongTime = 1u << 30;
 
 Next<int (*)(clockid_t, timespec*)> next_clock_gettime("clock_gettime");
@@ -156,10 +156,11 @@ uint64_t monotonic_nanoseconds() {
     return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// With calls of kAlways it may be that none was due: the countdown has gone on by one as with any call.
+// Calls of kAlways come here also when none is due. The countdown has gone below 0 when one is, and further if a handler came
+// between.
 uint64_t Stopwatch::go_slow(When when) {
     Thread& thread = this_thread;
-    const bool is_due = thread.calls_until_slow == ~uint32_t{0} && go_on(thread);
+    const bool is_due = thread.calls_until_slow > kLongTime && go_on(thread);
     if (thread.cells == nullptr || when == kNever || (when == kSometimes && !is_due)) return 0;
     return monotonic_nanoseconds() << 1 | (when == kSometimes ? 1 : 0);
 }

@@ -61,8 +61,8 @@ class Stopwatch {
     }
 
   private:
-    static uint64_t go_slow(When when);
-    static void add_time(const Cell& cell, Counter counter, uint64_t started);
+    [[gnu::cold]] static uint64_t go_slow(When when);
+    [[gnu::cold]] static void add_time(const Cell& cell, Counter counter, uint64_t started);
 
     uint64_t started_ = 0;  // nanoseconds × 2, and 1 if the call stands for kCallsPerTiming; 0: not running
 };

@@ -101,6 +101,13 @@ Result<uint64_t> BenchFile::read(uint64_t offset, uint64_t bytes, const AlignedB
     return at > offset ? std::min(at - offset, bytes) : 0;
 }
 
+Result<> BenchFile::read_all(uint64_t offset, uint64_t bytes, const AlignedBuffer& buffer) const {
+    BELAY_TRY(got, read(offset, bytes, buffer));
+    if (got != bytes)
+        return core::system_error("{}: ends at byte {}, and more was written", path_, offset + got);
+    return {};
+}
+
 Result<> BenchFile::truncate(uint64_t bytes) const {
     if (ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0)
         return core::errno_error(errno, fmt::format("cannot cut {}", path_));

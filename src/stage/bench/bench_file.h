@@ -53,6 +53,8 @@ class BenchFile {
     // The bytes that came of those that were asked for; all of them but at the end of the file. The buffer is
     // used again for each part.
     core::Result<uint64_t> read(uint64_t offset, uint64_t bytes, const AlignedBuffer& buffer) const;
+    // Likewise. Errors: also kSystem where fewer come than were asked for.
+    core::Result<> read_all(uint64_t offset, uint64_t bytes, const AlignedBuffer& buffer) const;
     core::Result<> truncate(uint64_t bytes) const;
     core::Result<> sync() const;
 

@@ -43,9 +43,7 @@ class Accelerator {
                 return core::system_error("the benchmark was stopped").because(core::Cause::kCancelled);
             const SampleRead& sample = reads_[*next];
             const BenchFile& file = files[sample.file];
-            BELAY_TRY(got, file.read(sample.offset, sample.bytes, buffer));
-            if (got != sample.bytes)
-                return core::system_error("a file of the benchmark is shorter than it was written");
+            BELAY_CHECK(file.read_all(sample.offset, sample.bytes, buffer));
             // So that a sample that comes again is read from the file system again.
             if (!file.is_direct())
                 (void)posix_fadvise(file.fd(), static_cast<off_t>(sample.offset),

@@ -59,13 +59,7 @@ Result<> read_blocks(const BenchRun& run, const BenchFile& file, uint64_t bytes,
     for (uint64_t offset = 0; offset < bytes; offset += run.options.block_bytes) {
         if (run.is_stopped()) return std::unexpected(stopped());
         const uint64_t size = std::min(run.options.block_bytes, bytes - offset);
-        BELAY_CHECK(thread.time(size, [&]() -> Result<> {
-            BELAY_TRY(got, file.read(offset, size, buffer));
-            if (got != size)
-                return core::system_error("a file of the benchmark ends at byte {}: {} were written",
-                                          offset + got, bytes);
-            return {};
-        }));
+        BELAY_CHECK(thread.time(size, [&] { return file.read_all(offset, size, buffer); }));
     }
     return {};
 }
@@ -125,24 +119,22 @@ Result<> test_random(BenchRun& run) {
         files.push_back(std::move(file));
     }
     run.say("reading at random");
-    BELAY_TRY(
-        read,
-        measure_threads(
-            run, "random read", std::string(kOperationsUnit),
-            [&](size_t thread, BenchThread& times) -> Result<> {
-                const AlignedBuffer buffer(static_cast<size_t>(run.options.random_bytes) + kDirectAlignment);
-                for (const uint64_t offset : random_offsets(
-                         sizes[thread], run.options.random_bytes,
-                         part_of(run.options.operations, thread, sizes.size()), run.options.seed + thread)) {
-                    if (run.is_stopped()) return std::unexpected(stopped());
-                    BELAY_CHECK(times.time(run.options.random_bytes, [&]() -> Result<> {
-                        BELAY_TRY(got, files[thread].read(offset, run.options.random_bytes, buffer));
-                        (void)got;
-                        return {};
-                    }));
-                }
-                return {};
-            }));
+    BELAY_TRY(read, measure_threads(
+                        run, "random read", std::string(kOperationsUnit),
+                        [&](size_t thread, BenchThread& times) -> Result<> {
+                            const AlignedBuffer buffer(static_cast<size_t>(run.options.random_bytes) +
+                                                       kDirectAlignment);
+                            for (const uint64_t offset :
+                                 random_offsets(sizes[thread], run.options.random_bytes,
+                                                part_of(run.options.operations, thread, sizes.size()),
+                                                run.options.seed + thread)) {
+                                if (run.is_stopped()) return std::unexpected(stopped());
+                                BELAY_CHECK(times.time(run.options.random_bytes, [&] {
+                                    return files[thread].read_all(offset, run.options.random_bytes, buffer);
+                                }));
+                            }
+                            return {};
+                        }));
     read.cache = drop.describe();
     run.report.results.push_back(std::move(read));
     return {};
@@ -235,8 +227,7 @@ Result<> test_files(BenchRun& run) {
     run.report.results.push_back(std::move(written));
     CacheDrop drop;
     for (uint64_t number = 0; number < run.options.files; ++number) {
-        BELAY_TRY(file, drop.open(run, small_file(number)));
-        (void)file;
+        BELAY_CHECK(drop.open(run, small_file(number)));
     }
     const std::vector<uint64_t> order = shuffled_numbers(run.options.files, run.options.seed);
     run.say("reading many files");
@@ -250,8 +241,7 @@ Result<> test_files(BenchRun& run) {
                                 BELAY_CHECK(times.time(run.options.file_bytes, [&]() -> Result<> {
                                     BELAY_TRY(file, BenchFile::open(run.directory, small_file(order[at]),
                                                                     O_RDONLY, run.options.direct));
-                                    BELAY_TRY(got, file.read(0, run.options.file_bytes, buffer));
-                                    (void)got;
+                                    BELAY_CHECK(file.read_all(0, run.options.file_bytes, buffer));
                                     return {};
                                 }));
                             }
@@ -271,21 +261,19 @@ Result<> test_shard(BenchRun& run) {
     const std::vector<uint64_t> offsets =
         random_offsets(bytes, run.options.file_bytes, run.options.files, run.options.seed);
     run.say("reading records of a shard");
-    BELAY_TRY(read, measure_threads(
-                        run, "shard read", std::string(kOperationsUnit),
-                        [&](size_t thread, BenchThread& times) -> Result<> {
-                            const AlignedBuffer buffer(static_cast<size_t>(run.options.file_bytes) +
-                                                       2 * kDirectAlignment);
-                            for (size_t at = thread; at < offsets.size(); at += run.options.threads) {
-                                if (run.is_stopped()) return std::unexpected(stopped());
-                                BELAY_CHECK(times.time(run.options.file_bytes, [&]() -> Result<> {
-                                    BELAY_TRY(got, file.read(offsets[at], run.options.file_bytes, buffer));
-                                    (void)got;
-                                    return {};
-                                }));
-                            }
-                            return {};
-                        }));
+    BELAY_TRY(read,
+              measure_threads(run, "shard read", std::string(kOperationsUnit),
+                              [&](size_t thread, BenchThread& times) -> Result<> {
+                                  const AlignedBuffer buffer(static_cast<size_t>(run.options.file_bytes) +
+                                                             2 * kDirectAlignment);
+                                  for (size_t at = thread; at < offsets.size(); at += run.options.threads) {
+                                      if (run.is_stopped()) return std::unexpected(stopped());
+                                      BELAY_CHECK(times.time(run.options.file_bytes, [&] {
+                                          return file.read_all(offsets[at], run.options.file_bytes, buffer);
+                                      }));
+                                  }
+                                  return {};
+                              }));
     read.cache = drop.describe();
     run.report.results.push_back(std::move(read));
     return {};
@@ -347,8 +335,7 @@ Result<> write_bench_file(BenchRun& run, const std::string& name, uint64_t bytes
     if (const auto found = run.written.find(name); found != run.written.end() && found->second == bytes)
         return {};
     run.say(fmt::format("writing {}", name));
-    BELAY_TRY(is_direct, write_blocks(run, name, bytes, nullptr));
-    (void)is_direct;
+    BELAY_CHECK(write_blocks(run, name, bytes, nullptr));
     run.written[name] = bytes;
     return {};
 }

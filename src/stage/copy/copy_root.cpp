@@ -23,7 +23,7 @@ using core::Deadline;
 using core::Result;
 using core::system_error;
 
-constexpr core::Duration kFarewell = std::chrono::seconds(3);  // for the nodes to hear that it is the end
+constexpr core::Duration kFarewell = std::chrono::seconds(5);  // for the nodes to hear that it is the end
 
 core::Duration now() { return core::system_clock().monotonic(); }
 
@@ -245,16 +245,20 @@ class CopyRoot {
         return report;
     }
 
-    // All who are connected; they hang up when they have heard it.
+    // They hang up when they have heard it. What failed here is told to those who come a little later, too.
     void tell_end(const Result<CopyReport>& report) {
         const std::string body = report ? std::string() : core::encode_error(report.error());
-        for (uint32_t rank = 1; rank < members_.size(); ++rank) root_.send(rank, {kEnd, body});
-        const auto all_gone = [this] {
-            for (uint32_t rank = 1; rank < members_.size(); ++rank)
-                if (root_.connected(rank)) return false;
-            return true;
+        std::vector<bool> told(members_.size(), false);
+        const auto is_over = [&] {
+            bool all_gone = true;
+            for (uint32_t rank = 1; rank < members_.size(); ++rank) {
+                if (!told[rank] && root_.connected(rank)) told[rank] = root_.send(rank, {kEnd, body});
+                const bool may_come = !report && !told[rank] && !members_[rank].failure;
+                all_gone = all_gone && !may_come && !root_.connected(rank);
+            }
+            return all_gone;
         };
-        (void)root_.serve(Deadline::after(kFarewell), all_gone, [](uint32_t, const transfer::Message&) {});
+        (void)root_.serve(Deadline::after(kFarewell), is_over, [](uint32_t, const transfer::Message&) {});
     }
 
     const CopyStep& step_;

@@ -137,7 +137,11 @@ Result<> read_all(const Directory& root, const SourceFile& file, int fd, const S
 Result<CopySource> list_copy(const fs::path& source, const SourceOptions& options) {
     std::error_code error;
     const fs::path whole = fs::canonical(source, error);
-    if (error) return core::errno_error(error, fmt::format("cannot open {}", core::printable(source.string())));
+    if (error) {
+        core::Error failed = core::errno_error(error, fmt::format("cannot open {}", core::printable(source.string()))).error();
+        if (failed.cause() == core::Cause::kNotFound) failed = std::move(failed).as(core::ErrorKind::kBadInput);
+        return std::unexpected(std::move(failed));
+    }
     BELAY_TRY(type, core::type_of_file(whole));
     auto listed = type == fs::file_type::directory ? list_directory(source, options) : list_file(whole);
     if (!listed) return listed;

@@ -24,7 +24,7 @@ struct SourceOptions {
 };
 
 // A file; a packed data set, of which the files that its manifest names and no others; or all files of a directory.
-// Directories without files are not copied. Errors: kBadInput for what cannot be copied (devices, links that lead
+// Directories without files are not copied. Errors: kBadInput for what is not there or cannot be copied (devices, links that lead
 // elsewhere), a manifest that is damaged, and as check_plan(); kSystem.
 core::Result<CopySource> list_copy(const std::filesystem::path& source, const SourceOptions& options);
 

@@ -77,7 +77,7 @@ Result<> apply_layout(const LayoutAdvice& advice, const LayoutTarget& target) {
     if (const auto why = why_not_applied(target)) return core::negative("the layout was not set: {}", *why);
     std::vector<std::string> argv = layout_command(advice, target.path);
     argv[0] = target.lfs->string();
-    BELAY_TRY(output, core::output_of({.argv = argv}, {.timeout = kPatience}));
+    BELAY_CHECK(core::output_of({.argv = argv}, {.timeout = kPatience}));
     return {};
 }
 

@@ -50,11 +50,10 @@ const Format* format_of(const std::vector<CheckpointFile>& files) {
     // What was being written when its program died may be all that there is.
     for (const Format& format : kFormats)
         for (const CheckpointFile& file : files) {
-            CheckpointFile whole = file;
-            const size_t end = whole.name.rfind('.');
+            const size_t end = file.name.rfind('.');
             if (!is_temporary_name(file.name)) continue;
-            if (is_of(format, whole) ||
-                (end != std::string::npos && is_of(format, {.name = whole.name.substr(0, end)})))
+            if (is_of(format, file) ||
+                (end != std::string::npos && is_of(format, {.name = file.name.substr(0, end)})))
                 return &format;
         }
     return nullptr;
