@@ -18,6 +18,22 @@ Result<std::string> random_name(std::string_view prefix) {
     return fmt::format("{}{:016x}", prefix, random);
 }
 
+namespace {
+
+// Through /proc it gets its name later, without any privilege (open(2), O_TMPFILE).
+std::string path_through(int fd) {
+    return fmt::format("/proc/self/fd/{}", fd);
+}
+
+// Without a name; nothing where that is not possible.
+Descriptor open_nameless(const Directory& parent, unsigned mode) {
+    Descriptor fd(openat(parent.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+    if (fd && access(path_through(fd.get()).c_str(), F_OK) != 0) fd.reset();
+    return fd;
+}
+
+}  // namespace
+
 Result<NewFile> NewFile::begin(const Directory& directory, std::string_view name, unsigned mode,
                                std::string_view temporary_start) {
     if (!is_name_beneath(name))
@@ -27,39 +43,53 @@ Result<NewFile> NewFile::begin(const Directory& directory, std::string_view name
     std::string last = relative.filename();
     BELAY_TRY(temporary,
               random_name(temporary_start.empty() ? last + ".tmp-" : std::string(temporary_start)));
+    note_activity("create", directory.path_of(name).native());
+    if (Descriptor nameless = open_nameless(parent, mode))
+        return NewFile(std::move(parent), std::move(nameless), std::move(last), std::move(temporary), false);
     auto fd = parent.open_file(temporary, O_RDWR | O_CREAT | O_EXCL, mode);
     if (!fd && fd.error().errno_value() != 0)  // in the words of the name that was asked for
         return errno_error(fd.error().errno_value(),
                            fmt::format("cannot create {}", directory.path_of(name).string()));
     if (!fd) return std::unexpected(std::move(fd.error()));
-    return NewFile(std::move(parent), std::move(*fd), std::move(last), std::move(temporary));
+    return NewFile(std::move(parent), std::move(*fd), std::move(last), std::move(temporary), true);
 }
 
 NewFile::NewFile(NewFile&& other) noexcept
     : parent_(std::move(other.parent_)),
       fd_(std::move(other.fd_)),
       name_(std::move(other.name_)),
-      temporary_(std::exchange(other.temporary_, {})) {}
+      temporary_(std::move(other.temporary_)),
+      has_temporary_(std::exchange(other.has_temporary_, false)) {}
 
 NewFile::~NewFile() {
     // Not by remove_file, which needs a descriptor: there may be none left.
-    if (!temporary_.empty()) unlinkat(parent_.fd(), temporary_.c_str(), 0);
+    if (has_temporary_) unlinkat(parent_.fd(), temporary_.c_str(), 0);
+}
+
+// A further name for it; fails if there is something of that name. As linkat(2).
+int NewFile::link(const std::string& name) const {
+    if (has_temporary_) return linkat(parent_.fd(), temporary_.c_str(), parent_.fd(), name.c_str(), 0);
+    return linkat(AT_FDCWD, path_through(fd_.get()).c_str(), parent_.fd(), name.c_str(), AT_SYMLINK_FOLLOW);
 }
 
 Result<> NewFile::replace() && {
     BELAY_CHECK(sync());
     note_activity("replace", path().native());
-    if (renameat(parent_.fd(), temporary_.c_str(), parent_.fd(), name_.c_str()) != 0)
-        return errno_error(errno, fmt::format("cannot replace {}", path().string()));
-    temporary_.clear();
+    auto failed = [&] { return errno_error(errno, fmt::format("cannot replace {}", path().string())); };
+    if (!has_temporary_) {
+        if (link(name_) == 0) return parent_.sync();
+        if (errno != EEXIST || link(temporary_) != 0) return failed();
+        has_temporary_ = true;
+    }
+    if (renameat(parent_.fd(), temporary_.c_str(), parent_.fd(), name_.c_str()) != 0) return failed();
+    has_temporary_ = false;
     return parent_.sync();
 }
 
 Result<bool> NewFile::create() && {
     BELAY_CHECK(sync());
     note_activity("create", path().native());
-    // Unlike rename, fails if there is something of that name.
-    if (linkat(parent_.fd(), temporary_.c_str(), parent_.fd(), name_.c_str(), 0) != 0) {
+    if (link(name_) != 0) {
         if (errno == EEXIST) return false;
         return errno_error(errno, fmt::format("cannot create {}", path().string()));
     }

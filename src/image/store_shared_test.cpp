@@ -1,6 +1,7 @@
 // A store that other nodes and users write to at the same time.
 #include "core/file.h"
 #include "core/host_name.h"
+#include "core/testing/sandbox.h"
 #include "image/squashfs_reader.h"
 #include "image/store.h"
 #include "image/store_lock.h"
@@ -115,21 +116,24 @@ TEST(image, store_says_what_it_cannot_look_at) {
     EXPECT_THAT(found.error().message(), HasSubstr("cannot look at " + images.string()));
 }
 
+// On a file system on which what is being written has a name, which another node may take for left behind.
 TEST(image, store_takes_the_image_that_another_node_made_meanwhile) {
-    for (bool made : {true, false}) {
-        StoreFixture f;
-        auto pushed = f.registry.push("app", "1", {kTop});
-        const fs::path images = f.directory.path() / "store/images";
-        const fs::path image_file = images / (image_key(pushed.digest, host_platform()) + ".sqsh");
-        auto sweep = [&](ImportPhase phase, uint64_t done, uint64_t total) {
-            if (phase != ImportPhase::kWriting || done != total) return;
-            for (const auto& entry : fs::directory_iterator(images)) fs::remove(entry.path());
-            if (made) (void)core::replace_file(image_file, "as of another node");
-        };
-        auto image = f.store().import(f.reference("app:1"), no_login, sweep);
-        ASSERT_EQ(image.has_value(), made);
-        EXPECT_THAT(made ? "cannot replace" : image.error().message(), HasSubstr("cannot replace"));
-    }
+    core::expect_where_files_have_names([] {
+        for (bool made : {true, false}) {
+            StoreFixture f;
+            auto pushed = f.registry.push("app", "1", {kTop});
+            const fs::path images = f.directory.path() / "store/images";
+            const fs::path image_file = images / (image_key(pushed.digest, host_platform()) + ".sqsh");
+            auto sweep = [&](ImportPhase phase, uint64_t done, uint64_t total) {
+                if (phase != ImportPhase::kWriting || done != total) return;
+                for (const auto& entry : fs::directory_iterator(images)) fs::remove(entry.path());
+                if (made) (void)core::replace_file(image_file, "as of another node");
+            };
+            auto image = f.store().import(f.reference("app:1"), no_login, sweep);
+            ASSERT_EQ(image.has_value(), made);
+            EXPECT_THAT(made ? "cannot replace" : image.error().message(), HasSubstr("cannot replace"));
+        }
+    });
 }
 
 }  // namespace
