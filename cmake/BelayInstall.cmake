@@ -27,7 +27,7 @@ endforeach()
 set_target_properties(belay PROPERTIES INSTALL_RPATH "\$ORIGIN/../${private_directory}")
 
 belay_install(belay bin belay belay-agent belay-step)
-belay_install(belay ${private_directory} belay_nvml_replay)
+belay_install(belay ${private_directory} belay_nvml_replay belay_io)
 belay_install(belay-slurm ${private_directory} spank_belay)
 belay_install(belay-models libexec/belay belay-train)
 

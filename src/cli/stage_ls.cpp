@@ -13,13 +13,13 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct LsArguments {
     std::string directory;
     std::string key;
     bool json = false;
 };
 
-Result<int> run_ls(const core::CommandContext& context, const Options& options) {
+Result<int> run_ls(const core::CommandContext& context, const LsArguments& options) {
     BELAY_TRY(dataset, stage::Dataset::open(options.directory));
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     BELAY_CHECK(dataset.list([&](const shard::ManifestShard& shard, const shard::Record& record) -> Result<> {
@@ -31,7 +31,7 @@ Result<int> run_ls(const core::CommandContext& context, const Options& options) 
     return 0;
 }
 
-Result<int> run_cat(const core::CommandContext& context, const Options& options) {
+Result<int> run_cat(const core::CommandContext& context, const LsArguments& options) {
     BELAY_TRY(dataset, stage::Dataset::open(options.directory));
     BELAY_CHECK(dataset.read(options.key, [&](std::string_view piece) -> Result<> {
         if (std::fwrite(piece.data(), 1, piece.size(), context.out()) == piece.size()) return {};
@@ -49,7 +49,7 @@ void add_stage_ls(core::Application& application) {
         .description = "Lists size, shard and name of each file, from the indexes alone.",
         .examples = {{"belay stage ls /scratch/train", "all files"}},
     });
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<LsArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run_ls(context, *options); });
@@ -62,7 +62,7 @@ void add_stage_cat(core::Application& application) {
         .description = "Finds the file in the indexes and reads nothing else. Its checksum is compared; the exit status is 2 if it is damaged.",
         .examples = {{"belay stage cat /scratch/train class3/000017.jpg >17.jpg", "one image"}},
     });
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<LsArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();
     command.options().add_option("KEY", options->key, "the file's name in the directory that was packed")->required();
     command.run([options](const core::CommandContext& context) { return run_cat(context, *options); });

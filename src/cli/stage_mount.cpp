@@ -11,7 +11,7 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct MountArguments {
     std::string data;
     std::string target;
 };
@@ -26,7 +26,7 @@ void add_stage_mount(core::Application& application) {
                        "\"belay stage unmount DIR\". In a container, name the image in the environment instead: mounts = [\"/scratch/train/train.sqsh:/data:sqsh\"].",
         .examples = {{"belay stage mount /scratch/train /tmp/train", "the files are in /tmp/train"}},
     });
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<MountArguments>();
     command.options().add_option("OUT", options->data, "the directory of the image")->required();
     command.options().add_option("DIR", options->target, "an empty directory")->required();
     command.run([options](const core::CommandContext& context) -> Result<int> {
@@ -43,7 +43,7 @@ void add_stage_unmount(core::Application& application) {
         .description = "Fails while a program uses a file in it.",
         .examples = {{"belay stage unmount /tmp/train", "after \"belay stage mount\""}},
     });
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<MountArguments>();
     command.options().add_option("DIR", options->target, "where it is mounted")->required();
     command.run([options](const core::CommandContext&) -> Result<int> {
         BELAY_CHECK(stage::unmount(options->target));

@@ -21,7 +21,7 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct PackArguments {
     std::string source;
     std::string output;
     std::string format = "tar";
@@ -44,7 +44,7 @@ Result<std::optional<int64_t>> source_date() {
     return seconds;
 }
 
-Result<int> run(const core::CommandContext& context, const Options& options) {
+Result<int> run(const core::CommandContext& context, const PackArguments& options) {
     BELAY_TRY(date, source_date());
     core::ProgressDisplay display(core::system_clock());
     stage::PackOptions wanted{.format = options.format == "tar" ? shard::Format::kTar : shard::Format::kSquashfs,
@@ -100,7 +100,7 @@ void add_stage_pack(core::Application& application) {
                      {"belay stage pack train -o out --shuffle 1", "samples in an order that depends on 1"},
                      {"belay stage pack train -o out --licence CC-BY-4.0 --url https://example.org/data", "with what people should know of the data"}},
     });
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<PackArguments>();
     command.options().add_option("DIR", options->source, "the directory with the files")->required();
     command.options().add_option("-o,--output", options->output, "make the shards in OUT")->required()->type_name("OUT");
     command.choice("--format", options->format, {"tar", "squashfs"}, "tar shards, or one image that can be mounted");

@@ -18,7 +18,7 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct ScanArguments {
     std::string directory;
     std::string local;
     double epochs = 10;
@@ -94,7 +94,7 @@ void print_scan(const core::CommandContext& context, const stage::Scan& scan) {
         context.print("note: {} directories belong to other file systems: not entered\n", scan.walk.other_file_systems);
 }
 
-Result<int> run(const core::CommandContext& context, const Options& options) {
+Result<int> run(const core::CommandContext& context, const ScanArguments& options) {
     if (!(options.epochs > 0)) return core::bad_input("--epochs {:g}: is not a number of epochs", options.epochs).hint("write how often training reads the data");
     if (options.workers == 0 || options.threads == 0) return core::bad_input("--workers and --threads begin at 1");
     if (options.rate < 0) return core::bad_input("--rate {:g}: is negative", options.rate).hint("write calls per second, or 0 for no limit");
@@ -127,7 +127,7 @@ void add_stage_scan(core::Application& application) {
                      {"belay stage scan data --epochs 90 --workers 16", "for a longer training with more workers"},
                      {"belay stage scan data --local /tmp", "compared with copying it to the nodes first"}},
     });
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ScanArguments>();
     command.options().add_option("DIR", options->directory, "the directory")->required();
     command.options().add_option("--epochs", options->epochs, "how often training will read the data")->type_name("N");
     command.options().add_option("--workers", options->workers, "processes of the loader that read at once")->type_name("N");

@@ -15,7 +15,7 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct VerifyArguments {
     std::string directory;
     std::string source;
     size_t threads = std::max(1U, std::thread::hardware_concurrency());
@@ -35,7 +35,7 @@ void print(const core::CommandContext& context, const std::vector<stage::Defect>
                       core::printable(defect.why));
 }
 
-Result<int> run_verify(const core::CommandContext& context, const Options& options) {
+Result<int> run_verify(const core::CommandContext& context, const VerifyArguments& options) {
     BELAY_TRY(verification, stage::verify(options.directory, std::max<size_t>(options.threads, 1)));
     if (options.json) {
         context.print_json(nlohmann::ordered_json{{"ok", verification.ok()}, {"shards", verification.shards}, {"bytes", verification.bytes}, {"bad", to_json(verification.bad)}});
@@ -47,7 +47,7 @@ Result<int> run_verify(const core::CommandContext& context, const Options& optio
     return verification.ok() ? 0 : 1;
 }
 
-Result<int> run_repair(const core::CommandContext& context, const Options& options) {
+Result<int> run_repair(const core::CommandContext& context, const VerifyArguments& options) {
     std::optional<std::filesystem::path> source;
     if (!options.source.empty()) source = options.source;
     BELAY_TRY(repair, stage::repair(options.directory, source, std::max<size_t>(options.threads, 1)));
@@ -71,7 +71,7 @@ void add_stage_verify(core::Application& application) {
                        "The exit status is 1 if anything differs.",
         .examples = {{"belay stage verify /scratch/train", "say what is damaged"}},
     });
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<VerifyArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();
     command.options().add_option("--threads", options->threads, "read N shards at a time")->type_name("N");
     command.json(options->json);
@@ -87,7 +87,7 @@ void add_stage_repair(core::Application& application) {
         .examples = {{"belay stage repair /scratch/train", "from the directory that the manifest names"},
                      {"belay stage repair /scratch/train --source /store/train", "from a copy of it"}},
     });
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<VerifyArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();
     command.options().add_option("--source", options->source, "read the files from DIR; where they were packed from")->type_name("DIR");
     command.options().add_option("--threads", options->threads, "read N shards at a time")->type_name("N");

@@ -28,6 +28,10 @@
 #include <sys/types.h>
 #include <vector>
 
+namespace belay::iotrace {
+class IoTraceReader;
+}
+
 namespace belay::observe::collect {
 
 // When and where the rows of one tick were taken.
@@ -49,6 +53,9 @@ class Collector {
     // CPU time that processes helping this collector have spent since its start.
     virtual double helper_cpu_seconds() const { return 0; }
 };
+
+// Where the job's I/O is counted (iotrace/reader.h).
+using IoTrace = std::shared_ptr<iotrace::IoTraceReader>;
 
 // Where GPUs are read from, and what is told of them.
 struct GpuOptions {
@@ -96,6 +103,7 @@ struct CollectOptions {
     EventSink on_event;
     StepSink on_steps = nullptr;  // with JobSelection::all_steps; may be empty
     GpuOptions gpu = {};
+    IoTrace io_trace = nullptr;  // none: the job is not traced
     std::filesystem::path proc = "/proc";
     std::filesystem::path sys = "/sys";
     // How long all file systems together may take to answer in a tick, and when one that did not is asked

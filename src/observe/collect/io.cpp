@@ -1,0 +1,111 @@
+#include "observe/collect/io.h"
+
+#include "core/utf8.h"
+#include "iotrace/reader.h"
+#include "observe/collect/source_file.h"
+#include "procfs/mountinfo.h"
+#include "schema/tables/io.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace belay::observe::collect {
+
+namespace {
+
+using iotrace::DeviceTotals;
+using schema::column;
+using schema::kIo;
+
+constexpr uint64_t kSmall = 65535;  // bytes of a small call, at most
+
+struct Count {
+    size_t place;
+    uint64_t (*of)(const DeviceTotals& totals);
+};
+constexpr Count kCounts[] = {
+    {column(kIo, "opens_total"), [](const DeviceTotals& t) { return t[iotrace::kOpens] + t[iotrace::kDirectoryOpens]; }},
+    {column(kIo, "opens_failed_total"), [](const DeviceTotals& t) { return t[iotrace::kOpensFailed]; }},
+    {column(kIo, "stats_total"), [](const DeviceTotals& t) { return t[iotrace::kStats]; }},
+    {column(kIo, "stats_failed_total"), [](const DeviceTotals& t) { return t[iotrace::kStatsFailed]; }},
+    {column(kIo, "changes_total"), [](const DeviceTotals& t) { return t[iotrace::kChanges]; }},
+    {column(kIo, "directory_entries_total"), [](const DeviceTotals& t) { return t[iotrace::kDirectoryEntries]; }},
+    {column(kIo, "metadata_calls_total"), [](const DeviceTotals& t) { return t.metadata_calls(); }},
+    {column(kIo, "reads_total"), [](const DeviceTotals& t) { return t.read_calls(); }},
+    {column(kIo, "random_reads_total"), [](const DeviceTotals& t) { return t.random_read_calls(); }},
+    {column(kIo, "small_reads_total"), [](const DeviceTotals& t) { return t.read_calls_up_to(kSmall); }},
+    {column(kIo, "small_random_reads_total"), [](const DeviceTotals& t) { return t.random_read_calls_up_to(kSmall); }},
+    {column(kIo, "read_bytes_total"), [](const DeviceTotals& t) { return t[iotrace::kReadBytes]; }},
+    {column(kIo, "writes_total"), [](const DeviceTotals& t) { return t.write_calls(); }},
+    {column(kIo, "small_writes_total"), [](const DeviceTotals& t) { return t.write_calls_up_to(kSmall); }},
+    {column(kIo, "written_bytes_total"), [](const DeviceTotals& t) { return t[iotrace::kWrittenBytes]; }},
+    {column(kIo, "syncs_total"), [](const DeviceTotals& t) { return t[iotrace::kSyncs]; }},
+    {column(kIo, "maps_total"), [](const DeviceTotals& t) { return t[iotrace::kMaps]; }},
+    {column(kIo, "mapped_bytes_total"), [](const DeviceTotals& t) { return t[iotrace::kMappedBytes]; }},
+};
+
+struct Time {
+    size_t place;
+    iotrace::Counter counter;
+};
+constexpr Time kTimes[] = {
+    {column(kIo, "read_seconds_total"), iotrace::kReadNanoseconds},
+    {column(kIo, "write_seconds_total"), iotrace::kWriteNanoseconds},
+    {column(kIo, "metadata_seconds_total"), iotrace::kMetadataNanoseconds},
+    {column(kIo, "sync_seconds_total"), iotrace::kSyncNanoseconds},
+};
+static_assert(std::size(kCounts) + std::size(kTimes) == std::size(schema::kIoQuantities));
+
+std::string name_of(const DeviceTotals& totals) {
+    switch (totals.of) {
+        case DeviceTotals::Of::kNone: return "none";
+        case DeviceTotals::Of::kOthers: return "others";
+        case DeviceTotals::Of::kDevice: break;
+    }
+    return totals.device.text();
+}
+
+class IoCollector : public Collector {
+  public:
+    explicit IoCollector(const CollectOptions& options)
+        : trace_(options.io_trace), mountinfo_(options.proc / "self/mountinfo"), slow_every_(options.slow_every) {}
+
+    const schema::Table& table() const override { return kIo; }
+    bool is_expected() const override { return trace_ != nullptr; }
+
+    core::Result<> collect(const Sample& sample, stream::Batch& rows) override {
+        if (trace_ == nullptr) return {};
+        BELAY_TRY(totals, trace_->totals());
+        if (ticks_++ % slow_every_ == 0) mounts_ = procfs::parse_mountinfo(mountinfo_.read_or_empty());
+        for (const DeviceTotals& device : totals.devices) add(sample, device, rows);
+        return {};
+    }
+
+  private:
+    void add(const Sample& sample, const DeviceTotals& totals, stream::Batch& rows) const {
+        rows.add_row(sample.time, sample.node);
+        const std::string name = name_of(totals);
+        rows.set(column(kIo, "device"), name);
+        // Of a file system that is mounted several times the first.
+        if (const auto mount = std::ranges::find(mounts_, name, &procfs::Mount::device); mount != mounts_.end()) {
+            rows.set(column(kIo, "mount"), core::to_valid_utf8(mount->mount_point));
+            rows.set(column(kIo, "type"), core::to_valid_utf8(mount->type));
+            rows.set(column(kIo, "source"), core::to_valid_utf8(mount->source));
+        }
+        for (const Count& count : kCounts) rows.set(count.place, static_cast<int64_t>(std::min<uint64_t>(count.of(totals), INT64_MAX)));
+        for (const Time& time : kTimes) rows.set(time.place, totals.seconds(time.counter));
+    }
+
+    std::shared_ptr<iotrace::IoTraceReader> trace_;
+    SourceFile mountinfo_;
+    int slow_every_;
+    int64_t ticks_ = 0;
+    std::vector<procfs::Mount> mounts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Collector> make_io_collector(const CollectOptions& options) { return std::make_unique<IoCollector>(options); }
+
+}  // namespace belay::observe::collect
