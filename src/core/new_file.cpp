@@ -2,9 +2,13 @@
 
 #include "core/activity.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <iterator>
+#include <linux/magic.h>
 #include <sys/random.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 namespace belay::core {
@@ -20,6 +24,15 @@ Result<std::string> random_name(std::string_view prefix) {
 
 namespace {
 
+// Of these it is known that a file without a name can get one. Elsewhere it might only turn out when it is
+// written (SMB makes such files and has no hard links).
+bool links_nameless_files(const Directory& parent) {
+    constexpr decltype(statfs::f_type) kKnown[] = {BTRFS_SUPER_MAGIC,     EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC,
+                                                   OVERLAYFS_SUPER_MAGIC, TMPFS_MAGIC,      XFS_SUPER_MAGIC};
+    struct statfs facts{};
+    return fstatfs(parent.fd(), &facts) == 0 && std::ranges::find(kKnown, facts.f_type) != std::end(kKnown);
+}
+
 // Through /proc it gets its name later, without any privilege (open(2), O_TMPFILE).
 std::string path_through(int fd) {
     return fmt::format("/proc/self/fd/{}", fd);
@@ -27,6 +40,7 @@ std::string path_through(int fd) {
 
 // Without a name; nothing where that is not possible.
 Descriptor open_nameless(const Directory& parent, unsigned mode) {
+    if (!links_nameless_files(parent)) return {};
     Descriptor fd(openat(parent.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
     if (fd && access(path_through(fd.get()).c_str(), F_OK) != 0) fd.reset();
     return fd;

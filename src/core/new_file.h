@@ -14,8 +14,8 @@ namespace belay::core {
 Result<std::string> random_name(std::string_view prefix);
 
 // A file that is being written without a name and gets its own when it is whole, so that a process that is
-// killed leaves nothing behind. Where the file system knows no files without a name (open(2), O_TMPFILE), it
-// has a random one until then, which only a kill leaves there.
+// killed leaves nothing behind. Where the file system is not known to name such a file later (open(2),
+// O_TMPFILE), it has a random one until then, which only a kill leaves there.
 class NewFile {
   public:
     // In the directory in which `name` will be. A name that it needs before is `temporary` and a random end;

@@ -35,15 +35,20 @@ inline void expect_in_sandbox(std::span<sock_filter> rules, const std::function<
     EXPECT_EQ(WEXITSTATUS(status), 0) << "99: seccomp refused the filter";
 }
 
-// Where openat2 fails in this way, as in old kernels and under strict sandboxes.
-inline void expect_without_openat2(int failure, const std::function<void()>& test) {
+// Where a system call fails in this way.
+inline void expect_where_call_fails(unsigned call, int failure, const std::function<void()>& test) {
     sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(failure)),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     expect_in_sandbox(rules, test);
+}
+
+// As in old kernels and under strict sandboxes.
+inline void expect_without_openat2(int failure, const std::function<void()>& test) {
+    expect_where_call_fails(SYS_openat2, failure, test);
 }
 
 // Where every file has a name (no O_TMPFILE), as on NFS and Lustre.
