@@ -1,5 +1,7 @@
 #include "iotrace/reader.h"
 
+#include "core/new_file.h"
+
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,22 +12,22 @@ namespace belay::iotrace {
 
 namespace {
 
-core::Result<> fill(const core::Descriptor& file, const std::filesystem::path& path) {
+core::Result<> fill(const core::NewFile& file) {
     // Returns its error instead of setting errno.
-    if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(kFileBytes)); error != 0)
-        return core::errno_error(error, fmt::format("cannot allocate {} bytes for {}", kFileBytes, path.string()));
-    return core::write_all(file.get(), encode_header(), path.string());
+    if (const int error = posix_fallocate(file.fd(), 0, static_cast<off_t>(kFileBytes)); error != 0)
+        return core::errno_error(error, fmt::format("cannot allocate {} bytes for {}", kFileBytes, file.path().string()));
+    return core::write_all(file.fd(), encode_header(), file.path().string());
 }
 
 }  // namespace
 
 core::Result<IoTraceReader> IoTraceReader::create(const std::filesystem::path& path) {
-    BELAY_TRY(file, core::open_file(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
-    if (auto filled = fill(file, path); !filled) {
-        unlink(path.c_str());
-        return std::unexpected(std::move(filled.error()));
-    }
-    return IoTraceReader(std::move(file), path);
+    BELAY_TRY(directory, core::Directory::open(path.parent_path()));
+    BELAY_TRY(file, core::NewFile::begin(directory, path.filename().native()));
+    BELAY_CHECK(fill(file));
+    BELAY_TRY(is_first, std::move(file).create());
+    if (!is_first) return core::errno_error(EEXIST, fmt::format("cannot create {}", path.string()));
+    return open(path);
 }
 
 core::Result<IoTraceReader> IoTraceReader::open(const std::filesystem::path& path) {

@@ -20,7 +20,7 @@ namespace belay::iotrace {
 
 class IoTraceReader {
   public:
-    // A new file, all of it allocated, readable and writable by this user only. On a file system in memory (/dev/shm): the
+    // A new file, all of it allocated before it has its name, readable and writable by this user only. On a file system in memory (/dev/shm): the
     // kernel would write the pages of another one back again and again. Errors: kSystem, also if there is something of that name
     // (EEXIST), and where the file system cannot allocate.
     static core::Result<IoTraceReader> create(const std::filesystem::path& path);

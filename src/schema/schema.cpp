@@ -8,6 +8,7 @@
 #include "schema/tables/gpu_device.h"
 #include "schema/tables/gpu_digest.h"
 #include "schema/tables/host.h"
+#include "schema/tables/io.h"
 #include "schema/tables/network.h"
 #include "schema/tables/node_plots.h"
 #include "schema/tables/output_tail.h"
@@ -22,7 +23,7 @@ namespace belay::schema {
 namespace {
 
 constexpr const Table* kTables[] = {&kHost,     &kNetwork, &kFilesystem, &kProcess,  &kGpu,     &kGpuDevice,
-                                    &kProgress, &kEvent,   &kAllocation, &kCoverage, &kVetting, &kOutputTail};
+                                    &kProgress, &kEvent,   &kAllocation, &kCoverage, &kVetting, &kOutputTail, &kIo};
 
 // Every reader relies on these two columns, so their place is checked where the schema is compiled.
 consteval bool start_with_time_and_node() {

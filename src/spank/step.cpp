@@ -91,6 +91,16 @@ std::vector<std::string> command_after(const std::vector<std::string>& words, si
     return {words.begin() + static_cast<std::ptrdiff_t>(std::min(numbers, words.size())), words.end()};
 }
 
+// Of a task of this node, over all others that it gets.
+Result<core::Environment> traced_variables(const step::StepPlan& plan, const core::Environment& host) {
+    if (!plan.recording || !plan.recording->io) return core::Environment();
+    BELAY_TRY(placement, observe::find_placement());
+    const core::Environment variables = plan.environment ? step::task_variables(*plan.environment, host) : host;
+    const auto before = variables.find("LD_PRELOAD");
+    return observe::io_traced_variables(plan.recording->io->library, placement,
+                                        before == variables.end() ? std::nullopt : std::optional(before->second));
+}
+
 // The exit status, where all that there is to say has been said.
 Result<int> prepare_and_answer(Answer& answer, pid_t watched, int notices, std::vector<std::string> command) {
     BELAY_TRY(plan, take_plan());
@@ -108,7 +118,8 @@ Result<int> prepare_and_answer(Answer& answer, pid_t watched, int notices, std::
             step::add_entry_variables(*wanted.environment, node.container->entry_variables());
             namespaces = {node.container->user_namespace(), node.container->mount_namespace()};
         }
-        return answer.offer(instructions(wanted, node.root_address), namespaces);
+        BELAY_TRY(traced, traced_variables(wanted, context.variables));
+        return answer.offer(instructions(wanted, node.root_address, traced), namespaces);
     };
     BELAY_TRY(prepared, step::prepare_node(plan, context));
     if (!prepared) return static_cast<int>(prepared.error());
@@ -140,6 +151,11 @@ Result<core::ExitStatus> run_supervisor(const std::vector<std::string>& words) {
         .progress_patterns = plan.recording->progress_patterns,
         .command_name = command.empty() ? "the task" : std::filesystem::path(command[0]).filename().string(),
         .allocation_start = core::system_clock().now()};
+    std::optional<iotrace::SharedTrace> trace = plan.recording->io ? observe::hold_io_trace(placement) : std::nullopt;
+    if (trace) {
+        options.io_trace = trace->path();
+        options.tiers = plan.recording->io->tiers;
+    }
     return observe::supervise(std::move(task), std::move(options), placement);
 }
 

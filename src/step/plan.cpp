@@ -21,20 +21,25 @@ Json to_json(const VettingPlan& plan) {
             {"fallback_name", plan.fallback_name}};
 }
 
-Json to_json(const RecordingPlan& plan) {
-    return {{"directory", plan.directory},
-            {"interval_ns", plan.interval.count()},
-            {"flush_ns", plan.flush.count()},
-            {"progress_patterns", plan.progress_patterns}};
-}
-
-Json to_json(const StagingPlan& plan) {
-    return {{"source", plan.source}, {"destination", plan.destination}, {"timeout_ns", plan.timeout.count()}};
+Json to_json(const observe::IoTracing& tracing) {
+    return {{"library", tracing.library.string()}, {"tiers", tracing.tiers}};
 }
 
 template <typename Part>
 Json to_json(const std::optional<Part>& part) {
     return part ? to_json(*part) : Json();
+}
+
+Json to_json(const RecordingPlan& plan) {
+    return {{"directory", plan.directory},
+            {"interval_ns", plan.interval.count()},
+            {"flush_ns", plan.flush.count()},
+            {"progress_patterns", plan.progress_patterns},
+            {"io", to_json(plan.io)}};
+}
+
+Json to_json(const StagingPlan& plan) {
+    return {{"source", plan.source}, {"destination", plan.destination}, {"timeout_ns", plan.timeout.count()}};
 }
 
 // For starting programs on a busy node, and for nodes that begin at different times.
@@ -46,9 +51,15 @@ VettingPlan vetting_from(const Json& json) {
             core::Duration(core::integer_from<int64_t>(json.at("timeout_ns"))), json.at("fallback_name")};
 }
 
+std::optional<observe::IoTracing> io_tracing_from(const Json& json) {
+    if (json.is_null()) return std::nullopt;
+    return observe::IoTracing{json.at("library").get<std::string>(), json.at("tiers")};
+}
+
 RecordingPlan recording_from(const Json& json) {
     return {json.at("directory"), core::Duration(core::integer_from<int64_t>(json.at("interval_ns"))),
-            core::Duration(core::integer_from<int64_t>(json.at("flush_ns"))), json.at("progress_patterns")};
+            core::Duration(core::integer_from<int64_t>(json.at("flush_ns"))), json.at("progress_patterns"),
+            io_tracing_from(json.at("io"))};
 }
 
 StagingPlan staging_from(const Json& json) {

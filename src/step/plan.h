@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/time.h"
+#include "observe/io_tracing.h"
 #include "step/environment.h"
 
 #include <filesystem>
@@ -26,6 +27,7 @@ struct RecordingPlan {
     core::Duration interval{};
     core::Duration flush{};
     std::vector<std::string> progress_patterns;
+    std::optional<observe::IoTracing> io = {};  // nothing: I/O is not traced
     bool operator==(const RecordingPlan&) const = default;
 };
 

@@ -60,11 +60,23 @@ Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interv
     core::Duration flush = configuration.duration("record.flush");
     BELAY_CHECK(observe::check_period("interval", period));
     BELAY_CHECK(observe::check_period("flush", flush));
+    BELAY_TRY(io, observe::io_tracing_of(configuration));
     BELAY_TRY(here, core::current_directory());
     return RecordingPlan{.directory = (here / directory).lexically_normal().string(),
                          .interval = period,
                          .flush = flush,
-                         .progress_patterns = std::move(patterns)};
+                         .progress_patterns = std::move(patterns),
+                         .io = std::move(io)};
+}
+
+// In a container the library that traces I/O is where nothing of the image is.
+void show_io_library(StepPlan& plan) {
+    if (!plan.recording || !plan.recording->io || !plan.environment || !plan.environment->container) return;
+    std::filesystem::path& library = plan.recording->io->library;
+    const std::string shown = "/run/belay/" + library.filename().string();
+    plan.environment->container->binds.push_back(
+        {.source = library.string(), .destination = shown, .options = {"bind", "ro"}, .if_present = true});
+    library = shown;
 }
 
 }  // namespace
@@ -90,6 +102,7 @@ Result<StepPlan> prepare_step(const StepOptions& options, const core::Configurat
         BELAY_TRY(environment, plan_environment(*options.environment, configuration, import, warnings));
         plan.environment = std::move(environment);
     }
+    show_io_library(plan);
     return plan;
 }
 

@@ -38,7 +38,8 @@ StepPlan full_plan() {
     plan.vetting = VettingPlan{"p.yaml", "name: p\nchecks:\n  - type: mem.free\n    min: 1GiB\n",
                                std::chrono::seconds(30)};
     plan.recording =
-        RecordingPlan{"/r-%j", std::chrono::milliseconds(200), std::chrono::seconds(2), {"x=(?P<loss>.*)"}};
+        RecordingPlan{"/r-%j", std::chrono::milliseconds(200), std::chrono::seconds(2), {"x=(?P<loss>.*)"},
+                      observe::IoTracing{"/lib/libbelay_io.so", {"/scratch=flash"}}};
     plan.staging = StagingPlan{"/scratch/train", "/tmp/%j", std::chrono::minutes(7)};
     return plan;
 }

@@ -1,5 +1,5 @@
 // What is sampled on a node at every tick. Each collector adds the rows of one periodic table: host, network,
-// filesystem, process or gpu.
+// filesystem, process, gpu or io.
 //
 //   auto collectors = make_collectors({.job = {.step_of = getpid()}, .on_event = sink});
 //   std::vector<stream::Batch> rows = make_batches(collectors);      // rows[i] belongs to collectors[i]
@@ -14,6 +14,7 @@
 #include "core/time.h"
 #include "gpu/choose.h"
 #include "observe/collect/step_daemons.h"
+#include "observe/collect/tiers.h"
 #include "stream/batch.h"
 #include "stream/event.h"
 
@@ -54,8 +55,13 @@ class Collector {
     virtual double helper_cpu_seconds() const { return 0; }
 };
 
-// Where the job's I/O is counted (iotrace/reader.h).
-using IoTrace = std::shared_ptr<iotrace::IoTraceReader>;
+// Where the job's I/O is counted, and what is known of its file systems.
+struct IoOptions {
+    std::shared_ptr<iotrace::IoTraceReader> trace = nullptr;  // none: the job is not traced
+    std::vector<Tier> tiers = {};
+    // A process of the job, which may see mounts that this process does not; 0: none is known yet.
+    std::function<pid_t()> task = [] { return 0; };
+};
 
 // Where GPUs are read from, and what is told of them.
 struct GpuOptions {
@@ -103,7 +109,7 @@ struct CollectOptions {
     EventSink on_event;
     StepSink on_steps = nullptr;  // with JobSelection::all_steps; may be empty
     GpuOptions gpu = {};
-    IoTrace io_trace = nullptr;  // none: the job is not traced
+    IoOptions io = {};
     std::filesystem::path proc = "/proc";
     std::filesystem::path sys = "/sys";
     // How long all file systems together may take to answer in a tick, and when one that did not is asked
@@ -123,7 +129,7 @@ struct CollectOptions {
     std::function<int(const char*, struct statvfs*)> statvfs = ::statvfs;
 };
 
-// One for each of host, network, filesystem, process and gpu, in that order.
+// One for each of host, network, filesystem, process, gpu and io, in that order.
 std::vector<std::unique_ptr<Collector>> make_collectors(const CollectOptions& options);
 
 // An empty batch per collector.

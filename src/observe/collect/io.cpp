@@ -3,6 +3,7 @@
 #include "core/utf8.h"
 #include "iotrace/reader.h"
 #include "observe/collect/source_file.h"
+#include "observe/collect/watched_mounts.h"
 #include "procfs/mountinfo.h"
 #include "schema/tables/io.h"
 
@@ -69,35 +70,51 @@ std::string name_of(const DeviceTotals& totals) {
 class IoCollector : public Collector {
   public:
     explicit IoCollector(const CollectOptions& options)
-        : trace_(options.io_trace), mountinfo_(options.proc / "self/mountinfo"), slow_every_(options.slow_every) {}
+        : options_(options.io), proc_(options.proc), mountinfo_(proc_ / "self/mountinfo"), slow_every_(options.slow_every) {}
 
     const schema::Table& table() const override { return kIo; }
-    bool is_expected() const override { return trace_ != nullptr; }
+    bool is_expected() const override { return options_.trace != nullptr; }
 
     core::Result<> collect(const Sample& sample, stream::Batch& rows) override {
-        if (trace_ == nullptr) return {};
-        BELAY_TRY(totals, trace_->totals());
-        if (ticks_++ % slow_every_ == 0) mounts_ = procfs::parse_mountinfo(mountinfo_.read_or_empty());
-        for (const DeviceTotals& device : totals.devices) add(sample, device, rows);
+        if (options_.trace == nullptr) return {};
+        BELAY_TRY(totals, options_.trace->totals());
+        if (ticks_++ % slow_every_ == 0) look_at_mounts();
+        for (const DeviceTotals& device : totals.devices) {
+            const std::string name = name_of(device);
+            // Of a file system that is mounted several times the first.
+            const auto mount = std::ranges::find(mounts_, name, &procfs::Mount::device);
+            const bool is_mounted = mount != mounts_.end();
+            if (!is_mounted || holds_data(*mount)) add(sample, device, name, is_mounted ? &*mount : nullptr, rows);
+        }
         return {};
     }
 
   private:
-    void add(const Sample& sample, const DeviceTotals& totals, stream::Batch& rows) const {
+    // Its own come first: a container shows the node's file systems under other names.
+    void look_at_mounts() {
+        mounts_ = procfs::parse_mountinfo(mountinfo_.read_or_empty());
+        const pid_t task = options_.task();
+        if (task == 0) return;
+        for (procfs::Mount& mount : procfs::parse_mountinfo(SourceFile(proc_ / std::to_string(task) / "mountinfo").read_or_empty()))
+            mounts_.push_back(std::move(mount));
+    }
+
+    void add(const Sample& sample, const DeviceTotals& totals, const std::string& name, const procfs::Mount* mount,
+             stream::Batch& rows) const {
         rows.add_row(sample.time, sample.node);
-        const std::string name = name_of(totals);
         rows.set(column(kIo, "device"), name);
-        // Of a file system that is mounted several times the first.
-        if (const auto mount = std::ranges::find(mounts_, name, &procfs::Mount::device); mount != mounts_.end()) {
+        if (mount != nullptr) {
             rows.set(column(kIo, "mount"), core::to_valid_utf8(mount->mount_point));
             rows.set(column(kIo, "type"), core::to_valid_utf8(mount->type));
             rows.set(column(kIo, "source"), core::to_valid_utf8(mount->source));
+            if (const std::string_view tier = tier_of(*mount, options_.tiers); !tier.empty()) rows.set(column(kIo, "tier"), tier);
         }
         for (const Count& count : kCounts) rows.set(count.place, static_cast<int64_t>(std::min<uint64_t>(count.of(totals), INT64_MAX)));
         for (const Time& time : kTimes) rows.set(time.place, totals.seconds(time.counter));
     }
 
-    std::shared_ptr<iotrace::IoTraceReader> trace_;
+    IoOptions options_;
+    std::filesystem::path proc_;
     SourceFile mountinfo_;
     int slow_every_;
     int64_t ticks_ = 0;

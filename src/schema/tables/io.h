@@ -16,6 +16,7 @@ inline constexpr Column kIoDevice[] = {
     {"mount", kText, "", "where it is mounted; null where nothing on the node is mounted with that number"},
     {"type", kText, "", "type of the file system"},
     {"source", kText, "", "what is mounted: a device, an export"},
+    {"tier", kText, "", "what it is made for: memory, node (of the node itself), flash, disk, home; null where the site does not say"},
 };
 
 // What the traced programs of the job did there, since the first of them began (iotrace/README.md: what is seen and what is not).
