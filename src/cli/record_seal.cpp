@@ -32,7 +32,7 @@ void add_record_seal(core::Application& application) {
                        "For GPUs, the tables gpu_summary, gpu_series (at most 600 buckets for each GPU) and "
                        "job_series (second by second) are made as well, from which score, findings and "
                        "report are read; of hosts, processes, interfaces and disks host_series, "
-                       "process_series, network_series and disk_series, and plot_series and plot_summary for "
+                       "process_series, network_series, disk_series and io_series, and plot_series and plot_summary for "
                        "the report. Sealing again makes them again if they are missing or old.",
         .examples = {{"belay record seal $SCRATCH/record", "close the record of a job that has ended"}},
     });

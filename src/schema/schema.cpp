@@ -56,7 +56,7 @@ std::span<const Table* const> gpu_digest_tables() {
 
 std::span<const Table* const> kept_series_tables() {
     static constexpr const Table* kKept[] = {&kHostSeries, &kProcessSeries, &kNetworkSeries,
-                                             &kDiskSeries, &kPlotSeries,    &kPlotSummary};
+                                             &kDiskSeries, &kIoSeries, &kPlotSeries,    &kPlotSummary};
     return kKept;
 }
 

@@ -110,7 +110,7 @@ Result<int> prepare_and_answer(Answer& answer, pid_t watched, int notices, std::
                               .command = std::move(command),
                               .watched = watched,
                               .notices = notices};
-    context.offer = [&](const step::PreparedNode& node) {
+    context.offer = [&](const step::PreparedNode& node) -> Result<> {
         step::StepPlan wanted = plan;
         if (!node.recorded) wanted.recording.reset();
         std::vector<int> namespaces;

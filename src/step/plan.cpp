@@ -25,21 +25,21 @@ Json to_json(const observe::IoTracing& tracing) {
     return {{"library", tracing.library.string()}, {"tiers", tracing.tiers}};
 }
 
-template <typename Part>
-Json to_json(const std::optional<Part>& part) {
-    return part ? to_json(*part) : Json();
-}
-
 Json to_json(const RecordingPlan& plan) {
     return {{"directory", plan.directory},
             {"interval_ns", plan.interval.count()},
             {"flush_ns", plan.flush.count()},
             {"progress_patterns", plan.progress_patterns},
-            {"io", to_json(plan.io)}};
+            {"io", plan.io ? to_json(*plan.io) : Json()}};
 }
 
 Json to_json(const StagingPlan& plan) {
     return {{"source", plan.source}, {"destination", plan.destination}, {"timeout_ns", plan.timeout.count()}};
+}
+
+template <typename Part>
+Json to_json(const std::optional<Part>& part) {
+    return part ? to_json(*part) : Json();
 }
 
 // For starting programs on a busy node, and for nodes that begin at different times.

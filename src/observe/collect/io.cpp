@@ -8,6 +8,7 @@
 #include "schema/tables/io.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,7 @@ class IoCollector : public Collector {
     core::Result<> collect(const Sample& sample, stream::Batch& rows) override {
         if (options_.trace == nullptr) return {};
         BELAY_TRY(totals, options_.trace->totals());
+        if (!began_) began_ = sample.time;
         if (ticks_++ % slow_every_ == 0) look_at_mounts();
         for (const DeviceTotals& device : totals.devices) {
             const std::string name = name_of(device);
@@ -103,6 +105,7 @@ class IoCollector : public Collector {
              stream::Batch& rows) const {
         rows.add_row(sample.time, sample.node);
         rows.set(column(kIo, "device"), name);
+        rows.set(column(kIo, "start_time"), *began_);
         if (mount != nullptr) {
             rows.set(column(kIo, "mount"), core::to_valid_utf8(mount->mount_point));
             rows.set(column(kIo, "type"), core::to_valid_utf8(mount->type));
@@ -118,6 +121,7 @@ class IoCollector : public Collector {
     SourceFile mountinfo_;
     int slow_every_;
     int64_t ticks_ = 0;
+    std::optional<core::Time> began_;
     std::vector<procfs::Mount> mounts_;
 };
 

@@ -16,6 +16,7 @@ inline constexpr Column kIoDevice[] = {
     {"mount", kText, "", "where it is mounted; null where nothing on the node is mounted with that number"},
     {"type", kText, "", "type of the file system"},
     {"source", kText, "", "what is mounted: a device, an export"},
+    {"start_time", kTimestamp, "", "when counting began: all counters were 0 then"},
     {"tier", kText, "", "what it is made for: memory, node (of the node itself), flash, disk, home; null where the site does not say"},
 };
 
