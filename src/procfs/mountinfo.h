@@ -12,6 +12,7 @@ namespace belay::procfs {
 // them.
 struct Mount {
     std::string device;  // "254:0": one file system, however often it is mounted
+    std::string root = {};  // the part of it that is mounted, "/" for all of it
     std::string mount_point;
     std::string type;
     std::string source;

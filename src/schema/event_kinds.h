@@ -20,6 +20,8 @@ inline constexpr EventKindRow kEventKinds[] = {
     {"task_system", "the system that a task runs in", "VARIANT_ID, PRETTY_NAME or ID of its os-release"},
     {"task_end", "a task ended", "its program", "its exit status; less than 0: the signal that ended it"},
     {"data_staged", "data were brought to the node before the tasks started (srun --stage)", "where they come from", {}, "seconds"},
+    {"data_read", "a process of the job had packed data open: the first that was seen of their directory on the node", "the directory",
+     "its process id"},
     {"job_end", "Slurm ended the job; known only later, so it is an annex",
      "its state, as Slurm calls it; OUT_OF_MEMORY also where a step met that limit and the job failed",
      "exit status of its script; less than 0: the signal that ended it", "seconds that it ran"},
