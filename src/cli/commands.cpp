@@ -38,6 +38,7 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_stage_pack,
     add_stage_ls,
     add_stage_cat,
+    add_stage_trace,
     add_stage_verify,
     add_stage_repair,
     add_stage_copy,

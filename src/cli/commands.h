@@ -26,6 +26,7 @@ void add_stage_checkpoint_keep(core::Application& application);
 void add_stage_layout(core::Application& application);
 void add_stage_retention(core::Application& application);
 void add_stage_bench(core::Application& application);
+void add_stage_trace(core::Application& application);
 void add_bench_run(core::Application& application);
 void add_completion(core::Application& application);
 void add_config(core::Application& application);
