@@ -3,11 +3,13 @@
 #include "core/config.h"
 #include "core/file.h"
 #include "core/program.h"
+#include "core/tell.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "observe/supervisor.h"
 #include "spank/answer.h"
 #include "spank/plain/wire.h"
+#include "stage/copy/job_copies.h"
 #include "step/node.h"
 #include "step/prepare.h"
 #include "step/settings.h"
@@ -201,12 +203,20 @@ Result<int> supervise(const std::vector<std::string>& words) {
     return core::end_like(status);
 }
 
+// At the end of a job, as its user (spank/plugin/job_end.cpp).
+Result<int> clean(const std::vector<std::string>& words) {
+    BELAY_TRY(job, number_of<uint64_t>(words, 0));
+    BELAY_TRY(done, stage::clean_for_job({.job = job, .node = core::environment_variable("SLURMD_NODENAME").value_or("")}));
+    for (const core::Error& error : done.failed) core::tell_error("staged data are left", error);
+    return done.failed.empty() ? 0 : 3;
+}
+
 Result<int> run_verb(const std::vector<std::string>& words) {
     struct Verb {
         std::string_view name;
         Result<int> (*run)(const std::vector<std::string>&);
     };
-    constexpr Verb kVerbs[] = {{"prepare", prepare}, {"node", node}, {"supervise", supervise}};
+    constexpr Verb kVerbs[] = {{"prepare", prepare}, {"node", node}, {"supervise", supervise}, {"clean", clean}};
     for (const Verb& verb : kVerbs)
         if (!words.empty() && words[0] == verb.name) return verb.run({words.begin() + 1, words.end()});
     return core::bad_input("belay-step is started by Belay's Slurm plugin")

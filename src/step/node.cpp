@@ -3,6 +3,7 @@
 #include "core/tell.h"
 #include "core/work.h"
 #include "observe/record_begin.h"
+#include "stage/copy/job_copies.h"
 #include "step/agreement.h"
 #include "step/prepare.h"
 #include "step/staging.h"
@@ -111,6 +112,8 @@ class Node {
         BELAY_TRY(destination, expand_record_path(plan_.staging->destination, std::to_string(context_.step.job_id),
                                                   context_.step.step_id ? std::to_string(*context_.step.step_id) : "",
                                                   std::to_string(context_.step.restart), this_node()));
+        // Before: what a copy leaves that is not finished goes too.
+        BELAY_CHECK(stage::note_for_job({.job = static_cast<uint64_t>(context_.step.job_id), .node = this_node()}, destination));
         BELAY_TRY(report, stage_data(*plan_.staging, destination, members_));
         if (!is_recorded) return {};
         auto written = core::check_within(kRecordTime, {.what = "recording the staging"}, [&]() -> Result<> {

@@ -34,7 +34,7 @@ Json to_json(const RecordingPlan& plan) {
 }
 
 Json to_json(const StagingPlan& plan) {
-    return {{"source", plan.source}, {"destination", plan.destination}, {"timeout_ns", plan.timeout.count()}};
+    return {{"source", plan.source}, {"destination", plan.destination}, {"timeout_ns", plan.timeout.count()}, {"memory_share", plan.memory_share}};
 }
 
 template <typename Part>
@@ -63,7 +63,8 @@ RecordingPlan recording_from(const Json& json) {
 }
 
 StagingPlan staging_from(const Json& json) {
-    return {json.at("source"), json.at("destination"), core::Duration(core::integer_from<int64_t>(json.at("timeout_ns")))};
+    return {json.at("source"), json.at("destination"), core::Duration(core::integer_from<int64_t>(json.at("timeout_ns"))),
+            json.at("memory_share").get<double>()};
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ struct StagingPlan {
     std::string source;       // absolute: a file or a directory that the first node sees
     std::string destination;  // absolute, on each node, as record.directory with %j, %s, %r, and %n for the node
     core::Duration timeout{};
+    double memory_share = 0;  // stage.memory_share
     bool operator==(const StagingPlan&) const = default;
 };
 

@@ -6,6 +6,7 @@
 #include "record/new_segment.h"
 #include "record/place.h"
 #include "schema/tables/event.h"
+#include "stage/space/space.h"
 #include "step/prepare.h"
 #include "stream/event.h"
 #include "stream/segment.h"
@@ -23,10 +24,12 @@ Result<StagingPlan> plan_staging(std::string_view words, const core::Configurati
             .hint("write the data and where each node shall have them, such as --stage=/scratch/train:/tmp/%j/train");
     const std::string destination(words.substr(colon + 1));
     BELAY_CHECK(core::with_context(expand_record_path(destination, "0", "0", "0", "n"), "--stage"));
+    BELAY_TRY(memory_share, stage::memory_share_of(configuration));
     BELAY_TRY(here, core::current_directory());
     return StagingPlan{.source = (here / words.substr(0, colon)).lexically_normal().string(),
                        .destination = destination,
-                       .timeout = configuration.duration("stage.timeout")};
+                       .timeout = configuration.duration("stage.timeout"),
+                       .memory_share = memory_share};
 }
 
 Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string& destination, const vet::StepContext& members) {
@@ -36,7 +39,7 @@ Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string&
                                .name = members.name + "stage",
                                .secret = members.secret,
                                .secret_of = transfer::known(members.secret)};
-    return core::with_context(stage::copy_in_step(plan.source, destination, step, {}), "--stage");
+    return core::with_context(stage::copy_in_step(plan.source, destination, step, {.memory_share = plan.memory_share}), "--stage");
 }
 
 Result<> write_staging_row(const std::filesystem::path& record, const StagingPlan& plan, const stage::CopyReport& report,

@@ -40,7 +40,7 @@ StepPlan full_plan() {
     plan.recording =
         RecordingPlan{"/r-%j", std::chrono::milliseconds(200), std::chrono::seconds(2), {"x=(?P<loss>.*)"},
                       observe::IoTracing{"/lib/libbelay_io.so", {"/scratch=flash"}}};
-    plan.staging = StagingPlan{"/scratch/train", "/tmp/%j", std::chrono::minutes(7)};
+    plan.staging = StagingPlan{"/scratch/train", "/tmp/%j", std::chrono::minutes(7), 0.25};
     return plan;
 }
 

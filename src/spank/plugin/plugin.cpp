@@ -324,6 +324,9 @@ int slurm_spank_task_init(spank_t spank, int, char*[]) {
 int slurm_spank_task_exit(spank_t spank, int, char*[]) {
     return belay::spank::on_task_end(spank);
 }
+int slurm_spank_job_epilog(spank_t spank, int count, char* words[]) {
+    return belay::spank::on_job_end(spank, count, words);
+}
 int slurm_spank_task_post_fork(spank_t spank, int, char*[]) {
     return belay::spank::on_forked(spank);
 }

@@ -4,6 +4,7 @@
 #include "core/program.h"
 #include "stage/copy/copy_parts.h"
 #include "stage/copy/own_copy.h"
+#include "stage/space/cpu_memory.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -21,11 +22,13 @@ bool CopyReport::is_whole() const {
 
 Result<CopyReport> copy_in_step(const fs::path& source, const fs::path& destination, const CopyStep& step,
                                 const CopyOptions& options) {
+    const CpuMemory memory(cpu_memory_nodes());
     if (step.nodes.size() == 1) return copy_here(source, destination, options);
     return step.rank == 0 ? copy_as_root(source, destination, step, options) : copy_as_member(destination, step, options);
 }
 
 Result<CopyReport> copy_here(const fs::path& source, const fs::path& destination, const CopyOptions& options) {
+    const CpuMemory memory(cpu_memory_nodes());
     std::shared_ptr<CopyStore> store;
     std::jthread display;
     auto show = [&](const std::stop_token& ends) {

@@ -17,6 +17,7 @@
 #include "stage/copy/layout.h"
 #include "stage/copy/source.h"
 #include "stage/copy/wire.h"
+#include "stage/space/space.h"
 #include "transfer/handshake.h"
 
 #include <cstdint>
@@ -48,6 +49,7 @@ struct CopyOptions {
     uint64_t chunk_bytes = kUsualChunk;
     uint64_t rate = 0;  // bytes a second at most from the source, and over each connection; 0: no limit
     LinkRule links = LinkRule::kFollow;
+    double memory_share = kUsualMemoryShare;  // as Need has it
     size_t readers = 4;                     // threads of rank 0 that read the source
     std::optional<uint32_t> children = {};  // of a node in the tree; usual_children()
     CopyPatience patience = {};

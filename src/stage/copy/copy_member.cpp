@@ -98,6 +98,7 @@ class CopyMember {
                                                                .rank = step_.rank,
                                                                .destination = destination_,
                                                                .patience = options_.patience,
+                                                               .memory_share = options_.memory_share,
                                                                .stop = &stop_,
                                                                .stored = options_.faults.stored},
                                                *feeder_);

@@ -151,6 +151,7 @@ Result<> Receiver::begin(std::string plan) {
         return system_error("the plan has chunks of {} bytes, rank 0 says {}", decoded.chunk_bytes, settings_.order.chunk_bytes);
     feeder_.offer_plan(std::make_shared<const std::string>(std::move(plan)));
     BELAY_TRY(target, find_target(decoded, settings_.destination));
+    target.memory_share = settings_.memory_share;
     BELAY_TRY(store, CopyStore::open(std::make_shared<const CopyLayout>(std::move(decoded)), std::move(target)));
     BELAY_TRY(is_shared, store->has_mark(settings_.order.mark));
     if (is_shared)

@@ -25,6 +25,7 @@ struct ReceiveSettings {
     uint32_t rank = 0;
     std::filesystem::path destination;
     CopyPatience patience = {};
+    double memory_share = kUsualMemoryShare;
     const std::atomic<bool>* stop = nullptr;
     std::function<void(uint64_t held)> stored = {};
 };

@@ -15,6 +15,7 @@
 #include "core/directory.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "stage/space/space.h"
 #include "stage/copy/buffer.h"
 #include "stage/copy/chunk_state.h"
 #include "stage/copy/layout.h"
@@ -36,6 +37,7 @@ namespace belay::stage {
 struct CopyTarget {
     core::Directory directory;
     std::string name = {};  // of a single file
+    double memory_share = kUsualMemoryShare;
 };
 
 // For a single file, `destination` is the file, or a directory in which it gets its own name. Directories are made.

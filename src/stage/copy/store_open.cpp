@@ -7,7 +7,7 @@
 #include "stage/copy/store.h"
 #include "stage/copy/store_parts.h"
 #include "stage/copy/work_directory.h"
-#include "stage/pack/space.h"
+#include "stage/space/space.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -140,7 +140,7 @@ Result<> CopyStore::take_up() {
 
 Result<> CopyStore::check_room() const {
     const auto files = static_cast<uint64_t>(std::ranges::count(published_, false));
-    return check_space(target_.directory, {.bytes = layout_->bytes() - held_bytes(), .files = files + kOwnFiles});
+    return check_space(target_.directory, {.bytes = layout_->bytes() - held_bytes(), .files = files + kOwnFiles, .memory_share = target_.memory_share});
 }
 
 Result<> CopyStore::leave_mark(const std::string& name) const {

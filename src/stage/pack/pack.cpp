@@ -11,7 +11,7 @@
 #include "stage/pack/journal.h"
 #include "stage/pack/plan.h"
 #include "stage/pack/shard_writer.h"
-#include "stage/pack/space.h"
+#include "stage/space/space.h"
 #include "stage/walk/named_directory.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-#include "stage/pack/space.h"
+#include "stage/space/space.h"
 
 #include "core/units.h"
+#include "stage/space/memory_room.h"
 
 #include <cerrno>
 #include <optional>
@@ -51,7 +52,25 @@ Result<> check_quota(const core::Directory& directory, const Need& need, int typ
     return {};
 }
 
+Result<> check_memory(const core::Directory& directory, const Need& need) {
+    if (!is_in_memory(directory)) return {};
+    BELAY_TRY(room, memory_room());
+    const auto budget = static_cast<uint64_t>(need.memory_share * static_cast<double>(room.limit));
+    if (need.bytes <= rest(budget, room.held)) return {};
+    return core::system_error("{}: {} are needed, and files there take memory: of the {} of {}, they may have {}, and {} are taken",
+                              directory.path().string(), size(need.bytes), size(room.limit), room.of, size(budget), size(room.held))
+        .because(core::Cause::kNoSpace)
+        .hint("ask for more memory, name a directory on a disk, or raise the setting stage.memory_share");
+}
+
 }  // namespace
+
+Result<double> memory_share_of(const core::Configuration& configuration) {
+    const double share = configuration.number("stage.memory_share");
+    if (share > 0 && share <= 1) return share;
+    return core::bad_input("{}: {} is not a share of the memory", configuration.origin("stage.memory_share"), share)
+        .hint("stage.memory_share is more than 0 and at most 1");
+}
 
 Result<> check_space(const core::Directory& directory, const Need& need) {
     struct statvfs status{};
@@ -68,6 +87,7 @@ Result<> check_space(const core::Directory& directory, const Need& need) {
         return core::system_error("{}: {} files are needed, {} more can be made there", directory.path().string(), need.files, status.f_favail)
             .because(core::Cause::kNoSpace)
             .hint("name a directory on another file system, or remove files");
+    BELAY_CHECK(check_memory(directory, need));
     BELAY_CHECK(check_quota(directory, need, USRQUOTA, geteuid(), "this user"));
     return check_quota(directory, need, GRPQUOTA, getegid(), "this group");
 }
