@@ -1,5 +1,6 @@
 // belay stage bench: how fast a file system is for what training does.
 #include "cli/commands.h"
+#include "cli/step_members.h"
 #include "cli/text_table.h"
 #include "core/file.h"
 #include "core/process.h"
@@ -8,6 +9,8 @@
 #include "core/utf8.h"
 #include "stage/bench/bench.h"
 #include "stage/bench/bench_plan.h"
+#include "stage/bench/nodes.h"
+#include "stage/bench/together.h"
 
 #include <cmath>
 #include <memory>
@@ -44,8 +47,8 @@ std::string latency_text(double seconds) {
 
 void print_bench_report(const core::CommandContext& context, const stage::BenchReport& report,
                         const std::vector<std::string>& commands) {
-    context.print("{} ({}), {} threads\n", core::printable(report.directory), report.file_system,
-                  report.options.threads);
+    context.print("{} ({}), {} threads{}\n", core::printable(report.directory), report.file_system, report.options.threads,
+                  report.options.nodes > 1 ? fmt::format(" on each of {} nodes", report.options.nodes) : "");
     std::vector<std::vector<std::string>> rows;
     for (const stage::BenchResult& result : report.results)
         rows.push_back({result.name, rate_text(result), latency_text(result.latency.p50),
@@ -99,6 +102,16 @@ stage::DirectMode direct_mode(std::string_view name) {
                               : stage::DirectMode::kAuto;
 }
 
+// By rank; the first is this node's own.
+Result<stage::BenchReport> add_up(const stage::BenchReport& own, std::span<const std::string> sent, std::span<const std::string> nodes) {
+    std::vector<stage::BenchReport> reports = {own};
+    for (size_t rank = 1; rank < sent.size(); ++rank) {
+        BELAY_TRY(report, core::with_context(stage::results_from_json(sent[rank]), core::printable(nodes[rank])));
+        reports.push_back(std::move(report));
+    }
+    return stage::together(reports, nodes);
+}
+
 Result<int> run_stage_bench(const core::CommandContext& context, const StageBenchOptions& options) {
     if (!(options.tolerance >= 0 && options.tolerance < 1))
         return core::bad_input("--tolerance {:g}: is not a share of 1", options.tolerance)
@@ -115,8 +128,17 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
     wanted.file_bytes = options.file_size.bytes;
     wanted.direct = direct_mode(options.direct);
     wanted.a100 = options.accelerator == "a100";
+    BELAY_TRY(place, find_members(context, "this benchmark"));
+    if (place.other_task) return 0;
+    std::unique_ptr<stage::BenchNodes> nodes;
+    if (place.step && place.step->nodes.size() > 1) {
+        BELAY_TRY(met, stage::BenchNodes::open(*place.step));
+        nodes = std::move(met);
+        wanted.meet = [&](std::string_view part) { return nodes->meet(part); };
+    }
+    const bool speaks = !nodes || place.step->rank == 0;
     core::ProgressDisplay display(core::system_clock());
-    wanted.progress = [&](std::string_view phase) {
+    if (speaks) wanted.progress = [&](std::string_view phase) {
         display.finish();
         display.start(phase, core::ProgressUnit::items("operations"));
         display.update(0);
@@ -124,6 +146,12 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
     auto measured = stage::run_bench(options.directory, wanted);
     display.finish();
     if (!measured) return std::unexpected(std::move(measured.error()));
+    if (nodes) {
+        BELAY_TRY(all, nodes->gather(to_json(*measured).dump()));
+        if (!speaks) return 0;
+        BELAY_TRY(sum, add_up(*measured, all, place.step->nodes));
+        measured = std::move(sum);
+    }
     const auto commands = stage::equal_commands(*measured, core::find_program("elbencho").has_value(),
                                                 core::find_program("dlio_benchmark").has_value());
     std::optional<stage::BenchComparison> comparison;
@@ -159,11 +187,13 @@ void add_stage_bench(core::Application& application) {
                        "Reads go past the page cache where the file system has O_DIRECT; else the cache is "
                        "dropped as far as that is possible, and the report says how much "
                        "stayed. Everything happens in a directory of its own beneath DIR, which is removed "
-                       "at the end. This node measures alone.\n\n"
+                       "at the end. In a step with one task on each node, all nodes begin each part together, "
+                       "each with its own files: amounts are added up, over the time until the last node is done.\n\n"
                        "With --compare the results are set against an earlier report of --json, and the exit "
                        "status is 1 if anything is slower.",
         .examples =
             {{"belay stage bench /scratch --json > before.json", "a report to compare with"},
+             {"srun -N 16 --ntasks-per-node=1 belay stage bench /scratch", "sixteen nodes at once"},
              {"belay stage bench /scratch --compare before.json", "what changed since"},
              {"belay stage bench /scratch --test training --model unet3d --accelerators 4 --size 100GB",
               "whether it feeds four H100"}},

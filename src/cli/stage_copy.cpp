@@ -1,18 +1,14 @@
 // belay stage copy: data to the nodes of a job, read once.
 #include "cli/commands.h"
+#include "cli/step_members.h"
 #include "core/host_name.h"
-#include "core/process.h"
 #include "core/program.h"
 #include "core/progress_display.h"
 #include "core/time.h"
 #include "core/units.h"
 #include "core/utf8.h"
-#include "slurm/job.h"
-#include "slurm/munge.h"
 #include "stage/copy/clean.h"
 #include "stage/copy/copy.h"
-#include "vet/step_context.h"
-#include "vet/step_secret.h"
 
 #include <cmath>
 #include <memory>
@@ -36,36 +32,6 @@ struct Options {
 
 double per_second(uint64_t bytes, core::Duration elapsed) {
     return static_cast<double>(bytes) / std::max(core::to_seconds(elapsed), 1e-9);
-}
-
-// One process of each node takes part; nothing for another task of one, and outside a step.
-struct Place {
-    std::optional<stage::CopyStep> step = {};
-    bool other_task = false;
-};
-
-Result<Place> find_place(const core::CommandContext& context) {
-    const auto lookup = slurm::process_environment();
-    BELAY_TRY(facts, slurm::read_task_facts(lookup));
-    Place place;
-    if (!facts) return place;
-    BELAY_TRY(known, vet::step_context(lookup, slurm::system_address()));
-    place.other_task = !known && facts->step_id && facts->local_rank.value_or(0) > 0;
-    if (!known) return place;
-    BELAY_TRY(configuration, context.configuration());
-    BELAY_TRY(weakness, vet::share_secret(*known, slurm::munge_at(configuration.text("munge.socket"))));
-    // Who takes part may read the data, and change them: unlike a vetting, no copy is worth that.
-    if (weakness)
-        return core::system_error("without munge or a secret, other users of the cluster could take part in this copy")
-            .hint(weakness->hint_text());
-    place.step = stage::CopyStep{.rank = known->rank,
-                                 .nodes = std::move(known->nodes),
-                                 .root_address = std::move(known->root_address),
-                                 .name = std::move(known->name),
-                                 .secret = std::move(known->secret),
-                                 .offer = std::move(known->offer),
-                                 .secret_of = std::move(known->secret_of)};
-    return place;
 }
 
 nlohmann::ordered_json to_json(const stage::CopyReport& report) {
@@ -142,7 +108,7 @@ Result<int> run(const core::CommandContext& context, const Options& options) {
             return core::bad_input("--rate {}: is less than a byte a second", core::printable(options.rate))
                 .hint("leave it out for no limit");
     }
-    BELAY_TRY(place, find_place(context));
+    BELAY_TRY(place, find_members(context, "this copy"));
     if (place.other_task) return 0;
     const bool speaks = !place.step || place.step->rank == 0;
     core::ProgressDisplay display(core::system_clock());

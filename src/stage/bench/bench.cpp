@@ -165,8 +165,7 @@ Result<BenchReport> run_bench(const fs::path& directory, const BenchOptions& opt
     BenchRun run{.directory = workspace.directory(), .options = options, .report = report};
     for (const BenchTest& test : bench_workloads())
         if (std::ranges::find(tests, test.name) != tests.end()) BELAY_CHECK(test.run(run));
-    report.notes.emplace_back(
-        "one node measured; what the file system's servers held in memory is not known");
+    report.notes.emplace_back("what the file system's servers held in memory is not known");
     return report;
 }
 

@@ -3,7 +3,7 @@
 // feed emulated accelerators.
 //
 // Everything happens in a directory of its own beneath the one that is named, which is removed at the end.
-// One node measures; several at once are several runs. A read says what was done about the page cache of this
+// Several nodes may measure at once (nodes.h). A read says what was done about the page cache of this
 // node; what servers hold is not known here.
 #pragma once
 
@@ -36,8 +36,11 @@ struct BenchOptions {
     uint64_t accelerators = 1;
     std::optional<uint64_t> steps = {};  // of an epoch; nothing: as many as suit the model
     uint64_t epochs = 2;
+    uint64_t nodes = 1;  // that measured at once
     double compute_factor = 1;  // of a step's compute time; tests set 0
     std::function<void(std::string_view phase)> progress = {};
+    // Of several nodes that measure at once: waits until all have come to this part.
+    std::function<core::Result<>(std::string_view part)> meet = {};
     const std::atomic<bool>* stop = nullptr;
 };
 
@@ -65,7 +68,8 @@ struct EmulationResult {
     double samples_per_second = 0;
     double bytes_per_second = 0;
     std::string cache = {};
-    bool passes() const { return utilisation && utilisation->share >= pass_share; }
+    bool all_pass = true;  // of several nodes: each of them by itself
+    bool passes() const { return all_pass && utilisation && utilisation->share >= pass_share; }
 };
 
 struct BenchReport {

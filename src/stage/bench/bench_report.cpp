@@ -38,6 +38,7 @@ ordered_json options_json(const BenchOptions& options) {
             {"accelerators", options.accelerators},
             {"steps", options.steps ? ordered_json(*options.steps) : ordered_json(nullptr)},
             {"epochs", options.epochs},
+            {"nodes", options.nodes},
             {"seed", options.seed}};
 }
 
@@ -48,9 +49,9 @@ ordered_json latency_json(const LatencySummary& latency) {
 }
 
 // What must be equal for two numbers to be of one thing; which tests were run and the seed may differ.
-constexpr std::array<std::string_view, 12> kMustAgree = {
+constexpr std::array<std::string_view, 13> kMustAgree = {
     "size_bytes", "block_bytes", "random_block_bytes", "operations",   "files", "file_bytes",
-    "threads",    "direct",      "accelerator",        "accelerators", "steps", "epochs"};
+    "threads",    "direct",      "accelerator",        "accelerators", "steps", "epochs", "nodes"};
 
 std::string elbencho_size(uint64_t bytes) {
     return bytes % 1024 == 0 ? fmt::format("{}k", bytes / 1024) : std::to_string(bytes);

@@ -173,6 +173,7 @@ Result<> emulate(BenchRun& run, const EmulatedModel& model) {
             files.push_back(std::move(file));
         }
         const auto reads = plan_epoch(planned, samples, epoch, options.seed);
+        if (options.meet) BELAY_CHECK(options.meet(fmt::format("{}, epoch {}", model.name, epoch + 1)));
         BELAY_TRY(ran, run_epoch(run, model, files, reads));
         blocks.insert(blocks.end(), ran.blocks.begin(), ran.blocks.end());
         result.seconds += ran.seconds;

@@ -12,6 +12,7 @@ using core::Result;
 Result<BenchResult> measure_threads(const BenchRun& run, std::string name, std::string unit,
                                     const std::function<Result<>(size_t, BenchThread&)>& body) {
     std::vector<BenchThread> threads(run.options.threads);
+    if (run.options.meet) BELAY_CHECK(run.options.meet(name));
     const auto begin = BenchClock::now();
     BELAY_CHECK(core::in_parallel(threads.size(), threads.size(), [&](size_t thread) -> Result<> {
         BELAY_CHECK(body(thread, threads[thread]));

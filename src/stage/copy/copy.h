@@ -18,7 +18,7 @@
 #include "stage/copy/source.h"
 #include "stage/copy/wire.h"
 #include "stage/space/space.h"
-#include "transfer/handshake.h"
+#include "transfer/members.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -63,16 +63,7 @@ inline constexpr size_t kMostChildren = 32;
 // A chunk that comes damaged is asked for again so often.
 inline constexpr int kMostRefetches = 3;
 
-// Where this node stands among those that get the copy.
-struct CopyStep {
-    uint32_t rank = 0;
-    std::vector<std::string> nodes = {};                     // by rank, for messages
-    core::Result<std::string> root_address = std::string();  // of rank 0 as this node reaches it, or why it has none
-    std::string name = {};                                   // of this start of this step: gives the ports
-    std::string secret = {};                                 // the next three as vet::StepContext has them
-    std::string offer = {};
-    transfer::SecretOf secret_of = {};
-};
+using CopyStep = transfer::Members;
 
 struct CopyNode {
     std::string name;
