@@ -64,11 +64,19 @@ struct CheckpointProblem {
     bool operator==(const CheckpointProblem&) const = default;
 };
 
+// What the names of files tell of how many ranks wrote them.
+enum class RankCount {
+    kAll,      // all of the job
+    kDivisor,  // those of one model replica
+    kAtLeast,  // those that had something to write
+};
+
 struct Checkpoint {
     std::string name;
     std::optional<int64_t> step = {};
     std::string format = {};            // a name of checkpoint_formats()
     std::optional<int64_t> ranks = {};  // that wrote it, where that can be told
+    RankCount counted = RankCount::kAll;
     uint64_t files = 0;
     uint64_t bytes = 0;
     int64_t modified = 0;  // of its newest file, nanoseconds since 1970

@@ -92,9 +92,32 @@ const CheckpointFile* Inspection::file(std::string_view name) const {
     return found == content.files.end() ? nullptr : &*found;
 }
 
-void Inspection::ranks(int64_t count) const {
+void Inspection::ranks(int64_t count, RankCount counted) const {
     result.ranks = std::max(result.ranks.value_or(0), count);
+    result.counted = counted;
 }
+
+namespace {
+
+bool may_be_of(int64_t job, const Checkpoint& checkpoint) {
+    switch (checkpoint.counted) {
+        case RankCount::kAll: return job == *checkpoint.ranks;
+        case RankCount::kDivisor: return job % *checkpoint.ranks == 0;
+        case RankCount::kAtLeast: return job >= *checkpoint.ranks;
+    }
+    return true;
+}
+
+std::string words_for(const Checkpoint& checkpoint) {
+    switch (checkpoint.counted) {
+        case RankCount::kAll: return fmt::format("was written by {} ranks", *checkpoint.ranks);
+        case RankCount::kDivisor: return fmt::format("was written by replicas of {} ranks", *checkpoint.ranks);
+        case RankCount::kAtLeast: return fmt::format("was written by {} ranks or more", *checkpoint.ranks);
+    }
+    return "";
+}
+
+}  // namespace
 
 Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDemand& demand) {
     Checkpoint result{.name = content.name, .step = content.step, .files = content.files.size()};
@@ -109,10 +132,8 @@ Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDeman
     } else {
         inspection.problem(CheckpointState::kPartial, "holds no file of a known format");
     }
-    if (demand.ranks && result.ranks && *demand.ranks != *result.ranks)
-        inspection.problem(
-            CheckpointState::kForeign,
-            fmt::format("was written by {} ranks, and {} are wanted", *result.ranks, *demand.ranks));
+    if (demand.ranks && result.ranks && !may_be_of(*demand.ranks, result))
+        inspection.problem(CheckpointState::kForeign, fmt::format("{}, and {} are wanted", words_for(result), *demand.ranks));
     if (demand.ranks && !result.ranks) inspection.note("the files do not tell how many ranks wrote them");
     take_worst(result);
     return result;
@@ -122,11 +143,11 @@ void compare_ranks(std::vector<Checkpoint>& checkpoints) {
     std::map<std::string, const Checkpoint*> most;
     for (const Checkpoint& checkpoint : checkpoints) {
         const Checkpoint*& found = most[checkpoint.format];
-        if (checkpoint.ranks && (found == nullptr || *checkpoint.ranks > *found->ranks)) found = &checkpoint;
+        if (checkpoint.ranks && checkpoint.counted == RankCount::kAll && (found == nullptr || *checkpoint.ranks > *found->ranks)) found = &checkpoint;
     }
     for (Checkpoint& checkpoint : checkpoints) {
         const Checkpoint* other = most[checkpoint.format];
-        if (!checkpoint.ranks || *checkpoint.ranks >= *other->ranks) continue;
+        if (!checkpoint.ranks || checkpoint.counted != RankCount::kAll || *checkpoint.ranks >= *other->ranks) continue;
         checkpoint.problems.push_back(
             {CheckpointState::kForeign,
              fmt::format("was written by {} ranks, and {} by {}; if {} are right, say so with --ranks {}",

@@ -47,6 +47,7 @@ core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const Keep
     KeepPlan plan;
     size_t complete = 0;
     const bool any_complete = newest_complete(checkpoints) != nullptr;
+    const bool has_steps = std::ranges::any_of(checkpoints, [](const Checkpoint& each) { return each.step.has_value(); });
     for (const Checkpoint& checkpoint : checkpoints) {
         KeepLine line{.name = checkpoint.name,
                       .step = checkpoint.step,
@@ -57,7 +58,10 @@ core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const Keep
             line.reason = std::move(reason);
         };
         const bool is_nth = rule.every && checkpoint.step && *checkpoint.step % *rule.every == 0;
-        if (is_complete(checkpoint)) {
+        if (has_steps && !checkpoint.step) {
+            // A final model beside the steps, or what training began from.
+            decide(KeepAction::kLeave, "no step says where in the series it belongs");
+        } else if (is_complete(checkpoint)) {
             ++complete;
             if (complete == 1)
                 decide(KeepAction::kKeep, "the newest complete one");
@@ -66,17 +70,18 @@ core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const Keep
             else if (is_nth)
                 decide(KeepAction::kKeep, fmt::format("every {} steps", *rule.every));
             else
-                decide(KeepAction::kRemove, fmt::format("{} newer complete ones are kept", rule.last));
+                decide(KeepAction::kRemove, rule.last == 1 ? "a newer complete one is kept" : fmt::format("{} newer complete ones are kept", rule.last));
         } else if (!any_complete) {
             decide(KeepAction::kLeave, "there is no complete one");
         } else if (checkpoint.state == CheckpointState::kForeign) {
             decide(KeepAction::kLeave, "another job may need it");
         } else if (complete == 0) {
-            decide(KeepAction::kLeave, "is newer than the newest complete one: it may be being written");
+            decide(KeepAction::kLeave, "is newer than the newest complete one: it may still be written");
         } else {
             decide(KeepAction::kRemove,
                    fmt::format("is {}, and a newer one is complete", to_text(checkpoint.state)));
         }
+        if (line.action == KeepAction::kRemove && checkpoint.name == ".") decide(KeepAction::kLeave, "is the directory itself");
         if (line.action == KeepAction::kRemove) plan.freed_bytes += line.bytes;
         plan.lines.push_back(std::move(line));
     }

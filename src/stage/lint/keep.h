@@ -15,7 +15,7 @@ enum class KeepAction {
     kKeep,
     kRemove,
     kLeave
-};  // leave: nothing is said of it, it may be being written or another's
+};  // leave: nothing is said of it, it may still be written, or is another's
 std::string_view to_text(KeepAction action);
 
 struct KeepLine {
@@ -37,7 +37,7 @@ void sort_newest_first(std::vector<Checkpoint>& checkpoints);
 // The newest complete one.
 const Checkpoint* newest_complete(const std::vector<Checkpoint>& checkpoints);
 
-// Without a complete one nothing is to be removed. What is not complete and older than the newest complete
+// Without a complete one nothing is to be removed, nor what has no step where others have one. What is not complete and older than the newest complete
 // one is. Errors: kBadInput for `last` 0 or an `every` below 1.
 core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const KeepRule& rule);
 

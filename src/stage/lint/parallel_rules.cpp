@@ -24,11 +24,10 @@ struct Grid {
     std::array<int, 2>
         data_and_model;  // which number is the data-parallel and the model-parallel rank; -1: none is
 };
-constexpr std::array<Grid, 4> kGrids = {{
+constexpr std::array<Grid, 3> kGrids = {{
     {"*zero_pp_rank_#_mp_rank_#_optim_states.pt", "optimizer states", {0, 1}},
     {"*zero_pp_rank_#_mp_rank_#_model_states.pt", "model states of ZeRO 3", {0, 1}},
     {"mp_rank_#_model_states.pt", "model states", {-1, 0}},
-    {"layer_#-model_#-model_states.pt", "model states of layers", {-1, 1}},
 }};
 
 using Cell = std::pair<int64_t, int64_t>;  // data-parallel and model-parallel rank
@@ -36,6 +35,26 @@ using Cell = std::pair<int64_t, int64_t>;  // data-parallel and model-parallel r
 // A grid can be told from the files as far as they reach; a product of more than this is not a checkpoint of
 // ours.
 constexpr int64_t kMostCells = int64_t{1} << 20;
+
+// With pipeline parallelism each layer is a file of each tensor-parallel rank; mp_rank_* counts both kinds of ranks. A layer without
+// parameters has no file, so numbers may be left out (deepspeed/runtime/pipe/module.py). Whether there are any.
+bool check_layers(const Inspection& inspection) {
+    std::map<int64_t, std::set<int64_t>> layers;
+    int64_t last = 0;
+    for (const CheckpointFile& file : inspection.content.files) {
+        const std::string_view name = last_part(file.name);
+        if (const auto alone = numbers_of("layer_#-model_states.pt", name)) layers[(*alone)[0]].insert(0);
+        if (const auto both = numbers_of("layer_#-model_#-model_states.pt", name)) {
+            layers[(*both)[0]].insert((*both)[1]);
+            last = std::max(last, (*both)[1]);
+        }
+    }
+    for (const auto& [layer, ranks] : layers)
+        if (static_cast<int64_t>(ranks.size()) <= last)
+            inspection.problem(CheckpointState::kPartial,
+                               fmt::format("layer {}: {} of {} tensor-parallel ranks are there", layer, ranks.size(), last + 1));
+    return !layers.empty();
+}
 
 }  // namespace
 
@@ -54,7 +73,12 @@ Result<> deepspeed_grids(const Inspection& inspection) {
             model = std::max(model, cell.second + 1);
             break;
         }
-    if (cells.empty()) return {};
+    const bool has_layers = check_layers(inspection);
+    if (cells.empty()) {
+        if (has_layers) inspection.problem(CheckpointState::kPartial, "there are layers, and no mp_rank_* with the state of the training");
+        return {};
+    }
+    const bool has_data_ranks = data > 0 && (cells.contains("optimizer states") || cells.contains("model states of ZeRO 3"));
     if (data > kMostCells / std::max<int64_t>(model, 1)) {
         inspection.problem(CheckpointState::kForeign,
                            fmt::format("names {} data-parallel and {} model-parallel ranks", data, model));
@@ -75,10 +99,10 @@ Result<> deepspeed_grids(const Inspection& inspection) {
                            fmt::format("{} of {} ranks: {} are missing, the first that of rank {}", grid.what,
                                        wanted_data * model, missing.size(), missing.front()));
     }
-    if (!cells.contains("model states") && !cells.contains("model states of ZeRO 3") &&
-        !cells.contains("model states of layers"))
+    if (!cells.contains("model states") && !cells.contains("model states of ZeRO 3") && !has_layers)
         inspection.problem(CheckpointState::kPartial, "there are optimizer states and no model states");
-    inspection.ranks(ranks);
+    // Without optimizer states of data-parallel ranks those cannot be told.
+    inspection.ranks(ranks, has_data_ranks ? RankCount::kAll : RankCount::kDivisor);
     return {};
 }
 
@@ -124,7 +148,7 @@ Result<> megatron_directories(const Inspection& inspection) {
     inspection.note(
         "the files tell model-parallel ranks; how many data-parallel ones there were is not written in their "
         "names");
-    inspection.ranks(cells);
+    inspection.ranks(cells, RankCount::kDivisor);
     return {};
 }
 
@@ -182,7 +206,7 @@ Result<> distributed_pieces(const Inspection& inspection) {
     // Megatron writes these beside them.
     if (inspection.file("metadata.json") != nullptr && inspection.file("common.pt") == nullptr)
         inspection.problem(CheckpointState::kPartial, "common.pt does not exist");
-    if (!ranks.empty()) inspection.ranks(*ranks.rbegin() + 1);
+    if (!ranks.empty()) inspection.ranks(*ranks.rbegin() + 1, RankCount::kAtLeast);
     return {};
 }
 

@@ -19,7 +19,7 @@ struct Inspection {
     void note(std::string what) const;  // once
     const CheckpointFile* file(std::string_view name) const;
     // Ranks that a rule counted; the largest number holds.
-    void ranks(int64_t count) const;
+    void ranks(int64_t count, RankCount counted = RankCount::kAll) const;
 };
 
 using CheckpointRule = core::Result<> (*)(const Inspection& inspection);

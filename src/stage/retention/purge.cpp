@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <optional>
+#include <set>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <system_error>
@@ -26,6 +27,7 @@ struct Seen {
     uint64_t device = 0;
     std::optional<uint64_t> mount = {};  // since Linux 5.8
     bool is_regular = false;
+    uint32_t links = 0;
 };
 
 int64_t nanoseconds_of(const statx_timestamp& time) {
@@ -36,15 +38,15 @@ int64_t nanoseconds_of(const statx_timestamp& time) {
     return value;
 }
 
-// An errno, or 0.
+// An errno, or 0. A server is asked, whatever is known of the file here: another node may just have used it.
 int look(int directory, const std::string& name, Seen& seen) {
     constexpr unsigned kWanted = STATX_TYPE | STATX_UID | STATX_ATIME | STATX_MTIME | STATX_CTIME |
-                                 STATX_INO | STATX_SIZE | STATX_MNT_ID;
+                                 STATX_INO | STATX_SIZE | STATX_NLINK | STATX_MNT_ID;
     struct statx status{};
     int result = 0;
     do
         result = statx(directory, name.c_str(),
-                       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (name.empty() ? AT_EMPTY_PATH : 0), kWanted,
+                       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC | (name.empty() ? AT_EMPTY_PATH : 0), kWanted,
                        &status);
     while (result != 0 && errno == EINTR);
     if (result != 0) return errno;
@@ -57,6 +59,7 @@ int look(int directory, const std::string& name, Seen& seen) {
     seen.device = makedev(status.stx_dev_major, status.stx_dev_minor);
     if ((status.stx_mask & STATX_MNT_ID) != 0) seen.mount = status.stx_mnt_id;
     seen.is_regular = S_ISREG(status.stx_mode);
+    seen.links = status.stx_nlink;
     return 0;
 }
 
@@ -81,6 +84,8 @@ class Purger {
             return keep(listed, reason_of(reason), reason == ENOENT);
         if (!seen.is_regular) return keep(listed, "is not a regular file any more");
         if (is_elsewhere(seen)) return keep(listed, "lies on another file system");
+        // Taking a name away changes that time for its other names.
+        if (unnamed_.contains(listed.inode)) seen.entry.times.changed = listed.times.changed;
         if (std::string why = why_kept(listed, seen.entry); !why.empty()) return keep(listed, std::move(why));
         if (!dry_run_ && unlinkat(directory_->fd(), name.c_str(), 0) != 0) {
             const int reason = errno;
@@ -90,6 +95,7 @@ class Purger {
                                     .failed = true});
             return;
         }
+        if (!dry_run_ && seen.links > 1) unnamed_.insert(listed.inode);
         ++report_.deleted_files;
         report_.deleted_bytes += listed.bytes;
     }
@@ -133,6 +139,7 @@ class Purger {
     std::string parent_;
     std::string why_not_;
     int errno_ = 0;
+    std::set<uint64_t> unnamed_;  // inodes that have lost a name here
 };
 
 }  // namespace

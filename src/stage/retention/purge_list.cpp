@@ -10,6 +10,7 @@
 #include <array>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace belay::stage {
 
@@ -213,6 +214,9 @@ Result<std::string> read_key(const std::filesystem::path& file) {
         return core::bad_input("{} can be read or written by others, so its key proves nothing",
                                file.string())
             .hint(fmt::format("chmod 600 {}, and make a new key if it was read", file.string()));
+    if (status.st_uid != geteuid() && status.st_uid != 0)
+        return core::bad_input("{} belongs to another user, who could sign with its key", file.string())
+            .hint("name a key of your own");
     BELAY_TRY(key, core::read_opened(opened.get(), file, kMostKeyBytes));
     if (key.size() < kLeastKeyBytes)
         return core::bad_input("{} holds {} bytes, and a key has {} at least", file.string(), key.size(),

@@ -207,7 +207,15 @@ Survey surveyed(const RetentionPolicy& policy, const std::vector<Entry>& entries
     sums.add({.path = directory, .entries = all.first(all.size() / 2)});
     other.add({.path = directory, .entries = all.subspan(all.size() / 2)});
     sums.add(std::move(other));
-    return std::move(sums).finish(occupancy, [](uint32_t user) { return fmt::format("user{}", user); });
+    // user2 is 2
+    const auto ids = [](const std::vector<std::string>& users) {
+        std::set<uint32_t> found;
+        for (const std::string& user : users) found.insert(static_cast<uint32_t>(user.back() - '0'));
+        return found;
+    };
+    SparedUsers spared{.exempt = ids(policy.exempt_users)};
+    if (!policy.users.empty()) spared.only = ids(policy.users);
+    return std::move(sums).finish(occupancy, spared, [](uint32_t user) { return fmt::format("user{}", user); });
 }
 
 std::vector<std::string> paths(const Survey& survey) {
@@ -287,13 +295,26 @@ TEST(stage_retention, a_full_file_system_presses_out_the_oldest) {
                 ElementsAre("d/a", "d/b", "d/c", "d/old"));
 }
 
+// Where the name service does not know somebody, nothing of theirs is spared: so nothing is purged at all.
+TEST(stage_retention, users_that_cannot_be_found_are_errors) {
+    const SparedUsers found = find_spared({.exempt_users = {"root", "12345"}, .users = {"7"}}).value();
+    EXPECT_TRUE(found.spares(0));
+    EXPECT_TRUE(found.spares(12345));
+    EXPECT_FALSE(found.spares(7));
+    EXPECT_TRUE(found.spares(8));
+    const auto wrong = find_spared({.exempt_users = {"nobody-of-this-name"}});
+    ASSERT_FALSE(wrong);
+    EXPECT_THAT(wrong.error().message(), HasSubstr("exempt_users: there is no user nobody-of-this-name"));
+    EXPECT_FALSE(find_spared({.users = {"nobody-of-this-name"}}));
+}
+
 TEST(stage_retention, without_a_list_the_same_is_counted) {
     const RetentionPolicy policy{.days = 30, .ask_share = 0.6, .purge_share = 0.8, .spare_days = 7};
     RetentionSums sums(policy, kNow, true, false);
     const std::vector<Entry> entries = {file("b", 20), file("c", 15), file("old", 40)};
     sums.add({.path = "d", .entries = entries});
     const Survey survey =
-        std::move(sums).finish({.bytes_share = 0.85, .bytes = 1000}, [](uint32_t) { return "ada"; });
+        std::move(sums).finish({.bytes_share = 0.85, .bytes = 1000}, {}, [](uint32_t) { return "ada"; });
     EXPECT_EQ(survey.users.at(1).due, (FileCount{1, 100}));
     EXPECT_EQ(survey.users.at(1).pressed, (FileCount{2, 200}));
     EXPECT_THAT(paths(survey), ElementsAre());

@@ -1,5 +1,6 @@
 #include "stage/retention/survey.h"
 
+#include "core/text.h"
 #include "core/user.h"
 #include "stage/retention/glob.h"
 
@@ -16,14 +17,17 @@ namespace {
 using core::Result;
 namespace fs = std::filesystem;
 
-bool names_user(const std::vector<std::string>& users, const std::string& name, uint32_t user) {
-    return std::ranges::any_of(
-        users, [&](const std::string& each) { return each == name || each == std::to_string(user); });
-}
-
-bool is_spared(const RetentionPolicy& policy, const std::string& name, uint32_t user) {
-    return names_user(policy.exempt_users, name, user) ||
-           (!policy.users.empty() && !names_user(policy.users, name, user));
+Result<std::set<uint32_t>> ids_of(const std::vector<std::string>& users, std::string_view key) {
+    std::set<uint32_t> ids;
+    for (const std::string& user : users) {
+        auto id = core::parse_number<uint32_t>(user);
+        if (!id) {
+            BELAY_TRY(found, core::with_context(core::user_id(user), key));
+            id = found;
+        }
+        ids.insert(*id);
+    }
+    return ids;
 }
 
 double share_of(uint64_t used, uint64_t available) {
@@ -49,6 +53,16 @@ std::optional<std::string> note_on_times(const core::Directory& root, RetentionT
 
 }  // namespace
 
+Result<SparedUsers> find_spared(const RetentionPolicy& policy) {
+    SparedUsers spared;
+    BELAY_TRY(exempt, ids_of(policy.exempt_users, "exempt_users"));
+    spared.exempt = std::move(exempt);
+    if (policy.users.empty()) return spared;
+    BELAY_TRY(only, ids_of(policy.users, "users"));
+    spared.only = std::move(only);
+    return spared;
+}
+
 std::string_view to_text(Pressure pressure) {
     static constexpr std::array<std::string_view, 3> kNames = {"none", "ask", "purge"};
     return kNames[static_cast<size_t>(pressure)];
@@ -60,8 +74,8 @@ Result<Occupancy> occupancy_of(const core::Directory& root) {
         return core::errno_error(errno,
                                  fmt::format("cannot look at the file system of {}", root.path().string()));
     Occupancy occupancy{.bytes_share = share_of(status.f_blocks - status.f_bfree, status.f_bavail),
-                        .bytes = uint64_t{status.f_blocks} * status.f_frsize,
-                        .inodes = status.f_files};
+                        .bytes = uint64_t{status.f_blocks - status.f_bfree + status.f_bavail} * status.f_frsize,
+                        .inodes = status.f_files - status.f_ffree + status.f_favail};
     if (status.f_files > 0)
         occupancy.inodes_share = share_of(status.f_files - status.f_ffree, status.f_favail);
     return occupancy;
@@ -147,13 +161,13 @@ void RetentionSums::add(RetentionSums&& other) {
     append(younger_, other.younger_);
 }
 
-Survey RetentionSums::finish(const Occupancy& occupancy,
+Survey RetentionSums::finish(const Occupancy& occupancy, const SparedUsers& spared,
                              const std::function<std::string(uint32_t)>& name_of) && {
     Survey result{
         .users = std::move(users_), .occupancy = occupancy, .pressure = pressure_of(policy_, occupancy)};
     for (auto& [id, user] : result.users) {
         user.name = name_of(id);
-        user.spared = is_spared(policy_, user.name, id);
+        user.spared = spared.spares(id);
         if (user.spared)
             user.due = user.soon = {};
         else
@@ -200,6 +214,7 @@ Survey RetentionSums::finish(const Occupancy& occupancy,
 Result<Survey> survey(const fs::path& directory, const RetentionPolicy& policy,
                       const SurveyOptions& options) {
     BELAY_TRY(root, core::Directory::open(directory));
+    BELAY_TRY(spared, find_spared(policy));
     BELAY_TRY(occupancy, occupancy_of(root));
     const bool is_pressed = pressure_of(policy, occupancy) == Pressure::kPurge;
     const size_t threads = std::max<size_t>(options.threads, 1);
@@ -211,7 +226,7 @@ Result<Survey> survey(const fs::path& directory, const RetentionPolicy& policy,
                             .stop = options.stop},
                            [&](size_t thread, const Listing& listing) { sums[thread].add(listing); }));
     for (size_t thread = 1; thread < threads; ++thread) sums[0].add(std::move(sums[thread]));
-    Survey result = std::move(sums[0]).finish(occupancy, [](uint32_t user) { return core::user_name(user); });
+    Survey result = std::move(sums[0]).finish(occupancy, spared, [](uint32_t user) { return core::user_name(user); });
     std::error_code code;
     const fs::path canonical = fs::canonical(directory, code);
     if (code) return core::errno_error(code, fmt::format("cannot tell the path of {}", directory.string()));

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include <nlohmann/json_fwd.hpp>
@@ -47,7 +48,7 @@ struct UserRetention {
 struct Occupancy {
     double bytes_share = 0;
     double inodes_share = 0;  // 0 where it makes inodes as it needs them
-    uint64_t bytes = 0;       // of all
+    uint64_t bytes = 0;       // of all that the shares are of: without what is kept for root
     uint64_t inodes = 0;
     double share() const { return bytes_share > inodes_share ? bytes_share : inodes_share; }
 };
@@ -91,6 +92,15 @@ class CountedInodes {
     std::set<uint64_t> inodes_;
 };
 
+// Whose files a policy spares.
+struct SparedUsers {
+    std::set<uint32_t> exempt = {};
+    std::optional<std::set<uint32_t>> only = {};  // nobody else's go
+    bool spares(uint32_t user) const { return exempt.contains(user) || (only && !only->contains(user)); }
+};
+// Names that nobody knows, or that cannot be looked up now, protect nobody: so they are errors. Errors: kBadInput; kSystem.
+core::Result<SparedUsers> find_spared(const RetentionPolicy& policy);
+
 // Everything that a survey is told, one file after the other. Pure; one for each thread, made by copying the
 // first.
 class RetentionSums {
@@ -106,8 +116,8 @@ class RetentionSums {
 
     void add(const Listing& listing);
     void add(RetentionSums&& other);
-    // With the users' names, which a policy may use.
-    Survey finish(const Occupancy& occupancy, const std::function<std::string(uint32_t)>& name_of) &&;
+    // With the users' names, for people.
+    Survey finish(const Occupancy& occupancy, const SparedUsers& spared, const std::function<std::string(uint32_t)>& name_of) &&;
 
   private:
     struct Candidate {
