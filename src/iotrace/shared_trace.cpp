@@ -3,6 +3,7 @@
 #include "iotrace/reader.h"
 
 #include <cerrno>
+#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <optional>
@@ -19,8 +20,9 @@ using core::Result;
 
 namespace {
 
-// More rounds than this only where somebody else makes and removes the file all the time.
-constexpr int kMostRounds = 100;
+// Others of a node begin and end at the same time; longer than this only where somebody makes and removes the file all the time.
+constexpr int kMostRounds = 2000;
+constexpr timespec kPause = {.tv_sec = 0, .tv_nsec = 1'000'000};
 
 bool is_own_file(const struct stat& facts) {
     return S_ISREG(facts.st_mode) && facts.st_uid == geteuid();
@@ -33,15 +35,16 @@ bool is_at(const Descriptor& file, const fs::path& path) {
            opened.st_ino == named.st_ino;
 }
 
-// As it stands when nobody else holds it; whoever makes one locks it before anybody can ask.
+// Whoever made one and does not hold it yet makes another.
 void remove_unless_held(const Descriptor& file, const fs::path& path) {
     if (flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_at(file, path)) unlink(path.c_str());
 }
 
-void sweep(const fs::path& directory, std::string_view start) {
+void sweep(const fs::path& directory, std::string_view start, std::string_view own) {
     std::error_code error;
     for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-        if (!entry->path().filename().native().starts_with(start)) continue;
+        const std::string name = entry->path().filename();
+        if (!name.starts_with(start) || name == own) continue;
         struct stat facts{};
         if (lstat(entry->path().c_str(), &facts) != 0 || !is_own_file(facts)) continue;
         if (auto file = core::open_file(entry->path(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)) remove_unless_held(*file, entry->path());
@@ -67,11 +70,12 @@ Result<std::optional<Descriptor>> try_to_hold(const fs::path& path) {
 }  // namespace
 
 Result<SharedTrace> SharedTrace::join(const fs::path& directory, std::string_view name) {
-    sweep(directory, name.substr(0, name.rfind('-') + 1));
+    sweep(directory, name.substr(0, name.rfind('-') + 1), name);
     const fs::path path = directory / name;
     for (int round = 0; round < kMostRounds; ++round) {
         BELAY_TRY(held, try_to_hold(path));
         if (held) return SharedTrace(std::move(*held), path);
+        nanosleep(&kPause, nullptr);
     }
     return core::system_error("{} is removed again and again", path.string());
 }

@@ -93,10 +93,22 @@ std::vector<std::string> command_after(const std::vector<std::string>& words, si
     return {words.begin() + static_cast<std::ptrdiff_t>(std::min(numbers, words.size())), words.end()};
 }
 
+bool has_library(const step::StepPlan& plan) {
+    std::filesystem::path library = plan.recording->io->library;
+    if (plan.environment && plan.environment->container)
+        for (const env::Bind& bind : plan.environment->container->binds)
+            if (bind.destination == library) library = bind.source;
+    const bool has = access(library.c_str(), R_OK) == 0;
+    if (!has) core::tell("I/O is not traced: {} is not on this node; {}", library.string(), core::kJobGoesOn);
+    return has;
+}
+
 // Of a task of this node, over all others that it gets.
 Result<core::Environment> traced_variables(const step::StepPlan& plan, const core::Environment& host) {
     if (!plan.recording || !plan.recording->io) return core::Environment();
     BELAY_TRY(placement, observe::find_placement());
+    // Another of its name would be mapped by all programs of the job, and a library that is not there be told of by each.
+    if (!observe::hold_io_trace(placement) || !has_library(plan)) return core::Environment();
     const core::Environment variables = plan.environment ? step::task_variables(*plan.environment, host) : host;
     const auto before = variables.find("LD_PRELOAD");
     return observe::io_traced_variables(plan.recording->io->library, placement,

@@ -112,9 +112,8 @@ class Node {
         BELAY_TRY(destination, expand_record_path(plan_.staging->destination, std::to_string(context_.step.job_id),
                                                   context_.step.step_id ? std::to_string(*context_.step.step_id) : "",
                                                   std::to_string(context_.step.restart), this_node()));
-        // Before: what a copy leaves that is not finished goes too.
-        BELAY_CHECK(stage::note_for_job({.job = static_cast<uint64_t>(context_.step.job_id), .node = this_node()}, destination));
-        BELAY_TRY(report, stage_data(*plan_.staging, destination, members_));
+        const stage::JobOnNode where{.job = static_cast<uint64_t>(context_.step.job_id), .node = this_node()};
+        BELAY_TRY(report, stage_data(*plan_.staging, destination, members_, where));
         if (!is_recorded) return {};
         auto written = core::check_within(kRecordTime, {.what = "recording the staging"}, [&]() -> Result<> {
             BELAY_TRY(placement, observe::find_placement_and_times());

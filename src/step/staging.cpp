@@ -32,14 +32,16 @@ Result<StagingPlan> plan_staging(std::string_view words, const core::Configurati
                        .memory_share = memory_share};
 }
 
-Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string& destination, const vet::StepContext& members) {
+Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string& destination, const vet::StepContext& members,
+                                     const stage::JobOnNode& where) {
     const stage::CopyStep step{.rank = members.rank,
                                .nodes = members.nodes,
                                .root_address = members.root_address,
                                .name = members.name + "stage",
                                .secret = members.secret,
                                .secret_of = transfer::known(members.secret)};
-    return core::with_context(stage::copy_in_step(plan.source, destination, step, {.memory_share = plan.memory_share}), "--stage");
+    const auto begun = [&](const stage::CopyStore& store) { return stage::note_for_job(where, store); };
+    return core::with_context(stage::copy_in_step(plan.source, destination, step, {.memory_share = plan.memory_share, .begun = begun}), "--stage");
 }
 
 Result<> write_staging_row(const std::filesystem::path& record, const StagingPlan& plan, const stage::CopyReport& report,

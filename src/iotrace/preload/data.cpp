@@ -10,22 +10,22 @@ namespace belay::iotrace::preload {
 
 namespace {
 
-Next<ssize_t (*)(int, void*, size_t)> next_read("read");
-Next<ssize_t (*)(int, void*, size_t, size_t)> next_read_chk("__read_chk");
-Next<ssize_t (*)(int, void*, size_t, off_t)> next_pread("pread64");
-Next<ssize_t (*)(int, void*, size_t, off_t, size_t)> next_pread_chk("__pread64_chk");
-Next<ssize_t (*)(int, const iovec*, int)> next_readv("readv");
-Next<ssize_t (*)(int, const iovec*, int, off_t)> next_preadv("preadv64");
-Next<ssize_t (*)(int, const void*, size_t)> next_write("write");
-Next<ssize_t (*)(int, const void*, size_t, off_t)> next_pwrite("pwrite64");
-Next<ssize_t (*)(int, const iovec*, int)> next_writev("writev");
-Next<ssize_t (*)(int, const iovec*, int, off_t)> next_pwritev("pwritev64");
-Next<ssize_t (*)(int, off_t*, int, off_t*, size_t, unsigned)> next_copy_file_range("copy_file_range");
-Next<ssize_t (*)(int, int, off_t*, size_t)> next_sendfile("sendfile64");
-Next<off_t (*)(int, off_t, int)> next_lseek("lseek64");
-Next<void* (*)(void*, size_t, int, int, int, off_t)> next_mmap("mmap64");
-Next<int (*)(int)> next_fsync("fsync");
-Next<int (*)(int)> next_fdatasync("fdatasync");
+BELAY_NEXT Next<ssize_t (*)(int, void*, size_t)> next_read("read");
+BELAY_NEXT Next<ssize_t (*)(int, void*, size_t, size_t)> next_read_chk("__read_chk");
+BELAY_NEXT Next<ssize_t (*)(int, void*, size_t, off_t)> next_pread("pread64");
+BELAY_NEXT Next<ssize_t (*)(int, void*, size_t, off_t, size_t)> next_pread_chk("__pread64_chk");
+BELAY_NEXT Next<ssize_t (*)(int, const iovec*, int)> next_readv("readv");
+BELAY_NEXT Next<ssize_t (*)(int, const iovec*, int, off_t)> next_preadv("preadv64");
+BELAY_NEXT Next<ssize_t (*)(int, const void*, size_t)> next_write("write");
+BELAY_NEXT Next<ssize_t (*)(int, const void*, size_t, off_t)> next_pwrite("pwrite64");
+BELAY_NEXT Next<ssize_t (*)(int, const iovec*, int)> next_writev("writev");
+BELAY_NEXT Next<ssize_t (*)(int, const iovec*, int, off_t)> next_pwritev("pwritev64");
+BELAY_NEXT Next<ssize_t (*)(int, off_t*, int, off_t*, size_t, unsigned)> next_copy_file_range("copy_file_range");
+BELAY_NEXT Next<ssize_t (*)(int, int, off_t*, size_t)> next_sendfile("sendfile64");
+BELAY_NEXT Next<off_t (*)(int, off_t, int)> next_lseek("lseek64");
+BELAY_NEXT Next<void* (*)(void*, size_t, int, int, int, off_t)> next_mmap("mmap64");
+BELAY_NEXT Next<int (*)(int)> next_fsync("fsync");
+BELAY_NEXT Next<int (*)(int)> next_fdatasync("fdatasync");
 
 int sync(Next<int (*)(int)>& next, int fd) {
     const auto function = next.get();
@@ -183,7 +183,7 @@ off_t traced_lseek(int fd, off_t offset, int from) {
     const off_t place = next(fd, offset, from);
     if (place < 0) return place;
     Descriptor* entry = descriptor(fd);
-    if (entry != nullptr && entry->load().is_file())
+    if (entry != nullptr && entry->load().is_file() && !entry->load().is_directory())
         entry->position.store(static_cast<uint64_t>(place), std::memory_order_relaxed);
     return place;
 }

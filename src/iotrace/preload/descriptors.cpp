@@ -29,7 +29,7 @@ void set(Descriptor& entry, unsigned fd, DescriptorState state) {
 
 DescriptorState state_for(mode_t mode, unsigned device) {
     const bool is_file = S_ISREG(mode) || S_ISDIR(mode);
-    return DescriptorState(is_file ? DescriptorState::kKnown : DescriptorState::kIgnored, device);
+    return DescriptorState(is_file ? DescriptorState::kKnown : DescriptorState::kIgnored, device, S_ISDIR(mode));
 }
 
 [[gnu::cold, gnu::noinline]] DescriptorState ask(int fd) {
@@ -48,7 +48,8 @@ DescriptorState looked_up(int fd) {
     if (__builtin_expect(known.kind() != DescriptorState::kUnknown, 1)) return known;
     DescriptorState state = ask(fd);
     if (state.is_file()) {
-        const long position = system_call(SYS_lseek, fd, 0, SEEK_CUR);
+        // Of a directory the kernel tells no number of entries, but a mark of its own.
+        const long position = state.is_directory() ? 0 : system_call(SYS_lseek, fd, 0, SEEK_CUR);
         const uint64_t begin = position > 0 ? static_cast<uint64_t>(position) : 0;
         entry->position.store(begin, std::memory_order_relaxed);
         state = state.with_last_read_end(begin);

@@ -21,11 +21,13 @@ class DescriptorState {
         kKnown = 3,    // the kernel has said on which
     };
     constexpr explicit DescriptorState(uint64_t bits) : bits_(bits) {}
-    DescriptorState(Kind kind, unsigned device) : bits_(kind | uint64_t{device} << 8) {}
+    DescriptorState(Kind kind, unsigned device, bool is_directory = false)
+        : bits_(kind | (is_directory ? kDirectory : 0) | uint64_t{device} << 8) {}
 
     uint64_t bits() const { return bits_; }
     Kind kind() const { return static_cast<Kind>(bits_ & 3); }
     bool is_file() const { return (bits_ & kAssumed) != 0; }
+    bool is_directory() const { return (bits_ & kDirectory) != 0; }
     bool is_certain() const { return (bits_ & kIgnored) != 0; }
     unsigned device() const { return bits_ >> 8 & 0xff; }
 
@@ -39,6 +41,7 @@ class DescriptorState {
     DescriptorState used() const { return uses() == 15 ? *this : DescriptorState(bits_ + 0x10); }
 
   private:
+    static constexpr uint64_t kDirectory = 4;
     uint64_t bits_;
 };
 

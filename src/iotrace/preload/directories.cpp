@@ -10,17 +10,20 @@ namespace belay::iotrace::preload {
 
 namespace {
 
-Next<DIR* (*)(const char*)> next_opendir("opendir");
-Next<DIR* (*)(int)> next_fdopendir("fdopendir");
-Next<dirent* (*)(DIR*)> next_readdir("readdir64");
-Next<int (*)(DIR*)> next_closedir("closedir");
-Next<int (*)(DIR*)> next_dirfd("dirfd");
+BELAY_NEXT Next<DIR* (*)(const char*)> next_opendir("opendir");
+BELAY_NEXT Next<DIR* (*)(int)> next_fdopendir("fdopendir");
+BELAY_NEXT Next<dirent* (*)(DIR*)> next_readdir("readdir64");
+BELAY_NEXT Next<int (*)(DIR*)> next_closedir("closedir");
+BELAY_NEXT Next<int (*)(DIR*)> next_dirfd("dirfd");
+
+constexpr uint64_t kMostEntries = uint64_t{1} << 32;
 
 void add_entries(int fd) {
     Descriptor* entry = descriptor(fd);
     if (entry == nullptr || !entry->load().is_file()) return;
     const uint64_t count = entry->position.exchange(0, std::memory_order_relaxed);
-    if (count != 0) cell_of(entry->load().device()).add(kDirectoryEntries, count);
+    // An lseek(2) of it leaves a mark of the kernel, which is no number.
+    if (count != 0 && count <= kMostEntries) cell_of(entry->load().device()).add(kDirectoryEntries, count);
 }
 
 void count_entry(int fd) {

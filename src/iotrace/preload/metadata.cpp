@@ -13,17 +13,22 @@ namespace {
 
 using StatAt = int (*)(int, const char*, struct stat*, int);
 using Stat = int (*)(const char*, struct stat*);
-Next<Stat> next_stat("stat64");
-Next<Stat> next_lstat("lstat64");
-Next<int (*)(int, struct stat*)> next_fstat("fstat64");
-Next<StatAt> next_fstatat("fstatat64");
-Next<int (*)(int, const char*, int, unsigned, struct statx*)> next_statx("statx");
+BELAY_NEXT Next<Stat> next_stat("stat64");
+BELAY_NEXT Next<Stat> next_lstat("lstat64");
+BELAY_NEXT Next<int (*)(int, struct stat*)> next_fstat("fstat64");
+BELAY_NEXT Next<StatAt> next_fstatat("fstatat64");
+BELAY_NEXT Next<int (*)(int, const char*, int, unsigned, struct statx*)> next_statx("statx");
 // Programs that were linked with a libc before 2.33 call these.
 using OldStat = int (*)(int, const char*, struct stat*);
-Next<OldStat> next_xstat("__xstat64");
-Next<OldStat> next_lxstat("__lxstat64");
-Next<int (*)(int, int, struct stat*)> next_fxstat("__fxstat64");
-Next<int (*)(int, int, const char*, struct stat*, int)> next_fxstatat("__fxstatat64");
+BELAY_NEXT Next<OldStat> next_xstat("__xstat64");
+BELAY_NEXT Next<OldStat> next_lxstat("__lxstat64");
+BELAY_NEXT Next<int (*)(int, int, struct stat*)> next_fxstat("__fxstat64");
+BELAY_NEXT Next<int (*)(int, int, const char*, struct stat*, int)> next_fxstatat("__fxstatat64");
+
+// For a libc that has the older functions only, and for its caller who found this one by dlsym.
+int ask_for_facts(int directory, const char* path, struct stat* facts, int flags) {
+    return static_cast<int>(as_libc_returns(system_call(SYS_newfstatat, directory, as_long(path), as_long(facts), flags)));
+}
 
 // What the kernel has answered of a descriptor (path is "") or a name.
 void count_answer(const Stopwatch& watch, int directory, const char* path, mode_t mode, uint64_t device) {
@@ -54,36 +59,34 @@ extern "C" {
 int traced_stat(const char* path, struct stat* facts) INSTEAD_OF("stat64");
 int traced_stat(const char* path, struct stat* facts) {
     const auto next = next_stat.get();
-    if (next == nullptr) return not_there();
     const Stopwatch watch;
-    return count_stat_call(watch, AT_FDCWD, path, next(path, facts), facts);
+    return count_stat_call(watch, AT_FDCWD, path, next != nullptr ? next(path, facts) : ask_for_facts(AT_FDCWD, path, facts, 0), facts);
 }
 int traced_stat_plain(const char* path, struct stat* facts) ALSO_INSTEAD_OF("stat", "stat64");
 
 int traced_lstat(const char* path, struct stat* facts) INSTEAD_OF("lstat64");
 int traced_lstat(const char* path, struct stat* facts) {
     const auto next = next_lstat.get();
-    if (next == nullptr) return not_there();
     const Stopwatch watch;
-    return count_stat_call(watch, AT_FDCWD, path, next(path, facts), facts);
+    const int result = next != nullptr ? next(path, facts) : ask_for_facts(AT_FDCWD, path, facts, AT_SYMLINK_NOFOLLOW);
+    return count_stat_call(watch, AT_FDCWD, path, result, facts);
 }
 int traced_lstat_plain(const char* path, struct stat* facts) ALSO_INSTEAD_OF("lstat", "lstat64");
 
 int traced_fstat(int fd, struct stat* facts) INSTEAD_OF("fstat64");
 int traced_fstat(int fd, struct stat* facts) {
     const auto next = next_fstat.get();
-    if (next == nullptr) return not_there();
     const Stopwatch watch;
-    return count_stat_call(watch, fd, nullptr, next(fd, facts), facts);
+    return count_stat_call(watch, fd, nullptr, next != nullptr ? next(fd, facts) : ask_for_facts(fd, "", facts, AT_EMPTY_PATH), facts);
 }
 int traced_fstat_plain(int fd, struct stat* facts) ALSO_INSTEAD_OF("fstat", "fstat64");
 
 int traced_fstatat(int directory, const char* path, struct stat* facts, int flags) INSTEAD_OF("fstatat64");
 int traced_fstatat(int directory, const char* path, struct stat* facts, int flags) {
     const auto next = next_fstatat.get();
-    if (next == nullptr) return not_there();
     const Stopwatch watch;
-    return count_stat_call(watch, directory, path, next(directory, path, facts, flags), facts);
+    const int result = next != nullptr ? next(directory, path, facts, flags) : ask_for_facts(directory, path, facts, flags);
+    return count_stat_call(watch, directory, path, result, facts);
 }
 int traced_fstatat_plain(int directory, const char* path, struct stat* facts, int flags)
     ALSO_INSTEAD_OF("fstatat", "fstatat64");

@@ -24,18 +24,18 @@ Result counted(Counter counter, Next<Result (*)(Arguments...)>& next, int direct
     return result;
 }
 
-Next<int (*)(const char*, int)> next_access("access");
-Next<int (*)(int, const char*, int, int)> next_faccessat("faccessat");
-Next<ssize_t (*)(const char*, char*, size_t)> next_readlink("readlink");
-Next<ssize_t (*)(int, const char*, char*, size_t)> next_readlinkat("readlinkat");
-Next<int (*)(const char*)> next_unlink("unlink");
-Next<int (*)(int, const char*, int)> next_unlinkat("unlinkat");
-Next<int (*)(const char*)> next_rmdir("rmdir");
-Next<int (*)(const char*, mode_t)> next_mkdir("mkdir");
-Next<int (*)(int, const char*, mode_t)> next_mkdirat("mkdirat");
-Next<int (*)(const char*, const char*)> next_rename("rename");
-Next<int (*)(int, const char*, int, const char*)> next_renameat("renameat");
-Next<int (*)(int, const char*, int, const char*, unsigned)> next_renameat2("renameat2");
+BELAY_NEXT Next<int (*)(const char*, int)> next_access("access");
+BELAY_NEXT Next<int (*)(int, const char*, int, int)> next_faccessat("faccessat");
+BELAY_NEXT Next<ssize_t (*)(const char*, char*, size_t)> next_readlink("readlink");
+BELAY_NEXT Next<ssize_t (*)(int, const char*, char*, size_t)> next_readlinkat("readlinkat");
+BELAY_NEXT Next<int (*)(const char*)> next_unlink("unlink");
+BELAY_NEXT Next<int (*)(int, const char*, int)> next_unlinkat("unlinkat");
+BELAY_NEXT Next<int (*)(const char*)> next_rmdir("rmdir");
+BELAY_NEXT Next<int (*)(const char*, mode_t)> next_mkdir("mkdir");
+BELAY_NEXT Next<int (*)(int, const char*, mode_t)> next_mkdirat("mkdirat");
+BELAY_NEXT Next<int (*)(const char*, const char*)> next_rename("rename");
+BELAY_NEXT Next<int (*)(int, const char*, int, const char*)> next_renameat("renameat");
+BELAY_NEXT Next<int (*)(int, const char*, int, const char*, unsigned)> next_renameat2("renameat2");
 
 }  // namespace
 

@@ -12,11 +12,21 @@ namespace {
 extern "C" int iterate_objects(int (*callback)(dl_phdr_info*, size_t, void*), void* data) __asm__("dl_iterate_phdr")
     __attribute__((weak));
 
-struct Search {
-    const char* name;
-    bool is_behind_us = false;
+struct Wanted {
+    const char* name = nullptr;
     void* found = nullptr;
 };
+struct Search {
+    Wanted* wanted;
+    size_t count;
+    bool is_behind_us = false;
+};
+
+// What lies between these two is put there by BELAY_NEXT.
+extern "C" NextFunction first_function[] __asm__("__start_belay_next") __attribute__((visibility("hidden")));
+extern "C" NextFunction functions_end[] __asm__("__stop_belay_next") __attribute__((visibility("hidden")));
+constexpr size_t kMostFunctions = 128;
+constexpr size_t kLongestName = 32;
 
 struct Symbols {
     const ElfW(Sym)* symbols = nullptr;
@@ -75,12 +85,15 @@ struct Choice {
 // The table as GNU ld writes it: buckets, a filter in front, chains whose last hash is odd.
 // https://sourceware.org/gnu-gabi/program-loading-and-dynamic-linking.txt
 void look_by_gnu_hash(const Symbols& in, const char* name, Choice& choice) {
-    const uint32_t buckets = in.gnu_hash[0], first = in.gnu_hash[1], filter_words = in.gnu_hash[2];
+    const uint32_t buckets = in.gnu_hash[0], first = in.gnu_hash[1], filter_words = in.gnu_hash[2], shift = in.gnu_hash[3];
     const auto* filter = reinterpret_cast<const ElfW(Addr)*>(in.gnu_hash + 4);
     const auto* bucket = reinterpret_cast<const uint32_t*>(filter + filter_words);
-    if (buckets == 0) return;
+    if (buckets == 0 || filter_words == 0) return;
     uint32_t hash = 5381;
     for (const char* at = name; *at != '\0'; ++at) hash = hash * 33 + static_cast<unsigned char>(*at);
+    constexpr uint32_t kBits = 8 * sizeof(ElfW(Addr));
+    const ElfW(Addr) both = ElfW(Addr){1} << hash % kBits | ElfW(Addr){1} << (hash >> shift) % kBits;
+    if ((filter[hash / kBits % filter_words] & both) != both) return;
     uint32_t index = bucket[hash % buckets];
     if (index < first) return;
     for (;; ++index) {
@@ -123,23 +136,67 @@ int look_into(dl_phdr_info* object, size_t, void* data) {
     }
     const Symbols symbols = symbols_of(*object);
     if (symbols.symbols == nullptr || symbols.names == nullptr) return 0;
-    Choice choice;
-    if (symbols.gnu_hash != nullptr)
-        look_by_gnu_hash(symbols, search.name, choice);
-    else if (symbols.hash != nullptr)
-        look_by_hash(symbols, search.name, choice);
-    if (choice.chosen == nullptr) return 0;
-    search.found = reinterpret_cast<void*>(object->dlpi_addr + choice.chosen->st_value);
-    return 1;
+    bool is_all = true;
+    for (size_t i = 0; i < search.count; ++i) {
+        Wanted& wanted = search.wanted[i];
+        if (wanted.name == nullptr || wanted.found != nullptr) continue;
+        Choice choice;
+        if (symbols.gnu_hash != nullptr)
+            look_by_gnu_hash(symbols, wanted.name, choice);
+        else if (symbols.hash != nullptr)
+            look_by_hash(symbols, wanted.name, choice);
+        if (choice.chosen != nullptr)
+            wanted.found = reinterpret_cast<void*>(object->dlpi_addr + choice.chosen->st_value);
+        else
+            is_all = false;
+    }
+    return is_all ? 1 : 0;
+}
+
+void look_for(Wanted* wanted, size_t count) {
+    Search search{.wanted = wanted, .count = count};
+    iterate_objects(look_into, &search);
+}
+
+// "open" for "open64", "__pread_chk" for "__pread64_chk"; nullptr for one without.
+const char* plain_name(const char* name, char (&plain)[kLongestName]) {
+    size_t length = 0;
+    bool is_plain = true;
+    for (const char* at = name; *at != '\0'; ++at) {
+        if (is_plain && at[0] == '6' && at[1] == '4') {
+            is_plain = false;
+            ++at;
+        } else if (length + 1 < kLongestName) {
+            plain[length++] = *at;
+        }
+    }
+    plain[length] = '\0';
+    return is_plain ? nullptr : plain;
 }
 
 }  // namespace
 
 void* find_next(const char* name) {
     if (iterate_objects == nullptr) return nullptr;
-    Search search{.name = name};
-    iterate_objects(look_into, &search);
-    return search.found;
+    Wanted wanted{.name = name};
+    look_for(&wanted, 1);
+    char plain[kLongestName];
+    if (wanted.found == nullptr && plain_name(name, plain) != nullptr) {
+        wanted.name = plain;
+        look_for(&wanted, 1);
+    }
+    return wanted.found;
+}
+
+void find_all() {
+    if (iterate_objects == nullptr) return;
+    Wanted wanted[kMostFunctions];
+    const auto count = static_cast<size_t>(functions_end - first_function);
+    for (size_t i = 0; i < count && i < kMostFunctions; ++i)
+        if (first_function[i].found.load(std::memory_order_relaxed) == nullptr) wanted[i].name = first_function[i].name;
+    look_for(wanted, count < kMostFunctions ? count : kMostFunctions);
+    for (size_t i = 0; i < count && i < kMostFunctions; ++i)
+        if (wanted[i].found != nullptr) first_function[i].found.store(wanted[i].found, std::memory_order_relaxed);
 }
 
 }  // namespace belay::iotrace::preload

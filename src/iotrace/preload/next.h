@@ -10,26 +10,33 @@
 
 namespace belay::iotrace::preload {
 
-// The first function of that name behind this library in the order of loading; nullptr if there is none.
+// A function behind ours, once it was looked up.
+struct NextFunction {
+    const char* name;
+    std::atomic<void*> found = nullptr;
+};
+
+// The first function of that name behind this library in the order of loading; else that of the name without "64", which is the same
+// on our processors and the only one in newer musl. nullptr if there is none.
 [[gnu::cold]] void* find_next(const char* name);
 
-// `Function` is a pointer to a function. Looked up when it is first called.
+// All that are declared with BELAY_NEXT, at once: in a child of fork the dynamic linker may be locked by a thread that is not there.
+void find_all();
+#define BELAY_NEXT [[gnu::section("belay_next"), gnu::used]]
+
+// `Function` is a pointer to a function. What is called before find_all() is looked up then.
 template <typename Function>
-class Next {
+class Next : NextFunction {
   public:
-    constexpr explicit Next(const char* name) : name_(name) {}
+    constexpr explicit Next(const char* name_of_it) : NextFunction{name_of_it} {}
 
     Function get() {
-        Function found = found_.load(std::memory_order_relaxed);
-        if (__builtin_expect(found != nullptr, 1)) return found;
-        found = reinterpret_cast<Function>(find_next(name_));
-        found_.store(found, std::memory_order_relaxed);
-        return found;
+        void* there = found.load(std::memory_order_relaxed);
+        if (__builtin_expect(there != nullptr, 1)) return reinterpret_cast<Function>(there);
+        there = find_next(name);
+        found.store(there, std::memory_order_relaxed);
+        return reinterpret_cast<Function>(there);
     }
-
-  private:
-    const char* name_;
-    std::atomic<Function> found_ = nullptr;
 };
 
 // What a program is told where libc does not have a function that it calls all the same.

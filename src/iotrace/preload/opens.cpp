@@ -13,18 +13,18 @@ namespace {
 
 using Open = int (*)(const char*, int, ...);
 using OpenAt = int (*)(int, const char*, int, ...);
-Next<Open> next_open("open64");
-Next<OpenAt> next_openat("openat64");
-Next<int (*)(const char*, int)> next_open_2("__open64_2");
-Next<int (*)(int, const char*, int)> next_openat_2("__openat64_2");
-Next<int (*)(const char*, mode_t)> next_creat("creat64");
-Next<int (*)(int)> next_close("close");
-Next<int (*)(int, int)> next_dup2("dup2");
-Next<int (*)(int, int, int)> next_dup3("dup3");
-Next<int (*)(unsigned, unsigned, int)> next_close_range("close_range");
-Next<pid_t (*)()> next_fork("fork");
-Next<int (*)(const char*)> next_chdir("chdir");
-Next<int (*)(int)> next_fchdir("fchdir");
+BELAY_NEXT Next<Open> next_open("open64");
+BELAY_NEXT Next<OpenAt> next_openat("openat64");
+BELAY_NEXT Next<int (*)(const char*, int)> next_open_2("__open64_2");
+BELAY_NEXT Next<int (*)(int, const char*, int)> next_openat_2("__openat64_2");
+BELAY_NEXT Next<int (*)(const char*, mode_t)> next_creat("creat64");
+BELAY_NEXT Next<int (*)(int)> next_close("close");
+BELAY_NEXT Next<int (*)(int, int)> next_dup2("dup2");
+BELAY_NEXT Next<int (*)(int, int, int)> next_dup3("dup3");
+BELAY_NEXT Next<int (*)(unsigned, unsigned, int)> next_close_range("close_range");
+BELAY_NEXT Next<pid_t (*)()> next_fork("fork");
+BELAY_NEXT Next<int (*)(const char*)> next_chdir("chdir");
+BELAY_NEXT Next<int (*)(int)> next_fchdir("fchdir");
 
 bool needs_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
 bool is_of_directory(int flags) { return (flags & O_DIRECTORY) != 0 && (flags & O_TMPFILE) != O_TMPFILE; }

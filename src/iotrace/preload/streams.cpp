@@ -12,20 +12,20 @@ namespace belay::iotrace::preload {
 
 namespace {
 
-Next<FILE* (*)(const char*, const char*)> next_fopen("fopen64");
-Next<int (*)(FILE*)> next_fclose("fclose");
-Next<int (*)(FILE*)> next_fflush("fflush");
-Next<int (*)(FILE*)> next_fileno("fileno");
+BELAY_NEXT Next<FILE* (*)(const char*, const char*)> next_fopen("fopen64");
+BELAY_NEXT Next<int (*)(FILE*)> next_fclose("fclose");
+BELAY_NEXT Next<int (*)(FILE*)> next_fflush("fflush");
+BELAY_NEXT Next<int (*)(FILE*)> next_fileno("fileno");
 using Read = size_t (*)(void*, size_t, size_t, FILE*);
-Next<Read> next_fread("fread");
-Next<Read> next_fread_unlocked("fread_unlocked");
+BELAY_NEXT Next<Read> next_fread("fread");
+BELAY_NEXT Next<Read> next_fread_unlocked("fread_unlocked");
 using ReadChecked = size_t (*)(void*, size_t, size_t, size_t, FILE*);
-Next<ReadChecked> next_fread_chk("__fread_chk");
+BELAY_NEXT Next<ReadChecked> next_fread_chk("__fread_chk");
 using Write = size_t (*)(const void*, size_t, size_t, FILE*);
-Next<Write> next_fwrite("fwrite");
-Next<Write> next_fwrite_unlocked("fwrite_unlocked");
-Next<int (*)(FILE*, off_t, int)> next_fseeko("fseeko64");
-Next<void (*)(FILE*)> next_rewind("rewind");
+BELAY_NEXT Next<Write> next_fwrite("fwrite");
+BELAY_NEXT Next<Write> next_fwrite_unlocked("fwrite_unlocked");
+BELAY_NEXT Next<int (*)(FILE*, off_t, int)> next_fseeko("fseeko64");
+BELAY_NEXT Next<void (*)(FILE*)> next_rewind("rewind");
 
 // Only of glibc is known how its streams look.
 extern "C" const char* glibc_version() __asm__("gnu_get_libc_version") __attribute__((weak));

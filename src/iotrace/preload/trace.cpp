@@ -23,7 +23,7 @@ std::atomic<char*> shared = nullptr;  // the mapping
 // Calls until a thread of a program that is not traced looks again, which only costs time. More than any other countdown.
 constexpr uint32_t kLongTime = 1u << 30;
 
-Next<int (*)(clockid_t, timespec*)> next_clock_gettime("clock_gettime");
+BELAY_NEXT Next<int (*)(clockid_t, timespec*)> next_clock_gettime("clock_gettime");
 
 // The value of NAME=VALUE if it is the one of kTraceVariable.
 const char* value_of(const char* variable) {
@@ -58,6 +58,8 @@ bool is_ours(const char* mapping) {
 bool is_whole(int fd) {
     struct stat facts;
     if (system_call(SYS_fstat, fd, as_long(&facts)) != 0) return false;
+    // Another user could cut it off under us, which would end the program.
+    if (facts.st_uid != static_cast<uid_t>(system_call(SYS_geteuid))) return false;
     return S_ISREG(facts.st_mode) && facts.st_size == static_cast<off_t>(kFileBytes) &&
            static_cast<uint64_t>(facts.st_blocks) * 512 >= kFileBytes;
 }
@@ -96,7 +98,10 @@ State begin() {
     return mapping != nullptr ? kOn : kOff;
 }
 
-__attribute__((constructor)) void begin_early() { begin(); }
+__attribute__((constructor)) void begin_early() {
+    find_all();
+    begin();
+}
 
 // Slots go round: more than kSlots threads share them, and still none of their counts is lost. What is drawn begins with a
 // number of its own in each thread (Fibonacci hashing), so that of many short programs every 64th call is timed, too.

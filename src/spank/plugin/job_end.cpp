@@ -10,13 +10,16 @@ extern "C" {
 
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/close_range.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +29,7 @@ namespace belay::spank {
 namespace {
 
 constexpr unsigned kMostSeconds = 300;  // a node whose epilog does not end is drained
+constexpr rlim_t kMostMemory = rlim_t{4} << 30;
 
 // Whether the user has noted anything for the job; with the group to which the notes belong.
 bool find_notes(const char* prefix, uid_t user, gid_t& group) {
@@ -55,10 +59,38 @@ void clean_as(uid_t user, gid_t group, unsigned job) {
     char verb[] = "clean";
     char* arguments[] = {configuration.step, verb, number, nullptr};
     close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    // What the user's own files make it do costs the node no more than this.
+    const rlimit memory{.rlim_cur = kMostMemory, .rlim_max = kMostMemory};
+    const rlimit seconds{.rlim_cur = kMostSeconds, .rlim_max = kMostSeconds};
+    setrlimit(RLIMIT_AS, &memory);
+    setrlimit(RLIMIT_CPU, &seconds);
     alarm(kMostSeconds);
     if (chdir("/") == 0 && setgroups(0, nullptr) == 0 && setgid(group) == 0 && setuid(user) == 0)
         execve(configuration.step, arguments, environment);
     _exit(1);
+}
+
+// The user may stop it, or it may wait for a file server that does not answer: then it is left.
+void wait_for(pid_t child, const char* node) {
+    constexpr timespec kPause = {.tv_sec = 0, .tv_nsec = 50'000'000};
+    constexpr unsigned kLooksASecond = 20;
+    int status = 0;
+    pid_t ended = 0;
+    for (unsigned look = 0; ended == 0 && look < (kMostSeconds + 5) * kLooksASecond; ++look) {
+        ended = waitpid(child, &status, WNOHANG);
+        if (ended == 0) nanosleep(&kPause, nullptr);
+    }
+    if (ended == 0) {
+        kill(child, SIGKILL);
+        for (unsigned look = 0; ended == 0 && look < 5 * kLooksASecond; ++look) {
+            nanosleep(&kPause, nullptr);
+            ended = waitpid(child, &status, WNOHANG);
+        }
+    }
+    if (ended != child || status != 0)
+        slurm_spank_log("belay: %s: data that srun --stage brought may be left: belay-step clean %s %d", node,
+                        ended != child ? "did not end" : WIFSIGNALED(status) ? "was ended by signal" : "ended with status",
+                        ended != child ? 0 : WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 }  // namespace
@@ -74,8 +106,7 @@ int on_job_end(spank_t spank, int count, char** words) {
     read_configuration(count, words);
     const pid_t child = fork();
     if (child == 0) clean_as(user, group, job);
-    while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    if (child > 0) wait_for(child, node_name());
     return 0;  // a job has ended whatever is left of its data
 }
 

@@ -36,6 +36,12 @@ Result<std::optional<CopyPlan>> plan_in(const Directory& directory, std::string_
     return std::optional(std::move(plan));
 }
 
+bool is_as_copied(const struct stat& status, uint64_t bytes, int64_t planned) {
+    const int64_t modified = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+    return S_ISREG(status.st_mode) && status.st_uid == geteuid() && static_cast<uint64_t>(status.st_size) == bytes &&
+           CopyStore::is_same_time(modified, planned);
+}
+
 class Cleaner {
   public:
     explicit Cleaner(const Directory& root) : root_(root) {}
@@ -72,9 +78,7 @@ class Cleaner {
         if (!opened && opened.error().cause() == core::Cause::kNotFound) return {};
         struct stat status{};
         const bool is_known = opened && fstat(opened->get(), &status) == 0;
-        const int64_t modified = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-        if (!is_known || status.st_uid != geteuid() || static_cast<uint64_t>(status.st_size) != planned.bytes ||
-            !CopyStore::is_same_time(modified, planned.modified)) {
+        if (!is_known || !is_as_copied(status, planned.bytes, planned.modified)) {
             if (cleaned.kept.size() < kMostKept) cleaned.kept.push_back(planned.path);
             ++cleaned.kept_count;
             return {};
@@ -110,6 +114,7 @@ Result<Cleaned> clean_copy(const fs::path& destination) {
     BELAY_TRY(plan, plan_in(root, kCopyPrefix));
     if (!plan && !found)
         return bad_input("{} holds no copy of a directory", core::printable(destination.string()))
+            .because(core::Cause::kNotFound)
             .hint("name the DST that \"belay stage copy\" was given");
     if (plan) BELAY_CHECK(cleaner.remove_files(*plan));
     if (plan && cleaner.cleaned.kept_count == 0) BELAY_CHECK(root.remove_file(kCopyPrefix));
@@ -118,6 +123,30 @@ Result<Cleaned> clean_copy(const fs::path& destination) {
     // A directory that cannot be removed, as one on which something is mounted, stays.
     if (left.empty()) (void)::rmdir(destination.c_str());
     return cleaner.cleaned;
+}
+
+Result<Cleaned> clean_copied_file(const CopiedFile& file) {
+    BELAY_TRY(parent, Directory::open_trusted(file.path.parent_path()));
+    const std::string name = file.path.filename();
+    Cleaned cleaned;
+    BELAY_TRY(names, parent.list());
+    for (const std::string& each : names) {
+        if (!is_work_name(each, name)) continue;
+        auto removed = remove_work(parent, each);
+        if (!removed && removed.error().cause() != core::Cause::kDenied) return std::unexpected(std::move(removed.error()));
+        cleaned.unfinished = cleaned.unfinished || removed;
+    }
+    struct stat status{};
+    if (fstatat(parent.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return cleaned;
+    if (!is_as_copied(status, file.bytes, file.modified)) {
+        cleaned.kept.push_back(name);
+        cleaned.kept_count = 1;
+        return cleaned;
+    }
+    BELAY_CHECK(parent.remove_file(name));
+    cleaned.files = 1;
+    cleaned.bytes = file.bytes;
+    return cleaned;
 }
 
 }  // namespace belay::stage

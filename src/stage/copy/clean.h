@@ -25,4 +25,13 @@ inline constexpr size_t kMostKept = 20;
 // where it is another user's, or being made; kSystem.
 core::Result<Cleaned> clean_copy(const std::filesystem::path& destination);
 
+struct CopiedFile {
+    std::filesystem::path path;
+    uint64_t bytes = 0;
+    int64_t modified = 0;  // nanoseconds since 1970
+};
+// Of a single file: the file itself, as far as it is this user's and as it was copied, and parts of it that is not finished. Errors:
+// kSystem.
+core::Result<Cleaned> clean_copied_file(const CopiedFile& file);
+
 }  // namespace belay::stage

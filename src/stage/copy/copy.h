@@ -29,6 +29,8 @@
 
 namespace belay::stage {
 
+class CopyStore;
+
 struct CopyPatience {
     core::Duration join = std::chrono::minutes(1);      // for the nodes to come; then it begins without the others
     core::Duration silence = std::chrono::seconds(30);  // after which a node that says nothing is gone
@@ -53,6 +55,8 @@ struct CopyOptions {
     size_t readers = 4;                     // threads of rank 0 that read the source
     std::optional<uint32_t> children = {};  // of a node in the tree; usual_children()
     CopyPatience patience = {};
+    // On each node, once it is known what is copied and what of it is there; before anything is written.
+    std::function<core::Result<>(const CopyStore& store)> begun = {};
     // On rank 0, from one thread: bytes that the nodes hold, all together, and that they shall.
     std::function<void(uint64_t done, uint64_t total)> progress = {};
     std::function<ReadSegment(const CopySource&)> reader = source_reader;

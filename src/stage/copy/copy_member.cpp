@@ -99,6 +99,7 @@ class CopyMember {
                                                                .destination = destination_,
                                                                .patience = options_.patience,
                                                                .memory_share = options_.memory_share,
+                                                               .begun = options_.begun,
                                                                .stop = &stop_,
                                                                .stored = options_.faults.stored},
                                                *feeder_);

@@ -1,13 +1,16 @@
 #include "stage/copy/job_copies.h"
 
 #include "core/file.h"
-#include "core/hash.h"
 #include "core/new_file.h"
+#include "core/text.h"
 #include "core/utf8.h"
 #include "stage/copy/job_copies_name.h"
+#include "stage/copy/store.h"
 
+#include <algorithm>
 #include <climits>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,51 +19,113 @@ namespace belay::stage {
 namespace {
 
 namespace fs = std::filesystem;
+using core::Directory;
 using core::Result;
 
+constexpr std::string_view kFirstLine = "belay copy 1";
+
+// What a note says: lines, and the path as the rest, since it may hold anything.
+struct Noted {
+    CopiedFile file = {};  // of a single one; else only its path counts, that of the directory
+    bool is_file = false;
+};
+
+std::string encode(const Noted& noted) {
+    return fmt::format("{}\n{}\n{}\n{}\n{}", kFirstLine, noted.is_file ? "file" : "directory", noted.file.bytes, noted.file.modified,
+                       noted.file.path.native());
+}
+
+std::optional<Noted> decode(std::string_view text) {
+    std::array<std::string_view, 4> lines;
+    for (std::string_view& line : lines) {
+        const size_t end = text.find('\n');
+        if (end == std::string_view::npos) return std::nullopt;
+        line = text.substr(0, end);
+        text.remove_prefix(end + 1);
+    }
+    const auto bytes = core::parse_number<uint64_t>(lines[2]);
+    const auto modified = core::parse_number<int64_t>(lines[3]);
+    if (lines[0] != kFirstLine || !bytes || !modified || !text.starts_with('/')) return std::nullopt;
+    return Noted{.file = {.path = fs::path(text), .bytes = *bytes, .modified = *modified}, .is_file = lines[1] == "file"};
+}
+
 Result<std::string> prefix_of(const JobOnNode& where) {
-    char text[NAME_MAX - 16];
+    char text[NAME_MAX - 20];
     if (write_notes_prefix(text, sizeof text, geteuid(), where.node.c_str(), where.job)) return std::string(text);
     return core::bad_input("{} is not the name of a node", core::printable(where.node));
 }
 
 // Anybody may put files there.
-Result<std::string> read_own(const core::Directory& notes, const std::string& name) {
-    BELAY_TRY(file, notes.open_file(name, O_RDONLY | O_NONBLOCK));
+std::optional<Noted> read_own(const Directory& notes, const std::string& name) {
+    auto file = notes.open_file(name, O_RDONLY | O_NONBLOCK);
     struct stat facts{};
-    if (fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != geteuid())
-        return core::bad_input("{} is not a file of yours", core::printable(notes.path_of(name).string()));
-    return notes.read_file(name, PATH_MAX);
+    if (!file || fstat(file->get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != geteuid()) return std::nullopt;
+    const auto text = core::read_opened(file->get(), notes.path_of(name), size_t{2} * PATH_MAX);
+    return text ? decode(*text) : std::nullopt;
+}
+
+struct Note {
+    std::string name;
+    Noted noted;
+};
+
+// Of this user, of any job on any node that shares this memory.
+Result<std::vector<Note>> own_notes(const Directory& notes) {
+    BELAY_TRY(names, notes.list());
+    std::vector<Note> own;
+    for (std::string& name : names)
+        if (name.starts_with(fmt::format("{}{}-", kNotesStart, geteuid())))
+            if (auto noted = read_own(notes, name)) own.push_back({std::move(name), std::move(*noted)});
+    return own;
+}
+
+Noted noted_of(const CopyStore& store) {
+    const CopyTarget& target = store.target();
+    if (store.layout().plan().kind != CopyKind::kFile) return {.file = {.path = target.directory.path()}};
+    const SourceFile& file = store.layout().files().front().source;
+    return {.file = {.path = target.directory.path_of(target.name), .bytes = file.bytes, .modified = file.modified}, .is_file = true};
+}
+
+Result<> remove_copy(const Noted& noted) {
+    auto cleaned = noted.is_file ? clean_copied_file(noted.file) : clean_copy(noted.file.path);
+    if (cleaned || cleaned.error().cause() == core::Cause::kNotFound) return {};
+    return std::unexpected(std::move(cleaned.error()));
 }
 
 }  // namespace
 
-Result<> note_for_job(const JobOnNode& where, const fs::path& destination, const fs::path& notes) {
+Result<> note_for_job(const JobOnNode& where, const CopyStore& store, const fs::path& notes) {
     BELAY_TRY(prefix, prefix_of(where));
-    BELAY_TRY(directory, core::Directory::open(notes));
-    // One note for each, however often it is copied.
-    const std::string name = fmt::format("{}{:016x}", prefix, core::fnv1a(destination.native()));
+    BELAY_TRY(directory, Directory::open(notes));
+    BELAY_TRY(known, own_notes(directory));
+    const Noted noted = noted_of(store);
+    const auto is_of_it = [&](const Note& note) { return note.noted.file.path == noted.file.path; };
+    if (std::ranges::any_of(known, [&](const Note& note) { return is_of_it(note) && note.name.starts_with(prefix); })) return {};
+    if (store.had_files() && std::ranges::none_of(known, is_of_it)) return {};
+    BELAY_TRY(name, core::random_name(prefix));
     BELAY_TRY(file, core::NewFile::begin(directory, name));
-    BELAY_CHECK(core::write_all(file.fd(), destination.native(), file.path().string()));
-    BELAY_CHECK(std::move(file).create());
-    return {};
+    BELAY_CHECK(core::write_all(file.fd(), encode(noted), file.path().string()));
+    return std::move(file).replace();
 }
 
 Result<JobCleaning> clean_for_job(const JobOnNode& where, const fs::path& notes) {
     BELAY_TRY(prefix, prefix_of(where));
-    BELAY_TRY(directory, core::Directory::open(notes));
-    BELAY_TRY(names, directory.list());
+    BELAY_TRY(directory, Directory::open(notes));
+    BELAY_TRY(known, own_notes(directory));
     JobCleaning done;
-    for (const std::string& name : names) {
-        if (!name.starts_with(prefix)) continue;
-        auto path = read_own(directory, name);
-        if (!path) continue;
-        auto cleaned = clean_copy(*path);
-        if (cleaned)
-            done.cleaned.emplace_back(*path);
-        else if (cleaned.error().cause() != core::Cause::kNotFound && cleaned.error().kind() != core::ErrorKind::kBadInput)
-            done.failed.push_back(std::move(cleaned.error()));
-        (void)directory.remove_file(name);
+    for (const Note& note : known) {
+        if (!note.name.starts_with(prefix)) continue;
+        const bool is_others_too = std::ranges::any_of(known, [&](const Note& other) {
+            return other.noted.file.path == note.noted.file.path && !other.name.starts_with(prefix);
+        });
+        if (!is_others_too) {
+            if (auto removed = remove_copy(note.noted); !removed) {
+                done.failed.push_back(std::move(removed.error()));
+                continue;
+            }
+            done.cleaned.push_back(note.noted.file.path);
+        }
+        BELAY_CHECK(directory.remove_file(note.name));
     }
     return done;
 }

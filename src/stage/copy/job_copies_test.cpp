@@ -4,6 +4,7 @@
 #include "stage/copy/copy.h"
 
 #include <filesystem>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +13,8 @@ namespace belay::stage {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 class stage_job_copies : public testing::Test {
   protected:
@@ -20,46 +23,95 @@ class stage_job_copies : public testing::Test {
         fs::create_directories(root / "notes");
         ASSERT_TRUE(core::replace_file(root / "source/a", "content"));
     }
-    fs::path copy(const std::string& name) {
-        const fs::path destination = root / "nodes" / name;
-        EXPECT_TRUE(copy_here(root / "source", destination, {}));
+    // As srun --stage does it.
+    fs::path stage(const JobOnNode& where, const std::string& name, const std::string& from = "source") {
+        const fs::path destination = root / name;
+        const auto begun = [&](const CopyStore& store) { return note_for_job(where, store, root / "notes"); };
+        const auto copied = copy_here(root / from, destination, {.begun = begun});
+        EXPECT_TRUE(copied) << copied.error().message();
         return destination;
+    }
+    std::vector<fs::path> clean(const JobOnNode& where) {
+        auto done = clean_for_job(where, root / "notes");
+        EXPECT_TRUE(done);
+        EXPECT_TRUE(done->failed.empty());
+        return done->cleaned;
     }
     size_t notes() const { return static_cast<size_t>(std::distance(fs::directory_iterator(root / "notes"), fs::directory_iterator())); }
 
     core::TemporaryDirectory directory = core::TemporaryDirectory::create().value();
-    fs::path root = directory.path();
+    fs::path root = fs::canonical(directory.path());
+    const JobOnNode first{12, "n1"}, second{13, "n1"};
 };
 
 TEST_F(stage_job_copies, those_of_a_job_on_a_node_go_and_others_stay) {
-    const JobOnNode here{12, "n1"};
-    const fs::path first = copy("first"), second = copy("second"), other_job = copy("other_job"), other_node = copy("other_node");
-    ASSERT_TRUE(note_for_job(here, first, root / "notes"));
-    ASSERT_TRUE(note_for_job(here, first, root / "notes")) << "again";
-    ASSERT_TRUE(note_for_job(here, second, root / "notes"));
-    ASSERT_TRUE(note_for_job({1, "n1"}, other_job, root / "notes"));
-    ASSERT_TRUE(note_for_job({12, "n11"}, other_node, root / "notes"));
-    EXPECT_EQ(notes(), 4U);
-    const JobCleaning done = clean_for_job(here, root / "notes").value();
-    EXPECT_EQ(done.cleaned.size(), 2U);
-    EXPECT_TRUE(done.failed.empty());
-    EXPECT_FALSE(fs::exists(first));
-    EXPECT_FALSE(fs::exists(second));
+    const fs::path one = stage(first, "one"), two = stage(first, "two");
+    stage(first, "one");
+    const fs::path other_job = stage({1, "n1"}, "other_job"), other_node = stage({12, "n11"}, "other_node");
+    EXPECT_EQ(notes(), 4U) << "each once";
+    EXPECT_THAT(clean(first), testing::UnorderedElementsAre(one, two));
+    EXPECT_FALSE(fs::exists(one));
+    EXPECT_FALSE(fs::exists(two));
     EXPECT_TRUE(fs::exists(other_job / "a"));
     EXPECT_TRUE(fs::exists(other_node / "a"));
     EXPECT_EQ(notes(), 2U);
 }
 
+TEST_F(stage_job_copies, a_single_file_goes_as_well) {
+    const fs::path renamed = stage(first, "renamed", "source/a");
+    fs::create_directory(root / "into");
+    stage(first, "into", "source/a");
+    EXPECT_EQ(notes(), 2U);
+    EXPECT_THAT(clean(first), testing::UnorderedElementsAre(renamed, root / "into/a"));
+    EXPECT_FALSE(fs::exists(renamed));
+    EXPECT_FALSE(fs::exists(root / "into/a"));
+}
+
+TEST_F(stage_job_copies, what_two_jobs_use_goes_with_the_last) {
+    const fs::path shared = stage(first, "shared");
+    stage(second, "shared");
+    EXPECT_THAT(clean(first), IsEmpty());
+    EXPECT_TRUE(fs::exists(shared / "a"));
+    EXPECT_THAT(clean(second), ElementsAre(shared));
+    EXPECT_FALSE(fs::exists(shared));
+    EXPECT_EQ(notes(), 0U);
+}
+
+TEST_F(stage_job_copies, what_lay_there_before_is_not_the_jobs) {
+    ASSERT_TRUE(copy_here(root / "source", root / "mine", {}));
+    stage(first, "mine");
+    EXPECT_EQ(notes(), 0U);
+    ASSERT_TRUE(core::replace_file(root / "source/a", "another"));
+    const auto begun = [&](const CopyStore& store) { return note_for_job(first, store, root / "notes"); };
+    EXPECT_FALSE(copy_here(root / "source", root / "mine", {.begun = begun}));
+    EXPECT_THAT(clean(first), IsEmpty());
+    EXPECT_TRUE(fs::exists(root / "mine/a"));
+}
+
 TEST_F(stage_job_copies, what_has_gone_already_and_notes_of_others_are_passed_over) {
-    const fs::path gone = copy("gone");
-    ASSERT_TRUE(note_for_job({12, "n1"}, gone, root / "notes"));
-    fs::remove_all(gone);
-    fs::create_symlink(root / "source/a", root / "notes" / fmt::format("belay-staged-{}-n1-12-0", geteuid()));
-    const JobCleaning done = clean_for_job({12, "n1"}, root / "notes").value();
-    EXPECT_TRUE(done.cleaned.empty());
-    EXPECT_TRUE(done.failed.empty());
-    EXPECT_TRUE(fs::exists(root / "source/a"));
-    EXPECT_EQ(note_for_job({12, "../n1"}, gone, root / "notes").error().kind(), core::ErrorKind::kBadInput);
+    fs::remove_all(stage(first, "gone"));
+    const fs::path kept = stage(second, "kept");
+    // As another user would try it: a name of this job's that leads to the note of another.
+    for (const auto& entry : fs::directory_iterator(root / "notes"))
+        if (entry.path().filename().string().contains("-13-"))
+            fs::create_symlink(entry.path(), root / "notes" / fmt::format("belay-staged-{}-n1-12-0", geteuid()));
+    ASSERT_TRUE(core::replace_file(root / "notes" / fmt::format("belay-staged-{}-n1-12-1", geteuid()), "belay copy 1\ndirectory\n"));
+    EXPECT_THAT(clean(first), ElementsAre(root / "gone"));
+    EXPECT_TRUE(fs::exists(kept / "a"));
+}
+
+TEST_F(stage_job_copies, what_cannot_be_removed_is_told_and_stays_noted) {
+    const fs::path damaged = stage(first, "damaged");
+    ASSERT_TRUE(core::replace_file(damaged / ".belay-copy", "no plan"));
+    const auto done = clean_for_job(first, root / "notes").value();
+    EXPECT_EQ(done.failed.size(), 1U);
+    EXPECT_EQ(notes(), 1U);
+    EXPECT_TRUE(fs::exists(damaged / "a"));
+}
+
+TEST_F(stage_job_copies, a_name_that_is_none_is_refused) {
+    const auto begun = [&](const CopyStore& store) { return note_for_job({12, "../n1"}, store, root / "notes"); };
+    EXPECT_EQ(copy_here(root / "source", root / "x", {.begun = begun}).error().kind(), core::ErrorKind::kBadInput);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct ReceiveSettings {
     std::filesystem::path destination;
     CopyPatience patience = {};
     double memory_share = kUsualMemoryShare;
+    std::function<core::Result<>(const CopyStore& store)> begun = {};
     const std::atomic<bool>* stop = nullptr;
     std::function<void(uint64_t held)> stored = {};
 };

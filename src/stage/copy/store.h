@@ -52,6 +52,9 @@ class CopyStore {
     static core::Result<std::unique_ptr<CopyStore>> open(std::shared_ptr<const CopyLayout> layout, CopyTarget target);
 
     const CopyLayout& layout() const { return *layout_; }
+    const CopyTarget& target() const { return target_; }
+    // Whether any file had its name when this was opened: some earlier copy brought it.
+    bool had_files() const;
     const core::Sha256Digest& digest() const { return digest_; }
     uint64_t resumed_chunks() const { return resumed_; }
 
@@ -86,6 +89,7 @@ class CopyStore {
   private:
     CopyStore(std::shared_ptr<const CopyLayout> layout, CopyTarget target);
 
+    core::Result<> look_around();
     core::Result<> find_published();
     core::Result<bool> is_published(size_t file) const;
     core::Result<> enter_work();
@@ -104,6 +108,8 @@ class CopyStore {
     core::Result<> write_state(const ChunkState& state) const;
     core::Result<> publish_file(size_t file);
 
+    bool had_files_ = false;
+    bool is_new_work_ = false;
     std::shared_ptr<const CopyLayout> layout_;
     core::Sha256Digest digest_;
     std::string plan_;  // encoded

@@ -33,11 +33,19 @@ Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination
     if (plan.kind == CopyKind::kFile && type != fs::file_type::directory && destination.has_filename()) {
         const fs::path parent = destination.has_parent_path() ? destination.parent_path() : fs::path(".");
         BELAY_CHECK(core::make_directories(parent));
-        BELAY_TRY(directory, Directory::open_trusted(parent));
+        BELAY_TRY(directory, Directory::open_guarded(parent));
         return CopyTarget{.directory = std::move(directory), .name = destination.filename()};
     }
-    BELAY_CHECK(core::make_directories(destination));
-    BELAY_TRY(directory, Directory::open_trusted(destination));
+    if (destination.has_parent_path()) BELAY_CHECK(core::make_directories(destination.parent_path()));
+    if (::mkdir(destination.c_str(), kDirectoryMode) != 0 && errno != EEXIST)
+        return core::errno_error(errno, fmt::format("cannot make {}", core::printable(destination.string())));
+    BELAY_TRY(directory, Directory::open_guarded(destination));
+    BELAY_TRY(facts, directory.facts());
+    // In a directory of root's, such as /tmp, a single file may lie.
+    if (facts.owner != geteuid() && plan.kind != CopyKind::kFile)
+        return core::bad_input("{} belongs to another user, who could change the copy", core::printable(destination.string()))
+            .because(core::Cause::kDenied)
+            .hint("name a directory that does not exist yet");
     return CopyTarget{.directory = std::move(directory),
                       .name = plan.kind == CopyKind::kFile ? plan.files.front().source.path : std::string()};
 }
@@ -48,15 +56,24 @@ bool CopyStore::is_same_time(int64_t there, int64_t planned) {
 
 Result<std::unique_ptr<CopyStore>> CopyStore::open(std::shared_ptr<const CopyLayout> layout, CopyTarget target) {
     std::unique_ptr<CopyStore> store(new CopyStore(std::move(layout), std::move(target)));
-    BELAY_CHECK(store->find_published());
+    // Nobody else publishes a file of it from here on.
     BELAY_CHECK(store->enter_work());
-    BELAY_CHECK(store->remove_other_work());
-    BELAY_CHECK(store->take_up());
-    if (auto room = store->check_room(); !room) {
-        if (store->resumed_ == 0) (void)remove_held_work(store->target_.directory, store->work_name_, *store->work_);
-        return std::unexpected(std::move(room.error()));
+    if (auto ready = store->look_around(); !ready) {
+        if (store->is_new_work_) (void)remove_held_work(store->target_.directory, store->work_name_, *store->work_);
+        return std::unexpected(std::move(ready.error()));
     }
     return store;
+}
+
+Result<> CopyStore::look_around() {
+    BELAY_CHECK(find_published());
+    BELAY_CHECK(remove_other_work());
+    BELAY_CHECK(take_up());
+    return check_room();
+}
+
+bool CopyStore::had_files() const {
+    return had_files_;
 }
 
 // What has its name already must be what would get it.
@@ -68,7 +85,7 @@ Result<bool> CopyStore::is_published(size_t file) const {
     struct stat status{};
     if (fstat(opened->get(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", shown(file)));
     const int64_t modified = int64_t{status.st_mtim.tv_sec} * kSecond + status.st_mtim.tv_nsec;
-    if (static_cast<uint64_t>(status.st_size) == planned.bytes && is_same_time(modified, planned.modified)) return true;
+    if (status.st_uid == geteuid() && static_cast<uint64_t>(status.st_size) == planned.bytes && is_same_time(modified, planned.modified)) return true;
     return something_else(shown(file));
 }
 
@@ -79,6 +96,7 @@ Result<> CopyStore::find_published() {
     for (size_t file = 0; file < published_.size(); ++file) {
         BELAY_TRY(is_there, is_published(file));
         published_[file] = is_there;
+        had_files_ = had_files_ || is_there;
     }
     return {};
 }
@@ -89,6 +107,7 @@ Result<> CopyStore::enter_work() {
     work_ = std::move(*work);
     BELAY_TRY(known, work_->facts(kPlanName));
     if (known) return {};
+    is_new_work_ = true;
     BELAY_TRY(file, core::NewFile::begin(*work_, kPlanName));
     BELAY_CHECK(core::write_all(file.fd(), plan_, file.path().string()));
     return std::move(file).replace();
@@ -98,7 +117,11 @@ Result<> CopyStore::enter_work() {
 Result<> CopyStore::remove_other_work() const {
     BELAY_TRY(names, target_.directory.list());
     for (const std::string& name : names)
-        if (name != work_name_ && is_work_name(name, target_.name)) BELAY_CHECK(remove_work(target_.directory, name));
+        if (name != work_name_ && is_work_name(name, target_.name)) {
+            auto removed = remove_work(target_.directory, name);
+            // Another user's is not ours to remove, and none of our business.
+            if (!removed && removed.error().cause() != core::Cause::kDenied) return removed;
+        }
     return {};
 }
 

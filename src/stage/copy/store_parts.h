@@ -12,7 +12,9 @@ namespace belay::stage {
 inline constexpr std::string_view kStateName = "state";
 inline constexpr std::string_view kPlanName = "plan";
 
-inline unsigned part_mode(const CopyFile& file) { return file.executable ? 0755 : 0644; }  // less what the umask takes
+// Who may read the source is not known on a node: a copy is for its owner alone.
+inline unsigned part_mode(const CopyFile& file) { return file.executable ? 0700 : 0600; }
+inline constexpr unsigned kDirectoryMode = 0700;
 
 inline core::Failure something_else(const std::string& path) {
     return core::bad_input("{} is there already, and is something else than what is copied", path)

@@ -46,10 +46,9 @@ Result<bool> rename_to_free(const Directory& from, const std::string& old_name, 
 }
 
 Result<> make_parents(const Directory& root, std::string_view parent) {
-    constexpr unsigned kMode = 0777;  // less what the umask takes
     for (size_t end = 0; end < parent.size();) {
         end = std::min(parent.find('/', end + 1), parent.size());
-        BELAY_CHECK(root.make_directory(parent.substr(0, end), kMode));
+        BELAY_CHECK(root.make_directory(parent.substr(0, end), kDirectoryMode));
     }
     return {};
 }
@@ -91,7 +90,7 @@ Result<> CopyStore::publish() {
             BELAY_CHECK(directory.sync());
         }
     if (layout_->plan().kind != CopyKind::kFile) {
-        BELAY_TRY(plan, core::NewFile::begin(target_.directory, kCopyPrefix, 0644));
+        BELAY_TRY(plan, core::NewFile::begin(target_.directory, kCopyPrefix, 0600));
         BELAY_CHECK(core::write_all(plan.fd(), plan_, plan.path().string()));
         BELAY_CHECK(std::move(plan).replace());
     }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace belay::stage {
@@ -36,6 +38,17 @@ bool is_work_name(std::string_view name, std::string_view target) {
            std::ranges::all_of(name.substr(start.size()), is_hex);
 }
 
+namespace {
+
+// Whoever held it may have removed it between our opening it and our lock.
+bool is_at(const Directory& work, const Directory& parent, const std::string& name) {
+    struct stat held{}, named{};
+    return fstat(work.fd(), &held) == 0 && fstatat(parent.fd(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+}  // namespace
+
 Result<std::optional<Directory>> lock_work(const Directory& parent, const std::string& name, bool make) {
     constexpr unsigned kMode = 0700;
     if (make) BELAY_CHECK(parent.make_directory(name, kMode));
@@ -46,7 +59,8 @@ Result<std::optional<Directory>> lock_work(const Directory& parent, const std::s
     BELAY_TRY(facts, work->facts());
     if (facts.owner != geteuid())
         return bad_input("{} belongs to another user", path).because(core::Cause::kDenied).hint("name another destination");
-    if (flock(work->fd(), LOCK_EX | LOCK_NB) == 0) return std::optional(std::move(*work));
+    if (flock(work->fd(), LOCK_EX | LOCK_NB) == 0)
+        return is_at(*work, parent, name) ? std::optional(std::move(*work)) : lock_work(parent, name, make);
     if (errno == EWOULDBLOCK)
         return bad_input("another process copies to {}", core::printable(parent.path().string()))
             .hint("wait for it; nodes that share a directory need only one copy in it: name one that each node has for itself");
