@@ -7,6 +7,7 @@
 #include "stage/copy/store.h"
 #include "stage/copy/store_parts.h"
 #include "stage/copy/work_directory.h"
+#include "stage/walk/entries.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -37,7 +38,7 @@ Result<std::optional<CopyPlan>> plan_in(const Directory& directory, std::string_
 }
 
 bool is_as_copied(const struct stat& status, uint64_t bytes, int64_t planned) {
-    const int64_t modified = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+    const int64_t modified = nanoseconds_of(status.st_mtim);
     return S_ISREG(status.st_mode) && status.st_uid == geteuid() && static_cast<uint64_t>(status.st_size) == bytes &&
            CopyStore::is_same_time(modified, planned);
 }

@@ -5,6 +5,7 @@
 #include "core/utf8.h"
 #include "stage/copy/open_files.h"
 #include "stage/dataset/dataset.h"
+#include "stage/walk/entries.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,8 +26,6 @@ constexpr size_t kLookedAtOnce = 256;  // files, by one thread
 constexpr std::string_view kSchemaStart = "belay.stage/";
 
 std::string shown(const Directory& root, const std::string& path) { return core::printable(root.path_of(path).string()); }
-int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
-
 core::Failure changed(const Directory& root, const SourceFile& file) {
     return bad_input("{} has changed since the files were listed", shown(root, file.path))
         .hint("copy it again when nobody writes to it");
@@ -41,7 +40,7 @@ Result<CopyFile> look(const Directory& root, std::string path) {
         return bad_input("{} is not a regular file", shown(root, path)).hint("name a file or a directory");
     return CopyFile{.source = {.path = std::move(path),
                                .bytes = static_cast<uint64_t>(status.st_size),
-                               .modified = nanoseconds(status.st_mtim),
+                               .modified = nanoseconds_of(status.st_mtim),
                                .inode = status.st_ino},
                     .executable = (status.st_mode & S_IXUSR) != 0};
 }
@@ -127,7 +126,7 @@ Result<> read_all(const Directory& root, const SourceFile& file, int fd, const S
     // Whoever writes while it is read changes its time; of what was read nothing is known then.
     struct stat status{};
     if (fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) != file.bytes ||
-        nanoseconds(status.st_mtim) != file.modified)
+        nanoseconds_of(status.st_mtim) != file.modified)
         return changed(root, file);
     return {};
 }

@@ -7,6 +7,7 @@
 #include "stage/copy/store.h"
 #include "stage/copy/store_parts.h"
 #include "stage/copy/work_directory.h"
+#include "stage/walk/entries.h"
 #include "stage/space/space.h"
 
 #include <algorithm>
@@ -84,7 +85,7 @@ Result<bool> CopyStore::is_published(size_t file) const {
     const SourceFile& planned = layout_->files()[file].source;
     struct stat status{};
     if (fstat(opened->get(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", shown(file)));
-    const int64_t modified = int64_t{status.st_mtim.tv_sec} * kSecond + status.st_mtim.tv_nsec;
+    const int64_t modified = nanoseconds_of(status.st_mtim);
     if (status.st_uid == geteuid() && static_cast<uint64_t>(status.st_size) == planned.bytes && is_same_time(modified, planned.modified)) return true;
     return something_else(shown(file));
 }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace belay::stage {
@@ -32,15 +33,21 @@ std::optional<std::pair<std::string, shard::ManifestShard>> parse_line(std::stri
 
 }  // namespace
 
-Result<Journal> Journal::open(const core::Directory& output, const std::string& name) {
-    std::string file_name = name + ".packing";
+Result<Journal> Journal::open(const core::Directory& output) {
+    std::string file_name = ".packing";
+    BELAY_TRY(before, output.facts(file_name));
     BELAY_TRY(file, output.open_file(file_name, O_RDWR | O_CREAT | O_APPEND, 0644));
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK)
             return core::bad_input("another process packs into {}", output.path().string()).hint("wait for it, or name another directory");
         return core::errno_error(errno, fmt::format("cannot lock {}", output.path_of(file_name).string()));
     }
+    // What it says is believed.
+    struct stat status{};
+    if (fstat(file.get(), &status) != 0 || status.st_uid != geteuid())
+        return core::bad_input("another user began to pack into {}", output.path().string()).hint("name another directory");
     Journal journal(output, std::move(file_name), std::move(file));
+    journal.was_there_ = before.has_value();
     BELAY_CHECK(journal.read());
     return journal;
 }

@@ -1,4 +1,4 @@
-// Which shards of a data set that is being packed are done: a line for each, in NAME.packing beside them, until the manifest is written. A
+// Which shards of a data set that is being packed are done: a line for each, in .packing beside them, until the manifest is written. A
 // pack that was ended anyhow goes on behind the last complete line.
 #pragma once
 
@@ -17,8 +17,11 @@ namespace belay::stage {
 
 class Journal {
   public:
-    // Opens or makes it, and holds it alone. Errors: kBadInput where another process packs there; kSystem.
-    static core::Result<Journal> open(const core::Directory& output, const std::string& name);
+    // Opens or makes it, and holds it alone. Errors: kBadInput where another process packs there, or another user began to; kSystem.
+    static core::Result<Journal> open(const core::Directory& output);
+
+    // Whether it was there already: a pack into this directory was interrupted.
+    bool was_there() const { return was_there_; }
 
     // A shard that was written from what has this digest.
     std::optional<shard::ManifestShard> find(const std::string& source_sha256) const;
@@ -37,6 +40,7 @@ class Journal {
     core::Descriptor file_;
     std::unique_ptr<std::mutex> mutex_;
     std::map<std::string, shard::ManifestShard> done_;
+    bool was_there_ = false;
 };
 
 }  // namespace belay::stage

@@ -2,11 +2,14 @@
 
 #include "core/directory.h"
 #include "core/file.h"
+#include "core/hash.h"
 #include "core/new_file.h"
 #include "core/parallel.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "core/utf8.h"
 #include "stage/dataset/dataset.h"
+#include "stage/dataset/pieces.h"
 #include "stage/pack/image_writer.h"
 #include "stage/pack/journal.h"
 #include "stage/pack/plan.h"
@@ -15,7 +18,10 @@
 #include "stage/walk/named_directory.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
+#include <optional>
+#include <unistd.h>
 
 namespace belay::stage {
 
@@ -26,15 +32,63 @@ using core::bad_input;
 using core::Directory;
 using core::Result;
 
-// A name of ours that a crash left behind.
+// The number in "NAME-000017.tar" and "NAME-000017.idx"; nothing in other names.
+std::optional<size_t> shard_number(std::string_view file_name, std::string_view name) {
+    if (!file_name.starts_with(name)) return std::nullopt;
+    file_name.remove_prefix(name.size());
+    if (!file_name.starts_with('-') || !(file_name.ends_with(".tar") || file_name.ends_with(".idx"))) return std::nullopt;
+    const std::string_view digits = file_name.substr(1, file_name.size() - 5);
+    if (digits.size() < 6 || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
+    return core::parse_number<size_t>(digits);
+}
+
+bool is_ours(std::string_view file_name, std::string_view name) {
+    return shard_number(file_name, name) || file_name == std::string(name) + ".sqsh" || file_name == shard::kManifestName;
+}
+
+// The name of a file of ours with what NewFile puts behind it (core/new_file.h), which a crash left.
 bool is_leftover(std::string_view file_name, std::string_view name) {
-    return file_name.starts_with(name) && file_name.find(".tmp-") != std::string_view::npos;
+    constexpr std::string_view kMark = ".tmp-";
+    constexpr size_t kDigits = 16;
+    if (file_name.size() < kMark.size() + kDigits) return false;
+    const std::string_view end = file_name.substr(file_name.size() - kDigits);
+    const std::string_view begin = file_name.substr(0, file_name.size() - kDigits);
+    return begin.ends_with(kMark) && std::ranges::all_of(end, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }) &&
+           is_ours(begin.substr(0, begin.size() - kMark.size()), name);
 }
 
 Result<> remove_leftovers(const Directory& output, const std::string& name) {
     BELAY_TRY(names, output.list());
     for (const std::string& file : names)
-        if (is_leftover(file, name) || is_leftover(file, shard::kManifestName)) BELAY_CHECK(output.remove_file(file));
+        if (is_leftover(file, name)) BELAY_CHECK(output.remove_file(file));
+    return {};
+}
+
+// Where no pack of ours was interrupted, files with the names of ours are somebody's.
+Result<> refuse_other_files(const Directory& output, const std::string& name) {
+    BELAY_TRY(names, output.list());
+    for (const std::string& file : names)
+        if (is_ours(file, name))
+            return bad_input("{} is there already, and was not packed by belay", core::printable(output.path_of(file).string()))
+                .hint("name another directory, or another --name");
+    return {};
+}
+
+// What an interrupted pack with other options left would be taken for shards of this one.
+Result<> remove_other_shards(const Directory& output, const std::string& name, const shard::Manifest& manifest) {
+    BELAY_TRY(names, output.list());
+    const size_t count = manifest.format == shard::Format::kTar ? manifest.shards.size() : 0;
+    for (const std::string& file : names)
+        if (const auto number = shard_number(file, name); number && *number >= count) BELAY_CHECK(output.remove_file(file));
+    return {};
+}
+
+// What people say of the data goes into JSON.
+Result<> check_words(const PackOptions& options) {
+    const std::pair<std::string_view, const std::string&> words[] = {
+        {"--url", options.url}, {"--licence", options.licence}, {"--revision", options.revision}};
+    for (const auto& [option, text] : words)
+        if (core::to_valid_utf8(text) != text) return bad_input("{} {}: is not UTF-8", option, core::printable(text));
     return {};
 }
 
@@ -61,16 +115,17 @@ Result<> refuse_output_in_source(const fs::path& source, const fs::path& output)
 }
 
 std::string created(const SourceListing& listing, const PackOptions& options) {
-    const int64_t seconds = options.source_date.value_or(listing.newest / 1'000'000'000);
+    constexpr int64_t kLastSecond = INT64_MAX / 1'000'000'000 - 1;
+    const int64_t seconds = std::clamp<int64_t>(options.source_date.value_or(listing.newest / 1'000'000'000), 0, kLastSecond);
     return core::format_time(core::Time(std::chrono::seconds(seconds)));
 }
 
-shard::Manifest manifest_of(const fs::path& source, const SourceListing& listing, const std::string& name, const PackOptions& options) {
+shard::Manifest manifest_of(const fs::path& root, const SourceListing& listing, const std::string& name, const PackOptions& options) {
     shard::Manifest manifest{.name = name, .created = created(listing, options), .tool = options.tool, .format = options.format};
     manifest.options.links = options.links == LinkRule::kFollow ? "follow" : "skip";
     if (options.format == shard::Format::kTar) manifest.options.shard_bytes = options.shard_bytes;
     manifest.options.shuffle_key = options.shuffle_key;
-    manifest.source = {.root = core::to_valid_utf8(fs::absolute(source).lexically_normal().string()),
+    manifest.source = {.root = core::to_valid_utf8(root.string()),
                        .files = listing.files.size(),
                        .bytes = listing.bytes,
                        .listing_sha256 = listing.digest(),
@@ -94,6 +149,21 @@ Result<std::optional<shard::Manifest>> earlier_manifest(const Directory& output,
         .hint("name another directory, or remove this one");
 }
 
+// That all files are there which the manifest names. What is in them only verify looks at.
+Result<> check_there(const Directory& output, const shard::Manifest& manifest) {
+    const auto expect = [&](const std::string& path, std::optional<uint64_t> bytes) -> Result<> {
+        BELAY_TRY(facts, output.facts(path));
+        if (facts && (!bytes || facts->bytes == *bytes)) return {};
+        return bad_input("{} is {}", core::printable(output.path_of(path).string()), facts ? "not as long as it was packed" : "missing")
+            .hint(fmt::format("belay stage repair {}", core::printable(output.path().string())));
+    };
+    for (const shard::ManifestShard& shard : manifest.shards) {
+        BELAY_CHECK(expect(shard.path, shard.bytes));
+        if (!shard.index_sha256.empty()) BELAY_CHECK(expect(index_name(shard.path), std::nullopt));
+    }
+    return {};
+}
+
 // Shards that are there as the journal says, by their number; the others are to be written.
 Result<std::vector<std::optional<shard::ManifestShard>>> done_shards(const Directory& output, const Journal& journal, const std::vector<std::string>& digests,
                                                              const std::string& name) {
@@ -102,8 +172,10 @@ Result<std::vector<std::optional<shard::ManifestShard>>> done_shards(const Direc
         auto shard = journal.find(digests[i]);
         if (!shard || shard->path != shard_name(name, i)) continue;
         BELAY_TRY(facts, output.facts(shard->path));
-        BELAY_TRY(index, output.facts(index_name(shard->path)));
-        if (facts && facts->bytes == shard->bytes && index) done[i] = std::move(*shard);
+        if (!facts || facts->bytes != shard->bytes || facts->owner != geteuid()) continue;
+        // An index is written before its tar: where a later pack with other options wrote that, this is another.
+        auto index = output.read_file(index_name(shard->path), kMostIndexBytes);
+        if (index && core::to_hex(core::sha256(*index)) == shard->index_sha256) done[i] = std::move(*shard);
     }
     return done;
 }
@@ -180,19 +252,32 @@ class Packer {
 Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOptions& options) {
     BELAY_TRY(root, open_named_directory(source));
     BELAY_TRY(name, name_of(source, options));
+    BELAY_CHECK(check_words(options));
     BELAY_CHECK(refuse_output_in_source(source, output));
+    std::error_code error;
+    const fs::path canonical = fs::canonical(source, error);
+    if (error) return core::errno_error(error, fmt::format("cannot open {}", source.string()));
     BELAY_TRY(listing, list_source(root, options.threads, options.links));
-    Packed packed{.manifest = manifest_of(source, listing, name, options)};
+    Packed packed{.manifest = manifest_of(canonical, listing, name, options)};
     BELAY_CHECK(core::make_directories(output));
     BELAY_TRY(place, Directory::open_trusted(output));
-    BELAY_TRY(journal, Journal::open(place, name));
+    BELAY_TRY(journal, Journal::open(place));
     BELAY_TRY(earlier, earlier_manifest(place, packed.manifest));
     if (earlier) {
+        BELAY_CHECK(check_there(place, *earlier));
+        BELAY_CHECK(remove_leftovers(place, name));
         BELAY_CHECK(std::move(journal).remove());
         return Packed{.manifest = *earlier, .kept_shards = earlier->shards.size()};
     }
+    if (!journal.was_there()) {
+        if (auto others = refuse_other_files(place, name); !others) {
+            (void)std::move(journal).remove();
+            return std::unexpected(std::move(others.error()));
+        }
+    }
     BELAY_CHECK(remove_leftovers(place, name));
     BELAY_CHECK(Packer(root, listing, place, options, name, journal).run(packed));
+    BELAY_CHECK(remove_other_shards(place, name, packed.manifest));
     BELAY_TRY(file, core::NewFile::begin(place, shard::kManifestName, 0644));
     BELAY_CHECK(core::write_all(file.fd(), shard::encode_manifest(packed.manifest), file.path().string()));
     BELAY_TRY(is_first, std::move(file).create());

@@ -94,16 +94,16 @@ TEST(stage_pack, goes_on_where_it_was_ended) {
         fs::create_directory(output);
         {
             const auto place = core::Directory::open(output).value();
-            auto journal = Journal::open(place, "train").value();
+            auto journal = Journal::open(place).value();
             for (size_t i = 0; i < kept; ++i) {
                 const shard::ManifestShard& shard = whole.manifest.shards[i];
                 for (const std::string& name : {shard.path, index_name(shard.path)}) fs::copy_file(data.output("whole") / name, output / name);
                 ASSERT_TRUE(journal.add(digest_of(listing, plan[i]), shard));
             }
         }
-        std::ofstream(output / "train.packing", std::ios::app) << R"({"source_sha256": "cut o)";
-        std::ofstream(output / "train-000001.tar.tmp-0123") << "cut off";
-        std::ofstream(output / "manifest.json.tmp-0123") << "cut off";
+        std::ofstream(output / ".packing", std::ios::app) << R"({"source_sha256": "cut o)";
+        std::ofstream(output / "train-000001.tar.tmp-0123456789abcdef") << "cut off";
+        std::ofstream(output / "manifest.json.tmp-0123456789abcdef") << "cut off";
         auto packed = pack(data.source(), output, small());
         ASSERT_TRUE(packed) << packed.error().render();
         EXPECT_EQ(packed->kept_shards, kept);
@@ -111,12 +111,83 @@ TEST(stage_pack, goes_on_where_it_was_ended) {
     }
 }
 
+TEST(stage_pack, files_of_others_stay) {
+    SourceForTests data;
+    data.some_files();
+    fs::create_directory(data.output());
+    std::ofstream(data.output() / "train-000000.tar") << "of another program";
+    std::ofstream(data.output() / "train.tmp-backup") << "of a person";
+    const auto refused = pack(data.source(), data.output(), small());
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("train-000000.tar is there already, and was not packed by belay"));
+    EXPECT_EQ(core::read_file(data.output() / "train-000000.tar").value(), "of another program");
+    EXPECT_EQ(std::distance(fs::directory_iterator(data.output()), fs::directory_iterator()), 2) << "no journal";
+    PackOptions named = small();
+    named.name = "other";
+    ASSERT_TRUE(pack(data.source(), data.output(), named));
+    EXPECT_EQ(core::read_file(data.output() / "train.tmp-backup").value(), "of a person");
+}
+
+// The lines of an earlier plan stand in the journal, and its shards are as long.
+TEST(stage_pack, what_an_interrupted_pack_with_other_options_wrote_is_not_believed) {
+    SourceForTests data;
+    for (int i = 0; i < 40; ++i) data.file(fmt::format("{:02}.bin", i), std::string(2000, static_cast<char>('a' + i % 26)));
+    const auto shuffled = [&](uint64_t key) {
+        PackOptions options = small();
+        options.shuffle_key = key;
+        return options;
+    };
+    const auto expected = pack(data.source(), data.output("expected"), shuffled(1)).value();
+    const auto other = pack(data.source(), data.output("other"), shuffled(2)).value();
+    ASSERT_GE(expected.manifest.shards.size(), 3U);
+    const fs::path output = data.output("resumed");
+    fs::create_directory(output);
+    {
+        const auto place = core::Directory::open(output).value();
+        auto journal = Journal::open(place).value();
+        const auto source = core::Directory::open(data.source()).value();
+        const SourceListing listing = list_source(source, 1, LinkRule::kFollow).value();
+        const auto plan = plan_shards(listing, {.shard_bytes = kSmallShard, .shuffle_key = 1}).value();
+        for (size_t i = 0; i < plan.size(); ++i) {
+            const shard::ManifestShard& shard = expected.manifest.shards[i];
+            const fs::path from = data.output(i == 1 ? "other" : "expected");
+            for (const std::string& name : {shard.path, index_name(shard.path)}) fs::copy_file(from / name, output / name);
+            ASSERT_TRUE(journal.add(digest_of(listing, plan[i]), shard));
+        }
+    }
+    fs::copy_file(data.output("expected") / "train-000000.tar", output / "train-000999.tar");  // of a plan with more shards
+    const auto resumed = pack(data.source(), output, shuffled(1));
+    ASSERT_TRUE(resumed) << resumed.error().render();
+    EXPECT_EQ(resumed->kept_shards, expected.manifest.shards.size() - 1);
+    EXPECT_EQ(contents_of(output), contents_of(data.output("expected")));
+}
+
+TEST(stage_pack, what_is_missing_of_packed_data_is_said) {
+    SourceForTests data;
+    data.some_files();
+    ASSERT_TRUE(pack(data.source(), data.output(), small()));
+    EXPECT_TRUE(pack(data.source() / ".", data.output(), small())) << "by another name, the same source";
+    fs::remove(data.output() / "train-000001.idx");
+    EXPECT_THAT(pack(data.source(), data.output(), small()).error().render(), HasSubstr("train-000001.idx is missing"));
+    fs::resize_file(data.output() / "train-000000.tar", 10);
+    EXPECT_THAT(pack(data.source(), data.output(), small()).error().render(), HasSubstr("belay stage repair"));
+}
+
+TEST(stage_pack, words_that_are_not_utf8_are_refused_at_once) {
+    SourceForTests data;
+    data.some_files();
+    PackOptions options = small();
+    options.licence = "Z\xfcrich";
+    EXPECT_THAT(pack(data.source(), data.output(), options).error().message(), HasSubstr("--licence"));
+    EXPECT_FALSE(fs::exists(data.output()));
+}
+
 TEST(stage_pack, two_at_once_do_not_mix) {
     SourceForTests data;
     data.some_files();
     fs::create_directory(data.output());
     const auto place = core::Directory::open(data.output()).value();
-    const auto other = Journal::open(place, "train").value();
+    const auto other = Journal::open(place).value();
     EXPECT_THAT(pack(data.source(), data.output(), small()).error().message(), HasSubstr("another process packs"));
 }
 

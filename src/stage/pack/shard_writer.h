@@ -3,6 +3,7 @@
 
 #include "core/directory.h"
 #include "core/error.h"
+#include "core/new_file.h"
 #include "stage/pack/listing.h"
 #include "shard/manifest.h"
 #include "stage/pack/plan.h"
@@ -17,6 +18,10 @@ namespace belay::stage {
 // "train-000017.tar"; its index stands beside it.
 std::string shard_name(std::string_view name, size_t number);
 
+// Only now: what a manifest of somebody else's names as the source may be private, until it is known to be what was packed. Less what the
+// umask takes. Errors: kSystem.
+core::Result<> let_all_read(const core::NewFile& file);
+
 struct ShardWork {
     const core::Directory& source;
     const SourceListing& listing;
@@ -26,7 +31,7 @@ struct ShardWork {
 };
 
 // Each of the two files appears when it is whole, the index first: where the shard is, its index is. Where `expected` is given, neither does
-// unless they are what it says. Errors: those of SourceReader; kSystem; kCancelled where it was stopped; kBadInput, kNegative where it is
+// unless they are what it says. Errors: those of SourceReader; kSystem; kCancelled where it was stopped; kBadInput where it is
 // something else than expected.
 core::Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedShard& shard, const std::string& path,
                                                const shard::ManifestShard* expected = nullptr);

@@ -3,6 +3,7 @@
 #include "core/activity.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "stage/walk/entries.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -18,8 +19,6 @@ namespace {
 using core::bad_input;
 using core::Descriptor;
 using core::Result;
-
-int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 std::string shown(const core::Directory& root, const std::string& path) { return core::printable(root.path_of(path).string()); }
 
@@ -39,7 +38,7 @@ Descriptor open_beneath(int directory, const std::string& path, int flags, uint6
 Descriptor open_within(int directory, const std::string& path, int flags) { return open_beneath(directory, path, flags, 0); }
 
 bool is_as_listed(const struct stat& status, const SourceFile& file) {
-    return S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == file.bytes && nanoseconds(status.st_mtim) == file.modified &&
+    return S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == file.bytes && nanoseconds_of(status.st_mtim) == file.modified &&
            status.st_ino == file.inode;
 }
 
@@ -63,7 +62,7 @@ Result<SourceFile> follow_link(const core::Directory& root, const std::string& p
             .hint("leave links out with --links=skip");
     return SourceFile{.path = path,
                       .bytes = static_cast<uint64_t>(status.st_size),
-                      .modified = nanoseconds(status.st_mtim),
+                      .modified = nanoseconds_of(status.st_mtim),
                       .inode = status.st_ino,
                       .is_link = true};
 }

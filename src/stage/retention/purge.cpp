@@ -1,6 +1,7 @@
 #include "stage/retention/purge.h"
 
 #include "core/directory.h"
+#include "stage/walk/entries.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -29,14 +30,6 @@ struct Seen {
     bool is_regular = false;
     uint32_t links = 0;
 };
-
-int64_t nanoseconds_of(const statx_timestamp& time) {
-    int64_t value = 0;
-    if (__builtin_mul_overflow(time.tv_sec, int64_t{1'000'000'000}, &value) ||
-        __builtin_add_overflow(value, int64_t{time.tv_nsec}, &value))
-        return time.tv_sec < 0 ? INT64_MIN : INT64_MAX;
-    return value;
-}
 
 // An errno, or 0. A server is asked, whatever is known of the file here: another node may just have used it.
 int look(int directory, const std::string& name, Seen& seen) {

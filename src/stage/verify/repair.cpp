@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <set>
+#include <unistd.h>
 
 namespace belay::stage {
 
@@ -99,7 +100,7 @@ class Source {
         if (auto text = directory.read_file(index_name(stated.path), kMostIndexBytes); text && core::to_hex(core::sha256(*text)) == stated.index_sha256)
             if (auto index = shard::IndexView::open(*text)) return members_of(*index, stated);
         BELAY_TRY(plan, plan_shards(listing_, {.shard_bytes = manifest.options.shard_bytes.value_or(0), .shuffle_key = manifest.options.shuffle_key}));
-        if (number >= plan.size()) return bad_input("{}: the source is not what it was made from", stated.path);
+        if (number >= plan.size()) return bad_input("{}: the source has changed", stated.path);
         return std::move(plan[number]);
     }
     Result<PlannedShard> members_of(const shard::IndexView& index, const ManifestShard& stated) const {
@@ -133,6 +134,8 @@ Result<Repair> repair(const std::filesystem::path& path, const std::optional<std
         result.left = std::move(verification.bad);
         return result;
     }
+    BELAY_TRY(facts, directory.facts(shard::kManifestName));
+    const bool is_trusted = facts && (facts->owner == geteuid() || facts->owner == 0);
     std::set<std::string> damaged;
     for (const Defect& defect : verification.bad) damaged.insert(defect.shard);
     std::optional<Result<Source>> source;  // listed once it is needed
@@ -148,6 +151,9 @@ Result<Repair> repair(const std::filesystem::path& path, const std::optional<std
                 continue;
             }
         }
+        if (!source && !source_path && !is_trusted) 
+            source = bad_input("{} belongs to another user, who says where its source is", core::printable(path.string()))
+                         .hint("name the directory with --source");
         if (!source) source = Source::open(source_path.value_or(manifest->source.root), *manifest, threads);
         const Result<> made = *source ? (*source)->make_shard(directory, *manifest, number) : std::unexpected((*source).error());
         if (made && tar) result.repaired.push_back(stated.path);
@@ -155,7 +161,7 @@ Result<Repair> repair(const std::filesystem::path& path, const std::optional<std
         if (made) continue;
         for (const Defect& defect : verification.bad)
             if (defect.shard == stated.path || defect.shard == index_name(stated.path))
-                result.left.push_back({defect.shard, defect.sample, fmt::format("{}; it cannot be made again: {}", defect.why, made.error().message())});
+                result.left.push_back({defect.shard, defect.sample, fmt::format("{}; it cannot be rebuilt: {}", defect.why, made.error().message())});
     }
     return result;
 }

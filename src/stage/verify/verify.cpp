@@ -121,8 +121,14 @@ Result<Verification> verify(const std::filesystem::path& path, size_t threads) {
     if (!manifest) return Verification{.bad = {{std::string(shard::kManifestName), std::nullopt, manifest.error().headline()}}};
     std::vector<std::vector<Defect>> defects(manifest->shards.size());
     BELAY_CHECK(core::in_parallel(defects.size(), threads, [&](size_t number) -> Result<> {
-        BELAY_TRY(found, ShardCheck(directory, manifest->shards[number]).run());
-        defects[number] = std::move(found);
+        // A disk that gives one shard no more is no reason not to look at the others.
+        auto found = ShardCheck(directory, manifest->shards[number]).run();
+        if (found)
+            defects[number] = std::move(*found);
+        else if (found.error().errno_value() != 0)
+            defects[number] = {{manifest->shards[number].path, std::nullopt, found.error().headline()}};
+        else
+            return std::unexpected(std::move(found.error()));
         return {};
     }));
     Verification result{.shards = defects.size(), .bytes = manifest->bytes()};

@@ -35,15 +35,14 @@ core::FileType type_of(uint16_t mode) {
     return core::FileType::kOther;
 }
 
-int64_t nanoseconds(const statx_timestamp& time) {
+}  // namespace
+
+int64_t nanoseconds_of(int64_t seconds, int64_t nanoseconds) {
     int64_t value = 0;
-    if (__builtin_mul_overflow(time.tv_sec, int64_t{1'000'000'000}, &value) ||
-        __builtin_add_overflow(value, int64_t{time.tv_nsec}, &value))
-        return time.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+    if (__builtin_mul_overflow(seconds, int64_t{1'000'000'000}, &value) || __builtin_add_overflow(value, nanoseconds, &value))
+        return seconds < 0 ? INT64_MIN : INT64_MAX;
     return value;
 }
-
-}  // namespace
 
 NameList list_names(int directory) {
     NameList list;
@@ -76,9 +75,9 @@ Look look_at(int directory, const std::string& name) {
                       .type = type_of(status.stx_mode),
                       .bytes = status.stx_size,
                       .allocated_bytes = status.stx_blocks * kBlockBytes,
-                      .modified = nanoseconds(status.stx_mtime),
-                      .accessed = nanoseconds(status.stx_atime),
-                      .changed = nanoseconds(status.stx_ctime),
+                      .modified = nanoseconds_of(status.stx_mtime),
+                      .accessed = nanoseconds_of(status.stx_atime),
+                      .changed = nanoseconds_of(status.stx_ctime),
                       .inode = status.stx_ino,
                       .links = status.stx_nlink,
                       .user = status.stx_uid},

@@ -11,6 +11,13 @@
 
 namespace belay::stage {
 
+// Since 1970; the first or the last that there can be for what is further away.
+int64_t nanoseconds_of(int64_t seconds, int64_t nanoseconds);
+template <typename Time>  // timespec, statx_timestamp
+int64_t nanoseconds_of(const Time& time) {
+    return nanoseconds_of(int64_t{time.tv_sec}, int64_t{time.tv_nsec});
+}
+
 struct Name {
     std::string text;
     std::optional<core::FileType> type;  // where the directory tells
