@@ -93,7 +93,8 @@ nlohmann::ordered_json comparison_json(const stage::BenchComparison& comparison,
                            {"before", change.before},
                            {"after", change.after},
                            {"ratio", change.ratio()}});
-    return {{"changes", changes}, {"differences", comparison.differences}, {"slower", is_slower}};
+    return {{"changes", changes}, {"differences", comparison.differences},
+            {"slower", comparison.differences.empty() ? nlohmann::ordered_json(is_slower) : nlohmann::ordered_json()}};
 }
 
 stage::DirectMode direct_mode(std::string_view name) {
@@ -159,8 +160,10 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
     if (!options.compare.empty()) {
         BELAY_TRY(compared, stage::compare_with_baseline(*measured, baseline, options.compare));
         comparison = std::move(compared);
-        for (const stage::BenchChange& change : comparison->changes)
-            is_slower = is_slower || change.after < (1 - options.tolerance) * change.before;
+        // Of unequal work nothing is slower or faster.
+        if (comparison->differences.empty())
+            for (const stage::BenchChange& change : comparison->changes)
+                is_slower = is_slower || change.after < (1 - options.tolerance) * change.before;
     }
     if (options.json) {
         auto json = to_json(*measured);

@@ -24,12 +24,46 @@ std::string data_file(const EmulatedModel& model, uint64_t number) {
     return fmt::format("{}-{}", model.name, number);
 }
 
+// Where accelerators wait for each other after each step, as for the exchange of gradients (DLIO: "the barrier to simulate allreduce"). Those of
+// other nodes are not waited for.
+class Exchange {
+  public:
+    explicit Exchange(uint64_t count) : count_(count) {}
+
+    // False once somebody gave up.
+    bool meet() {
+        std::unique_lock lock(mutex_);
+        const uint64_t round = round_;
+        if (++here_ == count_) {
+            here_ = 0;
+            ++round_;
+            wake_.notify_all();
+        }
+        wake_.wait(lock, [&] { return given_up_ || round_ != round; });
+        return !given_up_;
+    }
+    void give_up() {
+        const std::lock_guard lock(mutex_);
+        given_up_ = true;
+        wake_.notify_all();
+    }
+
+  private:
+    const uint64_t count_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    uint64_t here_ = 0;
+    uint64_t round_ = 0;
+    bool given_up_ = false;
+};
+
 // One accelerator in one epoch: its readers take samples in their order, its consumer takes batches in
 // theirs.
 class Accelerator {
   public:
-    Accelerator(std::span<const SampleRead> reads, const EmulatedModel& model, double compute_seconds)
-        : reads_(reads),
+    Accelerator(std::span<const SampleRead> reads, const EmulatedModel& model, double compute_seconds, Exchange& exchange)
+        : exchange_(exchange),
+          reads_(reads),
           batch_(model.batch),
           ahead_(model.ahead_samples),
           compute_(compute_seconds),
@@ -62,18 +96,19 @@ class Accelerator {
                 std::unique_lock lock(mutex_);
                 wake_.wait(lock, [&] { return given_up_ || filled_[step] == batch_; });
                 if (given_up_) return;
+                ++consumed_;  // readers go on when a batch is taken
+                wake_.notify_all();
             }
             times.ready = bench_seconds_since(start);
             std::this_thread::sleep_for(std::chrono::duration<double>(compute_));
             times.end = bench_seconds_since(start);
             steps_.push_back(times);
-            const std::lock_guard lock(mutex_);
-            ++consumed_;
-            wake_.notify_all();
+            if (!exchange_.meet()) return;
         }
     }
 
     void give_up() {
+        exchange_.give_up();
         const std::lock_guard lock(mutex_);
         given_up_ = true;
         wake_.notify_all();
@@ -90,6 +125,7 @@ class Accelerator {
         return next_++;
     }
 
+    Exchange& exchange_;
     std::span<const SampleRead> reads_;
     uint64_t batch_;
     uint64_t ahead_;  // samples
@@ -114,11 +150,12 @@ Result<Epoch> run_epoch(const BenchRun& run, const EmulatedModel& model, const s
     const double compute =
         run.options.compute_factor * (run.options.a100 ? model.a100_seconds : model.h100_seconds);
     std::vector<std::vector<SampleRead>> parts;
+    Exchange exchange(count);
     std::vector<std::unique_ptr<Accelerator>> accelerators;
     for (uint64_t number = 0; number < count; ++number)
         parts.push_back(reads_of_accelerator(reads, model.batch, number, count));
     for (const auto& part : parts)
-        accelerators.push_back(std::make_unique<Accelerator>(part, model, compute));
+        accelerators.push_back(std::make_unique<Accelerator>(part, model, compute, exchange));
     const size_t readers = static_cast<size_t>(count * model.readers);
     auto give_up = [&] {
         for (const auto& accelerator : accelerators) accelerator->give_up();

@@ -4,6 +4,7 @@
 #include "core/utf8.h"
 
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,6 +26,7 @@ Result<std::unique_ptr<BenchNodes>> BenchNodes::open(transfer::Members members, 
     if (us.rank == 0) {
         BELAY_TRY(root, transfer::Root::open(ports, {us.secret, us.offer}, static_cast<uint32_t>(us.nodes.size())));
         nodes->root_ = std::make_unique<transfer::Root>(std::move(root));
+        BELAY_CHECK(nodes->await_all());
         return nodes;
     }
     BELAY_TRY(address, us.root_address);
@@ -35,6 +37,22 @@ Result<std::unique_ptr<BenchNodes>> BenchNodes::open(transfer::Members members, 
 }
 
 BenchNodes::~BenchNodes() = default;
+
+// Who joins waits for the answer, and this node may write for minutes before its first part.
+Result<> BenchNodes::await_all() {
+    const auto missing = [&]() -> std::optional<uint32_t> {
+        for (uint32_t rank = 1; rank < members_.nodes.size(); ++rank)
+            if (!root_->connected(rank) && !early_.contains(rank)) return rank;
+        return std::nullopt;
+    };
+    BELAY_CHECK(root_->serve(
+        Deadline::after(patience_.join), [&] { return !missing(); },
+        [&](uint32_t rank, transfer::Message message) {
+            if (message.type == kHere) early_[rank] = std::move(message.body);
+        }));
+    if (const auto rank = missing()) return std::unexpected(lost(*rank, "the beginning"));
+    return {};
+}
 
 core::Error BenchNodes::lost(uint32_t rank, std::string_view part) const {
     const std::string node = core::printable(members_.nodes[rank]);
@@ -51,6 +69,10 @@ Result<> BenchNodes::hear_all(std::string_view part, core::Duration timeout, std
     std::vector<bool> heard(members_.nodes.size());
     bodies.resize(members_.nodes.size());
     heard[0] = true;
+    for (auto& [rank, body] : std::exchange(early_, {})) {
+        heard[rank] = true;
+        bodies[rank] = std::move(body);
+    }
     const auto first_missing = [&]() -> std::optional<uint32_t> {
         for (uint32_t rank = 1; rank < heard.size(); ++rank)
             if (!heard[rank]) return rank;

@@ -6,6 +6,7 @@
 #include "transfer/members.h"
 #include "transfer/rendezvous.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,12 +35,14 @@ class BenchNodes {
 
   private:
     BenchNodes(transfer::Members members, BenchPatience patience) : members_(std::move(members)), patience_(patience) {}
+    core::Result<> await_all();
     core::Result<> hear_all(std::string_view part, core::Duration timeout, std::vector<std::string>& bodies);
     core::Error lost(uint32_t rank, std::string_view part) const;
 
     transfer::Members members_;
     BenchPatience patience_;
     std::unique_ptr<transfer::Root> root_;        // on the first node
+    std::map<uint32_t, std::string> early_;       // what came before it was asked for
     std::unique_ptr<transfer::Channel> channel_;  // elsewhere
 };
 

@@ -56,6 +56,10 @@ EmulationResult emulation_from(const ordered_json& json) {
     return result;
 }
 
+void add_cache(std::string& sum, const std::string& other) {
+    if (!sum.contains(other)) sum += "; elsewhere " + other;
+}
+
 void add(BenchResult& sum, const BenchResult& other) {
     const auto operations = static_cast<double>(sum.operations + other.operations);
     if (operations > 0)
@@ -69,7 +73,7 @@ void add(BenchResult& sum, const BenchResult& other) {
     sum.first_done_seconds = std::min(sum.first_done_seconds, other.first_done_seconds);
     const auto amount = static_cast<double>(sum.unit == kBytesUnit ? sum.bytes : sum.operations);
     sum.value = sum.seconds > 0 ? amount / sum.seconds : NAN;
-    if (sum.cache != other.cache) sum.cache += "; elsewhere " + other.cache;
+    add_cache(sum.cache, other.cache);
 }
 
 void add(EmulationResult& sum, const EmulationResult& other) {
@@ -82,9 +86,11 @@ void add(EmulationResult& sum, const EmulationResult& other) {
     sum.accelerators += other.accelerators;
     sum.samples += other.samples;
     sum.distinct_samples += other.distinct_samples;
+    const double bytes = sum.bytes_per_second * sum.seconds + other.bytes_per_second * other.seconds;
     sum.seconds = std::max(sum.seconds, other.seconds);
-    sum.samples_per_second += other.samples_per_second;
-    sum.bytes_per_second += other.bytes_per_second;
+    sum.samples_per_second = sum.seconds > 0 ? static_cast<double>(sum.samples) / sum.seconds : 0;
+    sum.bytes_per_second = sum.seconds > 0 ? bytes / sum.seconds : 0;
+    add_cache(sum.cache, other.cache);
 }
 
 template <typename Result_, typename Name>

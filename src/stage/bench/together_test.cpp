@@ -54,6 +54,7 @@ TEST(stage_bench_nodes, amounts_add_up_over_the_time_of_the_slowest) {
     EXPECT_EQ(sum.options.nodes, 2U);
     EXPECT_NEAR(sum.emulations[0].utilisation->share, 0.75, 1e-12);
     EXPECT_EQ(sum.emulations[0].accelerators, 4U);
+    EXPECT_EQ(sum.emulations[0].samples_per_second, 200.0 / 4);
     EXPECT_FALSE(sum.emulations[0].passes()) << "one node does not";
 }
 

@@ -143,6 +143,27 @@ TEST(stage_lint, deepspeed) {
               kPartial);
 }
 
+// Pipeline parallelism: mp_rank_* counts pipeline and tensor ranks, layer files tensor ranks only; layers without parameters have none.
+TEST(stage_lint, deepspeed_layers) {
+    const auto of = [](int tensor, int pipeline) {
+        Files files;
+        for (int rank = 0; rank < tensor * pipeline; ++rank) files[fmt::format("mp_rank_{:02}_model_states.pt", rank)] = torch_file();
+        for (int layer : {0, 2, 3, 4, 6})
+            for (int rank = 0; rank < tensor; ++rank) files[fmt::format("layer_{:02}-model_{:02}-model_states.pt", layer, rank)] = torch_file();
+        return files;
+    };
+    const Checkpoint checkpoint = judged(of(4, 12), {}, kLatest);
+    EXPECT_EQ(checkpoint.state, kComplete) << first_problem(checkpoint);
+    EXPECT_EQ(judged(of(4, 12), {.ranks = 96}, kLatest).state, kComplete) << "two replicas of 48";
+    EXPECT_EQ(judged(of(4, 12), {.ranks = 64}, kLatest).state, kForeign);
+    Files files = of(4, 12);
+    files.erase("layer_03-model_01-model_states.pt");
+    EXPECT_THAT(first_problem(judged(files, {}, kLatest)), HasSubstr("layer 3: 3 of 4 tensor-parallel ranks are there"));
+    files = of(1, 2);
+    files["layer_09-model_states.pt"] = torch_file();
+    EXPECT_EQ(judged(files, {}, kLatest).state, kComplete);
+}
+
 TEST(stage_lint, what_the_pointer_does_not_know_is_unsynced) {
     EXPECT_EQ(judged(deepspeed(1, 1)).state, kUnsynced);
     const Checkpoint checkpoint = judged(deepspeed(1, 1), {}, CheckpointPointer{"latest", "global_step50"});
@@ -174,6 +195,8 @@ TEST(stage_lint, megatron) {
     EXPECT_EQ(checkpoint.state, kComplete) << first_problem(checkpoint);
     EXPECT_EQ(checkpoint.format, "Megatron");
     EXPECT_EQ(checkpoint.ranks, 6);
+    EXPECT_EQ(judged(megatron(2, 3), {.ranks = 48}, kIteration).state, kComplete) << "eight replicas";
+    EXPECT_EQ(judged(megatron(2, 3), {.ranks = 64}, kIteration).state, kForeign);
     Files files = megatron(2, 3);
     files.erase("mp_rank_01_001/distrib_optim.pt");
     EXPECT_THAT(first_problem(judged(files, {}, kIteration)),

@@ -199,6 +199,34 @@ TEST(stage_lint_keep, the_newest_complete_one_always_stays) {
     EXPECT_FALSE(plan_keep({}, {.last = 1, .every = 0}));
 }
 
+// The final model beside the steps of a trainer, or what training began from.
+TEST(stage_lint_keep, what_has_no_step_among_steps_is_left) {
+    Checkpoint final_model = made(0);
+    final_model.step.reset();
+    final_model.name = ".";
+    final_model.modified = 99;
+    EXPECT_THAT(planned({made(500), made(1000), made(1500), final_model}, {.last = 2}),
+                ElementsAre("step_1500 keep", "step_1000 keep", "step_500 remove", ". leave"));
+    Checkpoint other = final_model;
+    other.name = "b";
+    other.modified = 100;
+    EXPECT_THAT(planned({final_model, other}, {.last = 1}), ElementsAre("b keep", ". leave"));
+}
+
+TEST(stage_lint_series, a_directory_whose_name_has_a_number_may_hold_a_series) {
+    const auto at = [](const std::string& name) { return CheckpointFile{.name = name, .bytes = 1}; };
+    const std::vector<CheckpointFile> files = {at("global_step100/mp_rank_00_model_states.pt"), at("global_step200/mp_rank_00_model_states.pt")};
+    for (const char* own : {"checkpoints_8b", "ckpt-llama3", "saves2", "run"}) {
+        const auto contents = divide(files, own);
+        ASSERT_EQ(contents.size(), 2U) << own;
+        EXPECT_EQ(contents[0].step, 100);
+        EXPECT_EQ(contents[1].step, 200);
+    }
+    const auto one = divide({at("global_step10/mp_rank_00_model_states.pt"), at("model.safetensors")}, "checkpoint-10");
+    ASSERT_EQ(one.size(), 1U) << "as the Trainer of Hugging Face writes DeepSpeed's";
+    EXPECT_EQ(one[0].step, 10);
+}
+
 TEST(stage_lint_keep, without_steps_by_time) {
     Checkpoint older = made(0);
     older.step.reset();
