@@ -13,6 +13,8 @@ namespace {
 using core::bad_input;
 using core::Result;
 
+constexpr uint64_t kMostBytes = uint64_t{1} << 60;  // far from what sums of headers and paddings could overflow
+
 // What one thread of the walk found.
 struct Found {
     std::vector<SourceFile> files;
@@ -79,7 +81,9 @@ Result<SourceListing> list_source(const core::Directory& root, size_t threads, L
     if (listing.files.empty()) return bad_input("{} holds no files", root.path().string());
     std::ranges::sort(listing.files, {}, &SourceFile::path);
     for (const SourceFile& file : listing.files) {
-        listing.bytes += file.bytes;
+        if (__builtin_add_overflow(listing.bytes, file.bytes, &listing.bytes) || listing.bytes > kMostBytes)
+            return bad_input("{} holds files of more than {} bytes together", root.path().string(), kMostBytes)
+                .hint("is one of them sparse?");
         listing.newest = std::max(listing.newest, file.modified);
     }
     return listing;

@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/new_file.h"
 #include "core/parallel.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <fcntl.h>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -61,7 +63,7 @@ Result<Speed> measure_reading(const core::Directory& root, const std::set<Candid
     std::atomic<uint64_t> total = 0;
     Speed speed;
     double open_seconds = 0;
-    double read_seconds = 0;
+    const auto began = Clock::now();
     BELAY_CHECK(core::in_parallel(order.size(), workers, [&](size_t item) -> Result<> {
         static thread_local std::vector<char> buffer(kMiB);
         if (total >= kMostReadOfAll) return {};
@@ -71,13 +73,11 @@ Result<Speed> measure_reading(const core::Directory& root, const std::set<Candid
         if (!file) return {};
         (void)posix_fadvise(file->get(), 0, 0, POSIX_FADV_DONTNEED);
         uint64_t bytes = 0;
-        const auto begin_reading = Clock::now();
         while (bytes < kMostReadOfOne) {
             const size_t size = read_piece(file->get(), buffer, buffer.size());
             if (size == 0) break;
             bytes += size;
         }
-        const double reading = seconds_since(begin_reading);
         const auto begin_closing = Clock::now();
         file->reset();
         opening += seconds_since(begin_closing);
@@ -86,12 +86,13 @@ Result<Speed> measure_reading(const core::Directory& root, const std::set<Candid
         ++speed.opened;
         speed.read_bytes += bytes;
         open_seconds += opening;
-        read_seconds += reading;
         return {};
     }));
     speed.open_seconds = speed.opened > 0 ? open_seconds / static_cast<double>(speed.opened) : NAN;
-    const double at_once = static_cast<double>(std::min(std::max<size_t>(workers, 1), std::max<size_t>(order.size(), 1)));
-    speed.read_bytes_per_second = speed.read_bytes > 0 ? static_cast<double>(speed.read_bytes) / (read_seconds / at_once) : NAN;
+    // Over the time that all of it took, less what went into opening, which is told by itself: workers do that at the same time.
+    const double at_once = static_cast<double>(std::clamp<size_t>(workers, 1, std::max<size_t>(order.size(), 1)));
+    const double reading = std::max(seconds_since(began) - open_seconds / at_once, 1e-9);
+    speed.read_bytes_per_second = speed.read_bytes > 0 ? static_cast<double>(speed.read_bytes) / reading : NAN;
     return speed;
 }
 
@@ -101,14 +102,16 @@ namespace {
 std::optional<std::pair<uint64_t, uint64_t>> compressed_bytes(const core::Directory& root, const std::string& path) {
     auto file = open_to_read(root, path);
     if (!file) return std::nullopt;
-    std::vector<char> buffer(kBlockBytes);
-    std::vector<char> packed(ZSTD_compressBound(kBlockBytes));
+    static thread_local std::vector<char> buffer(kBlockBytes);
+    static thread_local std::vector<char> packed(ZSTD_compressBound(kBlockBytes));
+    static thread_local const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> compressor(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+    if (!compressor) return std::nullopt;
     uint64_t bytes = 0;
     uint64_t packed_bytes = 0;
     while (bytes < kMostCompressedOfOne) {
         const size_t size = read_piece(file->get(), buffer, kBlockBytes);
         if (size == 0) break;
-        const size_t smaller = ZSTD_compress(packed.data(), packed.size(), buffer.data(), size, kZstdLevel);
+        const size_t smaller = ZSTD_compressCCtx(compressor.get(), packed.data(), packed.size(), buffer.data(), size, kZstdLevel);
         bytes += size;
         packed_bytes += ZSTD_isError(smaller) != 0 ? size : std::min(smaller, size);
     }
@@ -116,13 +119,34 @@ std::optional<std::pair<uint64_t, uint64_t>> compressed_bytes(const core::Direct
     return std::pair(bytes, packed_bytes);
 }
 
-std::optional<core::Sha256Digest> digest_of(const core::Directory& root, const std::string& path) {
-    auto file = open_to_read(root, path);
+// Nothing for a file that cannot be read, is not as long as it was listed, or would take until after the end of the time.
+std::optional<core::Sha256Digest> digest_of(const core::Directory& root, const Candidate& candidate, Clock::time_point end) {
+    auto file = open_to_read(root, candidate.path);
     if (!file) return std::nullopt;
-    std::vector<char> buffer(kMiB);
+    static thread_local std::vector<char> buffer(kMiB);
     core::Sha256 hash;
-    while (const size_t size = read_piece(file->get(), buffer, buffer.size())) hash.update({buffer.data(), size});
+    uint64_t bytes = 0;
+    while (const size_t size = read_piece(file->get(), buffer, buffer.size())) {
+        hash.update({buffer.data(), size});
+        bytes += size;
+        if (bytes > candidate.bytes || Clock::now() > end) return std::nullopt;
+    }
+    if (bytes != candidate.bytes) return std::nullopt;
     return hash.finish();
+}
+
+}  // namespace
+
+namespace {
+
+// A file without a name, on file systems that have none after it was opened.
+Result<Descriptor> open_unnamed(const std::filesystem::path& directory) {
+    auto file = core::open_file(directory, O_TMPFILE | O_RDWR, 0600);
+    if (file || (file.error().errno_value() != EOPNOTSUPP && file.error().errno_value() != EISDIR)) return file;
+    BELAY_TRY(name, core::random_name(".belay-scan-"));
+    BELAY_TRY(named, core::open_file(directory / name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+    (void)::unlink((directory / name).c_str());
+    return named;
 }
 
 }  // namespace
@@ -151,7 +175,7 @@ Duplicates count_duplicates(const core::Directory& root, const SizeSample& sampl
     uint64_t to_read = 0;
     for (const auto& [bytes, files] : sample.by_size()) {
         if (files.size() == 1) ++found.compared_files;
-        if (files.size() == 1 || to_read + bytes * files.size() > kMostCompared) continue;
+        if (files.size() == 1 || bytes > (kMostCompared - to_read) / files.size()) continue;
         to_read += bytes * files.size();
         groups.push_back(&files);
     }
@@ -161,7 +185,7 @@ Duplicates count_duplicates(const core::Directory& root, const SizeSample& sampl
         if (Clock::now() > end) return {};
         std::set<core::Sha256Digest> seen;
         for (const Candidate& candidate : *groups[number]) {
-            const auto digest = digest_of(root, candidate.path);
+            const auto digest = digest_of(root, candidate, end);
             if (!digest) continue;
             ++parts[number].compared_files;
             if (seen.insert(*digest).second) continue;
@@ -180,10 +204,13 @@ Duplicates count_duplicates(const core::Directory& root, const SizeSample& sampl
 
 Result<LocalSpeed> measure_local(const std::filesystem::path& directory) {
     struct statvfs status{};
-    if (statvfs(directory.c_str(), &status) != 0)
-        return core::errno_error(errno, fmt::format("cannot look at {}", directory.string()));
+    if (statvfs(directory.c_str(), &status) != 0) {
+        const int reason = errno;
+        core::Error error = core::errno_error(reason, fmt::format("cannot look at {}", directory.string())).error();
+        return std::unexpected(reason == ENOENT || reason == ENOTDIR ? std::move(error).as(core::ErrorKind::kBadInput) : std::move(error));
+    }
     LocalSpeed speed{.free_bytes = uint64_t{status.f_bavail} * status.f_frsize};
-    BELAY_TRY(file, core::open_file(directory, O_TMPFILE | O_RDWR, 0600));
+    BELAY_TRY(file, open_unnamed(directory));
     // Not zeros, which some file systems do not store.
     std::string block(kMiB, '\0');
     uint64_t number = 1;

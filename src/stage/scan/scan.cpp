@@ -39,6 +39,10 @@ CostInput input_of(const Scan& scan, const ScanOptions& options) {
 Result<Scan> scan(const std::filesystem::path& directory, const ScanOptions& options) {
     BELAY_TRY(root, open_named_directory(directory));
     Scan result;
+    if (options.local) {  // first: a mistake in its name is told before a walk of hours
+        BELAY_TRY(local, measure_local(*options.local));
+        result.local = local;
+    }
     std::vector<TreeSums> parts(std::max<size_t>(options.threads, 1));
     BELAY_TRY(walked, walk(root, {.threads = parts.size(), .most_calls_per_second = options.most_calls_per_second, .stop = options.stop},
                            [&](size_t thread, const Listing& listing) { parts[thread].add(listing, options.now); }));
@@ -48,10 +52,6 @@ Result<Scan> scan(const std::filesystem::path& directory, const ScanOptions& opt
     result.speed = speed;
     result.compressed_share = compressed_share(root, result.sums.sample.files(), options.workers);
     result.duplicates = count_duplicates(root, result.sums.same_size, options.workers);
-    if (options.local) {
-        BELAY_TRY(local, measure_local(*options.local));
-        result.local = local;
-    }
     result.cost_input = input_of(result, options);
     result.cost = predict(result.cost_input);
     return result;

@@ -20,6 +20,8 @@ uint64_t mixed(uint64_t hash) {
     return hash ^ (hash >> 33U);
 }
 
+uint64_t rank_of_size(uint64_t bytes) { return mixed(bytes); }
+
 size_t age_bucket(int64_t time, int64_t now) {
     const int64_t days = now > time ? (now - time) / kNanosecondsOfDay : 0;  // a clock may be ahead
     return static_cast<size_t>(std::ranges::upper_bound(kAgeDays, days) - kAgeDays.begin());
@@ -45,12 +47,10 @@ void Sample::add(const Sample& more) {
     for (const Candidate& candidate : more.kept_) add(candidate);
 }
 
-void SizeSample::add(const Candidate& candidate, uint64_t rank_of_size) {
-    if (!wants(rank_of_size)) return;
-    by_size_[candidate.bytes].push_back(candidate);
-    rank_of_[candidate.bytes] = rank_of_size;
+void SizeSample::add(Candidate candidate) {
+    by_size_[candidate.bytes].push_back(std::move(candidate));
     ++files_;
-    shrink();
+    if (files_ > most_) shrink();
 }
 
 void SizeSample::add(const SizeSample& more) {
@@ -58,7 +58,6 @@ void SizeSample::add(const SizeSample& more) {
     for (const auto& [bytes, files] : more.by_size_) {
         auto& kept = by_size_[bytes];
         kept.insert(kept.end(), files.begin(), files.end());
-        rank_of_[bytes] = more.rank_of_.at(bytes);
         files_ += files.size();
     }
     shrink();
@@ -67,12 +66,11 @@ void SizeSample::add(const SizeSample& more) {
 void SizeSample::shrink() {
     auto drop = [&] {
         for (auto place = by_size_.begin(); place != by_size_.end();) {
-            if (rank_of_[place->first] <= limit_) {
+            if (rank_of_size(place->first) <= limit_) {
                 ++place;
                 continue;
             }
             files_ -= place->second.size();
-            rank_of_.erase(place->first);
             place = by_size_.erase(place);
         }
     };
@@ -90,6 +88,8 @@ void TreeSums::add(const Listing& listing, int64_t now) {
     }
     const uint64_t hash_before_name = listing.path.empty() ? core::kFnv1aOfNothing : core::fnv1a("/", core::fnv1a(listing.path));
     uint64_t regular = 0;
+    uint32_t user = 0;
+    Amount* of_user = nullptr;
     for (const Entry& entry : listing.entries) {
         if (entry.type == core::FileType::kDirectory) ++directories;
         if (entry.type == core::FileType::kLink) ++links;
@@ -106,16 +106,19 @@ void TreeSums::add(const Listing& listing, int64_t now) {
         sizes[size_bucket(entry.bytes)].add(entry.bytes);
         accessed[age_bucket(entry.accessed, now)].add(entry.bytes);
         modified[age_bucket(entry.modified, now)].add(entry.bytes);
-        users[entry.user].add(entry.bytes);
+        // Most files lie beside others of their owner.
+        if (of_user == nullptr || entry.user != user) of_user = &users[user = entry.user];
+        of_user->add(entry.bytes);
         if (entry.bytes == 0) continue;
         const uint64_t rank = mixed(core::fnv1a(entry.name, hash_before_name));
-        const uint64_t rank_of_size = mixed(entry.bytes);
-        if (!sample.wants(rank) && !same_size.wants(rank_of_size)) continue;
-        const Candidate candidate{.rank = rank,
+        const bool is_sampled = sample.wants(rank);
+        const bool is_compared = same_size.wants(rank_of_size(entry.bytes));
+        if (!is_sampled && !is_compared) continue;
+        Candidate candidate{.rank = rank,
                                   .path = listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name),
                                   .bytes = entry.bytes};
-        if (same_size.wants(rank_of_size)) same_size.add(candidate, rank_of_size);
-        if (sample.wants(rank)) sample.add(candidate);
+        if (is_sampled) sample.add(candidate);
+        if (is_compared) same_size.add(std::move(candidate));
     }
     if (regular == 0) return;
     if (files_at_depth.size() <= listing.depth) files_at_depth.resize(listing.depth + 1);

@@ -60,7 +60,7 @@ class SizeSample {
   public:
     explicit SizeSample(size_t most) : most_(most) {}
     bool wants(uint64_t rank_of_size) const { return rank_of_size <= limit_; }
-    void add(const Candidate& candidate, uint64_t rank_of_size);
+    void add(Candidate candidate);
     void add(const SizeSample& more);
     const std::map<uint64_t, std::vector<Candidate>>& by_size() const { return by_size_; }
     // Of all files, those of the sizes that were kept; estimates are divided by it.
@@ -72,7 +72,6 @@ class SizeSample {
     uint64_t limit_ = UINT64_MAX;  // ranks of sizes up to this are kept
     size_t files_ = 0;
     std::map<uint64_t, std::vector<Candidate>> by_size_;
-    std::map<uint64_t, uint64_t> rank_of_;  // by size
 };
 
 struct TreeSums {

@@ -53,21 +53,22 @@ std::optional<MemoryRoom> room_of(const MemoryCgroup& cgroup, const fs::path& ro
     const fs::path top = root / names.hierarchy;
     std::optional<uint64_t> lowest;
     fs::path limiting, job;
-    for (fs::path at = fs::path(cgroup.path).relative_path(); !at.empty(); at = at.parent_path()) {
+    // The last is the top itself, which has a limit where it is that of a container (cgroup namespaces).
+    for (fs::path at = fs::path(cgroup.path).relative_path();; at = at.parent_path()) {
         const auto limit = limit_of(top / at, names);
         if (limit && (!lowest || *limit < *lowest)) {
             lowest = limit;
             limiting = at;
         }
         if (at.filename().native().starts_with("job_")) job = at;  // as Slurm names it
+        if (at.empty()) break;
     }
     if (!lowest) return std::nullopt;
     // What other steps of the job hold takes its memory too.
     const fs::path& all = job.empty() ? limiting : job;
     const auto text = core::read_file(top / all / "memory.stat");
     const auto held = text ? value_of(*text, names.shared) : std::nullopt;
-    if (!held) return std::nullopt;
-    return MemoryRoom{.limit = *lowest, .held = *held, .of = "the job"};
+    return MemoryRoom{.limit = *lowest, .held = held.value_or(0), .of = "the job"};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <optional>
 #include <sys/quota.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -89,7 +90,9 @@ Result<> check_space(const core::Directory& directory, const Need& need) {
             .hint("name a directory on another file system, or remove files");
     BELAY_CHECK(check_memory(directory, need));
     BELAY_CHECK(check_quota(directory, need, USRQUOTA, geteuid(), "this user"));
-    return check_quota(directory, need, GRPQUOTA, getegid(), "this group");
+    struct stat facts{};
+    const bool is_inherited = fstat(directory.fd(), &facts) == 0 && (facts.st_mode & S_ISGID) != 0;
+    return check_quota(directory, need, GRPQUOTA, is_inherited ? facts.st_gid : getegid(), "this group");
 }
 
 }  // namespace belay::stage

@@ -62,6 +62,12 @@ NameList list_names(int directory) {
     }
 }
 
+std::optional<uint64_t> device_of(int fd) {
+    struct statx status{};
+    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status) != 0) return std::nullopt;
+    return makedev(status.stx_dev_major, status.stx_dev_minor);
+}
+
 Look look_at(int directory, const std::string& name) {
     constexpr unsigned kWanted = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_ATIME | STATX_MTIME |
                                  STATX_CTIME | STATX_INO | STATX_SIZE | STATX_BLOCKS;
@@ -69,10 +75,9 @@ Look look_at(int directory, const std::string& name) {
     int result = 0;
     do result = statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, kWanted, &status);
     while (result != 0 && errno == EINTR);
-    if (result != 0) return {.entry = {.name = name}, .errno_value = errno};
+    if (result != 0) return {.entry = {}, .errno_value = errno};
     constexpr uint64_t kBlockBytes = 512;  // of stx_blocks
-    return {.entry = {.name = name,
-                      .type = type_of(status.stx_mode),
+    return {.entry = {.type = type_of(status.stx_mode),
                       .bytes = status.stx_size,
                       .allocated_bytes = status.stx_blocks * kBlockBytes,
                       .modified = nanoseconds_of(status.stx_mtime),

@@ -30,12 +30,16 @@ struct NameList {
 };
 NameList list_names(int directory);
 
+// Of an open file, without asking its server; nothing where the kernel does not say.
+std::optional<uint64_t> device_of(int fd);
+
 // What stands behind a name, no link followed. An errno, or 0.
 struct Look {
     Entry entry;
     uint64_t device = 0;  // the file system's
     int errno_value = 0;
 };
+// The entry has no name: that is the caller's to give.
 Look look_at(int directory, const std::string& name);
 
 }  // namespace belay::stage

@@ -55,7 +55,8 @@ class Tasks {
             const std::lock_guard lock(mutex_);
             for (Task& task : tasks) waiting_.push_back(std::move(task));
         }
-        wake_.notify_all();
+        if (tasks.size() == 1) wake_.notify_one();
+        else wake_.notify_all();
     }
     // Nothing once no thread has a task that could make others, or after end().
     std::optional<Task> take() {
@@ -150,6 +151,11 @@ class Walker {
         ++report_.calls;
         auto directory = enter(root_, task.path);
         if (!directory) return note_problem(task.path, directory.error().errno_value());
+        // Something may be mounted there since its name was looked at, or be mounted by opening it.
+        if (const auto device = device_of(directory->fd()); device && *device != device_) {
+            ++report_.other_file_systems;
+            return;
+        }
         auto open = std::make_shared<const OpenDirectory>(std::move(*directory), task.path, task.depth);
         NameList list = list_names(open->directory.fd());
         report_.calls += list.calls;
@@ -160,7 +166,7 @@ class Walker {
         const size_t count = list.names.size();
         for (size_t begin = 0; begin == 0 || begin < count; begin += kLooksAtOnce) {
             const size_t end = std::min(begin + kLooksAtOnce, count);
-            Task part{.path = task.path, .depth = task.depth, .open = open};
+            Task part{.depth = task.depth, .open = open};
             part.names.assign(std::move_iterator(list.names.begin() + static_cast<ptrdiff_t>(begin)),
                               std::move_iterator(list.names.begin() + static_cast<ptrdiff_t>(end)));
             parts.push_back(std::move(part));
@@ -172,12 +178,13 @@ class Walker {
         look(mine);
     }
 
-    void look(const Task& task) {
+    void look(Task& task) {
         entries_.clear();
+        entries_.reserve(task.names.size());
         std::vector<Task> beneath;
         pace_.wait_for(task.names.size());
         const auto begin = Clock::now();
-        for (const Name& name : task.names) {
+        for (Name& name : task.names) {
             if (is_stopped()) return;
             Look seen = look_at(task.open->directory.fd(), name.text);
             if (seen.errno_value != 0) {
@@ -190,6 +197,7 @@ class Walker {
                 else
                     ++report_.other_file_systems;
             }
+            seen.entry.name = std::move(name.text);
             entries_.push_back(std::move(seen.entry));
         }
         report_.look_seconds += seconds_since(begin);
