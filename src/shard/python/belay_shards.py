@@ -12,6 +12,7 @@ lies, so that a sample is read without reading what stands before it::
 the workers of a loader: each process maps the files by itself.
 """
 
+import collections
 import json
 import mmap
 import os
@@ -25,6 +26,7 @@ _LENGTH = struct.Struct("<Q")
 _TRAILER = struct.Struct("<II8s")
 _MAGIC = b"BLYTIDX1"
 _END_MAGIC = b"BLYTIDXE"
+_MOST_OPEN = 128  # shards of a process: each holds a descriptor, and many systems allow 1024
 
 
 class ShardError(Exception):
@@ -65,10 +67,12 @@ class Shard:
         self.path = os.fspath(path)
         self._tar = _map(self.path)
         index_path = os.path.splitext(self.path)[0] + ".idx"
-        self._index = _map(index_path)
+        with open(index_path, "rb") as file:
+            self._index = file.read()
+        self._samples = None
         try:
             self._open_index()
-        except (struct.error, ShardError) as error:
+        except (struct.error, OverflowError, ShardError) as error:
             raise ShardError(f"{index_path}: {error}") from None
 
     def _open_index(self):
@@ -121,10 +125,12 @@ class Shard:
 
     def samples(self):
         """For each sample, in the order of the tar, the numbers of its records."""
-        groups = {}
-        for number in range(self._count):
-            groups.setdefault(self._entry(number)[4], []).append(number)
-        return [groups[sample] for sample in sorted(groups)]
+        if self._samples is None:
+            groups = {}
+            for number in range(self._count):
+                groups.setdefault(self._entry(number)[4], []).append(number)
+            self._samples = [groups[sample] for sample in sorted(groups)]
+        return self._samples
 
     def __iter__(self):
         return (os.fsdecode(self._entry(number)[0]) for number in range(self._count))
@@ -152,7 +158,7 @@ class Dataset:
             self._starts.append(count)
             count += shard["samples"]
         self._count = count
-        self._open = {}
+        self._open = collections.OrderedDict()  # shards by number, the one that was used last at the end
         self._pid = None
 
     def __len__(self):
@@ -160,10 +166,12 @@ class Dataset:
 
     def _shard(self, number):
         if self._pid != os.getpid():  # a worker that was forked maps the files anew
-            self._open, self._pid = {}, os.getpid()
+            self._open, self._pid = collections.OrderedDict(), os.getpid()
         if number not in self._open:
-            shard = Shard(os.path.join(self.directory, self.manifest["shards"][number]["path"]))
-            self._open[number] = (shard, shard.samples())
+            self._open[number] = Shard(os.path.join(self.directory, self.manifest["shards"][number]["path"]))
+            if len(self._open) > _MOST_OPEN:
+                self._open.popitem(last=False)
+        self._open.move_to_end(number)
         return self._open[number]
 
     def __getitem__(self, number):
@@ -178,9 +186,9 @@ class Dataset:
                 begin = middle
             else:
                 end = middle
-        shard, samples = self._shard(begin)
+        shard = self._shard(begin)
         sample = {}
-        for record in samples[number - self._starts[begin]]:
+        for record in shard.samples()[number - self._starts[begin]]:
             name, offset, size, _, _ = shard._entry(record)
             sample["__key__"], key = _split(os.fsdecode(name))
             sample[key] = shard._tar[offset : offset + size]
@@ -189,12 +197,12 @@ class Dataset:
     def read(self, name):
         """The content of a file by its name in the source."""
         for number in range(len(self._starts)):
-            shard, _ = self._shard(number)
+            shard = self._shard(number)
             if shard.find(name) is not None:
                 return shard.read(name)
         raise KeyError(name)
 
     def __getstate__(self):  # to workers that are spawned
         state = dict(self.__dict__)
-        state["_open"], state["_pid"] = {}, None
+        state["_open"], state["_pid"] = collections.OrderedDict(), None
         return state

@@ -68,15 +68,32 @@ struct Record {
 
 namespace detail {
 
+[[noreturn]] inline void fail(const std::string& path, int error) { throw Error(path + ": " + std::strerror(error)); }
+
+class OpenFile {
+  public:
+    explicit OpenFile(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+        if (fd_ < 0) fail(path, errno);
+    }
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    ~OpenFile() { ::close(fd_); }
+    int fd() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
 class Mapped {
   public:
     explicit Mapped(const std::string& path) {
-        fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        // Data sets have thousands of shards, and a process often no more than 1024 descriptors.
+        const OpenFile file(path);
         struct stat status {};
-        if (fd_ < 0 || ::fstat(fd_, &status) != 0) fail(path, errno);
+        if (::fstat(file.fd(), &status) != 0) fail(path, errno);
         size_ = static_cast<std::size_t>(status.st_size);
         if (size_ == 0) return;
-        void* at = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_, 0);
+        void* at = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.fd(), 0);
         if (at == MAP_FAILED) fail(path, errno);
         bytes_ = static_cast<const char*>(at);
     }
@@ -84,17 +101,10 @@ class Mapped {
     Mapped& operator=(const Mapped&) = delete;
     ~Mapped() {
         if (bytes_ != nullptr) ::munmap(const_cast<char*>(bytes_), size_);
-        if (fd_ >= 0) ::close(fd_);
     }
     std::string_view bytes() const { return {bytes_, size_}; }
-    int fd() const { return fd_; }
 
   private:
-    [[noreturn]] void fail(const std::string& path, int error) {
-        if (fd_ >= 0) ::close(fd_);
-        throw Error(path + ": " + std::strerror(error));
-    }
-    int fd_ = -1;
     const char* bytes_ = nullptr;
     std::size_t size_ = 0;
 };
@@ -201,8 +211,9 @@ class Shard {
     // The content of a record of this shard by pread(2) into `buffer`, which holds record.content.size() bytes.
     void read(const Record& record, void* buffer) const {
         std::size_t done = 0;
+        const detail::OpenFile file(path_);
         while (done < record.content.size()) {
-            const ssize_t size = ::pread(tar_.fd(), static_cast<char*>(buffer) + done, record.content.size() - done, static_cast<off_t>(record.offset + done));
+            const ssize_t size = ::pread(file.fd(), static_cast<char*>(buffer) + done, record.content.size() - done, static_cast<off_t>(record.offset + done));
             if (size < 0 && errno == EINTR) continue;
             if (size < 0) throw Error(path_ + ": " + std::strerror(errno));
             if (size == 0) throw Error(path_ + ": it is shorter than its index says");
