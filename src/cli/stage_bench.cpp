@@ -130,7 +130,7 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
     wanted.direct = direct_mode(options.direct);
     wanted.a100 = options.accelerator == "a100";
     BELAY_TRY(place, find_members(context, "this benchmark"));
-    if (place.other_task) return 0;
+    if (place.other_task) return several_tasks("stage bench");
     std::unique_ptr<stage::BenchNodes> nodes;
     if (place.step && place.step->nodes.size() > 1) {
         BELAY_TRY(met, stage::BenchNodes::open(*place.step));

@@ -109,7 +109,7 @@ Result<int> run(const core::CommandContext& context, const Options& options) {
                 .hint("leave it out for no limit");
     }
     BELAY_TRY(place, find_members(context, "this copy"));
-    if (place.other_task) return 0;
+    if (place.other_task) return several_tasks("stage copy");
     const bool speaks = !place.step || place.step->rank == 0;
     core::ProgressDisplay display(core::system_clock());
     bool is_started = false;

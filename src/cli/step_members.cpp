@@ -31,4 +31,9 @@ core::Result<StepPlace> find_members(const core::CommandContext& context, std::s
     return place;
 }
 
+core::Failure several_tasks(std::string_view command) {
+    return core::bad_input("belay {} runs once on each node, and this step has several tasks on a node", command)
+        .hint(fmt::format("start it in a step of its own: srun --ntasks-per-node=1 belay {}", command));
+}
+
 }  // namespace belay::cli

@@ -7,6 +7,7 @@
 #include "slurm/node_causes.h"
 #include "transfer/rendezvous.h"
 
+#include <algorithm>
 #include <map>
 
 namespace belay::step {
@@ -135,8 +136,11 @@ Result<bool> report_to_root(const StepMembers& members, const std::optional<core
 
 std::vector<std::string> causes_of(const std::vector<NodeFailure>& failures) {
     slurm::NodeCauses causes;
+    const auto is_cancelled = [](const NodeFailure& failure) { return failure.why.cause() == core::Cause::kCancelled; };
+    // Who stopped because of another is no cause where that is known.
+    const bool others_know = !std::ranges::all_of(failures, is_cancelled);
     for (const NodeFailure& failure : failures)
-        causes.add(printable_lines(text_of(failure.why)), failure.node);
+        if (!others_know || !is_cancelled(failure)) causes.add(printable_lines(text_of(failure.why)), failure.node);
     return causes.lines();
 }
 

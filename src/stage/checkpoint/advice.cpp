@@ -43,7 +43,7 @@ core::Result<> check(std::string_view what, double value, bool may_be_zero) {
 std::span<const CheckpointModel> checkpoint_models() { return kModels; }
 
 double lost_share(const CheckpointCost& cost, double interval) {
-    return cost.write_seconds / interval + (interval / 2 + cost.restart_seconds) / cost.mtbf_seconds;
+    return std::min(1.0, cost.write_seconds / interval + (interval / 2 + cost.restart_seconds) / cost.mtbf_seconds);
 }
 
 core::Result<CheckpointAdvice> advise(const CheckpointCost& cost, std::string_view name) {
@@ -59,7 +59,11 @@ core::Result<CheckpointAdvice> advise(const CheckpointCost& cost, std::string_vi
     advice.at_floor = advice.interval_seconds < least;
     advice.interval_seconds = std::max(advice.interval_seconds, least);
     advice.lost_share = lost_share(cost, advice.interval_seconds);
-    if (cost.step_seconds) advice.interval_steps = std::max<int64_t>(1, std::llround(std::floor(advice.interval_seconds / *cost.step_seconds)));
+    if (cost.step_seconds) {
+        const double steps = advice.interval_seconds / *cost.step_seconds;
+        // Within the interval; but not below the least one.
+        advice.interval_steps = std::max<int64_t>(1, std::llround(advice.at_floor ? std::ceil(steps) : std::floor(steps)));
+    }
     return advice;
 }
 

@@ -39,13 +39,14 @@ struct CheckpointAdvice {
     double interval_seconds = 0;
     std::optional<int64_t> interval_steps;  // whole steps within it, 1 at least
     double lost_share = 0;                  // of the job's time at this interval
-    bool at_floor = false;                  // the model says less than 10 C, below which writing is most of what is lost
+    bool at_floor = false;                  // the model says less than 10 C
 };
 
 // The interval may not fall below this many C.
 inline constexpr double kLeastIntervalInWrites = 10;
 
-// C / T + (T / 2 + R) / M: of the time, what writing and interruptions take at an interval of T seconds.
+// C / T + (T / 2 + R) / M: of the time, what writing and interruptions take at an interval of T seconds. 1 where a job gets
+// nowhere: it is interrupted more often than it can go on.
 double lost_share(const CheckpointCost& cost, double interval_seconds);
 
 // Errors: kBadInput for a time that is not positive, an unknown model.

@@ -51,6 +51,7 @@ struct CopyOptions {
     uint64_t chunk_bytes = kUsualChunk;
     uint64_t rate = 0;  // bytes a second at most from the source, and over each connection; 0: no limit
     LinkRule links = LinkRule::kFollow;
+    bool all_or_none = false;  // on rank 0: the copy ends where one node cannot have it
     double memory_share = kUsualMemoryShare;  // as Need has it
     size_t readers = 4;                     // threads of rank 0 that read the source
     std::optional<uint32_t> children = {};  // of a node in the tree; usual_children()

@@ -3,6 +3,7 @@
 #include "core/new_file.h"
 #include "core/program.h"
 #include "core/units.h"
+#include "core/utf8.h"
 #include "stage/copy/copy_parts.h"
 #include "stage/copy/feeder.h"
 #include "stage/copy/own_copy.h"
@@ -148,6 +149,7 @@ class CopyRoot {
         if (feeder_->failure()) return true;
         start_those_who_came();
         look_after_members();
+        if (options_.all_or_none && first_failed() != nullptr) return true;
         greet();
         show_progress();
         return is_own_whole_ && std::ranges::all_of(members_.begin() + 1, members_.end(), &Member::is_settled);
@@ -229,9 +231,20 @@ class CopyRoot {
         options_.progress(done, total);
     }
 
+    const Member* first_failed() const {
+        const auto found = std::ranges::find_if(members_, [](const Member& member) { return member.failure.has_value(); });
+        return found == members_.end() ? nullptr : &*found;
+    }
+    size_t rank_of(const Member& member) const { return static_cast<size_t>(&member - members_.data()); }
+
     Result<CopyReport> conclude() {
         if (auto failure = feeder_->failure()) return std::unexpected(std::move(*failure));
         const std::lock_guard lock(mutex_);
+        if (const Member* failed = options_.all_or_none ? first_failed() : nullptr; failed != nullptr && !(own_ && !*own_))
+            return std::unexpected(core::Error(*failed->failure)
+                                       .context(fmt::format("{} cannot have the copy", core::printable(step_.nodes[rank_of(*failed)])))
+                                       .as(core::ErrorKind::kSystem)
+                                       .because(core::Cause::kCancelled));
         if (!*own_) return *own_;
         CopyReport report = **own_;
         report.elapsed = now() - began_;

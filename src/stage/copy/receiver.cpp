@@ -72,16 +72,19 @@ Result<> Receiver::receive_all() {
         auto taken = link ? take_from(**link) : std::unexpected(std::move(link.error()));
         if (taken) return {};
         if (failure_) return std::unexpected(*failure_);
-        if (now() - moved_ > settings_.patience.orphan)
-            return std::unexpected(std::move(taken.error())
-                                       .context(fmt::format("nobody has sent anything for {}; the last of them, rank {}",
-                                                            core::to_text(settings_.patience.orphan), ancestors[at].rank))
-                                       .because(core::Cause::kUnreachable));
         // Who has sent something may have been interrupted; who is silent, or has sent nothing, is not asked again
         // before the others.
         if (moved_ != moved && taken.error().cause() != core::Cause::kTimedOut) continue;
+        const uint32_t last = ancestors[at].rank;
         at = (at + 1) % ancestors.size();
-        if (at == 0) std::this_thread::sleep_for(kPause);
+        if (at != 0) continue;
+        // All were asked, rank 0 as the last: dead ones take a while to be found out.
+        if (now() - moved_ > settings_.patience.orphan)
+            return std::unexpected(std::move(taken.error())
+                                       .context(fmt::format("nobody has sent anything for {}; the last of them, rank {}",
+                                                            core::to_text(settings_.patience.orphan), last))
+                                       .because(core::Cause::kUnreachable));
+        std::this_thread::sleep_for(kPause);
     }
 }
 

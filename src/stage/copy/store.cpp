@@ -114,6 +114,7 @@ Result<> CopyStore::put(uint64_t chunk, uint32_t checksum, std::string_view cont
     }
     {
         const std::lock_guard lock(mutex_);
+        if (sync_failure_) return std::unexpected(*sync_failure_);
         if (!state_.has(chunk)) arrivals_.push_back(chunk);
         state_.set(chunk, checksum);
         for (const Segment& segment : segments) unsynced_.insert(segment.file);
@@ -172,6 +173,7 @@ Result<> CopyStore::checkpoint() {
     std::set<size_t> files;
     {
         const std::lock_guard lock(mutex_);
+        if (sync_failure_) return std::unexpected(*sync_failure_);
         if (unsynced_.empty()) return {};
         state = state_;
         files.swap(unsynced_);  // what comes from here on is for the next time
@@ -180,7 +182,7 @@ Result<> CopyStore::checkpoint() {
     if (synced) synced = write_state(*state);
     if (synced) return {};
     const std::lock_guard lock(mutex_);
-    unsynced_.merge(files);
+    sync_failure_ = synced.error();
     return synced;
 }
 

@@ -108,6 +108,8 @@ class CopyStore {
     core::Result<> write_state(const ChunkState& state) const;
     core::Result<> publish_file(size_t file);
 
+    // The kernel tells of a failed write once: what is synced after it may seem to be on the disk and is not.
+    std::optional<core::Error> sync_failure_ = {};
     bool had_files_ = false;
     bool is_new_work_ = false;
     std::shared_ptr<const CopyLayout> layout_;

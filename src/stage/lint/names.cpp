@@ -20,7 +20,10 @@ size_t digits_at(std::string_view text, size_t at) {
 }
 
 std::optional<int64_t> number_at(std::string_view text, size_t at, size_t digits) {
-    return core::parse_number<int64_t>(text.substr(at, digits));
+    // What is added to it must not overflow.
+    constexpr int64_t kMost = int64_t{1} << 60;
+    const auto number = core::parse_number<int64_t>(text.substr(at, digits));
+    return number && *number <= kMost ? number : std::nullopt;
 }
 
 bool match(std::string_view pattern, std::string_view name, std::vector<int64_t>& numbers) {

@@ -89,12 +89,22 @@ Result<> files_by_content(const Inspection& inspection) {
     for (const CheckpointFile& file : inspection.content.files) {
         FileJudgement judgement;
         if (is_temporary_name(file.name)) continue;
+        // A job may still write, and purge, while its checkpoints are looked at.
+        const auto is_told = [&](const core::Error& error) {
+            if (error.cause() == core::Cause::kNotFound)
+                inspection.problem(CheckpointState::kPartial, fmt::format("{}: has gone since the files were listed", file.name));
+            else if (error.cause() == core::Cause::kDenied)
+                inspection.note(fmt::format("{}: may not be read, so its content was not checked", file.name));
+            return error.cause() == core::Cause::kNotFound || error.cause() == core::Cause::kDenied;
+        };
         if (is_safetensors(file.name)) {
-            BELAY_TRY(found, judge_safetensors_file(file, inspection.content.read));
-            judgement = std::move(found.judgement);
+            auto found = judge_safetensors_file(file, inspection.content.read);
+            if (!found && !is_told(found.error())) return std::unexpected(std::move(found.error()));
+            if (found) judgement = std::move(found->judgement);
         } else if (is_torch_file(file.name)) {
-            BELAY_TRY(found, judge_torch_file(file, inspection.content.read, inspection.demand.checksums));
-            judgement = std::move(found);
+            auto found = judge_torch_file(file, inspection.content.read, inspection.demand.checksums);
+            if (!found && !is_told(found.error())) return std::unexpected(std::move(found.error()));
+            if (found) judgement = std::move(*found);
         }
         if (!judgement.torn.empty())
             inspection.problem(CheckpointState::kTorn, fmt::format("{}: {}", file.name, judgement.torn));

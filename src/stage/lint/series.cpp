@@ -191,14 +191,16 @@ Result<CheckpointSeries> lint(const fs::path& directory, const CheckpointDemand&
     BELAY_TRY(root, core::Directory::open(directory));
     CheckpointSeries series;
     BELAY_TRY(files, list_files(root, series));
-    const fs::path named = directory.has_filename() ? directory : directory.parent_path();
+    std::error_code code;
+    const fs::path named = fs::canonical(directory, code);
+    if (code) return core::errno_error(code, fmt::format("cannot tell the path of {}", directory.string()));
     auto contents = divide(std::move(files), named.filename().string());
     if (contents.empty())
         return core::bad_input("{} holds no checkpoint", directory.string())
             .hint(fmt::format("known are files of {}", fmt::join(checkpoint_formats(), ", ")));
     std::optional<core::Directory> above;
     if (is_step_directory(named.filename().string()))
-        if (auto opened = core::Directory::open(directory / "..")) above = std::move(*opened);
+        if (auto opened = core::Directory::open(named.parent_path())) above = std::move(*opened);
     std::set<std::optional<int64_t>> steps;
     std::optional<CheckpointPointer> pointer;
     for (CheckpointContent& content : contents) {

@@ -59,10 +59,12 @@ Result<std::optional<ZipDirectory>> find_directory(const CheckpointFile& file, c
         ZipDirectory found{.offset = number_in<uint32_t>(tail, at + 16),
                            .bytes = number_in<uint32_t>(tail, at + 12)};
         const uint64_t end_offset = tail_offset + at;
-        if (end_offset < kLocator64Bytes) return found;
+        if (end_offset < kLocator64Bytes + kEnd64Bytes) return found;
         BELAY_TRY(locator, read(file.name, end_offset - kLocator64Bytes, kLocator64Bytes));
         if (number_in<uint32_t>(locator, 0) != kLocator64Signature) return found;
-        BELAY_TRY(end64, read(file.name, number_in<uint64_t>(locator, 8), kEnd64Bytes));
+        const auto end64_offset = number_in<uint64_t>(locator, 8);
+        if (end64_offset > file.bytes - kEnd64Bytes) return std::nullopt;
+        BELAY_TRY(end64, read(file.name, end64_offset, kEnd64Bytes));
         if (end64.size() < kEnd64Bytes || number_in<uint32_t>(end64, 0) != kEnd64Signature)
             return std::nullopt;
         return ZipDirectory{.offset = number_in<uint64_t>(end64, 48),
