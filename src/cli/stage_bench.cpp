@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/process.h"
 #include "core/progress_display.h"
+#include "core/stop_on_signal.h"
 #include "core/units.h"
 #include "core/utf8.h"
 #include "stage/bench/bench.h"
@@ -135,6 +136,7 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
     if (place.step && place.step->nodes.size() > 1) {
         BELAY_TRY(met, stage::BenchNodes::open(*place.step));
         nodes = std::move(met);
+        wanted.nodes = place.step->nodes.size();
         wanted.meet = [&](std::string_view part) { return nodes->meet(part); };
     }
     const bool speaks = !nodes || place.step->rank == 0;
@@ -144,6 +146,8 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
         display.start(phase, core::ProgressUnit::items("operations"));
         display.update(0);
     };
+    const core::StopOnSignal stop;
+    wanted.stop = stop.flag();
     auto measured = stage::run_bench(options.directory, wanted);
     display.finish();
     if (!measured) return std::unexpected(std::move(measured.error()));

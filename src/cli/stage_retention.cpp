@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/output.h"
 #include "core/progress_display.h"
+#include "core/stop_on_signal.h"
 #include "core/units.h"
 #include "core/user.h"
 #include "core/utf8.h"
@@ -160,8 +161,10 @@ Result<int> run_retention_apply(const core::CommandContext& context, const Reten
     core::ProgressDisplay display(core::system_clock());
     display.start(options.dry_run ? "checking" : "deleting", core::ProgressUnit::items("files"),
                   list.entries.size());
+    const core::StopOnSignal stop;
     BELAY_TRY(report, stage::purge(list, {.dry_run = options.dry_run,
-                                          .progress = [&](uint64_t done) { display.update(done); }}));
+                                          .progress = [&](uint64_t done) { display.update(done); },
+                                          .stop = stop.flag()}));
     display.finish();
     const bool has_failed =
         std::ranges::any_of(report.kept, [](const stage::KeptFile& file) { return file.failed; });

@@ -5,6 +5,7 @@
 #include "core/units.h"
 #include "stage/bench/bench_plan.h"
 #include "stage/bench/workload.h"
+#include "stage/space/space.h"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kLeastBytes = 4096;
 constexpr uint64_t kMostBlock = uint64_t{1} << 30;
-constexpr double kUsableShare = 0.9;
 
 struct FileSystemName {
     uint32_t magic;
@@ -57,31 +57,27 @@ Result<std::string> file_system_of(const core::Directory& directory) {
 }
 
 // What the runs write, all of it at once at most.
-uint64_t needed_bytes(const BenchOptions& options, const std::vector<std::string>& tests) {
+// Of all nodes together, if they share the file system, which is the usual case.
+Need needed(const BenchOptions& options, const std::vector<std::string>& tests) {
+    constexpr double kDeviations = 8;  // of the largest sample that is drawn
     uint64_t bytes = 0;
+    uint64_t files = options.threads;
     bool has_large = false;
     for (const std::string& test : tests) {
         if ((test == "sequential" || test == "random") && !std::exchange(has_large, true))
             bytes += options.bytes;
-        if (test == "checkpoint" || test == "training") bytes += options.bytes;
+        if (test == "checkpoint") bytes += options.bytes;
         if (test == "files" || test == "shard") bytes += options.files * options.file_bytes;
+        if (test == "files" || test == "metadata") files += options.files;
     }
-    return bytes;
+    uint64_t training = 0;  // one model after the other; of each a sample at least
+    if (std::ranges::find(tests, "training") != tests.end())
+        for (const EmulatedModel& model : emulated_models())
+            if (std::ranges::find(options.models, model.name) != options.models.end())
+                training = std::max({training, options.bytes, static_cast<uint64_t>(model.record_bytes + kDeviations * model.record_deviation)});
+    return {.bytes = (bytes + training) * options.nodes, .files = files * options.nodes};
 }
 
-Result<> check_room(const core::Directory& directory, uint64_t bytes) {
-    struct statvfs status{};
-    if (fstatvfs(directory.fd(), &status) != 0)
-        return core::errno_error(
-            errno, fmt::format("cannot look at the file system of {}", directory.path().string()));
-    const uint64_t free_bytes = uint64_t{status.f_bavail} * status.f_frsize;
-    if (static_cast<double>(bytes) <= kUsableShare * static_cast<double>(free_bytes)) return {};
-    return core::system_error("{}: the benchmark writes {}, and {} are free, of which a tenth stays free",
-                              directory.path().string(), core::format_decimal({bytes}),
-                              core::format_decimal({free_bytes}))
-        .because(core::Cause::kNoSpace)
-        .hint("write less with --size and --files, or name a directory on another file system");
-}
 
 Result<> check_range(std::string_view what, uint64_t value, uint64_t least, uint64_t most) {
     if (value >= least && value <= most) return {};
@@ -156,7 +152,7 @@ Result<BenchReport> run_bench(const fs::path& directory, const BenchOptions& opt
     BELAY_CHECK(check_options(options));
     BELAY_TRY(parent, core::Directory::open(directory));
     const std::vector<std::string> tests = options.tests.empty() ? bench_tests() : options.tests;
-    BELAY_CHECK(check_room(parent, needed_bytes(options, tests)));
+    BELAY_CHECK(check_space(parent, needed(options, tests)));
     BenchReport report{.directory = directory.string(), .options = options};
     report.options.tests = tests;
     BELAY_TRY(file_system, file_system_of(parent));
