@@ -163,8 +163,8 @@ Result<int> run_retention_apply(const core::CommandContext& context, const Reten
                   list.entries.size());
     const core::StopOnSignal stop;
     BELAY_TRY(report, stage::purge(list, {.dry_run = options.dry_run,
-                                          .progress = [&](uint64_t done) { display.update(done); },
-                                          .stop = stop.flag()}));
+                                          .stop = stop.flag(),
+                                          .progress = [&](uint64_t done) { display.update(done); }}));
     display.finish();
     const bool has_failed =
         std::ranges::any_of(report.kept, [](const stage::KeptFile& file) { return file.failed; });
@@ -189,7 +189,7 @@ void add_stage_retention(core::Application& application) {
         .description = "Reads a tree and a policy (TOML: how old, by which time, watermarks, exemptions), "
                        "and reports by owner what is due, what expires within the next days, "
                        "and what is exempt. Nothing is deleted, and no time of a file is changed.\n\n"
-                       "--list writes what is due into a list that is signed with a key. --apply deletes "
+                       "--list writes what is due, and what the watermarks press out, into a list that is signed with a key. --apply deletes "
                        "from such a list: each file is looked at again, and one whose inode, "
                        "owner, size or times are not those of the list is kept and named. No link is "
                        "followed, no other file system is entered, and directories stay.\n\n"

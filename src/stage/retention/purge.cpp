@@ -1,6 +1,7 @@
 #include "stage/retention/purge.h"
 
 #include "core/directory.h"
+#include "stage/retention/survey.h"
 #include "stage/walk/entries.h"
 
 #include <cerrno>
@@ -63,8 +64,8 @@ std::string reason_of(int errno_value) {
 // One directory after the other: the entries of a list come by path.
 class Purger {
   public:
-    Purger(const core::Directory& root, Seen place, PurgeReport& report, bool dry_run)
-        : root_(root), place_(std::move(place)), report_(report), dry_run_(dry_run) {}
+    Purger(const core::Directory& root, Seen place, PurgeReport& report, bool dry_run, double ask_share)
+        : root_(root), place_(std::move(place)), report_(report), dry_run_(dry_run), ask_share_(ask_share) {}
 
     void remove(const PurgeEntry& listed) {
         const size_t slash = listed.path.rfind('/');
@@ -75,6 +76,7 @@ class Purger {
         Seen seen;
         if (const int reason = look(directory_->fd(), name, seen); reason != 0)
             return keep(listed, reason_of(reason), reason == ENOENT);
+        if (listed.pressed && !is_too_full()) return keep(listed, "is not due, and the file system is no fuller than asked");
         if (!seen.is_regular) return keep(listed, "is not a regular file any more");
         if (is_elsewhere(seen)) return keep(listed, "lies on another file system");
         // Taking a name away changes that time for its other names.
@@ -94,6 +96,14 @@ class Purger {
     }
 
   private:
+    // Looked at now and then: people may have cleaned up, and what goes here makes room.
+    bool is_too_full() {
+        constexpr unsigned kBetweenLooks = 64;
+        if (pressed_++ % kBetweenLooks != 0) return is_too_full_;
+        const auto occupancy = occupancy_of(root_);
+        is_too_full_ = occupancy && occupancy->share() > ask_share_;
+        return is_too_full_;
+    }
     void enter(const std::string& parent) {
         directory_.reset();
         parent_ = parent;
@@ -128,6 +138,9 @@ class Purger {
     Seen place_;
     PurgeReport& report_;
     bool dry_run_;
+    double ask_share_;
+    unsigned pressed_ = 0;
+    bool is_too_full_ = false;
     std::optional<core::Directory> directory_;
     std::string parent_;
     std::string why_not_;
@@ -153,7 +166,7 @@ Result<PurgeReport> purge(const PurgeList& list, const PurgeOptions& options) {
     if (const int reason = look(root.fd(), "", place); reason != 0)
         return core::errno_error(reason, fmt::format("cannot look at {}", list.root));
     PurgeReport report;
-    Purger purger(root, place, report, options.dry_run);
+    Purger purger(root, place, report, options.dry_run, list.ask_share);
     uint64_t done = 0;
     for (const PurgeEntry& entry : list.entries) {
         if (options.stop != nullptr && *options.stop)

@@ -20,6 +20,8 @@ using core::Result;
 
 constexpr std::string_view kFirstLine = "belay retention list 1\n";
 constexpr std::string_view kSignature = "hmac-sha256 ";
+constexpr std::string_view kDue = "due";
+constexpr std::string_view kPressed = "pressed";
 constexpr size_t kDigits = 64;
 constexpr size_t kLeastKeyBytes = 16;
 constexpr size_t kMostKeyBytes = 4096;
@@ -77,6 +79,10 @@ bool take_number(std::string_view& line, Number& value) {
 
 std::optional<PurgeEntry> parse_entry(std::string_view line) {
     PurgeEntry entry;
+    const size_t blank = line.find(' ');
+    if (blank == std::string_view::npos || (line.substr(0, blank) != kDue && line.substr(0, blank) != kPressed)) return std::nullopt;
+    entry.pressed = line.substr(0, blank) == kPressed;
+    line.remove_prefix(blank + 1);
     if (!take_number(line, entry.inode) || !take_number(line, entry.user) ||
         !take_number(line, entry.times.accessed) || !take_number(line, entry.times.modified) ||
         !take_number(line, entry.times.changed) || !take_number(line, entry.bytes))
@@ -141,11 +147,11 @@ Result<std::string> unescape_path(std::string_view text) {
 }
 
 std::string sign_list(const PurgeList& list, std::string_view key) {
-    std::string text = fmt::format("{}root {}\nmade {}\ntimestamp {}\nolder_than_days {}\nfiles {}\n",
+    std::string text = fmt::format("{}root {}\nmade {}\ntimestamp {}\nolder_than_days {}\nask {}\nfiles {}\n",
                                    kFirstLine, escape_path(list.root), core::format_time(list.made),
-                                   to_text(list.time), list.days, list.entries.size());
+                                   to_text(list.time), list.days, list.ask_share, list.entries.size());
     for (const PurgeEntry& entry : list.entries)
-        text += fmt::format("{} {} {} {} {} {} {}\n", entry.inode, entry.user, entry.times.accessed,
+        text += fmt::format("{} {} {} {} {} {} {} {}\n", entry.pressed ? kPressed : kDue, entry.inode, entry.user, entry.times.accessed,
                             entry.times.modified, entry.times.changed, entry.bytes, escape_path(entry.path));
     const auto digest = core::hmac_sha256(key, text);
     text += fmt::format("{}{}\n", kSignature, core::to_hex(digest));
@@ -182,17 +188,20 @@ Result<PurgeList> read_signed_list(std::string_view text, std::string_view key, 
     const auto made = lines.value("made");
     const auto time = lines.value("timestamp");
     const auto days = lines.value("older_than_days");
+    const auto ask = lines.value("ask");
     const auto files = lines.value("files");
     const auto count = files ? core::parse_number<uint64_t>(*files) : std::nullopt;
     const auto which = time ? parse_time_name(*time) : std::nullopt;
     const auto age = days ? core::parse_number<double>(*days) : std::nullopt;
-    if (!root || !made || !count || !which || !age) return wrong();
+    const auto ask_share = ask ? core::parse_number<double>(*ask) : std::nullopt;
+    if (!root || !made || !count || !which || !age || !ask_share) return wrong();
     BELAY_TRY(root_path, unescape_path(*root));
     BELAY_TRY(made_at, core::parse_time(*made));
     list.root = std::move(root_path);
     list.made = made_at;
     list.time = *which;
     list.days = *age;
+    list.ask_share = *ask_share;
     while (const auto line = lines.next()) {
         auto entry = parse_entry(*line);
         if (!entry) return wrong();

@@ -6,11 +6,12 @@
 //     made 2026-03-01T12:00:00.000000Z
 //     timestamp used
 //     older_than_days 30
+//     ask 0.6                                                 watermarks.ask of the policy, 0 without
 //     files 2
-//     INODE UID ACCESSED MODIFIED CHANGED BYTES PATH          one line each, times in nanoseconds since 1970
+//     WHY INODE UID ACCESSED MODIFIED CHANGED BYTES PATH      one line each, times in nanoseconds since 1970
 //     hmac-sha256 64 HEXADECIMAL DIGITS                       of all bytes before this line (RFC 2104)
 //
-// A path is written as it is but for what would break a line or is not UTF-8: "\n" stands for a line feed,
+// WHY is "due", or "pressed" for a younger file that goes only while the file system is fuller than "ask". A path is written as it is but for what would break a line or is not UTF-8: "\n" stands for a line feed,
 // "\\" for a backslash and "\xHH" for any other such byte. The key comes from a file.
 #pragma once
 
@@ -35,6 +36,7 @@ struct PurgeEntry {
     uint32_t user = 0;
     FileTimes times = {};
     uint64_t bytes = 0;
+    bool pressed = false;  // younger than the policy's days
     bool operator==(const PurgeEntry&) const = default;
 };
 
@@ -43,6 +45,7 @@ struct PurgeList {
     core::Time made = {};
     RetentionTime time = RetentionTime::kUsed;
     double days = 0;
+    double ask_share = 0;
     std::vector<PurgeEntry> entries = {};
 };
 

@@ -133,7 +133,8 @@ PurgeList some_list() {
                    .days = 30.5};
     list.entries.push_back(
         {.path = "x\ny/\xff", .inode = ~uint64_t{0}, .user = 1000, .times = {-5, 6, 7}, .bytes = 8});
-    list.entries.push_back({.path = "z", .inode = 2, .user = 0, .times = {1, 2, 3}, .bytes = 0});
+    list.entries.push_back({.path = "z", .inode = 2, .user = 0, .times = {1, 2, 3}, .bytes = 0, .pressed = true});
+    list.ask_share = 0.6;
     return list;
 }
 
@@ -144,6 +145,7 @@ TEST(stage_retention_list, comes_back_as_it_was) {
     EXPECT_EQ(read.made, list.made);
     EXPECT_EQ(read.time, list.time);
     EXPECT_EQ(read.days, list.days);
+    EXPECT_EQ(read.ask_share, 0.6);
     EXPECT_EQ(read.entries, list.entries);
 }
 

@@ -205,6 +205,7 @@ Survey RetentionSums::finish(const Occupancy& occupancy, const SparedUsers& spar
         bytes_over -= static_cast<double>(file.allocated_bytes);
         inodes_over -= 1;
         if (file.links > 1) ++result.several_names;
+        file.entry.pressed = true;
         if (with_list_) result.list.entries.push_back(std::move(file.entry));
     }
     std::ranges::sort(result.list.entries, {}, &PurgeEntry::path);
@@ -234,6 +235,7 @@ Result<Survey> survey(const fs::path& directory, const RetentionPolicy& policy,
     result.list.made = options.now;
     result.list.time = policy.time;
     result.list.days = policy.days;
+    result.list.ask_share = policy.ask_share.value_or(0);
     result.walk = std::move(report);
     if (auto note = note_on_times(root, policy.time)) result.notes.push_back(std::move(*note));
     if (result.several_names > 0)
