@@ -108,6 +108,9 @@ Result<int> run(const core::CommandContext& context, const Options& options) {
             return core::bad_input("--rate {}: is less than a byte a second", core::printable(options.rate))
                 .hint("leave it out for no limit");
     }
+    BELAY_TRY(configuration, context.configuration());
+    BELAY_TRY(memory_share, stage::memory_share_of(configuration));
+    wanted.memory_share = memory_share;
     BELAY_TRY(place, find_members(context, "this copy"));
     if (place.other_task) return several_tasks("stage copy");
     const bool speaks = !place.step || place.step->rank == 0;
@@ -150,7 +153,7 @@ Result<int> run_clean(const core::CommandContext& context, const CleanOptions& o
                   core::format_binary(core::ByteSize{cleaned.bytes}),
                   cleaned.unfinished ? ", and parts of an unfinished copy" : "");
     for (const std::string& path : cleaned.kept)
-        context.print("kept, for it is not any more as it was copied: {}\n", core::printable(path));
+        context.print("kept, because it has changed since it was copied: {}\n", core::printable(path));
     if (cleaned.kept_count > cleaned.kept.size()) context.print("and {} more\n", cleaned.kept_count - cleaned.kept.size());
     return 0;
 }

@@ -39,7 +39,7 @@ void add_stage_mount(core::Application& application) {
 void add_stage_unmount(core::Application& application) {
     auto command = application.add({
         .name = "stage unmount",
-        .summary = "end what \"belay stage mount\" serves",
+        .summary = "unmount what \"belay stage mount\" mounted",
         .description = "Fails while a program uses a file in it.",
         .examples = {{"belay stage unmount /tmp/train", "after \"belay stage mount\""}},
     });

@@ -81,16 +81,16 @@ void add_stage_verify(core::Application& application) {
 void add_stage_repair(core::Application& application) {
     auto command = application.add({
         .name = "stage repair",
-        .summary = "make damaged shards again from their source",
-        .description = "Checks as \"belay stage verify\" does, and packs the shards that are damaged again; an index is made from its shard. A file is replaced only by "
-                       "one that is what the manifest says. The exit status is 1 if anything remains damaged.",
+        .summary = "rebuild damaged shards from their source",
+        .description = "Checks as \"belay stage verify\" does, and packs the shards that are damaged again; an index is rebuilt from its shard. A file is replaced only by "
+                       "one that is what the manifest says. Of data that another user has packed, --source must be given. The exit status is 1 if anything remains damaged.",
         .examples = {{"belay stage repair /scratch/train", "from the directory that the manifest names"},
                      {"belay stage repair /scratch/train --source /store/train", "from a copy of it"}},
     });
     auto options = std::make_shared<VerifyArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();
-    command.options().add_option("--source", options->source, "read the files from DIR; where they were packed from")->type_name("DIR");
-    command.options().add_option("--threads", options->threads, "read N shards at a time")->type_name("N");
+    command.options().add_option("--source", options->source, "read the files from DIR (default: the directory they were packed from)")->type_name("DIR");
+    command.options().add_option("--threads", options->threads, "check N shards at a time")->type_name("N");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run_repair(context, *options); });
 }

@@ -6,6 +6,7 @@
 #include "core/utf8.h"
 
 #include <algorithm>
+#include <set>
 #include <array>
 #include <concepts>
 #include <optional>
@@ -87,7 +88,7 @@ class Object {
     Result<> finish() {
         if (json_.is_object())
             for (const auto& [key, value] : json_.items())
-                if (std::ranges::find(known_, key) == known_.end()) fail(fmt::format("\"{}\" is not a key of it", core::printable(key)));
+                if (std::ranges::find(known_, key) == known_.end()) fail(fmt::format("unknown key \"{}\"", core::printable(key)));
         if (problem_) return bad_input("{}: {}", where_.empty() ? "the manifest" : where_, *problem_);
         return {};
     }
@@ -119,6 +120,19 @@ Result<Format> parse_format(std::string_view text) {
     for (Format format : {Format::kTar, Format::kSquashfs})
         if (text == to_text(format)) return format;
     return bad_input("the format \"{}\" is not known", core::printable(text)).hint("read it with a newer Belay");
+}
+
+// An image is one file; a tar has an index, and none is named twice.
+Result<> check_shards(const Manifest& manifest) {
+    const bool is_image = manifest.format == Format::kSquashfs;
+    if (is_image && manifest.shards.size() != 1) return bad_input("an image has one file, and {} are named", manifest.shards.size());
+    std::set<std::string_view> paths;
+    for (const ManifestShard& shard : manifest.shards) {
+        if (shard.index_sha256.empty() != is_image || (!is_image && !shard.path.ends_with(".tar")))
+            return bad_input("{} is not a shard of this format", core::printable(shard.path));
+        if (!paths.insert(shard.path).second) return bad_input("{} is named twice", core::printable(shard.path));
+    }
+    return {};
 }
 
 Result<Manifest> manifest_from(const ordered_json& json) {
@@ -153,6 +167,7 @@ Result<Manifest> manifest_from(const ordered_json& json) {
         BELAY_TRY(shard, parse_shard(shards[i], i));
         manifest.shards.push_back(std::move(shard));
     }
+    BELAY_CHECK(check_shards(manifest));
     if (stated != std::array<uint64_t, 4>{manifest.shards.size(), manifest.records(), manifest.samples(), manifest.bytes()})
         return bad_input("the totals are not the sums of the shards");
     if (digest != core::to_hex(core::sha256(canonical(without_digest(manifest))))) return bad_input("it was changed after it was written: its digest differs");

@@ -21,7 +21,7 @@ Result<StagingPlan> plan_staging(std::string_view words, const core::Configurati
     const size_t colon = words.rfind(":/");
     if (colon == std::string_view::npos || colon == 0)
         return bad_input("--stage={}: is not SRC:DST with an absolute DST", core::printable(words))
-            .hint("write the data and where each node shall have them, such as --stage=/scratch/train:/tmp/%j/train");
+            .hint("name the data and where each node is to have them, such as --stage=/scratch/train:/tmp/%j/train");
     const std::string destination(words.substr(colon + 1));
     BELAY_CHECK(core::with_context(expand_record_path(destination, "0", "0", "0", "n"), "--stage"));
     BELAY_TRY(memory_share, stage::memory_share_of(configuration));

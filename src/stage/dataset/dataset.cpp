@@ -47,7 +47,10 @@ Result<shard::IndexView> Dataset::index_of(const shard::ManifestShard& shard, st
     if (!view)
         return std::unexpected(std::move(view.error())
                                    .context(directory_.path_of(path).string())
-                                   .hint(fmt::format("make it again with: belay stage repair {}", directory_.path().string())));
+                                   .hint(fmt::format("rebuild it with: belay stage repair {}", directory_.path().string())));
+    if (view->tar_bytes() != shard.bytes)
+        return bad_input("{} is of a tar with {} bytes, and {} has {}", directory_.path_of(path).string(), view->tar_bytes(), core::printable(shard.path), shard.bytes)
+            .hint(fmt::format("rebuild it with: belay stage repair {}", directory_.path().string()));
     return view;
 }
 
@@ -80,7 +83,7 @@ Result<> Dataset::read(std::string_view name, const std::function<Result<>(std::
         BELAY_CHECK(taken);
         if (bytes == record->bytes && checksum == record->checksum) return {};
         return bad_input("{} in {} is damaged: its checksum differs", core::printable(name), directory_.path_of(shard.path).string())
-            .hint(fmt::format("make the shard again with: belay stage repair {}", directory_.path().string()));
+            .hint(fmt::format("rebuild the shard with: belay stage repair {}", directory_.path().string()));
     }
     return bad_input("{} holds no {}", directory_.path().string(), core::printable(name))
         .because(core::Cause::kNotFound)

@@ -191,16 +191,24 @@ class Packer {
     }
 
   private:
+    // An entry and the name of each file (docs/formats/shard-index.md).
+    uint64_t index_bytes_of(const PlannedShard& shard) const {
+        constexpr uint64_t kFixedBytes = 64, kEntryBytes = 32;
+        uint64_t bytes = kFixedBytes;
+        for (const PlannedFile& planned : shard.files) bytes += kEntryBytes + work_.listing.files[planned.file].path.size();
+        return bytes;
+    }
+
     Result<> make_shards(Packed& packed) {
         BELAY_TRY(plan, plan_shards(work_.listing, {.shard_bytes = options_.shard_bytes, .shuffle_key = options_.shuffle_key}));
         std::vector<std::string> digests;
         for (const PlannedShard& shard : plan) digests.push_back(digest_of(work_.listing, shard));
         BELAY_TRY(done, done_shards(work_.output, journal_, digests, name_));
-        Need need;
+        Need need{.memory_share = options_.memory_share};
         for (size_t i = 0; i < plan.size(); ++i) {
             total_ += plan[i].tar_bytes;
             if (done[i]) done_bytes_ += plan[i].tar_bytes;
-            else need.bytes += plan[i].tar_bytes, need.files += 2;
+            else need.bytes += plan[i].tar_bytes + index_bytes_of(plan[i]), need.files += 2;
         }
         BELAY_CHECK(check_space(work_.output, need));
         packed.kept_shards = static_cast<uint64_t>(std::ranges::count_if(done, [](const auto& shard) { return shard.has_value(); }));
@@ -229,7 +237,7 @@ class Packer {
     }
 
     Result<> make_image(Packed& packed) {
-        BELAY_CHECK(check_space(work_.output, {.bytes = work_.listing.bytes, .files = 1}));
+        BELAY_CHECK(check_space(work_.output, {.bytes = work_.listing.bytes, .files = 1, .memory_share = options_.memory_share}));
         packed.manifest.options.compression = is_compressible(work_.source, work_.listing, options_.threads) ? kZstd : kNoCompression;
         BELAY_TRY(image_options, stage::image_options(packed.manifest, options_.threads));
         BELAY_TRY(image, write_image(work_, name_ + ".sqsh", image_options));
@@ -253,12 +261,14 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
     BELAY_TRY(root, open_named_directory(source));
     BELAY_TRY(name, name_of(source, options));
     BELAY_CHECK(check_words(options));
+    if (options.format == shard::Format::kSquashfs && options.shuffle_key)
+        return bad_input("--shuffle: an image has no order of samples").hint("leave it out, or pack as tar");
     BELAY_CHECK(refuse_output_in_source(source, output));
     std::error_code error;
     const fs::path canonical = fs::canonical(source, error);
     if (error) return core::errno_error(error, fmt::format("cannot open {}", source.string()));
     BELAY_TRY(listing, list_source(root, options.threads, options.links));
-    Packed packed{.manifest = manifest_of(canonical, listing, name, options)};
+    Packed packed{.manifest = manifest_of(canonical, listing, name, options), .skipped_links = listing.skipped_links};
     BELAY_CHECK(core::make_directories(output));
     BELAY_TRY(place, Directory::open_trusted(output));
     BELAY_TRY(journal, Journal::open(place));
@@ -267,7 +277,7 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
         BELAY_CHECK(check_there(place, *earlier));
         BELAY_CHECK(remove_leftovers(place, name));
         BELAY_CHECK(std::move(journal).remove());
-        return Packed{.manifest = *earlier, .kept_shards = earlier->shards.size()};
+        return Packed{.manifest = *earlier, .kept_shards = earlier->shards.size(), .skipped_links = listing.skipped_links};
     }
     if (!journal.was_there()) {
         if (auto others = refuse_other_files(place, name); !others) {

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "stage/pack/listing.h"
+#include "stage/space/space.h"
 #include "shard/manifest.h"
 
 #include <atomic>
@@ -22,6 +23,7 @@ struct PackOptions {
     std::optional<uint64_t> shuffle_key = {};
     LinkRule links = LinkRule::kFollow;
     size_t threads = 1;
+    double memory_share = kUsualMemoryShare;  // as Need has it
     std::string url = {};
     std::string licence = {};
     std::string revision = {};
@@ -33,6 +35,7 @@ struct PackOptions {
 struct Packed {
     shard::Manifest manifest;
     uint64_t kept_shards = 0;  // that an earlier run had made already
+    uint64_t skipped_links = 0;
 };
 
 // Into the directory `output`, which is made. Where an earlier run was ended, it goes on; where the same data are packed already, nothing is
