@@ -6,10 +6,10 @@
 #include "core/utf8.h"
 
 #include <algorithm>
-#include <set>
 #include <array>
 #include <concepts>
 #include <optional>
+#include <set>
 
 namespace belay::shard {
 

@@ -26,9 +26,11 @@ constexpr core::Duration kMountTime = std::chrono::seconds(30);  // the image ma
 
 std::string shown(const fs::path& path) { return core::printable(path.string()); }
 
+// Also where its program has ended, and what it served is not connected any more.
 bool is_fuse(const fs::path& path) {
     struct statfs status{};
-    return statfs(path.c_str(), &status) == 0 && status.f_type == FUSE_SUPER_MAGIC;
+    if (statfs(path.c_str(), &status) != 0) return errno == ENOTCONN;
+    return status.f_type == FUSE_SUPER_MAGIC;
 }
 
 Result<> check_target(const fs::path& target) {
@@ -63,8 +65,10 @@ Result<> mount(const fs::path& data, const fs::path& target) {
 }
 
 Result<> unmount(const fs::path& target) {
-    BELAY_CHECK(open_named_directory(target));
-    if (!is_fuse(target)) return bad_input("nothing is mounted at {} by \"belay stage mount\"", shown(target));
+    if (!is_fuse(target)) {
+        BELAY_CHECK(open_named_directory(target));
+        return bad_input("nothing is mounted at {} by \"belay stage mount\"", shown(target));
+    }
     // Without root, only its own program may end what FUSE serves.
     if (umount2(target.c_str(), UMOUNT_NOFOLLOW) == 0) return {};
     if (errno != EPERM) return core::errno_error(errno, fmt::format("cannot unmount {}", shown(target)));

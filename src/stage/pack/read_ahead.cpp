@@ -3,13 +3,18 @@
 #include "core/program.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace belay::stage {
 
 using core::Result;
 
 ReadAhead::ReadAhead(const core::Directory& root, std::span<const SourceFile> files, size_t threads) : root_(root), files_(files) {
-    for (size_t i = 0; i < std::max<size_t>(threads, 1); ++i) threads_.emplace_back([this] { read(); });
+    try {
+        for (size_t i = 0; i < std::max<size_t>(threads, 1); ++i) threads_.emplace_back([this] { read(); });
+    } catch (const std::system_error&) {  // no more threads may be started: fewer do it, too
+        if (threads_.empty()) throw;
+    }
 }
 
 ReadAhead::~ReadAhead() {

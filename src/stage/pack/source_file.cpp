@@ -69,6 +69,9 @@ Result<SourceFile> follow_link(const core::Directory& root, const std::string& p
 
 Result<Descriptor> open_source(const core::Directory& root, const SourceFile& file) { return SourceReader(root).open(file); }
 
+// Old kernels and strict sandboxes have no openat2: core::Directory walks then, part by part.
+bool is_openat2_missing(const Descriptor& opened) { return !opened && (errno == ENOSYS || errno == EPERM); }
+
 Descriptor SourceReader::open_by_name(const std::string& path, int flags) {
     const size_t slash = path.rfind('/');
     if (slash == std::string::npos) return open_beneath(root_->fd(), path, flags, RESOLVE_NO_SYMLINKS);
