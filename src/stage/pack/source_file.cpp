@@ -69,9 +69,6 @@ Result<SourceFile> follow_link(const core::Directory& root, const std::string& p
 
 Result<Descriptor> open_source(const core::Directory& root, const SourceFile& file) { return SourceReader(root).open(file); }
 
-// Old kernels and strict sandboxes have no openat2: core::Directory walks then, part by part.
-bool is_openat2_missing(const Descriptor& opened) { return !opened && (errno == ENOSYS || errno == EPERM); }
-
 Descriptor SourceReader::open_by_name(const std::string& path, int flags) {
     const size_t slash = path.rfind('/');
     if (slash == std::string::npos) return open_beneath(root_->fd(), path, flags, RESOLVE_NO_SYMLINKS);
@@ -92,6 +89,12 @@ Result<Descriptor> SourceReader::open_unchecked(const SourceFile& file) {
     Descriptor opened = open(O_NOATIME);
     if (!opened && errno == EPERM) opened = open(0);
     if (opened) return opened;
+    // Old kernels and strict sandboxes have no openat2: core::Directory goes part by part then. Through links nothing does.
+    if (!file.is_link && (errno == ENOSYS || errno == EPERM)) {
+        auto walked = root_->open_file(file.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        if (walked) return walked;
+        errno = walked.error().errno_value();
+    }
     if (errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV || errno == ENXIO) return changed(*root_, file);
     return core::errno_error(errno, fmt::format("cannot open {}", shown(*root_, file.path)));
 }
