@@ -161,7 +161,8 @@ TEST(step, the_settings_of_all_modules_are_known) {
                           "record.progress_pattern", "env.search_path", "env.overlay_size", "env.image_store",
                           "env.layer_cache", "env.image_wait", "env.insecure_registries", "vet.timeout",
                           "nvml.library", "dcgm.library", "dcgm.address", "findings.rules", "query.time",
-                          "query.memory", "munge.socket", "files.wait", "stage.timeout"));
+                          "query.memory", "munge.socket", "files.wait", "stage.timeout", "stage.memory_share", "record.io_trace",
+                          "record.tiers"));
     EXPECT_TRUE(core::load_configuration(settings(), {}));
 }
 
