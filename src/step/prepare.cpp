@@ -184,12 +184,16 @@ Result<std::string> expand_record_path(std::string_view pattern, std::string_vie
                 path += '%';
                 break;
             case 'n':
-                path += node;
-                if (!node.empty()) break;
+                if (!node.empty()) {
+                    path += node;
+                    break;
+                }
                 [[fallthrough]];
             default:
-                return core::bad_input("\"{}\": % must be followed by j, s, r or %", pattern)
-                    .hint("%j is the job, %s the step, %r how often the job was requeued");
+                return node.empty() ? core::bad_input("\"{}\": % must be followed by j, s, r or %", pattern)
+                                          .hint("%j is the job, %s the step, %r how often the job was requeued")
+                                    : core::bad_input("\"{}\": % must be followed by j, s, r, n or %", pattern)
+                                          .hint("%j is the job, %s the step, %r how often the job was requeued, %n the node");
         }
     }
     return path;

@@ -75,9 +75,17 @@ void add_elbencho(std::vector<std::string>& lines, const BenchOptions& options, 
     if (test == "files")
         lines.push_back(
             fmt::format("elbencho --mkdirs --write --stat --read --delfiles --deldirs --threads {} --dirs 1 "
-                        "--files {} --size {} --block {} {}",
+                        "--files {} --size {} --block {}{} {}",
                         threads, std::max<uint64_t>(options.files / options.threads, 1),
-                        elbencho_size(options.file_bytes), elbencho_size(options.file_bytes), quoted("")));
+                        elbencho_size(options.file_bytes), elbencho_size(options.file_bytes), direct, quoted("")));
+}
+
+// As many as are made here: else DLIO makes those of its own configuration, up to terabytes.
+size_t files_of_model(const std::string& name, const BenchOptions& options) {
+    const auto model = std::ranges::find(emulated_models(), name, &EmulatedModel::name);
+    if (model == emulated_models().end()) return 1;
+    const uint64_t samples = options.steps.value_or(model->usual_steps) * model->batch * options.accelerators;
+    return std::max<size_t>(plan_emulated_files(*model, samples, options.bytes, options.seed).size(), 1);
 }
 
 }  // namespace
@@ -128,9 +136,9 @@ std::vector<std::string> equal_commands(const BenchReport& report, bool has_elbe
         for (const std::string& model : report.options.models)
             lines.push_back(
                 fmt::format("mpirun -np {} dlio_benchmark workload={}_{} "
-                            "++workload.workflow.generate_data=True ++workload.train.epochs={} {}",
+                            "++workload.workflow.generate_data=True ++workload.dataset.num_files_train={} ++workload.train.epochs={} {}",
                             report.options.accelerators, model, report.options.a100 ? "a100" : "h100",
-                            report.options.epochs,
+                            files_of_model(model, report.options), report.options.epochs,
                             core::quote_command(std::vector<std::string>{fmt::format(
                                 "++workload.dataset.data_folder={}/dlio-{}", report.directory, model)})));
     }

@@ -144,6 +144,9 @@ std::optional<int64_t> signed_number(std::string_view bytes) {
     return static_cast<int64_t>(value);
 }
 
+// A tensor of a checkpoint takes some thirty; each takes memory here, of a byte in the file.
+constexpr size_t kMostValues = size_t{1} << 24;
+
 class Machine {
   public:
     explicit Machine(std::string_view pickle) : rest_(pickle) {}
@@ -160,6 +163,8 @@ class Machine {
             if (!argument) return core::bad_input("ends in the middle");
             if (!apply(operation->effect, *argument))
                 return core::bad_input("takes a value that is not there");
+            if (values_.size() > kMostValues)
+                return core::bad_input("builds more than {} values, which no description of a checkpoint does", kMostValues);
         }
         return std::move(values_);
     }
@@ -212,7 +217,7 @@ class Machine {
     bool push(Value value = {}) {
         values_.push_back(std::move(value));
         stack_.push_back(static_cast<uint32_t>(values_.size() - 1));
-        return values_.size() < std::numeric_limits<uint32_t>::max();
+        return true;
     }
     bool pop(size_t count) {
         if (stack_.size() < count + (marks_.empty() ? 0 : marks_.back())) return false;
