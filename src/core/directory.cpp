@@ -275,6 +275,12 @@ Result<Descriptor> Directory::open_file(std::string_view name, int flags, unsign
     return failed("open", path_of(name));
 }
 
+Result<Descriptor> Directory::open_quietly(std::string_view name) const {
+    auto file = open_file(name, O_RDONLY | O_NOATIME);
+    if (!file && file.error().errno_value() == EPERM) return open_file(name, O_RDONLY);
+    return file;
+}
+
 Result<std::string> Directory::read_file(std::string_view name, size_t limit) const {
     BELAY_TRY(file, open_file(name, O_RDONLY));
     return read_to_end(file.get(), path_of(name).string(), limit);

@@ -71,7 +71,7 @@ Result<> Dataset::read(std::string_view name, const std::function<Result<>(std::
         BELAY_TRY(index, index_of(shard, text));
         const auto record = index.find(name);
         if (!record) continue;
-        BELAY_TRY(tar, directory_.open_file(shard.path, O_RDONLY));
+        BELAY_TRY(tar, directory_.open_quietly(shard.path));
         uint32_t checksum = 0;
         uint64_t bytes = 0;
         Result<> taken;

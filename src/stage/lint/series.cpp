@@ -112,9 +112,7 @@ Result<std::string> read_at(const core::Directory& root, const std::string& name
                             size_t size) {
     if (size > kReadAtOnce)
         return core::bad_input("{}: is too large to be read", root.path_of(name).string());
-    // What is looked at must not be kept from a purge by that.
-    auto file = root.open_file(name, O_RDONLY | O_NOATIME);
-    if (!file && file.error().errno_value() == EPERM) file = root.open_file(name, O_RDONLY);
+    auto file = root.open_quietly(name);
     if (!file) return std::unexpected(std::move(file.error()));
     std::string bytes(size, '\0');
     size_t done = 0;

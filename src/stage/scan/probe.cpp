@@ -40,13 +40,6 @@ constexpr uint64_t kLocalBytes = 128 * kMiB;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// Without a change of its access time where that is ours to ask for: a sample must not keep files from a purge.
-Result<Descriptor> open_to_read(const core::Directory& root, const std::string& path) {
-    auto file = root.open_file(path, O_RDONLY | O_NOATIME);
-    if (!file && file.error().errno_value() == EPERM) file = root.open_file(path, O_RDONLY);
-    return file;
-}
-
 // The next piece; 0 at the end and where it cannot be read.
 size_t read_piece(int fd, std::vector<char>& buffer, size_t most) {
     ssize_t size = 0;
@@ -68,7 +61,7 @@ Result<Speed> measure_reading(const core::Directory& root, const std::set<Candid
         static thread_local std::vector<char> buffer(kMiB);
         if (total >= kMostReadOfAll) return {};
         const auto begin = Clock::now();
-        auto file = open_to_read(root, order[item].path);
+        auto file = root.open_quietly(order[item].path);
         double opening = seconds_since(begin);
         if (!file) return {};
         (void)posix_fadvise(file->get(), 0, 0, POSIX_FADV_DONTNEED);
@@ -100,7 +93,7 @@ namespace {
 
 // Of the first MiB of a file: how large it is, and how large as blocks of an image. Nothing where it cannot be read.
 std::optional<std::pair<uint64_t, uint64_t>> compressed_bytes(const core::Directory& root, const std::string& path) {
-    auto file = open_to_read(root, path);
+    auto file = root.open_quietly(path);
     if (!file) return std::nullopt;
     static thread_local std::vector<char> buffer(kBlockBytes);
     static thread_local std::vector<char> packed(ZSTD_compressBound(kBlockBytes));
@@ -121,7 +114,7 @@ std::optional<std::pair<uint64_t, uint64_t>> compressed_bytes(const core::Direct
 
 // Nothing for a file that cannot be read, is not as long as it was listed, or would take until after the end of the time.
 std::optional<core::Sha256Digest> digest_of(const core::Directory& root, const Candidate& candidate, Clock::time_point end) {
-    auto file = open_to_read(root, candidate.path);
+    auto file = root.open_quietly(candidate.path);
     if (!file) return std::nullopt;
     static thread_local std::vector<char> buffer(kMiB);
     core::Sha256 hash;

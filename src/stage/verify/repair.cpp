@@ -54,7 +54,7 @@ Result<std::optional<std::vector<shard::Record>>> records_of(int fd, const std::
 
 // An index from its tar. False where that does not give the one that the manifest states.
 Result<bool> make_index(const Directory& directory, const ManifestShard& stated) {
-    BELAY_TRY(tar, directory.open_file(stated.path, O_RDONLY));
+    BELAY_TRY(tar, directory.open_quietly(stated.path));
     BELAY_TRY(records, records_of(tar.get(), stated.path, stated.bytes));
     if (!records) return false;
     auto index = shard::encode_index(std::move(*records), stated.bytes);

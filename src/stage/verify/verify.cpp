@@ -78,7 +78,7 @@ class ShardCheck {
     void add(const std::string& path, std::string why) { defects_.push_back({path, std::nullopt, std::move(why)}); }
 
     Result<std::optional<core::Descriptor>> open(const std::string& path) {
-        auto file = directory_.open_file(path, O_RDONLY);
+        auto file = directory_.open_quietly(path);
         if (file) return std::optional(std::move(*file));
         if (file.error().cause() != core::Cause::kNotFound && file.error().kind() != core::ErrorKind::kBadInput)
             return std::unexpected(std::move(file.error()));
