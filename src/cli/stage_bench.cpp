@@ -32,6 +32,8 @@ struct StageBenchOptions {
     double tolerance = 0.1;
     stage::BenchOptions bench;
     core::ByteSize size, block, random_block, file_size;
+    std::string data;
+    stage::GivenTraining given;
     bool json = false;
 };
 
@@ -61,10 +63,10 @@ void print_bench_report(const core::CommandContext& context, const stage::BenchR
                                            rows));
     rows.clear();
     for (const stage::EmulationResult& result : report.emulations)
-        rows.push_back({result.model, fmt::format("{} {}", result.accelerators, result.accelerator),
+        rows.push_back({core::printable(result.model), result.accelerator.empty() ? std::to_string(result.accelerators) : fmt::format("{} {}", result.accelerators, result.accelerator),
                         result.utilisation ? fmt::format("{:.1f} %", 100 * result.utilisation->share) : "-",
-                        fmt::format("{:.0f} %", 100 * result.pass_share),
-                        result.utilisation ? (result.passes() ? "pass" : "fail") : "-",
+                        result.pass_share ? fmt::format("{:.0f} %", 100 * *result.pass_share) : "-",
+                        result.utilisation && result.pass_share ? (result.passes() ? "pass" : "fail") : "-",
                         fmt::format("{:.1f} /s", result.samples_per_second),
                         core::format_bytes_per_second(result.bytes_per_second), result.cache});
     if (!rows.empty())
@@ -119,6 +121,8 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
         return core::bad_input("--tolerance {:g}: is not a share of 1", options.tolerance)
             .hint("write 0.1 for a tenth");
     std::string baseline;
+    if (options.directory.empty() && options.data.empty())
+        return core::bad_input("neither DIR nor --data is given").hint("name a directory on the file system that is to be measured");
     if (!options.compare.empty()) {  // before anything is measured
         BELAY_TRY(text, core::read_file(options.compare, size_t{16} << 20));
         baseline = std::move(text);
@@ -130,6 +134,10 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
     wanted.file_bytes = options.file_size.bytes;
     wanted.direct = direct_mode(options.direct);
     wanted.a100 = options.accelerator == "a100";
+    if (!options.data.empty()) {
+        wanted.given = options.given;
+        wanted.given->data = options.data;
+    }
     BELAY_TRY(place, find_members(context, "this benchmark"));
     if (place.other_task) return several_tasks("stage bench");
     std::unique_ptr<stage::BenchNodes> nodes;
@@ -196,6 +204,9 @@ void add_stage_bench(core::Application& application) {
                        "stayed. Everything happens in a directory of its own beneath DIR, which is removed "
                        "at the end. In a step with one task on each node, all nodes begin each part together, "
                        "each with its own files: amounts are added up, over the time until the last node is done.\n\n"
+                       "With --data, a training of your own is emulated instead: it reads packed data at random, with the batch, "
+                       "the workers and the compute time of a step that you state, and nothing is written. The time of a step "
+                       "is what training takes with data in memory.\n\n"
                        "With --compare the results are set against an earlier report of --json, and the exit "
                        "status is 1 if anything is slower.",
         .examples =
@@ -203,7 +214,9 @@ void add_stage_bench(core::Application& application) {
              {"srun -N 16 --ntasks-per-node=1 belay stage bench /scratch", "sixteen nodes at once"},
              {"belay stage bench /scratch --compare before.json", "what changed since"},
              {"belay stage bench /scratch --test training --model unet3d --accelerators 4 --size 100GB",
-              "whether it feeds four H100"}},
+              "whether it feeds four H100"},
+             {"belay stage bench --data /scratch/train --compute-seconds 0.25 --batch 32 --workers 8",
+              "how much of the time your own training would compute"}},
         .exit_statuses = {{1, "something is slower than in the report of --compare"}},
     });
     auto options = std::make_shared<StageBenchOptions>();
@@ -212,7 +225,7 @@ void add_stage_bench(core::Application& application) {
     options->block.bytes = bench.block_bytes;
     options->random_block.bytes = bench.random_bytes;
     options->file_size.bytes = bench.file_bytes;
-    command.options().add_option("DIR", options->directory, "a directory on the file system")->required();
+    auto* directory = command.options().add_option("DIR", options->directory, "a directory on the file system");
     command.options()
         .add_option("--test", bench.tests,
                     "only this one: sequential, random, metadata, files, shard, checkpoint, training")
@@ -238,6 +251,18 @@ void add_stage_bench(core::Application& application) {
         .add_option("--steps", bench.steps, "steps of an epoch; else as many as suit the model")
         ->type_name("N");
     command.options().add_option("--epochs", bench.epochs, "epochs")->type_name("N");
+    stage::GivenTraining& given = options->given;
+    auto* data = command.options()
+                     .add_option("--data", options->data, "instead of all tests, emulate a training that reads these packed data")
+                     ->type_name("DIR")
+                     ->excludes(directory);
+    command.options().add_option("--compute-seconds", given.compute_seconds, "that its step computes; 0: the data are read as fast as possible")->type_name("SECONDS")->needs(data);
+    command.options().add_option("--batch", given.batch, "samples of its step, on one accelerator")->type_name("N")->needs(data);
+    command.options()
+        .add_option("--workers", given.workers, "threads that read for each accelerator; 0: it reads itself, between two steps")
+        ->type_name("N")
+        ->needs(data);
+    command.options().add_option("--prefetch", given.prefetch, "batches that each of these has ready")->type_name("N")->needs(data);
     command.options()
         .add_option("--compare", options->compare, "an earlier report of --json")
         ->type_name("FILE");

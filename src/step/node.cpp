@@ -26,7 +26,7 @@ constexpr core::Duration kTellingTime =
 // A file system that does not answer for so long is as one that is full.
 constexpr core::Duration kRecordTime = std::chrono::seconds(15);
 
-StepMembers meeting_of(const vet::StepContext& step) {
+transfer::Members meeting_of(const vet::StepContext& step) {
     return {.rank = step.rank,
             .nodes = step.nodes,
             .root_address = step.root_address,

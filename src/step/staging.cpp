@@ -41,7 +41,9 @@ Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string&
                                .secret = members.secret,
                                .secret_of = transfer::known(members.secret)};
     const auto begun = [&](const stage::CopyStore& store) { return stage::note_for_job(where, store); };
-    return core::with_context(stage::copy_in_step(plan.source, destination, step, {.all_or_none = true, .memory_share = plan.memory_share, .begun = begun}), "--stage");
+    stage::CopyOptions options{.all_or_none = true, .memory_share = plan.memory_share, .begun = begun};
+    if (members.nodes.size() == 1) options.patience.other = plan.timeout;  // as of the tasks of a job array
+    return core::with_context(stage::copy_in_step(plan.source, destination, step, options), "--stage");
 }
 
 Result<> write_staging_row(const std::filesystem::path& record, const StagingPlan& plan, const stage::CopyReport& report,

@@ -54,7 +54,7 @@ struct Answers {
 Answers meet(const std::optional<core::Error>& root_failure, const std::optional<core::Error>& other_failure,
              const std::string& name, core::Duration timeout = std::chrono::seconds(20),
              bool other_comes = true) {
-    StepMembers members{.rank = 0,
+    transfer::Members members{.rank = 0,
                         .nodes = {"n1", "n2"},
                         .root_address = "127.0.0.1",
                         .name = name + std::to_string(getpid()),
@@ -62,7 +62,7 @@ Answers meet(const std::optional<core::Error>& root_failure, const std::optional
     Answers answers;
     std::thread other([&] {
         if (!other_comes) return;
-        StepMembers second = members;
+        transfer::Members second = members;
         second.rank = 1;
         std::vector<std::string> none;
         answers.other = agree(second, other_failure, timeout, none);
@@ -218,7 +218,7 @@ TEST(step, all_start_or_none_does) {
 }
 
 TEST(step, a_node_that_cannot_meet_the_first_says_what_it_failed_of) {
-    StepMembers alone{.rank = 2,
+    transfer::Members alone{.rank = 2,
                       .nodes = {"n1", "n2", "n3"},
                       .root_address = "127.0.0.1",
                       .name = "alone" + std::to_string(getpid()),
@@ -247,7 +247,7 @@ TEST(step, a_node_that_stays_silent_is_named) {
 }
 
 TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
-    StepMembers members{.rank = 0,
+    transfer::Members members{.rank = 0,
                         .nodes = {"n1", "n2", "n3"},
                         .root_address = "127.0.0.1",
                         .name = "left" + std::to_string(getpid()),
@@ -261,7 +261,7 @@ TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
             ASSERT_TRUE(second);
             ASSERT_TRUE(second->send({.type = transfer::kFirstFreeType}, deadline)) << "it is ready";
         }
-        StepMembers third = members;
+        transfer::Members third = members;
         third.rank = 2;
         std::vector<std::string> none;
         last = agree(third, std::nullopt, std::chrono::seconds(20), none);
@@ -275,7 +275,7 @@ TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
 }
 
 TEST(step, malformed_reports_are_told_with_their_node) {
-    const StepMembers members{.rank = 0,
+    const transfer::Members members{.rank = 0,
                               .nodes = {"n1", "n2", "n3"},
                               .root_address = "127.0.0.1",
                               .name = "malformed" + std::to_string(getpid()),

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kLeastBytes = 4096;
 constexpr uint64_t kMostBlock = uint64_t{1} << 30;
+constexpr std::string_view kServersUnknown = "what the file system's servers held in memory is not known";
 
 struct FileSystemName {
     uint32_t magic;
@@ -84,6 +85,16 @@ Result<> check_range(std::string_view what, uint64_t value, uint64_t least, uint
     return core::bad_input("{} {}: is not from {} to {}", what, value, least, most);
 }
 
+Result<> check_given(const GivenTraining& given) {
+    constexpr double kMostSeconds = 3600;
+    BELAY_CHECK(check_range("--batch", given.batch, 1, 1'000'000));
+    BELAY_CHECK(check_range("--workers", given.workers, 0, 256));
+    BELAY_CHECK(check_range("--prefetch", given.prefetch, 1, 1000));
+    if (!(given.compute_seconds >= 0 && given.compute_seconds <= kMostSeconds))
+        return core::bad_input("--compute-seconds {:g}: is not from 0 to {:g}", given.compute_seconds, kMostSeconds);
+    return {};
+}
+
 Result<> check_options(const BenchOptions& options) {
     BELAY_CHECK(check_range("--size", options.bytes, kLeastBytes, uint64_t{1} << 50));
     BELAY_CHECK(check_range("--block", options.block_bytes, kLeastBytes, kMostBlock));
@@ -95,6 +106,7 @@ Result<> check_options(const BenchOptions& options) {
     BELAY_CHECK(check_range("--accelerators", options.accelerators, 1, 256));
     if (options.steps) BELAY_CHECK(check_range("--steps", *options.steps, 1, 1'000'000));
     BELAY_CHECK(check_range("--epochs", options.epochs, 1, 1000));
+    if (options.given) BELAY_CHECK(check_given(*options.given));
     if (options.block_bytes % kDirectAlignment != 0)
         return core::bad_input("--block {}: is not a multiple of {}, as O_DIRECT needs it",
                                options.block_bytes, kDirectAlignment);
@@ -140,6 +152,20 @@ class Workspace {
     std::unique_ptr<core::Directory> directory_;
 };
 
+Result<BenchReport> run_given(BenchOptions options) {
+    options.tests = {"training"};
+    options.models.clear();
+    options.direct = DirectMode::kNever;  // read as a program reads them
+    BELAY_TRY(data, core::Directory::open(options.given->data));
+    BenchReport report{.directory = options.given->data.string(), .options = options};
+    BELAY_TRY(file_system, file_system_of(data));
+    report.file_system = std::move(file_system);
+    BenchRun run{.directory = data, .options = options, .report = report};
+    BELAY_CHECK(emulate_given_training(run));
+    report.notes.emplace_back(kServersUnknown);
+    return report;
+}
+
 }  // namespace
 
 std::vector<std::string> bench_tests() {
@@ -150,6 +176,7 @@ std::vector<std::string> bench_tests() {
 
 Result<BenchReport> run_bench(const fs::path& directory, const BenchOptions& options) {
     BELAY_CHECK(check_options(options));
+    if (options.given) return run_given(options);
     BELAY_TRY(parent, core::Directory::open(directory));
     const std::vector<std::string> tests = options.tests.empty() ? bench_tests() : options.tests;
     BELAY_CHECK(check_space(parent, needed(options, tests)));
@@ -161,7 +188,7 @@ Result<BenchReport> run_bench(const fs::path& directory, const BenchOptions& opt
     BenchRun run{.directory = workspace.directory(), .options = options, .report = report};
     for (const BenchTest& test : bench_workloads())
         if (std::ranges::find(tests, test.name) != tests.end()) BELAY_CHECK(test.run(run));
-    report.notes.emplace_back("what the file system's servers held in memory is not known");
+    report.notes.emplace_back(kServersUnknown);
     return report;
 }
 

@@ -13,12 +13,23 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace belay::stage {
+
+// A training whose data are there already, packed.
+struct GivenTraining {
+    std::filesystem::path data;
+    double compute_seconds = 0;  // of one step
+    uint64_t batch = 1;          // samples of one step of one accelerator
+    uint64_t workers = 4;        // that read, of each accelerator; 0: the program reads itself, between two steps (PyTorch's num_workers)
+    uint64_t prefetch = 2;       // batches that each of them has ready (PyTorch's prefetch_factor)
+};
 
 struct BenchOptions {
     std::vector<std::string> tests = {};       // of bench_tests(); empty: all
@@ -37,6 +48,7 @@ struct BenchOptions {
     std::optional<uint64_t> steps = {};  // of an epoch; nothing: as many as suit the model
     uint64_t epochs = 2;
     uint64_t nodes = 1;  // that measured at once
+    std::optional<GivenTraining> given = {};  // only this is measured, and nothing is written
     double compute_factor = 1;  // of a step's compute time; tests set 0
     std::function<void(std::string_view phase)> progress = {};
     // Of several nodes that measure at once: waits until all have come to this part.
@@ -58,10 +70,10 @@ struct BenchResult {
 
 struct EmulationResult {
     std::string model;
-    std::string accelerator;  // "H100"
+    std::string accelerator = {};  // "H100"; nothing for a training of one's own
     uint64_t accelerators = 0;
     std::optional<Utilisation> utilisation = {};  // nothing where epochs are too short to have one
-    double pass_share = 0;
+    std::optional<double> pass_share = {};  // nothing where no rule says what is enough
     uint64_t samples = 0;
     uint64_t distinct_samples = 0;
     double seconds = 0;
@@ -69,7 +81,9 @@ struct EmulationResult {
     double bytes_per_second = 0;
     std::string cache = {};
     bool all_pass = true;  // of several nodes: each of them by itself
-    bool passes() const { return all_pass && utilisation && utilisation->share >= pass_share; }
+    // From the blocks of all epochs, the bytes that were read, and samples and seconds, which are there.
+    void conclude(std::span<const Utilisation> blocks, uint64_t bytes);
+    bool passes() const { return all_pass && utilisation && pass_share && utilisation->share >= *pass_share; }
 };
 
 struct BenchReport {
@@ -84,7 +98,7 @@ struct BenchReport {
 // "sequential", "random", "metadata", "files", "shard", "checkpoint", "training".
 std::vector<std::string> bench_tests();
 
-// Errors: kBadInput for what cannot be measured; kSystem, kNoSpace where it does not fit, kCancelled once
+// `directory` is not used where a training is given. Errors: kBadInput for what cannot be measured; kSystem, kNoSpace where it does not fit, kCancelled once
 // `stop` is set.
 core::Result<BenchReport> run_bench(const std::filesystem::path& directory, const BenchOptions& options);
 

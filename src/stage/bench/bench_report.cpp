@@ -23,6 +23,15 @@ std::string_view direct_name(DirectMode mode) {
     return kNames[static_cast<size_t>(mode)];
 }
 
+ordered_json given_json(const std::optional<GivenTraining>& given) {
+    if (!given) return nullptr;
+    return {{"data", given->data.string()},
+            {"compute_seconds", given->compute_seconds},
+            {"batch", given->batch},
+            {"workers", given->workers},
+            {"prefetch", given->prefetch}};
+}
+
 ordered_json options_json(const BenchOptions& options) {
     return {{"tests", options.tests},
             {"size_bytes", options.bytes},
@@ -39,6 +48,7 @@ ordered_json options_json(const BenchOptions& options) {
             {"steps", options.steps ? ordered_json(*options.steps) : ordered_json(nullptr)},
             {"epochs", options.epochs},
             {"nodes", options.nodes},
+            {"given", given_json(options.given)},
             {"seed", options.seed}};
 }
 
@@ -49,9 +59,9 @@ ordered_json latency_json(const LatencySummary& latency) {
 }
 
 // What must be equal for two numbers to be of one thing; which tests were run and the seed may differ.
-constexpr std::array<std::string_view, 13> kMustAgree = {
+constexpr std::array<std::string_view, 14> kMustAgree = {
     "size_bytes", "block_bytes", "random_block_bytes", "operations",   "files", "file_bytes",
-    "threads",    "direct",      "accelerator",        "accelerators", "steps", "epochs", "nodes"};
+    "threads",    "direct",      "accelerator",        "accelerators", "steps", "epochs", "nodes", "given"};
 
 std::string elbencho_size(uint64_t bytes) {
     return bytes % 1024 == 0 ? fmt::format("{}k", bytes / 1024) : std::to_string(bytes);
@@ -106,13 +116,13 @@ ordered_json to_json(const BenchReport& report) {
     for (const EmulationResult& result : report.emulations)
         training.push_back(
             {{"model", result.model},
-             {"accelerator", result.accelerator},
+             {"accelerator", result.accelerator.empty() ? ordered_json(nullptr) : ordered_json(result.accelerator)},
              {"accelerators", result.accelerators},
              {"utilisation",
               result.utilisation ? ordered_json(result.utilisation->share) : ordered_json(nullptr)},
              {"steps_counted", result.utilisation ? result.utilisation->steps : 0},
-             {"pass_utilisation", result.pass_share},
-             {"pass", result.utilisation ? ordered_json(result.passes()) : ordered_json(nullptr)},
+             {"pass_utilisation", result.pass_share ? ordered_json(*result.pass_share) : ordered_json(nullptr)},
+             {"pass", result.utilisation && result.pass_share ? ordered_json(result.passes()) : ordered_json(nullptr)},
              {"samples", result.samples},
              {"distinct_samples", result.distinct_samples},
              {"seconds", result.seconds},

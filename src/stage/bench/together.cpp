@@ -42,15 +42,15 @@ BenchResult result_from(const ordered_json& json) {
 
 EmulationResult emulation_from(const ordered_json& json) {
     EmulationResult result{.model = json.at("model"),
-                           .accelerator = json.at("accelerator"),
                            .accelerators = core::integer_from<uint64_t>(json.at("accelerators")),
-                           .pass_share = json.at("pass_utilisation"),
                            .samples = core::integer_from<uint64_t>(json.at("samples")),
                            .distinct_samples = core::integer_from<uint64_t>(json.at("distinct_samples")),
                            .seconds = json.at("seconds"),
                            .samples_per_second = json.at("samples_per_second"),
                            .bytes_per_second = json.at("bytes_per_second"),
                            .cache = json.at("cache")};
+    if (!json.at("accelerator").is_null()) result.accelerator = json.at("accelerator");
+    if (!json.at("pass_utilisation").is_null()) result.pass_share = json.at("pass_utilisation").get<double>();
     if (!json.at("utilisation").is_null())
         result.utilisation = Utilisation{json.at("utilisation"), core::integer_from<uint64_t>(json.at("steps_counted"))};
     return result;

@@ -156,6 +156,34 @@ TEST(stage_copy, two_copies_at_once_to_one_place_are_refused) {
     EXPECT_EQ(data.copied(), data.wanted());
 }
 
+TEST(stage_copy, one_that_waits_for_another_finds_what_that_one_brought) {
+    CopyCase data;
+    data.some_files();
+    std::once_flag once;
+    std::atomic<bool> waits = false;
+    core::Result<CopyReport> report = CopyReport{};
+    std::jthread second;
+    data.options.faults.stored = [&](uint64_t) {
+        std::call_once(once, [&] {
+            second = std::jthread([&] {
+                CopyOptions patient = data.options;
+                patient.faults = {};
+                patient.patience.other = std::chrono::minutes(5);
+                waits = true;
+                waits.notify_all();
+                report = copy_here(data.source(), data.destination(), patient);
+            });
+            waits.wait(false);
+        });
+    };
+    const auto first = data.here();
+    ASSERT_TRUE(first) << first.error().message();
+    second.join();
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->nodes[0].figures.received_bytes, 0U);
+    EXPECT_EQ(data.copied(), data.wanted());
+}
+
 TEST(stage_copy, killed_it_goes_on_where_it_was) {
     CopyCase data;
     data.some_files();

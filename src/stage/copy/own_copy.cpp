@@ -33,6 +33,7 @@ Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destina
     BELAY_CHECK(refuse_destination_in_source(source, destination));
     BELAY_TRY(target, find_target(listed.plan, destination));
     target.memory_share = options.memory_share;
+    target.patience = options.patience.other;
     auto layout = std::make_shared<const CopyLayout>(listed.plan);
     auto plan = std::make_shared<const std::string>(encode_plan(listed.plan));
     if (plan->size() > kMostPlanBytes)

@@ -38,6 +38,7 @@ struct CopyTarget {
     core::Directory directory;
     std::string name = {};  // of a single file
     double memory_share = kUsualMemoryShare;
+    core::Duration patience = {};  // for another process that copies there
 };
 
 // For a single file, `destination` is the file, or a directory in which it gets its own name. Directories are made.

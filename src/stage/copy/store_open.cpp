@@ -104,7 +104,7 @@ Result<> CopyStore::find_published() {
 
 Result<> CopyStore::enter_work() {
     work_name_ = work_name(target_.name, digest_);
-    BELAY_TRY(work, lock_work(target_.directory, work_name_, true));
+    BELAY_TRY(work, lock_work(target_.directory, work_name_, true, core::Deadline::after(target_.patience)));
     work_ = std::move(*work);
     BELAY_TRY(known, work_->facts(kPlanName));
     if (known) return {};

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace belay::stage {
@@ -49,8 +50,9 @@ bool is_at(const Directory& work, const Directory& parent, const std::string& na
 
 }  // namespace
 
-Result<std::optional<Directory>> lock_work(const Directory& parent, const std::string& name, bool make) {
+Result<std::optional<Directory>> lock_work(const Directory& parent, const std::string& name, bool make, core::Deadline deadline) {
     constexpr unsigned kMode = 0700;
+    constexpr auto kPause = std::chrono::milliseconds(100);
     if (make) BELAY_CHECK(parent.make_directory(name, kMode));
     auto work = parent.enter(name);
     if (!work && !make && work.error().cause() == core::Cause::kNotFound) return std::optional<Directory>();
@@ -60,7 +62,11 @@ Result<std::optional<Directory>> lock_work(const Directory& parent, const std::s
     if (facts.owner != geteuid())
         return bad_input("{} belongs to another user", path).because(core::Cause::kDenied).hint("name another destination");
     if (flock(work->fd(), LOCK_EX | LOCK_NB) == 0)
-        return is_at(*work, parent, name) ? std::optional(std::move(*work)) : lock_work(parent, name, make);
+        return is_at(*work, parent, name) ? std::optional(std::move(*work)) : lock_work(parent, name, make, deadline);
+    if (errno == EWOULDBLOCK && !deadline.is_over()) {
+        std::this_thread::sleep_for(std::min<core::Duration>(kPause, deadline.left()));
+        return lock_work(parent, name, make, deadline);
+    }
     if (errno == EWOULDBLOCK)
         return bad_input("another process copies to {}", core::printable(parent.path().string()))
             .hint("wait for it; nodes that share a directory need only one copy in it: name one that each node has for itself");

@@ -2,6 +2,7 @@
 // file, DIGEST from the plan, 8 and 16 hexadecimal digits.
 #pragma once
 
+#include "core/deadline.h"
 #include "core/directory.h"
 #include "core/error.h"
 #include "core/hash.h"
@@ -18,8 +19,9 @@ std::string work_name(std::string_view target, const core::Sha256Digest& plan);
 bool is_work_name(std::string_view name, std::string_view target);
 
 // Held by this process alone until the directory is closed; made where it is not there, if `make`. Nothing where it is
-// not there. Errors: kBadInput where another process holds it, or it is another user's; kSystem.
-core::Result<std::optional<core::Directory>> lock_work(const core::Directory& parent, const std::string& name, bool make);
+// not there. Errors: kBadInput where another process holds it until the deadline, or it is another user's; kSystem.
+core::Result<std::optional<core::Directory>> lock_work(const core::Directory& parent, const std::string& name, bool make,
+                                                       core::Deadline deadline = core::Deadline::after({}));
 
 // With all that is in it. Errors: as lock_work().
 core::Result<> remove_work(const core::Directory& parent, const std::string& name);

@@ -7,7 +7,7 @@
 #include "core/parallel.h"
 #include "core/program.h"
 #include "shard/manifest.h"
-#include "shard/reader/shards.hpp"
+#include "shard/reader/errors.h"
 
 #include <algorithm>
 #include <atomic>
@@ -15,23 +15,9 @@
 
 namespace belay::bench::cosmoflow {
 
-namespace {
-
 namespace fs = std::filesystem;
 using core::bad_input;
 using core::Result;
-
-// An error of the reader for shards, which throws.
-template <typename Function>
-auto of_shards(const Function& function) -> decltype(function()) {
-    try {
-        return function();
-    } catch (const shards::Error& error) {
-        return bad_input("{}", error.what()).hint("look at the data with: belay stage verify DIR");
-    }
-}
-
-}  // namespace
 
 StoredSamples::StoredSamples(Reader read, uint32_t side)
     : read_(std::move(read)), values_per_sample_(kChannels * static_cast<size_t>(side) * side * side) {}
@@ -42,7 +28,7 @@ Result<StoredSamples> StoredSamples::open(const fs::path& path, uint32_t side, c
     BELAY_TRY(manifest, directory->facts(shard::kManifestName));
     Reader read;
     if (manifest) {
-        BELAY_TRY(data, of_shards([&]() -> Result<std::shared_ptr<const shards::Dataset>> { return std::make_shared<const shards::Dataset>(path.string()); }));
+        BELAY_TRY(data, shard::with_reader_errors([&]() -> Result<std::shared_ptr<const shards::Dataset>> { return std::make_shared<const shards::Dataset>(path.string()); }));
         read = [data, side](const std::string& name, std::span<int16_t> counts) -> Result<Parameters> {
             const auto record = data->find(name);
             if (!record) return bad_input("it is not among the packed files");
