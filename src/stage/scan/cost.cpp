@@ -35,7 +35,7 @@ std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share);
 }  // namespace
 
 std::string_view to_text(Verdict verdict) {
-    constexpr std::array<std::string_view, 4> kNames = {"leave", "pack", "copy", "restripe"};
+    constexpr std::array<std::string_view, 3> kNames = {"leave", "pack", "copy"};
     return kNames[static_cast<size_t>(verdict)];
 }
 

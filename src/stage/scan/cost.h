@@ -32,7 +32,7 @@ struct CostInput {
     uint64_t shard_bytes = uint64_t{512} << 20;
 };
 
-enum class Verdict { kLeave, kPack, kCopy, kRestripe };
+enum class Verdict { kLeave, kPack, kCopy };
 std::string_view to_text(Verdict verdict);
 
 struct Cost {

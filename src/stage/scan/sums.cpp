@@ -81,11 +81,15 @@ void SizeSample::shrink() {
     }
 }
 
+// Of two that are equally full the first by name, whichever thread came upon it.
+void TreeSums::note_entries(uint64_t entries, const std::string& directory) {
+    if (entries < most_entries || (entries == most_entries && directory >= fullest_directory)) return;
+    most_entries = entries;
+    fullest_directory = directory;
+}
+
 void TreeSums::add(const Listing& listing, int64_t now) {
-    if (listing.directory_entries && *listing.directory_entries > most_entries) {
-        most_entries = *listing.directory_entries;
-        fullest_directory = listing.path;
-    }
+    if (listing.directory_entries) note_entries(*listing.directory_entries, listing.path);
     const uint64_t hash_before_name = listing.path.empty() ? core::kFnv1aOfNothing : core::fnv1a("/", core::fnv1a(listing.path));
     uint64_t regular = 0;
     uint32_t user = 0;
@@ -140,10 +144,7 @@ void TreeSums::add(const TreeSums& part) {
     for (const auto& [user, amount] : part.users) users[user].add(amount);
     files_at_depth.resize(std::max(files_at_depth.size(), part.files_at_depth.size()));
     for (size_t depth = 0; depth < part.files_at_depth.size(); ++depth) files_at_depth[depth] += part.files_at_depth[depth];
-    if (std::pair(part.most_entries, fullest_directory) > std::pair(most_entries, part.fullest_directory)) {
-        most_entries = part.most_entries;
-        fullest_directory = part.fullest_directory;
-    }
+    note_entries(part.most_entries, part.fullest_directory);
     sample.add(part.sample);
     same_size.add(part.same_size);
 }

@@ -99,6 +99,9 @@ struct TreeSums {
     // `now` in nanoseconds since 1970.
     void add(const Listing& listing, int64_t now);
     void add(const TreeSums& part);
+
+  private:
+    void note_entries(uint64_t entries, const std::string& directory);
 };
 
 }  // namespace belay::stage

@@ -18,16 +18,6 @@ namespace {
 // As the kernel writes it; glibc's struct dirent64 has the same layout and a name of fixed length.
 constexpr size_t kListBytes = size_t{256} << 10;
 
-std::optional<core::FileType> type_of(unsigned char type) {
-    switch (type) {
-        case DT_REG: return core::FileType::kRegular;
-        case DT_DIR: return core::FileType::kDirectory;
-        case DT_LNK: return core::FileType::kLink;
-        case DT_UNKNOWN: return std::nullopt;
-        default: return core::FileType::kOther;
-    }
-}
-
 core::FileType type_of(uint16_t mode) {
     if (S_ISREG(mode)) return core::FileType::kRegular;
     if (S_ISDIR(mode)) return core::FileType::kDirectory;
@@ -56,8 +46,8 @@ NameList list_names(int directory) {
         for (long at = 0; at < size;) {
             const auto* entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
             at += entry->d_reclen;
-            const std::string_view text = entry->d_name;
-            if (text != "." && text != "..") list.names.push_back({std::string(text), type_of(entry->d_type)});
+            const std::string_view name = entry->d_name;
+            if (name != "." && name != "..") list.names.emplace_back(name);
         }
     }
 }

@@ -18,13 +18,8 @@ int64_t nanoseconds_of(const Time& time) {
     return nanoseconds_of(int64_t{time.tv_sec}, int64_t{time.tv_nsec});
 }
 
-struct Name {
-    std::string text;
-    std::optional<core::FileType> type;  // where the directory tells
-};
-
 struct NameList {
-    std::vector<Name> names;  // without "." and ".."
+    std::vector<std::string> names;  // without "." and ".."
     uint64_t calls = 0;
     int errno_value = 0;  // of the call that failed; the names before it are there
 };

@@ -184,20 +184,20 @@ class Walker {
         std::vector<Task> beneath;
         pace_.wait_for(task.names.size());
         const auto begin = Clock::now();
-        for (Name& name : task.names) {
+        for (std::string& name : task.names) {
             if (is_stopped()) return;
-            Look seen = look_at(task.open->directory.fd(), name.text);
+            Look seen = look_at(task.open->directory.fd(), name);
             if (seen.errno_value != 0) {
-                note_problem(joined(task.open->path, name.text), seen.errno_value);
+                note_problem(joined(task.open->path, name), seen.errno_value);
                 continue;
             }
             if (seen.entry.type == core::FileType::kDirectory) {
                 if (seen.device == device_)
-                    beneath.push_back({.path = joined(task.open->path, name.text), .depth = task.open->depth + 1});
+                    beneath.push_back({.path = joined(task.open->path, name), .depth = task.open->depth + 1});
                 else
                     ++report_.other_file_systems;
             }
-            seen.entry.name = std::move(name.text);
+            seen.entry.name = std::move(name);
             entries_.push_back(std::move(seen.entry));
         }
         report_.look_seconds += seconds_since(begin);
