@@ -42,7 +42,7 @@ struct Task {
     std::string path = {};  // of the directory to read
     size_t depth = 0;
     std::shared_ptr<const OpenDirectory> open = nullptr;
-    std::vector<Name> names = {};
+    std::vector<std::string> names = {};
     std::optional<uint64_t> directory_entries = {};
 };
 
