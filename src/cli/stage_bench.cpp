@@ -121,6 +121,8 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
         return core::bad_input("--tolerance {:g}: is not a share of 1", options.tolerance)
             .hint("write 0.1 for a tenth");
     std::string baseline;
+    if (!options.directory.empty() && !options.data.empty())
+        return core::bad_input("DIR and --data are both given").hint("leave DIR out: a training is emulated on its own data");
     if (options.directory.empty() && options.data.empty())
         return core::bad_input("neither DIR nor --data is given").hint("name a directory on the file system that is to be measured");
     if (!options.compare.empty()) {  // before anything is measured
@@ -145,6 +147,7 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
         BELAY_TRY(met, stage::BenchNodes::open(*place.step));
         nodes = std::move(met);
         wanted.nodes = place.step->nodes.size();
+        wanted.rank = place.step->rank;
         wanted.meet = [&](std::string_view part) { return nodes->meet(part); };
     }
     const bool speaks = !nodes || place.step->rank == 0;
@@ -218,6 +221,7 @@ void add_stage_bench(core::Application& application) {
              {"belay stage bench --data /scratch/train --compute-seconds 0.25 --batch 32 --workers 8",
               "how much of the time your own training would compute"}},
         .exit_statuses = {{1, "something is slower than in the report of --compare"}},
+        .ends_in_order = true,
     });
     auto options = std::make_shared<StageBenchOptions>();
     stage::BenchOptions& bench = options->bench;
@@ -225,7 +229,7 @@ void add_stage_bench(core::Application& application) {
     options->block.bytes = bench.block_bytes;
     options->random_block.bytes = bench.random_bytes;
     options->file_size.bytes = bench.file_bytes;
-    auto* directory = command.options().add_option("DIR", options->directory, "a directory on the file system");
+    command.options().add_option("DIR", options->directory, "a directory on the file system");
     command.options()
         .add_option("--test", bench.tests,
                     "only this one: sequential, random, metadata, files, shard, checkpoint, training")
@@ -254,8 +258,7 @@ void add_stage_bench(core::Application& application) {
     stage::GivenTraining& given = options->given;
     auto* data = command.options()
                      .add_option("--data", options->data, "instead of all tests, emulate a training that reads these packed data")
-                     ->type_name("DIR")
-                     ->excludes(directory);
+                     ->type_name("DIR");
     command.options().add_option("--compute-seconds", given.compute_seconds, "that its step computes; 0: the data are read as fast as possible")->type_name("SECONDS")->needs(data);
     command.options().add_option("--batch", given.batch, "samples of its step, on one accelerator")->type_name("N")->needs(data);
     command.options()

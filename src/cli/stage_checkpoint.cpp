@@ -75,7 +75,8 @@ OtherInterval other_interval(const stage::CheckpointCost& cost, const stage::Che
     const double fixed = cost.restart_seconds / cost.mtbf_seconds;
     const double seconds = factor * advice.interval_seconds;
     const double share = stage::lost_share(cost, seconds);
-    return {seconds, share, (share - fixed) / (advice.lost_share - fixed) - 1};
+    const double changeable = advice.lost_share - fixed;
+    return {seconds, share, changeable > 0 ? (share - fixed) / changeable - 1 : 0};
 }
 
 std::string duration_text(double seconds) {

@@ -201,6 +201,7 @@ void add_stage_retention(core::Application& application) {
                      {"belay stage retention --apply due.list --key key --dry-run",
                       "what of it would be deleted now"}},
         .exit_statuses = {{1, "with --apply: a file could not be deleted"}},
+        .ends_in_order = true,
     });
     auto options = std::make_shared<RetentionOptions>();
     command.options().add_option("DIR", options->directory, "the directory to report on");

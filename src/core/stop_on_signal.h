@@ -4,11 +4,15 @@
 //   run_bench(directory, {.stop = stop.flag()});
 #pragma once
 
+#include "core/file.h"
+
 #include <array>
 #include <atomic>
 #include <csignal>
 
 namespace belay::core {
+
+inline constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // One at a time in a process. The second signal of a kind ends the program as always, in case the work does not look at the flag.
 class StopOnSignal {
@@ -21,8 +25,23 @@ class StopOnSignal {
     const std::atomic<bool>* flag() const;
 
   private:
-    static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
-    std::array<struct sigaction, kSignals.size()> before_{};
+    std::array<struct sigaction, kEndingSignals.size()> before_{};
+};
+
+// While it lives, these signals come out of a descriptor, for a process that works for this one (Work::finish_unless_stalled). Those that
+// are ignored stay so.
+class SignalsToPassOn {
+  public:
+    SignalsToPassOn();
+    ~SignalsToPassOn();
+    SignalsToPassOn(const SignalsToPassOn&) = delete;
+    SignalsToPassOn& operator=(const SignalsToPassOn&) = delete;
+
+    const Descriptor& descriptor() const { return descriptor_; }
+
+  private:
+    sigset_t before_{};
+    Descriptor descriptor_;
 };
 
 }  // namespace belay::core

@@ -13,7 +13,7 @@ namespace {
 
 // In a child: gtest's own process keeps its handlers.
 int status_of(const std::function<int()>& body) {
-    const ExitStatus status = fork_process({}, body).value().wait().value();
+    const ExitStatus status = fork_process({.signals = ChildSignals::kDefault}, body).value().wait().value();
     return status.signal != 0 ? -status.signal : status.code;
 }
 

@@ -53,10 +53,7 @@ TEST(shard_manifest, any_flipped_bit_is_found) {
     for (size_t bit = 0; bit < 8 * text.size(); ++bit) {
         std::string damaged = text;
         damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
-        auto manifest = parse_manifest(damaged, "m.json");
-        if (manifest) {  // a blank that is another blank
-            EXPECT_EQ(*manifest, some()) << "bit " << bit;
-        }
+        EXPECT_FALSE(parse_manifest(damaged, "m.json")) << "bit " << bit;
     }
 }
 

@@ -190,11 +190,19 @@ void* find_next(const char* name) {
 
 void find_all() {
     if (iterate_objects == nullptr) return;
-    Wanted wanted[kMostFunctions];
+    static Wanted wanted[kMostFunctions];  // not on the stack: clearing it there would take a memset
+    static char plain[kMostFunctions][kLongestName];
     const auto count = static_cast<size_t>(functions_end - first_function);
     for (size_t i = 0; i < count && i < kMostFunctions; ++i)
         if (first_function[i].found.load(std::memory_order_relaxed) == nullptr) wanted[i].name = first_function[i].name;
     look_for(wanted, count < kMostFunctions ? count : kMostFunctions);
+    bool is_some_left = false;
+    for (size_t i = 0; i < count && i < kMostFunctions; ++i) {
+        if (wanted[i].name == nullptr || wanted[i].found != nullptr) continue;
+        wanted[i].name = plain_name(first_function[i].name, plain[i]);
+        is_some_left |= wanted[i].name != nullptr;
+    }
+    if (is_some_left) look_for(wanted, count < kMostFunctions ? count : kMostFunctions);
     for (size_t i = 0; i < count && i < kMostFunctions; ++i)
         if (wanted[i].found != nullptr) first_function[i].found.store(wanted[i].found, std::memory_order_relaxed);
 }

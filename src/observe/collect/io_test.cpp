@@ -80,6 +80,7 @@ TEST(observe_collect_io, counting_began_with_the_first_tick) {
     const stream::Batch rows = traced.sample(5);
     ASSERT_EQ(rows.rows(), 1U);
     EXPECT_EQ(integer(rows, 0, "start_time"), core::to_nanoseconds(at_second(5)));
+    EXPECT_EQ(integer(traced.sample(9), 0, "start_time"), core::to_nanoseconds(at_second(5)));
 }
 
 TEST(observe_collect_io, a_container_shows_mounts_that_this_process_does_not_see) {

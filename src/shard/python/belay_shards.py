@@ -26,7 +26,7 @@ _LENGTH = struct.Struct("<Q")
 _TRAILER = struct.Struct("<II8s")
 _MAGIC = b"BLYTIDX1"
 _END_MAGIC = b"BLYTIDXE"
-_MOST_OPEN = 128  # shards of a process: each holds a descriptor, and many systems allow 1024
+_MOST_OPEN = 128  # shards of a process: each holds two descriptors, and many systems allow 1024
 
 
 class ShardError(Exception):
@@ -67,8 +67,7 @@ class Shard:
         self.path = os.fspath(path)
         self._tar = _map(self.path)
         index_path = os.path.splitext(self.path)[0] + ".idx"
-        with open(index_path, "rb") as file:
-            self._index = file.read()
+        self._index = _map(index_path)
         self._samples = None
         try:
             self._open_index()
@@ -167,12 +166,17 @@ class Dataset:
     def _shard(self, number):
         if self._pid != os.getpid():  # a worker that was forked maps the files anew
             self._open, self._pid = collections.OrderedDict(), os.getpid()
-        if number not in self._open:
-            self._open[number] = Shard(os.path.join(self.directory, self.manifest["shards"][number]["path"]))
+        shard = self._open.get(number)
+        if shard is None:
+            shard = self._open[number] = Shard(os.path.join(self.directory, self.manifest["shards"][number]["path"]))
             if len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)
-        self._open.move_to_end(number)
-        return self._open[number]
+        else:
+            try:
+                self._open.move_to_end(number)
+            except KeyError:  # another thread closed it meanwhile
+                pass
+        return shard
 
     def __getitem__(self, number):
         if number < 0:
@@ -196,7 +200,8 @@ class Dataset:
 
     def read(self, name):
         """The content of a file by its name in the source."""
-        for number in range(len(self._starts)):
+        looked_at = list(self._open) if self._pid == os.getpid() else []  # these need not be opened
+        for number in [*looked_at, *(number for number in range(len(self._starts)) if number not in looked_at)]:
             shard = self._shard(number)
             if shard.find(name) is not None:
                 return shard.read(name)

@@ -21,6 +21,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -211,7 +212,8 @@ class Shard {
     // The content of a record of this shard by pread(2) into `buffer`, which holds record.content.size() bytes.
     void read(const Record& record, void* buffer) const {
         std::size_t done = 0;
-        const detail::OpenFile file(path_);
+        std::call_once(opened_, [this] { file_ = std::make_unique<const detail::OpenFile>(path_); });
+        const detail::OpenFile& file = *file_;
         while (done < record.content.size()) {
             const ssize_t size = ::pread(file.fd(), static_cast<char*>(buffer) + done, record.content.size() - done, static_cast<off_t>(record.offset + done));
             if (size < 0 && errno == EINTR) continue;
@@ -270,6 +272,8 @@ class Shard {
 
     std::string path_;
     detail::Mapped tar_, index_;
+    mutable std::once_flag opened_;  // at the first read(): only programs that use it have a descriptor for each shard
+    mutable std::unique_ptr<const detail::OpenFile> file_;
     std::size_t count_ = 0;
     std::string_view names_;
     std::vector<std::size_t> first_of_sample_;  // in by_sample_; one more than there are samples

@@ -87,6 +87,7 @@ void wait_for(pid_t child, const char* node) {
             ended = waitpid(child, &status, WNOHANG);
         }
     }
+    if (ended < 0) return;  // somebody else has waited for it
     if (ended != child || status != 0)
         slurm_spank_log("belay: %s: data that srun --stage brought may be left: belay-step clean %s %d", node,
                         ended != child ? "did not end" : WIFSIGNALED(status) ? "was ended by signal" : "ended with status",

@@ -1,12 +1,14 @@
 #include "stage/bench/accelerators.h"
 
-#include "core/parallel.h"
+#include "core/program.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 namespace belay::stage {
@@ -68,7 +70,7 @@ class Accelerator {
         return {};
     }
 
-    void compute(BenchClock::time_point start) {
+    void compute(const BenchRun& run, BenchClock::time_point start) {
         for (size_t step = 0; step < filled_.size(); ++step) {
             EmulatedStep times{.begin = bench_seconds_since(start)};
             {
@@ -78,7 +80,7 @@ class Accelerator {
             }
             if (!loop_.reads_in_step) take_batch();
             times.ready = bench_seconds_since(start);
-            std::this_thread::sleep_for(std::chrono::duration<double>(loop_.compute_seconds));
+            if (!pass(run, loop_.compute_seconds)) return;
             times.end = bench_seconds_since(start);
             steps_.push_back(times);
             if (!exchange_.meet()) return;
@@ -95,6 +97,17 @@ class Accelerator {
     const std::vector<EmulatedStep>& steps() const { return steps_; }
 
   private:
+    // False once the run is stopped.
+    static bool pass(const BenchRun& run, double seconds) {
+        using std::chrono::duration;
+        constexpr duration<double> kLook(0.2);
+        const auto end = BenchClock::now() + std::chrono::duration_cast<BenchClock::duration>(duration<double>(seconds));
+        for (auto now = BenchClock::now(); now < end; now = BenchClock::now()) {
+            if (run.is_stopped()) return false;
+            std::this_thread::sleep_for(std::min<duration<double>>(kLook, end - now));
+        }
+        return true;
+    }
     // Readers go on.
     void take_batch() {
         const std::lock_guard lock(mutex_);
@@ -139,30 +152,35 @@ Result<EmulatedEpoch> run_emulated_epoch(const BenchRun& run, const EmulatedLoop
     for (uint64_t number = 0; number < count; ++number)
         parts.push_back(reads_of_accelerator(reads, loop.batch, number, count));
     for (const auto& part : parts) accelerators.push_back(std::make_unique<Accelerator>(part, loop, exchange));
-    const size_t readers = static_cast<size_t>(count * loop.readers);
-    auto give_up = [&] {
+    const auto give_up = [&] {
         for (const auto& accelerator : accelerators) accelerator->give_up();
     };
-    std::vector<std::jthread> computing;
-    // Whatever ends this early, no accelerator waits for data that will not come: this ends before the
-    // threads are joined.
-    struct GiveUp {
-        const decltype(give_up)& function;
-        bool wanted = true;
-        ~GiveUp() {
-            if (wanted) function();
-        }
-    } at_end{.function = give_up};
+    std::mutex mutex;
+    std::optional<core::Error> failure;
+    const auto read_all = [&](size_t reader) {
+        auto done = core::without_exceptions([&] { return accelerators[reader % count]->read(run, reader, read); });
+        if (done) return;
+        give_up();
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::move(done.error());
+    };
     const auto start = BenchClock::now();
-    for (const auto& accelerator : accelerators)
-        computing.emplace_back([&accelerator, start] { accelerator->compute(start); });
-    BELAY_CHECK(core::in_parallel(readers, readers, [&](size_t reader) {
-        auto done = accelerators[reader % count]->read(run, reader, read);
-        if (!done) give_up();
-        return done;
-    }));
-    at_end.wanted = false;
-    computing.clear();
+    {
+        std::vector<std::jthread> threads;
+        try {
+            for (const auto& accelerator : accelerators)
+                threads.emplace_back([&, start] {
+                    accelerator->compute(run, start);
+                    if (run.is_stopped()) give_up();
+                });
+            for (size_t reader = 0; reader < count * loop.readers; ++reader) threads.emplace_back(read_all, reader);
+        } catch (const std::system_error& error) {
+            give_up();  // with fewer of them, the others would wait for ever
+            return core::errno_error(error.code().value(), fmt::format("cannot start {} threads", count * (1 + loop.readers)));
+        }
+    }
+    if (run.is_stopped()) return core::system_error("the benchmark was stopped").because(core::Cause::kCancelled);
+    if (failure) return std::unexpected(std::move(*failure));
     EmulatedEpoch epoch{.seconds = bench_seconds_since(start)};
     for (const auto& accelerator : accelerators)
         if (const auto block = utilisation_of_block(accelerator->steps())) epoch.blocks.push_back(*block);

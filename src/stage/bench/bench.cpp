@@ -29,21 +29,22 @@ constexpr std::string_view kServersUnknown = "what the file system's servers hel
 struct FileSystemName {
     uint32_t magic;
     std::string_view name;
+    bool is_local = false;  // each node has its own
 };
 // statfs(2) and the headers of those that are not part of Linux.
 constexpr std::array<FileSystemName, 13> kFileSystems = {{
-    {0xEF53, "ext4"},
-    {0x58465342, "xfs"},
-    {0x9123683E, "btrfs"},
-    {0x01021994, "tmpfs"},
+    {0xEF53, "ext4", true},
+    {0x58465342, "xfs", true},
+    {0x9123683E, "btrfs", true},
+    {0x01021994, "tmpfs", true},
     {0x6969, "nfs"},
     {0x0BD00BD0, "lustre"},
     {0x47504653, "gpfs"},
     {0x19830326, "beegfs"},
     {0x00c36400, "ceph"},
-    {0x2fc12fc1, "zfs"},
+    {0x2fc12fc1, "zfs", true},
     {0x65735546, "fuse"},
-    {0x794c7630, "overlay"},
+    {0x794c7630, "overlay", true},
     {0x01161970, "gfs2"},
 }};
 
@@ -57,9 +58,13 @@ Result<std::string> file_system_of(const core::Directory& directory) {
     return found != kFileSystems.end() ? std::string(found->name) : fmt::format("{:#010x}", magic);
 }
 
-// What the runs write, all of it at once at most.
-// Of all nodes together, if they share the file system, which is the usual case.
-Need needed(const BenchOptions& options, const std::vector<std::string>& tests) {
+bool is_local(std::string_view file_system) {
+    const auto* found = std::ranges::find(kFileSystems, file_system, &FileSystemName::name);
+    return found != kFileSystems.end() && found->is_local;
+}
+
+// What the runs write, all of it at once at most; of all nodes together where they share the file system.
+Need needed(const BenchOptions& options, const std::vector<std::string>& tests, std::string_view file_system) {
     constexpr double kDeviations = 8;  // of the largest sample that is drawn
     uint64_t bytes = 0;
     uint64_t files = options.threads;
@@ -76,20 +81,23 @@ Need needed(const BenchOptions& options, const std::vector<std::string>& tests) 
         for (const EmulatedModel& model : emulated_models())
             if (std::ranges::find(options.models, model.name) != options.models.end())
                 training = std::max({training, options.bytes, static_cast<uint64_t>(model.record_bytes + kDeviations * model.record_deviation)});
-    return {.bytes = (bytes + training) * options.nodes, .files = files * options.nodes};
+    const uint64_t sharers = is_local(file_system) ? 1 : options.nodes;
+    return {.bytes = (bytes + training) * sharers, .files = files * sharers};
 }
-
 
 Result<> check_range(std::string_view what, uint64_t value, uint64_t least, uint64_t most) {
     if (value >= least && value <= most) return {};
     return core::bad_input("{} {}: is not from {} to {}", what, value, least, most);
 }
 
-Result<> check_given(const GivenTraining& given) {
+Result<> check_given(const GivenTraining& given, uint64_t accelerators) {
     constexpr double kMostSeconds = 3600;
+    constexpr uint64_t kMostThreads = 4096;
     BELAY_CHECK(check_range("--batch", given.batch, 1, 1'000'000));
     BELAY_CHECK(check_range("--workers", given.workers, 0, 256));
     BELAY_CHECK(check_range("--prefetch", given.prefetch, 1, 1000));
+    if (given.workers * accelerators > kMostThreads)
+        return core::bad_input("{} workers for each of {} accelerators: are more than {} threads", given.workers, accelerators, kMostThreads);
     if (!(given.compute_seconds >= 0 && given.compute_seconds <= kMostSeconds))
         return core::bad_input("--compute-seconds {:g}: is not from 0 to {:g}", given.compute_seconds, kMostSeconds);
     return {};
@@ -106,7 +114,7 @@ Result<> check_options(const BenchOptions& options) {
     BELAY_CHECK(check_range("--accelerators", options.accelerators, 1, 256));
     if (options.steps) BELAY_CHECK(check_range("--steps", *options.steps, 1, 1'000'000));
     BELAY_CHECK(check_range("--epochs", options.epochs, 1, 1000));
-    if (options.given) BELAY_CHECK(check_given(*options.given));
+    if (options.given) BELAY_CHECK(check_given(*options.given, options.accelerators));
     if (options.block_bytes % kDirectAlignment != 0)
         return core::bad_input("--block {}: is not a multiple of {}, as O_DIRECT needs it",
                                options.block_bytes, kDirectAlignment);
@@ -179,10 +187,10 @@ Result<BenchReport> run_bench(const fs::path& directory, const BenchOptions& opt
     if (options.given) return run_given(options);
     BELAY_TRY(parent, core::Directory::open(directory));
     const std::vector<std::string> tests = options.tests.empty() ? bench_tests() : options.tests;
-    BELAY_CHECK(check_space(parent, needed(options, tests)));
+    BELAY_TRY(file_system, file_system_of(parent));
+    BELAY_CHECK(check_space(parent, needed(options, tests, file_system)));
     BenchReport report{.directory = directory.string(), .options = options};
     report.options.tests = tests;
-    BELAY_TRY(file_system, file_system_of(parent));
     report.file_system = std::move(file_system);
     BELAY_TRY(workspace, Workspace::make(parent));
     BenchRun run{.directory = workspace.directory(), .options = options, .report = report};

@@ -47,7 +47,8 @@ struct BenchOptions {
     uint64_t accelerators = 1;
     std::optional<uint64_t> steps = {};  // of an epoch; nothing: as many as suit the model
     uint64_t epochs = 2;
-    uint64_t nodes = 1;  // that measured at once
+    uint64_t nodes = 1;  // that measure at once
+    uint64_t rank = 0;   // of this one
     std::optional<GivenTraining> given = {};  // only this is measured, and nothing is written
     double compute_factor = 1;  // of a step's compute time; tests set 0
     std::function<void(std::string_view phase)> progress = {};

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace belay::stage {
@@ -59,8 +60,9 @@ class BenchFile {
     core::Result<> sync() const;
 
     // Asks the kernel to drop what it holds of the content (posix_fadvise(2)), after it is written to the
-    // device; returns the share of its pages that are in memory still (mincore(2)). Errors: kSystem.
-    core::Result<double> drop_cache() const;
+    // device; returns the share of its pages that are in memory still (mincore(2)), nothing for a file of another user that this one may not
+    // write, of which the kernel says nothing. Errors: kSystem.
+    core::Result<std::optional<double>> drop_cache() const;
 
   private:
     BenchFile(core::Descriptor fd, std::string path, bool is_direct)

@@ -59,13 +59,14 @@ std::vector<SampleRead> epoch_order(uint64_t samples, uint64_t wanted, uint64_t 
 Result<> emulate_given_training(BenchRun& run) {
     const BenchOptions& options = run.options;
     const EmulatedLoop loop = loop_of(*options.given, options.accelerators);
-    const uint64_t step_samples = loop.batch * loop.accelerators;
+    const uint64_t node_samples = loop.batch * loop.accelerators;
+    const uint64_t step_samples = node_samples * options.nodes;
     BELAY_TRY(manifest, manifest_of(run, step_samples));
     const uint64_t all_steps = manifest.samples() / step_samples;
     const uint64_t steps = std::min(options.steps.value_or(all_steps), all_steps);
     EmulationResult result{.model = manifest.name,
                            .accelerators = options.accelerators,
-                           .distinct_samples = steps * step_samples};
+                           .distinct_samples = steps * node_samples};
     struct Reader {
         std::string buffer = {};
         uint64_t bytes = 0;
@@ -82,7 +83,9 @@ Result<> emulate_given_training(BenchRun& run) {
                       return std::make_unique<shards::Dataset>(options.given->data.string());
                   }));
         if (data->size() < manifest.samples()) return bad_input("{} holds fewer samples than its manifest says", options.given->data.string());
-        const auto order = epoch_order(manifest.samples(), steps * step_samples, options.seed + epoch);
+        // Each node a part of them, as the ranks of a training.
+        const auto all = epoch_order(manifest.samples(), steps * step_samples, options.seed + epoch);
+        const auto order = reads_of_accelerator(all, node_samples, options.rank, options.nodes);
         if (options.meet) BELAY_CHECK(options.meet(part));
         BELAY_TRY(ran, run_emulated_epoch(run, loop, order, [&](size_t number, const SampleRead& sample) {
                       Reader& reader = readers[number];

@@ -45,13 +45,20 @@ Result<> BenchNodes::await_all() {
             if (!root_->connected(rank) && !early_.contains(rank)) return rank;
         return std::nullopt;
     };
-    BELAY_CHECK(root_->serve(
-        Deadline::after(patience_.join), [&] { return !missing(); },
-        [&](uint32_t rank, transfer::Message message) {
-            if (message.type == kHere) early_[rank] = std::move(message.body);
-        }));
+    // One that joined and has gone comes no more.
+    const auto gone = [&] {
+        const auto rank = missing();
+        return rank && root_->refused(*rank);
+    };
+    BELAY_CHECK(root_->serve(Deadline::after(patience_.join), [&] { return !missing() || gone(); }, keep_early()));
     if (const auto rank = missing()) return std::unexpected(lost(*rank, "the beginning"));
     return {};
+}
+
+transfer::Root::Handler BenchNodes::keep_early() {
+    return [this](uint32_t rank, transfer::Message message) {
+        if (message.type == kHere) early_[rank] = std::move(message.body);
+    };
 }
 
 core::Error BenchNodes::lost(uint32_t rank, std::string_view part) const {
@@ -114,7 +121,7 @@ Result<> BenchNodes::meet(std::string_view part) {
                                       core::printable(parts[rank]), part)
                 .hint("give all nodes the same options");
     for (uint32_t rank = 1; rank < members_.nodes.size(); ++rank) root_->send(rank, {.type = kGo, .body = std::string(part)});
-    BELAY_CHECK(root_->flush(Deadline::after(patience_.join)));
+    BELAY_CHECK(root_->flush(Deadline::after(patience_.join), keep_early()));  // some are at the next part already
     return {};
 }
 

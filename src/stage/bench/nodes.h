@@ -36,6 +36,7 @@ class BenchNodes {
   private:
     BenchNodes(transfer::Members members, BenchPatience patience) : members_(std::move(members)), patience_(patience) {}
     core::Result<> await_all();
+    transfer::Root::Handler keep_early();
     core::Result<> hear_all(std::string_view part, core::Duration timeout, std::vector<std::string>& bodies);
     core::Error lost(uint32_t rank, std::string_view part) const;
 

@@ -70,6 +70,7 @@ class CacheDrop {
   private:
     uint64_t direct_ = 0;
     uint64_t cached_ = 0;
+    uint64_t unknown_ = 0;
     double resident_ = 0;  // the sum of the shares
 };
 

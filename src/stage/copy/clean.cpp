@@ -84,7 +84,8 @@ class Cleaner {
             ++cleaned.kept_count;
             return {};
         }
-        BELAY_CHECK(root_.remove_file(planned.path));
+        if (auto removed = root_.remove_file(planned.path); !removed)
+            return removed.error().cause() == core::Cause::kNotFound ? Result<>() : removed;
         ++cleaned.files;
         cleaned.bytes += planned.bytes;
         return {};
@@ -96,7 +97,7 @@ class Cleaner {
 
 }  // namespace
 
-Result<Cleaned> clean_copy(const fs::path& destination) {
+Result<Cleaned> clean_copy(const fs::path& destination, const StillWanted& is_wanted) {
     BELAY_TRY(root, Directory::open_trusted(destination));
     BELAY_TRY(names, root.list());
     Cleaner cleaner(root);
@@ -117,8 +118,16 @@ Result<Cleaned> clean_copy(const fs::path& destination) {
         return bad_input("{} holds no copy of a directory", core::printable(destination.string()))
             .because(core::Cause::kNotFound)
             .hint("name the DST that \"belay stage copy\" was given");
-    if (plan) BELAY_CHECK(cleaner.remove_files(*plan));
-    if (plan && cleaner.cleaned.kept_count == 0) BELAY_CHECK(root.remove_file(kCopyPrefix));
+    if (plan) {
+        // Another copy of the same would take for its own what goes here.
+        const std::string name = work_name("", core::sha256(encode_plan(*plan)));
+        BELAY_TRY(held, lock_work(root, name, true));
+        const bool stays = is_wanted && is_wanted();
+        if (!stays) BELAY_CHECK(cleaner.remove_files(*plan));
+        if (!stays && cleaner.cleaned.kept_count == 0) BELAY_CHECK(root.remove_file(kCopyPrefix));
+        BELAY_CHECK(remove_held_work(root, name, *held));
+        if (stays) return cleaner.cleaned;
+    }
     BELAY_CHECK(cleaner.remove_directories());
     BELAY_TRY(left, root.list());
     // A directory that cannot be removed, as one on which something is mounted, stays.
@@ -126,7 +135,7 @@ Result<Cleaned> clean_copy(const fs::path& destination) {
     return cleaner.cleaned;
 }
 
-Result<Cleaned> clean_copied_file(const CopiedFile& file) {
+Result<Cleaned> clean_copied_file(const CopiedFile& file, const StillWanted& is_wanted) {
     BELAY_TRY(parent, Directory::open_trusted(file.path.parent_path()));
     const std::string name = file.path.filename();
     Cleaned cleaned;
@@ -137,6 +146,7 @@ Result<Cleaned> clean_copied_file(const CopiedFile& file) {
         if (!removed && removed.error().cause() != core::Cause::kDenied) return std::unexpected(std::move(removed.error()));
         cleaned.unfinished = cleaned.unfinished || removed;
     }
+    if (is_wanted && is_wanted()) return cleaned;
     struct stat status{};
     if (fstatat(parent.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return cleaned;
     if (!is_as_copied(status, file.bytes, file.modified)) {

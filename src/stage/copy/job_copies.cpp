@@ -8,9 +8,11 @@
 #include "stage/copy/store.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <fcntl.h>
 #include <optional>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +25,8 @@ using core::Directory;
 using core::Result;
 
 constexpr std::string_view kFirstLine = "belay copy 1";
+constexpr std::string_view kEnded = ".old";              // at the end of a note: its job has ended, and could not remove its data
+constexpr std::string_view kTurnStart = "belay-clean-";  // of the file that those hold who clean
 
 // What a note says: lines, and the path as the rest, since it may hold anything.
 struct Noted {
@@ -86,10 +90,34 @@ Noted noted_of(const CopyStore& store) {
     return {.file = {.path = target.directory.path_of(target.name), .bytes = file.bytes, .modified = file.modified}, .is_file = true};
 }
 
-Result<> remove_copy(const Noted& noted) {
-    auto cleaned = noted.is_file ? clean_copied_file(noted.file) : clean_copy(noted.file.path);
+Result<> remove_copy(const Noted& noted, const StillWanted& is_wanted) {
+    auto cleaned = noted.is_file ? clean_copied_file(noted.file, is_wanted) : clean_copy(noted.file.path, is_wanted);
     if (cleaned || cleaned.error().cause() == core::Cause::kNotFound) return {};
     return std::unexpected(std::move(cleaned.error()));
+}
+
+// Whether a job that has not ended uses what the note of another one is about.
+bool is_in_use(const std::vector<Note>& known, const Note& note, std::string_view ended_job) {
+    return std::ranges::any_of(known, [&](const Note& other) {
+        return other.noted.file.path == note.noted.file.path && !other.name.starts_with(ended_job) && !other.name.ends_with(kEnded);
+    });
+}
+
+// Two jobs that end together would each leave the data to the other. Where it cannot be had, as when another user has taken the name, it goes
+// without.
+core::Descriptor turn_to_clean(const Directory& notes) {
+    auto file = notes.open_file(fmt::format("{}{}", kTurnStart, geteuid()), O_RDWR | O_CREAT | O_NONBLOCK, 0600);
+    struct stat facts{};
+    if (!file || fstat(file->get(), &facts) != 0 || facts.st_uid != geteuid()) return {};
+    while (flock(file->get(), LOCK_EX) != 0 && errno == EINTR) {
+    }
+    return std::move(*file);
+}
+
+Result<> remove_if_there(const Directory& notes, const std::string& name) {
+    auto removed = notes.remove_file(name);
+    if (!removed && removed.error().cause() == core::Cause::kNotFound) return {};
+    return removed;
 }
 
 }  // namespace
@@ -111,21 +139,30 @@ Result<> note_for_job(const JobOnNode& where, const CopyStore& store, const fs::
 Result<JobCleaning> clean_for_job(const JobOnNode& where, const fs::path& notes) {
     BELAY_TRY(prefix, prefix_of(where));
     BELAY_TRY(directory, Directory::open(notes));
+    const core::Descriptor turn = turn_to_clean(directory);
     BELAY_TRY(known, own_notes(directory));
     JobCleaning done;
     for (const Note& note : known) {
         if (!note.name.starts_with(prefix)) continue;
-        const bool is_others_too = std::ranges::any_of(known, [&](const Note& other) {
-            return other.noted.file.path == note.noted.file.path && !other.name.starts_with(prefix);
-        });
-        if (!is_others_too) {
-            if (auto removed = remove_copy(note.noted); !removed) {
+        bool stays = is_in_use(known, note, prefix);
+        if (!stays) {
+            const auto is_wanted = [&] {
+                const auto now = own_notes(directory);
+                return stays = !now || is_in_use(*now, note, prefix);
+            };
+            if (auto removed = remove_copy(note.noted, is_wanted); !removed) {
                 done.failed.push_back(std::move(removed.error()));
+                // The job that uses it still takes it away then.
+                if (!note.name.ends_with(kEnded)) (void)directory.rename(note.name, note.name + std::string(kEnded));
                 continue;
             }
-            done.cleaned.push_back(note.noted.file.path);
         }
-        BELAY_CHECK(directory.remove_file(note.name));
+        if (!stays) {
+            done.cleaned.push_back(note.noted.file.path);
+            for (const Note& other : known)
+                if (other.name.ends_with(kEnded) && other.noted.file.path == note.noted.file.path) BELAY_CHECK(remove_if_there(directory, other.name));
+        }
+        BELAY_CHECK(remove_if_there(directory, note.name));
     }
     return done;
 }

@@ -29,7 +29,7 @@ core::Result<> note_for_job(const JobOnNode& where, const CopyStore& store, cons
 
 struct JobCleaning {
     std::vector<std::filesystem::path> cleaned;
-    std::vector<core::Error> failed;  // their notes stay
+    std::vector<core::Error> failed;  // their notes stay, marked as those of a job that has ended
 };
 
 // Removes what this user noted for the job, and the notes; but nothing that is noted for another job, too: the last of them takes it

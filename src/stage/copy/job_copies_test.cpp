@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "stage/copy/copy.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <unistd.h>
 
@@ -37,7 +38,10 @@ class stage_job_copies : public testing::Test {
         EXPECT_TRUE(done->failed.empty());
         return done->cleaned;
     }
-    size_t notes() const { return static_cast<size_t>(std::distance(fs::directory_iterator(root / "notes"), fs::directory_iterator())); }
+    size_t notes() const {
+        return static_cast<size_t>(std::count_if(fs::directory_iterator(root / "notes"), fs::directory_iterator(),
+                                                 [](const auto& entry) { return entry.path().filename().string().starts_with("belay-staged-"); }));
+    }
 
     core::TemporaryDirectory directory = core::TemporaryDirectory::create().value();
     fs::path root = fs::canonical(directory.path());
@@ -81,7 +85,7 @@ TEST_F(stage_job_copies, what_lay_there_before_is_not_the_jobs) {
     ASSERT_TRUE(copy_here(root / "source", root / "mine", {}));
     stage(first, "mine");
     EXPECT_EQ(notes(), 0U);
-    ASSERT_TRUE(core::replace_file(root / "source/a", "another"));
+    ASSERT_TRUE(core::replace_file(root / "source/a", "another content"));
     const auto begun = [&](const CopyStore& store) { return note_for_job(first, store, root / "notes"); };
     EXPECT_FALSE(copy_here(root / "source", root / "mine", {.begun = begun}));
     EXPECT_THAT(clean(first), IsEmpty());
@@ -92,9 +96,11 @@ TEST_F(stage_job_copies, what_has_gone_already_and_notes_of_others_are_passed_ov
     fs::remove_all(stage(first, "gone"));
     const fs::path kept = stage(second, "kept");
     // As another user would try it: a name of this job's that leads to the note of another.
+    fs::path note;
     for (const auto& entry : fs::directory_iterator(root / "notes"))
-        if (entry.path().filename().string().contains("-13-"))
-            fs::create_symlink(entry.path(), root / "notes" / fmt::format("belay-staged-{}-n1-12-0", geteuid()));
+        if (entry.path().filename().string().contains("-13-")) note = entry.path();
+    fs::rename(note, root / "note");
+    fs::create_symlink(root / "note", root / "notes" / fmt::format("belay-staged-{}-n1-12-0", geteuid()));
     ASSERT_TRUE(core::replace_file(root / "notes" / fmt::format("belay-staged-{}-n1-12-1", geteuid()), "belay copy 1\ndirectory\n"));
     EXPECT_THAT(clean(first), ElementsAre(root / "gone"));
     EXPECT_TRUE(fs::exists(kept / "a"));
@@ -107,6 +113,32 @@ TEST_F(stage_job_copies, what_cannot_be_removed_is_told_and_stays_noted) {
     EXPECT_EQ(done.failed.size(), 1U);
     EXPECT_EQ(notes(), 1U);
     EXPECT_TRUE(fs::exists(damaged / "a"));
+}
+
+// The first job ends while the second still copies or looks at what is there.
+TEST_F(stage_job_copies, what_one_job_could_not_remove_goes_with_the_next) {
+    const fs::path shared = stage(first, "shared");
+    const std::string plan = core::read_file(shared / ".belay-copy").value();
+    ASSERT_TRUE(core::replace_file(shared / ".belay-copy", "no plan"));
+    EXPECT_EQ(clean_for_job(first, root / "notes")->failed.size(), 1U);
+    ASSERT_TRUE(core::replace_file(shared / ".belay-copy", plan));
+    stage(second, "shared");
+    EXPECT_EQ(notes(), 2U);
+    EXPECT_THAT(clean(second), ElementsAre(shared));
+    EXPECT_FALSE(fs::exists(shared));
+    EXPECT_EQ(notes(), 0U);
+}
+
+TEST_F(stage_job_copies, a_job_that_comes_while_another_cleans_keeps_its_data) {
+    const fs::path shared = stage(first, "shared");
+    const auto cleaned = clean_copy(shared, [&] {
+        EXPECT_FALSE(copy_here(root / "source", shared, {})) << "no copy begins meanwhile";
+        return true;
+    });
+    ASSERT_TRUE(cleaned);
+    EXPECT_EQ(cleaned->files, 0U);
+    EXPECT_TRUE(fs::exists(shared / "a"));
+    EXPECT_EQ(std::distance(fs::directory_iterator(shared), fs::directory_iterator()), 2) << "the file and its plan";
 }
 
 TEST_F(stage_job_copies, a_name_that_is_none_is_refused) {

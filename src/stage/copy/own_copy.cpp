@@ -41,7 +41,11 @@ Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destina
             .hint("pack them first: belay stage pack");
     BELAY_TRY(opened, CopyStore::open(layout, std::move(target)));
     const std::shared_ptr<CopyStore> store = std::move(opened);
-    if (options.begun) BELAY_CHECK(options.begun(*store));
+    if (options.begun)
+        if (auto begun = options.begun(*store); !begun) {
+            store->give_up();
+            return std::unexpected(std::move(begun.error()));
+        }
     if (hooks.prepared) BELAY_CHECK(hooks.prepared(std::move(plan), store));
     CopyFigures figures{.resumed_chunks = store->resumed_chunks()};
     {

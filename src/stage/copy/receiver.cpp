@@ -160,7 +160,11 @@ Result<> Receiver::begin(std::string plan) {
     if (is_shared)
         return core::bad_input("{} is the same directory here and on rank 0", core::printable(settings_.destination.string()))
             .hint("name one that each node has for itself, or copy it there once without srun");
-    if (settings_.begun) BELAY_CHECK(settings_.begun(*store));
+    if (settings_.begun)
+        if (auto begun = settings_.begun(*store); !begun) {
+            store->give_up();
+            return begun;
+        }
     store_ = std::move(store);
     seen_ = store_.get();
     figures_.resumed_chunks = store_->resumed_chunks();

@@ -80,6 +80,9 @@ class CopyStore {
     // Of a complete copy: the files get their names. Errors: kBadInput where somebody else has used one meanwhile; kSystem.
     core::Result<> publish();
 
+    // Where nothing came yet: what it made for the copy goes again.
+    void give_up() const;
+
     // A mark of this process beside the state, so that two nodes can see whether they share a destination.
     core::Result<> leave_mark(const std::string& name) const;
     core::Result<bool> has_mark(const std::string& name) const;

@@ -31,16 +31,17 @@ constexpr int64_t kSecond = 1'000'000'000;
 
 Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination) {
     BELAY_TRY(type, core::type_of_file(destination));
+    const fs::path place = destination.has_filename() || !destination.has_relative_path() ? destination : destination.parent_path();  // "DST/"
     if (plan.kind == CopyKind::kFile && type != fs::file_type::directory && destination.has_filename()) {
         const fs::path parent = destination.has_parent_path() ? destination.parent_path() : fs::path(".");
         BELAY_CHECK(core::make_directories(parent));
         BELAY_TRY(directory, Directory::open_guarded(parent));
         return CopyTarget{.directory = std::move(directory), .name = destination.filename()};
     }
-    if (destination.has_parent_path()) BELAY_CHECK(core::make_directories(destination.parent_path()));
-    if (::mkdir(destination.c_str(), kDirectoryMode) != 0 && errno != EEXIST)
-        return core::errno_error(errno, fmt::format("cannot make {}", core::printable(destination.string())));
-    BELAY_TRY(directory, Directory::open_guarded(destination));
+    if (place.has_parent_path()) BELAY_CHECK(core::make_directories(place.parent_path()));
+    if (::mkdir(place.c_str(), kDirectoryMode) != 0 && errno != EEXIST)
+        return core::errno_error(errno, fmt::format("cannot make {}", core::printable(place.string())));
+    BELAY_TRY(directory, Directory::open_guarded(place));
     BELAY_TRY(facts, directory.facts());
     // In a directory of root's, such as /tmp, a single file may lie.
     if (facts.owner != geteuid() && plan.kind != CopyKind::kFile)
@@ -112,6 +113,10 @@ Result<> CopyStore::enter_work() {
     BELAY_TRY(file, core::NewFile::begin(*work_, kPlanName));
     BELAY_CHECK(core::write_all(file.fd(), plan_, file.path().string()));
     return std::move(file).replace();
+}
+
+void CopyStore::give_up() const {
+    if (is_new_work_) (void)remove_held_work(target_.directory, work_name_, *work_);
 }
 
 // What an earlier copy left whose source was another, or which had other chunks.

@@ -52,25 +52,35 @@ bool is_at(const Directory& work, const Directory& parent, const std::string& na
 
 Result<std::optional<Directory>> lock_work(const Directory& parent, const std::string& name, bool make, core::Deadline deadline) {
     constexpr unsigned kMode = 0700;
-    constexpr auto kPause = std::chrono::milliseconds(100);
-    if (make) BELAY_CHECK(parent.make_directory(name, kMode));
-    auto work = parent.enter(name);
-    if (!work && !make && work.error().cause() == core::Cause::kNotFound) return std::optional<Directory>();
-    if (!work) return std::unexpected(std::move(work.error()));
-    const std::string path = core::printable(work->path().string());
-    BELAY_TRY(facts, work->facts());
-    if (facts.owner != geteuid())
-        return bad_input("{} belongs to another user", path).because(core::Cause::kDenied).hint("name another destination");
-    if (flock(work->fd(), LOCK_EX | LOCK_NB) == 0)
-        return is_at(*work, parent, name) ? std::optional(std::move(*work)) : lock_work(parent, name, make, deadline);
-    if (errno == EWOULDBLOCK && !deadline.is_over()) {
-        std::this_thread::sleep_for(std::min<core::Duration>(kPause, deadline.left()));
-        return lock_work(parent, name, make, deadline);
+    constexpr core::Duration kPause = std::chrono::milliseconds(100);
+    while (true) {
+        if (make)
+            if (auto made = parent.make_directory(name, kMode); !made) {
+                if (made.error().errno_value() == EEXIST) continue;  // whoever held it has removed it just now
+                return std::unexpected(std::move(made.error()));
+            }
+        {
+            auto work = parent.enter(name);
+            if (!work && work.error().cause() == core::Cause::kNotFound) {
+                if (make) continue;
+                return std::optional<Directory>();
+            }
+            if (!work) return std::unexpected(std::move(work.error()));
+            const std::string path = core::printable(work->path().string());
+            BELAY_TRY(facts, work->facts());
+            if (facts.owner != geteuid())
+                return bad_input("{} belongs to another user", path).because(core::Cause::kDenied).hint("name another destination");
+            if (flock(work->fd(), LOCK_EX | LOCK_NB) == 0) {
+                if (is_at(*work, parent, name)) return std::optional(std::move(*work));
+                continue;
+            }
+            if (errno != EWOULDBLOCK) return core::errno_error(errno, fmt::format("cannot lock {}", path));
+        }
+        if (deadline.is_over())
+            return bad_input("another process copies to {}", core::printable(parent.path().string()))
+                .hint("wait for it; nodes that share a directory need only one copy in it: name one that each node has for itself");
+        std::this_thread::sleep_for(std::min(kPause, deadline.left()));
     }
-    if (errno == EWOULDBLOCK)
-        return bad_input("another process copies to {}", core::printable(parent.path().string()))
-            .hint("wait for it; nodes that share a directory need only one copy in it: name one that each node has for itself");
-    return core::errno_error(errno, fmt::format("cannot lock {}", path));
 }
 
 Result<> remove_held_work(const Directory& parent, const std::string& name, const Directory& work) {

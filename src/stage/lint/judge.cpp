@@ -87,6 +87,17 @@ void Inspection::note(std::string what) const {
     if (std::ranges::find(result.notes, what) == result.notes.end()) result.notes.push_back(std::move(what));
 }
 
+bool Inspection::tells(const std::string& name, const core::Error& error) const {
+    if (error.cause() == core::Cause::kDenied) {
+        note(fmt::format("{}: may not be read, so its content was not checked", name));
+        return true;
+    }
+    if (error.cause() != core::Cause::kNotFound) return false;
+    std::string what = fmt::format("{}: has gone since the files were listed", name);
+    if (std::ranges::find(result.problems, what, &CheckpointProblem::what) == result.problems.end()) problem(CheckpointState::kPartial, std::move(what));
+    return true;
+}
+
 const CheckpointFile* Inspection::file(std::string_view name) const {
     const auto found = std::ranges::find(content.files, name, &CheckpointFile::name);
     return found == content.files.end() ? nullptr : &*found;

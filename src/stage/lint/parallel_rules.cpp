@@ -176,8 +176,14 @@ Result<> distributed_pieces(const Inspection& inspection) {
             inspection.note(fmt::format("{}: is too large to be checked", name));
             continue;
         }
-        BELAY_TRY(text, inspection.content.read(name, 0, static_cast<size_t>(file.bytes)));
-        const auto pieces = stored_pieces(text);
+        const auto text = inspection.content.read(name, 0, static_cast<size_t>(file.bytes));
+        if (!text && inspection.tells(name, text.error())) continue;
+        if (!text) return std::unexpected(text.error());
+        const auto pieces = stored_pieces(*text);
+        if (!pieces && pieces.error().cause() == core::Cause::kNoSpace) {
+            inspection.note(fmt::format("{}: is too large to be checked", name));
+            continue;
+        }
         if (!pieces) {
             inspection.problem(CheckpointState::kTorn, fmt::format("{}: {}", name, pieces.error().message()));
             continue;

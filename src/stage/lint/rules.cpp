@@ -89,21 +89,13 @@ Result<> files_by_content(const Inspection& inspection) {
     for (const CheckpointFile& file : inspection.content.files) {
         FileJudgement judgement;
         if (is_temporary_name(file.name)) continue;
-        // A job may still write, and purge, while its checkpoints are looked at.
-        const auto is_told = [&](const core::Error& error) {
-            if (error.cause() == core::Cause::kNotFound)
-                inspection.problem(CheckpointState::kPartial, fmt::format("{}: has gone since the files were listed", file.name));
-            else if (error.cause() == core::Cause::kDenied)
-                inspection.note(fmt::format("{}: may not be read, so its content was not checked", file.name));
-            return error.cause() == core::Cause::kNotFound || error.cause() == core::Cause::kDenied;
-        };
         if (is_safetensors(file.name)) {
             auto found = judge_safetensors_file(file, inspection.content.read);
-            if (!found && !is_told(found.error())) return std::unexpected(std::move(found.error()));
+            if (!found && !inspection.tells(file.name, found.error())) return std::unexpected(std::move(found.error()));
             if (found) judgement = std::move(found->judgement);
         } else if (is_torch_file(file.name)) {
             auto found = judge_torch_file(file, inspection.content.read, inspection.demand.checksums);
-            if (!found && !is_told(found.error())) return std::unexpected(std::move(found.error()));
+            if (!found && !inspection.tells(file.name, found.error())) return std::unexpected(std::move(found.error()));
             if (found) judgement = std::move(*found);
         }
         if (!judgement.torn.empty())
@@ -178,10 +170,12 @@ Result<> tensors_of_index(const Inspection& inspection, const std::string& index
             continue;
         }
         if (!is_safetensors(name)) continue;
-        BELAY_TRY(held, judge_safetensors_file(*file, inspection.content.read));
-        if (!held.judgement.torn.empty()) continue;
+        const auto held = judge_safetensors_file(*file, inspection.content.read);
+        if (!held && inspection.tells(file->name, held.error())) continue;
+        if (!held) return std::unexpected(held.error());
+        if (!held->judgement.torn.empty()) continue;
         for (const std::string& tensor : tensors)
-            if (!held.tensors.contains(tensor)) {
+            if (!held->tensors.contains(tensor)) {
                 inspection.problem(CheckpointState::kTorn, fmt::format("{}: does not hold {}, and {} says so",
                                                                        file->name, tensor, index));
                 break;
@@ -199,8 +193,10 @@ Result<> files_of_indexes(const Inspection& inspection) {
             inspection.note(fmt::format("{}: is too large to be checked", file.name));
             continue;
         }
-        BELAY_TRY(text, inspection.content.read(file.name, 0, static_cast<size_t>(file.bytes)));
-        const auto index = core::parse_json(text);
+        const auto text = inspection.content.read(file.name, 0, static_cast<size_t>(file.bytes));
+        if (!text && inspection.tells(file.name, text.error())) continue;
+        if (!text) return std::unexpected(text.error());
+        const auto index = core::parse_json(*text);
         const auto map = index.is_object() ? index.find("weight_map") : index.end();
         if (map == index.end() || !map->is_object()) {
             inspection.problem(CheckpointState::kTorn,

@@ -144,7 +144,7 @@ std::optional<int64_t> signed_number(std::string_view bytes) {
     return static_cast<int64_t>(value);
 }
 
-// A tensor of a checkpoint takes some thirty; each takes memory here, of a byte in the file.
+// A piece of a tensor takes some thirty; each takes memory here, of a byte in the file.
 constexpr size_t kMostValues = size_t{1} << 24;
 
 class Machine {
@@ -164,7 +164,7 @@ class Machine {
             if (!apply(operation->effect, *argument))
                 return core::bad_input("takes a value that is not there");
             if (values_.size() > kMostValues)
-                return core::bad_input("builds more than {} values, which no description of a checkpoint does", kMostValues);
+                return core::bad_input("builds more than {} values", kMostValues).because(core::Cause::kNoSpace);
         }
         return std::move(values_);
     }

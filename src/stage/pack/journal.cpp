@@ -2,6 +2,7 @@
 
 #include "core/json.h"
 #include "core/text.h"
+#include "core/utf8.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -31,23 +32,36 @@ std::optional<std::pair<std::string, shard::ManifestShard>> parse_line(std::stri
     }
 }
 
+std::optional<std::string> parse_name(std::string_view line) {
+    const nlohmann::json json = core::parse_json(line);
+    const auto name = json.is_object() ? json.find("packing") : json.end();
+    if (name == json.end() || !name->is_string()) return std::nullopt;
+    return name->get<std::string>();
+}
+
 }  // namespace
 
 Result<Journal> Journal::open(const core::Directory& output) {
     std::string file_name = ".packing";
+    const std::string where = core::printable(output.path().string());
     BELAY_TRY(before, output.facts(file_name));
-    BELAY_TRY(file, output.open_file(file_name, O_RDWR | O_CREAT | O_APPEND, 0644));
+    auto opened = output.open_file(file_name, O_RDWR | O_APPEND | (before ? 0 : O_CREAT | O_EXCL), 0644);
+    if (!opened && !before && opened.error().errno_value() == EEXIST)
+        return core::bad_input("another process packs into {}", where).hint("wait for it, or name another directory");
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    core::Descriptor file = std::move(*opened);
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK)
-            return core::bad_input("another process packs into {}", output.path().string()).hint("wait for it, or name another directory");
+            return core::bad_input("another process packs into {}", where).hint("wait for it, or name another directory");
         return core::errno_error(errno, fmt::format("cannot lock {}", output.path_of(file_name).string()));
     }
-    // What it says is believed.
     struct stat status{};
-    if (fstat(file.get(), &status) != 0 || status.st_uid != geteuid())
-        return core::bad_input("another user began to pack into {}", output.path().string()).hint("name another directory");
+    if (fstat(file.get(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", output.path_of(file_name).string()));
+    if (status.st_nlink == 0) return core::bad_input("another process packed into {} just now", where).hint("give the command again");
+    // What it says is believed. Some file systems give what one makes to another user.
+    if (before && status.st_uid != geteuid()) return core::bad_input("another user began to pack into {}", where).hint("name another directory");
     Journal journal(output, std::move(file_name), std::move(file));
-    journal.was_there_ = before.has_value();
+    journal.is_new_ = !before;
     BELAY_CHECK(journal.read());
     return journal;
 }
@@ -60,6 +74,7 @@ Result<> Journal::read() {
         return core::errno_error(errno, fmt::format("cannot write {}", output_->path_of(file_name_).string()));
     for (std::string_view line : core::split(std::string_view(text).substr(0, end), '\n'))
         if (auto shard = parse_line(line)) done_.insert_or_assign(shard->first, shard->second);
+        else if (auto name = parse_name(line)) names_.insert(std::move(*name));
     return {};
 }
 
@@ -69,15 +84,21 @@ std::optional<shard::ManifestShard> Journal::find(const std::string& source_sha2
     return found->second;
 }
 
+Result<> Journal::begin(const std::string& name) {
+    names_.insert(name);
+    return append({{"packing", name}});
+}
+
 Result<> Journal::add(const std::string& source_sha256, const shard::ManifestShard& shard) {
-    const std::string line = nlohmann::json{{"source_sha256", source_sha256}, {"path", shard.path},       {"bytes", shard.bytes},
-                                            {"records", shard.records},       {"samples", shard.samples}, {"sha256", shard.sha256},
-                                            {"index_sha256", shard.index_sha256}}
-                                 .dump() +
-                             '\n';
+    return append({{"source_sha256", source_sha256}, {"path", shard.path},       {"bytes", shard.bytes},
+                   {"records", shard.records},       {"samples", shard.samples}, {"sha256", shard.sha256},
+                   {"index_sha256", shard.index_sha256}});
+}
+
+Result<> Journal::append(const nlohmann::json& line) {
     const std::lock_guard lock(*mutex_);
     const std::string path = output_->path_of(file_name_).string();
-    BELAY_CHECK(core::write_all(file_.get(), line, path));
+    BELAY_CHECK(core::write_all(file_.get(), line.dump() + '\n', path));
     if (fdatasync(file_.get()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", path));
     return {};
 }

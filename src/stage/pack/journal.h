@@ -1,5 +1,5 @@
-// Which shards of a data set that is being packed are done: a line for each, in .packing beside them, until the manifest is written. A
-// pack that was ended anyhow goes on behind the last complete line.
+// Which data sets are being packed into a directory, and which shards of them are done: a line for each, in .packing beside them, until the
+// manifest is written. A pack that was ended anyhow goes on behind the last complete line.
 #pragma once
 
 #include "core/directory.h"
@@ -11,7 +11,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace belay::stage {
 
@@ -20,8 +23,11 @@ class Journal {
     // Opens or makes it, and holds it alone. Errors: kBadInput where another process packs there, or another user began to; kSystem.
     static core::Result<Journal> open(const core::Directory& output);
 
-    // Whether it was there already: a pack into this directory was interrupted.
-    bool was_there() const { return was_there_; }
+    // Whether a pack of this name was interrupted here: files with its names are ours then.
+    bool has_begun(const std::string& name) const { return names_.contains(name); }
+    core::Result<> begin(const std::string& name);
+    // Whether this process made it.
+    bool is_new() const { return is_new_; }
 
     // A shard that was written from what has this digest.
     std::optional<shard::ManifestShard> find(const std::string& source_sha256) const;
@@ -34,13 +40,15 @@ class Journal {
     Journal(const core::Directory& output, std::string file_name, core::Descriptor file)
         : output_(&output), file_name_(std::move(file_name)), file_(std::move(file)), mutex_(std::make_unique<std::mutex>()) {}
     core::Result<> read();
+    core::Result<> append(const nlohmann::json& line);
 
     const core::Directory* output_;
     std::string file_name_;
     core::Descriptor file_;
     std::unique_ptr<std::mutex> mutex_;
     std::map<std::string, shard::ManifestShard> done_;
-    bool was_there_ = false;
+    std::set<std::string> names_;
+    bool is_new_ = false;
 };
 
 }  // namespace belay::stage

@@ -79,7 +79,8 @@ Result<> remove_other_shards(const Directory& output, const std::string& name, c
     BELAY_TRY(names, output.list());
     const size_t count = manifest.format == shard::Format::kTar ? manifest.shards.size() : 0;
     for (const std::string& file : names)
-        if (const auto number = shard_number(file, name); number && *number >= count) BELAY_CHECK(output.remove_file(file));
+        if (const auto number = shard_number(file, name); (number && *number >= count) || (count > 0 && file == name + ".sqsh"))
+            BELAY_CHECK(output.remove_file(file));
     return {};
 }
 
@@ -164,6 +165,14 @@ Result<> check_there(const Directory& output, const shard::Manifest& manifest) {
     return {};
 }
 
+// What is packed there already, whole; nothing where it is to be packed. Errors: also kBadInput where something else is there.
+Result<std::optional<shard::Manifest>> look_at_output(const Directory& output, const shard::Manifest& wanted, const Journal& journal) {
+    BELAY_TRY(earlier, earlier_manifest(output, wanted));
+    if (earlier) BELAY_CHECK(check_there(output, *earlier));
+    else if (!journal.has_begun(wanted.name)) BELAY_CHECK(refuse_other_files(output, wanted.name));
+    return earlier;
+}
+
 // Shards that are there as the journal says, by their number; the others are to be written.
 Result<std::vector<std::optional<shard::ManifestShard>>> done_shards(const Directory& output, const Journal& journal, const std::vector<std::string>& digests,
                                                              const std::string& name) {
@@ -227,6 +236,11 @@ class Packer {
     }
 
     Result<shard::ManifestShard> make_shard(const PlannedShard& planned, const std::string& path, const std::string& digest) {
+        // The line of a shard that something else replaced since would be believed again after a crash between index and tar.
+        if (journal_.find(digest)) {
+            BELAY_TRY(there, work_.output.facts(path));
+            if (there) BELAY_CHECK(work_.output.remove_file(path));
+        }
         BELAY_TRY(written, write_shard(work_, planned, path));
         BELAY_CHECK(journal_.add(digest, written));
         if (options_.progress) {
@@ -272,20 +286,18 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
     BELAY_CHECK(core::make_directories(output));
     BELAY_TRY(place, Directory::open_trusted(output));
     BELAY_TRY(journal, Journal::open(place));
-    BELAY_TRY(earlier, earlier_manifest(place, packed.manifest));
-    if (earlier) {
-        BELAY_CHECK(check_there(place, *earlier));
-        BELAY_CHECK(remove_leftovers(place, name));
-        BELAY_CHECK(std::move(journal).remove());
-        return Packed{.manifest = *earlier, .kept_shards = earlier->shards.size(), .skipped_links = listing.skipped_links};
-    }
-    if (!journal.was_there()) {
-        if (auto others = refuse_other_files(place, name); !others) {
-            (void)std::move(journal).remove();
-            return std::unexpected(std::move(others.error()));
-        }
+    auto earlier = look_at_output(place, packed.manifest, journal);
+    if (!earlier) {
+        if (journal.is_new()) (void)std::move(journal).remove();
+        return std::unexpected(std::move(earlier.error()));
     }
     BELAY_CHECK(remove_leftovers(place, name));
+    if (*earlier) {
+        BELAY_CHECK(std::move(journal).remove());
+        const size_t kept = (*earlier)->shards.size();
+        return Packed{.manifest = std::move(**earlier), .kept_shards = kept, .skipped_links = listing.skipped_links};
+    }
+    if (!journal.has_begun(name)) BELAY_CHECK(journal.begin(name));
     BELAY_CHECK(Packer(root, listing, place, options, name, journal).run(packed));
     BELAY_CHECK(remove_other_shards(place, name, packed.manifest));
     BELAY_TRY(file, core::NewFile::begin(place, shard::kManifestName, 0644));

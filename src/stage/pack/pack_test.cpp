@@ -95,6 +95,7 @@ TEST(stage_pack, goes_on_where_it_was_ended) {
         {
             const auto place = core::Directory::open(output).value();
             auto journal = Journal::open(place).value();
+            ASSERT_TRUE(journal.begin("train"));
             for (size_t i = 0; i < kept; ++i) {
                 const shard::ManifestShard& shard = whole.manifest.shards[i];
                 for (const std::string& name : {shard.path, index_name(shard.path)}) fs::copy_file(data.output("whole") / name, output / name);
@@ -124,6 +125,12 @@ TEST(stage_pack, files_of_others_stay) {
     EXPECT_EQ(std::distance(fs::directory_iterator(data.output()), fs::directory_iterator()), 2) << "no journal";
     PackOptions named = small();
     named.name = "other";
+    {
+        const auto place = core::Directory::open(data.output()).value();
+        ASSERT_TRUE(Journal::open(place)->begin("other")) << "an interrupted pack of another name says nothing about these";
+    }
+    EXPECT_FALSE(pack(data.source(), data.output(), small()));
+    EXPECT_EQ(core::read_file(data.output() / "train-000000.tar").value(), "of another program");
     ASSERT_TRUE(pack(data.source(), data.output(), named));
     EXPECT_EQ(core::read_file(data.output() / "train.tmp-backup").value(), "of a person");
 }
@@ -145,6 +152,7 @@ TEST(stage_pack, what_an_interrupted_pack_with_other_options_wrote_is_not_believ
     {
         const auto place = core::Directory::open(output).value();
         auto journal = Journal::open(place).value();
+        ASSERT_TRUE(journal.begin("train"));
         const auto source = core::Directory::open(data.source()).value();
         const SourceListing listing = list_source(source, 1, LinkRule::kFollow).value();
         const auto plan = plan_shards(listing, {.shard_bytes = kSmallShard, .shuffle_key = 1}).value();
@@ -169,6 +177,7 @@ TEST(stage_pack, what_is_missing_of_packed_data_is_said) {
     EXPECT_TRUE(pack(data.source() / ".", data.output(), small())) << "by another name, the same source";
     fs::remove(data.output() / "train-000001.idx");
     EXPECT_THAT(pack(data.source(), data.output(), small()).error().render(), HasSubstr("train-000001.idx is missing"));
+    EXPECT_FALSE(fs::exists(data.output() / ".packing"));
     fs::resize_file(data.output() / "train-000000.tar", 10);
     EXPECT_THAT(pack(data.source(), data.output(), small()).error().render(), HasSubstr("belay stage repair"));
 }

@@ -76,7 +76,7 @@ Result<> put_file(SourceReader& source, const SourceFile& file, Sink& out, shard
 core::Result<> let_all_read(const core::NewFile& file) {
     const unsigned mask = umask(0);
     umask(mask);
-    if (fchmod(file.fd(), 0644 & ~mask) == 0) return {};
+    if (fchmod(file.fd(), kForAll & ~mask) == 0) return {};
     return core::errno_error(errno, fmt::format("cannot change who may read {}", file.path().string()));
 }
 
@@ -84,7 +84,7 @@ std::string shard_name(std::string_view name, size_t number) { return fmt::forma
 
 Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedShard& shard, const std::string& path,
                                          const shard::ManifestShard* expected) {
-    BELAY_TRY(tar, core::NewFile::begin(work.output, path, 0600));
+    BELAY_TRY(tar, core::NewFile::begin(work.output, path, expected != nullptr ? kPrivate : kForAll));
     Sink out(tar.fd(), tar.path().string(), work.done_bytes);
     SourceReader source(work.source);
     std::string buffer(kBufferBytes, '\0');
@@ -106,8 +106,8 @@ Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedSha
                                  .index_sha256 = core::to_hex(core::sha256(index_bytes))};
     if (expected != nullptr && written != *expected)
         return core::bad_input("{}: making it again gave other bytes: the source has changed, or another version of Belay packed it", work.output.path_of(path).string());
-    BELAY_CHECK(let_all_read(tar));
-    BELAY_TRY(index, core::NewFile::begin(work.output, index_name(path), 0644));
+    if (expected != nullptr) BELAY_CHECK(let_all_read(tar));
+    BELAY_TRY(index, core::NewFile::begin(work.output, index_name(path), kForAll));
     BELAY_CHECK(core::write_all(index.fd(), index_bytes, index.path().string()));
     BELAY_CHECK(std::move(index).replace());
     BELAY_CHECK(std::move(tar).replace());

@@ -18,8 +18,10 @@ namespace belay::stage {
 // "train-000017.tar"; its index stands beside it.
 std::string shard_name(std::string_view name, size_t number);
 
-// Only now: what a manifest of somebody else's names as the source may be private, until it is known to be what was packed. Less what the
-// umask takes. Errors: kSystem.
+inline constexpr unsigned kForAll = 0644, kPrivate = 0600;
+
+// What a manifest of somebody else's names as the source may be private: what is made again of it is kPrivate until it is known to be what was
+// packed, and then kForAll, less what the umask takes. From one thread alone, since it changes the umask for a moment. Errors: kSystem.
 core::Result<> let_all_read(const core::NewFile& file);
 
 struct ShardWork {

@@ -91,8 +91,9 @@ Result<Descriptor> SourceReader::open_unchecked(const SourceFile& file) {
     if (opened) return opened;
     // Old kernels and strict sandboxes have no openat2: core::Directory goes part by part then. Through links nothing does.
     if (!file.is_link && (errno == ENOSYS || errno == EPERM)) {
-        auto walked = root_->open_file(file.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        auto walked = root_->open_quietly(file.path);
         if (walked) return walked;
+        if (walked.error().errno_value() == 0) return changed(*root_, file);  // not a regular file any more
         errno = walked.error().errno_value();
     }
     if (errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV || errno == ENXIO) return changed(*root_, file);

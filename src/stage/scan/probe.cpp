@@ -203,7 +203,10 @@ Result<LocalSpeed> measure_local(const std::filesystem::path& directory) {
         return std::unexpected(reason == ENOENT || reason == ENOTDIR ? std::move(error).as(core::ErrorKind::kBadInput) : std::move(error));
     }
     LocalSpeed speed{.free_bytes = uint64_t{status.f_bavail} * status.f_frsize};
-    BELAY_TRY(file, open_unnamed(directory));
+    auto opened = open_unnamed(directory);
+    if (!opened && opened.error().errno_value() == ENOTDIR) return std::unexpected(std::move(opened.error()).as(core::ErrorKind::kBadInput));
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    const Descriptor file = std::move(*opened);
     // Not zeros, which some file systems do not store.
     std::string block(kMiB, '\0');
     uint64_t number = 1;

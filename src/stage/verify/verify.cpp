@@ -11,6 +11,7 @@
 #include "stage/walk/named_directory.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 
 namespace belay::stage {
@@ -111,6 +112,9 @@ class ShardCheck {
     std::vector<Defect> defects_;
 };
 
+// What reading gives where it is not for this process that it fails.
+bool is_of_the_disk(int reason) { return reason == EIO || reason == ESTALE || reason == ENODATA || reason == EUCLEAN || reason == EBADMSG; }
+
 }  // namespace
 
 Result<Verification> verify(const std::filesystem::path& path, size_t threads) {
@@ -125,7 +129,7 @@ Result<Verification> verify(const std::filesystem::path& path, size_t threads) {
         auto found = ShardCheck(directory, manifest->shards[number]).run();
         if (found)
             defects[number] = std::move(*found);
-        else if (found.error().errno_value() != 0)
+        else if (is_of_the_disk(found.error().errno_value()))
             defects[number] = {{manifest->shards[number].path, std::nullopt, found.error().headline()}};
         else
             return std::unexpected(std::move(found.error()));
