@@ -186,7 +186,7 @@ TEST(stage_bench_file, gives_back_what_was_written) {
         EXPECT_EQ(file.read(20'000, 10, small).value(), 0u);
         EXPECT_TRUE(file.read_all(9000, 1000, small));
         EXPECT_THAT(file.read_all(9000, 1001, small).error().message(), HasSubstr("ends at byte 10000"));
-        const double resident = file.drop_cache().value();
+        const double resident = file.drop_cache().value().value();
         EXPECT_GE(resident, 0);
         EXPECT_LE(resident, 1);
     }
