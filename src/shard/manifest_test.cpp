@@ -48,6 +48,21 @@ TEST(shard_manifest, says_what_is_wrong) {
     EXPECT_THAT(parse_manifest("{", "m.json").error().headline(), HasSubstr("m.json:1:"));
 }
 
+// With a digest that is right, as another program might write them.
+TEST(shard_manifest, shards_that_no_pack_makes_are_refused) {
+    Manifest twice = some();
+    twice.shards[1].path = twice.shards[0].path;
+    EXPECT_THAT(problem(encode_manifest(twice)), HasSubstr("is named twice"));
+    Manifest without_index = some();
+    without_index.shards[0].index_sha256.clear();
+    EXPECT_THAT(problem(encode_manifest(without_index)), HasSubstr("is not a shard of this format"));
+    Manifest image = some();
+    image.format = Format::kSquashfs;
+    image.options = {.compression = "none"};
+    for (ManifestShard& shard : image.shards) shard.index_sha256.clear();
+    EXPECT_THAT(problem(encode_manifest(image)), HasSubstr("an image has one file"));
+}
+
 TEST(shard_manifest, any_flipped_bit_is_found) {
     const std::string text = encode_manifest(some());
     for (size_t bit = 0; bit < 8 * text.size(); ++bit) {

@@ -104,6 +104,27 @@ TEST(stage_retention_purge, what_changed_is_kept_and_named) {
     EXPECT_THAT(tree.left(), ElementsAre("a/one", "a/two"));
 }
 
+TEST(stage_retention_purge, younger_files_go_only_while_it_is_too_full) {
+    const OldTree tree;
+    PurgeList list = tree.survey().list;
+    for (PurgeEntry& entry : list.entries) entry.pressed = true;
+    list.ask_share = 1;
+    const PurgeReport none = purged(list);
+    EXPECT_EQ(none.deleted_files, 0u);
+    EXPECT_THAT(kept(none)[0], HasSubstr("is not due, and the file system is no fuller than asked"));
+    list.ask_share = 0;
+    EXPECT_EQ(purged(list).deleted_files, 4u);
+}
+
+TEST(stage_retention_purge, all_names_of_a_file_go) {
+    const OldTree tree;
+    fs::create_hard_link(tree.path() / "a/one", tree.path() / "a/one-again");
+    tree.age("a/one");
+    const PurgeReport report = purged(tree.survey().list);
+    EXPECT_EQ(report.deleted_files, 5u);
+    EXPECT_THAT(report.kept, IsEmpty());
+}
+
 TEST(stage_retention_purge, a_file_in_the_place_of_another_is_kept) {
     const OldTree tree;
     const Survey survey = tree.survey();

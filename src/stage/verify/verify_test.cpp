@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <unistd.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -121,6 +122,20 @@ TEST(stage_verify, nothing_else_takes_the_place_of_what_was_packed) {
     ASSERT_FALSE(repaired.left.empty());
     EXPECT_THAT(repaired.left[0].why, HasSubstr("it cannot be rebuilt"));
     EXPECT_EQ(contents_of(data.output()), before);
+}
+
+TEST(stage_verify, the_source_that_another_user_names_is_not_read) {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root, to give a file away";
+    SourceForTests data;
+    data.some_files();
+    pack_small(data);
+    ASSERT_EQ(chown((data.output() / shard::kManifestName).c_str(), 65534, 65534), 0);
+    flip_bit(data.output() / "train-000000.tar", 5000);
+    const auto left = repair(data.output(), std::nullopt, kThreads).value();
+    EXPECT_THAT(left.repaired, IsEmpty());
+    ASSERT_FALSE(left.left.empty());
+    EXPECT_THAT(left.left[0].why, HasSubstr("belongs to another user"));
+    EXPECT_THAT(repair(data.output(), data.source(), kThreads)->repaired, ElementsAre("train-000000.tar"));
 }
 
 // Where the source has gone, an index can still be made from its tar.
