@@ -137,7 +137,7 @@ Result<bool> report_to_root(const transfer::Members& members, const std::optiona
 std::vector<std::string> causes_of(const std::vector<NodeFailure>& failures) {
     slurm::NodeCauses causes;
     const auto is_cancelled = [](const NodeFailure& failure) { return failure.why.cause() == core::Cause::kCancelled; };
-    // Who stopped because of another is no cause where that is known.
+    // A node that stopped because of another one is not a cause, where that is known.
     const bool others_know = !std::ranges::all_of(failures, is_cancelled);
     for (const NodeFailure& failure : failures)
         if (!others_know || !is_cancelled(failure)) causes.add(printable_lines(text_of(failure.why)), failure.node);

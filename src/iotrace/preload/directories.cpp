@@ -22,7 +22,7 @@ void add_entries(int fd) {
     Descriptor* entry = descriptor(fd);
     if (entry == nullptr || !entry->load().is_file()) return;
     const uint64_t count = entry->position.exchange(0, std::memory_order_relaxed);
-    // An lseek(2) of it leaves a mark of the kernel, which is no number.
+    // An lseek(2) of it leaves a mark of the kernel, which is not a number.
     if (count != 0 && count <= kMostEntries) cell_of(entry->load().device()).add(kDirectoryEntries, count);
 }
 

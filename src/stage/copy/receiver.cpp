@@ -134,7 +134,7 @@ Result<> Receiver::take_plan(CopyLink& link) {
     while (plan.size() < settings_.order.plan_bytes) {
         BELAY_TRY(type, next(link));
         if (type != kPlanPiece || body_.size() > settings_.order.plan_bytes - plan.size())
-            return system_error("message {} of {} bytes is no part of the plan", type, body_.size());
+            return system_error("message {} of {} bytes is not part of the plan", type, body_.size());
         plan += body_.view();
         moved_ = now();
     }

@@ -90,7 +90,7 @@ std::string encode_number(uint64_t number);  // kProgress, kAgain
 std::string encode_figures(const CopyFigures& figures);
 std::string encode_chunk_head(const ChunkHead& head);
 
-// Of any bytes. Errors: kSystem for what is no such message.
+// Of any bytes. Errors: kSystem for anything else.
 core::Result<uint16_t> decode_join(std::string_view body);
 core::Result<StartOrder> decode_start(std::string_view body);
 core::Result<uint64_t> decode_number(std::string_view body);

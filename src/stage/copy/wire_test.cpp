@@ -35,7 +35,7 @@ TEST(stage_copy_wire, what_is_cut_or_too_long_is_no_message) {
     EXPECT_FALSE(decode_join(std::string(4, '\0'))) << "port 0";
     EXPECT_FALSE(decode_join(std::string(4, '\xff')));
     EXPECT_FALSE(decode_number("1234567"));
-    EXPECT_FALSE(decode_figures(std::string(32, '\xff'))) << "a time that is none";
+    EXPECT_FALSE(decode_figures(std::string(32, '\xff'))) << "a time that does not exist";
     EXPECT_FALSE(decode_chunk_head("short"));
 }
 

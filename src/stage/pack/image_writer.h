@@ -15,7 +15,7 @@ struct ImageOptions {
     uint32_t mtime = 0;  // of every file: seconds since 1970
 };
 
-// As the manifest states them, so that the same image can be made again. Errors: kBadInput for a time that is none.
+// As the manifest states them, so that the same image can be made again. Errors: kBadInput for an invalid time.
 core::Result<ImageOptions> image_options(const shard::Manifest& manifest, size_t threads);
 
 // Whether compression is worth what unpacking costs each epoch: where it saves a tenth, by a sample of the files.

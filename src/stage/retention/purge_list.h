@@ -27,7 +27,7 @@
 namespace belay::stage {
 
 std::string escape_path(std::string_view path);
-// Errors: kBadInput for an escape that is none, or for 0 and "/" in one.
+// Errors: kBadInput for an unknown escape, or for 0 and "/" in one.
 core::Result<std::string> unescape_path(std::string_view text);
 
 struct PurgeEntry {

@@ -125,7 +125,7 @@ Result<Verification> verify(const std::filesystem::path& path, size_t threads) {
     if (!manifest) return Verification{.bad = {{std::string(shard::kManifestName), std::nullopt, manifest.error().headline()}}};
     std::vector<std::vector<Defect>> defects(manifest->shards.size());
     BELAY_CHECK(core::in_parallel(defects.size(), threads, [&](size_t number) -> Result<> {
-        // A disk that gives one shard no more is no reason not to look at the others.
+        // Where a disk cannot read one shard, the others are checked all the same.
         auto found = ShardCheck(directory, manifest->shards[number]).run();
         if (found)
             defects[number] = std::move(*found);
