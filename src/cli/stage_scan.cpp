@@ -134,7 +134,7 @@ void add_stage_scan(core::Application& application) {
     command.options().add_option("--local", options->local, "compare with a copy in DIR, as on a node's own disk")->type_name("DIR");
     command.options().add_option("--inode-quota", options->inode_quota, "how many files you may have there")->type_name("N");
     command.options().add_option("--threads", options->threads, "threads that scan")->type_name("N");
-    command.options().add_option("--rate", options->rate, "at most N calls to the file system a second; 0: no limit")->type_name("N");
+    command.options().add_option("--rate", options->rate, "at most N calls to the file system a second while the tree is read; 0: no limit")->type_name("N");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run(context, *options); });
 }
