@@ -300,7 +300,8 @@ Result<int> Application::run_watched(const DeclaredCommand& command, const Comma
                               if (!status) return std::unexpected(std::move(status.error()));
                               return std::to_string(*status);
                           }));
-    auto status = work.finish_unless_stalled(known.duration("files.wait"), signals ? signals->descriptor() : Descriptor());
+    const Descriptor none;
+    auto status = work.finish_unless_stalled(known.duration("files.wait"), signals ? signals->descriptor() : none);
     signals.reset();
     if (work.was_ended_by_passed_signal()) raise(work.passed_signal());
     // A handler that ends its process has said why.

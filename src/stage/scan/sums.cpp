@@ -82,7 +82,7 @@ void SizeSample::shrink() {
 }
 
 // Of two that are equally full the first by name, whichever thread came upon it.
-void TreeSums::note_entries(uint64_t entries, const std::string& directory) {
+void TreeSums::note_entries(uint64_t entries, std::string_view directory) {
     if (entries < most_entries || (entries == most_entries && directory >= fullest_directory)) return;
     most_entries = entries;
     fullest_directory = directory;

@@ -101,7 +101,7 @@ struct TreeSums {
     void add(const TreeSums& part);
 
   private:
-    void note_entries(uint64_t entries, const std::string& directory);
+    void note_entries(uint64_t entries, std::string_view directory);
 };
 
 }  // namespace belay::stage
