@@ -32,7 +32,9 @@ namespace belay::stage {
 class CopyStore;
 
 struct CopyPatience {
-    core::Duration other{};  // for another copy to the same place to end; of a step with one node, since two steps could wait for each other
+    // For another copy to the same place to end, such as one that was killed just now. Longer only for a step of one node: two steps could wait
+    // for each other.
+    core::Duration other = std::chrono::seconds(2);
     core::Duration join = std::chrono::minutes(1);      // for the nodes to come; then it begins without the others
     core::Duration silence = std::chrono::seconds(30);  // after which a node that says nothing is gone
     core::Duration standstill =

@@ -47,7 +47,8 @@ class CopyCase {
   public:
     explicit CopyCase(uint32_t nodes = 1) : nodes_(nodes) {
         options.chunk_bytes = kChunk;
-        options.patience = {.join = std::chrono::seconds(30),
+        options.patience = {.other = {},
+                            .join = std::chrono::seconds(30),
                             .silence = std::chrono::seconds(20),
                             .orphan = std::chrono::seconds(30),
                             .alive = std::chrono::milliseconds(50),

@@ -1,5 +1,6 @@
 #include "stage/pack/journal.h"
 
+#include "core/deadline.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace belay::stage {
@@ -39,6 +41,16 @@ std::optional<std::string> parse_name(std::string_view line) {
     return name->get<std::string>();
 }
 
+// Of a pack that was killed just now, a process may still be ending.
+bool lock(int fd) {
+    const core::Deadline deadline = core::Deadline::after(std::chrono::seconds(2));
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK || deadline.is_over()) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return true;
+}
+
 }  // namespace
 
 Result<Journal> Journal::open(const core::Directory& output) {
@@ -50,7 +62,7 @@ Result<Journal> Journal::open(const core::Directory& output) {
         return core::bad_input("another process packs into {}", where).hint("wait for it, or name another directory");
     if (!opened) return std::unexpected(std::move(opened.error()));
     core::Descriptor file = std::move(*opened);
-    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (!lock(file.get())) {
         if (errno == EWOULDBLOCK)
             return core::bad_input("another process packs into {}", where).hint("wait for it, or name another directory");
         return core::errno_error(errno, fmt::format("cannot lock {}", output.path_of(file_name).string()));
