@@ -1,10 +1,12 @@
-// What benchmarks/stage lets run beside Belay's own commands: it makes a tree of small files, and reads such files as training does.
+// What benchmarks/stage lets run beside Belay's own commands: it makes a tree of small files, and reads such
+// files as training does.
 //
 //   stage_reads tree DIR FILES             files of 1 to 4 KiB, two to a sample, a thousand to a directory
 //   stage_reads loose DIR READS SEED       reads files at random by open(2), read(2), close(2)
 //   stage_reads shards DIR READS SEED      the same files from tar shards, by the reader library
 //   stage_reads epoch DIR SEED             all files of a directory once, in a shuffled order
-//   stage_reads crc FILE                   CRC32C of a file in memory by ISA-L alone, and as Belay reads it from the page cache
+//   stage_reads crc FILE                   CRC32C of a file in memory by ISA-L alone, and as Belay reads it
+//   from the page cache
 //
 // Each prints its figure: files a second, or bytes a second.
 #include "shard/crc32c.h"
@@ -17,11 +19,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <isa-l/crc.h>
 #include <random>
 #include <sstream>
 
 #include <fmt/format.h>
-#include <isa-l/crc.h>
 
 namespace {
 
@@ -30,11 +32,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kFilesOfDirectory = 1000;
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 std::string name_of(size_t number) {
     const size_t sample = number / 2;
-    return fmt::format("d{:04d}/{:07d}.{}", number / kFilesOfDirectory, sample, number % 2 == 0 ? "jpg" : "cls");
+    return fmt::format("d{:04d}/{:07d}.{}", number / kFilesOfDirectory, sample,
+                       number % 2 == 0 ? "jpg" : "cls");
 }
 
 int make_tree(const fs::path& root, size_t files) {
@@ -45,7 +50,8 @@ int make_tree(const fs::path& root, size_t files) {
         const fs::path path = root / name_of(number);
         if (number % kFilesOfDirectory == 0) fs::create_directories(path.parent_path());
         const size_t bytes = number % 2 == 0 ? 1024 + random() % 3072 : 8;
-        std::ofstream(path, std::ios::binary).write(noise.data() + random() % (noise.size() - bytes), static_cast<std::streamsize>(bytes));
+        std::ofstream(path, std::ios::binary)
+            .write(noise.data() + random() % (noise.size() - bytes), static_cast<std::streamsize>(bytes));
     }
     return 0;
 }
@@ -134,7 +140,8 @@ int crc(const std::string& path) {
     double ours = 0;
     for (int round = 0; round < 5; ++round) {
         auto begin = Clock::now();
-        const unsigned expected = ~crc32_iscsi(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size()), ~0U);
+        const unsigned expected =
+            ~crc32_iscsi(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size()), ~0U);
         alone = std::max(alone, static_cast<double>(bytes.size()) / seconds_since(begin));
         begin = Clock::now();
         const uint32_t seen = belay::shard::crc32c(bytes);

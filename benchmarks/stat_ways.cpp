@@ -1,6 +1,8 @@
-// How fast the names of a directory can be looked at (statx): by one thread, by several, and by io_uring with as many calls under way.
+// How fast the names of a directory can be looked at (statx): by one thread, by several, and by io_uring with
+// as many calls under way.
 //
-//   stat_ways DIR [AT_ONCE [ROUNDS]]     AT_ONCE: threads, and calls under way (8); prints names a second and CPU seconds of each way
+//   stat_ways DIR [AT_ONCE [ROUNDS]]     AT_ONCE: threads, and calls under way (8); prints names a second and
+//   CPU seconds of each way
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -35,10 +37,11 @@ std::vector<std::string> names_of(const char* path) {
 void by_threads(int directory, const std::vector<std::string>& names, unsigned threads) {
     std::atomic<size_t> next = 0;
     auto look = [&] {
-        struct statx status {};
+        struct statx status{};
         constexpr size_t kAtOnce = 16;
         for (size_t begin = next.fetch_add(kAtOnce); begin < names.size(); begin = next.fetch_add(kAtOnce))
-            for (size_t i = begin; i < std::min(begin + kAtOnce, names.size()); ++i) statx(directory, names[i].c_str(), kFlags, kMask, &status);
+            for (size_t i = begin; i < std::min(begin + kAtOnce, names.size()); ++i)
+                statx(directory, names[i].c_str(), kFlags, kMask, &status);
     };
     std::vector<std::jthread> all;
     for (unsigned i = 0; i < threads; ++i) all.emplace_back(look);
@@ -51,9 +54,12 @@ class Ring {
         io_uring_params parameters{};
         fd_ = static_cast<int>(syscall(SYS_io_uring_setup, entries, &parameters));
         if (fd_ < 0) throw std::runtime_error("io_uring is not available");
-        submissions_ = map(parameters.sq_off.array + parameters.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
-        completions_ = map(parameters.cq_off.cqes + parameters.cq_entries * sizeof(io_uring_cqe), IORING_OFF_CQ_RING);
-        entries_ = reinterpret_cast<io_uring_sqe*>(map(parameters.sq_entries * sizeof(io_uring_sqe), IORING_OFF_SQES));
+        submissions_ =
+            map(parameters.sq_off.array + parameters.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
+        completions_ =
+            map(parameters.cq_off.cqes + parameters.cq_entries * sizeof(io_uring_cqe), IORING_OFF_CQ_RING);
+        entries_ = reinterpret_cast<io_uring_sqe*>(
+            map(parameters.sq_entries * sizeof(io_uring_sqe), IORING_OFF_SQES));
         sq_ = parameters.sq_off;
         cq_ = parameters.cq_off;
     }
@@ -81,7 +87,9 @@ class Ring {
         queued_ = 0;
         unsigned& head = at(completions_, cq_.head);
         while (head != __atomic_load_n(&at(completions_, cq_.tail), __ATOMIC_ACQUIRE)) {
-            take(reinterpret_cast<io_uring_cqe*>(completions_ + cq_.cqes)[head & at(completions_, cq_.ring_mask)].user_data);
+            take(reinterpret_cast<io_uring_cqe*>(completions_ +
+                                                 cq_.cqes)[head & at(completions_, cq_.ring_mask)]
+                     .user_data);
             __atomic_store_n(&head, head + 1, __ATOMIC_RELEASE);
         }
     }
@@ -122,7 +130,9 @@ void by_ring(int directory, const std::vector<std::string>& names, unsigned at_o
 double cpu_seconds() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+    auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -132,7 +142,8 @@ void measure(const char* what, size_t names, const Way& way) {
     const auto begin = std::chrono::steady_clock::now();
     way();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    std::printf("%-12s %10.0f names/s %8.3f CPU s\n", what, static_cast<double>(names) / seconds, cpu_seconds() - cpu);
+    std::printf("%-12s %10.0f names/s %8.3f CPU s\n", what, static_cast<double>(names) / seconds,
+                cpu_seconds() - cpu);
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ void add_commands(core::Application& application) {
                         "checks was measured and passed; a check that could not be measured never passes."});
     application.add_group({.name = "stage",
                            .summary = "data where the GPUs are, packed the way they are read",
-                           .description = "Says what reading data costs where they lie, packs many files into few, copies them to the nodes of a job, and "
+                           .description = "Says what reading data costs where they lie, packs many files "
+                                          "into few, copies them to the nodes of a job, and "
                                           "advises on checkpoints and layout."});
     application.add_group({.name = "bench", .summary = "measure a machine with real scientific training"});
     for (auto add : kCommands) add(application);

@@ -50,7 +50,8 @@ std::string latency_text(double seconds) {
 
 void print_bench_report(const core::CommandContext& context, const stage::BenchReport& report,
                         const std::vector<std::string>& commands) {
-    context.print("{} ({}), {} threads{}\n", core::printable(report.directory), report.file_system, report.options.threads,
+    context.print("{} ({}), {} threads{}\n", core::printable(report.directory), report.file_system,
+                  report.options.threads,
                   report.options.nodes > 1 ? fmt::format(" on each of {} nodes", report.options.nodes) : "");
     std::vector<std::vector<std::string>> rows;
     for (const stage::BenchResult& result : report.results)
@@ -63,7 +64,10 @@ void print_bench_report(const core::CommandContext& context, const stage::BenchR
                                            rows));
     rows.clear();
     for (const stage::EmulationResult& result : report.emulations)
-        rows.push_back({core::printable(result.model), result.accelerator.empty() ? std::to_string(result.accelerators) : fmt::format("{} {}", result.accelerators, result.accelerator),
+        rows.push_back({core::printable(result.model),
+                        result.accelerator.empty()
+                            ? std::to_string(result.accelerators)
+                            : fmt::format("{} {}", result.accelerators, result.accelerator),
                         result.utilisation ? fmt::format("{:.1f} %", 100 * result.utilisation->share) : "-",
                         result.pass_share ? fmt::format("{:.0f} %", 100 * *result.pass_share) : "-",
                         result.utilisation && result.pass_share ? (result.passes() ? "pass" : "fail") : "-",
@@ -96,8 +100,10 @@ nlohmann::ordered_json comparison_json(const stage::BenchComparison& comparison,
                            {"before", change.before},
                            {"after", change.after},
                            {"ratio", change.ratio()}});
-    return {{"changes", changes}, {"differences", comparison.differences},
-            {"slower", comparison.differences.empty() ? nlohmann::ordered_json(is_slower) : nlohmann::ordered_json()}};
+    return {{"changes", changes},
+            {"differences", comparison.differences},
+            {"slower",
+             comparison.differences.empty() ? nlohmann::ordered_json(is_slower) : nlohmann::ordered_json()}};
 }
 
 stage::DirectMode direct_mode(std::string_view name) {
@@ -107,10 +113,12 @@ stage::DirectMode direct_mode(std::string_view name) {
 }
 
 // By rank; the first is this node's own.
-Result<stage::BenchReport> add_up(const stage::BenchReport& own, std::span<const std::string> sent, std::span<const std::string> nodes) {
+Result<stage::BenchReport> add_up(const stage::BenchReport& own, std::span<const std::string> sent,
+                                  std::span<const std::string> nodes) {
     std::vector<stage::BenchReport> reports = {own};
     for (size_t rank = 1; rank < sent.size(); ++rank) {
-        BELAY_TRY(report, core::with_context(stage::results_from_json(sent[rank]), core::printable(nodes[rank])));
+        BELAY_TRY(report,
+                  core::with_context(stage::results_from_json(sent[rank]), core::printable(nodes[rank])));
         reports.push_back(std::move(report));
     }
     return stage::together(reports, nodes);
@@ -122,9 +130,11 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
             .hint("write 0.1 for a tenth");
     std::string baseline;
     if (!options.directory.empty() && !options.data.empty())
-        return core::bad_input("DIR and --data are both given").hint("leave DIR out: a training is emulated on its own data");
+        return core::bad_input("DIR and --data are both given")
+            .hint("leave DIR out: a training is emulated on its own data");
     if (options.directory.empty() && options.data.empty())
-        return core::bad_input("neither DIR nor --data is given").hint("name a directory on the file system that is to be measured");
+        return core::bad_input("neither DIR nor --data is given")
+            .hint("name a directory on the file system that is to be measured");
     if (!options.compare.empty()) {  // before anything is measured
         BELAY_TRY(text, core::read_file(options.compare, size_t{16} << 20));
         baseline = std::move(text);
@@ -152,11 +162,12 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
     }
     const bool speaks = !nodes || place.step->rank == 0;
     core::ProgressDisplay display(core::system_clock());
-    if (speaks) wanted.progress = [&](std::string_view phase) {
-        display.finish();
-        display.start(phase, core::ProgressUnit::items("operations"));
-        display.update(0);
-    };
+    if (speaks)
+        wanted.progress = [&](std::string_view phase) {
+            display.finish();
+            display.start(phase, core::ProgressUnit::items("operations"));
+            display.update(0);
+        };
     const core::StopOnSignal stop;
     wanted.stop = stop.flag();
     auto measured = stage::run_bench(options.directory, wanted);
@@ -198,20 +209,23 @@ void add_stage_bench(core::Application& application) {
     auto command = application.add({
         .name = "stage bench",
         .summary = "measure a file system as training uses it",
-        .description = "Writes and reads in order and at random, makes and finds files, reads many files and "
-                       "the records of a shard, writes and reads checkpoints, and feeds "
-                       "emulated accelerators as U-Net3D, ResNet-50 and CosmoFlow do in MLPerf Storage v2: "
-                       "what share of the time they compute, and whether that is enough.\n\n"
-                       "Reads go past the page cache where the file system has O_DIRECT; else the cache is "
-                       "dropped as far as that is possible, and the report says how much "
-                       "stayed. Everything happens in a directory of its own beneath DIR, which is removed "
-                       "at the end. In a step with one task on each node, all nodes begin each part together, "
-                       "each with its own files: amounts are added up, over the time until the last node is done.\n\n"
-                       "With --data, a training of your own is emulated instead: it reads packed data at random, with the batch, "
-                       "the workers and the compute time of a step that you state, and nothing is written. The time of a step "
-                       "is what training takes with data in memory.\n\n"
-                       "With --compare the results are set against an earlier report of --json, and the exit "
-                       "status is 1 if anything is slower.",
+        .description =
+            "Writes and reads in order and at random, makes and finds files, reads many files and "
+            "the records of a shard, writes and reads checkpoints, and feeds "
+            "emulated accelerators as U-Net3D, ResNet-50 and CosmoFlow do in MLPerf Storage v2: "
+            "what share of the time they compute, and whether that is enough.\n\n"
+            "Reads go past the page cache where the file system has O_DIRECT; else the cache is "
+            "dropped as far as that is possible, and the report says how much "
+            "stayed. Everything happens in a directory of its own beneath DIR, which is removed "
+            "at the end. In a step with one task on each node, all nodes begin each part together, "
+            "each with its own files: amounts are added up, over the time until the last node is done.\n\n"
+            "With --data, a training of your own is emulated instead: it reads packed data at random, with "
+            "the batch, "
+            "the workers and the compute time of a step that you state, and nothing is written. The time of "
+            "a step "
+            "is what training takes with data in memory.\n\n"
+            "With --compare the results are set against an earlier report of --json, and the exit "
+            "status is 1 if anything is slower.",
         .examples =
             {{"belay stage bench /scratch --json > before.json", "a report to compare with"},
              {"srun -N 16 --ntasks-per-node=1 belay stage bench /scratch", "sixteen nodes at once"},
@@ -257,15 +271,27 @@ void add_stage_bench(core::Application& application) {
     command.options().add_option("--epochs", bench.epochs, "epochs")->type_name("N");
     stage::GivenTraining& given = options->given;
     auto* data = command.options()
-                     .add_option("--data", options->data, "instead of all tests, emulate a training that reads these packed data")
+                     .add_option("--data", options->data,
+                                 "instead of all tests, emulate a training that reads these packed data")
                      ->type_name("DIR");
-    command.options().add_option("--compute-seconds", given.compute_seconds, "that its step computes; 0: the data are read as fast as possible")->type_name("SECONDS")->needs(data);
-    command.options().add_option("--batch", given.batch, "samples of its step, on one accelerator")->type_name("N")->needs(data);
     command.options()
-        .add_option("--workers", given.workers, "threads that read for each accelerator; 0: it reads itself, between two steps")
+        .add_option("--compute-seconds", given.compute_seconds,
+                    "that its step computes; 0: the data are read as fast as possible")
+        ->type_name("SECONDS")
+        ->needs(data);
+    command.options()
+        .add_option("--batch", given.batch, "samples of its step, on one accelerator")
         ->type_name("N")
         ->needs(data);
-    command.options().add_option("--prefetch", given.prefetch, "batches that each of these has ready")->type_name("N")->needs(data);
+    command.options()
+        .add_option("--workers", given.workers,
+                    "threads that read for each accelerator; 0: it reads itself, between two steps")
+        ->type_name("N")
+        ->needs(data);
+    command.options()
+        .add_option("--prefetch", given.prefetch, "batches that each of these has ready")
+        ->type_name("N")
+        ->needs(data);
     command.options()
         .add_option("--compare", options->compare, "an earlier report of --json")
         ->type_name("FILE");

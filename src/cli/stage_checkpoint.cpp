@@ -127,10 +127,14 @@ Result<int> run_checkpoint_advice(const core::CommandContext& context, const Che
         context.print("{:<12} {}: {:+.1f} % of what writing and repeated work cost, {:.2f} % lost in all\n",
                       what, duration_text(other.seconds), 100 * other.more, 100 * other.lost_share);
     if (advice.at_floor)
-        context.print("note: the model says less, but an interval is never shorter than {:g} times the time of a write\n",
-                      stage::kLeastIntervalInWrites);
+        context.print(
+            "note: the model says less, but an interval is never shorter than {:g} times the time of a "
+            "write\n",
+            stage::kLeastIntervalInWrites);
     if (advice.lost_share >= 1)
-        context.print("note: interruptions come faster than the job gets on: write faster, restart faster, or use fewer GPUs\n");
+        context.print(
+            "note: interruptions come faster than the job gets on: write faster, restart faster, or use "
+            "fewer GPUs\n");
     return 0;
 }
 

@@ -44,12 +44,16 @@ nlohmann::ordered_json to_json(const stage::CopyReport& report) {
             row["why"] = node.failure->headline();
             missing.push_back(node.name);
         }
-        row["received_bytes"] = node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(node.figures.received_bytes);
-        row["resumed_chunks"] = node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(node.figures.resumed_chunks);
-        row["refetched_chunks"] = node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(node.figures.refetched);
+        row["received_bytes"] =
+            node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(node.figures.received_bytes);
+        row["resumed_chunks"] =
+            node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(node.figures.resumed_chunks);
+        row["refetched_chunks"] =
+            node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(node.figures.refetched);
         row["seconds"] = node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(seconds);
         row["bytes_per_second"] =
-            node.failure ? nlohmann::ordered_json() : nlohmann::ordered_json(per_second(report.bytes, node.figures.elapsed));
+            node.failure ? nlohmann::ordered_json()
+                         : nlohmann::ordered_json(per_second(report.bytes, node.figures.elapsed));
         nodes.push_back(std::move(row));
     }
     return {{"ok", report.is_whole()},
@@ -61,7 +65,8 @@ nlohmann::ordered_json to_json(const stage::CopyReport& report) {
             {"nodes", std::move(nodes)}};
 }
 
-void print(const core::CommandContext& context, const std::string& destination, const stage::CopyReport& report) {
+void print(const core::CommandContext& context, const std::string& destination,
+           const stage::CopyReport& report) {
     context.print("{}: {} files, {} in {}\n", core::printable(destination), report.files,
                   core::format_binary(core::ByteSize{report.bytes}), core::format_duration(report.elapsed));
     for (const stage::CopyNode& node : report.nodes) {
@@ -74,7 +79,8 @@ void print(const core::CommandContext& context, const std::string& destination, 
                       core::format_bytes_per_second(per_second(report.bytes, node.figures.elapsed)));
         if (node.figures.resumed_chunks > 0)
             context.print(", {} of {} chunks were there", node.figures.resumed_chunks, report.chunks);
-        if (node.figures.refetched > 0) context.print(", {} came damaged and were sent again", node.figures.refetched);
+        if (node.figures.refetched > 0)
+            context.print(", {} came damaged and were sent again", node.figures.refetched);
         context.print("\n");
     }
 }
@@ -89,18 +95,20 @@ core::Error missing_error(const stage::CopyReport& report) {
                               .as(core::ErrorKind::kSystem);
         error = error ? std::move(*error).also(one) : std::move(one);
     }
-    return std::move(*error).hint("what these nodes have is kept: give the command again, without nodes that are faulty");
+    return std::move(*error).hint(
+        "what these nodes have is kept: give the command again, without nodes that are faulty");
 }
 
 // What rank 0 says for all need not be said by each.
 bool is_said_by_first(const core::Error& error, const stage::CopyStep& step) {
-    return step.rank > 0 &&
-           (error.cause() == core::Cause::kCancelled || (step.rank > 1 && error.cause() == core::Cause::kUnreachable));
+    return step.rank > 0 && (error.cause() == core::Cause::kCancelled ||
+                             (step.rank > 1 && error.cause() == core::Cause::kUnreachable));
 }
 
 Result<int> run(const core::CommandContext& context, const Options& options) {
-    stage::CopyOptions wanted{.chunk_bytes = options.chunk.bytes,
-                              .links = options.links == "follow" ? stage::LinkRule::kFollow : stage::LinkRule::kSkip};
+    stage::CopyOptions wanted{
+        .chunk_bytes = options.chunk.bytes,
+        .links = options.links == "follow" ? stage::LinkRule::kFollow : stage::LinkRule::kSkip};
     if (!options.rate.empty()) {
         BELAY_TRY(rate, core::with_context(core::parse_bandwidth(options.rate), "--rate"));
         wanted.rate = static_cast<uint64_t>(rate.bytes_per_second());
@@ -125,11 +133,14 @@ Result<int> run(const core::CommandContext& context, const Options& options) {
     auto report = place.step ? stage::copy_in_step(options.source, options.destination, *place.step, wanted)
                              : stage::copy_here(options.source, options.destination, wanted);
     display.finish();
-    if (!report && place.step && is_said_by_first(report.error(), *place.step)) return report.error().exit_status();
+    if (!report && place.step && is_said_by_first(report.error(), *place.step))
+        return report.error().exit_status();
     if (!report) return std::unexpected(std::move(report.error()));
     if (!speaks) return 0;
-    if (options.json) context.print_json(to_json(*report));
-    else print(context, options.destination, *report);
+    if (options.json)
+        context.print_json(to_json(*report));
+    else
+        print(context, options.destination, *report);
     if (!report->is_whole()) return std::unexpected(missing_error(*report));
     return 0;
 }
@@ -154,7 +165,8 @@ Result<int> run_clean(const core::CommandContext& context, const CleanOptions& o
                   cleaned.unfinished ? ", and parts of an unfinished copy" : "");
     for (const std::string& path : cleaned.kept)
         context.print("kept, because it has changed since it was copied: {}\n", core::printable(path));
-    if (cleaned.kept_count > cleaned.kept.size()) context.print("and {} more\n", cleaned.kept_count - cleaned.kept.size());
+    if (cleaned.kept_count > cleaned.kept.size())
+        context.print("and {} more\n", cleaned.kept_count - cleaned.kept.size());
     return 0;
 }
 
@@ -164,16 +176,21 @@ void add_stage_clean(core::Application& application) {
     auto command = application.add({
         .name = "stage clean",
         .summary = "remove what stage copy brought",
-        .description = "Removes from DST, on this node, the files that \"belay stage copy\" put there, and the parts of a copy "
+        .description = "Removes from DST, on this node, the files that \"belay stage copy\" put there, and "
+                       "the parts of a copy "
                        "that was not finished: at the end of a job, before "
-                       "the next one finds the disk full. Only files of this user go that still have the size and time of the "
+                       "the next one finds the disk full. Only files of this user go that still have the "
+                       "size and time of the "
                        "copy; what was written there since stays.",
-        .examples = {{"srun --ntasks-per-node=1 belay stage clean /tmp/train", "the last line of a batch script"},
+        .examples = {{"srun --ntasks-per-node=1 belay stage clean /tmp/train",
+                      "the last line of a batch script"},
                      {"srun --task-epilog=clean.sh ./train",
                       "clean.sh holds \"belay stage clean /tmp/train\": also after a program that failed"}},
     });
     auto options = std::make_shared<CleanOptions>();
-    command.options().add_option("DST", options->destination, "the directory to which it was copied")->required();
+    command.options()
+        .add_option("DST", options->destination, "the directory to which it was copied")
+        ->required();
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run_clean(context, *options); });
 }
@@ -182,36 +199,45 @@ void add_stage_copy(core::Application& application) {
     auto command = application.add({
         .name = "stage copy",
         .summary = "copy data to the nodes of a job, reading them once",
-        .description = "Copies SRC, a file or a directory, to DST on each node of a step that is started with one task per node; "
+        .description = "Copies SRC, a file or a directory, to DST on each node of a step that is started "
+                       "with one task per node; "
                        "the first node reads SRC, and the nodes hand it on to "
-                       "each other while it comes. Of packed data, what the manifest names is copied. DST must be a directory "
+                       "each other while it comes. Of packed data, what the manifest names is copied. DST "
+                       "must be a directory "
                        "that each node has for itself. Outside a step this machine gets "
                        "the copy.\n\n"
-                       "Files appear under their names when all of them are there; of a directory, the file .belay-copy and a "
+                       "Files appear under their names when all of them are there; of a directory, the file "
+                       ".belay-copy and a "
                        "packed set's manifest come last. What was "
-                       "interrupted goes on where it was when the command is given again and SRC has not changed; what is there "
+                       "interrupted goes on where it was when the command is given again and SRC has not "
+                       "changed; what is there "
                        "already under the same names is never replaced. A tenth of the "
                        "space stays free. Every chunk has a checksum, which is compared on each node.\n\n"
-                       "A node that dies does not keep the others from getting the copy, if Slurm does not end the step (srun "
+                       "A node that dies does not keep the others from getting the copy, if Slurm does not "
+                       "end the step (srun "
                        "--no-kill, --wait=0); the first node says which one it was, and its "
                        "exit status is 3.",
         .examples = {{"srun --ntasks-per-node=1 belay stage copy /capstor/scratch/train /tmp/train",
                       "to the memory or disk of every node"},
-                     {"srun --ntasks-per-node=1 belay stage copy --rate 2GB/s model.safetensors /tmp/model.safetensors",
+                     {"srun --ntasks-per-node=1 belay stage copy --rate 2GB/s model.safetensors "
+                      "/tmp/model.safetensors",
                       "one file, at most 2 GB a second"},
                      {"belay stage copy train /local/train", "to a disk of this machine"}},
         .exit_statuses = {{0, "this node has the copy; on the first node: every node has it"},
                           {2,
-                           "the command line or SRC is wrong, or DST holds something else; or SRC changed while it was copied"},
+                           "the command line or SRC is wrong, or DST holds something else; or SRC changed "
+                           "while it was copied"},
                           {3, "the system failed, or, on the first node, another node has no copy"}},
     });
     auto options = std::make_shared<Options>();
     command.options().add_option("SRC", options->source, "a file, a directory, or packed data")->required();
     command.options()
-        .add_option("DST", options->destination, "where they come on each node; of a file, its new name or a directory")
+        .add_option("DST", options->destination,
+                    "where they come on each node; of a file, its new name or a directory")
         ->required();
     command.options()
-        .add_option("--rate", options->rate, "at most so many bytes a second from SRC, and over each connection: 2GB/s")
+        .add_option("--rate", options->rate,
+                    "at most so many bytes a second from SRC, and over each connection: 2GB/s")
         ->type_name("RATE");
     command.size("--chunk", options->chunk, "send, check and resume in chunks of SIZE");
     command.choice("--links", options->links, {"follow", "skip"},

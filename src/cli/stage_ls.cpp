@@ -23,8 +23,14 @@ Result<int> run_ls(const core::CommandContext& context, const LsArguments& optio
     BELAY_TRY(dataset, stage::Dataset::open(options.directory));
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     BELAY_CHECK(dataset.list([&](const shard::ManifestShard& shard, const shard::Record& record) -> Result<> {
-        if (options.json) rows.push_back({{"name", record.name}, {"bytes", record.bytes}, {"shard", shard.path}, {"sample", record.sample}});
-        else context.print("{:>12}  {}  {}\n", record.bytes, core::printable(shard.path), core::printable(record.name));
+        if (options.json)
+            rows.push_back({{"name", record.name},
+                            {"bytes", record.bytes},
+                            {"shard", shard.path},
+                            {"sample", record.sample}});
+        else
+            context.print("{:>12}  {}  {}\n", record.bytes, core::printable(shard.path),
+                          core::printable(record.name));
         return {};
     }));
     if (options.json) context.print_json(rows);
@@ -59,12 +65,15 @@ void add_stage_cat(core::Application& application) {
     auto command = application.add({
         .name = "stage cat",
         .summary = "print one file of packed data",
-        .description = "Finds the file in the indexes and reads nothing else. Its checksum is compared; the exit status is 2 if it is damaged.",
+        .description = "Finds the file in the indexes and reads nothing else. Its checksum is compared; the "
+                       "exit status is 2 if it is damaged.",
         .examples = {{"belay stage cat /scratch/train class3/000017.jpg >17.jpg", "one image"}},
     });
     auto options = std::make_shared<LsArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();
-    command.options().add_option("KEY", options->key, "the file's name in the directory that was packed")->required();
+    command.options()
+        .add_option("KEY", options->key, "the file's name in the directory that was packed")
+        ->required();
     command.run([options](const core::CommandContext& context) { return run_cat(context, *options); });
 }
 

@@ -22,8 +22,10 @@ void add_stage_mount(core::Application& application) {
     auto command = application.add({
         .name = "stage mount",
         .summary = "show an image of packed data as a directory",
-        .description = "Serves the image that \"belay stage pack --format squashfs\" made at DIR, read-only, as you and without root. It stays until "
-                       "\"belay stage unmount DIR\". In a container, name the image in the environment instead: mounts = [\"/scratch/train/train.sqsh:/data:sqsh\"].",
+        .description = "Serves the image that \"belay stage pack --format squashfs\" made at DIR, read-only, "
+                       "as you and without root. It stays until "
+                       "\"belay stage unmount DIR\". In a container, name the image in the environment "
+                       "instead: mounts = [\"/scratch/train/train.sqsh:/data:sqsh\"].",
         .examples = {{"belay stage mount /scratch/train /tmp/train", "the files are in /tmp/train"}},
     });
     auto options = std::make_shared<MountArguments>();
@@ -31,7 +33,8 @@ void add_stage_mount(core::Application& application) {
     command.options().add_option("DIR", options->target, "an empty directory")->required();
     command.run([options](const core::CommandContext& context) -> Result<int> {
         BELAY_CHECK(stage::mount(options->data, options->target));
-        context.print("mounted at {}; to unmount: belay stage unmount {}\n", core::printable(options->target), core::printable(options->target));
+        context.print("mounted at {}; to unmount: belay stage unmount {}\n", core::printable(options->target),
+                      core::printable(options->target));
         return 0;
     });
 }

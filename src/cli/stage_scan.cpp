@@ -29,19 +29,24 @@ struct ScanArguments {
     bool json = false;
 };
 
-std::string size(uint64_t bytes) { return core::format_binary(core::ByteSize{bytes}); }
+std::string size(uint64_t bytes) {
+    return core::format_binary(core::ByteSize{bytes});
+}
 std::string seconds(double value) {
     if (!std::isfinite(value)) return "unknown";
     return value < 10 ? fmt::format("{:.3f} s", value) : fmt::format("{:.0f} s", value);
 }
-std::string share(double value) { return std::isfinite(value) ? fmt::format("{:.0f} %", 100 * value) : "unknown"; }
+std::string share(double value) {
+    return std::isfinite(value) ? fmt::format("{:.0f} %", 100 * value) : "unknown";
+}
 
 void print_sizes(const core::CommandContext& context, const stage::TreeSums& sums) {
     std::vector<std::vector<std::string>> rows;
     for (size_t bucket = 0; bucket < stage::kSizeBuckets; ++bucket) {
         const stage::Amount& amount = sums.sizes[bucket];
         if (amount.files == 0) continue;
-        rows.push_back({bucket == 0 ? "empty" : size(uint64_t{1} << (bucket - 1)), std::to_string(amount.files), size(amount.bytes)});
+        rows.push_back({bucket == 0 ? "empty" : size(uint64_t{1} << (bucket - 1)),
+                        std::to_string(amount.files), size(amount.bytes)});
     }
     if (!rows.empty()) context.print("\n{}", render_table({"files from", "count", "bytes"}, rows));
 }
@@ -50,7 +55,8 @@ void print_users(const core::CommandContext& context, const stage::TreeSums& sum
     if (sums.users.size() < 2) return;
     std::vector<std::vector<std::string>> rows;
     for (const auto& [user, amount] : sums.users)
-        rows.push_back({core::printable(core::user_name(user)), std::to_string(amount.files), size(amount.bytes)});
+        rows.push_back(
+            {core::printable(core::user_name(user)), std::to_string(amount.files), size(amount.bytes)});
     context.print("\n{}", render_table({"owner", "files", "bytes"}, rows));
 }
 
@@ -63,41 +69,58 @@ std::string older(const std::array<stage::Amount, stage::kAgeBuckets>& ages, siz
 
 void print_scan(const core::CommandContext& context, const stage::Scan& scan) {
     const stage::TreeSums& sums = scan.sums;
-    context.print("files             {}, {}, in {} directories\n", sums.files.files, size(sums.files.bytes), scan.walk.directories);
+    context.print("files             {}, {}, in {} directories\n", sums.files.files, size(sums.files.bytes),
+                  scan.walk.directories);
     if (sums.links + sums.others > 0)
-        context.print("others            {} symbolic links, {} devices, pipes and sockets\n", sums.links, sums.others);
+        context.print("others            {} symbolic links, {} devices, pipes and sockets\n", sums.links,
+                      sums.others);
     if (sums.sparse_files > 0)
-        context.print("sparse            {} files; {} lie on the device\n", sums.sparse_files, size(sums.allocated_bytes));
+        context.print("sparse            {} files; {} lie on the device\n", sums.sparse_files,
+                      size(sums.allocated_bytes));
     if (sums.linked_files > 0)
-        context.print("hard links        {} names of {} files\n", sums.linked_files, sums.linked_inodes.size());
-    context.print("largest directory {} entries: {}\n", sums.most_entries,
-                  sums.fullest_directory.empty() ? "the directory itself" : core::printable(sums.fullest_directory));
+        context.print("hard links        {} names of {} files\n", sums.linked_files,
+                      sums.linked_inodes.size());
+    context.print(
+        "largest directory {} entries: {}\n", sums.most_entries,
+        sums.fullest_directory.empty() ? "the directory itself" : core::printable(sums.fullest_directory));
     context.print("not read for      30 days: {}\n", older(sums.accessed, 4));
-    context.print("duplicates        {} of {} files that were compared, {}\n", scan.duplicates.files, scan.duplicates.compared_files,
-                  size(scan.duplicates.bytes));
-    context.print("compressed        {} of its size (zstd 3, {} files)\n", share(scan.compressed_share), sums.sample.files().size());
+    context.print("duplicates        {} of {} files that were compared, {}\n", scan.duplicates.files,
+                  scan.duplicates.compared_files, size(scan.duplicates.bytes));
+    context.print("compressed        {} of its size (zstd 3, {} files)\n", share(scan.compressed_share),
+                  sums.sample.files().size());
     print_sizes(context, sums);
     print_users(context, sums);
-    context.print("\nscanned in        {}, {} calls to the file system\n", seconds(scan.walk.seconds), scan.walk.calls);
+    context.print("\nscanned in        {}, {} calls to the file system\n", seconds(scan.walk.seconds),
+                  scan.walk.calls);
     context.print("a file costs      {:.3f} ms to find and open\n", 1e3 * scan.cost_input.open_seconds);
     context.print("bytes come at     {}\n",
-                  std::isfinite(scan.speed.read_bytes_per_second) ? core::format_bytes_per_second(scan.speed.read_bytes_per_second) : "unknown");
-    context.print("an epoch takes    {} with {:g} workers; packed {}\n", seconds(scan.cost.loose_epoch_seconds), scan.cost_input.workers,
+                  std::isfinite(scan.speed.read_bytes_per_second)
+                      ? core::format_bytes_per_second(scan.speed.read_bytes_per_second)
+                      : "unknown");
+    context.print("an epoch takes    {} with {:g} workers; packed {}\n",
+                  seconds(scan.cost.loose_epoch_seconds), scan.cost_input.workers,
                   seconds(scan.cost.packed_epoch_seconds));
     context.print("verdict           {}\n", stage::to_text(scan.cost.verdict));
     for (const std::string& reason : scan.cost.reasons) context.print("                  {}\n", reason);
     for (const stage::WalkProblem& problem : scan.walk.problems)
-        context.print("note: not read: {}: {}\n", core::printable(problem.path), std::generic_category().message(problem.errno_value));
+        context.print("note: not read: {}: {}\n", core::printable(problem.path),
+                      std::generic_category().message(problem.errno_value));
     if (scan.walk.problem_count > scan.walk.problems.size())
         context.print("note: and {} more\n", scan.walk.problem_count - scan.walk.problems.size());
     if (scan.walk.other_file_systems > 0)
-        context.print("note: {} directories belong to other file systems: not entered\n", scan.walk.other_file_systems);
+        context.print("note: {} directories belong to other file systems: not entered\n",
+                      scan.walk.other_file_systems);
 }
 
 Result<int> run(const core::CommandContext& context, const ScanArguments& options) {
-    if (!(options.epochs > 0)) return core::bad_input("--epochs {:g}: is not a number of epochs", options.epochs).hint("write how often training reads the data");
-    if (options.workers == 0 || options.threads == 0) return core::bad_input("--workers and --threads begin at 1");
-    if (options.rate < 0) return core::bad_input("--rate {:g}: is negative", options.rate).hint("write calls per second, or 0 for no limit");
+    if (!(options.epochs > 0))
+        return core::bad_input("--epochs {:g}: is not a number of epochs", options.epochs)
+            .hint("write how often training reads the data");
+    if (options.workers == 0 || options.threads == 0)
+        return core::bad_input("--workers and --threads begin at 1");
+    if (options.rate < 0)
+        return core::bad_input("--rate {:g}: is negative", options.rate)
+            .hint("write calls per second, or 0 for no limit");
     stage::ScanOptions wanted{.threads = options.threads,
                               .most_calls_per_second = options.rate,
                               .epochs = options.epochs,
@@ -106,8 +129,10 @@ Result<int> run(const core::CommandContext& context, const ScanArguments& option
     if (options.inode_quota > 0) wanted.inode_quota = options.inode_quota;
     if (!options.local.empty()) wanted.local = options.local;
     BELAY_TRY(scan, stage::scan(options.directory, wanted));
-    if (options.json) context.print_json(stage::to_json(scan));
-    else print_scan(context, scan);
+    if (options.json)
+        context.print_json(stage::to_json(scan));
+    else
+        print_scan(context, scan);
     return 0;
 }
 
@@ -117,24 +142,38 @@ void add_stage_scan(core::Application& application) {
     auto command = application.add({
         .name = "stage scan",
         .summary = "say what lies in a directory and what reading it costs",
-        .description =
-            "Counts files by size, age and owner, looks more closely at a sample of them, and measures what this file system takes "
-            "to open and to read a file. From that follows how long an epoch takes that reads each file once, how long it would take from "
-            "packed shards, and whether packing or copying is worth its cost.\n\n"
-            "Symbolic links are not followed and other file systems are not entered. Nothing is changed, not even access times where the "
-            "files are yours.",
+        .description = "Counts files by size, age and owner, looks more closely at a sample of them, and "
+                       "measures what this file system takes "
+                       "to open and to read a file. From that follows how long an epoch takes that reads "
+                       "each file once, how long it would take from "
+                       "packed shards, and whether packing or copying is worth its cost.\n\n"
+                       "Symbolic links are not followed and other file systems are not entered. Nothing is "
+                       "changed, not even access times where the "
+                       "files are yours.",
         .examples = {{"belay stage scan data", "a verdict with its reasons"},
-                     {"belay stage scan data --epochs 90 --workers 16", "for a longer training with more workers"},
+                     {"belay stage scan data --epochs 90 --workers 16",
+                      "for a longer training with more workers"},
                      {"belay stage scan data --local /tmp", "compared with copying it to the nodes first"}},
     });
     auto options = std::make_shared<ScanArguments>();
     command.options().add_option("DIR", options->directory, "the directory")->required();
-    command.options().add_option("--epochs", options->epochs, "how often training will read the data")->type_name("N");
-    command.options().add_option("--workers", options->workers, "processes of the loader that read at once")->type_name("N");
-    command.options().add_option("--local", options->local, "compare with a copy in DIR, as on a node's own disk")->type_name("DIR");
-    command.options().add_option("--inode-quota", options->inode_quota, "how many files you may have there")->type_name("N");
+    command.options()
+        .add_option("--epochs", options->epochs, "how often training will read the data")
+        ->type_name("N");
+    command.options()
+        .add_option("--workers", options->workers, "processes of the loader that read at once")
+        ->type_name("N");
+    command.options()
+        .add_option("--local", options->local, "compare with a copy in DIR, as on a node's own disk")
+        ->type_name("DIR");
+    command.options()
+        .add_option("--inode-quota", options->inode_quota, "how many files you may have there")
+        ->type_name("N");
     command.options().add_option("--threads", options->threads, "threads that scan")->type_name("N");
-    command.options().add_option("--rate", options->rate, "at most N calls to the file system a second while the tree is read; 0: no limit")->type_name("N");
+    command.options()
+        .add_option("--rate", options->rate,
+                    "at most N calls to the file system a second while the tree is read; 0: no limit")
+        ->type_name("N");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run(context, *options); });
 }

@@ -19,7 +19,8 @@ core::Result<StepPlace> find_members(const core::CommandContext& context, std::s
     BELAY_TRY(weakness, vet::share_secret(*known, slurm::munge_at(configuration.text("munge.socket"))));
     // Who takes part may read and change what is exchanged: unlike a vetting, nothing is worth that.
     if (weakness)
-        return core::system_error("without munge or a secret, other users of the cluster could take part in {}", what)
+        return core::system_error(
+                   "without munge or a secret, other users of the cluster could take part in {}", what)
             .hint(weakness->hint_text());
     place.step = transfer::Members{.rank = known->rank,
                                    .nodes = std::move(known->nodes),
@@ -32,7 +33,8 @@ core::Result<StepPlace> find_members(const core::CommandContext& context, std::s
 }
 
 core::Failure several_tasks(std::string_view command) {
-    return core::bad_input("belay {} runs once on each node, and this step has several tasks on a node", command)
+    return core::bad_input("belay {} runs once on each node, and this step has several tasks on a node",
+                           command)
         .hint(fmt::format("start it in a step of its own: srun --ntasks-per-node=1 belay {}", command));
 }
 

@@ -15,8 +15,8 @@ struct StepPlace {
     bool other_task = false;
 };
 
-// Errors: kSystem where others of the cluster could take part in `what`, "this copy", since nothing that only the step knows
-// tells its nodes from them; kBadInput for variables that cannot be Slurm's.
+// Errors: kSystem where others of the cluster could take part in `what`, "this copy", since nothing that only
+// the step knows tells its nodes from them; kBadInput for variables that cannot be Slurm's.
 core::Result<StepPlace> find_members(const core::CommandContext& context, std::string_view what);
 
 // What that one is told: "done" would say that the node has what it waits for.

@@ -301,7 +301,8 @@ Result<int> Application::run_watched(const DeclaredCommand& command, const Comma
                               return std::to_string(*status);
                           }));
     const Descriptor none;
-    auto status = work.finish_unless_stalled(known.duration("files.wait"), signals ? signals->descriptor() : none);
+    auto status =
+        work.finish_unless_stalled(known.duration("files.wait"), signals ? signals->descriptor() : none);
     signals.reset();
     if (work.was_ended_by_passed_signal()) raise(work.passed_signal());
     // A handler that ends its process has said why.

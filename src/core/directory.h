@@ -58,8 +58,8 @@ class Directory {
     // As open(2) with O_CLOEXEC, of a regular file. Errors: kBadInput for anything else, which is neither
     // waited for nor changed; kSystem.
     Result<Descriptor> open_file(std::string_view name, int flags, unsigned mode = 0600) const;
-    // To read without changing its access time, where that is this user's to ask for: what looks at files must not keep them from a
-    // purge.
+    // To read without changing its access time, where that is this user's to ask for: what looks at files
+    // must not keep them from a purge.
     Result<Descriptor> open_quietly(std::string_view name) const;
     // Errors: as open_file; kBadInput for more than `limit` bytes.
     Result<std::string> read_file(std::string_view name, size_t limit) const;

@@ -40,7 +40,8 @@ SignalsToPassOn::SignalsToPassOn() {
     sigemptyset(&signals);
     for (const int signal : kEndingSignals) {
         struct sigaction action{};
-        if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&signals, signal);
+        if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&signals, signal);
     }
     pthread_sigmask(SIG_BLOCK, &signals, &before_);
     descriptor_ = Descriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));

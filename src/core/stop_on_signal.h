@@ -14,7 +14,8 @@ namespace belay::core {
 
 inline constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// One at a time in a process. The second signal of a kind ends the program as always, in case the work does not look at the flag.
+// One at a time in a process. The second signal of a kind ends the program as always, in case the work does
+// not look at the flag.
 class StopOnSignal {
   public:
     StopOnSignal();
@@ -28,8 +29,8 @@ class StopOnSignal {
     std::array<struct sigaction, kEndingSignals.size()> before_{};
 };
 
-// While it lives, these signals come out of a descriptor, for a process that works for this one (Work::finish_unless_stalled). Those that
-// are ignored stay so.
+// While it lives, these signals come out of a descriptor, for a process that works for this one
+// (Work::finish_unless_stalled). Those that are ignored stay so.
 class SignalsToPassOn {
   public:
     SignalsToPassOn();

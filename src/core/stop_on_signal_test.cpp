@@ -39,14 +39,18 @@ TEST(core, the_first_signal_sets_a_flag_and_the_second_ends_the_program) {
 TEST(core, what_was_set_before_is_set_again) {
     EXPECT_EQ(status_of([] {
                   std::signal(SIGINT, SIG_IGN);
-                  { const StopOnSignal stop; }
+                  {
+                      const StopOnSignal stop;
+                  }
                   raise(SIGINT);
                   {
                       const StopOnSignal stop;
                       raise(SIGINT);
                       if (*stop.flag()) return 1;
                   }
-                  { const StopOnSignal stop; }
+                  {
+                      const StopOnSignal stop;
+                  }
                   raise(SIGTERM);
                   return 2;
               }),

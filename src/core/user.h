@@ -12,7 +12,8 @@ namespace belay::core {
 // service that is down is asked once. The rule about threads is that of core/work.h.
 std::string user_name(uid_t user);
 
-// Errors: kBadInput, kNotFound, for a name that the system does not know; kSystem, kTimedOut too, where it cannot say.
+// Errors: kBadInput, kNotFound, for a name that the system does not know; kSystem, kTimedOut too, where it
+// cannot say.
 Result<uid_t> user_id(const std::string& name);
 
 }  // namespace belay::core

@@ -131,9 +131,9 @@ Result<> check_sql(record::Archive& empty, const Run& run, const Rule& rule) {
 
 std::vector<RuleFile> builtin_files() {
 #define BELAY_BUILTIN(name) {"belay:" #name ".toml", {belay_rules_##name, belay_rules_##name##_end}, true}
-    return {BELAY_BUILTIN(failure), BELAY_BUILTIN(progress), BELAY_BUILTIN(process),
-            BELAY_BUILTIN(data),    BELAY_BUILTIN(io),    BELAY_BUILTIN(cpu),      BELAY_BUILTIN(memory),
-            BELAY_BUILTIN(gpu),     BELAY_BUILTIN(hardware), BELAY_BUILTIN(record)};
+    return {BELAY_BUILTIN(failure),  BELAY_BUILTIN(progress), BELAY_BUILTIN(process), BELAY_BUILTIN(data),
+            BELAY_BUILTIN(io),       BELAY_BUILTIN(cpu),      BELAY_BUILTIN(memory),  BELAY_BUILTIN(gpu),
+            BELAY_BUILTIN(hardware), BELAY_BUILTIN(record)};
 }
 
 Result<std::vector<RuleFile>> site_files(const fs::path& path) {

@@ -59,7 +59,8 @@ struct Placed {
 }  // namespace
 
 struct SquashfsWriter::State {
-    State(int fd, std::string name_in, SquashfsProfile profile_in) : file(fd, 0), name(std::move(name_in)), profile(profile_in) {}
+    State(int fd, std::string name_in, SquashfsProfile profile_in)
+        : file(fd, 0), name(std::move(name_in)), profile(profile_in) {}
 
     Result<> check(int code) { return code == 0 ? Result<>() : Result<>(file.failure(code, "write", name)); }
     Result<> open(unsigned threads);
@@ -143,7 +144,8 @@ Result<> SquashfsWriter::State::open(unsigned threads) {
     return {};
 }
 
-Result<SquashfsWriter> SquashfsWriter::create(int fd, std::string name, unsigned threads, SquashfsProfile profile) {
+Result<SquashfsWriter> SquashfsWriter::create(int fd, std::string name, unsigned threads,
+                                              SquashfsProfile profile) {
     auto state = std::make_unique<State>(fd, std::move(name), profile);
     BELAY_CHECK(state->open(std::max(threads, 1U)));
     return SquashfsWriter(std::move(state));

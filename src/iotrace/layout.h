@@ -1,10 +1,11 @@
-// The file that a traced process and the recorder share: counters by device and slot, in a mapping. The library
-// (preload/) adds to it, the reader (trace_file.h) sums it up.
+// The file that a traced process and the recorder share: counters by device and slot, in a mapping. The
+// library (preload/) adds to it, the reader (trace_file.h) sums it up.
 //
 //   header   4096 bytes   magic, version, the five sizes below, two counts, the table of devices
 //   cells    1024 bytes each, cells[device][slot]: 128 counters of 64 bits, each only ever added to
 //
-// Numbers are in the machine's byte order: the file never leaves its node. Needs no library, neither of C++ nor of C.
+// Numbers are in the machine's byte order: the file never leaves its node. Needs no library, neither of C++
+// nor of C.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +31,8 @@ inline constexpr unsigned kOtherDevices = kDevices - 1;
 
 // Where numbers stand in the header, in bytes from its beginning.
 enum HeaderPlace : size_t {
-    kMagicPlace = 0,         // u64
-    kVersionPlace = 8,       // u32, as the next five
+    kMagicPlace = 0,    // u64
+    kVersionPlace = 8,  // u32, as the next five
     kHeaderBytesPlace = 12,
     kDevicesPlace = 16,
     kSlotsPlace = 20,
@@ -55,8 +56,8 @@ constexpr uint64_t packed_device(uint64_t st_dev) {
 
 // The counters of a cell. Bytes are those that calls returned, not those that were asked for.
 enum Counter : size_t {
-    kOpens,             // of files that succeeded: open(2) and its kin, fopen(3)
-    kOpensFailed,       // of files and directories
+    kOpens,        // of files that succeeded: open(2) and its kin, fopen(3)
+    kOpensFailed,  // of files and directories
     kCloses,
     kStats,             // stat(2), statx(2), access(2), readlink(2) and their kin
     kStatsFailed,       // of them those that failed
@@ -75,8 +76,9 @@ enum Counter : size_t {
     kCounters,
 };
 
-// Behind the counters, three histograms of calls by the bytes that they returned. Of reads, those that began where the last
-// one of their descriptor had ended (the first: at the beginning of the file), and those that did not.
+// Behind the counters, three histograms of calls by the bytes that they returned. Of reads, those that began
+// where the last one of their descriptor had ended (the first: at the beginning of the file), and those that
+// did not.
 inline constexpr size_t kReadsInOrder = 32;
 inline constexpr size_t kReadsElsewhere = kReadsInOrder + kSizeBins;
 inline constexpr size_t kWrites = kReadsElsewhere + kSizeBins;

@@ -23,7 +23,9 @@ class iotrace_preload : public testing::Test {
     core::Environment more = {};  // variables of the program
 
     std::string at(const std::string& name) const { return (directory.path() / name).string(); }
-    std::string known(const std::string& program) const { return std::string(BELAY_KNOWN_PROGRAMS) + "/" + program; }
+    std::string known(const std::string& program) const {
+        return std::string(BELAY_KNOWN_PROGRAMS) + "/" + program;
+    }
 
     // A file of that many bytes, made by this process, which is not traced.
     std::string file(const std::string& name, size_t bytes) const {
@@ -63,7 +65,9 @@ class iotrace_preload : public testing::Test {
     IoTotals all() { return trace.totals().value(); }
 };
 
-uint64_t random_reads(const DeviceTotals& totals) { return totals.random_read_calls(); }
+uint64_t random_reads(const DeviceTotals& totals) {
+    return totals.random_read_calls();
+}
 
 TEST_F(iotrace_preload, reads_in_order) {
     const DeviceTotals totals = after_known({"reads", file("f", 100'000), "100", "1000"});
@@ -218,7 +222,8 @@ TEST_F(iotrace_preload, what_was_counted_survives_a_kill) {
 
 TEST_F(iotrace_preload, errno_and_failures_are_the_calls_own) {
     const DeviceTotals totals = after_known({"keeps-errno", file("f", 1000)});
-    EXPECT_EQ(totals[kOpensFailed], 1U);  // of a directory that is a file; names that cannot be read have no device
+    EXPECT_EQ(totals[kOpensFailed],
+              1U);  // of a directory that is a file; names that cannot be read have no device
 }
 
 TEST_F(iotrace_preload, calls_before_its_own_beginning_are_counted) {
@@ -235,7 +240,8 @@ TEST_F(iotrace_preload, a_static_program_runs_and_is_not_seen) {
 
 TEST_F(iotrace_preload, without_a_good_file_programs_run_and_are_not_seen) {
     const std::string path = file("f", 1000);
-    for (const std::string& named : {std::string(), at("nothing"), path, directory.path().string(), std::string("/dev/full")}) {
+    for (const std::string& named :
+         {std::string(), at("nothing"), path, directory.path().string(), std::string("/dev/full")}) {
         more[kTraceVariable] = named;
         after_known({"reads", path, "1", "1000"});
     }
@@ -267,13 +273,15 @@ TEST_F(iotrace_preload, dd_reads_and_writes_what_it_is_told) {
 TEST_F(iotrace_preload, cp_copies_all_bytes) {
     const DeviceTotals totals = after({"cp", file("f", 1'000'000), at("g")});
     EXPECT_EQ(core::read_file(at("g")).value().size(), 1'000'000U);
-    EXPECT_THAT(totals[kWrittenBytes], testing::AnyOf(1'000'000U, 0U));  // 0: the file system shares the blocks (FICLONE)
+    EXPECT_THAT(totals[kWrittenBytes],
+                testing::AnyOf(1'000'000U, 0U));  // 0: the file system shares the blocks (FICLONE)
 }
 
 TEST_F(iotrace_preload, bash_with_its_children) {
     const std::string path = file("f", 100'000);
-    const DeviceTotals totals =
-        after({"bash", "-c", "for i in 1 2 3; do (cat < " + path + " >/dev/null; cat " + path + " | cat >/dev/null); done"});
+    const DeviceTotals totals = after(
+        {"bash", "-c",
+         "for i in 1 2 3; do (cat < " + path + " >/dev/null; cat " + path + " | cat >/dev/null); done"});
     EXPECT_EQ(totals[kReadBytes], 6U * 100'000);
     EXPECT_EQ(all().programs, 1U + 3 * 3);
 }
@@ -300,9 +308,11 @@ TEST_F(iotrace_preload, python_reads_seeks_and_starts_programs) {
 }
 
 TEST_F(iotrace_preload, a_compiler_and_git_work_as_without_it) {
-    ASSERT_TRUE(core::replace_file(at("x.c"), "#include <stdio.h>\nint main(void) { return puts(\"x\") < 0; }\n"));
+    ASSERT_TRUE(
+        core::replace_file(at("x.c"), "#include <stdio.h>\nint main(void) { return puts(\"x\") < 0; }\n"));
     for (const std::vector<std::string>& command :
-         {std::vector<std::string>{"gcc", "-c", at("x.c"), "-o", at("x.o")}, {"git", "init", "-q", at("r")},
+         {std::vector<std::string>{"gcc", "-c", at("x.c"), "-o", at("x.o")},
+          {"git", "init", "-q", at("r")},
           {"git", "-C", at("r"), "status", "--short"}}) {
         if (!core::find_program(command[0])) GTEST_SKIP() << "no " << command[0];
         after(command);

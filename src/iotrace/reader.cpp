@@ -4,9 +4,10 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 namespace belay::iotrace {
 
@@ -15,7 +16,8 @@ namespace {
 core::Result<> fill(const core::NewFile& file) {
     // Returns its error instead of setting errno.
     if (const int error = posix_fallocate(file.fd(), 0, static_cast<off_t>(kFileBytes)); error != 0)
-        return core::errno_error(error, fmt::format("cannot allocate {} bytes for {}", kFileBytes, file.path().string()));
+        return core::errno_error(
+            error, fmt::format("cannot allocate {} bytes for {}", kFileBytes, file.path().string()));
     return core::write_all(file.fd(), encode_header(), file.path().string());
 }
 
@@ -33,7 +35,8 @@ core::Result<IoTraceReader> IoTraceReader::create(const std::filesystem::path& p
 core::Result<IoTraceReader> IoTraceReader::open(const std::filesystem::path& path) {
     BELAY_TRY(file, core::open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat facts{};
-    if (fstat(file.get(), &facts) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
+    if (fstat(file.get(), &facts) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
     if (!S_ISREG(facts.st_mode)) return core::bad_input("{} is not a regular file", path.string());
     IoTraceReader reader(std::move(file), path);
     BELAY_CHECK(reader.totals());
@@ -45,7 +48,8 @@ core::Result<> IoTraceReader::read_part(size_t place, size_t size) {
         const ssize_t done = pread(fd_.get(), bytes_.data() + place, size, static_cast<off_t>(place));
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return core::errno_error(errno, fmt::format("cannot read {}", path_.string()));
-        if (done == 0) return core::bad_input("{}: not an I/O trace: it ends at byte {}", path_.string(), place);
+        if (done == 0)
+            return core::bad_input("{}: not an I/O trace: it ends at byte {}", path_.string(), place);
         place += static_cast<size_t>(done);
         size -= static_cast<size_t>(done);
     }
@@ -62,14 +66,17 @@ core::Result<IoTotals> IoTraceReader::totals() {
     return core::with_context(decode(bytes_), path_.string());
 }
 
-core::Result<core::Environment> traced_environment(const std::filesystem::path& library, const std::filesystem::path& file,
+core::Result<core::Environment> traced_environment(const std::filesystem::path& library,
+                                                   const std::filesystem::path& file,
                                                    const std::optional<std::string>& preloaded_before) {
     if (library.string().find_first_of(" :") != std::string::npos)
-        return core::bad_input("{}: its path holds a space or a colon, at which LD_PRELOAD is parted", library.string())
+        return core::bad_input("{}: its path holds a space or a colon, at which LD_PRELOAD is parted",
+                               library.string())
             .hint("install Belay in another directory");
     const std::string before = preloaded_before.value_or("");
-    return core::Environment{{"LD_PRELOAD", before.empty() ? library.string() : before + ":" + library.string()},
-                             {kTraceVariable, file.string()}};
+    return core::Environment{
+        {"LD_PRELOAD", before.empty() ? library.string() : before + ":" + library.string()},
+        {kTraceVariable, file.string()}};
 }
 
 }  // namespace belay::iotrace

@@ -43,10 +43,12 @@ TEST_F(iotrace_reader, a_file_that_was_made_is_opened) {
 TEST_F(iotrace_reader, other_files_are_not_opened) {
     EXPECT_EQ(IoTraceReader::open(path).error().cause(), core::Cause::kNotFound);
     ASSERT_TRUE(core::replace_file(path, "something else"));
-    EXPECT_THAT(IoTraceReader::open(path).error().message(), HasSubstr("not an I/O trace: it ends at byte 14"));
+    EXPECT_THAT(IoTraceReader::open(path).error().message(),
+                HasSubstr("not an I/O trace: it ends at byte 14"));
     EXPECT_THAT(IoTraceReader::open(directory.path()).error().message(), HasSubstr("is not a regular file"));
     ASSERT_EQ(mkfifo((directory.path() / "pipe").c_str(), 0600), 0);
-    EXPECT_THAT(IoTraceReader::open(directory.path() / "pipe").error().message(), HasSubstr("is not a regular file"));
+    EXPECT_THAT(IoTraceReader::open(directory.path() / "pipe").error().message(),
+                HasSubstr("is not a regular file"));
 }
 
 TEST_F(iotrace_reader, a_file_that_a_process_damages_is_an_error) {
@@ -60,10 +62,13 @@ TEST_F(iotrace_reader, a_file_that_a_process_damages_is_an_error) {
 
 TEST_F(iotrace_reader, the_library_stands_behind_what_is_preloaded_already) {
     EXPECT_THAT(traced_environment("/lib/libbelay_io.so", "/dev/shm/t", std::nullopt).value(),
-                UnorderedElementsAre(Pair("LD_PRELOAD", "/lib/libbelay_io.so"), Pair("BELAY_IO_TRACE", "/dev/shm/t")));
+                UnorderedElementsAre(Pair("LD_PRELOAD", "/lib/libbelay_io.so"),
+                                     Pair("BELAY_IO_TRACE", "/dev/shm/t")));
     EXPECT_THAT(traced_environment("/lib/libbelay_io.so", "/dev/shm/t", "libasan.so").value(),
-                UnorderedElementsAre(Pair("LD_PRELOAD", "libasan.so:/lib/libbelay_io.so"), Pair("BELAY_IO_TRACE", "/dev/shm/t")));
-    EXPECT_EQ(traced_environment("/a b/libbelay_io.so", "/t", std::nullopt).error().kind(), core::ErrorKind::kBadInput);
+                UnorderedElementsAre(Pair("LD_PRELOAD", "libasan.so:/lib/libbelay_io.so"),
+                                     Pair("BELAY_IO_TRACE", "/dev/shm/t")));
+    EXPECT_EQ(traced_environment("/a b/libbelay_io.so", "/t", std::nullopt).error().kind(),
+              core::ErrorKind::kBadInput);
 }
 
 }  // namespace

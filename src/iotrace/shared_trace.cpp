@@ -5,12 +5,13 @@
 #include <cerrno>
 #include <ctime>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 namespace belay::iotrace {
 
@@ -20,7 +21,8 @@ using core::Result;
 
 namespace {
 
-// Others of a node begin and end at the same time; longer than this only where somebody makes and removes the file all the time.
+// Others of a node begin and end at the same time; longer than this only where somebody makes and removes the
+// file all the time.
 constexpr int kMostRounds = 2000;
 constexpr timespec kPause = {.tv_sec = 0, .tv_nsec = 1'000'000};
 
@@ -31,8 +33,8 @@ bool is_own_file(const struct stat& facts) {
 // Whether the path still leads to it: the last one who held it may have removed it meanwhile.
 bool is_at(const Descriptor& file, const fs::path& path) {
     struct stat opened{}, named{};
-    return fstat(file.get(), &opened) == 0 && lstat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
-           opened.st_ino == named.st_ino;
+    return fstat(file.get(), &opened) == 0 && lstat(path.c_str(), &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 // Whoever made one and does not hold it yet makes another.
@@ -42,12 +44,14 @@ void remove_unless_held(const Descriptor& file, const fs::path& path) {
 
 void sweep(const fs::path& directory, std::string_view start, std::string_view own) {
     std::error_code error;
-    for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
         const std::string name = entry->path().filename();
         if (!name.starts_with(start) || name == own) continue;
         struct stat facts{};
         if (lstat(entry->path().c_str(), &facts) != 0 || !is_own_file(facts)) continue;
-        if (auto file = core::open_file(entry->path(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)) remove_unless_held(*file, entry->path());
+        if (auto file = core::open_file(entry->path(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+            remove_unless_held(*file, entry->path());
     }
 }
 
@@ -61,7 +65,8 @@ Result<std::optional<Descriptor>> try_to_hold(const fs::path& path) {
     }
     if (!file) return std::unexpected(std::move(file.error()));
     struct stat facts{};
-    if (fstat(file->get(), &facts) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
+    if (fstat(file->get(), &facts) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
     if (!is_own_file(facts)) return core::system_error("{} is not a file of yours", path.string());
     if (flock(file->get(), LOCK_SH | LOCK_NB) != 0 || !is_at(*file, path)) return std::nullopt;
     return std::move(*file);

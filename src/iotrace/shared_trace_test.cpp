@@ -21,9 +21,12 @@ using testing::HasSubstr;
 
 class iotrace_shared : public testing::Test {
   protected:
-    SharedTrace join(std::string_view name = "belay-io-n1-12.0") { return SharedTrace::join(directory.path(), name).value(); }
+    SharedTrace join(std::string_view name = "belay-io-n1-12.0") {
+        return SharedTrace::join(directory.path(), name).value();
+    }
     size_t files() const {
-        return static_cast<size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
+        return static_cast<size_t>(
+            std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
     }
 
     core::TemporaryDirectory directory = core::TemporaryDirectory::create().value();
@@ -52,7 +55,8 @@ TEST_F(iotrace_shared, what_a_killed_one_left_goes_with_the_next_of_any_step) {
 
 TEST_F(iotrace_shared, what_has_the_name_already_and_is_no_trace_of_ones_own_is_an_error) {
     ASSERT_TRUE(fs::create_directory(directory.path() / "belay-io-n1-12.0"));
-    EXPECT_THAT(SharedTrace::join(directory.path(), "belay-io-n1-12.0").error().message(), HasSubstr("is not a file of yours"));
+    EXPECT_THAT(SharedTrace::join(directory.path(), "belay-io-n1-12.0").error().message(),
+                HasSubstr("is not a file of yours"));
     fs::remove(directory.path() / "belay-io-n1-12.0");
     fs::create_symlink("elsewhere", directory.path() / "belay-io-n1-12.0");
     EXPECT_FALSE(SharedTrace::join(directory.path(), "belay-io-n1-12.0"));
@@ -61,7 +65,8 @@ TEST_F(iotrace_shared, what_has_the_name_already_and_is_no_trace_of_ones_own_is_
     fs::remove(directory.path() / "belay-io-n1-12.0");
     ASSERT_TRUE(IoTraceReader::create(directory.path() / "belay-io-n1-12.0"));
     ASSERT_EQ(chown((directory.path() / "belay-io-n1-12.0").c_str(), 12345, 12345), 0);
-    EXPECT_THAT(SharedTrace::join(directory.path(), "belay-io-n1-12.0").error().message(), HasSubstr("is not a file of yours"));
+    EXPECT_THAT(SharedTrace::join(directory.path(), "belay-io-n1-12.0").error().message(),
+                HasSubstr("is not a file of yours"));
 }
 
 TEST_F(iotrace_shared, many_that_come_and_go_at_once_find_a_whole_one_each_and_leave_nothing) {

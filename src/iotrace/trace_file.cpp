@@ -46,7 +46,8 @@ uint64_t sum_of(const Numbers& numbers) {
 // Without the calls of 0 bytes, and without the last bin, which has no end.
 uint64_t sum_up_to(const SizeHistogram& calls, uint64_t most) {
     uint64_t sum = 0;
-    for (size_t bin = 1; bin < kSizeBins - 1 && (uint64_t{1} << bin) - 1 <= most; ++bin) sum = sum_at_most(sum, calls[bin]);
+    for (size_t bin = 1; bin < kSizeBins - 1 && (uint64_t{1} << bin) - 1 <= most; ++bin)
+        sum = sum_at_most(sum, calls[bin]);
     return sum;
 }
 
@@ -56,7 +57,8 @@ Words words_of(std::string_view bytes, unsigned device) {
     Words sums{};
     for (size_t slot = 0; slot < kSlots; ++slot)
         for (size_t word = 0; word < kCellWords; ++word)
-            sums[word] = sum_at_most(sums[word], number_at<uint64_t>(bytes, cell_place(device, slot) + word * 8));
+            sums[word] =
+                sum_at_most(sums[word], number_at<uint64_t>(bytes, cell_place(device, slot) + word * 8));
     return sums;
 }
 
@@ -83,13 +85,14 @@ void put_totals(std::string& bytes, unsigned index, const DeviceTotals& totals) 
 core::Result<> check_header(std::string_view bytes) {
     if (bytes.size() != kFileBytes)
         return core::bad_input("it has {} bytes and not {}", bytes.size(), kFileBytes);
-    if (number_at<uint64_t>(bytes, kMagicPlace) != kMagic) return core::bad_input("it does not begin with BLYIOTR1");
+    if (number_at<uint64_t>(bytes, kMagicPlace) != kMagic)
+        return core::bad_input("it does not begin with BLYIOTR1");
     if (const auto version = number_at<uint32_t>(bytes, kVersionPlace); version != kVersion)
         return core::bad_input("it is of version {}, and this program reads version {}", version, kVersion);
     for (const Size& size : kSizes)
         if (const auto found = number_at<uint32_t>(bytes, size.place); found != size.value)
-            return core::bad_input("its number at byte {} is {} and not {}", static_cast<size_t>(size.place), found,
-                                   size.value);
+            return core::bad_input("its number at byte {} is {} and not {}", static_cast<size_t>(size.place),
+                                   found, size.value);
     return {};
 }
 
@@ -99,14 +102,26 @@ uint64_t device_at(std::string_view bytes, unsigned index) {
 
 }  // namespace
 
-std::string DeviceNumber::text() const { return fmt::format("{}:{}", major, minor); }
+std::string DeviceNumber::text() const {
+    return fmt::format("{}:{}", major, minor);
+}
 
-uint64_t DeviceTotals::random_read_calls() const { return sum_of(reads_elsewhere); }
-uint64_t DeviceTotals::read_calls() const { return sum_at_most(sum_of(reads_in_order), random_read_calls()); }
-uint64_t DeviceTotals::write_calls() const { return sum_of(writes); }
+uint64_t DeviceTotals::random_read_calls() const {
+    return sum_of(reads_elsewhere);
+}
+uint64_t DeviceTotals::read_calls() const {
+    return sum_at_most(sum_of(reads_in_order), random_read_calls());
+}
+uint64_t DeviceTotals::write_calls() const {
+    return sum_of(writes);
+}
 
-uint64_t DeviceTotals::random_read_calls_up_to(uint64_t most) const { return sum_up_to(reads_elsewhere, most); }
-uint64_t DeviceTotals::write_calls_up_to(uint64_t most) const { return sum_up_to(writes, most); }
+uint64_t DeviceTotals::random_read_calls_up_to(uint64_t most) const {
+    return sum_up_to(reads_elsewhere, most);
+}
+uint64_t DeviceTotals::write_calls_up_to(uint64_t most) const {
+    return sum_up_to(writes, most);
+}
 uint64_t DeviceTotals::read_calls_up_to(uint64_t most) const {
     return sum_at_most(sum_up_to(reads_in_order, most), random_read_calls_up_to(most));
 }
@@ -149,7 +164,9 @@ std::string encode(const IoTotals& totals) {
     return bytes;
 }
 
-bool is_device_set(std::string_view bytes, unsigned index) { return (device_at(bytes, index) & kDeviceIsSet) != 0; }
+bool is_device_set(std::string_view bytes, unsigned index) {
+    return (device_at(bytes, index) & kDeviceIsSet) != 0;
+}
 
 core::Result<IoTotals> decode(std::string_view bytes) {
     BELAY_CHECK(core::with_context(check_header(bytes), "not an I/O trace"));

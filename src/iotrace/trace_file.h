@@ -43,13 +43,15 @@ struct DeviceTotals {
     uint64_t read_calls() const;
     uint64_t random_read_calls() const;
     uint64_t write_calls() const;
-    // Of those, the calls of 1 to `most` bytes; `most` is a power of two less one, or is taken as the next one below.
+    // Of those, the calls of 1 to `most` bytes; `most` is a power of two less one, or is taken as the next
+    // one below.
     uint64_t read_calls_up_to(uint64_t most) const;
     uint64_t random_read_calls_up_to(uint64_t most) const;
     uint64_t write_calls_up_to(uint64_t most) const;
     // opens and closes of files and directories, stats and changes, with those that failed.
     uint64_t metadata_calls() const;
-    // Of the reads that returned bytes, those that did not begin where the one before them had ended; nothing without any.
+    // Of the reads that returned bytes, those that did not begin where the one before them had ended; nothing
+    // without any.
     std::optional<double> random_share() const;
 
     bool operator==(const DeviceTotals&) const = default;
@@ -58,7 +60,8 @@ struct DeviceTotals {
 struct IoTotals {
     uint64_t programs = 0;  // started under the library
     uint64_t threads = 0;   // that have counted something, those of forked children too
-    std::vector<DeviceTotals> devices = {};  // in the order in which they were first seen; kNone and kOthers where they counted
+    std::vector<DeviceTotals> devices =
+        {};  // in the order in which they were first seen; kNone and kOthers where they counted
     bool operator==(const IoTotals&) const = default;
 };
 
@@ -70,8 +73,8 @@ std::string encode(const IoTotals& totals);
 // Whether a place in the table of devices is taken, in a file of which at least the header is there.
 bool is_device_set(std::string_view bytes, unsigned index);
 
-// Errors: kBadInput for anything but such a file, with what is wrong. Any counters are taken: a process may write what it likes
-// into the file; sums stop at the largest number.
+// Errors: kBadInput for anything but such a file, with what is wrong. Any counters are taken: a process may
+// write what it likes into the file; sums stop at the largest number.
 core::Result<IoTotals> decode(std::string_view bytes);
 
 }  // namespace belay::iotrace

@@ -17,7 +17,9 @@ std::string empty_file() {
     return bytes;
 }
 
-void put(std::string& bytes, size_t place, uint64_t value) { std::memcpy(bytes.data() + place, &value, sizeof value); }
+void put(std::string& bytes, size_t place, uint64_t value) {
+    std::memcpy(bytes.data() + place, &value, sizeof value);
+}
 
 DeviceTotals some_device() {
     DeviceTotals totals{.device = {254, 1}};

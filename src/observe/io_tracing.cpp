@@ -30,7 +30,8 @@ Result<fs::path> io_trace_library() {
     if (error) return core::errno_error(error, "cannot tell where this program is");
     const fs::path prefix = own.parent_path().parent_path();
     for (const char* place : {"lib/belay", "lib"})  // installed; as it was built
-        if (const fs::path library = prefix / place / kLibrary; access(library.c_str(), R_OK) == 0) return library;
+        if (const fs::path library = prefix / place / kLibrary; access(library.c_str(), R_OK) == 0)
+            return library;
     return core::system_error("{} is not in {}", kLibrary, (prefix / "lib/belay").string());
 }
 
@@ -51,10 +52,12 @@ Result<std::optional<IoTracing>> io_tracing_of(const core::Configuration& config
 fs::path io_trace_path(const Placement& placement) {
     std::string node = placement.node;
     std::ranges::replace(node, '/', '_');
-    const std::string step = placement.job.id ? fmt::format("{}.{}.{}", *placement.job.id, placement.step.value_or("batch"),
-                                                            placement.job.restart)
-                                              : fmt::format("p{}", getpid());
-    return fs::path(kMemory) / fmt::format("belay-io-{}-{}-{}-{}", geteuid(), placement.job.cluster, node, step);
+    const std::string step = placement.job.id
+                                 ? fmt::format("{}.{}.{}", *placement.job.id,
+                                               placement.step.value_or("batch"), placement.job.restart)
+                                 : fmt::format("p{}", getpid());
+    return fs::path(kMemory) /
+           fmt::format("belay-io-{}-{}-{}-{}", geteuid(), placement.job.cluster, node, step);
 }
 
 std::optional<iotrace::SharedTrace> hold_io_trace(const Placement& placement) {

@@ -79,7 +79,8 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
     if (trace) {
         recorder.io_trace = trace->path();
         recorder.tiers = options.io->tiers;
-        for (auto& [name, value] : io_traced_variables(options.io->library, placement, core::environment_variable("LD_PRELOAD")))
+        for (auto& [name, value] :
+             io_traced_variables(options.io->library, placement, core::environment_variable("LD_PRELOAD")))
             command.environment_changes[name] = value;
     }
     return supervise(std::move(command), std::move(recorder), placement);

@@ -21,7 +21,7 @@ struct RecordRunOptions {
     std::vector<std::string> progress_patterns;
     std::vector<std::string> command;
     std::optional<IoTracing> io = {};  // nothing: I/O is not traced
-    gpu::SourceChoice gpus = {};  // as in RecorderOptions
+    gpu::SourceChoice gpus = {};       // as in RecorderOptions
 };
 
 // Errors: kBadInput for a period that a recorder does not take.

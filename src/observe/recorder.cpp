@@ -99,7 +99,9 @@ class Recorder {
                                .job_id = placement_.job.id,
                                .step_id = placement_.step};
         if (placement_.samples_node)
-            options.collect.io = {.trace = open_io_trace(options_.io_trace), .tiers = std::move(tiers), .task = [this] { return task_; }};
+            options.collect.io = {.trace = open_io_trace(options_.io_trace),
+                                  .tiers = std::move(tiers),
+                                  .task = [this] { return task_; }};
         options.on_device = [this](const gpu::Device& device) { add_allocation(device.uuid, std::nullopt); };
         return options;
     }
@@ -271,7 +273,8 @@ Result<> run_recorder(const RecorderOptions& options, const Placement& placement
     BELAY_TRY(patterns, progress::patterns_for(options.progress_patterns));
     BELAY_TRY(segment, new_segment(options.record, file_name(placement, now), session));
     Recorder recorder(options, placement, std::move(link),
-                      TableWriter(std::move(segment), placement.node, options.interval), std::move(patterns), std::move(tiers));
+                      TableWriter(std::move(segment), placement.node, options.interval), std::move(patterns),
+                      std::move(tiers));
     return recorder.run();
 }
 

@@ -250,7 +250,8 @@ bool is_in_step_cgroup(std::string_view text) {
     return false;
 }
 
-Result<core::ExitStatus> supervise(core::Command command, RecorderOptions options, const Placement& placement) {
+Result<core::ExitStatus> supervise(core::Command command, RecorderOptions options,
+                                   const Placement& placement) {
     BELAY_CHECK(core::occupy_standard_descriptors());
     BELAY_TRY(signals, block_signals());
     RecorderProcess recorder(std::move(options), placement);

@@ -23,14 +23,16 @@ std::string joined(std::string_view root, std::string_view rest) {
 const Mount* mount_of(std::string_view path, std::span<const Mount> mounts) {
     const Mount* found = nullptr;
     for (const Mount& mount : mounts)
-        if (rest_below(path, mount.mount_point) && (found == nullptr || mount.mount_point.size() >= found->mount_point.size()))
+        if (rest_below(path, mount.mount_point) &&
+            (found == nullptr || mount.mount_point.size() >= found->mount_point.size()))
             found = &mount;
     return found;
 }
 
 }  // namespace
 
-std::optional<std::string> path_here(std::string_view path, std::span<const Mount> there, std::span<const Mount> here) {
+std::optional<std::string> path_here(std::string_view path, std::span<const Mount> there,
+                                     std::span<const Mount> here) {
     const Mount* mount = mount_of(path, there);
     if (mount == nullptr) return std::nullopt;
     const std::string inside = joined(mount->root, *rest_below(path, mount->mount_point));

@@ -214,8 +214,9 @@ Result<> query_facts(record::Archive& archive, const record::RecordInfo& info, M
     BELAY_TRY(traced, traced_io(archive));
     BELAY_TRY(vetting, vetting_facts(archive));
     data.vetting = vetting_verdict(info.manifest);
-    for (FactGroup group : {environment_facts(info.manifest), std::move(vetting), hardware(data),
-                            std::move(network), std::move(storage), std::move(traced), software(info.manifest), sampling(info)})
+    for (FactGroup group :
+         {environment_facts(info.manifest), std::move(vetting), hardware(data), std::move(network),
+          std::move(storage), std::move(traced), software(info.manifest), sampling(info)})
         if (!group.facts.empty()) data.facts.push_back(std::move(group));
     auto version = info.manifest.software.find("belay");
     data.producer =

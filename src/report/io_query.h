@@ -6,7 +6,8 @@
 
 namespace belay::report {
 
-// A line for each file system, of all nodes together, that in which most time went first. Errors: kSystem, kBadInput, as of a query.
+// A line for each file system, of all nodes together, that in which most time went first. Errors: kSystem,
+// kBadInput, as of a query.
 core::Result<FactGroup> traced_io(record::Archive& archive);
 
 }  // namespace belay::report

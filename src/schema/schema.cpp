@@ -22,8 +22,9 @@ namespace belay::schema {
 
 namespace {
 
-constexpr const Table* kTables[] = {&kHost,     &kNetwork, &kFilesystem, &kProcess,  &kGpu,     &kGpuDevice,
-                                    &kProgress, &kEvent,   &kAllocation, &kCoverage, &kVetting, &kOutputTail, &kIo};
+constexpr const Table* kTables[] = {&kHost,      &kNetwork,    &kFilesystem, &kProcess,    &kGpu,
+                                    &kGpuDevice, &kProgress,   &kEvent,      &kAllocation, &kCoverage,
+                                    &kVetting,   &kOutputTail, &kIo};
 
 // Every reader relies on these two columns, so their place is checked where the schema is compiled.
 consteval bool start_with_time_and_node() {
@@ -55,8 +56,8 @@ std::span<const Table* const> gpu_digest_tables() {
 }
 
 std::span<const Table* const> kept_series_tables() {
-    static constexpr const Table* kKept[] = {&kHostSeries, &kProcessSeries, &kNetworkSeries,
-                                             &kDiskSeries, &kIoSeries, &kPlotSeries,    &kPlotSummary};
+    static constexpr const Table* kKept[] = {&kHostSeries, &kProcessSeries, &kNetworkSeries, &kDiskSeries,
+                                             &kIoSeries,   &kPlotSeries,    &kPlotSummary};
     return kKept;
 }
 

@@ -1,5 +1,5 @@
-// CRC32C (Castagnoli, RFC 3720 appendix B.4): the checksum of a record in a shard. By ISA-L, which uses the processor's
-// own instruction on x86-64 and aarch64.
+// CRC32C (Castagnoli, RFC 3720 appendix B.4): the checksum of a record in a shard. By ISA-L, which uses the
+// processor's own instruction on x86-64 and aarch64.
 #pragma once
 
 #include <cstdint>

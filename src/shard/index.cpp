@@ -33,7 +33,9 @@ template <typename Number>
 Number get(std::string_view bytes, size_t at) {
     Number value = 0;
     for (size_t i = 0; i < sizeof value; ++i)
-        value = static_cast<Number>(value | static_cast<Number>(static_cast<Number>(static_cast<unsigned char>(bytes[at + i])) << (8 * i)));
+        value = static_cast<Number>(
+            value |
+            static_cast<Number>(static_cast<Number>(static_cast<unsigned char>(bytes[at + i])) << (8 * i)));
     return value;
 }
 
@@ -47,9 +49,12 @@ Result<std::string> encode_index(std::vector<Record> records, uint64_t tar_bytes
     for (size_t i = 0; i < records.size(); ++i) {
         const Record& record = records[i];
         if (record.name.size() > kLongestRecordName)
-            return bad_input("the name {}... is longer than {} bytes", core::printable(record.name.substr(0, 60)), kLongestRecordName);
-        if (i > 0 && record.name == records[i - 1].name) return bad_input("{} is twice in one shard", core::printable(record.name));
-        if (names.size() > UINT32_MAX) return bad_input("the names of one shard need more than 4 GiB").hint("make smaller shards");
+            return bad_input("the name {}... is longer than {} bytes",
+                             core::printable(record.name.substr(0, 60)), kLongestRecordName);
+        if (i > 0 && record.name == records[i - 1].name)
+            return bad_input("{} is twice in one shard", core::printable(record.name));
+        if (names.size() > UINT32_MAX)
+            return bad_input("the names of one shard need more than 4 GiB").hint("make smaller shards");
         put(entries, record.offset);
         put(entries, record.bytes);
         put(entries, static_cast<uint32_t>(names.size()));
@@ -75,22 +80,28 @@ Result<std::string> encode_index(std::vector<Record> records, uint64_t tar_bytes
 
 Result<IndexView> IndexView::open(std::string_view bytes) {
     constexpr size_t kLeast = kHeaderBytes + kLengthBytes + kTrailerBytes;
-    if (bytes.size() < kLeast) return bad_input("it is {} bytes long; an index has {} at least", bytes.size(), kLeast);
+    if (bytes.size() < kLeast)
+        return bad_input("it is {} bytes long; an index has {} at least", bytes.size(), kLeast);
     if (!bytes.starts_with(kMagic)) return bad_input("it does not begin as an index of a shard");
-    if (!bytes.ends_with(kEndMagic) || get<uint32_t>(bytes, bytes.size() - kTrailerBytes + 4) != 0) return bad_input("its end is missing or damaged");
+    if (!bytes.ends_with(kEndMagic) || get<uint32_t>(bytes, bytes.size() - kTrailerBytes + 4) != 0)
+        return bad_input("its end is missing or damaged");
     if (const auto version = get<uint32_t>(bytes, 8); version != kVersion)
-        return bad_input("its version is {}, this program knows {}", version, kVersion).hint("read it with a newer Belay");
+        return bad_input("its version is {}, this program knows {}", version, kVersion)
+            .hint("read it with a newer Belay");
     const size_t trailer = bytes.size() - kTrailerBytes;
-    if (const auto stated = get<uint32_t>(bytes, trailer), seen = crc32c(bytes.substr(0, trailer)); stated != seen)
+    if (const auto stated = get<uint32_t>(bytes, trailer), seen = crc32c(bytes.substr(0, trailer));
+        stated != seen)
         return bad_input("its checksum is {:08x}, {:08x} is stated: it is damaged", seen, stated);
     IndexView view;
     view.count_ = get<uint64_t>(bytes, 16);
     view.tar_bytes_ = get<uint64_t>(bytes, 24);
-    if (view.count_ > (trailer - kHeaderBytes - kLengthBytes) / kEntryBytes) return bad_input("it states {} entries, more than fit into it", view.count_);
+    if (view.count_ > (trailer - kHeaderBytes - kLengthBytes) / kEntryBytes)
+        return bad_input("it states {} entries, more than fit into it", view.count_);
     const size_t lengths = kHeaderBytes + static_cast<size_t>(view.count_) * kEntryBytes;
     view.entries_ = bytes.substr(kHeaderBytes, lengths - kHeaderBytes);
     view.names_ = bytes.substr(lengths + kLengthBytes, trailer - lengths - kLengthBytes);
-    if (get<uint64_t>(bytes, lengths) != view.names_.size()) return bad_input("it states names of another length than it has");
+    if (get<uint64_t>(bytes, lengths) != view.names_.size())
+        return bad_input("it states names of another length than it has");
     BELAY_CHECK(view.check());
     return view;
 }
@@ -102,9 +113,12 @@ Result<> IndexView::check() const {
         const auto size = get<uint64_t>(entries_, at + 8);
         const auto name_offset = get<uint32_t>(entries_, at + 16);
         const auto name_bytes = get<uint16_t>(entries_, at + 20);
-        if (name_bytes > names_.size() || name_offset > names_.size() - name_bytes) return bad_input("the name of entry {} lies outside of it", i);
-        if (offset % kTarBlock != 0 || offset > tar_bytes_ || size > tar_bytes_ - offset) return bad_input("entry {} lies outside of the tar", i);
-        if (i > 0 && name(i - 1) >= name(i)) return bad_input("the names of entries {} and {} are not in order", i - 1, i);
+        if (name_bytes > names_.size() || name_offset > names_.size() - name_bytes)
+            return bad_input("the name of entry {} lies outside of it", i);
+        if (offset % kTarBlock != 0 || offset > tar_bytes_ || size > tar_bytes_ - offset)
+            return bad_input("entry {} lies outside of the tar", i);
+        if (i > 0 && name(i - 1) >= name(i))
+            return bad_input("the names of entries {} and {} are not in order", i - 1, i);
     }
     return {};
 }
@@ -128,8 +142,10 @@ std::optional<Record> IndexView::find(std::string_view wanted) const {
     uint64_t end = count_;
     while (begin < end) {
         const uint64_t middle = begin + (end - begin) / 2;
-        if (name(middle) < wanted) begin = middle + 1;
-        else end = middle;
+        if (name(middle) < wanted)
+            begin = middle + 1;
+        else
+            end = middle;
     }
     if (begin == count_ || name(begin) != wanted) return std::nullopt;
     return (*this)[begin];

@@ -23,14 +23,22 @@ constexpr std::string_view kSchema = "belay.stage/1";
 constexpr const char* kDigestKey = "manifest_sha256";
 
 // The form over which the digest goes: keys in this order, no blanks.
-std::string canonical(const ordered_json& json) { return json.dump(-1, ' ', false, ordered_json::error_handler_t::strict); }
+std::string canonical(const ordered_json& json) {
+    return json.dump(-1, ' ', false, ordered_json::error_handler_t::strict);
+}
 
-ordered_json or_null(const std::optional<uint64_t>& value) { return value ? ordered_json(*value) : ordered_json(nullptr); }
+ordered_json or_null(const std::optional<uint64_t>& value) {
+    return value ? ordered_json(*value) : ordered_json(nullptr);
+}
 
 ordered_json without_digest(const Manifest& manifest) {
     ordered_json shards = ordered_json::array();
     for (const ManifestShard& shard : manifest.shards) {
-        shards.push_back({{"path", shard.path}, {"bytes", shard.bytes}, {"records", shard.records}, {"samples", shard.samples}, {"sha256", shard.sha256}});
+        shards.push_back({{"path", shard.path},
+                          {"bytes", shard.bytes},
+                          {"records", shard.records},
+                          {"samples", shard.samples},
+                          {"sha256", shard.sha256}});
         if (!shard.index_sha256.empty()) shards.back()["index_sha256"] = shard.index_sha256;
     }
     const Manifest::Options& options = manifest.options;
@@ -41,12 +49,25 @@ ordered_json without_digest(const Manifest& manifest) {
         {"created", manifest.created},
         {"tool", manifest.tool},
         {"format", to_text(manifest.format)},
-        {"options", {{"shard_bytes", or_null(options.shard_bytes)}, {"shuffle_key", or_null(options.shuffle_key)}, {"links", options.links}, {"compression", options.compression}}},
+        {"options",
+         {{"shard_bytes", or_null(options.shard_bytes)},
+          {"shuffle_key", or_null(options.shuffle_key)},
+          {"links", options.links},
+          {"compression", options.compression}}},
         {"source",
-         {{"root", source.root}, {"files", source.files}, {"bytes", source.bytes}, {"listing_sha256", source.listing_sha256},
-          {"url", source.url}, {"licence", source.licence}, {"revision", source.revision}}},
+         {{"root", source.root},
+          {"files", source.files},
+          {"bytes", source.bytes},
+          {"listing_sha256", source.listing_sha256},
+          {"url", source.url},
+          {"licence", source.licence},
+          {"revision", source.revision}}},
         {"shards", shards},
-        {"totals", {{"shards", manifest.shards.size()}, {"records", manifest.records()}, {"samples", manifest.samples()}, {"bytes", manifest.bytes()}}},
+        {"totals",
+         {{"shards", manifest.shards.size()},
+          {"records", manifest.records()},
+          {"samples", manifest.samples()},
+          {"bytes", manifest.bytes()}}},
     };
 }
 
@@ -60,8 +81,10 @@ class Object {
     T get(const char* key) {
         const ordered_json& value = at(key);
         try {
-            if constexpr (std::integral<T>) return core::integer_from<T>(value);
-            else return value.get<T>();
+            if constexpr (std::integral<T>)
+                return core::integer_from<T>(value);
+            else
+                return value.get<T>();
         } catch (const ordered_json::exception&) {
             fail(fmt::format("\"{}\" is not a {}", key, std::integral<T> ? "whole number" : "text"));
         }
@@ -83,12 +106,15 @@ class Object {
         fail(fmt::format("\"{}\" is missing", key));
         return kNull;
     }
-    Object object(const char* key) { return Object(at(key), where_.empty() ? key : fmt::format("{}.{}", where_, key)); }
+    Object object(const char* key) {
+        return Object(at(key), where_.empty() ? key : fmt::format("{}.{}", where_, key));
+    }
     // What is wrong, once everything was asked for.
     Result<> finish() {
         if (json_.is_object())
             for (const auto& [key, value] : json_.items())
-                if (std::ranges::find(known_, key) == known_.end()) fail(fmt::format("unknown key \"{}\"", core::printable(key)));
+                if (std::ranges::find(known_, key) == known_.end())
+                    fail(fmt::format("unknown key \"{}\"", core::printable(key)));
         if (problem_) return bad_input("{}: {}", where_.empty() ? "the manifest" : where_, *problem_);
         return {};
     }
@@ -110,27 +136,33 @@ Result<ManifestShard> parse_shard(const ordered_json& json, size_t number) {
                         .records = object.get<uint64_t>("records"),
                         .samples = object.get<uint64_t>("samples"),
                         .sha256 = object.get<std::string>("sha256")};
-    if (json.is_object() && json.contains("index_sha256")) shard.index_sha256 = object.get<std::string>("index_sha256");
+    if (json.is_object() && json.contains("index_sha256"))
+        shard.index_sha256 = object.get<std::string>("index_sha256");
     BELAY_CHECK(object.finish());
-    if (!core::is_name_beneath(shard.path)) return bad_input("shards[{}]: \"{}\" leads out of the directory", number, core::printable(shard.path));
+    if (!core::is_name_beneath(shard.path))
+        return bad_input("shards[{}]: \"{}\" leads out of the directory", number,
+                         core::printable(shard.path));
     return shard;
 }
 
 Result<Format> parse_format(std::string_view text) {
     for (Format format : {Format::kTar, Format::kSquashfs})
         if (text == to_text(format)) return format;
-    return bad_input("the format \"{}\" is not known", core::printable(text)).hint("read it with a newer Belay");
+    return bad_input("the format \"{}\" is not known", core::printable(text))
+        .hint("read it with a newer Belay");
 }
 
 // An image is one file; a tar has an index, and none is named twice.
 Result<> check_shards(const Manifest& manifest) {
     const bool is_image = manifest.format == Format::kSquashfs;
-    if (is_image && manifest.shards.size() != 1) return bad_input("an image has one file, and {} are named", manifest.shards.size());
+    if (is_image && manifest.shards.size() != 1)
+        return bad_input("an image has one file, and {} are named", manifest.shards.size());
     std::set<std::string_view> paths;
     for (const ManifestShard& shard : manifest.shards) {
         if (shard.index_sha256.empty() != is_image || (!is_image && !shard.path.ends_with(".tar")))
             return bad_input("{} is not a shard of this format", core::printable(shard.path));
-        if (!paths.insert(shard.path).second) return bad_input("{} is named twice", core::printable(shard.path));
+        if (!paths.insert(shard.path).second)
+            return bad_input("{} is named twice", core::printable(shard.path));
     }
     return {};
 }
@@ -138,9 +170,13 @@ Result<> check_shards(const Manifest& manifest) {
 Result<Manifest> manifest_from(const ordered_json& json) {
     Object top(json, "");
     if (json.is_object() && json.contains("schema") && json["schema"] != kSchema)
-        return bad_input("its schema is {}, this program knows \"{}\"", core::printable(json["schema"].dump()), kSchema).hint("read it with a newer Belay");
+        return bad_input("its schema is {}, this program knows \"{}\"",
+                         core::printable(json["schema"].dump()), kSchema)
+            .hint("read it with a newer Belay");
     (void)top.get<std::string>("schema");
-    Manifest manifest{.name = top.get<std::string>("name"), .created = top.get<std::string>("created"), .tool = top.get<std::string>("tool")};
+    Manifest manifest{.name = top.get<std::string>("name"),
+                      .created = top.get<std::string>("created"),
+                      .tool = top.get<std::string>("tool")};
     const auto format = top.get<std::string>("format");
     Object options = top.object("options");
     manifest.options = {.shard_bytes = options.number_or_null("shard_bytes"),
@@ -156,7 +192,8 @@ Result<Manifest> manifest_from(const ordered_json& json) {
                        .licence = source.get<std::string>("licence"),
                        .revision = source.get<std::string>("revision")};
     Object totals = top.object("totals");
-    const std::array stated = {totals.get<uint64_t>("shards"), totals.get<uint64_t>("records"), totals.get<uint64_t>("samples"), totals.get<uint64_t>("bytes")};
+    const std::array stated = {totals.get<uint64_t>("shards"), totals.get<uint64_t>("records"),
+                               totals.get<uint64_t>("samples"), totals.get<uint64_t>("bytes")};
     const ordered_json& shards = top.at("shards");
     const auto digest = top.get<std::string>(kDigestKey);
     for (Object* object : {&top, &options, &source, &totals}) BELAY_CHECK(object->finish());
@@ -168,15 +205,19 @@ Result<Manifest> manifest_from(const ordered_json& json) {
         manifest.shards.push_back(std::move(shard));
     }
     BELAY_CHECK(check_shards(manifest));
-    if (stated != std::array<uint64_t, 4>{manifest.shards.size(), manifest.records(), manifest.samples(), manifest.bytes()})
+    if (stated != std::array<uint64_t, 4>{manifest.shards.size(), manifest.records(), manifest.samples(),
+                                          manifest.bytes()})
         return bad_input("the totals are not the sums of the shards");
-    if (digest != core::to_hex(core::sha256(canonical(without_digest(manifest))))) return bad_input("it was changed after it was written: its digest differs");
+    if (digest != core::to_hex(core::sha256(canonical(without_digest(manifest)))))
+        return bad_input("it was changed after it was written: its digest differs");
     return manifest;
 }
 
 }  // namespace
 
-std::string_view to_text(Format format) { return format == Format::kTar ? "tar" : "squashfs"; }
+std::string_view to_text(Format format) {
+    return format == Format::kTar ? "tar" : "squashfs";
+}
 
 uint64_t Manifest::records() const {
     uint64_t sum = 0;

@@ -60,7 +60,8 @@ struct Manifest {
 
 // With its own digest, over the same JSON without that key.
 std::string encode_manifest(const Manifest& manifest);
-// Errors: kBadInput for anything that is not a manifest: with unknown keys, totals or a digest that differ, paths that lead elsewhere.
+// Errors: kBadInput for anything that is not a manifest: with unknown keys, totals or a digest that differ,
+// paths that lead elsewhere.
 core::Result<Manifest> parse_manifest(std::string_view text, std::string_view file);
 
 }  // namespace belay::shard

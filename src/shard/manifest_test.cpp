@@ -13,9 +13,25 @@ Manifest some() {
             .created = "2026-01-02T03:04:05.000000Z",
             .tool = "belay 0.6.0",
             .options = {.shard_bytes = 1 << 20, .shuffle_key = 7},
-            .source = {.root = "/data/train", .files = 3, .bytes = 30, .listing_sha256 = "ab", .url = "https://example.org", .licence = "CC0-1.0", .revision = "v1"},
-            .shards = {{.path = "train-000000.tar", .bytes = 10240, .records = 2, .samples = 1, .sha256 = "cd", .index_sha256 = "ef"},
-                       {.path = "train-000001.tar", .bytes = 10240, .records = 1, .samples = 1, .sha256 = "01", .index_sha256 = "23"}}};
+            .source = {.root = "/data/train",
+                       .files = 3,
+                       .bytes = 30,
+                       .listing_sha256 = "ab",
+                       .url = "https://example.org",
+                       .licence = "CC0-1.0",
+                       .revision = "v1"},
+            .shards = {{.path = "train-000000.tar",
+                        .bytes = 10240,
+                        .records = 2,
+                        .samples = 1,
+                        .sha256 = "cd",
+                        .index_sha256 = "ef"},
+                       {.path = "train-000001.tar",
+                        .bytes = 10240,
+                        .records = 1,
+                        .samples = 1,
+                        .sha256 = "01",
+                        .index_sha256 = "23"}}};
 }
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {
@@ -38,11 +54,14 @@ TEST(shard_manifest, gives_back_what_was_written) {
 TEST(shard_manifest, says_what_is_wrong) {
     const std::string text = encode_manifest(some());
     EXPECT_THAT(problem(replaced(text, "\"cd\"", "\"ce\"")), HasSubstr("changed after it was written"));
-    EXPECT_THAT(problem(replaced(text, "\"files\": 3", "\"files\": 3, \"extra\": 1")), HasSubstr("source: unknown key \"extra\""));
+    EXPECT_THAT(problem(replaced(text, "\"files\": 3", "\"files\": 3, \"extra\": 1")),
+                HasSubstr("source: unknown key \"extra\""));
     EXPECT_THAT(problem(replaced(text, "\"records\": 2", "\"records\": 5")), HasSubstr("totals"));
-    EXPECT_THAT(problem(replaced(text, "train-000000.tar", "../train-000000.tar")), HasSubstr("leads out of the directory"));
+    EXPECT_THAT(problem(replaced(text, "train-000000.tar", "../train-000000.tar")),
+                HasSubstr("leads out of the directory"));
     EXPECT_THAT(problem(replaced(text, "belay.stage/1", "belay.stage/2")), HasSubstr("belay.stage/2"));
-    EXPECT_THAT(problem(replaced(text, "\"bytes\": 30", "\"bytes\": -30")), HasSubstr("source: \"bytes\" is not a whole number"));
+    EXPECT_THAT(problem(replaced(text, "\"bytes\": 30", "\"bytes\": -30")),
+                HasSubstr("source: \"bytes\" is not a whole number"));
     EXPECT_THAT(problem(replaced(text, "\"url\"", "\"uri\"")), HasSubstr("\"url\" is missing"));
     EXPECT_THAT(problem("[]"), HasSubstr("is not an object"));
     EXPECT_THAT(parse_manifest("{", "m.json").error().headline(), HasSubstr("m.json:1:"));

@@ -29,11 +29,14 @@ class Packed {
   public:
     explicit Packed(const std::vector<std::vector<File>>& shards) {
         Manifest manifest{.name = "t\"x", .created = "2026-01-01T00:00:00Z", .tool = "test"};
-        for (size_t i = 0; i < shards.size(); ++i) manifest.shards.push_back(write(fmt::format("t\"x-{:06d}", i), shards[i]));
+        for (size_t i = 0; i < shards.size(); ++i)
+            manifest.shards.push_back(write(fmt::format("t\"x-{:06d}", i), shards[i]));
         put("manifest.json", encode_manifest(manifest));
     }
     std::string path() const { return directory_.path().string(); }
-    void put(const std::string& name, const std::string& bytes) const { std::ofstream(directory_.path() / name, std::ios::binary) << bytes; }
+    void put(const std::string& name, const std::string& bytes) const {
+        std::ofstream(directory_.path() / name, std::ios::binary) << bytes;
+    }
 
   private:
     ManifestShard write(const std::string& name, const std::vector<File>& files) const {
@@ -42,19 +45,26 @@ class Packed {
         uint32_t samples = 0;
         for (const File& file : files) {
             tar += tar_header(file.name, file.content.size());
-            records.push_back({file.name, tar.size(), file.content.size(), crc32c(file.content), file.sample});
+            records.push_back(
+                {file.name, tar.size(), file.content.size(), crc32c(file.content), file.sample});
             tar += file.content + std::string(tar_padding(file.content.size()), '\0');
             samples = std::max(samples, file.sample + 1);
         }
         tar += std::string(tar_trailer(tar.size()), '\0');
         put(name + ".tar", tar);
         put(name + ".idx", encode_index(records, tar.size()).value());
-        return {.path = name + ".tar", .bytes = tar.size(), .records = files.size(), .samples = samples, .sha256 = "0", .index_sha256 = "0"};
+        return {.path = name + ".tar",
+                .bytes = tar.size(),
+                .records = files.size(),
+                .samples = samples,
+                .sha256 = "0",
+                .index_sha256 = "0"};
     }
     core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
 };
 
-const std::vector<std::vector<File>> kShards = {{{"b.jpg", "B", 0}, {"b.cls", "1", 0}, {"a.jpg", std::string(3000, 'A'), 1}}, {{"c/\xff\n", "", 0}}};
+const std::vector<std::vector<File>> kShards = {
+    {{"b.jpg", "B", 0}, {"b.cls", "1", 0}, {"a.jpg", std::string(3000, 'A'), 1}}, {{"c/\xff\n", "", 0}}};
 
 TEST(shard_reader, finds_each_file_and_each_sample) {
     const Packed packed(kShards);

@@ -35,14 +35,17 @@ TEST(shard, what_does_not_fit_ustar_has_a_pax_header) {
     EXPECT_THAT(tar_header("n", kTarSizeLimit), HasSubstr("19 size=8589934592\n"));
     EXPECT_THAT(tar_header(std::string(101, '\xff'), 0), HasSubstr("21 hdrcharset=BINARY\n"));
     for (size_t length = 1; length < 3000; ++length)
-        ASSERT_EQ(tar_header(std::string(length, 'n'), 5).size(), tar_header_bytes(std::string(length, 'n'), 5)) << length;
+        ASSERT_EQ(tar_header(std::string(length, 'n'), 5).size(),
+                  tar_header_bytes(std::string(length, 'n'), 5))
+            << length;
 }
 
 TEST(shard, a_header_gives_back_name_and_size) {
     std::mt19937_64 random(4);
     for (int round = 0; round < 2000; ++round) {
         std::string name;
-        for (size_t letter = 1 + random() % 300; letter > 0; --letter) name += static_cast<char>(1 + random() % 255);
+        for (size_t letter = 1 + random() % 300; letter > 0; --letter)
+            name += static_cast<char>(1 + random() % 255);
         const uint64_t bytes = random() >> (random() % 64);
         const std::string header = tar_header(name, bytes);
         const auto member = parse_tar_header(header + "content");
@@ -75,10 +78,12 @@ std::vector<Record> some_records(std::mt19937_64& random, size_t count) {
     uint64_t offset = 0;
     for (size_t i = 0; i < count; ++i) {
         std::string name = std::to_string(i);
-        for (size_t letter = random() % 30; letter > 0; --letter) name += static_cast<char>(1 + random() % 255);
+        for (size_t letter = random() % 30; letter > 0; --letter)
+            name += static_cast<char>(1 + random() % 255);
         offset += kTarBlock;
         const uint64_t bytes = random() % 5000;
-        records.push_back({name, offset, bytes, static_cast<uint32_t>(random()), static_cast<uint32_t>(i / 2)});
+        records.push_back(
+            {name, offset, bytes, static_cast<uint32_t>(random()), static_cast<uint32_t>(i / 2)});
         offset += bytes + tar_padding(bytes);
     }
     return records;

@@ -87,12 +87,15 @@ uint64_t octal(std::string_view field) {
     return value;
 }
 
-std::string_view text_of(std::string_view field) { return field.substr(0, std::min(field.find('\0'), field.size())); }
+std::string_view text_of(std::string_view field) {
+    return field.substr(0, std::min(field.find('\0'), field.size()));
+}
 
 // What the records say of name and size; they are checked by making them again.
 void take_pax_records(std::string_view records, TarMember& member) {
     while (!records.empty()) {
-        const size_t length = std::min<uint64_t>(core::parse_number<uint64_t>(records.substr(0, records.find(' '))).value_or(0), records.size());
+        const size_t length = std::min<uint64_t>(
+            core::parse_number<uint64_t>(records.substr(0, records.find(' '))).value_or(0), records.size());
         if (length == 0) return;
         std::string_view record = records.substr(0, length);
         records.remove_prefix(length);
@@ -116,7 +119,9 @@ std::optional<TarMember> parse_tar_header(std::string_view bytes) {
     std::string_view records;
     if (rest[kTypeField] == 'x') {
         const uint64_t size = octal(rest.substr(kSizeField, sizeof(Header::size)));
-        if (size > bytes.size() - kTarBlock || bytes.size() - kTarBlock - size < tar_padding(size) + kTarBlock) return std::nullopt;
+        if (size > bytes.size() - kTarBlock ||
+            bytes.size() - kTarBlock - size < tar_padding(size) + kTarBlock)
+            return std::nullopt;
         records = rest.substr(kTarBlock, size);
         rest.remove_prefix(kTarBlock + size + tar_padding(size));
     }

@@ -46,7 +46,8 @@ Result<> send_patiently(int link, const Packet& packet, core::Clock& clock) {
 
 }  // namespace
 
-std::string instructions(const step::StepPlan& plan, const std::string& root_address, const core::Environment& traced) {
+std::string instructions(const step::StepPlan& plan, const std::string& root_address,
+                         const core::Environment& traced) {
     std::string text;
     if (plan.environment) {
         // Not as changes of this process's: each task has some of its own.

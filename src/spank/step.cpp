@@ -107,12 +107,15 @@ bool has_library(const step::StepPlan& plan) {
 Result<core::Environment> traced_variables(const step::StepPlan& plan, const core::Environment& host) {
     if (!plan.recording || !plan.recording->io) return core::Environment();
     BELAY_TRY(placement, observe::find_placement());
-    // Another of its name would be mapped by all programs of the job, and a library that is not there be told of by each.
+    // Another of its name would be mapped by all programs of the job, and a library that is not there be told
+    // of by each.
     if (!observe::hold_io_trace(placement) || !has_library(plan)) return core::Environment();
-    const core::Environment variables = plan.environment ? step::task_variables(*plan.environment, host) : host;
+    const core::Environment variables =
+        plan.environment ? step::task_variables(*plan.environment, host) : host;
     const auto before = variables.find("LD_PRELOAD");
-    return observe::io_traced_variables(plan.recording->io->library, placement,
-                                        before == variables.end() ? std::nullopt : std::optional(before->second));
+    return observe::io_traced_variables(
+        plan.recording->io->library, placement,
+        before == variables.end() ? std::nullopt : std::optional(before->second));
 }
 
 // The exit status, where all that there is to say has been said.
@@ -165,7 +168,8 @@ Result<core::ExitStatus> run_supervisor(const std::vector<std::string>& words) {
         .progress_patterns = plan.recording->progress_patterns,
         .command_name = command.empty() ? "the task" : std::filesystem::path(command[0]).filename().string(),
         .allocation_start = core::system_clock().now()};
-    std::optional<iotrace::SharedTrace> trace = plan.recording->io ? observe::hold_io_trace(placement) : std::nullopt;
+    std::optional<iotrace::SharedTrace> trace =
+        plan.recording->io ? observe::hold_io_trace(placement) : std::nullopt;
     if (trace) {
         options.io_trace = trace->path();
         options.tiers = plan.recording->io->tiers;
@@ -218,7 +222,8 @@ Result<int> supervise(const std::vector<std::string>& words) {
 // At the end of a job, as its user (spank/plugin/job_end.cpp).
 Result<int> clean(const std::vector<std::string>& words) {
     BELAY_TRY(job, number_of<uint64_t>(words, 0));
-    BELAY_TRY(done, stage::clean_for_job({.job = job, .node = core::environment_variable("SLURMD_NODENAME").value_or("")}));
+    BELAY_TRY(done, stage::clean_for_job(
+                        {.job = job, .node = core::environment_variable("SLURMD_NODENAME").value_or("")}));
     for (const core::Error& error : done.failed) core::tell_error("staged data are left", error);
     return done.failed.empty() ? 0 : 3;
 }
@@ -228,7 +233,8 @@ Result<int> run_verb(const std::vector<std::string>& words) {
         std::string_view name;
         Result<int> (*run)(const std::vector<std::string>&);
     };
-    constexpr Verb kVerbs[] = {{"prepare", prepare}, {"node", node}, {"supervise", supervise}, {"clean", clean}};
+    constexpr Verb kVerbs[] = {
+        {"prepare", prepare}, {"node", node}, {"supervise", supervise}, {"clean", clean}};
     for (const Verb& verb : kVerbs)
         if (!words.empty() && words[0] == verb.name) return verb.run({words.begin() + 1, words.end()});
     return core::bad_input("belay-step is started by Belay's Slurm plugin")

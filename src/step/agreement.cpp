@@ -136,11 +136,14 @@ Result<bool> report_to_root(const transfer::Members& members, const std::optiona
 
 std::vector<std::string> causes_of(const std::vector<NodeFailure>& failures) {
     slurm::NodeCauses causes;
-    const auto is_cancelled = [](const NodeFailure& failure) { return failure.why.cause() == core::Cause::kCancelled; };
+    const auto is_cancelled = [](const NodeFailure& failure) {
+        return failure.why.cause() == core::Cause::kCancelled;
+    };
     // A node that stopped because of another one is not a cause, where that is known.
     const bool others_know = !std::ranges::all_of(failures, is_cancelled);
     for (const NodeFailure& failure : failures)
-        if (!others_know || !is_cancelled(failure)) causes.add(printable_lines(text_of(failure.why)), failure.node);
+        if (!others_know || !is_cancelled(failure))
+            causes.add(printable_lines(text_of(failure.why)), failure.node);
     return causes.lines();
 }
 

@@ -21,8 +21,8 @@ core::Result<bool> agree(const transfer::Members& members, const std::optional<c
 // For steps whose nodes need not agree: those that have failed meet for a moment, so that a cause that
 // several see is told once. Errors: kSystem if this one did not meet the first node; then it must tell its
 // cause itself.
-core::Result<> fail_together(const transfer::Members& members, const core::Error& failure, core::Duration timeout,
-                             std::vector<std::string>& causes);
+core::Result<> fail_together(const transfer::Members& members, const core::Error& failure,
+                             core::Duration timeout, std::vector<std::string>& causes);
 
 struct NodeFailure {
     std::string node;

@@ -109,9 +109,10 @@ class Node {
     }
 
     Result<> bring_data(bool is_recorded) {
-        BELAY_TRY(destination, expand_record_path(plan_.staging->destination, std::to_string(context_.step.job_id),
-                                                  context_.step.step_id ? std::to_string(*context_.step.step_id) : "",
-                                                  std::to_string(context_.step.restart), this_node()));
+        BELAY_TRY(destination,
+                  expand_record_path(plan_.staging->destination, std::to_string(context_.step.job_id),
+                                     context_.step.step_id ? std::to_string(*context_.step.step_id) : "",
+                                     std::to_string(context_.step.restart), this_node()));
         const stage::JobOnNode where{.job = static_cast<uint64_t>(context_.step.job_id), .node = this_node()};
         BELAY_TRY(report, stage_data(*plan_.staging, destination, members_, where));
         if (!is_recorded) return {};
@@ -120,7 +121,9 @@ class Node {
             BELAY_TRY(path, record_path(*plan_.recording, context_.step));
             return write_staging_row(path, *plan_.staging, report, placement, core::system_clock().now());
         });
-        if (!written) core::tell_error(this_node() + ": recording may be incomplete", written.error(), core::kJobGoesOn);
+        if (!written)
+            core::tell_error(this_node() + ": recording may be incomplete", written.error(),
+                             core::kJobGoesOn);
         return {};
     }
 

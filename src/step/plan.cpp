@@ -34,7 +34,10 @@ Json to_json(const RecordingPlan& plan) {
 }
 
 Json to_json(const StagingPlan& plan) {
-    return {{"source", plan.source}, {"destination", plan.destination}, {"timeout_ns", plan.timeout.count()}, {"memory_share", plan.memory_share}};
+    return {{"source", plan.source},
+            {"destination", plan.destination},
+            {"timeout_ns", plan.timeout.count()},
+            {"memory_share", plan.memory_share}};
 }
 
 template <typename Part>
@@ -63,7 +66,8 @@ RecordingPlan recording_from(const Json& json) {
 }
 
 StagingPlan staging_from(const Json& json) {
-    return {json.at("source"), json.at("destination"), core::Duration(core::integer_from<int64_t>(json.at("timeout_ns"))),
+    return {json.at("source"), json.at("destination"),
+            core::Duration(core::integer_from<int64_t>(json.at("timeout_ns"))),
             json.at("memory_share").get<double>()};
 }
 
@@ -81,7 +85,8 @@ std::string encode(const StepPlan& plan) {
 Result<StepPlan> decode_step_plan(std::string_view text) {
     try {
         Json json = core::parse_ordered_json(text);
-        StepPlan plan{.secret = json.at("secret"), .environment = {}, .vetting = {}, .recording = {}, .staging = {}};
+        StepPlan plan{
+            .secret = json.at("secret"), .environment = {}, .vetting = {}, .recording = {}, .staging = {}};
         if (const Json& part = json.at("environment"); !part.is_null()) {
             BELAY_TRY(environment, environment_from_json(part));
             plan.environment = std::move(environment);

@@ -32,8 +32,9 @@ struct RecordingPlan {
 };
 
 struct StagingPlan {
-    std::string source;       // absolute: a file or a directory that the first node sees
-    std::string destination;  // absolute, on each node, as record.directory with %j, %s, %r, and %n for the node
+    std::string source;  // absolute: a file or a directory that the first node sees
+    std::string
+        destination;  // absolute, on each node, as record.directory with %j, %s, %r, and %n for the node
     core::Duration timeout{};
     double memory_share = 0;  // stage.memory_share
     bool operator==(const StagingPlan&) const = default;

@@ -190,10 +190,13 @@ Result<std::string> expand_record_path(std::string_view pattern, std::string_vie
                 }
                 [[fallthrough]];
             default:
-                return node.empty() ? core::bad_input("\"{}\": % must be followed by j, s, r or %", pattern)
-                                          .hint("%j is the job, %s the step, %r how often the job was requeued")
-                                    : core::bad_input("\"{}\": % must be followed by j, s, r, n or %", pattern)
-                                          .hint("%j is the job, %s the step, %r how often the job was requeued, %n the node");
+                return node.empty()
+                           ? core::bad_input("\"{}\": % must be followed by j, s, r or %", pattern)
+                                 .hint("%j is the job, %s the step, %r how often the job was requeued")
+                           : core::bad_input("\"{}\": % must be followed by j, s, r, n or %", pattern)
+                                 .hint(
+                                     "%j is the job, %s the step, %r how often the job was requeued, %n the "
+                                     "node");
         }
     }
     return path;

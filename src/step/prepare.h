@@ -29,8 +29,10 @@ core::Result<StepOptions> read_step_options(const std::vector<std::string>& word
 core::Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const Importer& import);
 
 // "%j" is the job, "%s" the step, "%r" how often the job was requeued, "%%" a percent sign: as sbatch does
-// for its files. "%n" is the node, where one is given: a record is of all of them. Errors: kBadInput for other letters.
+// for its files. "%n" is the node, where one is given: a record is of all of them. Errors: kBadInput for
+// other letters.
 core::Result<std::string> expand_record_path(std::string_view pattern, std::string_view job,
-                                             std::string_view step, std::string_view restart, std::string_view node = {});
+                                             std::string_view step, std::string_view restart,
+                                             std::string_view node = {});
 
 }  // namespace belay::step

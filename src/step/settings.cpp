@@ -19,8 +19,8 @@ namespace {
 
 // One line for each module that has settings.
 constexpr std::span<const core::Setting> kTables[] = {
-    observe::kSettings,  env::kSettings,    image::kSettings, vet::kSettings,  gpu::kSettings, stage::kSettings,
-    findings::kSettings, record::kSettings, slurm::kSettings, core::kSettings,
+    observe::kSettings, env::kSettings,      image::kSettings,  vet::kSettings,   gpu::kSettings,
+    stage::kSettings,   findings::kSettings, record::kSettings, slurm::kSettings, core::kSettings,
 };
 
 }  // namespace

@@ -21,7 +21,9 @@ Result<StagingPlan> plan_staging(std::string_view words, const core::Configurati
     const size_t colon = words.rfind(":/");
     if (colon == std::string_view::npos || colon == 0)
         return bad_input("--stage={}: is not SRC:DST with an absolute DST", core::printable(words))
-            .hint("name the data and where each node is to have them, such as --stage=/scratch/train:/tmp/%j/train");
+            .hint(
+                "name the data and where each node is to have them, such as "
+                "--stage=/scratch/train:/tmp/%j/train");
     const std::string destination(words.substr(colon + 1));
     BELAY_CHECK(core::with_context(expand_record_path(destination, "0", "0", "0", "n"), "--stage"));
     BELAY_TRY(memory_share, stage::memory_share_of(configuration));
@@ -32,8 +34,8 @@ Result<StagingPlan> plan_staging(std::string_view words, const core::Configurati
                        .memory_share = memory_share};
 }
 
-Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string& destination, const vet::StepContext& members,
-                                     const stage::JobOnNode& where) {
+Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string& destination,
+                                     const vet::StepContext& members, const stage::JobOnNode& where) {
     const stage::CopyStep step{.rank = members.rank,
                                .nodes = members.nodes,
                                .root_address = members.root_address,
@@ -46,19 +48,25 @@ Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string&
     return core::with_context(stage::copy_in_step(plan.source, destination, step, options), "--stage");
 }
 
-Result<> write_staging_row(const std::filesystem::path& record, const StagingPlan& plan, const stage::CopyReport& report,
-                           const observe::Placement& placement, core::Time now) {
+Result<> write_staging_row(const std::filesystem::path& record, const StagingPlan& plan,
+                           const stage::CopyReport& report, const observe::Placement& placement,
+                           core::Time now) {
     stream::Batch rows(schema::kEvent);
     stream::add_event(rows, now, placement.node,
                       {.kind = "data_staged",
                        .severity = "info",
                        .subject = plan.source,
                        .value = core::to_seconds(report.elapsed),
-                       .message = fmt::format("{} files, {}, in {}", report.files, core::format_binary(core::ByteSize{report.bytes}),
+                       .message = fmt::format("{} files, {}, in {}", report.files,
+                                              core::format_binary(core::ByteSize{report.bytes}),
                                               core::format_duration(report.elapsed))});
     BELAY_TRY(joined, record::join_record(record));
-    const stream::Session session{.node = placement.node, .task = {}, .periodic = false, .start = now, .version = BELAY_VERSION};
-    BELAY_TRY(segment, record::new_segment(joined, fmt::format("{}-staging-{:x}.seg", placement.node, core::to_nanoseconds(now)), session));
+    const stream::Session session{
+        .node = placement.node, .task = {}, .periodic = false, .start = now, .version = BELAY_VERSION};
+    BELAY_TRY(
+        segment,
+        record::new_segment(
+            joined, fmt::format("{}-staging-{:x}.seg", placement.node, core::to_nanoseconds(now)), session));
     BELAY_CHECK(segment.append(rows));
     return segment.finish(core::system_clock().now());
 }

@@ -37,9 +37,11 @@ StepPlan full_plan() {
                         .locked = "{}"};
     plan.vetting = VettingPlan{"p.yaml", "name: p\nchecks:\n  - type: mem.free\n    min: 1GiB\n",
                                std::chrono::seconds(30)};
-    plan.recording =
-        RecordingPlan{"/r-%j", std::chrono::milliseconds(200), std::chrono::seconds(2), {"x=(?P<loss>.*)"},
-                      observe::IoTracing{"/lib/libbelay_io.so", {"/scratch=flash"}}};
+    plan.recording = RecordingPlan{"/r-%j",
+                                   std::chrono::milliseconds(200),
+                                   std::chrono::seconds(2),
+                                   {"x=(?P<loss>.*)"},
+                                   observe::IoTracing{"/lib/libbelay_io.so", {"/scratch=flash"}}};
     plan.staging = StagingPlan{"/scratch/train", "/tmp/%j", std::chrono::minutes(7), 0.25};
     return plan;
 }
@@ -55,10 +57,10 @@ Answers meet(const std::optional<core::Error>& root_failure, const std::optional
              const std::string& name, core::Duration timeout = std::chrono::seconds(20),
              bool other_comes = true) {
     transfer::Members members{.rank = 0,
-                        .nodes = {"n1", "n2"},
-                        .root_address = "127.0.0.1",
-                        .name = name + std::to_string(getpid()),
-                        .secret = "secret"};
+                              .nodes = {"n1", "n2"},
+                              .root_address = "127.0.0.1",
+                              .name = name + std::to_string(getpid()),
+                              .secret = "secret"};
     Answers answers;
     std::thread other([&] {
         if (!other_comes) return;
@@ -125,7 +127,8 @@ TEST(step, staging_names_data_and_a_place_on_the_nodes) {
     EXPECT_EQ(plan.source, "/scratch/a:b");
     EXPECT_EQ(plan.destination, "/tmp/%j");
     EXPECT_EQ(plan.timeout, std::chrono::hours(1));
-    EXPECT_TRUE(plan_staging("train:/tmp/t", configuration)->source.starts_with("/")) << "relative to where srun is";
+    EXPECT_TRUE(plan_staging("train:/tmp/t", configuration)->source.starts_with("/"))
+        << "relative to where srun is";
     for (const char* wrong : {"", "/a", "/a:b", ":/a", "/a:/b/%x"})
         EXPECT_EQ(plan_staging(wrong, configuration).error().kind(), core::ErrorKind::kBadInput) << wrong;
 }
@@ -161,8 +164,8 @@ TEST(step, the_settings_of_all_modules_are_known) {
                           "record.progress_pattern", "env.search_path", "env.overlay_size", "env.image_store",
                           "env.layer_cache", "env.image_wait", "env.insecure_registries", "vet.timeout",
                           "nvml.library", "dcgm.library", "dcgm.address", "findings.rules", "query.time",
-                          "query.memory", "munge.socket", "files.wait", "stage.timeout", "stage.memory_share", "record.io_trace",
-                          "record.tiers"));
+                          "query.memory", "munge.socket", "files.wait", "stage.timeout", "stage.memory_share",
+                          "record.io_trace", "record.tiers"));
     EXPECT_TRUE(core::load_configuration(settings(), {}));
 }
 
@@ -219,10 +222,10 @@ TEST(step, all_start_or_none_does) {
 
 TEST(step, a_node_that_cannot_meet_the_first_says_what_it_failed_of) {
     transfer::Members alone{.rank = 2,
-                      .nodes = {"n1", "n2", "n3"},
-                      .root_address = "127.0.0.1",
-                      .name = "alone" + std::to_string(getpid()),
-                      .secret = "secret"};
+                            .nodes = {"n1", "n2", "n3"},
+                            .root_address = "127.0.0.1",
+                            .name = "alone" + std::to_string(getpid()),
+                            .secret = "secret"};
     std::vector<std::string> none;
     core::Error failure = core::bad_input("no image").hint("pull it").error();
     auto own = agree(alone, failure, std::chrono::milliseconds(100), none);
@@ -248,10 +251,10 @@ TEST(step, a_node_that_stays_silent_is_named) {
 
 TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
     transfer::Members members{.rank = 0,
-                        .nodes = {"n1", "n2", "n3"},
-                        .root_address = "127.0.0.1",
-                        .name = "left" + std::to_string(getpid()),
-                        .secret = "secret"};
+                              .nodes = {"n1", "n2", "n3"},
+                              .root_address = "127.0.0.1",
+                              .name = "left" + std::to_string(getpid()),
+                              .secret = "secret"};
     core::Result<bool> last = true;
     std::thread others([&] {
         auto deadline = core::Deadline::after(std::chrono::seconds(20));
@@ -276,10 +279,10 @@ TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
 
 TEST(step, malformed_reports_are_told_with_their_node) {
     const transfer::Members members{.rank = 0,
-                              .nodes = {"n1", "n2", "n3"},
-                              .root_address = "127.0.0.1",
-                              .name = "malformed" + std::to_string(getpid()),
-                              .secret = "secret"};
+                                    .nodes = {"n1", "n2", "n3"},
+                                    .root_address = "127.0.0.1",
+                                    .name = "malformed" + std::to_string(getpid()),
+                                    .secret = "secret"};
     const auto deadline = core::Deadline::after(std::chrono::seconds(20));
     std::thread others([&] {
         const auto ports = transfer::rendezvous_ports(members.name);

@@ -1,4 +1,5 @@
-// Files of checkpoints, of which anything may be left after a crash: the first byte says what kind the rest is.
+// Files of checkpoints, of which anything may be left after a crash: the first byte says what kind the rest
+// is.
 #include "many_parsers.h"
 #include "stage/lint/checkpoint.h"
 #include "stage/lint/stored_pieces.h"
@@ -26,7 +27,8 @@ void read_pickle(std::string_view bytes) {
 
 void read_torch_file(std::string_view bytes) {
     const stage::CheckpointFile file{.name = "model.pt", .bytes = bytes.size()};
-    for (bool checksums : {false, true}) require(stage::judge_torch_file(file, reader_of(bytes), checksums).has_value());
+    for (bool checksums : {false, true})
+        require(stage::judge_torch_file(file, reader_of(bytes), checksums).has_value());
 }
 
 void read_safetensors(std::string_view bytes) {
@@ -36,13 +38,17 @@ void read_safetensors(std::string_view bytes) {
 
 // One of a kind of which the index is the text.
 void read_index(std::string_view bytes) {
-    for (const char* name : {"model.safetensors.index.json", ".metadata", "latest", "pytorch_model.bin.index.json"}) {
-        const stage::CheckpointContent content{.name = "c",
-                                               .files = {{.name = name, .bytes = bytes.size()}, {.name = "model-00001-of-00002.safetensors", .bytes = 9}},
-                                               .pointer = stage::CheckpointPointer{"latest", std::string(bytes)},
-                                               .read = reader_of(bytes)};
+    for (const char* name :
+         {"model.safetensors.index.json", ".metadata", "latest", "pytorch_model.bin.index.json"}) {
+        const stage::CheckpointContent content{
+            .name = "c",
+            .files = {{.name = name, .bytes = bytes.size()},
+                      {.name = "model-00001-of-00002.safetensors", .bytes = 9}},
+            .pointer = stage::CheckpointPointer{"latest", std::string(bytes)},
+            .read = reader_of(bytes)};
         const auto judged = stage::judge(content, {});
-        require(judged.has_value() && (judged->problems.empty() == (judged->state == stage::CheckpointState::kComplete)));
+        require(judged.has_value() &&
+                (judged->problems.empty() == (judged->state == stage::CheckpointState::kComplete)));
     }
 }
 

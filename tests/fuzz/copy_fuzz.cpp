@@ -13,10 +13,13 @@ namespace {
 
 void read_messages(std::string_view bytes) {
     if (const auto port = stage::decode_join(bytes)) require(stage::encode_join(*port) == bytes);
-    if (const auto order = stage::decode_start(bytes)) require(stage::decode_start(stage::encode_start(*order)).value() == *order);
+    if (const auto order = stage::decode_start(bytes))
+        require(stage::decode_start(stage::encode_start(*order)).value() == *order);
     if (const auto number = stage::decode_number(bytes)) require(stage::encode_number(*number) == bytes);
-    if (const auto figures = stage::decode_figures(bytes)) require(stage::decode_figures(stage::encode_figures(*figures)).value() == *figures);
-    if (const auto head = stage::decode_chunk_head(bytes)) require(stage::encode_chunk_head(*head) == bytes.substr(0, stage::kChunkHeadBytes));
+    if (const auto figures = stage::decode_figures(bytes))
+        require(stage::decode_figures(stage::encode_figures(*figures)).value() == *figures);
+    if (const auto head = stage::decode_chunk_head(bytes))
+        require(stage::encode_chunk_head(*head) == bytes.substr(0, stage::kChunkHeadBytes));
 }
 
 void read_plan(std::string_view bytes) {

@@ -1,4 +1,5 @@
-// Policies and lists of what is purged: the first byte says which. A list is also tried with the signature that belongs to it, which no fuzzer finds.
+// Policies and lists of what is purged: the first byte says which. A list is also tried with the signature
+// that belongs to it, which no fuzzer finds.
 #include "core/hash.h"
 #include "many_parsers.h"
 #include "stage/retention/glob.h"
@@ -31,11 +32,14 @@ void read_list(std::string_view text) {
     const std::string signed_text = body + name + core::to_hex(core::hmac_sha256(kKey, body)) + "\n";
     const auto list = stage::read_signed_list(signed_text, kKey, "fuzz");
     require(list || !list.error().render().empty());
-    if (list) require(stage::read_signed_list(stage::sign_list(*list, kKey), kKey, "fuzz")->entries == list->entries);
+    if (list)
+        require(stage::read_signed_list(stage::sign_list(*list, kKey), kKey, "fuzz")->entries ==
+                list->entries);
 }
 
 void read_path(std::string_view text) {
-    require(text.find('\0') != std::string_view::npos || stage::unescape_path(stage::escape_path(text)).value() == text);
+    require(text.find('\0') != std::string_view::npos ||
+            stage::unescape_path(stage::escape_path(text)).value() == text);
     (void)stage::unescape_path(text);
 }
 

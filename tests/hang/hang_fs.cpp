@@ -41,7 +41,8 @@ constexpr const char* kUsage =
     "  --at PATH         only where it concerns PATH below SOURCE, or what lies beneath\n"
     "  --while FILE      only while FILE exists\n"
     "  --log FILE        adds a line for each request that is held: operation, path, process\n"
-    "  --delay MS        answers each other request so many milliseconds later, any number of them at a time\n"
+    "  --delay MS        answers each other request so many milliseconds later, any number of them at a "
+    "time\n"
     "Once it ends, all that wait for it fail with \"Transport endpoint is not connected\".\n";
 
 enum class Kind { kAttributes, kRead, kWrite, kClose, kOther };
@@ -147,10 +148,12 @@ void answer(int device, uint64_t unique, const Reply& reply) {
     (void)writev(device, parts, 2);  // ENOENT: whoever asked was interrupted
 }
 
-// Answers that are given later, as by a server at the other end of a network: what is asked meanwhile does not wait for them.
+// Answers that are given later, as by a server at the other end of a network: what is asked meanwhile does
+// not wait for them.
 class LateAnswers {
   public:
-    LateAnswers(int device, std::chrono::milliseconds delay) : device_(device), delay_(delay), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    LateAnswers(int device, std::chrono::milliseconds delay)
+        : device_(device), delay_(delay), thread_([this](const std::stop_token& stop) { run(stop); }) {}
     void add(uint64_t unique, Reply reply) {
         {
             const std::lock_guard lock(mutex_);
@@ -234,7 +237,8 @@ void end_with_the_parent() {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-Result<> run(const std::string& source, const std::string& target, const Held& held, std::chrono::milliseconds delay) {
+Result<> run(const std::string& source, const std::string& target, const Held& held,
+             std::chrono::milliseconds delay) {
     umask(0);  // the modes that are asked for have met the caller's
     end_with_the_parent();
     BELAY_TRY(root, core::open_file(source, O_PATH | O_DIRECTORY));
@@ -254,12 +258,10 @@ Result<> run(const std::string& source, const std::string& target, const Held& h
 int main_of(int argc, char** argv) {
     Held held;
     std::string delay = "0";
-    const option options[] = {{"hold", required_argument, nullptr, 'h'},
-                              {"at", required_argument, nullptr, 'a'},
-                              {"while", required_argument, nullptr, 'w'},
-                              {"log", required_argument, nullptr, 'l'},
-                              {"delay", required_argument, nullptr, 'd'},
-                              {nullptr, 0, nullptr, 0}};
+    const option options[] = {
+        {"hold", required_argument, nullptr, 'h'},  {"at", required_argument, nullptr, 'a'},
+        {"while", required_argument, nullptr, 'w'}, {"log", required_argument, nullptr, 'l'},
+        {"delay", required_argument, nullptr, 'd'}, {nullptr, 0, nullptr, 0}};
     std::map<int, std::string*> values = {
         {'h', &held.what}, {'a', &held.at}, {'w', &held.only_while}, {'l', &held.log}, {'d', &delay}};
     for (int one; (one = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
@@ -268,7 +270,8 @@ int main_of(int argc, char** argv) {
         *value->second = optarg;
     }
     const auto milliseconds = core::parse_number<int>(delay);
-    if (argc - optind != 2 || !Held::known(held.what) || !milliseconds || *milliseconds < 0) return fputs(kUsage, stderr), 2;
+    if (argc - optind != 2 || !Held::known(held.what) || !milliseconds || *milliseconds < 0)
+        return fputs(kUsage, stderr), 2;
     Result<> result = run(argv[optind], argv[optind + 1], held, std::chrono::milliseconds(*milliseconds));
     if (result) return 0;
     fputs(result.error().render("hang_fs").c_str(), stderr);

@@ -53,9 +53,13 @@ void declare_options(core::CommandDeclaration& command, const KnownModel& model,
     options.add_option("--seed", arguments.seed, "of the weights and of the order of samples")
         ->type_name("N");
     options.add_option("--data-seed", arguments.data_seed, "of the synthetic samples")->type_name("N");
-    options.add_option("--data", arguments.data, "read the samples from DIR, loose or packed by \"belay stage pack\", in each step")
+    options
+        .add_option("--data", arguments.data,
+                    "read the samples from DIR, loose or packed by \"belay stage pack\", in each step")
         ->type_name("DIR");
-    options.add_option("--write-data", arguments.write_data, "write the samples of this profile into DIR and end")
+    options
+        .add_option("--write-data", arguments.write_data,
+                    "write the samples of this profile into DIR and end")
         ->type_name("DIR");
     options.add_option("--epochs", arguments.epochs, "give up after so many")
         ->between(1, kHighest)
@@ -158,7 +162,8 @@ Result<> train(const KnownModel& known, const Arguments& arguments) {
     const RunOptions options = run_options(*model, arguments, world);
     if (!arguments.write_data.empty() && world.rank > 0) return {};
     if (!arguments.write_data.empty())
-        return model->write_data(options.data.seed, options.profile, arguments.write_data, options.profile.threads);
+        return model->write_data(options.data.seed, options.profile, arguments.write_data,
+                                 options.profile.threads);
     BELAY_CHECK(check_rendezvous_choice(arguments.rendezvous));
     BELAY_CHECK(check_sizes(*model, options, world.size, world.nodes));
     // On the heap and never freed when something fails: its end may wait for ranks that will not answer.

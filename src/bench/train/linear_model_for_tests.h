@@ -88,7 +88,8 @@ class LinearModel : public Model {
     double bytes_per_sample() const override { return bytes_per_sample_; }
     double flops_per_sample() const override { return 12; }
     progress::Json settings() const override { return {{"opt_name", "plain"}}; }
-    core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share&, int) const override {
+    core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share&,
+                                                  int) const override {
         if (out_of_memory_) throw std::bad_alloc();
         return std::make_unique<LineData>(source.seed);
     }

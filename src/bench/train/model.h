@@ -28,15 +28,16 @@ struct Batch {
 class Data {
   public:
     virtual ~Data() = default;
-    // Fills `batch` with the samples `indices` of `split`, all of them of the rank's share. Errors: of data in files, kBadInput,
-    // kSystem.
+    // Fills `batch` with the samples `indices` of `split`, all of them of the rank's share. Errors: of data
+    // in files, kBadInput, kSystem.
     virtual core::Result<> load(Split split, std::span<const uint32_t> indices, Batch& batch) const = 0;
 };
 
 // Where samples come from.
 struct DataSource {
     uint64_t seed = 1;
-    std::filesystem::path directory = {};  // with what write_data() wrote, loose or packed; empty: made at the start, kept in memory
+    std::filesystem::path directory =
+        {};  // with what write_data() wrote, loose or packed; empty: made at the start, kept in memory
 };
 
 // A network with its loss and its optimiser.
@@ -95,8 +96,8 @@ class Model {
     virtual core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share& share,
                                                           int threads) const = 0;
     // All samples of `profile` as files. Errors: kBadInput, kSystem.
-    virtual core::Result<> write_data(uint64_t seed, const Profile& profile, const std::filesystem::path& directory,
-                                      int threads) const = 0;
+    virtual core::Result<> write_data(uint64_t seed, const Profile& profile,
+                                      const std::filesystem::path& directory, int threads) const = 0;
     // With weights drawn from `seed`; `rank_seed`, for what is drawn in training, differs between ranks.
     virtual std::unique_ptr<Network> make_network(uint64_t seed, uint64_t rank_seed) const = 0;
 };

@@ -191,7 +191,9 @@ TEST(findings_detect, a_leak_is_told_from_a_plateau) {
 
 TEST(findings_detect, a_change_may_take_the_whole_run) {
     const auto found = [](int count, const std::function<double(int)>& value) {
-        return detect("change", series(count, {"value", "activity"}, [&](int t, size_t column) { return column == 0 ? Value(value(t)) : Value(0.9); }));
+        return detect("change", series(count, {"value", "activity"}, [&](int t, size_t column) {
+                          return column == 0 ? Value(value(t)) : Value(0.9);
+                      }));
     };
     const QueryResult grown = found(20, [](int t) { return 1 + 0.2 * t + 0.05 * (t % 3); });
     ASSERT_EQ(grown.rows.size(), 1U);

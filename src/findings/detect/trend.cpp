@@ -88,10 +88,14 @@ struct Increase {
     double after = 0;
 };
 
-std::optional<Increase> increase_of(const Series& series, const std::vector<double>& values, const Parameters& parameters) {
+std::optional<Increase> increase_of(const Series& series, const std::vector<double>& values,
+                                    const Parameters& parameters) {
     const ChangePoint change = change_point(values, static_cast<size_t>(parameters["least_points"]));
-    const auto is_enough = [&](double before, double after) { return after - before >= parameters["change_share"] * std::abs(before); };
-    if (change.index != 0 && change.deviations >= parameters["deviations"] && is_enough(change.before, change.after))
+    const auto is_enough = [&](double before, double after) {
+        return after - before >= parameters["change_share"] * std::abs(before);
+    };
+    if (change.index != 0 && change.deviations >= parameters["deviations"] &&
+        is_enough(change.before, change.after))
         return Increase{change.index, change.before, change.after};
     const Growth growth = growth_of(series.times, values);
     if (growth.rising >= parameters["rising_share"] && is_enough(growth.first, growth.last))

@@ -10,7 +10,9 @@ namespace belay::iotrace::preload {
 namespace {
 
 // The kernel could not read the name, and neither can we.
-bool is_unreadable(bool has_failed) { return has_failed && last_error() == EFAULT; }
+bool is_unreadable(bool has_failed) {
+    return has_failed && last_error() == EFAULT;
+}
 
 }  // namespace
 
@@ -24,7 +26,8 @@ void count_open(const Stopwatch& watch, int directory, const char* path, int fd,
     watch.stop(cell, kMetadataNanoseconds);
 }
 
-void count_by_name(const Stopwatch& watch, int directory, const char* path, Counter counter, bool has_failed) {
+void count_by_name(const Stopwatch& watch, int directory, const char* path, Counter counter,
+                   bool has_failed) {
     if (!is_traced() || path == nullptr || is_unreadable(has_failed)) return;
     const Cell cell = cell_of(device_of_path(directory, path));
     cell.add(counter);

@@ -11,8 +11,8 @@ namespace belay::iotrace::preload {
 
 inline constexpr int64_t kAtPosition = -1;  // where the descriptor's position is
 
-// Of a call that has returned `done` bytes or, below 0, an error, which is not counted. In full where it is called: reads and
-// writes may come a million times a second.
+// Of a call that has returned `done` bytes or, below 0, an error, which is not counted. In full where it is
+// called: reads and writes may come a million times a second.
 [[gnu::always_inline]] inline void count_read(const Stopwatch& watch, int fd, int64_t offset, ssize_t done) {
     if (done < 0 || !is_traced()) return;
     const uint64_t bytes = static_cast<uint64_t>(done);
@@ -20,7 +20,8 @@ inline constexpr int64_t kAtPosition = -1;  // where the descriptor's position i
     if (!state.is_file()) return;
     Descriptor& entry = descriptors[fd];
     const bool is_at_position = offset == kAtPosition;
-    const uint64_t begin = is_at_position ? entry.position.load(std::memory_order_relaxed) : static_cast<uint64_t>(offset);
+    const uint64_t begin =
+        is_at_position ? entry.position.load(std::memory_order_relaxed) : static_cast<uint64_t>(offset);
     const uint64_t end = begin + bytes;
     const bool is_in_order = DescriptorState::comparable(begin) == state.last_read_end();
     entry.store(state.with_last_read_end(end));
@@ -40,7 +41,8 @@ inline constexpr int64_t kAtPosition = -1;  // where the descriptor's position i
     Descriptor& entry = descriptors[fd];
     if (state.kind() == DescriptorState::kAssumed) entry.store(state);
     if (offset == kAtPosition)
-        entry.position.store(entry.position.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+        entry.position.store(entry.position.load(std::memory_order_relaxed) + bytes,
+                             std::memory_order_relaxed);
 
     const Cell cell = cell_of(state.device());
     cell.add(kWrites + size_bin(bytes));

@@ -20,7 +20,8 @@ BELAY_NEXT Next<ssize_t (*)(int, const void*, size_t)> next_write("write");
 BELAY_NEXT Next<ssize_t (*)(int, const void*, size_t, off_t)> next_pwrite("pwrite64");
 BELAY_NEXT Next<ssize_t (*)(int, const iovec*, int)> next_writev("writev");
 BELAY_NEXT Next<ssize_t (*)(int, const iovec*, int, off_t)> next_pwritev("pwritev64");
-BELAY_NEXT Next<ssize_t (*)(int, off_t*, int, off_t*, size_t, unsigned)> next_copy_file_range("copy_file_range");
+BELAY_NEXT Next<ssize_t (*)(int, off_t*, int, off_t*, size_t, unsigned)> next_copy_file_range(
+    "copy_file_range");
 BELAY_NEXT Next<ssize_t (*)(int, int, off_t*, size_t)> next_sendfile("sendfile64");
 BELAY_NEXT Next<off_t (*)(int, off_t, int)> next_lseek("lseek64");
 BELAY_NEXT Next<void* (*)(void*, size_t, int, int, int, off_t)> next_mmap("mmap64");
@@ -71,7 +72,8 @@ ssize_t traced_pread(int fd, void* to, size_t size, off_t offset) {
 }
 ssize_t traced_pread_plain(int fd, void* to, size_t size, off_t offset) ALSO_INSTEAD_OF("pread", "pread64");
 
-ssize_t traced_pread_chk(int fd, void* to, size_t size, off_t offset, size_t room) INSTEAD_OF("__pread64_chk");
+ssize_t traced_pread_chk(int fd, void* to, size_t size, off_t offset, size_t room)
+    INSTEAD_OF("__pread64_chk");
 ssize_t traced_pread_chk(int fd, void* to, size_t size, off_t offset, size_t room) {
     const auto next = next_pread_chk.get();
     if (next == nullptr) return not_there();
@@ -102,7 +104,8 @@ ssize_t traced_preadv(int fd, const iovec* to, int count, off_t offset) {
     count_read(watch, fd, offset, done);
     return done;
 }
-ssize_t traced_preadv_plain(int fd, const iovec* to, int count, off_t offset) ALSO_INSTEAD_OF("preadv", "preadv64");
+ssize_t traced_preadv_plain(int fd, const iovec* to, int count, off_t offset)
+    ALSO_INSTEAD_OF("preadv", "preadv64");
 
 ssize_t traced_write(int fd, const void* from, size_t size) INSTEAD_OF("write");
 ssize_t traced_write(int fd, const void* from, size_t size) {
@@ -123,7 +126,8 @@ ssize_t traced_pwrite(int fd, const void* from, size_t size, off_t offset) {
     count_write(watch, fd, offset, done);
     return done;
 }
-ssize_t traced_pwrite_plain(int fd, const void* from, size_t size, off_t offset) ALSO_INSTEAD_OF("pwrite", "pwrite64");
+ssize_t traced_pwrite_plain(int fd, const void* from, size_t size, off_t offset)
+    ALSO_INSTEAD_OF("pwrite", "pwrite64");
 
 ssize_t traced_writev(int fd, const iovec* from, int count) INSTEAD_OF("writev");
 ssize_t traced_writev(int fd, const iovec* from, int count) {
@@ -147,15 +151,17 @@ ssize_t traced_pwritev(int fd, const iovec* from, int count, off_t offset) {
 ssize_t traced_pwritev_plain(int fd, const iovec* from, int count, off_t offset)
     ALSO_INSTEAD_OF("pwritev", "pwritev64");
 
-// What cp copies with: a read here and a write there. Its time is counted as that of reading. Not in libc before 2.27.
+// What cp copies with: a read here and a write there. Its time is counted as that of reading. Not in libc
+// before 2.27.
 ssize_t traced_copy_file_range(int in, off_t* in_at, int out, off_t* out_at, size_t size, unsigned flags)
     INSTEAD_OF("copy_file_range");
 ssize_t traced_copy_file_range(int in, off_t* in_at, int out, off_t* out_at, size_t size, unsigned flags) {
     const auto next = next_copy_file_range.get();
     const Stopwatch watch(size);
-    const ssize_t done = next != nullptr ? next(in, in_at, out, out_at, size, flags)
-                                         : as_libc_returns(system_call(SYS_copy_file_range, in, as_long(in_at), out,
-                                                                       as_long(out_at), static_cast<long>(size), flags));
+    const ssize_t done = next != nullptr
+                             ? next(in, in_at, out, out_at, size, flags)
+                             : as_libc_returns(system_call(SYS_copy_file_range, in, as_long(in_at), out,
+                                                           as_long(out_at), static_cast<long>(size), flags));
     if (done < 0) return done;
     count_read(watch, in, in_at != nullptr ? *in_at - done : kAtPosition, done);
     count_write(Stopwatch(Stopwatch::kNever), out, out_at != nullptr ? *out_at - done : kAtPosition, done);
@@ -173,7 +179,8 @@ ssize_t traced_sendfile(int out, int in, off_t* in_at, size_t size) {
     count_write(Stopwatch(Stopwatch::kNever), out, kAtPosition, done);
     return done;
 }
-ssize_t traced_sendfile_plain(int out, int in, off_t* in_at, size_t size) ALSO_INSTEAD_OF("sendfile", "sendfile64");
+ssize_t traced_sendfile_plain(int out, int in, off_t* in_at, size_t size)
+    ALSO_INSTEAD_OF("sendfile", "sendfile64");
 
 // Not counted: it asks no server, but says where the next read begins.
 off_t traced_lseek(int fd, off_t offset, int from) INSTEAD_OF("lseek64");
@@ -190,12 +197,15 @@ off_t traced_lseek(int fd, off_t offset, int from) {
 off_t traced_lseek_plain(int fd, off_t offset, int from) ALSO_INSTEAD_OF("lseek", "lseek64");
 
 // Allocators call this when nothing else works yet.
-void* traced_mmap(void* place, size_t size, int protection, int flags, int fd, off_t offset) INSTEAD_OF("mmap64");
+void* traced_mmap(void* place, size_t size, int protection, int flags, int fd, off_t offset)
+    INSTEAD_OF("mmap64");
 void* traced_mmap(void* place, size_t size, int protection, int flags, int fd, off_t offset) {
     const auto next = next_mmap.get();
-    void* mapped = next != nullptr ? next(place, size, protection, flags, fd, offset)
-                                   : reinterpret_cast<void*>(as_libc_returns(
-                                         system_call(SYS_mmap, as_long(place), static_cast<long>(size), protection, flags, fd, offset)));
+    void* mapped =
+        next != nullptr
+            ? next(place, size, protection, flags, fd, offset)
+            : reinterpret_cast<void*>(as_libc_returns(system_call(
+                  SYS_mmap, as_long(place), static_cast<long>(size), protection, flags, fd, offset)));
     if (mapped == MAP_FAILED || fd < 0 || (flags & MAP_ANONYMOUS) != 0) return mapped;
     const Stopwatch watch(Stopwatch::kNever);
     count_by_descriptor(watch, fd, kMappedBytes, size, kMetadataNanoseconds);
@@ -206,9 +216,13 @@ void* traced_mmap_plain(void* place, size_t size, int protection, int flags, int
     ALSO_INSTEAD_OF("mmap", "mmap64");
 
 int traced_fsync(int fd) INSTEAD_OF("fsync");
-int traced_fsync(int fd) { return sync(next_fsync, fd); }
+int traced_fsync(int fd) {
+    return sync(next_fsync, fd);
+}
 int traced_fdatasync(int fd) INSTEAD_OF("fdatasync");
-int traced_fdatasync(int fd) { return sync(next_fdatasync, fd); }
+int traced_fdatasync(int fd) {
+    return sync(next_fdatasync, fd);
+}
 
 }  // extern "C"
 

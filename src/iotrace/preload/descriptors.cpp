@@ -14,9 +14,9 @@ Descriptor descriptors[kDescriptors];
 
 namespace {
 
-// A symbolic link may lead to another device than the one of its directory, and to ask for each file would make opening a
-// sixth slower. So the kernel is asked when a file is used for the fourth time or for this much at once; most programs ask
-// by themselves before (fstat), and we hear the answer.
+// A symbolic link may lead to another device than the one of its directory, and to ask for each file would
+// make opening a sixth slower. So the kernel is asked when a file is used for the fourth time or for this
+// much at once; most programs ask by themselves before (fstat), and we hear the answer.
 constexpr unsigned kUsesWithoutProof = 4;
 constexpr uint64_t kBytesWithoutProof = uint64_t{64} << 10;
 
@@ -29,7 +29,8 @@ void set(Descriptor& entry, unsigned fd, DescriptorState state) {
 
 DescriptorState state_for(mode_t mode, unsigned device) {
     const bool is_file = S_ISREG(mode) || S_ISDIR(mode);
-    return DescriptorState(is_file ? DescriptorState::kKnown : DescriptorState::kIgnored, device, S_ISDIR(mode));
+    return DescriptorState(is_file ? DescriptorState::kKnown : DescriptorState::kIgnored, device,
+                           S_ISDIR(mode));
 }
 
 [[gnu::cold, gnu::noinline]] DescriptorState ask(int fd) {
@@ -78,7 +79,8 @@ void note_facts(int fd, mode_t mode, unsigned device) {
     Descriptor* entry = descriptor(fd);
     if (entry == nullptr) return;
     const DescriptorState before = entry->load();
-    if (before.kind() != DescriptorState::kAssumed) return;  // known, or its position must be asked for as well
+    if (before.kind() != DescriptorState::kAssumed)
+        return;  // known, or its position must be asked for as well
     entry->store(state_for(mode, device).with_last_read_end(before.last_read_end()));
 }
 

@@ -1,6 +1,6 @@
-// What is known of the descriptors of this process: on which device the file lies, and where the last read ended. A table by
-// number, of which nothing needs to be right: what was opened, copied or handed over unseen is looked up when it is first
-// used, and a mistake costs counts, no more.
+// What is known of the descriptors of this process: on which device the file lies, and where the last read
+// ended. A table by number, of which nothing needs to be right: what was opened, copied or handed over unseen
+// is looked up when it is first used, and a mistake costs counts, no more.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,9 @@ class DescriptorState {
 
     // Modulo 2^48: of a file of 256 TiB and more, one read in so many would be wrong.
     uint64_t last_read_end() const { return bits_ >> 16; }
-    DescriptorState with_last_read_end(uint64_t end) const { return DescriptorState((bits_ & 0xffff) | end << 16); }
+    DescriptorState with_last_read_end(uint64_t end) const {
+        return DescriptorState((bits_ & 0xffff) | end << 16);
+    }
     static uint64_t comparable(uint64_t offset) { return offset & ((uint64_t{1} << 48) - 1); }
 
     // Calls since it was opened, up to 15.
@@ -62,7 +64,8 @@ inline Descriptor* descriptor(int fd) {
 
 // What is known of it, or is asked of the kernel now. kIgnored for what is not traced.
 DescriptorState looked_up(int fd);
-// Likewise, for a call that has moved `bytes`: what was only assumed of a file that is used much is asked of the kernel.
+// Likewise, for a call that has moved `bytes`: what was only assumed of a file that is used much is asked of
+// the kernel.
 [[gnu::cold]] DescriptorState look_up_for(int fd, uint64_t bytes);
 [[gnu::always_inline]] inline DescriptorState looked_up_for(int fd, uint64_t bytes) {
     if (static_cast<unsigned>(fd) < kDescriptors) {

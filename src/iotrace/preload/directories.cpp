@@ -1,5 +1,5 @@
-// Reading directories. Each entry is a call, but only one call in hundreds asks the kernel; so entries are counted beside the
-// descriptor, and added up when the directory has been read or is closed.
+// Reading directories. Each entry is a call, but only one call in hundreds asks the kernel; so entries are
+// counted beside the descriptor, and added up when the directory has been read or is closed.
 #include "iotrace/preload/counting.h"
 #include "iotrace/preload/next.h"
 

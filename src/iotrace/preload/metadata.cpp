@@ -27,7 +27,8 @@ BELAY_NEXT Next<int (*)(int, int, const char*, struct stat*, int)> next_fxstatat
 
 // For a libc that has the older functions only, and for its caller who found this one by dlsym.
 int ask_for_facts(int directory, const char* path, struct stat* facts, int flags) {
-    return static_cast<int>(as_libc_returns(system_call(SYS_newfstatat, directory, as_long(path), as_long(facts), flags)));
+    return static_cast<int>(
+        as_libc_returns(system_call(SYS_newfstatat, directory, as_long(path), as_long(facts), flags)));
 }
 
 // What the kernel has answered of a descriptor (path is "") or a name.
@@ -43,7 +44,8 @@ void count_answer(const Stopwatch& watch, int directory, const char* path, mode_
     count_stat(watch, index, false);
 }
 
-int count_stat_call(const Stopwatch& watch, int directory, const char* path, int result, const struct stat* facts) {
+int count_stat_call(const Stopwatch& watch, int directory, const char* path, int result,
+                    const struct stat* facts) {
     if (!is_traced()) return result;
     if (result == 0)
         count_answer(watch, directory, path, facts->st_mode, packed_device(facts->st_dev));
@@ -60,7 +62,9 @@ int traced_stat(const char* path, struct stat* facts) INSTEAD_OF("stat64");
 int traced_stat(const char* path, struct stat* facts) {
     const auto next = next_stat.get();
     const Stopwatch watch;
-    return count_stat_call(watch, AT_FDCWD, path, next != nullptr ? next(path, facts) : ask_for_facts(AT_FDCWD, path, facts, 0), facts);
+    return count_stat_call(watch, AT_FDCWD, path,
+                           next != nullptr ? next(path, facts) : ask_for_facts(AT_FDCWD, path, facts, 0),
+                           facts);
 }
 int traced_stat_plain(const char* path, struct stat* facts) ALSO_INSTEAD_OF("stat", "stat64");
 
@@ -68,7 +72,8 @@ int traced_lstat(const char* path, struct stat* facts) INSTEAD_OF("lstat64");
 int traced_lstat(const char* path, struct stat* facts) {
     const auto next = next_lstat.get();
     const Stopwatch watch;
-    const int result = next != nullptr ? next(path, facts) : ask_for_facts(AT_FDCWD, path, facts, AT_SYMLINK_NOFOLLOW);
+    const int result =
+        next != nullptr ? next(path, facts) : ask_for_facts(AT_FDCWD, path, facts, AT_SYMLINK_NOFOLLOW);
     return count_stat_call(watch, AT_FDCWD, path, result, facts);
 }
 int traced_lstat_plain(const char* path, struct stat* facts) ALSO_INSTEAD_OF("lstat", "lstat64");
@@ -77,7 +82,9 @@ int traced_fstat(int fd, struct stat* facts) INSTEAD_OF("fstat64");
 int traced_fstat(int fd, struct stat* facts) {
     const auto next = next_fstat.get();
     const Stopwatch watch;
-    return count_stat_call(watch, fd, nullptr, next != nullptr ? next(fd, facts) : ask_for_facts(fd, "", facts, AT_EMPTY_PATH), facts);
+    return count_stat_call(watch, fd, nullptr,
+                           next != nullptr ? next(fd, facts) : ask_for_facts(fd, "", facts, AT_EMPTY_PATH),
+                           facts);
 }
 int traced_fstat_plain(int fd, struct stat* facts) ALSO_INSTEAD_OF("fstat", "fstat64");
 
@@ -85,23 +92,27 @@ int traced_fstatat(int directory, const char* path, struct stat* facts, int flag
 int traced_fstatat(int directory, const char* path, struct stat* facts, int flags) {
     const auto next = next_fstatat.get();
     const Stopwatch watch;
-    const int result = next != nullptr ? next(directory, path, facts, flags) : ask_for_facts(directory, path, facts, flags);
+    const int result =
+        next != nullptr ? next(directory, path, facts, flags) : ask_for_facts(directory, path, facts, flags);
     return count_stat_call(watch, directory, path, result, facts);
 }
 int traced_fstatat_plain(int directory, const char* path, struct stat* facts, int flags)
     ALSO_INSTEAD_OF("fstatat", "fstatat64");
 
 // Not in libc before 2.28. Programs that find it there call it.
-int traced_statx(int directory, const char* path, int flags, unsigned mask, struct statx* facts) INSTEAD_OF("statx");
+int traced_statx(int directory, const char* path, int flags, unsigned mask, struct statx* facts)
+    INSTEAD_OF("statx");
 int traced_statx(int directory, const char* path, int flags, unsigned mask, struct statx* facts) {
     const auto next = next_statx.get();
     const Stopwatch watch;
-    const int result = next != nullptr ? next(directory, path, flags, mask, facts)
-                                       : static_cast<int>(as_libc_returns(system_call(
-                                             SYS_statx, directory, as_long(path), flags, mask, as_long(facts))));
+    const int result = next != nullptr
+                           ? next(directory, path, flags, mask, facts)
+                           : static_cast<int>(as_libc_returns(system_call(SYS_statx, directory, as_long(path),
+                                                                          flags, mask, as_long(facts))));
     if (!is_traced()) return result;
     if (result == 0)
-        count_answer(watch, directory, path, facts->stx_mode, packed_device(facts->stx_dev_major, facts->stx_dev_minor));
+        count_answer(watch, directory, path, facts->stx_mode,
+                     packed_device(facts->stx_dev_major, facts->stx_dev_minor));
     else
         count_by_name(watch, directory, path, kStats, true);
     return result;
@@ -114,7 +125,8 @@ int traced_xstat(int version, const char* path, struct stat* facts) {
     const Stopwatch watch;
     return count_stat_call(watch, AT_FDCWD, path, next(version, path, facts), facts);
 }
-int traced_xstat_plain(int version, const char* path, struct stat* facts) ALSO_INSTEAD_OF("__xstat", "__xstat64");
+int traced_xstat_plain(int version, const char* path, struct stat* facts)
+    ALSO_INSTEAD_OF("__xstat", "__xstat64");
 
 int traced_lxstat(int version, const char* path, struct stat* facts) INSTEAD_OF("__lxstat64");
 int traced_lxstat(int version, const char* path, struct stat* facts) {
@@ -123,7 +135,8 @@ int traced_lxstat(int version, const char* path, struct stat* facts) {
     const Stopwatch watch;
     return count_stat_call(watch, AT_FDCWD, path, next(version, path, facts), facts);
 }
-int traced_lxstat_plain(int version, const char* path, struct stat* facts) ALSO_INSTEAD_OF("__lxstat", "__lxstat64");
+int traced_lxstat_plain(int version, const char* path, struct stat* facts)
+    ALSO_INSTEAD_OF("__lxstat", "__lxstat64");
 
 int traced_fxstat(int version, int fd, struct stat* facts) INSTEAD_OF("__fxstat64");
 int traced_fxstat(int version, int fd, struct stat* facts) {

@@ -1,5 +1,5 @@
-// The calls by a name of which nothing needs to be known but that they were made: each is counted for the device of the
-// directory in which the name stands.
+// The calls by a name of which nothing needs to be known but that they were made: each is counted for the
+// device of the directory in which the name stands.
 #include "iotrace/preload/counting.h"
 #include "iotrace/preload/next.h"
 #include "iotrace/preload/system.h"
@@ -42,7 +42,9 @@ BELAY_NEXT Next<int (*)(int, const char*, int, const char*, unsigned)> next_rena
 extern "C" {
 
 int traced_access(const char* path, int mode) INSTEAD_OF("access");
-int traced_access(const char* path, int mode) { return counted(kStats, next_access, AT_FDCWD, path, path, mode); }
+int traced_access(const char* path, int mode) {
+    return counted(kStats, next_access, AT_FDCWD, path, path, mode);
+}
 
 int traced_faccessat(int directory, const char* path, int mode, int flags) INSTEAD_OF("faccessat");
 int traced_faccessat(int directory, const char* path, int mode, int flags) {
@@ -60,7 +62,9 @@ ssize_t traced_readlinkat(int directory, const char* path, char* to, size_t size
 }
 
 int traced_unlink(const char* path) INSTEAD_OF("unlink");
-int traced_unlink(const char* path) { return counted(kChanges, next_unlink, AT_FDCWD, path, path); }
+int traced_unlink(const char* path) {
+    return counted(kChanges, next_unlink, AT_FDCWD, path, path);
+}
 
 int traced_unlinkat(int directory, const char* path, int flags) INSTEAD_OF("unlinkat");
 int traced_unlinkat(int directory, const char* path, int flags) {
@@ -68,10 +72,14 @@ int traced_unlinkat(int directory, const char* path, int flags) {
 }
 
 int traced_rmdir(const char* path) INSTEAD_OF("rmdir");
-int traced_rmdir(const char* path) { return counted(kChanges, next_rmdir, AT_FDCWD, path, path); }
+int traced_rmdir(const char* path) {
+    return counted(kChanges, next_rmdir, AT_FDCWD, path, path);
+}
 
 int traced_mkdir(const char* path, mode_t mode) INSTEAD_OF("mkdir");
-int traced_mkdir(const char* path, mode_t mode) { return counted(kChanges, next_mkdir, AT_FDCWD, path, path, mode); }
+int traced_mkdir(const char* path, mode_t mode) {
+    return counted(kChanges, next_mkdir, AT_FDCWD, path, path, mode);
+}
 
 int traced_mkdirat(int directory, const char* path, mode_t mode) INSTEAD_OF("mkdirat");
 int traced_mkdirat(int directory, const char* path, mode_t mode) {
@@ -79,7 +87,9 @@ int traced_mkdirat(int directory, const char* path, mode_t mode) {
 }
 
 int traced_rename(const char* from, const char* to) INSTEAD_OF("rename");
-int traced_rename(const char* from, const char* to) { return counted(kChanges, next_rename, AT_FDCWD, to, from, to); }
+int traced_rename(const char* from, const char* to) {
+    return counted(kChanges, next_rename, AT_FDCWD, to, from, to);
+}
 
 int traced_renameat(int from_in, const char* from, int to_in, const char* to) INSTEAD_OF("renameat");
 int traced_renameat(int from_in, const char* from, int to_in, const char* to) {
@@ -87,12 +97,14 @@ int traced_renameat(int from_in, const char* from, int to_in, const char* to) {
 }
 
 // Not in libc before 2.28.
-int traced_renameat2(int from_in, const char* from, int to_in, const char* to, unsigned flags) INSTEAD_OF("renameat2");
+int traced_renameat2(int from_in, const char* from, int to_in, const char* to, unsigned flags)
+    INSTEAD_OF("renameat2");
 int traced_renameat2(int from_in, const char* from, int to_in, const char* to, unsigned flags) {
     if (next_renameat2.get() != nullptr)
         return counted(kChanges, next_renameat2, to_in, to, from_in, from, to_in, to, flags);
     const Stopwatch watch;
-    const long result = as_libc_returns(system_call(SYS_renameat2, from_in, as_long(from), to_in, as_long(to), flags));
+    const long result =
+        as_libc_returns(system_call(SYS_renameat2, from_in, as_long(from), to_in, as_long(to), flags));
     count_by_name(watch, to_in, to, kChanges, result < 0);
     return static_cast<int>(result);
 }

@@ -9,8 +9,8 @@ namespace belay::iotrace::preload {
 
 namespace {
 
-extern "C" int iterate_objects(int (*callback)(dl_phdr_info*, size_t, void*), void* data) __asm__("dl_iterate_phdr")
-    __attribute__((weak));
+extern "C" int iterate_objects(int (*callback)(dl_phdr_info*, size_t, void*),
+                               void* data) __asm__("dl_iterate_phdr") __attribute__((weak));
 
 struct Wanted {
     const char* name = nullptr;
@@ -29,11 +29,11 @@ constexpr size_t kMostFunctions = 128;
 constexpr size_t kLongestName = 32;
 
 struct Symbols {
-    const ElfW(Sym)* symbols = nullptr;
+    const ElfW(Sym) * symbols = nullptr;
     const char* names = nullptr;
     const uint32_t* gnu_hash = nullptr;
     const uint32_t* hash = nullptr;
-    const ElfW(Half)* versions = nullptr;
+    const ElfW(Half) * versions = nullptr;
 };
 
 bool equal(const char* a, const char* b) {
@@ -52,7 +52,8 @@ Symbols symbols_of(const dl_phdr_info& object) {
     Symbols found;
     for (size_t i = 0; i < object.dlpi_phnum; ++i) {
         if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-        const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+        const auto* entry =
+            reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
         for (; entry->d_tag != DT_NULL; ++entry) {
             const ElfW(Addr) value = entry->d_un.d_ptr;
             if (entry->d_tag == DT_SYMTAB) found.symbols = address_of<ElfW(Sym)>(object, value);
@@ -65,10 +66,10 @@ Symbols symbols_of(const dl_phdr_info& object) {
     return found;
 }
 
-// Picks the version that programs get which are linked today, and an old one only where that is all there is: old programs
-// call __xstat, which a new glibc keeps for them.
+// Picks the version that programs get which are linked today, and an old one only where that is all there is:
+// old programs call __xstat, which a new glibc keeps for them.
 struct Choice {
-    const ElfW(Sym)* chosen = nullptr;
+    const ElfW(Sym) * chosen = nullptr;
     bool is_old = true;
 
     void look_at(const Symbols& in, uint32_t index, const char* name) {
@@ -85,7 +86,8 @@ struct Choice {
 // The table as GNU ld writes it: buckets, a filter in front, chains whose last hash is odd.
 // https://sourceware.org/gnu-gabi/program-loading-and-dynamic-linking.txt
 void look_by_gnu_hash(const Symbols& in, const char* name, Choice& choice) {
-    const uint32_t buckets = in.gnu_hash[0], first = in.gnu_hash[1], filter_words = in.gnu_hash[2], shift = in.gnu_hash[3];
+    const uint32_t buckets = in.gnu_hash[0], first = in.gnu_hash[1], filter_words = in.gnu_hash[2],
+                   shift = in.gnu_hash[3];
     const auto* filter = reinterpret_cast<const ElfW(Addr)*>(in.gnu_hash + 4);
     const auto* bucket = reinterpret_cast<const uint32_t*>(filter + filter_words);
     if (buckets == 0 || filter_words == 0) return;
@@ -194,7 +196,8 @@ void find_all() {
     static char plain[kMostFunctions][kLongestName];
     const auto count = static_cast<size_t>(functions_end - first_function);
     for (size_t i = 0; i < count && i < kMostFunctions; ++i)
-        if (first_function[i].found.load(std::memory_order_relaxed) == nullptr) wanted[i].name = first_function[i].name;
+        if (first_function[i].found.load(std::memory_order_relaxed) == nullptr)
+            wanted[i].name = first_function[i].name;
     look_for(wanted, count < kMostFunctions ? count : kMostFunctions);
     bool is_some_left = false;
     for (size_t i = 0; i < count && i < kMostFunctions; ++i) {
@@ -204,7 +207,8 @@ void find_all() {
     }
     if (is_some_left) look_for(wanted, count < kMostFunctions ? count : kMostFunctions);
     for (size_t i = 0; i < count && i < kMostFunctions; ++i)
-        if (wanted[i].found != nullptr) first_function[i].found.store(wanted[i].found, std::memory_order_relaxed);
+        if (wanted[i].found != nullptr)
+            first_function[i].found.store(wanted[i].found, std::memory_order_relaxed);
 }
 
 }  // namespace belay::iotrace::preload

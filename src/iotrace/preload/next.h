@@ -1,6 +1,6 @@
-// The functions behind ours: those that a program would call without this library, of libc or of another library that
-// wraps it. As dlsym(RTLD_NEXT), but without memory from malloc (which may itself wait for us: jemalloc opens files when it
-// begins), without a lock of its own, and the same with every libc.
+// The functions behind ours: those that a program would call without this library, of libc or of another
+// library that wraps it. As dlsym(RTLD_NEXT), but without memory from malloc (which may itself wait for us:
+// jemalloc opens files when it begins), without a lock of its own, and the same with every libc.
 #pragma once
 
 #include "iotrace/preload/system.h"
@@ -16,11 +16,12 @@ struct NextFunction {
     std::atomic<void*> found = nullptr;
 };
 
-// The first function of that name behind this library in the order of loading; else that of the name without "64", which is the same
-// on our processors and the only one in newer musl. nullptr if there is none.
+// The first function of that name behind this library in the order of loading; else that of the name without
+// "64", which is the same on our processors and the only one in newer musl. nullptr if there is none.
 [[gnu::cold]] void* find_next(const char* name);
 
-// All that are declared with BELAY_NEXT, at once: in a child of fork the dynamic linker may be locked by a thread that is not there.
+// All that are declared with BELAY_NEXT, at once: in a child of fork the dynamic linker may be locked by a
+// thread that is not there.
 void find_all();
 #define BELAY_NEXT [[gnu::section("belay_next"), gnu::used]]
 

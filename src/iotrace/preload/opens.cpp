@@ -26,10 +26,16 @@ BELAY_NEXT Next<pid_t (*)()> next_fork("fork");
 BELAY_NEXT Next<int (*)(const char*)> next_chdir("chdir");
 BELAY_NEXT Next<int (*)(int)> next_fchdir("fchdir");
 
-bool needs_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
-bool is_of_directory(int flags) { return (flags & O_DIRECTORY) != 0 && (flags & O_TMPFILE) != O_TMPFILE; }
+bool needs_mode(int flags) {
+    return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
+bool is_of_directory(int flags) {
+    return (flags & O_DIRECTORY) != 0 && (flags & O_TMPFILE) != O_TMPFILE;
+}
 
-mode_t mode_in(int flags, va_list more) { return needs_mode(flags) ? va_arg(more, mode_t) : 0; }
+mode_t mode_in(int flags, va_list more) {
+    return needs_mode(flags) ? va_arg(more, mode_t) : 0;
+}
 
 }  // namespace
 
@@ -63,7 +69,8 @@ int traced_openat(int directory, const char* path, int flags, ...) {
     count_open(watch, directory, path, fd, is_of_directory(flags));
     return fd;
 }
-int traced_openat_plain(int directory, const char* path, int flags, ...) ALSO_INSTEAD_OF("openat", "openat64");
+int traced_openat_plain(int directory, const char* path, int flags, ...)
+    ALSO_INSTEAD_OF("openat", "openat64");
 
 // Of programs that were compiled with _FORTIFY_SOURCE.
 int traced_open_2(const char* path, int flags) INSTEAD_OF("__open64_2");
@@ -86,7 +93,8 @@ int traced_openat_2(int directory, const char* path, int flags) {
     count_open(watch, directory, path, fd, is_of_directory(flags));
     return fd;
 }
-int traced_openat_2_plain(int directory, const char* path, int flags) ALSO_INSTEAD_OF("__openat_2", "__openat64_2");
+int traced_openat_2_plain(int directory, const char* path, int flags)
+    ALSO_INSTEAD_OF("__openat_2", "__openat64_2");
 
 int traced_creat(const char* path, mode_t mode) INSTEAD_OF("creat64");
 int traced_creat(const char* path, mode_t mode) {
@@ -139,7 +147,8 @@ int traced_close_range(unsigned first, unsigned last, int flags) {
 #endif
 }
 
-// The child counts in slots of its own. Where a child is made in another way it shares its parent's, which costs time only.
+// The child counts in slots of its own. Where a child is made in another way it shares its parent's, which
+// costs time only.
 pid_t traced_fork() INSTEAD_OF("fork");
 pid_t traced_fork() {
     const auto next = next_fork.get();

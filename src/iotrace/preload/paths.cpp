@@ -20,15 +20,17 @@ constexpr size_t kLongestDirectory = 1024;  // bytes of its name; of longer ones
 std::atomic<uint64_t> remembered[kRemembered];
 std::atomic<uint64_t> working_directory = 1;  // counts changes
 
-constexpr uint64_t each_byte(uint8_t value) { return value * uint64_t{0x0101010101010101}; }
+constexpr uint64_t each_byte(uint8_t value) {
+    return value * uint64_t{0x0101010101010101};
+}
 
 // The highest bit of each byte that is 0 (Warren, Hacker's Delight, 6-1).
 constexpr uint64_t zero_bytes(uint64_t word) {
     return ~(((word & each_byte(0x7f)) + each_byte(0x7f)) | word) & each_byte(0x80);
 }
 
-// How many bytes of the path stand before what follows its last slash. Eight at a time, from where they are aligned, so that
-// nothing is touched beyond the page of the last one.
+// How many bytes of the path stand before what follows its last slash. Eight at a time, from where they are
+// aligned, so that nothing is touched beyond the page of the last one.
 [[gnu::always_inline]] inline size_t length_of_directory(const char* path) {
     const size_t before = reinterpret_cast<uintptr_t>(path) % 8;
     const char* at = path - before;
@@ -50,7 +52,8 @@ constexpr uint64_t zero_bytes(uint64_t word) {
     return static_cast<size_t>(last_at - path) + (63 - static_cast<size_t>(__builtin_clzll(last))) / 8 + 1;
 }
 
-// As MurmurHash64A mixes (Appleby): eight bytes at a time, since a byte at a time costs more than the rest of this together.
+// As MurmurHash64A mixes (Appleby): eight bytes at a time, since a byte at a time costs more than the rest of
+// this together.
 uint64_t mixed(uint64_t hash, uint64_t value) {
     value *= 0xc6a4a7935bd1e995;
     value ^= value >> 47;
@@ -94,13 +97,14 @@ uint64_t hash_of(const char* text, size_t length, uint64_t seed) {
 bool ask_kernel(int directory, const char* path, FileFacts& facts) {
     const int flags = *path == '\0' ? AT_EMPTY_PATH : 0;
     struct statx extended;
-    if (system_call(SYS_statx, directory, as_long(path), flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE,
-                    as_long(&extended)) == 0) {
+    if (system_call(SYS_statx, directory, as_long(path), flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+                    STATX_TYPE, as_long(&extended)) == 0) {
         facts = {extended.stx_mode, packed_device(extended.stx_dev_major, extended.stx_dev_minor)};
         return true;
     }
     struct stat plain;  // kernels before 4.11, and containers whose filter does not know statx
-    if (system_call(SYS_newfstatat, directory, as_long(path), as_long(&plain), flags | AT_NO_AUTOMOUNT) != 0) return false;
+    if (system_call(SYS_newfstatat, directory, as_long(path), as_long(&plain), flags | AT_NO_AUTOMOUNT) != 0)
+        return false;
     facts = {plain.st_mode, packed_device(plain.st_dev)};
     return true;
 }
@@ -123,6 +127,8 @@ unsigned device_of_path(int directory, const char* path) {
     return device;
 }
 
-void forget_working_directory() { working_directory.fetch_add(0x9e3779b97f4a7c15, std::memory_order_relaxed); }
+void forget_working_directory() {
+    working_directory.fetch_add(0x9e3779b97f4a7c15, std::memory_order_relaxed);
+}
 
 }  // namespace belay::iotrace::preload

@@ -1,7 +1,7 @@
-// Streams of stdio. libc reads and writes their buffers by itself, without calling what others can wrap; so what it has
-// fetched or sent is told from the buffer before and after a call, which glibc shows in its headers (bits/types/struct_FILE.h).
-// Seen are fopen, fread, fwrite, fseek, fflush and fclose: what programs read and write data with. What fgets, getc, fscanf or
-// fprintf fetch and send on their way is not.
+// Streams of stdio. libc reads and writes their buffers by itself, without calling what others can wrap; so
+// what it has fetched or sent is told from the buffer before and after a call, which glibc shows in its
+// headers (bits/types/struct_FILE.h). Seen are fopen, fread, fwrite, fseek, fflush and fclose: what programs
+// read and write data with. What fgets, getc, fscanf or fprintf fetch and send on their way is not.
 #include "iotrace/preload/counting.h"
 #include "iotrace/preload/next.h"
 
@@ -31,26 +31,56 @@ BELAY_NEXT Next<void (*)(FILE*)> next_rewind("rewind");
 extern "C" const char* glibc_version() __asm__("gnu_get_libc_version") __attribute__((weak));
 
 #ifdef __GLIBC__
-bool is_known(const FILE* stream) { return glibc_version != nullptr && stream != nullptr; }
+bool is_known(const FILE* stream) {
+    return glibc_version != nullptr && stream != nullptr;
+}
 // Another thread may use the stream meanwhile: then the two pointers need not belong together.
 size_t between(const FILE* stream, const char* from, const char* to) {
-    return from <= to && to - from <= stream->_IO_buf_end - stream->_IO_buf_base ? static_cast<size_t>(to - from) : 0;
+    return from <= to && to - from <= stream->_IO_buf_end - stream->_IO_buf_base
+               ? static_cast<size_t>(to - from)
+               : 0;
 }
-size_t unread(const FILE* stream) { return between(stream, stream->_IO_read_ptr, stream->_IO_read_end); }
-size_t unsent(const FILE* stream) { return between(stream, stream->_IO_write_base, stream->_IO_write_ptr); }
-const char* end_of_read(const FILE* stream) { return stream->_IO_read_end; }
-size_t in_buffer(const FILE* stream) { return between(stream, stream->_IO_read_base, stream->_IO_read_end); }
-int number_in(const FILE* stream) { return stream->_fileno; }
+size_t unread(const FILE* stream) {
+    return between(stream, stream->_IO_read_ptr, stream->_IO_read_end);
+}
+size_t unsent(const FILE* stream) {
+    return between(stream, stream->_IO_write_base, stream->_IO_write_ptr);
+}
+const char* end_of_read(const FILE* stream) {
+    return stream->_IO_read_end;
+}
+size_t in_buffer(const FILE* stream) {
+    return between(stream, stream->_IO_read_base, stream->_IO_read_end);
+}
+int number_in(const FILE* stream) {
+    return stream->_fileno;
+}
 // Where the descriptor stands, as far as libc knows; -1 if it has not looked.
-int64_t place_of(const FILE* stream) { return stream->_offset; }
+int64_t place_of(const FILE* stream) {
+    return stream->_offset;
+}
 #else
-bool is_known(const FILE*) { return false; }
-size_t unread(const FILE*) { return 0; }
-size_t unsent(const FILE*) { return 0; }
-const char* end_of_read(const FILE*) { return nullptr; }
-size_t in_buffer(const FILE*) { return 0; }
-int number_in(const FILE*) { return -1; }
-int64_t place_of(const FILE*) { return -1; }
+bool is_known(const FILE*) {
+    return false;
+}
+size_t unread(const FILE*) {
+    return 0;
+}
+size_t unsent(const FILE*) {
+    return 0;
+}
+const char* end_of_read(const FILE*) {
+    return nullptr;
+}
+size_t in_buffer(const FILE*) {
+    return 0;
+}
+int number_in(const FILE*) {
+    return -1;
+}
+int64_t place_of(const FILE*) {
+    return -1;
+}
 #endif
 
 void count_fetched(const Stopwatch& watch, const FILE* stream, size_t fetched) {
@@ -164,7 +194,8 @@ size_t traced_fread_unlocked(void* to, size_t size, size_t count, FILE* stream) 
     if (next == nullptr) return static_cast<void>(not_there()), 0;
     return read_through(stream, size, count, [&] { return next(to, size, count, stream); });
 }
-size_t traced_fread_chk(void* to, size_t room, size_t size, size_t count, FILE* stream) INSTEAD_OF("__fread_chk");
+size_t traced_fread_chk(void* to, size_t room, size_t size, size_t count, FILE* stream)
+    INSTEAD_OF("__fread_chk");
 size_t traced_fread_chk(void* to, size_t room, size_t size, size_t count, FILE* stream) {
     const auto next = next_fread_chk.get();
     if (next == nullptr) return static_cast<void>(not_there()), 0;
@@ -177,7 +208,8 @@ size_t traced_fwrite(const void* from, size_t size, size_t count, FILE* stream) 
     if (next == nullptr) return static_cast<void>(not_there()), 0;
     return write_through(stream, size, [&] { return next(from, size, count, stream); });
 }
-size_t traced_fwrite_unlocked(const void* from, size_t size, size_t count, FILE* stream) INSTEAD_OF("fwrite_unlocked");
+size_t traced_fwrite_unlocked(const void* from, size_t size, size_t count, FILE* stream)
+    INSTEAD_OF("fwrite_unlocked");
 size_t traced_fwrite_unlocked(const void* from, size_t size, size_t count, FILE* stream) {
     const auto next = next_fwrite_unlocked.get();
     if (next == nullptr) return static_cast<void>(not_there()), 0;

@@ -1,4 +1,5 @@
-// System calls without a library: they neither touch errno nor are seen by who else wraps the functions of libc.
+// System calls without a library: they neither touch errno nor are seen by who else wraps the functions of
+// libc.
 #pragma once
 
 #include <sys/syscall.h>
@@ -32,15 +33,21 @@ inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d 
 #endif
 }
 
-inline long as_long(const void* pointer) { return reinterpret_cast<long>(pointer); }
+inline long as_long(const void* pointer) {
+    return reinterpret_cast<long>(pointer);
+}
 
-// The errno of the calling thread; nothing of it is ever changed here, except where a function is missing (next.h).
+// The errno of the calling thread; nothing of it is ever changed here, except where a function is missing
+// (next.h).
 extern "C" int* errno_place() __asm__("__errno_location") __attribute__((weak));
 
-// Puts a function of ours in the place of that of libc: `ssize_t traced_read(int fd, ...) INSTEAD_OF("read");`. Under another
-// name in C++, so that the headers' declarations, which differ from libc to libc in what they promise, do not matter.
+// Puts a function of ours in the place of that of libc: `ssize_t traced_read(int fd, ...)
+// INSTEAD_OF("read");`. Under another name in C++, so that the headers' declarations, which differ from libc
+// to libc in what they promise, do not matter.
 #define INSTEAD_OF(name) __asm__(name) __attribute__((visibility("default")))
-// The same function under another name: with files of 64 bits, and those of 32 that libc has are none on our processors.
-#define ALSO_INSTEAD_OF(alias_name, name) __asm__(alias_name) __attribute__((visibility("default"), alias(name)))
+// The same function under another name: with files of 64 bits, and those of 32 that libc has are none on our
+// processors.
+#define ALSO_INSTEAD_OF(alias_name, name) \
+    __asm__(alias_name) __attribute__((visibility("default"), alias(name)))
 
 }  // namespace belay::iotrace::preload

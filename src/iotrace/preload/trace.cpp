@@ -20,7 +20,8 @@ enum State : uint32_t { kNotTried, kTrying, kOff, kOn };
 std::atomic<uint32_t> state = kNotTried;
 std::atomic<char*> shared = nullptr;  // the mapping
 
-// Calls until a thread of a program that is not traced looks again, which only costs time. More than any other countdown.
+// Calls until a thread of a program that is not traced looks again, which only costs time. More than any
+// other countdown.
 constexpr uint32_t kLongTime = 1u << 30;
 
 BELAY_NEXT Next<int (*)(clockid_t, timespec*)> next_clock_gettime("clock_gettime");
@@ -53,8 +54,8 @@ bool is_ours(const char* mapping) {
            number_at<uint32_t>(mapping, kSizeBinsPlace) == kSizeBins;
 }
 
-// A hole in a file on a full file system would end the process by SIGBUS when something is written there: all of it must be
-// allocated.
+// A hole in a file on a full file system would end the process by SIGBUS when something is written there: all
+// of it must be allocated.
 bool is_whole(int fd) {
     struct stat facts;
     if (system_call(SYS_fstat, fd, as_long(&facts)) != 0) return false;
@@ -65,7 +66,8 @@ bool is_whole(int fd) {
 }
 
 char* map_file(const char* path) {
-    const long fd = system_call(SYS_openat, AT_FDCWD, as_long(path), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const long fd =
+        system_call(SYS_openat, AT_FDCWD, as_long(path), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return nullptr;
     long place = -1;
     if (is_whole(static_cast<int>(fd)))
@@ -84,12 +86,13 @@ std::atomic<uint64_t>& word_at(size_t place) {
     return *reinterpret_cast<std::atomic<uint64_t>*>(shared.load(std::memory_order_relaxed) + place);
 }
 
-// Maps the file that the environment names. Another thread, or a handler that interrupts this, finds kTrying: its call is
-// not counted. Before libc has an environment, nothing is tried.
+// Maps the file that the environment names. Another thread, or a handler that interrupts this, finds kTrying:
+// its call is not counted. Before libc has an environment, nothing is tried.
 State begin() {
     if (&environment == nullptr || environment == nullptr) return kNotTried;
     uint32_t before = kNotTried;
-    if (!state.compare_exchange_strong(before, kTrying, std::memory_order_acquire)) return static_cast<State>(before);
+    if (!state.compare_exchange_strong(before, kTrying, std::memory_order_acquire))
+        return static_cast<State>(before);
     const char* path = file_in(environment);
     char* mapping = path != nullptr ? map_file(path) : nullptr;
     shared.store(mapping, std::memory_order_relaxed);
@@ -103,8 +106,9 @@ __attribute__((constructor)) void begin_early() {
     begin();
 }
 
-// Slots go round: more than kSlots threads share them, and still none of their counts is lost. What is drawn begins with a
-// number of its own in each thread (Fibonacci hashing), so that of many short programs every 64th call is timed, too.
+// Slots go round: more than kSlots threads share them, and still none of their counts is lost. What is drawn
+// begins with a number of its own in each thread (Fibonacci hashing), so that of many short programs every
+// 64th call is timed, too.
 void attach(Thread& thread) {
     const uint64_t number = word_at(kThreadsPlace).fetch_add(1, std::memory_order_relaxed);
     thread.error = errno_place != nullptr ? errno_place() : &no_error;
@@ -121,8 +125,8 @@ uint32_t draw(Thread& thread) {
     return drawn;
 }
 
-// Each kCallsPerTiming calls of a thread are a block, in which one is timed. A thread comes here with its first call, at
-// which it is attached, and with those that are timed. Whether this one is.
+// Each kCallsPerTiming calls of a thread are a block, in which one is timed. A thread comes here with its
+// first call, at which it is attached, and with those that are timed. Whether this one is.
 bool go_on(Thread& thread) {
     if (thread.cells == nullptr) {
         const State state = begin();
@@ -149,7 +153,8 @@ unsigned index_of_device(uint64_t packed) {
         std::atomic<uint64_t>& place = word_at(kDeviceTablePlace + index * sizeof(uint64_t));
         uint64_t there = place.load(std::memory_order_relaxed);
         if (there == packed) return index;
-        if (there == 0 && (place.compare_exchange_strong(there, packed, std::memory_order_relaxed) || there == packed))
+        if (there == 0 &&
+            (place.compare_exchange_strong(there, packed, std::memory_order_relaxed) || there == packed))
             return index;
     }
     return kOtherDevices;
@@ -161,8 +166,8 @@ uint64_t monotonic_nanoseconds() {
     return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Calls of kAlways come here also when none is due. The countdown has gone below 0 when one is, and further if a handler came
-// between.
+// Calls of kAlways come here also when none is due. The countdown has gone below 0 when one is, and further
+// if a handler came between.
 uint64_t Stopwatch::go_slow(When when) {
     Thread& thread = this_thread;
     const bool is_due = thread.calls_until_slow > kLongTime && go_on(thread);

@@ -104,8 +104,8 @@ struct JobSelection {
 
 struct CollectOptions {
     JobSelection job;
-    // Told of data_read, filesystem_hang, filesystem_back, filesystem_unread, gpu_unread, gpu_counters_unread, gpu_lost,
-    // xid; may be empty.
+    // Told of data_read, filesystem_hang, filesystem_back, filesystem_unread, gpu_unread,
+    // gpu_counters_unread, gpu_lost, xid; may be empty.
     EventSink on_event;
     StepSink on_steps = nullptr;  // with JobSelection::all_steps; may be empty
     GpuOptions gpu = {};

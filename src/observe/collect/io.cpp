@@ -27,17 +27,20 @@ struct Count {
     uint64_t (*of)(const DeviceTotals& totals);
 };
 constexpr Count kCounts[] = {
-    {column(kIo, "opens_total"), [](const DeviceTotals& t) { return t[iotrace::kOpens] + t[iotrace::kDirectoryOpens]; }},
+    {column(kIo, "opens_total"),
+     [](const DeviceTotals& t) { return t[iotrace::kOpens] + t[iotrace::kDirectoryOpens]; }},
     {column(kIo, "opens_failed_total"), [](const DeviceTotals& t) { return t[iotrace::kOpensFailed]; }},
     {column(kIo, "stats_total"), [](const DeviceTotals& t) { return t[iotrace::kStats]; }},
     {column(kIo, "stats_failed_total"), [](const DeviceTotals& t) { return t[iotrace::kStatsFailed]; }},
     {column(kIo, "changes_total"), [](const DeviceTotals& t) { return t[iotrace::kChanges]; }},
-    {column(kIo, "directory_entries_total"), [](const DeviceTotals& t) { return t[iotrace::kDirectoryEntries]; }},
+    {column(kIo, "directory_entries_total"),
+     [](const DeviceTotals& t) { return t[iotrace::kDirectoryEntries]; }},
     {column(kIo, "metadata_calls_total"), [](const DeviceTotals& t) { return t.metadata_calls(); }},
     {column(kIo, "reads_total"), [](const DeviceTotals& t) { return t.read_calls(); }},
     {column(kIo, "random_reads_total"), [](const DeviceTotals& t) { return t.random_read_calls(); }},
     {column(kIo, "small_reads_total"), [](const DeviceTotals& t) { return t.read_calls_up_to(kSmall); }},
-    {column(kIo, "small_random_reads_total"), [](const DeviceTotals& t) { return t.random_read_calls_up_to(kSmall); }},
+    {column(kIo, "small_random_reads_total"),
+     [](const DeviceTotals& t) { return t.random_read_calls_up_to(kSmall); }},
     {column(kIo, "read_bytes_total"), [](const DeviceTotals& t) { return t[iotrace::kReadBytes]; }},
     {column(kIo, "writes_total"), [](const DeviceTotals& t) { return t.write_calls(); }},
     {column(kIo, "small_writes_total"), [](const DeviceTotals& t) { return t.write_calls_up_to(kSmall); }},
@@ -61,9 +64,12 @@ static_assert(std::size(kCounts) + std::size(kTimes) == std::size(schema::kIoQua
 
 std::string name_of(const DeviceTotals& totals) {
     switch (totals.of) {
-        case DeviceTotals::Of::kNone: return "none";
-        case DeviceTotals::Of::kOthers: return "others";
-        case DeviceTotals::Of::kDevice: break;
+        case DeviceTotals::Of::kNone:
+            return "none";
+        case DeviceTotals::Of::kOthers:
+            return "others";
+        case DeviceTotals::Of::kDevice:
+            break;
     }
     return totals.device.text();
 }
@@ -71,7 +77,10 @@ std::string name_of(const DeviceTotals& totals) {
 class IoCollector : public Collector {
   public:
     explicit IoCollector(const CollectOptions& options)
-        : options_(options.io), proc_(options.proc), mountinfo_(proc_ / "self/mountinfo"), slow_every_(options.slow_every) {}
+        : options_(options.io),
+          proc_(options.proc),
+          mountinfo_(proc_ / "self/mountinfo"),
+          slow_every_(options.slow_every) {}
 
     const schema::Table& table() const override { return kIo; }
     bool is_expected() const override { return options_.trace != nullptr; }
@@ -86,7 +95,8 @@ class IoCollector : public Collector {
             // Of a file system that is mounted several times the first.
             const auto mount = std::ranges::find(mounts_, name, &procfs::Mount::device);
             const bool is_mounted = mount != mounts_.end();
-            if (!is_mounted || holds_data(*mount)) add(sample, device, name, is_mounted ? &*mount : nullptr, rows);
+            if (!is_mounted || holds_data(*mount))
+                add(sample, device, name, is_mounted ? &*mount : nullptr, rows);
         }
         return {};
     }
@@ -97,12 +107,13 @@ class IoCollector : public Collector {
         mounts_ = procfs::parse_mountinfo(mountinfo_.read_or_empty());
         const pid_t task = options_.task();
         if (task == 0) return;
-        for (procfs::Mount& mount : procfs::parse_mountinfo(SourceFile(proc_ / std::to_string(task) / "mountinfo").read_or_empty()))
+        for (procfs::Mount& mount :
+             procfs::parse_mountinfo(SourceFile(proc_ / std::to_string(task) / "mountinfo").read_or_empty()))
             mounts_.push_back(std::move(mount));
     }
 
-    void add(const Sample& sample, const DeviceTotals& totals, const std::string& name, const procfs::Mount* mount,
-             stream::Batch& rows) const {
+    void add(const Sample& sample, const DeviceTotals& totals, const std::string& name,
+             const procfs::Mount* mount, stream::Batch& rows) const {
         rows.add_row(sample.time, sample.node);
         rows.set(column(kIo, "device"), name);
         rows.set(column(kIo, "start_time"), *began_);
@@ -110,9 +121,11 @@ class IoCollector : public Collector {
             rows.set(column(kIo, "mount"), core::to_valid_utf8(mount->mount_point));
             rows.set(column(kIo, "type"), core::to_valid_utf8(mount->type));
             rows.set(column(kIo, "source"), core::to_valid_utf8(mount->source));
-            if (const std::string_view tier = tier_of(*mount, options_.tiers); !tier.empty()) rows.set(column(kIo, "tier"), tier);
+            if (const std::string_view tier = tier_of(*mount, options_.tiers); !tier.empty())
+                rows.set(column(kIo, "tier"), tier);
         }
-        for (const Count& count : kCounts) rows.set(count.place, static_cast<int64_t>(std::min<uint64_t>(count.of(totals), INT64_MAX)));
+        for (const Count& count : kCounts)
+            rows.set(count.place, static_cast<int64_t>(std::min<uint64_t>(count.of(totals), INT64_MAX)));
         for (const Time& time : kTimes) rows.set(time.place, totals.seconds(time.counter));
     }
 
@@ -127,6 +140,8 @@ class IoCollector : public Collector {
 
 }  // namespace
 
-std::unique_ptr<Collector> make_io_collector(const CollectOptions& options) { return std::make_unique<IoCollector>(options); }
+std::unique_ptr<Collector> make_io_collector(const CollectOptions& options) {
+    return std::make_unique<IoCollector>(options);
+}
 
 }  // namespace belay::observe::collect

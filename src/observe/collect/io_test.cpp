@@ -19,8 +19,10 @@ class Traced {
   public:
     // What the job has done until now; the file is written as programs write it, in place.
     void holds(const std::vector<DeviceTotals>& devices) {
-        ASSERT_TRUE(core::replace_file(path(), iotrace::encode({.programs = 1, .threads = 1, .devices = devices})));
-        options.io.trace = std::make_shared<iotrace::IoTraceReader>(iotrace::IoTraceReader::open(path()).value());
+        ASSERT_TRUE(
+            core::replace_file(path(), iotrace::encode({.programs = 1, .threads = 1, .devices = devices})));
+        options.io.trace =
+            std::make_shared<iotrace::IoTraceReader>(iotrace::IoTraceReader::open(path()).value());
     }
     stream::Batch sample(int64_t second = 1) {
         if (!collector) collector = make_io_collector(options);
@@ -47,7 +49,8 @@ DeviceTotals on(uint32_t major, uint32_t minor) {
 TEST(observe_collect_io, each_file_system_has_a_row_with_its_mount_and_tier) {
     Traced traced;
     traced.root.write("proc/self/mountinfo",
-                      "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:50 / /scratch rw - lustre mds:/fs rw\n3 1 0:5 / /dev rw - devtmpfs dev rw\n");
+                      "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:50 / /scratch rw - lustre mds:/fs rw\n3 1 "
+                      "0:5 / /dev rw - devtmpfs dev rw\n");
     traced.options.io.tiers = {{"/scratch", "flash"}};
     traced.holds({on(8, 1), on(0, 50), on(0, 5), on(0, 77)});
     const stream::Batch rows = traced.sample(7);
@@ -86,7 +89,9 @@ TEST(observe_collect_io, counting_began_with_the_first_tick) {
 TEST(observe_collect_io, a_container_shows_mounts_that_this_process_does_not_see) {
     Traced traced;
     traced.root.write("proc/self/mountinfo", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
-    traced.root.write("proc/42/mountinfo", "9 9 0:90 / / ro - fuse.squashfuse image ro\n10 9 8:1 /home /data rw - ext4 /dev/sda1 rw\n");
+    traced.root.write(
+        "proc/42/mountinfo",
+        "9 9 0:90 / / ro - fuse.squashfuse image ro\n10 9 8:1 /home /data rw - ext4 /dev/sda1 rw\n");
     traced.options.io.task = [] { return 42; };
     traced.holds({on(0, 90), on(8, 1)});
     const stream::Batch rows = traced.sample();
@@ -110,7 +115,8 @@ TEST(observe_collect_io, without_a_trace_no_rows_are_owed_and_a_damaged_one_is_a
 TEST(observe_collect_io, tiers_are_a_mount_and_a_known_word) {
     EXPECT_EQ(parse_tiers(std::vector<std::string>{"/a=b=flash"}).value()[0].mount_point, "/a=b");
     for (const char* wrong : {"", "/scratch", "scratch=flash", "/scratch=fast", "=flash", "/scratch="})
-        EXPECT_EQ(parse_tiers(std::vector<std::string>{wrong}).error().kind(), core::ErrorKind::kBadInput) << wrong;
+        EXPECT_EQ(parse_tiers(std::vector<std::string>{wrong}).error().kind(), core::ErrorKind::kBadInput)
+            << wrong;
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ std::string path_on_node(const std::filesystem::path& proc, pid_t pid, std::stri
 
 void OpenData::look(std::span<const JobProcess> processes) {
     if (!on_event_ || processes.empty() || seen_.size() >= kMostDirectories) return;
-    const auto first = std::ranges::find_if(processes, [&](const JobProcess& process) { return process.stat.pid >= next_; });
+    const auto first =
+        std::ranges::find_if(processes, [&](const JobProcess& process) { return process.stat.pid >= next_; });
     const auto start = static_cast<size_t>(first - processes.begin());
     size_t links = 0;
     for (size_t i = 0; i < processes.size(); ++i) {

@@ -1,5 +1,5 @@
-// Which packed data the job's processes have open, so that it can be told later which jobs read them (belay stage trace): files
-// whose names end as shards and images do. Opens none of them, and asks no file server.
+// Which packed data the job's processes have open, so that it can be told later which jobs read them (belay
+// stage trace): files whose names end as shards and images do. Opens none of them, and asks no file server.
 #pragma once
 
 #include "observe/collect/collector.h"
@@ -16,10 +16,11 @@ namespace belay::observe::collect {
 class OpenData {
   public:
     // Each directory with such files is told once, as the event data_read.
-    OpenData(std::filesystem::path proc, EventSink on_event) : proc_(std::move(proc)), on_event_(std::move(on_event)) {}
+    OpenData(std::filesystem::path proc, EventSink on_event)
+        : proc_(std::move(proc)), on_event_(std::move(on_event)) {}
 
-    // At the descriptors of some processes: a few hundred, and the next time of those that follow. What is open for a moment only
-    // may be missed.
+    // At the descriptors of some processes: a few hundred, and the next time of those that follow. What is
+    // open for a moment only may be missed.
     void look(std::span<const JobProcess> processes);
 
   private:

@@ -22,7 +22,9 @@ class Watched {
     fs::path of(pid_t pid) const { return root.proc() / std::to_string(pid); }
     std::vector<std::string> look(const std::vector<pid_t>& pids) {
         std::vector<JobProcess> processes;
-        for (pid_t pid : pids) processes.push_back({.stat = {.pid = pid, .command = "python3"}, .task = 7, .job_id = {}, .step_id = {}});
+        for (pid_t pid : pids)
+            processes.push_back(
+                {.stat = {.pid = pid, .command = "python3"}, .task = 7, .job_id = {}, .step_id = {}});
         told.clear();
         data.look(processes);
         return told;

@@ -1,6 +1,7 @@
 #include "observe/collect/tiers.h"
 
 #include <algorithm>
+
 #include <fmt/ranges.h>
 
 namespace belay::observe::collect {
@@ -17,8 +18,8 @@ struct TierOfType {
 };
 // Of those that the others on the network do not have.
 constexpr TierOfType kByType[] = {
-    {"tmpfs", "memory"}, {"ext4", "node"}, {"xfs", "node"},
-    {"btrfs", "node"},   {"f2fs", "node"},    {"zfs", "node"},  {"overlay", "node"},
+    {"tmpfs", "memory"}, {"ext4", "node"}, {"xfs", "node"},     {"btrfs", "node"},
+    {"f2fs", "node"},    {"zfs", "node"},  {"overlay", "node"},
 };
 
 }  // namespace
@@ -37,7 +38,9 @@ Result<std::vector<Tier>> parse_tiers(std::span<const std::string> texts) {
 }
 
 std::string_view tier_of(const procfs::Mount& mount, std::span<const Tier> tiers) {
-    if (const auto named = std::ranges::find(tiers, mount.mount_point, &Tier::mount_point); named != tiers.end()) return named->name;
+    if (const auto named = std::ranges::find(tiers, mount.mount_point, &Tier::mount_point);
+        named != tiers.end())
+        return named->name;
     const auto known = std::ranges::find(kByType, mount.type, &TierOfType::type);
     return known == std::end(kByType) ? std::string_view() : known->tier;
 }

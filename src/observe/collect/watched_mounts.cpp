@@ -36,7 +36,8 @@ bool names_one_file_system(std::string_view source) {
 }  // namespace
 
 bool holds_data(const Mount& mount) {
-    return std::ranges::find(kPseudoTypes, mount.type) == std::end(kPseudoTypes) && !is_in_kernel_tree(mount.mount_point);
+    return std::ranges::find(kPseudoTypes, mount.type) == std::end(kPseudoTypes) &&
+           !is_in_kernel_tree(mount.mount_point);
 }
 
 std::vector<Mount> mounts_to_watch(std::vector<Mount> mounts, size_t limit) {

@@ -86,7 +86,8 @@ inline constexpr size_t kProcessKeys[] = {column(kProcess, "task"), column(kProc
 inline constexpr size_t kProcessIdentity[] = {column(kProcess, "pid"), column(kProcess, "start_time")};
 inline constexpr size_t kNetworkKeys[] = {column(kNetwork, "device")};
 inline constexpr size_t kDiskKeys[] = {column(kFilesystem, "name")};
-inline constexpr size_t kIoKeys[] = {column(kIo, "device"), column(kIo, "mount"), column(kIo, "type"), column(kIo, "tier")};
+inline constexpr size_t kIoKeys[] = {column(kIo, "device"), column(kIo, "mount"), column(kIo, "type"),
+                                     column(kIo, "tier")};
 inline constexpr size_t kIoIdentity[] = {column(kIo, "device")};
 inline constexpr std::string_view kIoBorn = "epoch_us(start_time)";
 
@@ -124,8 +125,8 @@ inline constexpr Table kProcessSeries{"process_series", Cadence::kPeriodic, "a p
 inline constexpr Table kNetworkSeries{"network_series", Cadence::kPeriodic,
                                       "a network interface; lo is the node itself", kNetworkSeriesTable};
 inline constexpr Table kDiskSeries{"disk_series", Cadence::kPeriodic, "a block device", kDiskSeriesTable};
-inline constexpr Table kIoSeries{"io_series", Cadence::kPeriodic, "what traced programs of the job did on a file system",
-                                 kIoSeriesTable};
+inline constexpr Table kIoSeries{"io_series", Cadence::kPeriodic,
+                                 "what traced programs of the job did on a file system", kIoSeriesTable};
 
 inline constexpr SeriesTable kSeriesTables[] = {
     {&kHostSeries, &kHost, "", {}, {}, "", kHostSeriesColumns},
@@ -153,9 +154,13 @@ inline constexpr SeriesTable kNetworkTotalsSeries{
 inline constexpr std::array kIoTotalsColumns = std::to_array<SampledSeries>({
     {{"opens", "", "files opened", Fold::kIncrease}, kCounter, "opens_total"},
     {{"metadata_calls", "", "metadata calls", Fold::kIncrease}, kCounter, "metadata_calls_total"},
-    {{"failed", "", "of them, that failed", Fold::kIncrease}, kCounter, "opens_failed_total + stats_failed_total"},
+    {{"failed", "", "of them, that failed", Fold::kIncrease},
+     kCounter,
+     "opens_failed_total + stats_failed_total"},
     {{"reads", "", "reads", Fold::kIncrease}, kCounter, "reads_total"},
-    {{"small_random_reads", "", "of them, small and random", Fold::kIncrease}, kCounter, "small_random_reads_total"},
+    {{"small_random_reads", "", "of them, small and random", Fold::kIncrease},
+     kCounter,
+     "small_random_reads_total"},
     {{"read_bytes", "B", "read", Fold::kIncrease}, kCounter, "read_bytes_total"},
     {{"writes", "", "writes", Fold::kIncrease}, kCounter, "writes_total"},
     {{"written_bytes", "B", "written", Fold::kIncrease}, kCounter, "written_bytes_total"},
@@ -165,8 +170,9 @@ inline constexpr std::array kIoTotalsColumns = std::to_array<SampledSeries>({
      "read_seconds_total + write_seconds_total + metadata_seconds_total + sync_seconds_total"},
 });
 inline constexpr auto kIoTotalsTable = series_columns(kIo, std::to_array(kIoKeys), kIoTotalsColumns);
-inline constexpr Table kIoTotals{"io_totals", Cadence::kPeriodic, "what traced programs of the job did on a file system",
-                                 kIoTotalsTable};
-inline constexpr SeriesTable kIoTotalsSeries{&kIoTotals, &kIo, "", kIoKeys, kIoIdentity, kIoBorn, kIoTotalsColumns};
+inline constexpr Table kIoTotals{"io_totals", Cadence::kPeriodic,
+                                 "what traced programs of the job did on a file system", kIoTotalsTable};
+inline constexpr SeriesTable kIoTotalsSeries{&kIoTotals,      &kIo, "", kIoKeys, kIoIdentity, kIoBorn,
+                                             kIoTotalsColumns};
 
 }  // namespace belay::schema

@@ -39,7 +39,8 @@ bool find_notes(const char* prefix, uid_t user, gid_t& group) {
     while (const dirent* entry = found ? nullptr : readdir(directory)) {
         struct stat facts;
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
-            fstatat(dirfd(directory), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || facts.st_uid != user)
+            fstatat(dirfd(directory), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+            facts.st_uid != user)
             continue;
         group = facts.st_gid;
         found = true;
@@ -90,8 +91,12 @@ void wait_for(pid_t child, const char* node) {
     if (ended < 0) return;  // somebody else has waited for it
     if (ended != child || status != 0)
         slurm_spank_log("belay: %s: data that srun --stage brought may be left: belay-step clean %s %d", node,
-                        ended != child ? "did not end" : WIFSIGNALED(status) ? "was ended by signal" : "ended with status",
-                        ended != child ? 0 : WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+                        ended != child        ? "did not end"
+                        : WIFSIGNALED(status) ? "was ended by signal"
+                                              : "ended with status",
+                        ended != child        ? 0
+                        : WIFSIGNALED(status) ? WTERMSIG(status)
+                                              : WEXITSTATUS(status));
 }
 
 }  // namespace
@@ -100,10 +105,14 @@ int on_job_end(spank_t spank, int count, char** words) {
     if (spank_context() != S_CTX_JOB_SCRIPT) return 0;
     uid_t user = 0;
     uint32_t job = 0;
-    if (spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS || spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS) return 0;
+    if (spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
+        return 0;
     char prefix[NAME_MAX];
     gid_t group = 0;
-    if (!stage::write_notes_prefix(prefix, sizeof prefix, user, node_name(), job) || !find_notes(prefix, user, group)) return 0;
+    if (!stage::write_notes_prefix(prefix, sizeof prefix, user, node_name(), job) ||
+        !find_notes(prefix, user, group))
+        return 0;
     read_configuration(count, words);
     const pid_t child = fork();
     if (child == 0) clean_as(user, group, job);

@@ -63,7 +63,8 @@ bool is_used() {
 // Nobody is misled by a step that runs without its record: what keeps Belay from working is then told, with
 // kNotRecorded, and the step runs as if nothing had been asked for.
 bool is_only_recorded() {
-    return choices[kRecord].used && !choices[kEnvironment].used && !choices[kVet].used && !choices[kStage].used;
+    return choices[kRecord].used && !choices[kEnvironment].used && !choices[kVet].used &&
+           !choices[kStage].used;
 }
 
 void forget_options() {

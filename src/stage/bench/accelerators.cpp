@@ -17,8 +17,8 @@ namespace {
 
 using core::Result;
 
-// Where accelerators wait for each other after each step, as for the exchange of gradients (DLIO: "the barrier to simulate allreduce"). Those of
-// other nodes are not waited for.
+// Where accelerators wait for each other after each step, as for the exchange of gradients (DLIO: "the
+// barrier to simulate allreduce"). Those of other nodes are not waited for.
 class Exchange {
   public:
     explicit Exchange(uint64_t count) : count_(count) {}
@@ -101,7 +101,8 @@ class Accelerator {
     static bool pass(const BenchRun& run, double seconds) {
         using std::chrono::duration;
         constexpr duration<double> kLook(0.2);
-        const auto end = BenchClock::now() + std::chrono::duration_cast<BenchClock::duration>(duration<double>(seconds));
+        const auto end =
+            BenchClock::now() + std::chrono::duration_cast<BenchClock::duration>(duration<double>(seconds));
         for (auto now = BenchClock::now(); now < end; now = BenchClock::now()) {
             if (run.is_stopped()) return false;
             std::this_thread::sleep_for(std::min<duration<double>>(kLook, end - now));
@@ -117,8 +118,10 @@ class Accelerator {
     // The next sample, once the accelerator is near enough.
     std::optional<size_t> take() {
         std::unique_lock lock(mutex_);
-        wake_.wait(
-            lock, [&] { return given_up_ || next_ >= reads_.size() || next_ < consumed_ * loop_.batch + loop_.ahead_samples; });
+        wake_.wait(lock, [&] {
+            return given_up_ || next_ >= reads_.size() ||
+                   next_ < consumed_ * loop_.batch + loop_.ahead_samples;
+        });
         if (given_up_ || next_ >= reads_.size()) return std::nullopt;
         return next_++;
     }
@@ -143,22 +146,24 @@ void EmulationResult::conclude(std::span<const Utilisation> blocks, uint64_t byt
     bytes_per_second = seconds > 0 ? static_cast<double>(bytes) / seconds : 0;
 }
 
-Result<EmulatedEpoch> run_emulated_epoch(const BenchRun& run, const EmulatedLoop& loop, std::span<const SampleRead> reads,
-                                         const ReadSample& read) {
+Result<EmulatedEpoch> run_emulated_epoch(const BenchRun& run, const EmulatedLoop& loop,
+                                         std::span<const SampleRead> reads, const ReadSample& read) {
     const uint64_t count = loop.accelerators;
     std::vector<std::vector<SampleRead>> parts;
     Exchange exchange(count);
     std::vector<std::unique_ptr<Accelerator>> accelerators;
     for (uint64_t number = 0; number < count; ++number)
         parts.push_back(reads_of_accelerator(reads, loop.batch, number, count));
-    for (const auto& part : parts) accelerators.push_back(std::make_unique<Accelerator>(part, loop, exchange));
+    for (const auto& part : parts)
+        accelerators.push_back(std::make_unique<Accelerator>(part, loop, exchange));
     const auto give_up = [&] {
         for (const auto& accelerator : accelerators) accelerator->give_up();
     };
     std::mutex mutex;
     std::optional<core::Error> failure;
     const auto read_all = [&](size_t reader) {
-        auto done = core::without_exceptions([&] { return accelerators[reader % count]->read(run, reader, read); });
+        auto done =
+            core::without_exceptions([&] { return accelerators[reader % count]->read(run, reader, read); });
         if (done) return;
         give_up();
         const std::lock_guard lock(mutex);
@@ -173,13 +178,16 @@ Result<EmulatedEpoch> run_emulated_epoch(const BenchRun& run, const EmulatedLoop
                     accelerator->compute(run, start);
                     if (run.is_stopped()) give_up();
                 });
-            for (size_t reader = 0; reader < count * loop.readers; ++reader) threads.emplace_back(read_all, reader);
+            for (size_t reader = 0; reader < count * loop.readers; ++reader)
+                threads.emplace_back(read_all, reader);
         } catch (const std::system_error& error) {
             give_up();  // with fewer of them, the others would wait for ever
-            return core::errno_error(error.code().value(), fmt::format("cannot start {} threads", count * (1 + loop.readers)));
+            return core::errno_error(error.code().value(),
+                                     fmt::format("cannot start {} threads", count * (1 + loop.readers)));
         }
     }
-    if (run.is_stopped()) return core::system_error("the benchmark was stopped").because(core::Cause::kCancelled);
+    if (run.is_stopped())
+        return core::system_error("the benchmark was stopped").because(core::Cause::kCancelled);
     if (failure) return std::unexpected(std::move(*failure));
     EmulatedEpoch epoch{.seconds = bench_seconds_since(start)};
     for (const auto& accelerator : accelerators)

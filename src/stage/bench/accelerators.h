@@ -1,4 +1,5 @@
-// Emulated accelerators in one epoch: readers that fill batches, and consumers that sleep for as long as an accelerator would compute.
+// Emulated accelerators in one epoch: readers that fill batches, and consumers that sleep for as long as an
+// accelerator would compute.
 #pragma once
 
 #include "stage/bench/bench_plan.h"
@@ -28,7 +29,7 @@ struct EmulatedEpoch {
 };
 
 // Errors: those of `read`; kCancelled once the run is stopped.
-core::Result<EmulatedEpoch> run_emulated_epoch(const BenchRun& run, const EmulatedLoop& loop, std::span<const SampleRead> reads,
-                                               const ReadSample& read);
+core::Result<EmulatedEpoch> run_emulated_epoch(const BenchRun& run, const EmulatedLoop& loop,
+                                               std::span<const SampleRead> reads, const ReadSample& read);
 
 }  // namespace belay::stage

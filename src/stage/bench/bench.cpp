@@ -64,7 +64,8 @@ bool is_local(std::string_view file_system) {
 }
 
 // What the runs write, all of it at once at most; of all nodes together where they share the file system.
-Need needed(const BenchOptions& options, const std::vector<std::string>& tests, std::string_view file_system) {
+Need needed(const BenchOptions& options, const std::vector<std::string>& tests,
+            std::string_view file_system) {
     constexpr double kDeviations = 8;  // of the largest sample that is drawn
     uint64_t bytes = 0;
     uint64_t files = options.threads;
@@ -80,7 +81,9 @@ Need needed(const BenchOptions& options, const std::vector<std::string>& tests, 
     if (std::ranges::find(tests, "training") != tests.end())
         for (const EmulatedModel& model : emulated_models())
             if (std::ranges::find(options.models, model.name) != options.models.end())
-                training = std::max({training, options.bytes, static_cast<uint64_t>(model.record_bytes + kDeviations * model.record_deviation)});
+                training = std::max(
+                    {training, options.bytes,
+                     static_cast<uint64_t>(model.record_bytes + kDeviations * model.record_deviation)});
     const uint64_t sharers = is_local(file_system) ? 1 : options.nodes;
     return {.bytes = (bytes + training) * sharers, .files = files * sharers};
 }
@@ -97,9 +100,11 @@ Result<> check_given(const GivenTraining& given, uint64_t accelerators) {
     BELAY_CHECK(check_range("--workers", given.workers, 0, 256));
     BELAY_CHECK(check_range("--prefetch", given.prefetch, 1, 1000));
     if (given.workers * accelerators > kMostThreads)
-        return core::bad_input("{} workers for each of {} accelerators: are more than {} threads", given.workers, accelerators, kMostThreads);
+        return core::bad_input("{} workers for each of {} accelerators: are more than {} threads",
+                               given.workers, accelerators, kMostThreads);
     if (!(given.compute_seconds >= 0 && given.compute_seconds <= kMostSeconds))
-        return core::bad_input("--compute-seconds {:g}: is not from 0 to {:g}", given.compute_seconds, kMostSeconds);
+        return core::bad_input("--compute-seconds {:g}: is not from 0 to {:g}", given.compute_seconds,
+                               kMostSeconds);
     return {};
 }
 

@@ -27,8 +27,9 @@ struct GivenTraining {
     std::filesystem::path data;
     double compute_seconds = 0;  // of one step
     uint64_t batch = 1;          // samples of one step of one accelerator
-    uint64_t workers = 4;        // that read, of each accelerator; 0: the program reads itself, between two steps (PyTorch's num_workers)
-    uint64_t prefetch = 2;       // batches that each of them has ready (PyTorch's prefetch_factor)
+    uint64_t workers = 4;   // that read, of each accelerator; 0: the program reads itself, between two steps
+                            // (PyTorch's num_workers)
+    uint64_t prefetch = 2;  // batches that each of them has ready (PyTorch's prefetch_factor)
 };
 
 struct BenchOptions {
@@ -47,10 +48,10 @@ struct BenchOptions {
     uint64_t accelerators = 1;
     std::optional<uint64_t> steps = {};  // of an epoch; nothing: as many as suit the model
     uint64_t epochs = 2;
-    uint64_t nodes = 1;  // that measure at once
-    uint64_t rank = 0;   // of this one
+    uint64_t nodes = 1;                       // that measure at once
+    uint64_t rank = 0;                        // of this one
     std::optional<GivenTraining> given = {};  // only this is measured, and nothing is written
-    double compute_factor = 1;  // of a step's compute time; tests set 0
+    double compute_factor = 1;                // of a step's compute time; tests set 0
     std::function<void(std::string_view phase)> progress = {};
     // Of several nodes that measure at once: waits until all have come to this part.
     std::function<core::Result<>(std::string_view part)> meet = {};
@@ -74,7 +75,7 @@ struct EmulationResult {
     std::string accelerator = {};  // "H100"; nothing for a training of one's own
     uint64_t accelerators = 0;
     std::optional<Utilisation> utilisation = {};  // nothing where epochs are too short to have one
-    std::optional<double> pass_share = {};  // nothing where no rule says what is enough
+    std::optional<double> pass_share = {};        // nothing where no rule says what is enough
     uint64_t samples = 0;
     uint64_t distinct_samples = 0;
     double seconds = 0;
@@ -99,8 +100,8 @@ struct BenchReport {
 // "sequential", "random", "metadata", "files", "shard", "checkpoint", "training".
 std::vector<std::string> bench_tests();
 
-// `directory` is not used where a training is given. Errors: kBadInput for what cannot be measured; kSystem, kNoSpace where it does not fit, kCancelled once
-// `stop` is set.
+// `directory` is not used where a training is given. Errors: kBadInput for what cannot be measured; kSystem,
+// kNoSpace where it does not fit, kCancelled once `stop` is set.
 core::Result<BenchReport> run_bench(const std::filesystem::path& directory, const BenchOptions& options);
 
 nlohmann::ordered_json to_json(const BenchReport& report);

@@ -127,7 +127,8 @@ Result<std::optional<double>> BenchFile::drop_cache() const {
         return core::errno_error(errno, fmt::format("cannot look at {}", path_));
     // Of such files it says since 5.2 that all of it is in memory.
     const std::string again = fmt::format("/proc/self/fd/{}", fd_.get());
-    if (status.st_uid != geteuid() && faccessat(AT_FDCWD, again.c_str(), W_OK, AT_EACCESS) != 0) return std::nullopt;
+    if (status.st_uid != geteuid() && faccessat(AT_FDCWD, again.c_str(), W_OK, AT_EACCESS) != 0)
+        return std::nullopt;
     const auto bytes = static_cast<size_t>(status.st_size);
     if (bytes == 0) return 0.0;
     void* shown = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_.get(), 0);

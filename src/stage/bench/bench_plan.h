@@ -59,7 +59,8 @@ std::vector<EmulatedFile> plan_emulated_files(const EmulatedModel& model, uint64
                                               uint64_t most_bytes, uint64_t seed);
 
 struct SampleRead {
-    uint64_t file = 0;  // its number; of packed data, which are read through their index, the number of a sample
+    uint64_t file =
+        0;  // its number; of packed data, which are read through their index, the number of a sample
     uint64_t offset = 0;
     uint64_t bytes = 0;
     bool operator==(const SampleRead&) const = default;

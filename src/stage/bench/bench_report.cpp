@@ -60,8 +60,8 @@ ordered_json latency_json(const LatencySummary& latency) {
 
 // What must be equal for two numbers to be of one thing; which tests were run and the seed may differ.
 constexpr std::array<std::string_view, 14> kMustAgree = {
-    "size_bytes", "block_bytes", "random_block_bytes", "operations",   "files", "file_bytes",
-    "threads",    "direct",      "accelerator",        "accelerators", "steps", "epochs", "nodes", "given"};
+    "size_bytes", "block_bytes", "random_block_bytes", "operations", "files",  "file_bytes", "threads",
+    "direct",     "accelerator", "accelerators",       "steps",      "epochs", "nodes",      "given"};
 
 std::string elbencho_size(uint64_t bytes) {
     return bytes % 1024 == 0 ? fmt::format("{}k", bytes / 1024) : std::to_string(bytes);
@@ -83,11 +83,11 @@ void add_elbencho(std::vector<std::string>& lines, const BenchOptions& options, 
                                     elbencho_size(options.operations * options.random_bytes), large,
                                     elbencho_size(options.random_bytes), direct, quoted("elbencho-large")));
     if (test == "files")
-        lines.push_back(
-            fmt::format("elbencho --mkdirs --write --stat --read --delfiles --deldirs --threads {} --dirs 1 "
-                        "--files {} --size {} --block {}{} {}",
-                        threads, std::max<uint64_t>(options.files / options.threads, 1),
-                        elbencho_size(options.file_bytes), elbencho_size(options.file_bytes), direct, quoted("")));
+        lines.push_back(fmt::format(
+            "elbencho --mkdirs --write --stat --read --delfiles --deldirs --threads {} --dirs 1 "
+            "--files {} --size {} --block {}{} {}",
+            threads, std::max<uint64_t>(options.files / options.threads, 1),
+            elbencho_size(options.file_bytes), elbencho_size(options.file_bytes), direct, quoted("")));
 }
 
 // As many as are made here: else DLIO makes those of its own configuration, up to terabytes.
@@ -114,21 +114,23 @@ ordered_json to_json(const BenchReport& report) {
                            {"cache", result.cache}});
     ordered_json training = ordered_json::array();
     for (const EmulationResult& result : report.emulations)
-        training.push_back(
-            {{"model", result.model},
-             {"accelerator", result.accelerator.empty() ? ordered_json(nullptr) : ordered_json(result.accelerator)},
-             {"accelerators", result.accelerators},
-             {"utilisation",
-              result.utilisation ? ordered_json(result.utilisation->share) : ordered_json(nullptr)},
-             {"steps_counted", result.utilisation ? result.utilisation->steps : 0},
-             {"pass_utilisation", result.pass_share ? ordered_json(*result.pass_share) : ordered_json(nullptr)},
-             {"pass", result.utilisation && result.pass_share ? ordered_json(result.passes()) : ordered_json(nullptr)},
-             {"samples", result.samples},
-             {"distinct_samples", result.distinct_samples},
-             {"seconds", result.seconds},
-             {"samples_per_second", result.samples_per_second},
-             {"bytes_per_second", result.bytes_per_second},
-             {"cache", result.cache}});
+        training.push_back({{"model", result.model},
+                            {"accelerator", result.accelerator.empty() ? ordered_json(nullptr)
+                                                                       : ordered_json(result.accelerator)},
+                            {"accelerators", result.accelerators},
+                            {"utilisation", result.utilisation ? ordered_json(result.utilisation->share)
+                                                               : ordered_json(nullptr)},
+                            {"steps_counted", result.utilisation ? result.utilisation->steps : 0},
+                            {"pass_utilisation",
+                             result.pass_share ? ordered_json(*result.pass_share) : ordered_json(nullptr)},
+                            {"pass", result.utilisation && result.pass_share ? ordered_json(result.passes())
+                                                                             : ordered_json(nullptr)},
+                            {"samples", result.samples},
+                            {"distinct_samples", result.distinct_samples},
+                            {"seconds", result.seconds},
+                            {"samples_per_second", result.samples_per_second},
+                            {"bytes_per_second", result.bytes_per_second},
+                            {"cache", result.cache}});
     return {{"schema", "belay.stage.bench/1"},
             {"directory", report.directory},
             {"file_system", report.file_system},
@@ -146,7 +148,8 @@ std::vector<std::string> equal_commands(const BenchReport& report, bool has_elbe
         for (const std::string& model : report.options.models)
             lines.push_back(
                 fmt::format("mpirun -np {} dlio_benchmark workload={}_{} "
-                            "++workload.workflow.generate_data=True ++workload.dataset.num_files_train={} ++workload.train.epochs={} {}",
+                            "++workload.workflow.generate_data=True ++workload.dataset.num_files_train={} "
+                            "++workload.train.epochs={} {}",
                             report.options.accelerators, model, report.options.a100 ? "a100" : "h100",
                             files_of_model(model, report.options), report.options.epochs,
                             core::quote_command(std::vector<std::string>{fmt::format(
@@ -178,7 +181,8 @@ Result<BenchComparison> compare_with_baseline(const BenchReport& report, std::st
         if (value.is_object()) value.erase("data");
         return value;
     };
-    for (const std::string_view key : kMustAgree) differ(key, comparable(before, key), comparable(after, key));
+    for (const std::string_view key : kMustAgree)
+        differ(key, comparable(before, key), comparable(after, key));
     struct Table {
         std::string_view list, key, value, suffix;
     };

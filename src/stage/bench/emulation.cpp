@@ -19,18 +19,21 @@ std::string data_file(const EmulatedModel& model, uint64_t number) {
 }
 
 EmulatedLoop loop_of(const EmulatedModel& model, const BenchOptions& options) {
-    return {.accelerators = options.accelerators,
-            .batch = model.batch,
-            .readers = model.readers,
-            .ahead_samples = model.ahead_samples,
-            .compute_seconds = options.compute_factor * (options.a100 ? model.a100_seconds : model.h100_seconds)};
+    return {
+        .accelerators = options.accelerators,
+        .batch = model.batch,
+        .readers = model.readers,
+        .ahead_samples = model.ahead_samples,
+        .compute_seconds = options.compute_factor * (options.a100 ? model.a100_seconds : model.h100_seconds)};
 }
 
-// What is read is thrown away, and of the page cache too, so that a sample that comes again is read from the file system again.
+// What is read is thrown away, and of the page cache too, so that a sample that comes again is read from the
+// file system again.
 Result<> read_sample(const BenchFile& file, const SampleRead& sample, const AlignedBuffer& buffer) {
     BELAY_CHECK(file.read_all(sample.offset, sample.bytes, buffer));
     if (!file.is_direct())
-        (void)posix_fadvise(file.fd(), static_cast<off_t>(sample.offset), static_cast<off_t>(sample.bytes), POSIX_FADV_DONTNEED);
+        (void)posix_fadvise(file.fd(), static_cast<off_t>(sample.offset), static_cast<off_t>(sample.bytes),
+                            POSIX_FADV_DONTNEED);
     return {};
 }
 
@@ -49,7 +52,8 @@ Result<> emulate(BenchRun& run, const EmulatedModel& model) {
     }
     const EmulatedLoop loop = loop_of(model, options);
     std::vector<AlignedBuffer> buffers;  // one of each reader
-    for (uint64_t reader = 0; reader < loop.accelerators * loop.readers; ++reader) buffers.emplace_back(kReadBytes);
+    for (uint64_t reader = 0; reader < loop.accelerators * loop.readers; ++reader)
+        buffers.emplace_back(kReadBytes);
     std::vector<Utilisation> blocks;
     uint64_t bytes = 0;
     CacheDrop drop;
@@ -63,8 +67,8 @@ Result<> emulate(BenchRun& run, const EmulatedModel& model) {
         const auto reads = plan_epoch(planned, samples, epoch, options.seed);
         if (options.meet) BELAY_CHECK(options.meet(fmt::format("{}, epoch {}", model.name, epoch + 1)));
         BELAY_TRY(ran, run_emulated_epoch(run, loop, reads, [&](size_t reader, const SampleRead& sample) {
-            return read_sample(files[sample.file], sample, buffers[reader]);
-        }));
+                      return read_sample(files[sample.file], sample, buffers[reader]);
+                  }));
         blocks.insert(blocks.end(), ran.blocks.begin(), ran.blocks.end());
         result.seconds += ran.seconds;
         result.samples += reads.size();

@@ -1,5 +1,5 @@
-// A training of one's own as a file system sees it: its packed data are read through their index, as the reader for programs does it
-// (shard/reader), in batches and at the pace that people state.
+// A training of one's own as a file system sees it: its packed data are read through their index, as the
+// reader for programs does it (shard/reader), in batches and at the pace that people state.
 #include "core/utf8.h"
 #include "shard/reader/errors.h"
 #include "stage/bench/accelerators.h"
@@ -38,9 +38,11 @@ Result<shard::Manifest> manifest_of(const BenchRun& run, uint64_t step_samples) 
     BELAY_TRY(manifest, read_manifest(run.directory));
     const std::string path = core::printable(run.directory.path().string());
     if (manifest.format != shard::Format::kTar)
-        return bad_input("{} is an image, not tar shards", path).hint("pack the data with: belay stage pack DIR -o OUT");
+        return bad_input("{} is an image, not tar shards", path)
+            .hint("pack the data with: belay stage pack DIR -o OUT");
     if (manifest.samples() < step_samples)
-        return bad_input("{} holds {} samples, and one step takes {}", path, manifest.samples(), step_samples).hint("write a smaller --batch");
+        return bad_input("{} holds {} samples, and one step takes {}", path, manifest.samples(), step_samples)
+            .hint("write a smaller --batch");
     return manifest;
 }
 
@@ -82,7 +84,8 @@ Result<> emulate_given_training(BenchRun& run) {
         BELAY_TRY(data, shard::with_reader_errors([&]() -> Result<std::unique_ptr<shards::Dataset>> {
                       return std::make_unique<shards::Dataset>(options.given->data.string());
                   }));
-        if (data->size() < manifest.samples()) return bad_input("{} holds fewer samples than its manifest says", options.given->data.string());
+        if (data->size() < manifest.samples())
+            return bad_input("{} holds fewer samples than its manifest says", options.given->data.string());
         // Each node a part of them, as the ranks of a training.
         const auto all = epoch_order(manifest.samples(), steps * step_samples, options.seed + epoch);
         const auto order = reads_of_accelerator(all, node_samples, options.rank, options.nodes);

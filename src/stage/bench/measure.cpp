@@ -51,7 +51,8 @@ Result<BenchFile> CacheDrop::open(const BenchRun& run, const std::string& name) 
 
 std::string CacheDrop::describe() const {
     if (cached_ + unknown_ == 0) return "bypassed (O_DIRECT)";
-    if (cached_ == 0) return "dropped before (posix_fadvise): the kernel does not say what stayed of files of another user";
+    if (cached_ == 0)
+        return "dropped before (posix_fadvise): the kernel does not say what stayed of files of another user";
     return fmt::format("dropped before (posix_fadvise): {:.0f} % of the pages stayed in memory",
                        100 * resident_ / static_cast<double>(cached_));
 }

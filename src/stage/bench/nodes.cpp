@@ -24,7 +24,8 @@ Result<std::unique_ptr<BenchNodes>> BenchNodes::open(transfer::Members members, 
     const transfer::Members& us = nodes->members_;
     const std::vector<uint16_t> ports = transfer::rendezvous_ports(us.name);
     if (us.rank == 0) {
-        BELAY_TRY(root, transfer::Root::open(ports, {us.secret, us.offer}, static_cast<uint32_t>(us.nodes.size())));
+        BELAY_TRY(root,
+                  transfer::Root::open(ports, {us.secret, us.offer}, static_cast<uint32_t>(us.nodes.size())));
         nodes->root_ = std::make_unique<transfer::Root>(std::move(root));
         BELAY_CHECK(nodes->await_all());
         return nodes;
@@ -50,7 +51,8 @@ Result<> BenchNodes::await_all() {
         const auto rank = missing();
         return rank && root_->refused(*rank);
     };
-    BELAY_CHECK(root_->serve(Deadline::after(patience_.join), [&] { return !missing() || gone(); }, keep_early()));
+    BELAY_CHECK(
+        root_->serve(Deadline::after(patience_.join), [&] { return !missing() || gone(); }, keep_early()));
     if (const auto rank = missing()) return std::unexpected(lost(*rank, "the beginning"));
     return {};
 }
@@ -64,7 +66,8 @@ transfer::Root::Handler BenchNodes::keep_early() {
 core::Error BenchNodes::lost(uint32_t rank, std::string_view part) const {
     const std::string node = core::printable(members_.nodes[rank]);
     if (root_)
-        if (auto why = root_->refused(rank)) return std::move(*why).context(fmt::format("{} is gone before \"{}\"", node, part));
+        if (auto why = root_->refused(rank))
+            return std::move(*why).context(fmt::format("{} is gone before \"{}\"", node, part));
     return core::system_error("{} did not come to \"{}\"", node, part)
         .because(core::Cause::kTimedOut)
         .hint("start one task on each node, all with the same options")
@@ -72,7 +75,8 @@ core::Error BenchNodes::lost(uint32_t rank, std::string_view part) const {
 }
 
 // What each of the others says, by rank.
-Result<> BenchNodes::hear_all(std::string_view part, core::Duration timeout, std::vector<std::string>& bodies) {
+Result<> BenchNodes::hear_all(std::string_view part, core::Duration timeout,
+                              std::vector<std::string>& bodies) {
     std::vector<bool> heard(members_.nodes.size());
     bodies.resize(members_.nodes.size());
     heard[0] = true;
@@ -106,22 +110,26 @@ Result<> BenchNodes::hear_all(std::string_view part, core::Duration timeout, std
 Result<> BenchNodes::meet(std::string_view part) {
     if (channel_) {
         const Deadline deadline = Deadline::after(patience_.part);
-        BELAY_CHECK(core::with_context(channel_->send({.type = kHere, .body = std::string(part)}, deadline), members_.nodes[0]));
+        BELAY_CHECK(core::with_context(channel_->send({.type = kHere, .body = std::string(part)}, deadline),
+                                       members_.nodes[0]));
         BELAY_TRY(answer, core::with_context(channel_->receive(deadline), members_.nodes[0]));
         if (answer.type == kGo && answer.body == part) return {};
-        return core::system_error("{} is at \"{}\" where this node is at \"{}\"", core::printable(members_.nodes[0]),
-                                  core::printable(answer.body), part)
+        return core::system_error("{} is at \"{}\" where this node is at \"{}\"",
+                                  core::printable(members_.nodes[0]), core::printable(answer.body), part)
             .hint("give all nodes the same options");
     }
     std::vector<std::string> parts;
     BELAY_CHECK(hear_all(part, patience_.part, parts));
     for (uint32_t rank = 1; rank < parts.size(); ++rank)
         if (parts[rank] != part)
-            return core::system_error("{} is at \"{}\" where this node is at \"{}\"", core::printable(members_.nodes[rank]),
-                                      core::printable(parts[rank]), part)
+            return core::system_error("{} is at \"{}\" where this node is at \"{}\"",
+                                      core::printable(members_.nodes[rank]), core::printable(parts[rank]),
+                                      part)
                 .hint("give all nodes the same options");
-    for (uint32_t rank = 1; rank < members_.nodes.size(); ++rank) root_->send(rank, {.type = kGo, .body = std::string(part)});
-    BELAY_CHECK(root_->flush(Deadline::after(patience_.join), keep_early()));  // some are at the next part already
+    for (uint32_t rank = 1; rank < members_.nodes.size(); ++rank)
+        root_->send(rank, {.type = kGo, .body = std::string(part)});
+    BELAY_CHECK(
+        root_->flush(Deadline::after(patience_.join), keep_early()));  // some are at the next part already
     return {};
 }
 
@@ -129,8 +137,11 @@ Result<std::vector<std::string>> BenchNodes::gather(const std::string& own) {
     constexpr std::string_view kPart = "the results";
     std::vector<std::string> all;
     if (channel_) {
-        BELAY_CHECK(core::with_context(channel_->send({.type = kHere, .body = own}, Deadline::after(patience_.join)), members_.nodes[0]));
-        BELAY_CHECK(core::with_context(channel_->receive(Deadline::after(patience_.part)), members_.nodes[0]));
+        BELAY_CHECK(
+            core::with_context(channel_->send({.type = kHere, .body = own}, Deadline::after(patience_.join)),
+                               members_.nodes[0]));
+        BELAY_CHECK(
+            core::with_context(channel_->receive(Deadline::after(patience_.part)), members_.nodes[0]));
         return all;
     }
     BELAY_CHECK(hear_all(kPart, patience_.part, all));

@@ -1,4 +1,5 @@
-// Several nodes that measure a file system at once: they begin each part together, and the first one gets what all measured.
+// Several nodes that measure a file system at once: they begin each part together, and the first one gets
+// what all measured.
 #pragma once
 
 #include "core/error.h"
@@ -22,7 +23,8 @@ struct BenchPatience {
 class BenchNodes {
   public:
     // Errors: kSystem where the nodes cannot meet, with the one that did not come.
-    static core::Result<std::unique_ptr<BenchNodes>> open(transfer::Members members, BenchPatience patience = {});
+    static core::Result<std::unique_ptr<BenchNodes>> open(transfer::Members members,
+                                                          BenchPatience patience = {});
     ~BenchNodes();
     BenchNodes(const BenchNodes&) = delete;
     BenchNodes& operator=(const BenchNodes&) = delete;
@@ -34,7 +36,8 @@ class BenchNodes {
     core::Result<std::vector<std::string>> gather(const std::string& own);
 
   private:
-    BenchNodes(transfer::Members members, BenchPatience patience) : members_(std::move(members)), patience_(patience) {}
+    BenchNodes(transfer::Members members, BenchPatience patience)
+        : members_(std::move(members)), patience_(patience) {}
     core::Result<> await_all();
     transfer::Root::Handler keep_early();
     core::Result<> hear_all(std::string_view part, core::Duration timeout, std::vector<std::string>& bodies);

@@ -52,7 +52,8 @@ EmulationResult emulation_from(const ordered_json& json) {
     if (!json.at("accelerator").is_null()) result.accelerator = json.at("accelerator");
     if (!json.at("pass_utilisation").is_null()) result.pass_share = json.at("pass_utilisation").get<double>();
     if (!json.at("utilisation").is_null())
-        result.utilisation = Utilisation{json.at("utilisation"), core::integer_from<uint64_t>(json.at("steps_counted"))};
+        result.utilisation =
+            Utilisation{json.at("utilisation"), core::integer_from<uint64_t>(json.at("steps_counted"))};
     return result;
 }
 
@@ -63,8 +64,12 @@ void add_cache(std::string& sum, const std::string& other) {
 void add(BenchResult& sum, const BenchResult& other) {
     const auto operations = static_cast<double>(sum.operations + other.operations);
     if (operations > 0)
-        sum.latency.mean = (sum.latency.mean * static_cast<double>(sum.operations) + other.latency.mean * static_cast<double>(other.operations)) / operations;
-    for (double LatencySummary::* percentile : {&LatencySummary::p50, &LatencySummary::p90, &LatencySummary::p99, &LatencySummary::p999, &LatencySummary::longest})
+        sum.latency.mean = (sum.latency.mean * static_cast<double>(sum.operations) +
+                            other.latency.mean * static_cast<double>(other.operations)) /
+                           operations;
+    for (double LatencySummary::* percentile :
+         {&LatencySummary::p50, &LatencySummary::p90, &LatencySummary::p99, &LatencySummary::p999,
+          &LatencySummary::longest})
         sum.latency.*percentile = std::fmax(sum.latency.*percentile, other.latency.*percentile);
     sum.operations += other.operations;
     sum.latency.count = sum.operations;
@@ -121,15 +126,18 @@ Result<BenchReport> together(std::span<const BenchReport> reports, std::span<con
         const BenchReport& other = reports[rank];
         if (!have_equal_names(sum.results, other.results, &BenchResult::name) ||
             !have_equal_names(sum.emulations, other.emulations, &EmulationResult::model))
-            return core::bad_input("{} measured other things than {}", nodes[rank], nodes[0]).hint("give all nodes the same options");
+            return core::bad_input("{} measured other things than {}", nodes[rank], nodes[0])
+                .hint("give all nodes the same options");
         for (size_t i = 0; i < sum.results.size(); ++i) add(sum.results[i], other.results[i]);
         for (size_t i = 0; i < sum.emulations.size(); ++i) add(sum.emulations[i], other.emulations[i]);
         for (const std::string& note : other.notes)
-            if (std::ranges::find(sum.notes, note) == sum.notes.end()) sum.notes.push_back(fmt::format("{}: {}", nodes[rank], note));
+            if (std::ranges::find(sum.notes, note) == sum.notes.end())
+                sum.notes.push_back(fmt::format("{}: {}", nodes[rank], note));
     }
     // Where one node's accelerators wait too long, all do at the next exchange.
     for (size_t i = 0; i < sum.emulations.size(); ++i)
-        sum.emulations[i].all_pass = std::ranges::all_of(reports, [i](const BenchReport& report) { return report.emulations[i].passes(); });
+        sum.emulations[i].all_pass = std::ranges::all_of(
+            reports, [i](const BenchReport& report) { return report.emulations[i].passes(); });
     if (reports.size() > 1) sum.notes.emplace_back("percentiles of times are the highest of any node");
     return sum;
 }

@@ -21,15 +21,16 @@ using testing::HasSubstr;
 
 BenchReport report(uint64_t bytes, double seconds, double p99, double share) {
     BenchReport made{.directory = "/scratch", .file_system = "lustre"};
-    made.results.push_back({.name = "sequential read",
-                            .unit = std::string(kBytesUnit),
-                            .value = static_cast<double>(bytes) / seconds,
-                            .operations = bytes / 10,
-                            .bytes = bytes,
-                            .seconds = seconds,
-                            .first_done_seconds = seconds / 2,
-                            .latency = {.mean = seconds, .p50 = 1, .p90 = 2, .p99 = p99, .p999 = 9, .longest = 10},
-                            .cache = "bypassed (O_DIRECT)"});
+    made.results.push_back(
+        {.name = "sequential read",
+         .unit = std::string(kBytesUnit),
+         .value = static_cast<double>(bytes) / seconds,
+         .operations = bytes / 10,
+         .bytes = bytes,
+         .seconds = seconds,
+         .first_done_seconds = seconds / 2,
+         .latency = {.mean = seconds, .p50 = 1, .p90 = 2, .p99 = p99, .p999 = 9, .longest = 10},
+         .cache = "bypassed (O_DIRECT)"});
     made.emulations.push_back({.model = "cosmoflow",
                                .accelerator = "H100",
                                .accelerators = 2,
@@ -71,11 +72,15 @@ TEST(stage_bench_nodes, nodes_that_measured_something_else_are_refused) {
     BenchReport other = report(1000, 1, 3, 0.9);
     other.results[0].name = "random read";
     const BenchReport reports[] = {report(1000, 1, 3, 0.9), other};
-    EXPECT_THAT(together(reports, std::vector<std::string>{"n1", "n2"}).error().message(), HasSubstr("n2 measured other things than n1"));
+    EXPECT_THAT(together(reports, std::vector<std::string>{"n1", "n2"}).error().message(),
+                HasSubstr("n2 measured other things than n1"));
 }
 
 transfer::Members member(uint32_t rank, const std::string& name, size_t count = 3) {
-    transfer::Members made{.rank = rank, .root_address = std::string("127.0.0.1"), .name = name + std::to_string(getpid()), .secret = "s"};
+    transfer::Members made{.rank = rank,
+                           .root_address = std::string("127.0.0.1"),
+                           .name = name + std::to_string(getpid()),
+                           .secret = "s"};
     for (size_t i = 0; i < count; ++i) made.nodes.push_back("n" + std::to_string(i + 1));
     made.secret_of = transfer::known(made.secret);
     return made;
@@ -105,7 +110,8 @@ TEST(stage_bench_nodes, all_begin_together_and_the_first_gets_what_each_has) {
 
 TEST(stage_bench_nodes, a_node_that_goes_or_does_something_else_is_named) {
     const auto first = [&](const std::string& name, std::string& said) {
-        auto nodes = BenchNodes::open(member(0, name, 2), {.join = std::chrono::seconds(30), .part = std::chrono::seconds(30)});
+        auto nodes = BenchNodes::open(member(0, name, 2),
+                                      {.join = std::chrono::seconds(30), .part = std::chrono::seconds(30)});
         ASSERT_TRUE(nodes);
         const auto met = (*nodes)->meet("read");
         ASSERT_FALSE(met);

@@ -84,7 +84,8 @@ struct BenchTest {
 std::span<const BenchTest> bench_workloads();
 
 core::Result<> emulate_training(BenchRun& run);
-// Of BenchOptions::given, in whose directory the run is. Errors: kBadInput where it does not hold tar shards, or too few samples.
+// Of BenchOptions::given, in whose directory the run is. Errors: kBadInput where it does not hold tar shards,
+// or too few samples.
 core::Result<> emulate_given_training(BenchRun& run);
 
 }  // namespace belay::stage

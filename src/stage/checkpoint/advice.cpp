@@ -10,9 +10,13 @@ namespace belay::stage {
 
 namespace {
 
-double young(const CheckpointCost& cost) { return std::sqrt(2 * cost.write_seconds * cost.mtbf_seconds); }
+double young(const CheckpointCost& cost) {
+    return std::sqrt(2 * cost.write_seconds * cost.mtbf_seconds);
+}
 
-double with_restart(const CheckpointCost& cost) { return std::sqrt(2 * cost.write_seconds * (cost.mtbf_seconds + cost.restart_seconds)); }
+double with_restart(const CheckpointCost& cost) {
+    return std::sqrt(2 * cost.write_seconds * (cost.mtbf_seconds + cost.restart_seconds));
+}
 
 double daly(const CheckpointCost& cost) {
     const double c = cost.write_seconds;
@@ -35,15 +39,19 @@ constexpr std::array<CheckpointModel, 4> kModels = {{
 
 core::Result<> check(std::string_view what, double value, bool may_be_zero) {
     if (std::isfinite(value) && (value > 0 || (may_be_zero && value == 0))) return {};
-    return core::bad_input("{} {:g}: is not a {} number of seconds", what, value, may_be_zero ? "possible" : "positive");
+    return core::bad_input("{} {:g}: is not a {} number of seconds", what, value,
+                           may_be_zero ? "possible" : "positive");
 }
 
 }  // namespace
 
-std::span<const CheckpointModel> checkpoint_models() { return kModels; }
+std::span<const CheckpointModel> checkpoint_models() {
+    return kModels;
+}
 
 double lost_share(const CheckpointCost& cost, double interval) {
-    return std::min(1.0, cost.write_seconds / interval + (interval / 2 + cost.restart_seconds) / cost.mtbf_seconds);
+    return std::min(
+        1.0, cost.write_seconds / interval + (interval / 2 + cost.restart_seconds) / cost.mtbf_seconds);
 }
 
 core::Result<CheckpointAdvice> advise(const CheckpointCost& cost, std::string_view name) {
@@ -52,9 +60,12 @@ core::Result<CheckpointAdvice> advise(const CheckpointCost& cost, std::string_vi
     BELAY_CHECK(check("--restart-seconds", cost.restart_seconds, true));
     if (cost.step_seconds) BELAY_CHECK(check("--step-seconds", *cost.step_seconds, false));
     const auto model = std::ranges::find(kModels, name, &CheckpointModel::name);
-    if (model == kModels.end()) return core::bad_input("\"{}\" is not a model of checkpoint intervals", name).hint("models: young, restart, daly, availability");
-    CheckpointAdvice advice{.model = model->name == kUsualModel && cost.restart_seconds == 0 ? kModels[0].name : model->name,
-                            .interval_seconds = model->interval(cost)};
+    if (model == kModels.end())
+        return core::bad_input("\"{}\" is not a model of checkpoint intervals", name)
+            .hint("models: young, restart, daly, availability");
+    CheckpointAdvice advice{
+        .model = model->name == kUsualModel && cost.restart_seconds == 0 ? kModels[0].name : model->name,
+        .interval_seconds = model->interval(cost)};
     const double least = kLeastIntervalInWrites * cost.write_seconds;
     advice.at_floor = advice.interval_seconds < least;
     advice.interval_seconds = std::max(advice.interval_seconds, least);
@@ -62,7 +73,8 @@ core::Result<CheckpointAdvice> advise(const CheckpointCost& cost, std::string_vi
     if (cost.step_seconds) {
         const double steps = advice.interval_seconds / *cost.step_seconds;
         // Within the interval; but not below the least one.
-        advice.interval_steps = std::max<int64_t>(1, std::llround(advice.at_floor ? std::ceil(steps) : std::floor(steps)));
+        advice.interval_steps =
+            std::max<int64_t>(1, std::llround(advice.at_floor ? std::ceil(steps) : std::floor(steps)));
     }
     return advice;
 }

@@ -5,9 +5,10 @@
 //   R  seconds from an interruption until training goes on
 //
 //   young         sqrt(2 C M)                                          J. W. Young, CACM 17(9), 1974
-//   restart       sqrt(2 C (M + R))                                    likewise, an interruption costs R besides
-//   daly          sqrt(2CM) (1 + sqrt(C/2M)/3 + C/18M) - C, C < 2M     J. T. Daly, FGCS 22(3), 2006, eq. 37
-//   availability  C + sqrt(2 C (M + R) + C^2)                          arXiv 2410.18124; the period, the write included
+//   restart       sqrt(2 C (M + R))                                    likewise, an interruption costs R
+//   besides daly          sqrt(2CM) (1 + sqrt(C/2M)/3 + C/18M) - C, C < 2M     J. T. Daly, FGCS 22(3), 2006,
+//   eq. 37 availability  C + sqrt(2 C (M + R) + C^2)                          arXiv 2410.18124; the period,
+//   the write included
 #pragma once
 
 #include "core/error.h"
@@ -45,15 +46,16 @@ struct CheckpointAdvice {
 // The interval may not fall below this many C.
 inline constexpr double kLeastIntervalInWrites = 10;
 
-// C / T + (T / 2 + R) / M: of the time, what writing and interruptions take at an interval of T seconds. 1 where a job gets
-// nowhere: it is interrupted more often than it can go on.
+// C / T + (T / 2 + R) / M: of the time, what writing and interruptions take at an interval of T seconds. 1
+// where a job gets nowhere: it is interrupted more often than it can go on.
 double lost_share(const CheckpointCost& cost, double interval_seconds);
 
 // Errors: kBadInput for a time that is not positive, an unknown model.
 core::Result<CheckpointAdvice> advise(const CheckpointCost& cost, std::string_view model = kUsualModel);
 
-// M of a job on `devices` GPUs, from what was seen on others: failures that interrupted jobs of so many GPU-hours. Where nothing is
-// known of the site: 419 in 54 days on 16,384 GPUs (Llama 3, arXiv 2407.21783, section 3.3.4).
+// M of a job on `devices` GPUs, from what was seen on others: failures that interrupted jobs of so many
+// GPU-hours. Where nothing is known of the site: 419 in 54 days on 16,384 GPUs (Llama 3, arXiv 2407.21783,
+// section 3.3.4).
 double mtbf_of(int64_t devices, double failures, double device_hours);
 inline constexpr double kKnownFailures = 419;
 inline constexpr double kKnownDeviceHours = 54.0 * 24 * 16384;

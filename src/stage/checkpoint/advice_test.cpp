@@ -10,15 +10,20 @@ namespace {
 
 using testing::HasSubstr;
 
-double interval(const CheckpointCost& cost, std::string_view model) { return std::round(advise(cost, model)->interval_seconds); }
+double interval(const CheckpointCost& cost, std::string_view model) {
+    return std::round(advise(cost, model)->interval_seconds);
+}
 
 // Worked by hand from the papers' formulas.
 TEST(stage_checkpoint, equals_the_worked_examples) {
     struct Row {
         double c, m, young, daly, availability, waste;
     };
-    for (const Row& row : {Row{5, 3 * 3600, 329, 325, 343, 3.0}, {10, 3 * 3600, 465, 458, 488, 4.3}, {30, 3.1 * 3600, 818, 798, 871, 7.3},
-                           {60, 7.9 * 3600, 1847, 1808, 1928, 6.5}, {10, 6000, 346, 340, 373, 5.8}}) {
+    for (const Row& row : {Row{5, 3 * 3600, 329, 325, 343, 3.0},
+                           {10, 3 * 3600, 465, 458, 488, 4.3},
+                           {30, 3.1 * 3600, 818, 798, 871, 7.3},
+                           {60, 7.9 * 3600, 1847, 1808, 1928, 6.5},
+                           {10, 6000, 346, 340, 373, 5.8}}) {
         const CheckpointCost without{.write_seconds = row.c, .mtbf_seconds = row.m};
         const CheckpointCost with{.write_seconds = row.c, .mtbf_seconds = row.m, .restart_seconds = 600};
         EXPECT_EQ(interval(with, "young"), row.young);
@@ -29,7 +34,9 @@ TEST(stage_checkpoint, equals_the_worked_examples) {
 }
 
 TEST(stage_checkpoint, counts_whole_steps) {
-    const auto advice = advise({.write_seconds = 10, .mtbf_seconds = 6000, .restart_seconds = 600, .step_seconds = 15}).value();
+    const auto advice =
+        advise({.write_seconds = 10, .mtbf_seconds = 6000, .restart_seconds = 600, .step_seconds = 15})
+            .value();
     EXPECT_EQ(std::round(advice.interval_seconds), 363);
     EXPECT_EQ(advice.interval_steps, 24);
     EXPECT_EQ(advice.model, "restart");
@@ -55,10 +62,14 @@ TEST(stage_checkpoint, never_below_ten_writes) {
 }
 
 TEST(stage_checkpoint, wrong_input_is_said) {
-    EXPECT_THAT(advise({.write_seconds = 0, .mtbf_seconds = 1}).error().message(), HasSubstr("--write-seconds 0: is not a positive number"));
-    EXPECT_THAT(advise({.write_seconds = 1, .mtbf_seconds = NAN}).error().message(), HasSubstr("--mtbf-seconds"));
-    EXPECT_THAT(advise({.write_seconds = 1, .mtbf_seconds = 1, .restart_seconds = -1}).error().message(), HasSubstr("--restart-seconds -1"));
-    EXPECT_THAT(advise({.write_seconds = 1, .mtbf_seconds = 1}, "best").error().message(), HasSubstr("\"best\""));
+    EXPECT_THAT(advise({.write_seconds = 0, .mtbf_seconds = 1}).error().message(),
+                HasSubstr("--write-seconds 0: is not a positive number"));
+    EXPECT_THAT(advise({.write_seconds = 1, .mtbf_seconds = NAN}).error().message(),
+                HasSubstr("--mtbf-seconds"));
+    EXPECT_THAT(advise({.write_seconds = 1, .mtbf_seconds = 1, .restart_seconds = -1}).error().message(),
+                HasSubstr("--restart-seconds -1"));
+    EXPECT_THAT(advise({.write_seconds = 1, .mtbf_seconds = 1}, "best").error().message(),
+                HasSubstr("\"best\""));
 }
 
 }  // namespace

@@ -12,7 +12,9 @@ class ChunkBuffer {
   public:
     ChunkBuffer() = default;
     ChunkBuffer(ChunkBuffer&& other) noexcept
-        : bytes_(std::move(other.bytes_)), capacity_(std::exchange(other.capacity_, 0)), size_(std::exchange(other.size_, 0)) {}
+        : bytes_(std::move(other.bytes_)),
+          capacity_(std::exchange(other.capacity_, 0)),
+          size_(std::exchange(other.size_, 0)) {}
     ChunkBuffer& operator=(ChunkBuffer&& other) noexcept {
         bytes_ = std::move(other.bytes_);
         capacity_ = std::exchange(other.capacity_, 0);

@@ -42,7 +42,8 @@ std::string encode_state(const ChunkState& state, const core::Sha256Digest& plan
     std::string bits((state.chunks() + kBitsPerByte - 1) / kBitsPerByte, '\0');
     for (uint64_t i = 0; i < state.chunks(); ++i)
         if (state.has(i))
-            bits[i / kBitsPerByte] = static_cast<char>(static_cast<uint8_t>(bits[i / kBitsPerByte]) | 1U << (i % kBitsPerByte));
+            bits[i / kBitsPerByte] =
+                static_cast<char>(static_cast<uint8_t>(bits[i / kBitsPerByte]) | 1U << (i % kBitsPerByte));
     out += bits;
     for (uint64_t i = 0; i < state.chunks(); ++i)
         if (const auto checksum = state.checksum(i)) put_little(out, *checksum);
@@ -51,7 +52,8 @@ std::string encode_state(const ChunkState& state, const core::Sha256Digest& plan
 }
 
 Result<ChunkState> decode_state(std::string_view bytes, const core::Sha256Digest& plan, uint64_t chunks) {
-    if (bytes.size() < kHeaderBytes + sizeof(uint32_t) || !bytes.starts_with(kMagic)) return bad_input("not the state of a copy");
+    if (bytes.size() < kHeaderBytes + sizeof(uint32_t) || !bytes.starts_with(kMagic))
+        return bad_input("not the state of a copy");
     const std::string_view checked = bytes.substr(0, bytes.size() - sizeof(uint32_t));
     if (LittleReader(bytes.substr(checked.size())).u32() != shard::crc32c(checked))
         return bad_input("the state of a copy is damaged: its checksum differs");

@@ -1,12 +1,11 @@
 // Which chunks of a copy a node holds, and their checksums. Pure.
 //
-// As the file "state" of a copy that is being made, and as what a node tells the one from which it takes the rest; numbers are
-// little-endian:
+// As the file "state" of a copy that is being made, and as what a node tells the one from which it takes the
+// rest; numbers are little-endian:
 //
-//   header     56 bytes      BLYBITS1, version:u32 = 1, zero:u32, plan:u8[32] (SHA-256 of the plan), count:u64
-//   bits       ceil(count/8) chunk i is bit i % 8 of byte i / 8
-//   checksums  4 bytes each  crc32c:u32 of each chunk whose bit is set, in their order
-//   trailer    4 bytes       crc32c:u32 of all before
+//   header     56 bytes      BLYBITS1, version:u32 = 1, zero:u32, plan:u8[32] (SHA-256 of the plan),
+//   count:u64 bits       ceil(count/8) chunk i is bit i % 8 of byte i / 8 checksums  4 bytes each  crc32c:u32
+//   of each chunk whose bit is set, in their order trailer    4 bytes       crc32c:u32 of all before
 #pragma once
 
 #include "core/error.h"
@@ -48,6 +47,7 @@ uint64_t most_state_bytes(uint64_t chunks);
 
 std::string encode_state(const ChunkState& state, const core::Sha256Digest& plan);
 // Of any bytes. Errors: kBadInput for what is damaged, or of another plan or number of chunks.
-core::Result<ChunkState> decode_state(std::string_view bytes, const core::Sha256Digest& plan, uint64_t chunks);
+core::Result<ChunkState> decode_state(std::string_view bytes, const core::Sha256Digest& plan,
+                                      uint64_t chunks);
 
 }  // namespace belay::stage

@@ -31,7 +31,9 @@ Result<std::optional<CopyPlan>> plan_in(const Directory& directory, std::string_
     if (!facts) return std::optional<CopyPlan>();
     const std::string path = core::printable(directory.path_of(name).string());
     if (facts->owner != geteuid())
-        return bad_input("{} belongs to another user", path).because(core::Cause::kDenied).hint("give the command as that user");
+        return bad_input("{} belongs to another user", path)
+            .because(core::Cause::kDenied)
+            .hint("give the command as that user");
     BELAY_TRY(text, directory.read_file(name, kMostPlanBytes));
     BELAY_TRY(plan, core::with_context(decode_plan(text), path));
     return std::optional(std::move(plan));
@@ -39,8 +41,8 @@ Result<std::optional<CopyPlan>> plan_in(const Directory& directory, std::string_
 
 bool is_as_copied(const struct stat& status, uint64_t bytes, int64_t planned) {
     const int64_t modified = nanoseconds_of(status.st_mtim);
-    return S_ISREG(status.st_mode) && status.st_uid == geteuid() && static_cast<uint64_t>(status.st_size) == bytes &&
-           CopyStore::is_same_time(modified, planned);
+    return S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+           static_cast<uint64_t>(status.st_size) == bytes && CopyStore::is_same_time(modified, planned);
 }
 
 class Cleaner {
@@ -50,8 +52,9 @@ class Cleaner {
     // Of a packed set its manifest first: what is left is not taken for the whole.
     Result<> remove_files(const CopyPlan& plan) {
         if (plan.kind == CopyKind::kFile) return {};
-        const auto manifest = std::ranges::find(plan.files, shard::kManifestName,
-                                                [](const CopyFile& file) -> std::string_view { return file.source.path; });
+        const auto manifest =
+            std::ranges::find(plan.files, shard::kManifestName,
+                              [](const CopyFile& file) -> std::string_view { return file.source.path; });
         if (manifest != plan.files.end()) BELAY_CHECK(remove_file(manifest->source));
         for (const CopyFile& file : plan.files)
             if (file.source.path != shard::kManifestName) BELAY_CHECK(remove_file(file.source));
@@ -73,7 +76,8 @@ class Cleaner {
 
   private:
     Result<> remove_file(const SourceFile& planned) {
-        for (size_t slash = planned.path.find('/'); slash != std::string::npos; slash = planned.path.find('/', slash + 1))
+        for (size_t slash = planned.path.find('/'); slash != std::string::npos;
+             slash = planned.path.find('/', slash + 1))
             directories_.insert(planned.path.substr(0, slash));
         auto opened = root_.open_file(planned.path, O_RDONLY);
         if (!opened && opened.error().cause() == core::Cause::kNotFound) return {};
@@ -143,7 +147,8 @@ Result<Cleaned> clean_copied_file(const CopiedFile& file, const StillWanted& is_
     for (const std::string& each : names) {
         if (!is_work_name(each, name)) continue;
         auto removed = remove_work(parent, each);
-        if (!removed && removed.error().cause() != core::Cause::kDenied) return std::unexpected(std::move(removed.error()));
+        if (!removed && removed.error().cause() != core::Cause::kDenied)
+            return std::unexpected(std::move(removed.error()));
         cleaned.unfinished = cleaned.unfinished || removed;
     }
     if (is_wanted && is_wanted()) return cleaned;

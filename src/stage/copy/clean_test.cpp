@@ -28,7 +28,8 @@ TEST(stage_copy_clean, what_others_wrote_stays) {
     const auto cleaned = clean_copy(data.destination());
     ASSERT_TRUE(cleaned) << cleaned.error().message();
     EXPECT_EQ(cleaned->kept, std::vector<std::string>{"class2/002.jpg"});
-    EXPECT_EQ(data.copied(), (std::map<std::string, std::string>{{"class1/result.txt", "mine"}, {"class2/002.jpg", "changed"}}));
+    EXPECT_EQ(data.copied(), (std::map<std::string, std::string>{{"class1/result.txt", "mine"},
+                                                                 {"class2/002.jpg", "changed"}}));
 }
 
 TEST(stage_copy_clean, a_directory_without_a_copy_is_not_touched) {

@@ -40,8 +40,10 @@ TEST(stage_copy, a_tree_is_copied_byte_for_byte_and_read_once) {
     EXPECT_THAT(work_directories(data.destination()), IsEmpty());
     EXPECT_TRUE(fs::exists(data.destination() / kCopyPrefix)) << "the sign that it is whole";
     EXPECT_TRUE(decode_plan(core::read_file(data.destination() / kCopyPrefix).value()));
-    EXPECT_NE(fs::status(data.destination() / "tools/run.sh").permissions() & fs::perms::owner_exec, fs::perms::none);
-    EXPECT_EQ(fs::last_write_time(data.destination() / "large.bin"), fs::last_write_time(data.source() / "large.bin"));
+    EXPECT_NE(fs::status(data.destination() / "tools/run.sh").permissions() & fs::perms::owner_exec,
+              fs::perms::none);
+    EXPECT_EQ(fs::last_write_time(data.destination() / "large.bin"),
+              fs::last_write_time(data.source() / "large.bin"));
 }
 
 TEST(stage_copy, given_again_it_reads_nothing) {
@@ -147,7 +149,8 @@ TEST(stage_copy, two_copies_at_once_to_one_place_are_refused) {
         std::call_once(once, [&] {
             CopyOptions plain = data.options;
             plain.faults = {};
-            if (auto report = copy_here(data.source(), data.destination(), plain); !report) second = report.error();
+            if (auto report = copy_here(data.source(), data.destination(), plain); !report)
+                second = report.error();
         });
     };
     ASSERT_TRUE(data.here());
@@ -208,7 +211,8 @@ TEST(stage_copy, a_chunk_that_was_damaged_in_between_is_read_again) {
     const fs::path work = work_directories(data.destination()).at(0);
     const auto plan = list_copy(data.source(), {.chunk_bytes = CopyCase::kChunk}).value().plan;
     const auto large =
-        std::ranges::find(plan.files, "large.bin", [](const CopyFile& file) { return file.source.path; }) - plan.files.begin();
+        std::ranges::find(plan.files, "large.bin", [](const CopyFile& file) { return file.source.path; }) -
+        plan.files.begin();
     // In the middle of every chunk of the large file: whichever were held, they are damaged.
     std::fstream part(work / std::to_string(large), std::ios::in | std::ios::out | std::ios::binary);
     const auto size = static_cast<int64_t>(fs::file_size(work / std::to_string(large)));
@@ -277,7 +281,8 @@ TEST(stage_copy, a_file_that_shrinks_meanwhile_is_noticed) {
 TEST(stage_copy, what_does_not_fit_is_refused_before_anything_is_written) {
     CopyCase data;
     data.file("huge", "");
-    if (truncate((data.source() / "huge").c_str(), int64_t{15} << 40) != 0) GTEST_SKIP() << "no file of that size can be here";
+    if (truncate((data.source() / "huge").c_str(), int64_t{15} << 40) != 0)
+        GTEST_SKIP() << "no file of that size can be here";
     data.options.chunk_bytes = kMostChunk;
     const auto report = data.here();
     ASSERT_FALSE(report);

@@ -1,4 +1,5 @@
-// What every node of a copy but rank 0 does: it hears from rank 0 whom to take the copy from, and tells how far it is.
+// What every node of a copy but rank 0 does: it hears from rank 0 whom to take the copy from, and tells how
+// far it is.
 #include "core/error_codec.h"
 #include "core/program.h"
 #include "core/units.h"
@@ -20,12 +21,14 @@ using core::Deadline;
 using core::Result;
 using core::system_error;
 
-core::Duration now() { return core::system_clock().monotonic(); }
+core::Duration now() {
+    return core::system_clock().monotonic();
+}
 
 class CopyMember {
   public:
-    CopyMember(const fs::path& destination, const CopyStep& step, const CopyOptions& options, transfer::Channel channel,
-               std::string secret, Wake wake)
+    CopyMember(const fs::path& destination, const CopyStep& step, const CopyOptions& options,
+               transfer::Channel channel, std::string secret, Wake wake)
         : destination_(destination),
           step_(step),
           options_(options),
@@ -49,11 +52,14 @@ class CopyMember {
     Deadline soon() const { return Deadline::after(options_.patience.silence); }
 
     Result<CopyReport> take_part() {
-        BELAY_TRY(feeder, Feeder::start({.secret = secret_,
-                                         .ranks = static_cast<uint32_t>(step_.nodes.size()),
-                                         .limits = {.stop = &stop_, .silence = options_.patience.silence, .rate = options_.rate},
-                                         .alive = options_.patience.alive,
-                                         .sending = options_.faults.sending}));
+        BELAY_TRY(
+            feeder,
+            Feeder::start(
+                {.secret = secret_,
+                 .ranks = static_cast<uint32_t>(step_.nodes.size()),
+                 .limits = {.stop = &stop_, .silence = options_.patience.silence, .rate = options_.rate},
+                 .alive = options_.patience.alive,
+                 .sending = options_.faults.sending}));
         feeder_ = std::move(feeder);
         BELAY_CHECK(channel_.send({kJoin, encode_join(feeder_->port())}, soon()));
         while (true) {
@@ -66,7 +72,8 @@ class CopyMember {
                 return std::unexpected(std::move(*failure));
             }
             if (now() - told_ >= options_.patience.alive)
-                if (auto told = tell(); !told && !report_) return std::unexpected(transfer::link_error(std::move(told.error())));
+                if (auto told = tell(); !told && !report_)
+                    return std::unexpected(transfer::link_error(std::move(told.error())));
             pollfd entries[] = {{channel_.socket(), POLLIN, 0}, {wake_.fd(), POLLIN, 0}};
             poll(entries, std::size(entries), Deadline::after(options_.patience.alive).poll_milliseconds());
             wake_.clear();
@@ -116,7 +123,8 @@ class CopyMember {
         const std::lock_guard lock(mutex_);
         if (!received_ || !*received_ || report_) return;
         report_ = receiver_->facts();
-        report_->nodes = {{.name = step_.nodes[step_.rank], .rank = step_.rank, .figures = receiver_->figures()}};
+        report_->nodes = {
+            {.name = step_.nodes[step_.rank], .rank = step_.rank, .figures = receiver_->figures()}};
         (void)channel_.send({kDone, encode_figures(receiver_->figures())}, soon());
     }
 
@@ -139,7 +147,8 @@ class CopyMember {
             return std::unexpected(std::move(error).context(step_.nodes[0]).because(core::Cause::kCancelled));
         }
         if (report_) return *report_;
-        return system_error("{} did not wait for this node any longer", step_.nodes[0]).because(core::Cause::kTimedOut);
+        return system_error("{} did not wait for this node any longer", step_.nodes[0])
+            .because(core::Cause::kTimedOut);
     }
 
     const fs::path& destination_;
@@ -162,7 +171,8 @@ class CopyMember {
 
 }  // namespace
 
-Result<CopyReport> copy_as_member(const fs::path& destination, const CopyStep& step, const CopyOptions& options) {
+Result<CopyReport> copy_as_member(const fs::path& destination, const CopyStep& step,
+                                  const CopyOptions& options) {
     BELAY_TRY(wake, Wake::create());
     BELAY_TRY(address, step.root_address);
     std::string secret = step.secret;
@@ -171,13 +181,13 @@ Result<CopyReport> copy_as_member(const fs::path& destination, const CopyStep& s
         BELAY_TRY(told, step.secret_of(offer, until));
         return secret = std::move(told);
     };
-    auto joined = transfer::join(address, transfer::rendezvous_ports(rendezvous_name(step)), secret_of, step.rank,
-                                 Deadline::after(options.patience.join));
+    auto joined = transfer::join(address, transfer::rendezvous_ports(rendezvous_name(step)), secret_of,
+                                 step.rank, Deadline::after(options.patience.join));
     if (!joined)
-        return std::unexpected(
-            transfer::link_error(std::move(joined.error())
-                                     .context(fmt::format("{} cannot join {}, where the nodes of the step meet",
-                                                          step.nodes[step.rank], step.nodes[0]))));
+        return std::unexpected(transfer::link_error(
+            std::move(joined.error())
+                .context(fmt::format("{} cannot join {}, where the nodes of the step meet",
+                                     step.nodes[step.rank], step.nodes[0]))));
     CopyMember member(destination, step, options, std::move(*joined), std::move(secret), std::move(wake));
     auto report = member.run();
     return report;

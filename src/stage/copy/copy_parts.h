@@ -11,13 +11,16 @@
 
 namespace belay::stage {
 
-core::Result<CopyReport> copy_as_root(const std::filesystem::path& source, const std::filesystem::path& destination,
-                                      const CopyStep& step, const CopyOptions& options);
+core::Result<CopyReport> copy_as_root(const std::filesystem::path& source,
+                                      const std::filesystem::path& destination, const CopyStep& step,
+                                      const CopyOptions& options);
 core::Result<CopyReport> copy_as_member(const std::filesystem::path& destination, const CopyStep& step,
                                         const CopyOptions& options);
 
 // What keeps the rendezvous of a copy apart from others of the same step.
-inline std::string rendezvous_name(const CopyStep& step) { return step.name + ".copy"; }
+inline std::string rendezvous_name(const CopyStep& step) {
+    return step.name + ".copy";
+}
 
 // Wakes a thread that waits for descriptors.
 class Wake {

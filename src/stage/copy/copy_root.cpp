@@ -1,4 +1,5 @@
-// What rank 0 of a copy does beside its own: it tells the nodes where they stand, and hears who has the copy and who is gone.
+// What rank 0 of a copy does beside its own: it tells the nodes where they stand, and hears who has the copy
+// and who is gone.
 #include "core/error_codec.h"
 #include "core/new_file.h"
 #include "core/program.h"
@@ -26,7 +27,9 @@ using core::system_error;
 
 constexpr core::Duration kFarewell = std::chrono::seconds(5);  // for the nodes to hear that it is the end
 
-core::Duration now() { return core::system_clock().monotonic(); }
+core::Duration now() {
+    return core::system_clock().monotonic();
+}
 
 class CopyRoot {
   public:
@@ -43,18 +46,22 @@ class CopyRoot {
     CopyRoot& operator=(const CopyRoot&) = delete;
 
     Result<CopyReport> run(const fs::path& source, const fs::path& destination) {
-        BELAY_TRY(feeder, Feeder::start({.secret = step_.secret,
-                                         .ranks = static_cast<uint32_t>(step_.nodes.size()),
-                                         .limits = {.stop = &stop_, .silence = options_.patience.silence, .rate = options_.rate},
-                                         .alive = options_.patience.alive,
-                                         .sending = options_.faults.sending}));
+        BELAY_TRY(
+            feeder,
+            Feeder::start(
+                {.secret = step_.secret,
+                 .ranks = static_cast<uint32_t>(step_.nodes.size()),
+                 .limits = {.stop = &stop_, .silence = options_.patience.silence, .rate = options_.rate},
+                 .alive = options_.patience.alive,
+                 .sending = options_.faults.sending}));
         feeder_ = std::move(feeder);
         BELAY_TRY(mark, core::random_name("root-"));
         order_.mark = std::move(mark);
         std::jthread worker([&] { work(source, destination); });
         auto served = root_.serve(
             Deadline::never(), [this] { return is_over(); },
-            [this](uint32_t rank, const transfer::Message& message) { hear(rank, message); }, [this] { return wake_.fd(); });
+            [this](uint32_t rank, const transfer::Message& message) { hear(rank, message); },
+            [this] { return wake_.fd(); });
         auto report = served ? conclude() : Result<CopyReport>(std::unexpected(std::move(served.error())));
         tell_end(report);
         stop_ = true;
@@ -76,7 +83,8 @@ class CopyRoot {
 
     // In a thread of its own.
     void work(const fs::path& source, const fs::path& destination) {
-        auto prepared = [this](std::shared_ptr<const std::string> plan, std::shared_ptr<CopyStore> store) -> Result<> {
+        auto prepared = [this](std::shared_ptr<const std::string> plan,
+                               std::shared_ptr<CopyStore> store) -> Result<> {
             BELAY_CHECK(store->leave_mark(order_.mark));
             feeder_->offer_plan(plan);
             feeder_->offer_store(store);
@@ -86,8 +94,10 @@ class CopyRoot {
             wake_.notify();
             return {};
         };
-        auto made = core::without_exceptions(
-            [&] { return make_own_copy(source, destination, options_, {.stop = &stop_, .prepared = prepared}, step_.nodes[0]); });
+        auto made = core::without_exceptions([&] {
+            return make_own_copy(source, destination, options_, {.stop = &stop_, .prepared = prepared},
+                                 step_.nodes[0]);
+        });
         const std::lock_guard lock(mutex_);
         own_ = std::move(made);
         wake_.notify();
@@ -103,7 +113,8 @@ class CopyRoot {
 
     Result<> take(uint32_t rank, Member& member, const transfer::Message& message) {
         switch (message.type) {
-            case kAlive: return {};
+            case kAlive:
+                return {};
             case kJoin: {
                 BELAY_TRY(port, decode_join(message.body));
                 member.peer = {.rank = rank, .address = root_.address_of(rank), .port = port};
@@ -127,7 +138,8 @@ class CopyRoot {
                 member.failure = failure ? std::move(*failure) : std::move(failure.error());
                 return {};
             }
-            default: return system_error("message {}, which means nothing here", message.type);
+            default:
+                return system_error("message {}, which means nothing here", message.type);
         }
     }
 
@@ -152,13 +164,16 @@ class CopyRoot {
         if (options_.all_or_none && first_failed() != nullptr) return true;
         greet();
         show_progress();
-        return is_own_whole_ && std::ranges::all_of(members_.begin() + 1, members_.end(), &Member::is_settled);
+        return is_own_whole_ &&
+               std::ranges::all_of(members_.begin() + 1, members_.end(), &Member::is_settled);
     }
 
     bool is_time_to_start() const {
-        return has_plan_ && (!positions_.empty() || now() - began_ > options_.patience.join ||
-                             std::ranges::all_of(members_.begin() + 1, members_.end(),
-                                                 [](const Member& member) { return member.has_joined || member.failure; }));
+        return has_plan_ &&
+               (!positions_.empty() || now() - began_ > options_.patience.join ||
+                std::ranges::all_of(members_.begin() + 1, members_.end(), [](const Member& member) {
+                    return member.has_joined || member.failure;
+                }));
     }
 
     // Who comes later stands behind the others.
@@ -166,10 +181,12 @@ class CopyRoot {
         if (!is_time_to_start()) return;
         if (positions_.empty()) positions_.push_back(0);
         members_[0].peer.port = feeder_->port();
-        const uint32_t children = options_.children.value_or(usual_children(static_cast<uint32_t>(members_.size())));
+        const uint32_t children =
+            options_.children.value_or(usual_children(static_cast<uint32_t>(members_.size())));
         for (uint32_t rank = 1; rank < members_.size(); ++rank) {
             Member& member = members_[rank];
-            if (!member.has_joined || member.has_started || member.failure || !root_.connected(rank)) continue;
+            if (!member.has_joined || member.has_started || member.failure || !root_.connected(rank))
+                continue;
             member.has_started = true;
             order_.ancestors.clear();
             for (const uint32_t position : ancestors_of(static_cast<uint32_t>(positions_.size()), children)) {
@@ -188,15 +205,18 @@ class CopyRoot {
             if (member.is_settled()) continue;
             if (!member.has_joined && all_came && has_plan_) member.failure = why_absent(rank);
             if (!member.has_joined) continue;
-            if (!root_.connected(rank)) member.failure = why_gone(rank);
+            if (!root_.connected(rank))
+                member.failure = why_gone(rank);
             else if (now() - member.heard > options_.patience.silence)
-                member.failure = system_error("it has said nothing for {}", core::to_text(options_.patience.silence))
-                                     .because(core::Cause::kUnreachable)
-                                     .error();
+                member.failure =
+                    system_error("it has said nothing for {}", core::to_text(options_.patience.silence))
+                        .because(core::Cause::kUnreachable)
+                        .error();
             else if (is_own_whole_ && now() - member.moved > options_.patience.standstill)
-                member.failure = system_error("it has got no further for {}", core::to_text(options_.patience.standstill))
-                                     .because(core::Cause::kTimedOut)
-                                     .error();
+                member.failure =
+                    system_error("it has got no further for {}", core::to_text(options_.patience.standstill))
+                        .because(core::Cause::kTimedOut)
+                        .error();
         }
     }
 
@@ -232,7 +252,8 @@ class CopyRoot {
     }
 
     const Member* first_failed() const {
-        const auto found = std::ranges::find_if(members_, [](const Member& member) { return member.failure.has_value(); });
+        const auto found =
+            std::ranges::find_if(members_, [](const Member& member) { return member.failure.has_value(); });
         return found == members_.end() ? nullptr : &*found;
     }
     size_t rank_of(const Member& member) const { return static_cast<size_t>(&member - members_.data()); }
@@ -240,9 +261,11 @@ class CopyRoot {
     Result<CopyReport> conclude() {
         if (auto failure = feeder_->failure()) return std::unexpected(std::move(*failure));
         const std::lock_guard lock(mutex_);
-        if (const Member* failed = options_.all_or_none ? first_failed() : nullptr; failed != nullptr && !(own_ && !*own_))
+        if (const Member* failed = options_.all_or_none ? first_failed() : nullptr;
+            failed != nullptr && !(own_ && !*own_))
             return std::unexpected(core::Error(*failed->failure)
-                                       .context(fmt::format("{} cannot have the copy", core::printable(step_.nodes[rank_of(*failed)])))
+                                       .context(fmt::format("{} cannot have the copy",
+                                                            core::printable(step_.nodes[rank_of(*failed)])))
                                        .as(core::ErrorKind::kSystem)
                                        .because(core::Cause::kCancelled));
         if (!*own_) return *own_;
@@ -300,7 +323,8 @@ Result<CopyReport> copy_as_root(const fs::path& source, const fs::path& destinat
                                 const CopyOptions& options) {
     BELAY_TRY(wake, Wake::create());
     BELAY_TRY(root, core::with_context(transfer::Root::open(transfer::rendezvous_ports(rendezvous_name(step)),
-                                                            {step.secret, step.offer}, static_cast<uint32_t>(step.nodes.size())),
+                                                            {step.secret, step.offer},
+                                                            static_cast<uint32_t>(step.nodes.size())),
                                        fmt::format("{}, where the nodes of the step meet", step.nodes[0])));
     return CopyRoot(step, options, std::move(root), std::move(wake)).run(source, destination);
 }

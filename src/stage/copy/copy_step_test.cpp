@@ -138,7 +138,8 @@ TEST(stage_copy_step, nodes_that_share_a_directory_are_told_so) {
             CopyOptions options = data.options;
             options.faults.stored = [&](uint64_t) {
                 const auto deadline = core::Deadline::after(std::chrono::seconds(20));
-                while (!has_member_ended && !deadline.is_over()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                while (!has_member_ended && !deadline.is_over())
+                    std::this_thread::sleep_for(std::chrono::milliseconds(2));
             };
             reports[0] = copy_in_step(data.source(), data.destination(0), data.step(0), options);
         });
@@ -267,7 +268,8 @@ TEST(stage_copy_step, a_node_that_never_comes_is_missed_and_not_waited_for_longe
     std::vector<core::Result<CopyReport>> reports(2, CopyReport{});
     {
         std::vector<std::jthread> threads;
-        for (uint32_t rank : {0U, 1U}) threads.emplace_back([&, rank] { reports[rank] = data.node(rank, data.options); });
+        for (uint32_t rank : {0U, 1U})
+            threads.emplace_back([&, rank] { reports[rank] = data.node(rank, data.options); });
     }
     ASSERT_TRUE(reports[0]) << reports[0].error().message();
     ASSERT_TRUE(reports[0]->nodes[2].failure);

@@ -29,7 +29,8 @@ inline std::map<std::string, std::string> tree_of(const fs::path& root) {
     if (!fs::exists(root)) return files;
     for (const auto& entry : fs::recursive_directory_iterator(root)) {
         const std::string path = entry.path().lexically_relative(root);
-        if (entry.is_regular_file() && !path.starts_with(kCopyPrefix)) files[path] = core::read_file(entry.path()).value();
+        if (entry.is_regular_file() && !path.starts_with(kCopyPrefix))
+            files[path] = core::read_file(entry.path()).value();
     }
     return files;
 }
@@ -39,7 +40,8 @@ inline std::vector<fs::path> work_directories(const fs::path& target) {
     std::vector<fs::path> found;
     if (!fs::exists(target)) return found;
     for (const auto& entry : fs::directory_iterator(target))
-        if (entry.is_directory() && entry.path().filename().string().starts_with(kCopyPrefix)) found.push_back(entry.path());
+        if (entry.is_directory() && entry.path().filename().string().starts_with(kCopyPrefix))
+            found.push_back(entry.path());
     return found;
 }
 
@@ -60,7 +62,9 @@ class CopyCase {
     CopyOptions options;
 
     fs::path source() const { return directory_.path() / "source"; }
-    fs::path destination(uint32_t rank = 0) const { return directory_.path() / fmt::format("node{}", rank) / "data"; }
+    fs::path destination(uint32_t rank = 0) const {
+        return directory_.path() / fmt::format("node{}", rank) / "data";
+    }
 
     void file(const std::string& name, const std::string& content) const {
         fs::create_directories((source() / name).parent_path());
@@ -124,12 +128,14 @@ class CopyCase {
     core::Result<CopyReport> in_processes(const Change& change = {}) {
         std::map<uint32_t, core::Work> members;
         for (uint32_t rank = 1; rank < nodes_; ++rank)
-            members.emplace(rank, core::Work::start({.what = "a node"}, [this, &change, rank]() -> core::Result<std::string> {
-                                      CopyOptions mine = options;
-                                      if (change) change(rank, mine);
-                                      BELAY_TRY(report, node(rank, mine));
-                                      return std::to_string(report.nodes.at(0).figures.resumed_chunks);
-                                  }).value());
+            members.emplace(
+                rank,
+                core::Work::start({.what = "a node"}, [this, &change, rank]() -> core::Result<std::string> {
+                    CopyOptions mine = options;
+                    if (change) change(rank, mine);
+                    BELAY_TRY(report, node(rank, mine));
+                    return std::to_string(report.nodes.at(0).figures.resumed_chunks);
+                }).value());
         CopyOptions mine = options;
         if (change) change(0, mine);
         auto report = node(0, mine);
@@ -153,7 +159,8 @@ class CopyCase {
                     if (fs::exists(work / "state")) return true;
                 return false;
             };
-            while (!has_state() && !deadline.is_over()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            while (!has_state() && !deadline.is_over())
+                std::this_thread::sleep_for(std::chrono::milliseconds(2));
             kill(getpid(), SIGKILL);
         };
     }

@@ -17,7 +17,7 @@ using core::Result;
 using core::system_error;
 
 constexpr core::Duration kLook = std::chrono::milliseconds(100);  // for what else there is to do
-constexpr size_t kMostAgain = 1024;                               // chunks that one child may ask for again at a time
+constexpr size_t kMostAgain = 1024;  // chunks that one child may ask for again at a time
 
 }  // namespace
 
@@ -83,9 +83,12 @@ class FedChild {
 
     Result<> rest() {
         if (core::system_clock().monotonic() - said_ > feeder_.settings_.alive) BELAY_CHECK(send(kAlive));
-        if (theirs_ && position_ < theirs_->chunks()) (void)store_->arrival(position_, Deadline::after(kLook));
-        else if (plan_sent_ || have_) feeder_.wait_for_offer(plan_sent_.has_value());
-        else return hear(Deadline::after(kLook));
+        if (theirs_ && position_ < theirs_->chunks())
+            (void)store_->arrival(position_, Deadline::after(kLook));
+        else if (plan_sent_ || have_)
+            feeder_.wait_for_offer(plan_sent_.has_value());
+        else
+            return hear(Deadline::after(kLook));
         return {};
     }
 
@@ -120,7 +123,8 @@ class FedChild {
             feeder_.fail(read.error());
             return read;
         }
-        const std::string head = encode_chunk_head({.chunk = chunk, .checksum = store_->checksum(chunk).value_or(0)});
+        const std::string head =
+            encode_chunk_head({.chunk = chunk, .checksum = store_->checksum(chunk).value_or(0)});
         if (feeder_.settings_.sending) feeder_.settings_.sending(chunk, content_.data(), content_.size());
         return send(kChunk, head, content_.view());
     }
@@ -148,7 +152,8 @@ class FedChild {
 
 Feeder::Feeder(FeedSettings settings, transfer::Listener listener)
     : settings_(std::move(settings)), listener_(std::move(listener)), acceptor_([this] {
-          if (auto accepted = core::without_exceptions([this] { return accept(); }); !accepted) fail(std::move(accepted.error()));
+          if (auto accepted = core::without_exceptions([this] { return accept(); }); !accepted)
+              fail(std::move(accepted.error()));
       }) {}
 
 Feeder::~Feeder() {
@@ -163,9 +168,10 @@ Result<std::unique_ptr<Feeder>> Feeder::start(FeedSettings settings) {
 }
 
 Result<> Feeder::accept() {
-    transfer::Reception reception(
-        listener_.socket.get(),
-        {.secret = settings_.secret, .purpose = data_purpose(listener_.port), .first_rank = 1, .ranks = settings_.ranks});
+    transfer::Reception reception(listener_.socket.get(), {.secret = settings_.secret,
+                                                           .purpose = data_purpose(listener_.port),
+                                                           .first_rank = 1,
+                                                           .ranks = settings_.ranks});
     const auto says_nothing = [](uint32_t, const transfer::Message&, int64_t) { return false; };
     while (!*settings_.limits.stop) {
         BELAY_CHECK(reception.step(Deadline::after(kLook), says_nothing));
@@ -178,11 +184,12 @@ void Feeder::serve(transfer::Channel channel) {
     std::erase_if(children_, [](const Child& child) { return child.has_ended.load(); });
     if (children_.size() >= kMostChildren) return;  // it goes to another
     Child& child = children_.emplace_back();
-    child.thread = std::jthread([this, &child, held = std::make_shared<transfer::Channel>(std::move(channel))] {
-        // How a child leaves is its own affair: it goes to another where it has not all.
-        (void)core::without_exceptions([&] { return FedChild(*this, std::move(*held)).run(); });
-        child.has_ended = true;
-    });
+    child.thread =
+        std::jthread([this, &child, held = std::make_shared<transfer::Channel>(std::move(channel))] {
+            // How a child leaves is its own affair: it goes to another where it has not all.
+            (void)core::without_exceptions([&] { return FedChild(*this, std::move(*held)).run(); });
+            child.has_ended = true;
+        });
 }
 
 void Feeder::offer_plan(std::shared_ptr<const std::string> plan) {

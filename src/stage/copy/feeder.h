@@ -1,6 +1,6 @@
-// The side of a node from which others take the copy: it listens, lets in who knows the secret, and serves each with a
-// thread. What is sent is read from the node's own copy, mostly out of the page cache: a slow child keeps no other
-// waiting, and costs one chunk of memory.
+// The side of a node from which others take the copy: it listens, lets in who knows the secret, and serves
+// each with a thread. What is sent is read from the node's own copy, mostly out of the page cache: a slow
+// child keeps no other waiting, and costs one chunk of memory.
 #pragma once
 
 #include "core/error.h"

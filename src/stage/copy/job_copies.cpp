@@ -25,7 +25,8 @@ using core::Directory;
 using core::Result;
 
 constexpr std::string_view kFirstLine = "belay copy 1";
-constexpr std::string_view kEnded = ".old";              // at the end of a note: its job has ended, and could not remove its data
+constexpr std::string_view kEnded =
+    ".old";  // at the end of a note: its job has ended, and could not remove its data
 constexpr std::string_view kTurnStart = "belay-clean-";  // of the file that those hold who clean
 
 // What a note says: lines, and the path as the rest, since it may hold anything.
@@ -35,8 +36,8 @@ struct Noted {
 };
 
 std::string encode(const Noted& noted) {
-    return fmt::format("{}\n{}\n{}\n{}\n{}", kFirstLine, noted.is_file ? "file" : "directory", noted.file.bytes, noted.file.modified,
-                       noted.file.path.native());
+    return fmt::format("{}\n{}\n{}\n{}\n{}", kFirstLine, noted.is_file ? "file" : "directory",
+                       noted.file.bytes, noted.file.modified, noted.file.path.native());
 }
 
 std::optional<Noted> decode(std::string_view text) {
@@ -50,12 +51,14 @@ std::optional<Noted> decode(std::string_view text) {
     const auto bytes = core::parse_number<uint64_t>(lines[2]);
     const auto modified = core::parse_number<int64_t>(lines[3]);
     if (lines[0] != kFirstLine || !bytes || !modified || !text.starts_with('/')) return std::nullopt;
-    return Noted{.file = {.path = fs::path(text), .bytes = *bytes, .modified = *modified}, .is_file = lines[1] == "file"};
+    return Noted{.file = {.path = fs::path(text), .bytes = *bytes, .modified = *modified},
+                 .is_file = lines[1] == "file"};
 }
 
 Result<std::string> prefix_of(const JobOnNode& where) {
     char text[NAME_MAX - 20];
-    if (write_notes_prefix(text, sizeof text, geteuid(), where.node.c_str(), where.job)) return std::string(text);
+    if (write_notes_prefix(text, sizeof text, geteuid(), where.node.c_str(), where.job))
+        return std::string(text);
     return core::bad_input("{} is not the name of a node", core::printable(where.node));
 }
 
@@ -63,7 +66,8 @@ Result<std::string> prefix_of(const JobOnNode& where) {
 std::optional<Noted> read_own(const Directory& notes, const std::string& name) {
     auto file = notes.open_file(name, O_RDONLY | O_NONBLOCK);
     struct stat facts{};
-    if (!file || fstat(file->get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != geteuid()) return std::nullopt;
+    if (!file || fstat(file->get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != geteuid())
+        return std::nullopt;
     const auto text = core::read_opened(file->get(), notes.path_of(name), size_t{2} * PATH_MAX);
     return text ? decode(*text) : std::nullopt;
 }
@@ -87,11 +91,15 @@ Noted noted_of(const CopyStore& store) {
     const CopyTarget& target = store.target();
     if (store.layout().plan().kind != CopyKind::kFile) return {.file = {.path = target.directory.path()}};
     const SourceFile& file = store.layout().files().front().source;
-    return {.file = {.path = target.directory.path_of(target.name), .bytes = file.bytes, .modified = file.modified}, .is_file = true};
+    return {.file = {.path = target.directory.path_of(target.name),
+                     .bytes = file.bytes,
+                     .modified = file.modified},
+            .is_file = true};
 }
 
 Result<> remove_copy(const Noted& noted, const StillWanted& is_wanted) {
-    auto cleaned = noted.is_file ? clean_copied_file(noted.file, is_wanted) : clean_copy(noted.file.path, is_wanted);
+    auto cleaned =
+        noted.is_file ? clean_copied_file(noted.file, is_wanted) : clean_copy(noted.file.path, is_wanted);
     if (cleaned || cleaned.error().cause() == core::Cause::kNotFound) return {};
     return std::unexpected(std::move(cleaned.error()));
 }
@@ -99,14 +107,16 @@ Result<> remove_copy(const Noted& noted, const StillWanted& is_wanted) {
 // Whether a job that has not ended uses what the note of another one is about.
 bool is_in_use(const std::vector<Note>& known, const Note& note, std::string_view ended_job) {
     return std::ranges::any_of(known, [&](const Note& other) {
-        return other.noted.file.path == note.noted.file.path && !other.name.starts_with(ended_job) && !other.name.ends_with(kEnded);
+        return other.noted.file.path == note.noted.file.path && !other.name.starts_with(ended_job) &&
+               !other.name.ends_with(kEnded);
     });
 }
 
-// Two jobs that end together would each leave the data to the other. Where it cannot be had, as when another user has taken the name, it goes
-// without.
+// Two jobs that end together would each leave the data to the other. Where it cannot be had, as when another
+// user has taken the name, it goes without.
 core::Descriptor turn_to_clean(const Directory& notes) {
-    auto file = notes.open_file(fmt::format("{}{}", kTurnStart, geteuid()), O_RDWR | O_CREAT | O_NONBLOCK, 0600);
+    auto file =
+        notes.open_file(fmt::format("{}{}", kTurnStart, geteuid()), O_RDWR | O_CREAT | O_NONBLOCK, 0600);
     struct stat facts{};
     if (!file || fstat(file->get(), &facts) != 0 || facts.st_uid != geteuid()) return {};
     while (flock(file->get(), LOCK_EX) != 0 && errno == EINTR) {
@@ -128,7 +138,9 @@ Result<> note_for_job(const JobOnNode& where, const CopyStore& store, const fs::
     BELAY_TRY(known, own_notes(directory));
     const Noted noted = noted_of(store);
     const auto is_of_it = [&](const Note& note) { return note.noted.file.path == noted.file.path; };
-    if (std::ranges::any_of(known, [&](const Note& note) { return is_of_it(note) && note.name.starts_with(prefix); })) return {};
+    if (std::ranges::any_of(
+            known, [&](const Note& note) { return is_of_it(note) && note.name.starts_with(prefix); }))
+        return {};
     if (store.had_files() && std::ranges::none_of(known, is_of_it)) return {};
     BELAY_TRY(name, core::random_name(prefix));
     BELAY_TRY(file, core::NewFile::begin(directory, name));
@@ -153,14 +165,16 @@ Result<JobCleaning> clean_for_job(const JobOnNode& where, const fs::path& notes)
             if (auto removed = remove_copy(note.noted, is_wanted); !removed) {
                 done.failed.push_back(std::move(removed.error()));
                 // The job that uses it still takes it away then.
-                if (!note.name.ends_with(kEnded)) (void)directory.rename(note.name, note.name + std::string(kEnded));
+                if (!note.name.ends_with(kEnded))
+                    (void)directory.rename(note.name, note.name + std::string(kEnded));
                 continue;
             }
         }
         if (!stays) {
             done.cleaned.push_back(note.noted.file.path);
             for (const Note& other : known)
-                if (other.name.ends_with(kEnded) && other.noted.file.path == note.noted.file.path) BELAY_CHECK(remove_if_there(directory, other.name));
+                if (other.name.ends_with(kEnded) && other.noted.file.path == note.noted.file.path)
+                    BELAY_CHECK(remove_if_there(directory, other.name));
         }
         BELAY_CHECK(remove_if_there(directory, note.name));
     }

@@ -39,8 +39,9 @@ class stage_job_copies : public testing::Test {
         return done->cleaned;
     }
     size_t notes() const {
-        return static_cast<size_t>(std::count_if(fs::directory_iterator(root / "notes"), fs::directory_iterator(),
-                                                 [](const auto& entry) { return entry.path().filename().string().starts_with("belay-staged-"); }));
+        return static_cast<size_t>(std::count_if(
+            fs::directory_iterator(root / "notes"), fs::directory_iterator(),
+            [](const auto& entry) { return entry.path().filename().string().starts_with("belay-staged-"); }));
     }
 
     core::TemporaryDirectory directory = core::TemporaryDirectory::create().value();
@@ -101,7 +102,8 @@ TEST_F(stage_job_copies, what_has_gone_already_and_notes_of_others_are_passed_ov
         if (entry.path().filename().string().contains("-13-")) note = entry.path();
     fs::rename(note, root / "note");
     fs::create_symlink(root / "note", root / "notes" / fmt::format("belay-staged-{}-n1-12-0", geteuid()));
-    ASSERT_TRUE(core::replace_file(root / "notes" / fmt::format("belay-staged-{}-n1-12-1", geteuid()), "belay copy 1\ndirectory\n"));
+    ASSERT_TRUE(core::replace_file(root / "notes" / fmt::format("belay-staged-{}-n1-12-1", geteuid()),
+                                   "belay copy 1\ndirectory\n"));
     EXPECT_THAT(clean(first), ElementsAre(root / "gone"));
     EXPECT_TRUE(fs::exists(kept / "a"));
 }
@@ -138,12 +140,16 @@ TEST_F(stage_job_copies, a_job_that_comes_while_another_cleans_keeps_its_data) {
     ASSERT_TRUE(cleaned);
     EXPECT_EQ(cleaned->files, 0U);
     EXPECT_TRUE(fs::exists(shared / "a"));
-    EXPECT_EQ(std::distance(fs::directory_iterator(shared), fs::directory_iterator()), 2) << "the file and its plan";
+    EXPECT_EQ(std::distance(fs::directory_iterator(shared), fs::directory_iterator()), 2)
+        << "the file and its plan";
 }
 
 TEST_F(stage_job_copies, a_name_that_is_none_is_refused) {
-    const auto begun = [&](const CopyStore& store) { return note_for_job({12, "../n1"}, store, root / "notes"); };
-    EXPECT_EQ(copy_here(root / "source", root / "x", {.begun = begun}).error().kind(), core::ErrorKind::kBadInput);
+    const auto begun = [&](const CopyStore& store) {
+        return note_for_job({12, "../n1"}, store, root / "notes");
+    };
+    EXPECT_EQ(copy_here(root / "source", root / "x", {.begun = begun}).error().kind(),
+              core::ErrorKind::kBadInput);
 }
 
 }  // namespace

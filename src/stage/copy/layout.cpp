@@ -21,10 +21,13 @@ constexpr uint32_t kExecutable = 1, kLink = 2;
 constexpr size_t kLeastFileBytes = 3 * sizeof(uint64_t) + 2 * sizeof(uint32_t);
 constexpr size_t kHeaderBytes = 32;
 
-std::string size(uint64_t bytes) { return core::format_binary(core::ByteSize{bytes}); }
+std::string size(uint64_t bytes) {
+    return core::format_binary(core::ByteSize{bytes});
+}
 
 Result<> check_path(const CopyPlan& plan, const std::string& path) {
-    if (!core::is_name_beneath(path)) return bad_input("\"{}\" leads out of the directory", core::printable(path));
+    if (!core::is_name_beneath(path))
+        return bad_input("\"{}\" leads out of the directory", core::printable(path));
     if (plan.kind == CopyKind::kFile && path.find('/') != std::string::npos)
         return bad_input("\"{}\" is not the name of one file", core::printable(path));
     if (plan.kind != CopyKind::kFile && path.starts_with(kCopyPrefix))
@@ -37,10 +40,12 @@ Result<> check_path(const CopyPlan& plan, const std::string& path) {
 
 Result<> check_plan(const CopyPlan& plan) {
     if (plan.chunk_bytes < kLeastChunk || plan.chunk_bytes > kMostChunk)
-        return bad_input("chunks of {}: {} to {} are possible", size(plan.chunk_bytes), size(kLeastChunk), size(kMostChunk))
+        return bad_input("chunks of {}: {} to {} are possible", size(plan.chunk_bytes), size(kLeastChunk),
+                         size(kMostChunk))
             .hint("leave --chunk out, or give a size in between");
     if (plan.files.empty()) return bad_input("there is nothing to copy");
-    if (plan.kind == CopyKind::kFile && plan.files.size() != 1) return bad_input("{} files in a copy of one", plan.files.size());
+    if (plan.kind == CopyKind::kFile && plan.files.size() != 1)
+        return bad_input("{} files in a copy of one", plan.files.size());
     uint64_t bytes = 0;
     const std::string* before = nullptr;
     for (const CopyFile& file : plan.files) {
@@ -53,7 +58,8 @@ Result<> check_plan(const CopyPlan& plan) {
             return bad_input("the files have more bytes than can be counted");
     }
     if (bytes / plan.chunk_bytes >= kMostChunks)
-        return bad_input("{} in chunks of {} are more than {} chunks", size(bytes), size(plan.chunk_bytes), kMostChunks)
+        return bad_input("{} in chunks of {} are more than {} chunks", size(bytes), size(plan.chunk_bytes),
+                         kMostChunks)
             .hint("give larger ones with --chunk, or copy it in parts");
     return {};
 }
@@ -77,7 +83,8 @@ std::string encode_plan(const CopyPlan& plan) {
 }
 
 Result<CopyPlan> decode_plan(std::string_view bytes) {
-    if (bytes.size() < kHeaderBytes + sizeof(uint32_t) || !bytes.starts_with(kMagic)) return bad_input("not the plan of a copy");
+    if (bytes.size() < kHeaderBytes + sizeof(uint32_t) || !bytes.starts_with(kMagic))
+        return bad_input("not the plan of a copy");
     const std::string_view checked = bytes.substr(0, bytes.size() - sizeof(uint32_t));
     if (LittleReader(bytes.substr(checked.size())).u32() != shard::crc32c(checked))
         return bad_input("the plan of a copy is damaged: its checksum differs");
@@ -89,7 +96,8 @@ Result<CopyPlan> decode_plan(std::string_view bytes) {
     if (kind > static_cast<uint32_t>(CopyKind::kPacked)) return bad_input("a copy of kind {}", kind);
     CopyPlan plan{.kind = static_cast<CopyKind>(kind), .chunk_bytes = reader.u64()};
     const uint64_t count = reader.u64();
-    if (count > reader.left() / kLeastFileBytes) return bad_input("the plan of a copy states {} files and holds fewer", count);
+    if (count > reader.left() / kLeastFileBytes)
+        return bad_input("the plan of a copy states {} files and holds fewer", count);
     plan.files.reserve(count);
     for (uint64_t i = 0; i < count; ++i) {
         CopyFile& file = plan.files.emplace_back();
@@ -97,7 +105,8 @@ Result<CopyPlan> decode_plan(std::string_view bytes) {
         file.source.modified = static_cast<int64_t>(reader.u64());
         file.source.inode = reader.u64();
         const uint32_t flags = reader.u32();
-        if ((flags & ~(kExecutable | kLink)) != 0) return bad_input("a file in the plan of a copy has the flags {:#x}", flags);
+        if ((flags & ~(kExecutable | kLink)) != 0)
+            return bad_input("a file in the plan of a copy has the flags {:#x}", flags);
         file.executable = (flags & kExecutable) != 0;
         file.source.is_link = (flags & kLink) != 0;
         file.source.path = reader.bytes(reader.u32());
@@ -113,7 +122,9 @@ CopyLayout::CopyLayout(CopyPlan plan) : plan_(std::move(plan)) {
     for (const CopyFile& file : plan_.files) starts_.push_back(starts_.back() + file.source.bytes);
 }
 
-uint64_t CopyLayout::bytes_of(uint64_t chunk) const { return std::min(plan_.chunk_bytes, bytes() - chunk * plan_.chunk_bytes); }
+uint64_t CopyLayout::bytes_of(uint64_t chunk) const {
+    return std::min(plan_.chunk_bytes, bytes() - chunk * plan_.chunk_bytes);
+}
 
 std::vector<Segment> CopyLayout::segments(uint64_t chunk) const {
     std::vector<Segment> parts;

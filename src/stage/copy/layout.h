@@ -1,11 +1,12 @@
-// What is copied: a set of files, taken as one run of bytes, one file behind the other in the order of their paths, and cut into
-// chunks. A chunk may hold many small files or a part of a large one. Pure.
+// What is copied: a set of files, taken as one run of bytes, one file behind the other in the order of their
+// paths, and cut into chunks. A chunk may hold many small files or a part of a large one. Pure.
 //
-// The plan, as nodes tell it to each other and as it stays beside a tree that was copied (.belay-copy); numbers are
-// little-endian:
+// The plan, as nodes tell it to each other and as it stays beside a tree that was copied (.belay-copy);
+// numbers are little-endian:
 //
 //   header   32 bytes       BLYCOPY1, version:u32 = 1, kind:u32, chunk_bytes:u64, count:u64
-//   files    each           bytes:u64, modified:u64, inode:u64, flags:u32 (1 executable, 2 a link in the source),
+//   files    each           bytes:u64, modified:u64, inode:u64, flags:u32 (1 executable, 2 a link in the
+//   source),
 //                           path_bytes:u32, path
 //   trailer  4 bytes        crc32c:u32 of all before
 //
@@ -49,10 +50,12 @@ inline constexpr uint64_t kMostChunk = uint64_t{256} << 20;
 inline constexpr uint64_t kMostChunks = uint64_t{1} << 19;
 // Of an encoded plan: some four million files.
 inline constexpr uint64_t kMostPlanBytes = uint64_t{512} << 20;
-// Names at the destination that are the copy's own begin so; a set may not hold one in its uppermost directory.
+// Names at the destination that are the copy's own begin so; a set may not hold one in its uppermost
+// directory.
 inline constexpr std::string_view kCopyPrefix = ".belay-copy";
 
-// Errors: kBadInput for a chunk size out of range, too many chunks or files, names that are no names or the copy's own.
+// Errors: kBadInput for a chunk size out of range, too many chunks or files, names that are no names or the
+// copy's own.
 core::Result<> check_plan(const CopyPlan& plan);
 std::string encode_plan(const CopyPlan& plan);
 // Of any bytes. Errors: kBadInput, with what is wrong.

@@ -15,8 +15,8 @@ using testing::HasSubstr;
 CopyPlan plan_of(std::vector<std::pair<std::string, uint64_t>> files, CopyKind kind = CopyKind::kTree) {
     CopyPlan plan{.kind = kind, .chunk_bytes = kLeastChunk};
     for (auto& [path, bytes] : files)
-        plan.files.push_back(
-            {.source = {.path = path, .bytes = bytes, .modified = -5, .inode = 7}, .executable = bytes % 2 == 1});
+        plan.files.push_back({.source = {.path = path, .bytes = bytes, .modified = -5, .inode = 7},
+                              .executable = bytes % 2 == 1});
     return plan;
 }
 
@@ -30,7 +30,9 @@ TEST(stage_copy_layout, a_chunk_holds_small_files_and_parts_of_large_ones) {
     EXPECT_EQ(layout.bytes_of(2), 1001U);
 }
 
-TEST(stage_copy_layout, a_set_of_empty_files_has_no_chunks) { EXPECT_EQ(CopyLayout(plan_of({{"a", 0}, {"b", 0}})).chunks(), 0U); }
+TEST(stage_copy_layout, a_set_of_empty_files_has_no_chunks) {
+    EXPECT_EQ(CopyLayout(plan_of({{"a", 0}, {"b", 0}})).chunks(), 0U);
+}
 
 TEST(stage_copy_layout, a_chunk_that_begins_with_empty_files_does_not_hold_them) {
     const CopyLayout layout(plan_of({{"a", kLeastChunk}, {"b", 0}, {"c", 0}, {"d", 5}}));
@@ -39,7 +41,8 @@ TEST(stage_copy_layout, a_chunk_that_begins_with_empty_files_does_not_hold_them)
 
 TEST(stage_copy_layout, every_byte_is_in_one_chunk) {
     std::vector<std::pair<std::string, uint64_t>> files;
-    for (int i = 0; i < 300; ++i) files.emplace_back(fmt::format("{:04}", i), static_cast<uint64_t>(i) * i * 37 % 9000);
+    for (int i = 0; i < 300; ++i)
+        files.emplace_back(fmt::format("{:04}", i), static_cast<uint64_t>(i) * i * 37 % 9000);
     const CopyLayout layout(plan_of(files));
     std::vector<uint64_t> next(files.size(), 0);
     for (uint64_t chunk = 0; chunk < layout.chunks(); ++chunk) {
@@ -61,7 +64,8 @@ TEST(stage_copy_layout, a_plan_is_read_back_as_it_was) {
 
 TEST(stage_copy_layout, a_plan_that_was_changed_or_cut_is_none) {
     const std::string whole = encode_plan(plan_of({{"a/b", 3}, {"c", 4}}));
-    for (size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(decode_plan(std::string_view(whole).substr(0, size))) << size;
+    for (size_t size = 0; size < whole.size(); ++size)
+        EXPECT_FALSE(decode_plan(std::string_view(whole).substr(0, size))) << size;
     for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
         std::string changed = whole;
         changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);

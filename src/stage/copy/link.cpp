@@ -22,7 +22,9 @@ constexpr uint64_t kPacesPerSecond = 4;
 
 }  // namespace
 
-std::string data_purpose(uint16_t port) { return fmt::format("copy from port {}", port); }
+std::string data_purpose(uint16_t port) {
+    return fmt::format("copy from port {}", port);
+}
 
 CopyLink::CopyLink(transfer::Channel channel, size_t most_body, LinkLimits limits)
     : channel_(std::move(channel)),
@@ -54,7 +56,8 @@ Result<> CopyLink::send_paced(std::string_view bytes) {
 Result<> CopyLink::send_bytes(std::string_view bytes) {
     Deadline deadline = Deadline::after(limits_.silence);
     while (!bytes.empty()) {
-        if (limits_.stop != nullptr && *limits_.stop) return system_error("sending was stopped").because(core::Cause::kCancelled);
+        if (limits_.stop != nullptr && *limits_.stop)
+            return system_error("sending was stopped").because(core::Cause::kCancelled);
         const ssize_t size = ::send(channel_.socket(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (size > 0) {
             bytes.remove_prefix(static_cast<size_t>(size));

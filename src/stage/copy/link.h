@@ -1,6 +1,6 @@
 // Messages of any size over one connection that has been introduced (transfer/handshake.h), in the form of
-// transfer/message.h. A body goes from the socket into the buffer in which it stays, and no call waits longer than it
-// was told to.
+// transfer/message.h. A body goes from the socket into the buffer in which it stays, and no call waits longer
+// than it was told to.
 #pragma once
 
 #include "core/deadline.h"
@@ -20,20 +20,20 @@ namespace belay::stage {
 struct LinkLimits {
     const std::atomic<bool>* stop = nullptr;            // once it is set, sending ends
     core::Duration silence = std::chrono::seconds(30);  // for which the other side may take nothing
-    uint64_t rate = 0;                                  // bytes a second at most to the other side; 0: no limit
+    uint64_t rate = 0;  // bytes a second at most to the other side; 0: no limit
 };
 
 class CopyLink {
   public:
     CopyLink(transfer::Channel channel, size_t most_body, LinkLimits limits);
 
-    // A message whose body is `head` and `body`. Errors: kTimedOut where the other side takes nothing, kCancelled once
-    // stopped, kSystem where the connection ended.
+    // A message whose body is `head` and `body`. Errors: kTimedOut where the other side takes nothing,
+    // kCancelled once stopped, kSystem where the connection ended.
     core::Result<> send(uint8_t type, std::string_view head = {}, std::string_view body = {});
 
-    // The type of the next message, whose body is then in `body`, and whose earlier memory the one after it will use;
-    // nothing where none is there at the deadline. Errors: kEnded where the other side has closed it; kSystem, also for
-    // a body over the limit.
+    // The type of the next message, whose body is then in `body`, and whose earlier memory the one after it
+    // will use; nothing where none is there at the deadline. Errors: kEnded where the other side has closed
+    // it; kSystem, also for a body over the limit.
     core::Result<std::optional<uint8_t>> receive(ChunkBuffer& body, core::Deadline deadline);
     // A body may now be as long as this.
     void set_limit(size_t most_body) { most_body_ = most_body; }
@@ -61,7 +61,8 @@ class CopyLink {
     size_t body_filled_ = 0;
 };
 
-// What a node proves itself for to one that listens for those who take the copy from it: as transfer::step_purpose().
+// What a node proves itself for to one that listens for those who take the copy from it: as
+// transfer::step_purpose().
 std::string data_purpose(uint16_t port);
 
 }  // namespace belay::stage

@@ -26,11 +26,14 @@ class LinkCase {
     ChunkBuffer body;
 };
 
-core::Deadline already() { return core::Deadline::after(core::Duration::zero()); }
+core::Deadline already() {
+    return core::Deadline::after(core::Duration::zero());
+}
 
 TEST(stage_copy_link, a_message_comes_whole_however_it_was_cut) {
     LinkCase side;
-    const std::string bytes = transfer::encode({.type = 20, .body = "content"}) + transfer::encode({.type = 21});
+    const std::string bytes =
+        transfer::encode({.type = 20, .body = "content"}) + transfer::encode({.type = 21});
     for (size_t i = 0; i + 1 < bytes.size() - 5; ++i) {
         side.write(bytes.substr(i, 1));
         EXPECT_EQ(side.link->receive(side.body, already()).value(), std::nullopt) << i;

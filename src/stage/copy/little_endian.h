@@ -11,7 +11,8 @@ namespace belay::stage {
 
 template <std::unsigned_integral Number>
 void put_little(std::string& out, Number value) {
-    for (size_t i = 0; i < sizeof(Number); ++i) out += static_cast<char>(static_cast<uint64_t>(value) >> (8 * i) & 0xFF);
+    for (size_t i = 0; i < sizeof(Number); ++i)
+        out += static_cast<char>(static_cast<uint64_t>(value) >> (8 * i) & 0xFF);
 }
 
 // Reads from the front; after a read past the end ok() is false and values are 0 and empty.

@@ -1,5 +1,5 @@
-// Descriptors of the files of a set, of which a few stay open: the chunks of a large file are read and written one
-// after the other.
+// Descriptors of the files of a set, of which a few stay open: the chunks of a large file are read and
+// written one after the other.
 #pragma once
 
 #include "core/error.h"

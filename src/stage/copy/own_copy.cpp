@@ -18,7 +18,8 @@ Result<> refuse_destination_in_source(const fs::path& source, const fs::path& de
     std::error_code error;
     const fs::path root = fs::canonical(source, error);
     const fs::path place = fs::weakly_canonical(destination, error);
-    if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end()) return {};
+    if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end())
+        return {};
     return core::bad_input("{} lies within {}, which is copied", core::printable(destination.string()),
                            core::printable(source.string()))
         .hint("name a destination outside of it");
@@ -26,8 +27,9 @@ Result<> refuse_destination_in_source(const fs::path& source, const fs::path& de
 
 }  // namespace
 
-Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destination, const CopyOptions& options,
-                                 const OwnCopyHooks& hooks, const std::string& node) {
+Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destination,
+                                 const CopyOptions& options, const OwnCopyHooks& hooks,
+                                 const std::string& node) {
     const core::Duration began = core::system_clock().monotonic();
     BELAY_TRY(listed, list_copy(source, {.chunk_bytes = options.chunk_bytes, .links = options.links}));
     BELAY_CHECK(refuse_destination_in_source(source, destination));

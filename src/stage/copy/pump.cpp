@@ -53,8 +53,9 @@ class Pumping {
     }
 
     Result<> read_paced(Segment segment, char* into) {
-        const uint64_t most =
-            settings_.rate == 0 ? segment.bytes : std::clamp<uint64_t>(settings_.rate / kPacesPerSecond, 1, kPacedBytes);
+        const uint64_t most = settings_.rate == 0
+                                  ? segment.bytes
+                                  : std::clamp<uint64_t>(settings_.rate / kPacesPerSecond, 1, kPacedBytes);
         while (segment.bytes > 0) {
             if (failed_ || (settings_.stop != nullptr && *settings_.stop))
                 return core::system_error("the copy was stopped").because(core::Cause::kCancelled);

@@ -21,8 +21,8 @@ struct PumpSettings {
     std::function<void(uint64_t held)> stored = {};
 };
 
-// Reads every chunk that the store does not hold, each once. The bytes that were read. Errors: those of `read` and of
-// CopyStore::put(); kCancelled.
+// Reads every chunk that the store does not hold, each once. The bytes that were read. Errors: those of
+// `read` and of CopyStore::put(); kCancelled.
 core::Result<uint64_t> pump(const ReadSegment& read, CopyStore& store, const PumpSettings& settings);
 
 // Brings what came to the disk every so often, and at its end.

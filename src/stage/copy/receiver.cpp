@@ -19,7 +19,9 @@ constexpr core::Duration kLook = std::chrono::milliseconds(200);  // for whether
 constexpr core::Duration kConnectTime = std::chrono::seconds(5);
 constexpr core::Duration kPause = std::chrono::milliseconds(200);  // when all ancestors were tried
 
-core::Duration now() { return core::system_clock().monotonic(); }
+core::Duration now() {
+    return core::system_clock().monotonic();
+}
 
 }  // namespace
 
@@ -41,7 +43,9 @@ uint64_t Receiver::held_bytes() const {
     return store == nullptr ? 0 : store->held_bytes();
 }
 
-CopyFigures Receiver::figures() const { return figures_; }
+CopyFigures Receiver::figures() const {
+    return figures_;
+}
 
 std::optional<CopyReport> Receiver::facts() const {
     if (!store_) return std::nullopt;
@@ -72,31 +76,35 @@ Result<> Receiver::receive_all() {
         auto taken = link ? take_from(**link) : std::unexpected(std::move(link.error()));
         if (taken) return {};
         if (failure_) return std::unexpected(*failure_);
-        // Who has sent something may have been interrupted; who is silent, or has sent nothing, is not asked again
-        // before the others.
+        // Who has sent something may have been interrupted; who is silent, or has sent nothing, is not asked
+        // again before the others.
         if (moved_ != moved && taken.error().cause() != core::Cause::kTimedOut) continue;
         const uint32_t last = ancestors[at].rank;
         at = (at + 1) % ancestors.size();
         if (at != 0) continue;
         // All were asked, rank 0 as the last: dead ones take a while to be found out.
         if (now() - moved_ > settings_.patience.orphan)
-            return std::unexpected(std::move(taken.error())
-                                       .context(fmt::format("nobody has sent anything for {}; the last of them, rank {}",
-                                                            core::to_text(settings_.patience.orphan), last))
-                                       .because(core::Cause::kUnreachable));
+            return std::unexpected(
+                std::move(taken.error())
+                    .context(fmt::format("nobody has sent anything for {}; the last of them, rank {}",
+                                         core::to_text(settings_.patience.orphan), last))
+                    .because(core::Cause::kUnreachable));
         std::this_thread::sleep_for(kPause);
     }
 }
 
 Result<std::unique_ptr<CopyLink>> Receiver::connect(const CopyPeer& peer) const {
     const Deadline deadline = Deadline::after(std::min(kConnectTime, settings_.patience.silence));
-    BELAY_TRY(socket, transfer::connect_to(peer.address.empty() ? settings_.root_address : peer.address, peer.port, deadline));
+    BELAY_TRY(socket, transfer::connect_to(peer.address.empty() ? settings_.root_address : peer.address,
+                                           peer.port, deadline));
     transfer::Channel channel(std::move(socket));
-    BELAY_CHECK(
-        transfer::introduce(channel, transfer::known(settings_.secret), data_purpose(peer.port), settings_.rank, deadline));
-    const size_t most_body = std::max<uint64_t>(settings_.order.chunk_bytes + kChunkHeadBytes, kPlanPieceBytes);
-    return std::make_unique<CopyLink>(std::move(channel), most_body,
-                                      LinkLimits{.stop = settings_.stop, .silence = settings_.patience.silence});
+    BELAY_CHECK(transfer::introduce(channel, transfer::known(settings_.secret), data_purpose(peer.port),
+                                    settings_.rank, deadline));
+    const size_t most_body =
+        std::max<uint64_t>(settings_.order.chunk_bytes + kChunkHeadBytes, kPlanPieceBytes);
+    return std::make_unique<CopyLink>(
+        std::move(channel), most_body,
+        LinkLimits{.stop = settings_.stop, .silence = settings_.patience.silence});
 }
 
 Result<uint8_t> Receiver::next(CopyLink& link) {
@@ -107,7 +115,8 @@ Result<uint8_t> Receiver::next(CopyLink& link) {
         BELAY_TRY(type, link.receive(body_, Deadline::after(kLook)));
         if (type && *type != kAlive) return *type;
         if (link.idle() > settings_.patience.silence)
-            return system_error("silent for {}", core::to_text(settings_.patience.silence)).because(core::Cause::kTimedOut);
+            return system_error("silent for {}", core::to_text(settings_.patience.silence))
+                .because(core::Cause::kTimedOut);
     }
 }
 
@@ -151,14 +160,17 @@ Result<> Receiver::take_plan(CopyLink& link) {
 Result<> Receiver::begin(std::string plan) {
     BELAY_TRY(decoded, decode_plan(plan));
     if (decoded.chunk_bytes != settings_.order.chunk_bytes)
-        return system_error("the plan has chunks of {} bytes, rank 0 says {}", decoded.chunk_bytes, settings_.order.chunk_bytes);
+        return system_error("the plan has chunks of {} bytes, rank 0 says {}", decoded.chunk_bytes,
+                            settings_.order.chunk_bytes);
     feeder_.offer_plan(std::make_shared<const std::string>(std::move(plan)));
     BELAY_TRY(target, find_target(decoded, settings_.destination));
     target.memory_share = settings_.memory_share;
-    BELAY_TRY(store, CopyStore::open(std::make_shared<const CopyLayout>(std::move(decoded)), std::move(target)));
+    BELAY_TRY(store,
+              CopyStore::open(std::make_shared<const CopyLayout>(std::move(decoded)), std::move(target)));
     BELAY_TRY(is_shared, store->has_mark(settings_.order.mark));
     if (is_shared)
-        return core::bad_input("{} is the same directory here and on rank 0", core::printable(settings_.destination.string()))
+        return core::bad_input("{} is the same directory here and on rank 0",
+                               core::printable(settings_.destination.string()))
             .hint("name one that each node has for itself, or copy it there once without srun");
     if (settings_.begun)
         if (auto begun = settings_.begun(*store); !begun) {
@@ -176,17 +188,22 @@ Result<> Receiver::begin(std::string plan) {
 
 Result<> Receiver::take_chunk(CopyLink& link) {
     BELAY_TRY(head, decode_chunk_head(body_.view()));
-    if (head.chunk >= store_->layout().chunks() || body_.size() != kChunkHeadBytes + store_->layout().bytes_of(head.chunk))
-        return system_error("chunk {} of {} bytes is not one of this copy", head.chunk, body_.size() - kChunkHeadBytes);
-    if (shard::crc32c(body_.view().substr(kChunkHeadBytes)) != head.checksum) return note_damage(link, head.chunk);
+    if (head.chunk >= store_->layout().chunks() ||
+        body_.size() != kChunkHeadBytes + store_->layout().bytes_of(head.chunk))
+        return system_error("chunk {} of {} bytes is not one of this copy", head.chunk,
+                            body_.size() - kChunkHeadBytes);
+    if (shard::crc32c(body_.view().substr(kChunkHeadBytes)) != head.checksum)
+        return note_damage(link, head.chunk);
     figures_.received_bytes += body_.size() - kChunkHeadBytes;
     moved_ = now();
     const auto here = store_->checksum(head.chunk);
     if (here && *here != head.checksum)
-        return fail(core::bad_input("{}: what is there already is not what rank 0 copies, though size and time are the same",
-                                    core::printable(settings_.destination.string()))
-                        .hint("remove it, or name another destination")
-                        .error());
+        return fail(
+            core::bad_input(
+                "{}: what is there already is not what rank 0 copies, though size and time are the same",
+                core::printable(settings_.destination.string()))
+                .hint("remove it, or name another destination")
+                .error());
     if (here) return {};
     if (auto pushed = queue_->push(head.chunk, head.checksum, body_, kChunkHeadBytes); !pushed)
         return fail(std::move(pushed.error()));
@@ -195,9 +212,11 @@ Result<> Receiver::take_chunk(CopyLink& link) {
 
 Result<> Receiver::note_damage(CopyLink& link, uint64_t chunk) {
     if (++damaged_[chunk] > kMostRefetches)
-        return fail(system_error("chunk {} came damaged {} times", chunk, damaged_[chunk])
-                        .hint("the network or the memory of a node is faulty: see its kernel log, or exclude the node")
-                        .error());
+        return fail(
+            system_error("chunk {} came damaged {} times", chunk, damaged_[chunk])
+                .hint(
+                    "the network or the memory of a node is faulty: see its kernel log, or exclude the node")
+                .error());
     ++figures_.refetched;
     return link.send(kAgain, encode_number(chunk));
 }

@@ -1,4 +1,5 @@
-// The side of a node that takes the copy: from its parent, and where that is gone or damaged from the next of its ancestors.
+// The side of a node that takes the copy: from its parent, and where that is gone or damaged from the next of
+// its ancestors.
 #pragma once
 
 #include "core/error.h"
@@ -36,8 +37,8 @@ class Receiver {
     // What comes is offered to others through the feeder.
     Receiver(ReceiveSettings settings, Feeder& feeder);
 
-    // Until everything is there and has its name. Errors: what failed here, as CopyStore has it; kUnreachable where no
-    // ancestor sends anything more; kSystem where a chunk comes damaged again and again, kCancelled.
+    // Until everything is there and has its name. Errors: what failed here, as CopyStore has it; kUnreachable
+    // where no ancestor sends anything more; kSystem where a chunk comes damaged again and again, kCancelled.
     core::Result<> run();
 
     CopyFigures figures() const;              // after run()
@@ -64,7 +65,7 @@ class Receiver {
     std::optional<Keeper> keeper_;
     std::optional<WriteQueue> queue_;
     ChunkBuffer body_;
-    std::map<uint64_t, int> damaged_;     // times, by chunk
+    std::map<uint64_t, int> damaged_;  // times, by chunk
     int damaged_plans_ = 0;
     std::optional<core::Error> failure_;  // of this node, which no other parent cures
     CopyFigures figures_;

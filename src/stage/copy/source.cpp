@@ -25,7 +25,9 @@ using core::Result;
 constexpr size_t kLookedAtOnce = 256;  // files, by one thread
 constexpr std::string_view kSchemaStart = "belay.stage/";
 
-std::string shown(const Directory& root, const std::string& path) { return core::printable(root.path_of(path).string()); }
+std::string shown(const Directory& root, const std::string& path) {
+    return core::printable(root.path_of(path).string());
+}
 core::Failure changed(const Directory& root, const SourceFile& file) {
     return bad_input("{} has changed since the files were listed", shown(root, file.path))
         .hint("copy it again when nobody writes to it");
@@ -47,14 +49,17 @@ Result<CopyFile> look(const Directory& root, std::string path) {
 
 // The listing knows all but who may run them.
 Result<> find_executables(const Directory& root, std::vector<CopyFile>& files, size_t threads) {
-    return core::in_parallel((files.size() + kLookedAtOnce - 1) / kLookedAtOnce, threads, [&](size_t part) -> Result<> {
-        for (size_t i = part * kLookedAtOnce; i < std::min(files.size(), (part + 1) * kLookedAtOnce); ++i) {
-            struct stat status{};
-            if (fstatat(root.fd(), files[i].source.path.c_str(), &status, 0) != 0) return changed(root, files[i].source);
-            files[i].executable = (status.st_mode & S_IXUSR) != 0;
-        }
-        return {};
-    });
+    return core::in_parallel((files.size() + kLookedAtOnce - 1) / kLookedAtOnce, threads,
+                             [&](size_t part) -> Result<> {
+                                 for (size_t i = part * kLookedAtOnce;
+                                      i < std::min(files.size(), (part + 1) * kLookedAtOnce); ++i) {
+                                     struct stat status{};
+                                     if (fstatat(root.fd(), files[i].source.path.c_str(), &status, 0) != 0)
+                                         return changed(root, files[i].source);
+                                     files[i].executable = (status.st_mode & S_IXUSR) != 0;
+                                 }
+                                 return {};
+                             });
 }
 
 Result<CopySource> list_file(const fs::path& whole) {
@@ -67,7 +72,8 @@ Result<CopySource> list_file(const fs::path& whole) {
 // Whether there is a manifest of ours; another program's is a file as any other.
 Result<bool> is_packed(const Directory& root) {
     BELAY_TRY(facts, root.facts(shard::kManifestName));
-    if (!facts || facts->type != core::FileType::kRegular || facts->bytes > shard::kMostManifestBytes) return false;
+    if (!facts || facts->type != core::FileType::kRegular || facts->bytes > shard::kMostManifestBytes)
+        return false;
     BELAY_TRY(text, root.read_file(shard::kManifestName, shard::kMostManifestBytes));
     const nlohmann::json json = core::parse_json(text);
     if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string()) return false;
@@ -88,10 +94,13 @@ Result<std::vector<CopyFile>> packed_files(const Directory& root) {
         files.push_back(std::move(file));
     }
     for (const shard::ManifestShard& shard : manifest.shards) {
-        const auto file = std::ranges::find(files, shard.path, [](const CopyFile& each) { return each.source.path; });
+        const auto file =
+            std::ranges::find(files, shard.path, [](const CopyFile& each) { return each.source.path; });
         if (file->source.bytes != shard.bytes)
-            return bad_input("{} has {} bytes, its manifest says {}", shown(root, shard.path), file->source.bytes, shard.bytes)
-                .hint(fmt::format("see what is damaged: belay stage verify {}", core::printable(root.path().string())));
+            return bad_input("{} has {} bytes, its manifest says {}", shown(root, shard.path),
+                             file->source.bytes, shard.bytes)
+                .hint(fmt::format("see what is damaged: belay stage verify {}",
+                                  core::printable(root.path().string())));
     }
     return files;
 }
@@ -110,14 +119,16 @@ Result<CopySource> list_directory(const fs::path& source, const SourceOptions& o
     BELAY_TRY(packed, is_packed(root));
     auto files = packed ? packed_files(root) : tree_files(root, options);
     if (!files) return std::unexpected(std::move(files.error()));
-    return CopySource{.root = std::make_shared<const Directory>(std::move(root)),
-                      .plan = {.kind = packed ? CopyKind::kPacked : CopyKind::kTree, .files = std::move(*files)}};
+    return CopySource{
+        .root = std::make_shared<const Directory>(std::move(root)),
+        .plan = {.kind = packed ? CopyKind::kPacked : CopyKind::kTree, .files = std::move(*files)}};
 }
 
 Result<> read_all(const Directory& root, const SourceFile& file, int fd, const Segment& segment, char* into) {
     uint64_t done = 0;
     while (done < segment.bytes) {
-        const ssize_t size = pread(fd, into + done, segment.bytes - done, static_cast<off_t>(segment.offset + done));
+        const ssize_t size =
+            pread(fd, into + done, segment.bytes - done, static_cast<off_t>(segment.offset + done));
         if (size < 0 && errno == EINTR) continue;
         if (size < 0) return core::errno_error(errno, fmt::format("cannot read {}", shown(root, file.path)));
         if (size == 0) return changed(root, file);
@@ -137,8 +148,10 @@ Result<CopySource> list_copy(const fs::path& source, const SourceOptions& option
     std::error_code error;
     const fs::path whole = fs::canonical(source, error);
     if (error) {
-        core::Error failed = core::errno_error(error, fmt::format("cannot open {}", core::printable(source.string()))).error();
-        if (failed.cause() == core::Cause::kNotFound) failed = std::move(failed).as(core::ErrorKind::kBadInput);
+        core::Error failed =
+            core::errno_error(error, fmt::format("cannot open {}", core::printable(source.string()))).error();
+        if (failed.cause() == core::Cause::kNotFound)
+            failed = std::move(failed).as(core::ErrorKind::kBadInput);
         return std::unexpected(std::move(failed));
     }
     BELAY_TRY(type, core::type_of_file(whole));
@@ -163,7 +176,8 @@ ReadSegment source_reader(const CopySource& source) {
     };
     return [reader = std::make_shared<Reader>(source)](const Segment& segment, char* into) -> Result<> {
         BELAY_TRY(file, reader->files.get(segment.file));
-        return read_all(*reader->source.root, reader->source.plan.files[segment.file].source, file->get(), segment, into);
+        return read_all(*reader->source.root, reader->source.plan.files[segment.file].source, file->get(),
+                        segment, into);
     };
 }
 

@@ -23,13 +23,13 @@ struct SourceOptions {
     size_t threads = 8;  // that look at files
 };
 
-// A file; a packed data set, of which the files that its manifest names and no others; or all files of a directory.
-// Directories without files are not copied. Errors: kBadInput for what is not there or cannot be copied (devices, links that lead
-// elsewhere), a manifest that is damaged, and as check_plan(); kSystem.
+// A file; a packed data set, of which the files that its manifest names and no others; or all files of a
+// directory. Directories without files are not copied. Errors: kBadInput for what is not there or cannot be
+// copied (devices, links that lead elsewhere), a manifest that is damaged, and as check_plan(); kSystem.
 core::Result<CopySource> list_copy(const std::filesystem::path& source, const SourceOptions& options);
 
-// Reads a whole segment into memory of its size; from any thread. Errors: kBadInput where the file is not any more the
-// one that was listed (size, time, inode), kSystem.
+// Reads a whole segment into memory of its size; from any thread. Errors: kBadInput where the file is not any
+// more the one that was listed (size, time, inode), kSystem.
 using ReadSegment = std::function<core::Result<>(const Segment& segment, char* into)>;
 ReadSegment source_reader(const CopySource& source);
 

@@ -1,4 +1,5 @@
-// Chunks that arrive and are handed on. How a store begins: store_open.cpp; how files get their names: store_publish.cpp.
+// Chunks that arrive and are handed on. How a store begins: store_open.cpp; how files get their names:
+// store_publish.cpp.
 #include "stage/copy/store.h"
 
 #include "core/new_file.h"
@@ -59,7 +60,9 @@ CopyStore::CopyStore(std::shared_ptr<const CopyLayout> layout, CopyTarget target
     digest_ = core::sha256(plan_);
 }
 
-bool CopyStore::has(uint64_t chunk) const { return checksum(chunk).has_value(); }
+bool CopyStore::has(uint64_t chunk) const {
+    return checksum(chunk).has_value();
+}
 
 bool CopyStore::is_complete() const {
     const std::lock_guard lock(mutex_);
@@ -87,13 +90,16 @@ std::optional<uint32_t> CopyStore::checksum(uint64_t chunk) const {
 std::string CopyStore::path_of(size_t file) const {
     return target_.name.empty() ? layout_->files()[file].source.path : target_.name;
 }
-std::string CopyStore::shown(size_t file) const { return core::printable(target_.directory.path_of(path_of(file)).string()); }
+std::string CopyStore::shown(size_t file) const {
+    return core::printable(target_.directory.path_of(path_of(file)).string());
+}
 
 Result<core::Descriptor> CopyStore::open_part(size_t file, int flags) const {
     if (published_[file]) return target_.directory.open_file(path_of(file), O_RDONLY);
     auto part = work_->open_file(std::to_string(file), O_RDWR | flags, part_mode(layout_->files()[file]));
     // It may have got its name since.
-    if (!part && part.error().cause() == core::Cause::kNotFound) return target_.directory.open_file(path_of(file), O_RDONLY);
+    if (!part && part.error().cause() == core::Cause::kNotFound)
+        return target_.directory.open_file(path_of(file), O_RDONLY);
     return part;
 }
 
@@ -139,7 +145,9 @@ Result<> CopyStore::read(uint64_t chunk, ChunkBuffer& into) const {
     if (shard::crc32c(into.view()) == checksum(chunk)) return {};
     return core::system_error("{}: chunk {} reads back as something else than was written there",
                               core::printable(target_.directory.path().string()), chunk)
-        .hint("the disk or the memory of this node is faulty; what is damaged is fetched again when the command is given again");
+        .hint(
+            "the disk or the memory of this node is faulty; what is damaged is fetched again when the "
+            "command is given again");
 }
 
 std::optional<uint64_t> CopyStore::arrival(size_t position, core::Deadline deadline) const {
@@ -151,13 +159,15 @@ std::optional<uint64_t> CopyStore::arrival(size_t position, core::Deadline deadl
 
 Result<> CopyStore::sync_parts(const std::set<size_t>& files) const {
     if (files.size() > kMostSyncedAlone) {
-        if (syncfs(work_->fd()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", work_->path().string()));
+        if (syncfs(work_->fd()) != 0)
+            return core::errno_error(errno, fmt::format("cannot sync {}", work_->path().string()));
         return {};
     }
     for (const size_t file : files) {
         if (published_[file]) continue;
         BELAY_TRY(part, parts_.get(file));
-        if (fdatasync(part->get()) != 0) return core::errno_error(errno, fmt::format("cannot sync {}", shown(file)));
+        if (fdatasync(part->get()) != 0)
+            return core::errno_error(errno, fmt::format("cannot sync {}", shown(file)));
     }
     return {};
 }

@@ -4,22 +4,23 @@
 //     state                       which chunks are on the disk, and their checksums (chunk_state.h)
 //     plan                        what is copied (layout.h)
 //     0, 1, 2, …                  the files of the plan, by their numbers
-//   DST/.belay-copy               of a directory, when all files have their names: the plan (layout.h). After it comes
+//   DST/.belay-copy               of a directory, when all files have their names: the plan (layout.h). After
+//   it comes
 //                                 the manifest.json of a packed set
 //
-// For a copy of one file, the directory stands beside the file, and nothing stays but the file. A file gets its name
-// when its content is there whole and on the disk, and never the name of another. Whoever ends in between, however,
-// goes on from the chunks whose checksums hold.
+// For a copy of one file, the directory stands beside the file, and nothing stays but the file. A file gets
+// its name when its content is there whole and on the disk, and never the name of another. Whoever ends in
+// between, however, goes on from the chunks whose checksums hold.
 #pragma once
 
 #include "core/directory.h"
 #include "core/error.h"
 #include "core/hash.h"
-#include "stage/space/space.h"
 #include "stage/copy/buffer.h"
 #include "stage/copy/chunk_state.h"
 #include "stage/copy/layout.h"
 #include "stage/copy/open_files.h"
+#include "stage/space/space.h"
 
 #include <condition_variable>
 #include <filesystem>
@@ -41,16 +42,18 @@ struct CopyTarget {
     core::Duration patience = {};  // for another process that copies there
 };
 
-// For a single file, `destination` is the file, or a directory in which it gets its own name. Directories are made.
-// Errors: kBadInput for what is something else, kSystem.
+// For a single file, `destination` is the file, or a directory in which it gets its own name. Directories are
+// made. Errors: kBadInput for what is something else, kSystem.
 core::Result<CopyTarget> find_target(const CopyPlan& plan, const std::filesystem::path& destination);
 
 class CopyStore {
   public:
-    // Checks what is there before anything is written: other files of the same names, space and quota for what is
-    // missing; takes up what an earlier copy of the same plan left, removes what one of another plan did. Errors:
-    // kBadInput for other files in the place of these, or where another process copies there; kNoSpace; kSystem.
-    static core::Result<std::unique_ptr<CopyStore>> open(std::shared_ptr<const CopyLayout> layout, CopyTarget target);
+    // Checks what is there before anything is written: other files of the same names, space and quota for
+    // what is missing; takes up what an earlier copy of the same plan left, removes what one of another plan
+    // did. Errors: kBadInput for other files in the place of these, or where another process copies there;
+    // kNoSpace; kSystem.
+    static core::Result<std::unique_ptr<CopyStore>> open(std::shared_ptr<const CopyLayout> layout,
+                                                         CopyTarget target);
 
     const CopyLayout& layout() const { return *layout_; }
     const CopyTarget& target() const { return target_; }
@@ -65,19 +68,21 @@ class CopyStore {
     ChunkState state() const;
     std::optional<uint32_t> checksum(uint64_t chunk) const;
 
-    // A chunk whose checksum has been compared. From any thread. Errors: kSystem, kNoSpace; kBadInput where it is one
-    // of a file that has its name already and another content.
+    // A chunk whose checksum has been compared. From any thread. Errors: kSystem, kNoSpace; kBadInput where
+    // it is one of a file that has its name already and another content.
     core::Result<> put(uint64_t chunk, uint32_t checksum, std::string_view content);
-    // What was put, compared with its checksum. Errors: kSystem, also where the disk gives back something else.
+    // What was put, compared with its checksum. Errors: kSystem, also where the disk gives back something
+    // else.
     core::Result<> read(uint64_t chunk, ChunkBuffer& into) const;
 
-    // The chunks in the order in which they came: the number `position` of them, waited for until the deadline; nothing
-    // before it comes.
+    // The chunks in the order in which they came: the number `position` of them, waited for until the
+    // deadline; nothing before it comes.
     std::optional<uint64_t> arrival(size_t position, core::Deadline deadline) const;
 
     // Brings what came since the last time to the disk, and then the state. By one thread at a time.
     core::Result<> checkpoint();
-    // Of a complete copy: the files get their names. Errors: kBadInput where somebody else has used one meanwhile; kSystem.
+    // Of a complete copy: the files get their names. Errors: kBadInput where somebody else has used one
+    // meanwhile; kSystem.
     core::Result<> publish();
 
     // Where nothing came yet: what it made for the copy goes again.

@@ -7,8 +7,8 @@
 #include "stage/copy/store.h"
 #include "stage/copy/store_parts.h"
 #include "stage/copy/work_directory.h"
-#include "stage/walk/entries.h"
 #include "stage/space/space.h"
+#include "stage/walk/entries.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -31,7 +31,9 @@ constexpr int64_t kSecond = 1'000'000'000;
 
 Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination) {
     BELAY_TRY(type, core::type_of_file(destination));
-    const fs::path place = destination.has_filename() || !destination.has_relative_path() ? destination : destination.parent_path();  // "DST/"
+    const fs::path place = destination.has_filename() || !destination.has_relative_path()
+                               ? destination
+                               : destination.parent_path();  // "DST/"
     if (plan.kind == CopyKind::kFile && type != fs::file_type::directory && destination.has_filename()) {
         const fs::path parent = destination.has_parent_path() ? destination.parent_path() : fs::path(".");
         BELAY_CHECK(core::make_directories(parent));
@@ -45,7 +47,8 @@ Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination
     BELAY_TRY(facts, directory.facts());
     // In a directory of root's, such as /tmp, a single file may lie.
     if (facts.owner != geteuid() && plan.kind != CopyKind::kFile)
-        return core::bad_input("{} belongs to another user, who could change the copy", core::printable(destination.string()))
+        return core::bad_input("{} belongs to another user, who could change the copy",
+                               core::printable(destination.string()))
             .because(core::Cause::kDenied)
             .hint("name a directory that does not exist yet");
     return CopyTarget{.directory = std::move(directory),
@@ -56,12 +59,14 @@ bool CopyStore::is_same_time(int64_t there, int64_t planned) {
     return there == planned || (there % kSecond == 0 && there / kSecond == planned / kSecond);
 }
 
-Result<std::unique_ptr<CopyStore>> CopyStore::open(std::shared_ptr<const CopyLayout> layout, CopyTarget target) {
+Result<std::unique_ptr<CopyStore>> CopyStore::open(std::shared_ptr<const CopyLayout> layout,
+                                                   CopyTarget target) {
     std::unique_ptr<CopyStore> store(new CopyStore(std::move(layout), std::move(target)));
     // Nobody else publishes a file of it from here on.
     BELAY_CHECK(store->enter_work());
     if (auto ready = store->look_around(); !ready) {
-        if (store->is_new_work_) (void)remove_held_work(store->target_.directory, store->work_name_, *store->work_);
+        if (store->is_new_work_)
+            (void)remove_held_work(store->target_.directory, store->work_name_, *store->work_);
         return std::unexpected(std::move(ready.error()));
     }
     return store;
@@ -85,15 +90,19 @@ Result<bool> CopyStore::is_published(size_t file) const {
     if (!opened) return std::unexpected(std::move(opened.error()));
     const SourceFile& planned = layout_->files()[file].source;
     struct stat status{};
-    if (fstat(opened->get(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", shown(file)));
+    if (fstat(opened->get(), &status) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", shown(file)));
     const int64_t modified = nanoseconds_of(status.st_mtim);
-    if (status.st_uid == geteuid() && static_cast<uint64_t>(status.st_size) == planned.bytes && is_same_time(modified, planned.modified)) return true;
+    if (status.st_uid == geteuid() && static_cast<uint64_t>(status.st_size) == planned.bytes &&
+        is_same_time(modified, planned.modified))
+        return true;
     return something_else(shown(file));
 }
 
 Result<> CopyStore::find_published() {
     BELAY_TRY(names, target_.directory.list());
-    const bool is_empty = std::ranges::all_of(names, [](const std::string& name) { return name.starts_with(kCopyPrefix); });
+    const bool is_empty =
+        std::ranges::all_of(names, [](const std::string& name) { return name.starts_with(kCopyPrefix); });
     if (is_empty) return {};
     for (size_t file = 0; file < published_.size(); ++file) {
         BELAY_TRY(is_there, is_published(file));
@@ -132,7 +141,8 @@ Result<> CopyStore::remove_other_work() const {
 }
 
 bool CopyStore::is_all_published(uint64_t chunk) const {
-    return std::ranges::all_of(layout_->segments(chunk), [this](const Segment& segment) { return published_[segment.file]; });
+    return std::ranges::all_of(layout_->segments(chunk),
+                               [this](const Segment& segment) { return published_[segment.file]; });
 }
 
 Result<> CopyStore::verify(const ChunkState& earlier, uint64_t first, uint64_t last) {
@@ -169,7 +179,9 @@ Result<> CopyStore::take_up() {
 
 Result<> CopyStore::check_room() const {
     const auto files = static_cast<uint64_t>(std::ranges::count(published_, false));
-    return check_space(target_.directory, {.bytes = layout_->bytes() - held_bytes(), .files = files + kOwnFiles, .memory_share = target_.memory_share});
+    return check_space(target_.directory, {.bytes = layout_->bytes() - held_bytes(),
+                                           .files = files + kOwnFiles,
+                                           .memory_share = target_.memory_share});
 }
 
 Result<> CopyStore::leave_mark(const std::string& name) const {

@@ -13,7 +13,9 @@ inline constexpr std::string_view kStateName = "state";
 inline constexpr std::string_view kPlanName = "plan";
 
 // Who may read the source is not known on a node: a copy is for its owner alone.
-inline unsigned part_mode(const CopyFile& file) { return file.executable ? 0700 : 0600; }
+inline unsigned part_mode(const CopyFile& file) {
+    return file.executable ? 0700 : 0600;
+}
 inline constexpr unsigned kDirectoryMode = 0700;
 
 inline core::Failure something_else(const std::string& path) {

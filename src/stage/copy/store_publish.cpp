@@ -34,14 +34,16 @@ std::string last_name(std::string_view path) {
 // False where something has the name. File systems that cannot rename so (NFS, EINVAL) can link.
 Result<bool> rename_to_free(const Directory& from, const std::string& old_name, const Directory& to,
                             const std::string& new_name) {
-    int failure = renameat2(from.fd(), old_name.c_str(), to.fd(), new_name.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+    int failure =
+        renameat2(from.fd(), old_name.c_str(), to.fd(), new_name.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
     if (failure == EINVAL || failure == ENOSYS) {
         failure = linkat(from.fd(), old_name.c_str(), to.fd(), new_name.c_str(), 0) == 0 ? 0 : errno;
         if (failure == 0) BELAY_CHECK(from.remove_file(old_name));
     }
     if (failure == EEXIST) return false;
     if (failure != 0)
-        return core::errno_error(failure, fmt::format("cannot create {}", core::printable(to.path_of(new_name).string())));
+        return core::errno_error(
+            failure, fmt::format("cannot create {}", core::printable(to.path_of(new_name).string())));
     return true;
 }
 
@@ -61,7 +63,8 @@ Result<> CopyStore::publish_file(size_t file) {
     const auto modified = std::chrono::nanoseconds(planned.source.modified);
     const auto seconds = std::chrono::floor<std::chrono::seconds>(modified);
     const timespec times[] = {{0, UTIME_OMIT}, {seconds.count(), (modified - seconds).count()}};
-    if (futimens(part.get(), times) != 0) return core::errno_error(errno, fmt::format("cannot set the time of {}", shown(file)));
+    if (futimens(part.get(), times) != 0)
+        return core::errno_error(errno, fmt::format("cannot set the time of {}", shown(file)));
     const std::string path = path_of(file);
     const std::string parent = parent_name(path);
     BELAY_CHECK(make_parents(target_.directory, parent));
@@ -79,8 +82,10 @@ Result<> CopyStore::publish() {
         const std::string path = path_of(file);
         if (published_[file]) continue;
         parents.insert(parent_name(path));
-        if (layout_->plan().kind == CopyKind::kPacked && path == shard::kManifestName) manifest = file;
-        else BELAY_CHECK(publish_file(file));
+        if (layout_->plan().kind == CopyKind::kPacked && path == shard::kManifestName)
+            manifest = file;
+        else
+            BELAY_CHECK(publish_file(file));
     }
     if (parents.size() > kMostSyncedAlone && syncfs(work_->fd()) != 0)
         return core::errno_error(errno, fmt::format("cannot sync {}", target_.directory.path().string()));

@@ -23,7 +23,9 @@ class StoreCase {
     CopyPlan plan() const {
         return {.kind = CopyKind::kTree,
                 .chunk_bytes = kLeastChunk,
-                .files = {{.source = {.path = "a/x", .bytes = 2 * kLeastChunk + 5, .modified = 1'700'000'000'123'456'789}},
+                .files = {{.source = {.path = "a/x",
+                                      .bytes = 2 * kLeastChunk + 5,
+                                      .modified = 1'700'000'000'123'456'789}},
                           {.source = {.path = "b", .bytes = 7, .modified = -1}}}};
     }
     std::unique_ptr<CopyStore> open() const {
@@ -39,13 +41,17 @@ class StoreCase {
         const std::string bytes = content(store, chunk);
         return store.put(chunk, shard::crc32c(bytes), bytes);
     }
-    std::filesystem::path work(const CopyStore& store) const { return destination() / work_name("", store.digest()); }
+    std::filesystem::path work(const CopyStore& store) const {
+        return destination() / work_name("", store.digest());
+    }
 
   private:
     core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
 };
 
-core::Deadline at_once() { return core::Deadline::after(core::Duration::zero()); }
+core::Deadline at_once() {
+    return core::Deadline::after(core::Duration::zero());
+}
 
 TEST(stage_copy_store, chunks_are_given_back_in_the_order_in_which_they_came) {
     const StoreCase data;
@@ -68,7 +74,8 @@ TEST(stage_copy_store, who_waits_for_a_chunk_is_woken) {
     const auto store = data.open();
     std::optional<uint64_t> came;
     {
-        const std::jthread waits([&] { came = store->arrival(0, core::Deadline::after(std::chrono::seconds(60))); });
+        const std::jthread waits(
+            [&] { came = store->arrival(0, core::Deadline::after(std::chrono::seconds(60))); });
         ASSERT_TRUE(StoreCase::put(*store, 1));
     }
     EXPECT_EQ(came, 1U);
@@ -91,7 +98,8 @@ TEST(stage_copy_store, the_state_on_the_disk_is_of_what_was_brought_there) {
     ASSERT_TRUE(StoreCase::put(*store, 1));
     ASSERT_TRUE(store->checkpoint());
     ASSERT_TRUE(StoreCase::put(*store, 0));
-    const auto state = decode_state(core::read_file(data.work(*store) / kStateName).value(), store->digest(), 3);
+    const auto state =
+        decode_state(core::read_file(data.work(*store) / kStateName).value(), store->digest(), 3);
     ASSERT_TRUE(state);
     EXPECT_TRUE(state->has(1));
     EXPECT_FALSE(state->has(0));

@@ -38,7 +38,9 @@ TEST(stage_copy_tree, parents_and_children_agree) {
         }
 }
 
-TEST(stage_copy_tree, two_children_make_it_as_deep_as_the_logarithm) { EXPECT_EQ(ancestors_of(1023, 2).size(), 10U); }
+TEST(stage_copy_tree, two_children_make_it_as_deep_as_the_logarithm) {
+    EXPECT_EQ(ancestors_of(1023, 2).size(), 10U);
+}
 
 }  // namespace
 }  // namespace belay::stage

@@ -81,7 +81,8 @@ Result<StartOrder> decode_start(std::string_view body) {
     BELAY_TRY(mark, read_text(reader));
     order.mark = std::move(mark);
     const uint32_t count = reader.u32();
-    if (!reader.ok() || count == 0 || count > kMostAncestors || count > reader.rest().size() / kLeastPeerBytes)
+    if (!reader.ok() || count == 0 || count > kMostAncestors ||
+        count > reader.rest().size() / kLeastPeerBytes)
         return wrong("the order to start", body);
     if (order.plan_bytes > kMostPlanBytes) return system_error("a plan of {} bytes", order.plan_bytes);
     if (order.chunk_bytes < kLeastChunk || order.chunk_bytes > kMostChunk)
@@ -113,15 +114,16 @@ Result<uint64_t> decode_number(std::string_view body) {
 
 std::string encode_figures(const CopyFigures& figures) {
     std::string out;
-    for (const uint64_t number :
-         {figures.received_bytes, figures.resumed_chunks, figures.refetched, static_cast<uint64_t>(figures.elapsed.count())})
+    for (const uint64_t number : {figures.received_bytes, figures.resumed_chunks, figures.refetched,
+                                  static_cast<uint64_t>(figures.elapsed.count())})
         put_u64(out, number);
     return out;
 }
 
 Result<CopyFigures> decode_figures(std::string_view body) {
     BodyReader reader(body);
-    CopyFigures figures{.received_bytes = reader.u64(), .resumed_chunks = reader.u64(), .refetched = reader.u64()};
+    CopyFigures figures{
+        .received_bytes = reader.u64(), .resumed_chunks = reader.u64(), .refetched = reader.u64()};
     const uint64_t elapsed = reader.u64();
     if (!reader.complete() || elapsed > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
         return wrong("the report of a node", body);

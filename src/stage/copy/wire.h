@@ -17,8 +17,8 @@
 //   kHave      to parent   what it holds (chunk_state.h); the others come then, as the parent gets them
 //   kChunk     from parent chunk:u64, crc32c:u32 of the content, crc32c:u32 of the 12 bytes before, content
 //   kAgain     to parent   chunk:u64, whose content came damaged
-//   kAllThere  from parent empty: of all chunks, what was held has been compared and what was not has been sent
-//   kAlive     from parent
+//   kAllThere  from parent empty: of all chunks, what was held has been compared and what was not has been
+//   sent kAlive     from parent
 #pragma once
 
 #include "core/error.h"
@@ -61,8 +61,9 @@ struct StartOrder {
     core::Sha256Digest plan{};  // SHA-256 of the encoded plan
     uint64_t plan_bytes = 0;
     uint64_t chunk_bytes = 0;
-    uint64_t rate = 0;                     // bytes a second at most over each connection; 0: no limit
-    std::string mark = {};                 // a name that rank 0 left at its destination, which no other node may find at its own
+    uint64_t rate = 0;  // bytes a second at most over each connection; 0: no limit
+    std::string mark =
+        {};  // a name that rank 0 left at its destination, which no other node may find at its own
     std::vector<CopyPeer> ancestors = {};  // the parent first, rank 0 last
     bool operator==(const StartOrder&) const = default;
 };
@@ -95,7 +96,8 @@ core::Result<uint16_t> decode_join(std::string_view body);
 core::Result<StartOrder> decode_start(std::string_view body);
 core::Result<uint64_t> decode_number(std::string_view body);
 core::Result<CopyFigures> decode_figures(std::string_view body);
-// From the front of a kChunk; the content follows. Errors: kSystem also where the head was changed on its way.
+// From the front of a kChunk; the content follows. Errors: kSystem also where the head was changed on its
+// way.
 core::Result<ChunkHead> decode_chunk_head(std::string_view body);
 
 }  // namespace belay::stage

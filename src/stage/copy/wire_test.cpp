@@ -20,7 +20,8 @@ TEST(stage_copy_wire, messages_are_read_back_as_they_were) {
     EXPECT_EQ(decode_join(encode_join(40000)).value(), 40000);
     EXPECT_EQ(decode_start(encode_start(some_order())).value(), some_order());
     EXPECT_EQ(decode_number(encode_number(UINT64_MAX)).value(), UINT64_MAX);
-    const CopyFigures figures{.received_bytes = 1, .resumed_chunks = 2, .refetched = 3, .elapsed = std::chrono::seconds(4)};
+    const CopyFigures figures{
+        .received_bytes = 1, .resumed_chunks = 2, .refetched = 3, .elapsed = std::chrono::seconds(4)};
     EXPECT_EQ(decode_figures(encode_figures(figures)).value(), figures);
     const ChunkHead head{.chunk = 9, .checksum = 10};
     EXPECT_EQ(decode_chunk_head(encode_chunk_head(head) + "content").value(), head);

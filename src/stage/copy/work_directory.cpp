@@ -25,7 +25,9 @@ std::string start_of(std::string_view target) {
     return fmt::format("{}-{}-", kCopyPrefix, core::to_hex(core::sha256(target)).substr(0, kTagDigits));
 }
 
-bool is_hex(char digit) { return (digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f'); }
+bool is_hex(char digit) {
+    return (digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f');
+}
 
 }  // namespace
 
@@ -44,19 +46,22 @@ namespace {
 // Whoever held it may have removed it between our opening it and our lock.
 bool is_at(const Directory& work, const Directory& parent, const std::string& name) {
     struct stat held{}, named{};
-    return fstat(work.fd(), &held) == 0 && fstatat(parent.fd(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return fstat(work.fd(), &held) == 0 &&
+           fstatat(parent.fd(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
 }  // namespace
 
-Result<std::optional<Directory>> lock_work(const Directory& parent, const std::string& name, bool make, core::Deadline deadline) {
+Result<std::optional<Directory>> lock_work(const Directory& parent, const std::string& name, bool make,
+                                           core::Deadline deadline) {
     constexpr unsigned kMode = 0700;
     constexpr core::Duration kPause = std::chrono::milliseconds(100);
     while (true) {
         if (make)
             if (auto made = parent.make_directory(name, kMode); !made) {
-                if (made.error().errno_value() == EEXIST) continue;  // whoever held it has removed it just now
+                if (made.error().errno_value() == EEXIST)
+                    continue;  // whoever held it has removed it just now
                 return std::unexpected(std::move(made.error()));
             }
         {
@@ -69,7 +74,9 @@ Result<std::optional<Directory>> lock_work(const Directory& parent, const std::s
             const std::string path = core::printable(work->path().string());
             BELAY_TRY(facts, work->facts());
             if (facts.owner != geteuid())
-                return bad_input("{} belongs to another user", path).because(core::Cause::kDenied).hint("name another destination");
+                return bad_input("{} belongs to another user", path)
+                    .because(core::Cause::kDenied)
+                    .hint("name another destination");
             if (flock(work->fd(), LOCK_EX | LOCK_NB) == 0) {
                 if (is_at(*work, parent, name)) return std::optional(std::move(*work));
                 continue;
@@ -78,7 +85,9 @@ Result<std::optional<Directory>> lock_work(const Directory& parent, const std::s
         }
         if (deadline.is_over())
             return bad_input("another process copies to {}", core::printable(parent.path().string()))
-                .hint("wait for it; nodes that share a directory need only one copy in it: name one that each node has for itself");
+                .hint(
+                    "wait for it; nodes that share a directory need only one copy in it: name one that each "
+                    "node has for itself");
         std::this_thread::sleep_for(std::min(kPause, deadline.left()));
     }
 }

@@ -7,7 +7,9 @@ namespace belay::stage {
 using core::Result;
 
 WriteQueue::WriteQueue(CopyStore& store, std::function<void(uint64_t)> stored)
-    : store_(store), stored_(std::move(stored)), thread_([this](const std::stop_token& ends) { write(ends); }) {}
+    : store_(store),
+      stored_(std::move(stored)),
+      thread_([this](const std::stop_token& ends) { write(ends); }) {}
 
 WriteQueue::~WriteQueue() {
     (void)drain();

@@ -1,4 +1,5 @@
-// Chunks that came and are to be written, a few at a time, so that the network and the disk work at the same time.
+// Chunks that came and are to be written, a few at a time, so that the network and the disk work at the same
+// time.
 #pragma once
 
 #include "core/error.h"
@@ -27,8 +28,8 @@ class WriteQueue {
     // What waits is written before.
     ~WriteQueue();
 
-    // Waits until there is room. The content stands in `content` behind `skip` bytes; afterwards `content` is memory of
-    // an earlier one. Errors: that of the first write that failed.
+    // Waits until there is room. The content stands in `content` behind `skip` bytes; afterwards `content` is
+    // memory of an earlier one. Errors: that of the first write that failed.
     core::Result<> push(uint64_t chunk, uint32_t checksum, ChunkBuffer& content, size_t skip);
     // Until all that was pushed is written. Errors: as push().
     core::Result<> drain();

@@ -15,13 +15,16 @@ using core::Result;
 
 std::string index_name(std::string_view shard_name) {
     constexpr std::string_view kTar = ".tar";
-    return fmt::format("{}.idx", shard_name.ends_with(kTar) ? shard_name.substr(0, shard_name.size() - kTar.size()) : shard_name);
+    return fmt::format("{}.idx", shard_name.ends_with(kTar)
+                                     ? shard_name.substr(0, shard_name.size() - kTar.size())
+                                     : shard_name);
 }
 
 Result<shard::Manifest> read_manifest(const core::Directory& directory) {
     auto text = directory.read_file(shard::kManifestName, shard::kMostManifestBytes);
     if (!text && text.error().cause() == core::Cause::kNotFound)
-        return bad_input("{} holds no packed data: it has no {}", directory.path().string(), shard::kManifestName)
+        return bad_input("{} holds no packed data: it has no {}", directory.path().string(),
+                         shard::kManifestName)
             .because(core::Cause::kNotFound)
             .hint("make them with: belay stage pack DIR -o OUT");
     if (!text) return std::unexpected(std::move(text.error()));
@@ -36,7 +39,8 @@ Result<Dataset> Dataset::open(const std::filesystem::path& path) {
 
 Result<> Dataset::require_tar() const {
     if (manifest_.format == shard::Format::kTar) return {};
-    return bad_input("{} is an image, not tar shards", directory_.path().string()).hint("mount it with: belay stage mount OUT DIR");
+    return bad_input("{} is an image, not tar shards", directory_.path().string())
+        .hint("mount it with: belay stage mount OUT DIR");
 }
 
 Result<shard::IndexView> Dataset::index_of(const shard::ManifestShard& shard, std::string& text) const {
@@ -45,11 +49,13 @@ Result<shard::IndexView> Dataset::index_of(const shard::ManifestShard& shard, st
     text = std::move(bytes);
     auto view = shard::IndexView::open(text);
     if (!view)
-        return std::unexpected(std::move(view.error())
-                                   .context(directory_.path_of(path).string())
-                                   .hint(fmt::format("rebuild it with: belay stage repair {}", directory_.path().string())));
+        return std::unexpected(
+            std::move(view.error())
+                .context(directory_.path_of(path).string())
+                .hint(fmt::format("rebuild it with: belay stage repair {}", directory_.path().string())));
     if (view->tar_bytes() != shard.bytes)
-        return bad_input("{} is of a tar with {} bytes, and {} has {}", directory_.path_of(path).string(), view->tar_bytes(), core::printable(shard.path), shard.bytes)
+        return bad_input("{} is of a tar with {} bytes, and {} has {}", directory_.path_of(path).string(),
+                         view->tar_bytes(), core::printable(shard.path), shard.bytes)
             .hint(fmt::format("rebuild it with: belay stage repair {}", directory_.path().string()));
     return view;
 }
@@ -75,14 +81,16 @@ Result<> Dataset::read(std::string_view name, const std::function<Result<>(std::
         uint32_t checksum = 0;
         uint64_t bytes = 0;
         Result<> taken;
-        BELAY_CHECK(read_pieces(tar.get(), shard.path, record->offset, record->bytes, [&](std::string_view piece) {
-            checksum = shard::crc32c(piece, checksum);
-            bytes += piece.size();
-            if (taken) taken = take(piece);
-        }));
+        BELAY_CHECK(
+            read_pieces(tar.get(), shard.path, record->offset, record->bytes, [&](std::string_view piece) {
+                checksum = shard::crc32c(piece, checksum);
+                bytes += piece.size();
+                if (taken) taken = take(piece);
+            }));
         BELAY_CHECK(taken);
         if (bytes == record->bytes && checksum == record->checksum) return {};
-        return bad_input("{} in {} is damaged: its checksum differs", core::printable(name), directory_.path_of(shard.path).string())
+        return bad_input("{} in {} is damaged: its checksum differs", core::printable(name),
+                         directory_.path_of(shard.path).string())
             .hint(fmt::format("rebuild the shard with: belay stage repair {}", directory_.path().string()));
     }
     return bad_input("{} holds no {}", directory_.path().string(), core::printable(name))

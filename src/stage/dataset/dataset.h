@@ -21,16 +21,20 @@ class Dataset {
 
     const shard::Manifest& manifest() const { return manifest_; }
 
-    // Every record of the tars, shard by shard, in the order of their names. Errors: kBadInput for a damaged index; those of `take`.
-    using TakeRecord = std::function<core::Result<>(const shard::ManifestShard& shard, const shard::Record& record)>;
+    // Every record of the tars, shard by shard, in the order of their names. Errors: kBadInput for a damaged
+    // index; those of `take`.
+    using TakeRecord =
+        std::function<core::Result<>(const shard::ManifestShard& shard, const shard::Record& record)>;
     core::Result<> list(const TakeRecord& take) const;
 
-    // The content of a record, checked while it goes to `take`: what a damaged one gave is not to be used. Errors: kNotFound where there
-    // is none of that name; kBadInput for a damaged one; those of `take`.
-    core::Result<> read(std::string_view name, const std::function<core::Result<>(std::string_view)>& take) const;
+    // The content of a record, checked while it goes to `take`: what a damaged one gave is not to be used.
+    // Errors: kNotFound where there is none of that name; kBadInput for a damaged one; those of `take`.
+    core::Result<> read(std::string_view name,
+                        const std::function<core::Result<>(std::string_view)>& take) const;
 
   private:
-    Dataset(core::Directory directory, shard::Manifest manifest) : directory_(std::move(directory)), manifest_(std::move(manifest)) {}
+    Dataset(core::Directory directory, shard::Manifest manifest)
+        : directory_(std::move(directory)), manifest_(std::move(manifest)) {}
     core::Result<> require_tar() const;
     // The index of a shard, checked; `text` holds it.
     core::Result<shard::IndexView> index_of(const shard::ManifestShard& shard, std::string& text) const;
@@ -39,7 +43,8 @@ class Dataset {
     shard::Manifest manifest_;
 };
 
-// The manifest of a packed data set. Errors: kBadInput, kNotFound, where there is none; kBadInput for a damaged one.
+// The manifest of a packed data set. Errors: kBadInput, kNotFound, where there is none; kBadInput for a
+// damaged one.
 core::Result<shard::Manifest> read_manifest(const core::Directory& directory);
 
 // "train-000017.idx" of "train-000017.tar".

@@ -94,7 +94,8 @@ bool Inspection::tells(const std::string& name, const core::Error& error) const 
     }
     if (error.cause() != core::Cause::kNotFound) return false;
     std::string what = fmt::format("{}: has gone since the files were listed", name);
-    if (std::ranges::find(result.problems, what, &CheckpointProblem::what) == result.problems.end()) problem(CheckpointState::kPartial, std::move(what));
+    if (std::ranges::find(result.problems, what, &CheckpointProblem::what) == result.problems.end())
+        problem(CheckpointState::kPartial, std::move(what));
     return true;
 }
 
@@ -112,18 +113,24 @@ namespace {
 
 bool may_be_of(int64_t job, const Checkpoint& checkpoint) {
     switch (checkpoint.counted) {
-        case RankCount::kAll: return job == *checkpoint.ranks;
-        case RankCount::kDivisor: return job % *checkpoint.ranks == 0;
-        case RankCount::kAtLeast: return job >= *checkpoint.ranks;
+        case RankCount::kAll:
+            return job == *checkpoint.ranks;
+        case RankCount::kDivisor:
+            return job % *checkpoint.ranks == 0;
+        case RankCount::kAtLeast:
+            return job >= *checkpoint.ranks;
     }
     return true;
 }
 
 std::string words_for(const Checkpoint& checkpoint) {
     switch (checkpoint.counted) {
-        case RankCount::kAll: return fmt::format("was written by {} ranks", *checkpoint.ranks);
-        case RankCount::kDivisor: return fmt::format("was written by replicas of {} ranks", *checkpoint.ranks);
-        case RankCount::kAtLeast: return fmt::format("was written by {} ranks or more", *checkpoint.ranks);
+        case RankCount::kAll:
+            return fmt::format("was written by {} ranks", *checkpoint.ranks);
+        case RankCount::kDivisor:
+            return fmt::format("was written by replicas of {} ranks", *checkpoint.ranks);
+        case RankCount::kAtLeast:
+            return fmt::format("was written by {} ranks or more", *checkpoint.ranks);
     }
     return "";
 }
@@ -144,7 +151,8 @@ Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDeman
         inspection.problem(CheckpointState::kPartial, "holds no file of a known format");
     }
     if (demand.ranks && result.ranks && !may_be_of(*demand.ranks, result))
-        inspection.problem(CheckpointState::kForeign, fmt::format("{}, and {} are wanted", words_for(result), *demand.ranks));
+        inspection.problem(CheckpointState::kForeign,
+                           fmt::format("{}, and {} are wanted", words_for(result), *demand.ranks));
     if (demand.ranks && !result.ranks) inspection.note("the files do not tell how many ranks wrote them");
     take_worst(result);
     return result;
@@ -154,11 +162,14 @@ void compare_ranks(std::vector<Checkpoint>& checkpoints) {
     std::map<std::string, const Checkpoint*> most;
     for (const Checkpoint& checkpoint : checkpoints) {
         const Checkpoint*& found = most[checkpoint.format];
-        if (checkpoint.ranks && checkpoint.counted == RankCount::kAll && (found == nullptr || *checkpoint.ranks > *found->ranks)) found = &checkpoint;
+        if (checkpoint.ranks && checkpoint.counted == RankCount::kAll &&
+            (found == nullptr || *checkpoint.ranks > *found->ranks))
+            found = &checkpoint;
     }
     for (Checkpoint& checkpoint : checkpoints) {
         const Checkpoint* other = most[checkpoint.format];
-        if (!checkpoint.ranks || checkpoint.counted != RankCount::kAll || *checkpoint.ranks >= *other->ranks) continue;
+        if (!checkpoint.ranks || checkpoint.counted != RankCount::kAll || *checkpoint.ranks >= *other->ranks)
+            continue;
         checkpoint.problems.push_back(
             {CheckpointState::kForeign,
              fmt::format("was written by {} ranks, and {} by {}; if {} are right, say so with --ranks {}",

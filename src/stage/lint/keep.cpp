@@ -47,7 +47,8 @@ core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const Keep
     KeepPlan plan;
     size_t complete = 0;
     const bool any_complete = newest_complete(checkpoints) != nullptr;
-    const bool has_steps = std::ranges::any_of(checkpoints, [](const Checkpoint& each) { return each.step.has_value(); });
+    const bool has_steps =
+        std::ranges::any_of(checkpoints, [](const Checkpoint& each) { return each.step.has_value(); });
     for (const Checkpoint& checkpoint : checkpoints) {
         KeepLine line{.name = checkpoint.name,
                       .step = checkpoint.step,
@@ -70,7 +71,9 @@ core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const Keep
             else if (is_nth)
                 decide(KeepAction::kKeep, fmt::format("every {} steps", *rule.every));
             else
-                decide(KeepAction::kRemove, rule.last == 1 ? "a newer complete one is kept" : fmt::format("{} newer complete ones are kept", rule.last));
+                decide(KeepAction::kRemove, rule.last == 1
+                                                ? "a newer complete one is kept"
+                                                : fmt::format("{} newer complete ones are kept", rule.last));
         } else if (!any_complete) {
             decide(KeepAction::kLeave, "there is no complete one");
         } else if (checkpoint.state == CheckpointState::kForeign) {
@@ -81,7 +84,8 @@ core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const Keep
             decide(KeepAction::kRemove,
                    fmt::format("is {}, and a newer one is complete", to_text(checkpoint.state)));
         }
-        if (line.action == KeepAction::kRemove && checkpoint.name == ".") decide(KeepAction::kLeave, "is the directory itself");
+        if (line.action == KeepAction::kRemove && checkpoint.name == ".")
+            decide(KeepAction::kLeave, "is the directory itself");
         if (line.action == KeepAction::kRemove) plan.freed_bytes += line.bytes;
         plan.lines.push_back(std::move(line));
     }

@@ -37,8 +37,8 @@ void sort_newest_first(std::vector<Checkpoint>& checkpoints);
 // The newest complete one.
 const Checkpoint* newest_complete(const std::vector<Checkpoint>& checkpoints);
 
-// Without a complete one nothing is to be removed, nor what has no step where others have one. What is not complete and older than the newest complete
-// one is. Errors: kBadInput for `last` 0 or an `every` below 1.
+// Without a complete one nothing is to be removed, nor what has no step where others have one. What is not
+// complete and older than the newest complete one is. Errors: kBadInput for `last` 0 or an `every` below 1.
 core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const KeepRule& rule);
 
 }  // namespace belay::stage

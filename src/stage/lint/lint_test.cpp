@@ -143,13 +143,16 @@ TEST(stage_lint, deepspeed) {
               kPartial);
 }
 
-// Pipeline parallelism: mp_rank_* counts pipeline and tensor ranks, layer files tensor ranks only; layers without parameters have none.
+// Pipeline parallelism: mp_rank_* counts pipeline and tensor ranks, layer files tensor ranks only; layers
+// without parameters have none.
 TEST(stage_lint, deepspeed_layers) {
     const auto of = [](int tensor, int pipeline) {
         Files files;
-        for (int rank = 0; rank < tensor * pipeline; ++rank) files[fmt::format("mp_rank_{:02}_model_states.pt", rank)] = torch_file();
+        for (int rank = 0; rank < tensor * pipeline; ++rank)
+            files[fmt::format("mp_rank_{:02}_model_states.pt", rank)] = torch_file();
         for (int layer : {0, 2, 3, 4, 6})
-            for (int rank = 0; rank < tensor; ++rank) files[fmt::format("layer_{:02}-model_{:02}-model_states.pt", layer, rank)] = torch_file();
+            for (int rank = 0; rank < tensor; ++rank)
+                files[fmt::format("layer_{:02}-model_{:02}-model_states.pt", layer, rank)] = torch_file();
         return files;
     };
     const Checkpoint checkpoint = judged(of(4, 12), {}, kLatest);
@@ -158,7 +161,8 @@ TEST(stage_lint, deepspeed_layers) {
     EXPECT_EQ(judged(of(4, 12), {.ranks = 64}, kLatest).state, kForeign);
     Files files = of(4, 12);
     files.erase("layer_03-model_01-model_states.pt");
-    EXPECT_THAT(first_problem(judged(files, {}, kLatest)), HasSubstr("layer 3: 3 of 4 tensor-parallel ranks are there"));
+    EXPECT_THAT(first_problem(judged(files, {}, kLatest)),
+                HasSubstr("layer 3: 3 of 4 tensor-parallel ranks are there"));
     files = of(1, 2);
     files["layer_09-model_states.pt"] = torch_file();
     EXPECT_EQ(judged(files, {}, kLatest).state, kComplete);

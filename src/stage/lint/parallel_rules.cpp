@@ -36,8 +36,9 @@ using Cell = std::pair<int64_t, int64_t>;  // data-parallel and model-parallel r
 // ours.
 constexpr int64_t kMostCells = int64_t{1} << 20;
 
-// With pipeline parallelism each layer is a file of each tensor-parallel rank; mp_rank_* counts both kinds of ranks. A layer without
-// parameters has no file, so numbers may be left out (deepspeed/runtime/pipe/module.py). Whether there are any.
+// With pipeline parallelism each layer is a file of each tensor-parallel rank; mp_rank_* counts both kinds of
+// ranks. A layer without parameters has no file, so numbers may be left out
+// (deepspeed/runtime/pipe/module.py). Whether there are any.
 bool check_layers(const Inspection& inspection) {
     std::map<int64_t, std::set<int64_t>> layers;
     int64_t last = 0;
@@ -52,7 +53,8 @@ bool check_layers(const Inspection& inspection) {
     for (const auto& [layer, ranks] : layers)
         if (static_cast<int64_t>(ranks.size()) <= last)
             inspection.problem(CheckpointState::kPartial,
-                               fmt::format("layer {}: {} of {} tensor-parallel ranks are there", layer, ranks.size(), last + 1));
+                               fmt::format("layer {}: {} of {} tensor-parallel ranks are there", layer,
+                                           ranks.size(), last + 1));
     return !layers.empty();
 }
 
@@ -75,10 +77,13 @@ Result<> deepspeed_grids(const Inspection& inspection) {
         }
     const bool has_layers = check_layers(inspection);
     if (cells.empty()) {
-        if (has_layers) inspection.problem(CheckpointState::kPartial, "there are layers, and no mp_rank_* with the state of the training");
+        if (has_layers)
+            inspection.problem(CheckpointState::kPartial,
+                               "there are layers, and no mp_rank_* with the state of the training");
         return {};
     }
-    const bool has_data_ranks = data > 0 && (cells.contains("optimizer states") || cells.contains("model states of ZeRO 3"));
+    const bool has_data_ranks =
+        data > 0 && (cells.contains("optimizer states") || cells.contains("model states of ZeRO 3"));
     if (data > kMostCells / std::max<int64_t>(model, 1)) {
         inspection.problem(CheckpointState::kForeign,
                            fmt::format("names {} data-parallel and {} model-parallel ranks", data, model));

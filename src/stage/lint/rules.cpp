@@ -91,11 +91,13 @@ Result<> files_by_content(const Inspection& inspection) {
         if (is_temporary_name(file.name)) continue;
         if (is_safetensors(file.name)) {
             auto found = judge_safetensors_file(file, inspection.content.read);
-            if (!found && !inspection.tells(file.name, found.error())) return std::unexpected(std::move(found.error()));
+            if (!found && !inspection.tells(file.name, found.error()))
+                return std::unexpected(std::move(found.error()));
             if (found) judgement = std::move(found->judgement);
         } else if (is_torch_file(file.name)) {
             auto found = judge_torch_file(file, inspection.content.read, inspection.demand.checksums);
-            if (!found && !inspection.tells(file.name, found.error())) return std::unexpected(std::move(found.error()));
+            if (!found && !inspection.tells(file.name, found.error()))
+                return std::unexpected(std::move(found.error()));
             if (found) judgement = std::move(*found);
         }
         if (!judgement.torn.empty())

@@ -17,7 +17,8 @@ struct Inspection {
         result.problems.push_back({state, std::move(what)});
     }
     void note(std::string what) const;  // once
-    // Whether reading a file failed for what is said in the judgement: a job may still write, and purge, while its checkpoints are looked at.
+    // Whether reading a file failed for what is said in the judgement: a job may still write, and purge,
+    // while its checkpoints are looked at.
     bool tells(const std::string& name, const core::Error& error) const;
     const CheckpointFile* file(std::string_view name) const;
     // Ranks that a rule counted; the largest number holds.

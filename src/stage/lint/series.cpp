@@ -73,7 +73,8 @@ void divide_into(std::vector<CheckpointContent>& contents, std::vector<Checkpoin
     auto parts = by_directory(files);
     // "checkpoint-10" may hold a "global_step10"; with several of these it is a series, "checkpoints_8b".
     const auto steps_beneath = std::ranges::count_if(parts, [](const auto& part) {
-        return !part.first.empty() && is_step_directory(part.first) && checkpoint_format(part.second).has_value();
+        return !part.first.empty() && is_step_directory(part.first) &&
+               checkpoint_format(part.second).has_value();
     });
     const bool is_one = is_step_directory(own_name) && steps_beneath <= 1;
     std::vector<std::string> series;

@@ -215,14 +215,16 @@ TEST(stage_lint_keep, what_has_no_step_among_steps_is_left) {
 
 TEST(stage_lint_series, a_directory_whose_name_has_a_number_may_hold_a_series) {
     const auto at = [](const std::string& name) { return CheckpointFile{.name = name, .bytes = 1}; };
-    const std::vector<CheckpointFile> files = {at("global_step100/mp_rank_00_model_states.pt"), at("global_step200/mp_rank_00_model_states.pt")};
+    const std::vector<CheckpointFile> files = {at("global_step100/mp_rank_00_model_states.pt"),
+                                               at("global_step200/mp_rank_00_model_states.pt")};
     for (const char* own : {"checkpoints_8b", "ckpt-llama3", "saves2", "run"}) {
         const auto contents = divide(files, own);
         ASSERT_EQ(contents.size(), 2U) << own;
         EXPECT_EQ(contents[0].step, 100);
         EXPECT_EQ(contents[1].step, 200);
     }
-    const auto one = divide({at("global_step10/mp_rank_00_model_states.pt"), at("model.safetensors")}, "checkpoint-10");
+    const auto one =
+        divide({at("global_step10/mp_rank_00_model_states.pt"), at("model.safetensors")}, "checkpoint-10");
     ASSERT_EQ(one.size(), 1U) << "as the Trainer of Hugging Face writes DeepSpeed's";
     EXPECT_EQ(one[0].step, 10);
 }

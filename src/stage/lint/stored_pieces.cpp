@@ -164,7 +164,8 @@ class Machine {
             if (!apply(operation->effect, *argument))
                 return core::bad_input("takes a value that is not there");
             if (values_.size() > kMostValues)
-                return core::bad_input("builds more than {} values", kMostValues).because(core::Cause::kNoSpace);
+                return core::bad_input("builds more than {} values", kMostValues)
+                    .because(core::Cause::kNoSpace);
         }
         return std::move(values_);
     }

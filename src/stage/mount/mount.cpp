@@ -24,7 +24,9 @@ using core::Result;
 
 constexpr core::Duration kMountTime = std::chrono::seconds(30);  // the image may lie on a server that is slow
 
-std::string shown(const fs::path& path) { return core::printable(path.string()); }
+std::string shown(const fs::path& path) {
+    return core::printable(path.string());
+}
 
 // Also where its program has ended, and what it served is not connected any more.
 bool is_fuse(const fs::path& path) {
@@ -36,7 +38,8 @@ bool is_fuse(const fs::path& path) {
 Result<> check_target(const fs::path& target) {
     BELAY_TRY(directory, open_named_directory(target));
     BELAY_TRY(names, directory.list());
-    if (!names.empty()) return bad_input("{} is not empty", shown(target)).hint("mount the data at an empty directory");
+    if (!names.empty())
+        return bad_input("{} is not empty", shown(target)).hint("mount the data at an empty directory");
     return {};
 }
 
@@ -44,7 +47,8 @@ Result<> run_program(const std::vector<std::string>& argv, const fs::path& targe
     BELAY_TRY(output, core::run({.argv = argv}, {.timeout = kMountTime}));
     if (output.status.success()) return {};
     const std::string said = core::printable(core::trim(output.err));
-    return core::system_error("cannot {} {}: {}", what, shown(target), said.empty() ? output.status.describe() : said);
+    return core::system_error("cannot {} {}: {}", what, shown(target),
+                              said.empty() ? output.status.describe() : said);
 }
 
 }  // namespace
@@ -53,14 +57,21 @@ Result<> mount(const fs::path& data, const fs::path& target) {
     BELAY_TRY(dataset, Dataset::open(data));
     if (dataset.manifest().format != shard::Format::kSquashfs)
         return bad_input("{} holds tar shards, which cannot be mounted", shown(data))
-            .hint("read them with \"belay stage cat\" or the reader libraries, or pack an image: belay stage pack DIR --format squashfs -o OUT");
+            .hint(
+                "read them with \"belay stage cat\" or the reader libraries, or pack an image: belay stage "
+                "pack DIR --format squashfs -o OUT");
     BELAY_CHECK(check_target(target));
     auto program = core::find_program("squashfuse_ll");
-    if (!program) return std::unexpected(std::move(program.error()).hint("install squashfuse, or mount the image in a container: mounts = [\"IMAGE:/data:sqsh\"]"));
+    if (!program)
+        return std::unexpected(std::move(program.error())
+                                   .hint("install squashfuse, or mount the image in a container: mounts = "
+                                         "[\"IMAGE:/data:sqsh\"]"));
     const fs::path image = fs::absolute(data) / dataset.manifest().shards.front().path;
-    auto mounted = run_program({program->string(), image.string(), fs::absolute(target).string()}, target, "mount the data at");
+    auto mounted = run_program({program->string(), image.string(), fs::absolute(target).string()}, target,
+                               "mount the data at");
     if (!mounted && access("/dev/fuse", R_OK | W_OK) != 0)
-        return std::unexpected(std::move(mounted.error()).hint("users need to read and write /dev/fuse: chmod 0666 /dev/fuse"));
+        return std::unexpected(
+            std::move(mounted.error()).hint("users need to read and write /dev/fuse: chmod 0666 /dev/fuse"));
     return mounted;
 }
 

@@ -31,7 +31,10 @@ Tree tree_of(const SourceListing& listing, uint32_t mtime) {
     constexpr uint32_t kFileMode = 0444;
     constexpr uint32_t kDirectoryMode = 0555;
     Tree tree;
-    auto directory = [&] { return tree.inodes.add({.kind = image::EntryKind::kDirectory, .mode = kDirectoryMode, .mtime = mtime}); };
+    auto directory = [&] {
+        return tree.inodes.add(
+            {.kind = image::EntryKind::kDirectory, .mode = kDirectoryMode, .mtime = mtime});
+    };
     tree.root.inode = directory();
     for (size_t i = 0; i < listing.files.size(); ++i) {
         const SourceFile& file = listing.files[i];
@@ -43,8 +46,11 @@ Tree tree_of(const SourceListing& listing, uint32_t mtime) {
             at = &child->second;
             rest.remove_prefix(slash + 1);
         }
-        at->children[std::string(rest)].inode =
-            tree.inodes.add({.kind = image::EntryKind::kFile, .mode = kFileMode, .mtime = mtime, .size = file.bytes, .ordinal = i});
+        at->children[std::string(rest)].inode = tree.inodes.add({.kind = image::EntryKind::kFile,
+                                                                 .mode = kFileMode,
+                                                                 .mtime = mtime,
+                                                                 .size = file.bytes,
+                                                                 .ordinal = i});
     }
     return tree;
 }
@@ -62,7 +68,8 @@ Result<> put_contents(const ShardWork& work, image::SquashfsWriter& writer, size
             BELAY_CHECK(writer.append(content));
         } else {
             buffer.resize(kPieceBytes);
-            BELAY_CHECK(source.read(files[i], buffer, [&](std::string_view bytes) { return writer.append(bytes); }));
+            BELAY_CHECK(
+                source.read(files[i], buffer, [&](std::string_view bytes) { return writer.append(bytes); }));
         }
         BELAY_CHECK(writer.end_file());
         work.done_bytes += files[i].bytes;
@@ -90,18 +97,21 @@ bool is_compressible(const core::Directory& source, const SourceListing& listing
     constexpr double kWorthwhileShare = 1 / 1.1;
     Sample sample(TreeSums::kSampledFiles);
     for (const SourceFile& file : listing.files)
-        if (const uint64_t rank = rank_of_path(file.path); file.bytes > 0 && !file.is_link && sample.wants(rank)) sample.add({rank, file.path, file.bytes});
+        if (const uint64_t rank = rank_of_path(file.path);
+            file.bytes > 0 && !file.is_link && sample.wants(rank))
+            sample.add({rank, file.path, file.bytes});
     const double share = compressed_share(source, sample.files(), threads);
     return !std::isfinite(share) || share <= kWorthwhileShare;
 }
 
-Result<shard::ManifestShard> write_image(const ShardWork& work, const std::string& path, const ImageOptions& options,
-                                         const shard::ManifestShard* expected) {
+Result<shard::ManifestShard> write_image(const ShardWork& work, const std::string& path,
+                                         const ImageOptions& options, const shard::ManifestShard* expected) {
     BELAY_TRY(file, core::NewFile::begin(work.output, path, expected != nullptr ? kPrivate : kForAll));
     const std::string name = file.path().string();
     {
-        BELAY_TRY(writer, image::SquashfsWriter::create(file.fd(), name, static_cast<unsigned>(options.threads),
-                                                        {.fragments = false, .compressed = options.compressed}));
+        BELAY_TRY(writer,
+                  image::SquashfsWriter::create(file.fd(), name, static_cast<unsigned>(options.threads),
+                                                {.fragments = false, .compressed = options.compressed}));
         BELAY_CHECK(put_contents(work, writer, options.threads));
         const Tree tree = tree_of(work.listing, options.mtime);
         BELAY_CHECK(writer.finish(tree.inodes, tree.root, options.mtime));
@@ -117,7 +127,11 @@ Result<shard::ManifestShard> write_image(const ShardWork& work, const std::strin
                                  .records = work.listing.files.size(),
                                  .samples = samples_of(work.listing),
                                  .sha256 = core::to_hex(hash.finish())};
-    if (expected != nullptr && written != *expected) return core::bad_input("{}: making it again gave other bytes: the source has changed, or another version of Belay or of zstd packed it", name);
+    if (expected != nullptr && written != *expected)
+        return core::bad_input(
+            "{}: making it again gave other bytes: the source has changed, or another version of Belay or of "
+            "zstd packed it",
+            name);
     if (expected != nullptr) BELAY_CHECK(let_all_read(file));
     BELAY_CHECK(std::move(file).replace());
     return written;

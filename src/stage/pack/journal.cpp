@@ -24,11 +24,11 @@ std::optional<std::pair<std::string, shard::ManifestShard>> parse_line(std::stri
     try {
         return std::pair(json.at("source_sha256").get<std::string>(),
                          shard::ManifestShard{.path = json.at("path").get<std::string>(),
-                                       .bytes = core::integer_from<uint64_t>(json.at("bytes")),
-                                       .records = core::integer_from<uint64_t>(json.at("records")),
-                                       .samples = core::integer_from<uint64_t>(json.at("samples")),
-                                       .sha256 = json.at("sha256").get<std::string>(),
-                                       .index_sha256 = json.at("index_sha256").get<std::string>()});
+                                              .bytes = core::integer_from<uint64_t>(json.at("bytes")),
+                                              .records = core::integer_from<uint64_t>(json.at("records")),
+                                              .samples = core::integer_from<uint64_t>(json.at("samples")),
+                                              .sha256 = json.at("sha256").get<std::string>(),
+                                              .index_sha256 = json.at("index_sha256").get<std::string>()});
     } catch (const nlohmann::json::exception&) {
         return std::nullopt;
     }
@@ -59,19 +59,25 @@ Result<Journal> Journal::open(const core::Directory& output) {
     BELAY_TRY(before, output.facts(file_name));
     auto opened = output.open_file(file_name, O_RDWR | O_APPEND | (before ? 0 : O_CREAT | O_EXCL), 0644);
     if (!opened && !before && opened.error().errno_value() == EEXIST)
-        return core::bad_input("another process packs into {}", where).hint("wait for it, or name another directory");
+        return core::bad_input("another process packs into {}", where)
+            .hint("wait for it, or name another directory");
     if (!opened) return std::unexpected(std::move(opened.error()));
     core::Descriptor file = std::move(*opened);
     if (!lock(file.get())) {
         if (errno == EWOULDBLOCK)
-            return core::bad_input("another process packs into {}", where).hint("wait for it, or name another directory");
+            return core::bad_input("another process packs into {}", where)
+                .hint("wait for it, or name another directory");
         return core::errno_error(errno, fmt::format("cannot lock {}", output.path_of(file_name).string()));
     }
     struct stat status{};
-    if (fstat(file.get(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", output.path_of(file_name).string()));
-    if (status.st_nlink == 0) return core::bad_input("another process packed into {} just now", where).hint("give the command again");
+    if (fstat(file.get(), &status) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", output.path_of(file_name).string()));
+    if (status.st_nlink == 0)
+        return core::bad_input("another process packed into {} just now", where)
+            .hint("give the command again");
     // What it says is believed. Some file systems give what one makes to another user.
-    if (before && status.st_uid != geteuid()) return core::bad_input("another user began to pack into {}", where).hint("name another directory");
+    if (before && status.st_uid != geteuid())
+        return core::bad_input("another user began to pack into {}", where).hint("name another directory");
     Journal journal(output, std::move(file_name), std::move(file));
     journal.is_new_ = !before;
     BELAY_CHECK(journal.read());
@@ -83,10 +89,13 @@ Result<> Journal::read() {
     const size_t end = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
     // What was cut off would swallow the next line.
     if (end < text.size() && ftruncate(file_.get(), static_cast<off_t>(end)) != 0)
-        return core::errno_error(errno, fmt::format("cannot write {}", output_->path_of(file_name_).string()));
+        return core::errno_error(errno,
+                                 fmt::format("cannot write {}", output_->path_of(file_name_).string()));
     for (std::string_view line : core::split(std::string_view(text).substr(0, end), '\n'))
-        if (auto shard = parse_line(line)) done_.insert_or_assign(shard->first, shard->second);
-        else if (auto name = parse_name(line)) names_.insert(std::move(*name));
+        if (auto shard = parse_line(line))
+            done_.insert_or_assign(shard->first, shard->second);
+        else if (auto name = parse_name(line))
+            names_.insert(std::move(*name));
     return {};
 }
 
@@ -102,8 +111,12 @@ Result<> Journal::begin(const std::string& name) {
 }
 
 Result<> Journal::add(const std::string& source_sha256, const shard::ManifestShard& shard) {
-    return append({{"source_sha256", source_sha256}, {"path", shard.path},       {"bytes", shard.bytes},
-                   {"records", shard.records},       {"samples", shard.samples}, {"sha256", shard.sha256},
+    return append({{"source_sha256", source_sha256},
+                   {"path", shard.path},
+                   {"bytes", shard.bytes},
+                   {"records", shard.records},
+                   {"samples", shard.samples},
+                   {"sha256", shard.sha256},
                    {"index_sha256", shard.index_sha256}});
 }
 
@@ -115,6 +128,8 @@ Result<> Journal::append(const nlohmann::json& line) {
     return {};
 }
 
-Result<> Journal::remove() && { return output_->remove_file(file_name_); }
+Result<> Journal::remove() && {
+    return output_->remove_file(file_name_);
+}
 
 }  // namespace belay::stage

@@ -1,5 +1,6 @@
-// Which data sets are being packed into a directory, and which shards of them are done: a line for each, in .packing beside them, until the
-// manifest is written. A pack that was ended anyhow goes on behind the last complete line.
+// Which data sets are being packed into a directory, and which shards of them are done: a line for each, in
+// .packing beside them, until the manifest is written. A pack that was ended anyhow goes on behind the last
+// complete line.
 #pragma once
 
 #include "core/directory.h"
@@ -20,7 +21,8 @@ namespace belay::stage {
 
 class Journal {
   public:
-    // Opens or makes it, and holds it alone. Errors: kBadInput where another process packs there, or another user began to; kSystem.
+    // Opens or makes it, and holds it alone. Errors: kBadInput where another process packs there, or another
+    // user began to; kSystem.
     static core::Result<Journal> open(const core::Directory& output);
 
     // Whether a pack of this name was interrupted here: files with its names are ours then.
@@ -38,7 +40,10 @@ class Journal {
 
   private:
     Journal(const core::Directory& output, std::string file_name, core::Descriptor file)
-        : output_(&output), file_name_(std::move(file_name)), file_(std::move(file)), mutex_(std::make_unique<std::mutex>()) {}
+        : output_(&output),
+          file_name_(std::move(file_name)),
+          file_(std::move(file)),
+          mutex_(std::make_unique<std::mutex>()) {}
     core::Result<> read();
     core::Result<> append(const nlohmann::json& line);
 

@@ -13,7 +13,8 @@ namespace {
 using core::bad_input;
 using core::Result;
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 60;  // far from what sums of headers and paddings could overflow
+constexpr uint64_t kMostBytes = uint64_t{1}
+                                << 60;  // far from what sums of headers and paddings could overflow
 
 // What one thread of the walk found.
 struct Found {
@@ -23,12 +24,20 @@ struct Found {
 
     void add(const Listing& listing) {
         for (const Entry& entry : listing.entries) {
-            std::string path = listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name);
+            std::string path =
+                listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name);
             switch (entry.type) {
-                case core::FileType::kRegular: files.push_back({std::move(path), entry.bytes, entry.modified, entry.inode}); break;
-                case core::FileType::kLink: links.push_back(std::move(path)); break;
-                case core::FileType::kOther: others.push_back(std::move(path)); break;
-                case core::FileType::kDirectory: break;
+                case core::FileType::kRegular:
+                    files.push_back({std::move(path), entry.bytes, entry.modified, entry.inode});
+                    break;
+                case core::FileType::kLink:
+                    links.push_back(std::move(path));
+                    break;
+                case core::FileType::kOther:
+                    others.push_back(std::move(path));
+                    break;
+                case core::FileType::kDirectory:
+                    break;
             }
         }
     }
@@ -41,15 +50,20 @@ struct Found {
 
 Result<> refuse_what_is_missing(const core::Directory& root, const WalkReport& report, const Found& found) {
     if (report.problem_count > 0)
-        return core::errno_error(report.problems.front().errno_value,
-                                 fmt::format("cannot read {}{}", core::printable(root.path_of(report.problems.front().path).string()),
-                                             report.problem_count > 1 ? fmt::format(" and {} more", report.problem_count - 1) : ""));
+        return core::errno_error(
+            report.problems.front().errno_value,
+            fmt::format(
+                "cannot read {}{}", core::printable(root.path_of(report.problems.front().path).string()),
+                report.problem_count > 1 ? fmt::format(" and {} more", report.problem_count - 1) : ""));
     if (report.other_file_systems > 0)
-        return bad_input("{} holds directories of {} other file systems", root.path().string(), report.other_file_systems)
+        return bad_input("{} holds directories of {} other file systems", root.path().string(),
+                         report.other_file_systems)
             .hint("pack each of them by itself");
     if (!found.others.empty())
-        return bad_input("{} is not a regular file{}", core::printable(root.path_of(std::ranges::min(found.others)).string()),
-                         found.others.size() > 1 ? fmt::format(", nor are {} more", found.others.size() - 1) : "")
+        return bad_input(
+                   "{} is not a regular file{}",
+                   core::printable(root.path_of(std::ranges::min(found.others)).string()),
+                   found.others.size() > 1 ? fmt::format(", nor are {} more", found.others.size() - 1) : "")
             .hint("only files can be packed: remove it, or name a directory without it");
     return {};
 }
@@ -64,7 +78,8 @@ std::string SourceListing::digest() const {
 
 Result<SourceListing> list_source(const core::Directory& root, size_t threads, LinkRule links) {
     std::vector<Found> parts(std::max<size_t>(threads, 1));
-    BELAY_TRY(report, walk(root, {.threads = parts.size()}, [&](size_t thread, const Listing& listing) { parts[thread].add(listing); }));
+    BELAY_TRY(report, walk(root, {.threads = parts.size()},
+                           [&](size_t thread, const Listing& listing) { parts[thread].add(listing); }));
     Found found;
     for (Found& part : parts) found.add(std::move(part));
     BELAY_CHECK(refuse_what_is_missing(root, report, found));
@@ -82,7 +97,8 @@ Result<SourceListing> list_source(const core::Directory& root, size_t threads, L
     std::ranges::sort(listing.files, {}, &SourceFile::path);
     for (const SourceFile& file : listing.files) {
         if (__builtin_add_overflow(listing.bytes, file.bytes, &listing.bytes) || listing.bytes > kMostBytes)
-            return bad_input("{} holds files of more than {} bytes together", root.path().string(), kMostBytes)
+            return bad_input("{} holds files of more than {} bytes together", root.path().string(),
+                             kMostBytes)
                 .hint("is one of them sparse?");
         listing.newest = std::max(listing.newest, file.modified);
     }

@@ -1,4 +1,5 @@
-// The files that are to be packed, as they were when the tree was listed: the same tree gives the same list, in the same order.
+// The files that are to be packed, as they were when the tree was listed: the same tree gives the same list,
+// in the same order.
 #pragma once
 
 #include "core/directory.h"
@@ -25,8 +26,8 @@ struct SourceListing {
     std::string digest() const;
 };
 
-// Errors: kBadInput for what cannot be packed (devices, links that lead elsewhere, a tree without files) and what may not be read, with the
-// first of them; kSystem.
+// Errors: kBadInput for what cannot be packed (devices, links that lead elsewhere, a tree without files) and
+// what may not be read, with the first of them; kSystem.
 core::Result<SourceListing> list_source(const core::Directory& root, size_t threads, LinkRule links);
 
 }  // namespace belay::stage

@@ -36,14 +36,17 @@ using core::Result;
 std::optional<size_t> shard_number(std::string_view file_name, std::string_view name) {
     if (!file_name.starts_with(name)) return std::nullopt;
     file_name.remove_prefix(name.size());
-    if (!file_name.starts_with('-') || !(file_name.ends_with(".tar") || file_name.ends_with(".idx"))) return std::nullopt;
+    if (!file_name.starts_with('-') || !(file_name.ends_with(".tar") || file_name.ends_with(".idx")))
+        return std::nullopt;
     const std::string_view digits = file_name.substr(1, file_name.size() - 5);
-    if (digits.size() < 6 || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
+    if (digits.size() < 6 || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; }))
+        return std::nullopt;
     return core::parse_number<size_t>(digits);
 }
 
 bool is_ours(std::string_view file_name, std::string_view name) {
-    return shard_number(file_name, name) || file_name == std::string(name) + ".sqsh" || file_name == shard::kManifestName;
+    return shard_number(file_name, name) || file_name == std::string(name) + ".sqsh" ||
+           file_name == shard::kManifestName;
 }
 
 // The name of a file of ours with what NewFile puts behind it (core/new_file.h), which a crash left.
@@ -53,7 +56,9 @@ bool is_leftover(std::string_view file_name, std::string_view name) {
     if (file_name.size() < kMark.size() + kDigits) return false;
     const std::string_view end = file_name.substr(file_name.size() - kDigits);
     const std::string_view begin = file_name.substr(0, file_name.size() - kDigits);
-    return begin.ends_with(kMark) && std::ranges::all_of(end, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }) &&
+    return begin.ends_with(kMark) &&
+           std::ranges::all_of(end,
+                               [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }) &&
            is_ours(begin.substr(0, begin.size() - kMark.size()), name);
 }
 
@@ -69,17 +74,20 @@ Result<> refuse_other_files(const Directory& output, const std::string& name) {
     BELAY_TRY(names, output.list());
     for (const std::string& file : names)
         if (is_ours(file, name))
-            return bad_input("{} is there already, and was not packed by belay", core::printable(output.path_of(file).string()))
+            return bad_input("{} is there already, and was not packed by belay",
+                             core::printable(output.path_of(file).string()))
                 .hint("name another directory, or another --name");
     return {};
 }
 
 // What an interrupted pack with other options left would be taken for shards of this one.
-Result<> remove_other_shards(const Directory& output, const std::string& name, const shard::Manifest& manifest) {
+Result<> remove_other_shards(const Directory& output, const std::string& name,
+                             const shard::Manifest& manifest) {
     BELAY_TRY(names, output.list());
     const size_t count = manifest.format == shard::Format::kTar ? manifest.shards.size() : 0;
     for (const std::string& file : names)
-        if (const auto number = shard_number(file, name); (number && *number >= count) || (count > 0 && file == name + ".sqsh"))
+        if (const auto number = shard_number(file, name);
+            (number && *number >= count) || (count > 0 && file == name + ".sqsh"))
             BELAY_CHECK(output.remove_file(file));
     return {};
 }
@@ -89,7 +97,8 @@ Result<> check_words(const PackOptions& options) {
     const std::pair<std::string_view, const std::string&> words[] = {
         {"--url", options.url}, {"--licence", options.licence}, {"--revision", options.revision}};
     for (const auto& [option, text] : words)
-        if (core::to_valid_utf8(text) != text) return bad_input("{} {}: is not UTF-8", option, core::printable(text));
+        if (core::to_valid_utf8(text) != text)
+            return bad_input("{} {}: is not UTF-8", option, core::printable(text));
     return {};
 }
 
@@ -101,8 +110,10 @@ Result<std::string> name_of(const fs::path& source, const PackOptions& options) 
         if (error) return core::errno_error(error, fmt::format("cannot open {}", source.string()));
         name = whole.filename();
     }
-    if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.') || name.starts_with('-') || core::printable(name) != name)
-        return bad_input("\"{}\" cannot be the name of shards", core::printable(name)).hint("give one with --name, of letters, digits, \"-\" and \"_\"");
+    if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.') ||
+        name.starts_with('-') || core::printable(name) != name)
+        return bad_input("\"{}\" cannot be the name of shards", core::printable(name))
+            .hint("give one with --name, of letters, digits, \"-\" and \"_\"");
     return name;
 }
 
@@ -111,18 +122,23 @@ Result<> refuse_output_in_source(const fs::path& source, const fs::path& output)
     std::error_code error;
     const fs::path root = fs::canonical(source, error);
     const fs::path place = fs::weakly_canonical(output, error);
-    if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end()) return {};
-    return bad_input("{} lies within {}, which is packed", output.string(), source.string()).hint("name a directory outside of it");
+    if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end())
+        return {};
+    return bad_input("{} lies within {}, which is packed", output.string(), source.string())
+        .hint("name a directory outside of it");
 }
 
 std::string created(const SourceListing& listing, const PackOptions& options) {
     constexpr int64_t kLastSecond = INT64_MAX / 1'000'000'000 - 1;
-    const int64_t seconds = std::clamp<int64_t>(options.source_date.value_or(listing.newest / 1'000'000'000), 0, kLastSecond);
+    const int64_t seconds =
+        std::clamp<int64_t>(options.source_date.value_or(listing.newest / 1'000'000'000), 0, kLastSecond);
     return core::format_time(core::Time(std::chrono::seconds(seconds)));
 }
 
-shard::Manifest manifest_of(const fs::path& root, const SourceListing& listing, const std::string& name, const PackOptions& options) {
-    shard::Manifest manifest{.name = name, .created = created(listing, options), .tool = options.tool, .format = options.format};
+shard::Manifest manifest_of(const fs::path& root, const SourceListing& listing, const std::string& name,
+                            const PackOptions& options) {
+    shard::Manifest manifest{
+        .name = name, .created = created(listing, options), .tool = options.tool, .format = options.format};
     manifest.options.links = options.links == LinkRule::kFollow ? "follow" : "skip";
     if (options.format == shard::Format::kTar) manifest.options.shard_bytes = options.shard_bytes;
     manifest.options.shuffle_key = options.shuffle_key;
@@ -137,16 +153,19 @@ shard::Manifest manifest_of(const fs::path& root, const SourceListing& listing, 
 }
 
 // The manifest that is there already, if it says the same; nothing where there is none.
-Result<std::optional<shard::Manifest>> earlier_manifest(const Directory& output, const shard::Manifest& wanted) {
+Result<std::optional<shard::Manifest>> earlier_manifest(const Directory& output,
+                                                        const shard::Manifest& wanted) {
     BELAY_TRY(facts, output.facts(shard::kManifestName));
     if (!facts) return std::nullopt;
     BELAY_TRY(text, output.read_file(shard::kManifestName, shard::kMostManifestBytes));
     BELAY_TRY(manifest, shard::parse_manifest(text, output.path_of(shard::kManifestName).string()));
     shard::Manifest::Options options = wanted.options;
     options.compression = manifest.options.compression;  // which follows from the source
-    if (manifest.name == wanted.name && manifest.format == wanted.format && manifest.options == options && manifest.source == wanted.source)
+    if (manifest.name == wanted.name && manifest.format == wanted.format && manifest.options == options &&
+        manifest.source == wanted.source)
         return manifest;
-    return bad_input("{} holds {} already, packed from other data or with other options", output.path().string(), core::printable(manifest.name))
+    return bad_input("{} holds {} already, packed from other data or with other options",
+                     output.path().string(), core::printable(manifest.name))
         .hint("name another directory, or remove this one");
 }
 
@@ -155,7 +174,8 @@ Result<> check_there(const Directory& output, const shard::Manifest& manifest) {
     const auto expect = [&](const std::string& path, std::optional<uint64_t> bytes) -> Result<> {
         BELAY_TRY(facts, output.facts(path));
         if (facts && (!bytes || facts->bytes == *bytes)) return {};
-        return bad_input("{} is {}", core::printable(output.path_of(path).string()), facts ? "not as long as it was packed" : "missing")
+        return bad_input("{} is {}", core::printable(output.path_of(path).string()),
+                         facts ? "not as long as it was packed" : "missing")
             .hint(fmt::format("belay stage repair {}", core::printable(output.path().string())));
     };
     for (const shard::ManifestShard& shard : manifest.shards) {
@@ -165,24 +185,31 @@ Result<> check_there(const Directory& output, const shard::Manifest& manifest) {
     return {};
 }
 
-// What is packed there already, whole; nothing where it is to be packed. Errors: also kBadInput where something else is there.
-Result<std::optional<shard::Manifest>> look_at_output(const Directory& output, const shard::Manifest& wanted, const Journal& journal) {
+// What is packed there already, whole; nothing where it is to be packed. Errors: also kBadInput where
+// something else is there.
+Result<std::optional<shard::Manifest>> look_at_output(const Directory& output, const shard::Manifest& wanted,
+                                                      const Journal& journal) {
     BELAY_TRY(earlier, earlier_manifest(output, wanted));
-    if (earlier) BELAY_CHECK(check_there(output, *earlier));
-    else if (!journal.has_begun(wanted.name)) BELAY_CHECK(refuse_other_files(output, wanted.name));
+    if (earlier)
+        BELAY_CHECK(check_there(output, *earlier));
+    else if (!journal.has_begun(wanted.name))
+        BELAY_CHECK(refuse_other_files(output, wanted.name));
     return earlier;
 }
 
 // Shards that are there as the journal says, by their number; the others are to be written.
-Result<std::vector<std::optional<shard::ManifestShard>>> done_shards(const Directory& output, const Journal& journal, const std::vector<std::string>& digests,
-                                                             const std::string& name) {
+Result<std::vector<std::optional<shard::ManifestShard>>> done_shards(const Directory& output,
+                                                                     const Journal& journal,
+                                                                     const std::vector<std::string>& digests,
+                                                                     const std::string& name) {
     std::vector<std::optional<shard::ManifestShard>> done(digests.size());
     for (size_t i = 0; i < digests.size(); ++i) {
         auto shard = journal.find(digests[i]);
         if (!shard || shard->path != shard_name(name, i)) continue;
         BELAY_TRY(facts, output.facts(shard->path));
         if (!facts || facts->bytes != shard->bytes || facts->owner != geteuid()) continue;
-        // An index is written before its tar: where a later pack with other options wrote that, this is another.
+        // An index is written before its tar: where a later pack with other options wrote that, this is
+        // another.
         auto index = output.read_file(index_name(shard->path), kMostIndexBytes);
         if (index && core::to_hex(core::sha256(*index)) == shard->index_sha256) done[i] = std::move(*shard);
     }
@@ -191,8 +218,12 @@ Result<std::vector<std::optional<shard::ManifestShard>>> done_shards(const Direc
 
 class Packer {
   public:
-    Packer(const Directory& source, const SourceListing& listing, const Directory& output, const PackOptions& options, const std::string& name, Journal& journal)
-        : work_{source, listing, output, done_bytes_, stop_}, options_(options), name_(name), journal_(journal) {}
+    Packer(const Directory& source, const SourceListing& listing, const Directory& output,
+           const PackOptions& options, const std::string& name, Journal& journal)
+        : work_{source, listing, output, done_bytes_, stop_},
+          options_(options),
+          name_(name),
+          journal_(journal) {}
 
     Result<> run(Packed& packed) {
         if (options_.format == shard::Format::kSquashfs) return make_image(packed);
@@ -204,23 +235,28 @@ class Packer {
     uint64_t index_bytes_of(const PlannedShard& shard) const {
         constexpr uint64_t kFixedBytes = 64, kEntryBytes = 32;
         uint64_t bytes = kFixedBytes;
-        for (const PlannedFile& planned : shard.files) bytes += kEntryBytes + work_.listing.files[planned.file].path.size();
+        for (const PlannedFile& planned : shard.files)
+            bytes += kEntryBytes + work_.listing.files[planned.file].path.size();
         return bytes;
     }
 
     Result<> make_shards(Packed& packed) {
-        BELAY_TRY(plan, plan_shards(work_.listing, {.shard_bytes = options_.shard_bytes, .shuffle_key = options_.shuffle_key}));
+        BELAY_TRY(plan, plan_shards(work_.listing, {.shard_bytes = options_.shard_bytes,
+                                                    .shuffle_key = options_.shuffle_key}));
         std::vector<std::string> digests;
         for (const PlannedShard& shard : plan) digests.push_back(digest_of(work_.listing, shard));
         BELAY_TRY(done, done_shards(work_.output, journal_, digests, name_));
         Need need{.memory_share = options_.memory_share};
         for (size_t i = 0; i < plan.size(); ++i) {
             total_ += plan[i].tar_bytes;
-            if (done[i]) done_bytes_ += plan[i].tar_bytes;
-            else need.bytes += plan[i].tar_bytes + index_bytes_of(plan[i]), need.files += 2;
+            if (done[i])
+                done_bytes_ += plan[i].tar_bytes;
+            else
+                need.bytes += plan[i].tar_bytes + index_bytes_of(plan[i]), need.files += 2;
         }
         BELAY_CHECK(check_space(work_.output, need));
-        packed.kept_shards = static_cast<uint64_t>(std::ranges::count_if(done, [](const auto& shard) { return shard.has_value(); }));
+        packed.kept_shards = static_cast<uint64_t>(
+            std::ranges::count_if(done, [](const auto& shard) { return shard.has_value(); }));
         BELAY_CHECK(core::in_parallel(plan.size(), options_.threads, [&](size_t number) -> Result<> {
             if (done[number]) return {};
             auto shard = make_shard(plan[number], shard_name(name_, number), digests[number]);
@@ -235,8 +271,10 @@ class Packer {
         return {};
     }
 
-    Result<shard::ManifestShard> make_shard(const PlannedShard& planned, const std::string& path, const std::string& digest) {
-        // The line of a shard that something else replaced since would be believed again after a crash between index and tar.
+    Result<shard::ManifestShard> make_shard(const PlannedShard& planned, const std::string& path,
+                                            const std::string& digest) {
+        // The line of a shard that something else replaced since would be believed again after a crash
+        // between index and tar.
         if (journal_.find(digest)) {
             BELAY_TRY(there, work_.output.facts(path));
             if (there) BELAY_CHECK(work_.output.remove_file(path));
@@ -251,8 +289,10 @@ class Packer {
     }
 
     Result<> make_image(Packed& packed) {
-        BELAY_CHECK(check_space(work_.output, {.bytes = work_.listing.bytes, .files = 1, .memory_share = options_.memory_share}));
-        packed.manifest.options.compression = is_compressible(work_.source, work_.listing, options_.threads) ? kZstd : kNoCompression;
+        BELAY_CHECK(check_space(
+            work_.output, {.bytes = work_.listing.bytes, .files = 1, .memory_share = options_.memory_share}));
+        packed.manifest.options.compression =
+            is_compressible(work_.source, work_.listing, options_.threads) ? kZstd : kNoCompression;
         BELAY_TRY(image_options, stage::image_options(packed.manifest, options_.threads));
         BELAY_TRY(image, write_image(work_, name_ + ".sqsh", image_options));
         packed.manifest.shards.push_back(std::move(image));
@@ -282,7 +322,8 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
     const fs::path canonical = fs::canonical(source, error);
     if (error) return core::errno_error(error, fmt::format("cannot open {}", source.string()));
     BELAY_TRY(listing, list_source(root, options.threads, options.links));
-    Packed packed{.manifest = manifest_of(canonical, listing, name, options), .skipped_links = listing.skipped_links};
+    Packed packed{.manifest = manifest_of(canonical, listing, name, options),
+                  .skipped_links = listing.skipped_links};
     BELAY_CHECK(core::make_directories(output));
     BELAY_TRY(place, Directory::open_trusted(output));
     BELAY_TRY(journal, Journal::open(place));
@@ -295,7 +336,8 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
     if (*earlier) {
         BELAY_CHECK(std::move(journal).remove());
         const size_t kept = (*earlier)->shards.size();
-        return Packed{.manifest = std::move(**earlier), .kept_shards = kept, .skipped_links = listing.skipped_links};
+        return Packed{
+            .manifest = std::move(**earlier), .kept_shards = kept, .skipped_links = listing.skipped_links};
     }
     if (!journal.has_begun(name)) BELAY_CHECK(journal.begin(name));
     BELAY_CHECK(Packer(root, listing, place, options, name, journal).run(packed));
@@ -303,7 +345,9 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
     BELAY_TRY(file, core::NewFile::begin(place, shard::kManifestName, 0644));
     BELAY_CHECK(core::write_all(file.fd(), shard::encode_manifest(packed.manifest), file.path().string()));
     BELAY_TRY(is_first, std::move(file).create());
-    if (!is_first) return bad_input("{} was made by another process meanwhile", place.path_of(shard::kManifestName).string());
+    if (!is_first)
+        return bad_input("{} was made by another process meanwhile",
+                         place.path_of(shard::kManifestName).string());
     BELAY_CHECK(std::move(journal).remove());
     return packed;
 }

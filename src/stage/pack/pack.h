@@ -3,9 +3,9 @@
 
 #include "core/error.h"
 #include "core/time.h"
+#include "shard/manifest.h"
 #include "stage/pack/listing.h"
 #include "stage/space/space.h"
-#include "shard/manifest.h"
 
 #include <atomic>
 #include <cstdint>
@@ -27,8 +27,8 @@ struct PackOptions {
     std::string url = {};
     std::string licence = {};
     std::string revision = {};
-    std::string tool;                            // "belay 0.6.0"
-    std::optional<int64_t> source_date = {};     // SOURCE_DATE_EPOCH, seconds
+    std::string tool;                                                  // "belay 0.6.0"
+    std::optional<int64_t> source_date = {};                           // SOURCE_DATE_EPOCH, seconds
     std::function<void(uint64_t done, uint64_t total)> progress = {};  // bytes; from one thread at a time
 };
 
@@ -38,9 +38,10 @@ struct Packed {
     uint64_t skipped_links = 0;
 };
 
-// Into the directory `output`, which is made. Where an earlier run was ended, it goes on; where the same data are packed already, nothing is
-// written. Errors: kBadInput for what cannot be packed, an output within the source, or one that holds something else;
-// kSystem, kNoSpace before anything is written.
-core::Result<Packed> pack(const std::filesystem::path& source, const std::filesystem::path& output, const PackOptions& options);
+// Into the directory `output`, which is made. Where an earlier run was ended, it goes on; where the same data
+// are packed already, nothing is written. Errors: kBadInput for what cannot be packed, an output within the
+// source, or one that holds something else; kSystem, kNoSpace before anything is written.
+core::Result<Packed> pack(const std::filesystem::path& source, const std::filesystem::path& output,
+                          const PackOptions& options);
 
 }  // namespace belay::stage

@@ -27,7 +27,9 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 constexpr uint64_t kSmallShard = 40'960;
-PackOptions small() { return {.shard_bytes = kSmallShard, .threads = 3, .tool = "test"}; }
+PackOptions small() {
+    return {.shard_bytes = kSmallShard, .threads = 3, .tool = "test"};
+}
 
 TEST(stage_pack, each_file_is_found_by_its_name) {
     SourceForTests data;
@@ -76,10 +78,12 @@ TEST(stage_pack, what_is_packed_already_is_not_packed_again) {
     EXPECT_EQ(again.kept_shards, first.manifest.shards.size());
     EXPECT_EQ(fs::last_write_time(data.output() / first.manifest.shards[0].path), written);
     data.file("more.bin", "x");
-    EXPECT_THAT(pack(data.source(), data.output(), small()).error().message(), HasSubstr("packed from other data"));
+    EXPECT_THAT(pack(data.source(), data.output(), small()).error().message(),
+                HasSubstr("packed from other data"));
 }
 
-// As it is after a kill: some shards and their lines in the journal, the last line cut, temporary files, no manifest.
+// As it is after a kill: some shards and their lines in the journal, the last line cut, temporary files, no
+// manifest.
 TEST(stage_pack, goes_on_where_it_was_ended) {
     SourceForTests data;
     data.some_files();
@@ -98,7 +102,8 @@ TEST(stage_pack, goes_on_where_it_was_ended) {
             ASSERT_TRUE(journal.begin("train"));
             for (size_t i = 0; i < kept; ++i) {
                 const shard::ManifestShard& shard = whole.manifest.shards[i];
-                for (const std::string& name : {shard.path, index_name(shard.path)}) fs::copy_file(data.output("whole") / name, output / name);
+                for (const std::string& name : {shard.path, index_name(shard.path)})
+                    fs::copy_file(data.output("whole") / name, output / name);
                 ASSERT_TRUE(journal.add(digest_of(listing, plan[i]), shard));
             }
         }
@@ -120,14 +125,17 @@ TEST(stage_pack, files_of_others_stay) {
     std::ofstream(data.output() / "train.tmp-backup") << "of a person";
     const auto refused = pack(data.source(), data.output(), small());
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().message(), HasSubstr("train-000000.tar is there already, and was not packed by belay"));
+    EXPECT_THAT(refused.error().message(),
+                HasSubstr("train-000000.tar is there already, and was not packed by belay"));
     EXPECT_EQ(core::read_file(data.output() / "train-000000.tar").value(), "of another program");
-    EXPECT_EQ(std::distance(fs::directory_iterator(data.output()), fs::directory_iterator()), 2) << "no journal";
+    EXPECT_EQ(std::distance(fs::directory_iterator(data.output()), fs::directory_iterator()), 2)
+        << "no journal";
     PackOptions named = small();
     named.name = "other";
     {
         const auto place = core::Directory::open(data.output()).value();
-        ASSERT_TRUE(Journal::open(place)->begin("other")) << "an interrupted pack of another name says nothing about these";
+        ASSERT_TRUE(Journal::open(place)->begin("other"))
+            << "an interrupted pack of another name says nothing about these";
     }
     EXPECT_FALSE(pack(data.source(), data.output(), small()));
     EXPECT_EQ(core::read_file(data.output() / "train-000000.tar").value(), "of another program");
@@ -138,7 +146,8 @@ TEST(stage_pack, files_of_others_stay) {
 // The lines of an earlier plan stand in the journal, and its shards are as long.
 TEST(stage_pack, what_an_interrupted_pack_with_other_options_wrote_is_not_believed) {
     SourceForTests data;
-    for (int i = 0; i < 40; ++i) data.file(fmt::format("{:02}.bin", i), std::string(2000, static_cast<char>('a' + i % 26)));
+    for (int i = 0; i < 40; ++i)
+        data.file(fmt::format("{:02}.bin", i), std::string(2000, static_cast<char>('a' + i % 26)));
     const auto shuffled = [&](uint64_t key) {
         PackOptions options = small();
         options.shuffle_key = key;
@@ -159,11 +168,13 @@ TEST(stage_pack, what_an_interrupted_pack_with_other_options_wrote_is_not_believ
         for (size_t i = 0; i < plan.size(); ++i) {
             const shard::ManifestShard& shard = expected.manifest.shards[i];
             const fs::path from = data.output(i == 1 ? "other" : "expected");
-            for (const std::string& name : {shard.path, index_name(shard.path)}) fs::copy_file(from / name, output / name);
+            for (const std::string& name : {shard.path, index_name(shard.path)})
+                fs::copy_file(from / name, output / name);
             ASSERT_TRUE(journal.add(digest_of(listing, plan[i]), shard));
         }
     }
-    fs::copy_file(data.output("expected") / "train-000000.tar", output / "train-000999.tar");  // of a plan with more shards
+    fs::copy_file(data.output("expected") / "train-000000.tar",
+                  output / "train-000999.tar");  // of a plan with more shards
     const auto resumed = pack(data.source(), output, shuffled(1));
     ASSERT_TRUE(resumed) << resumed.error().render();
     EXPECT_EQ(resumed->kept_shards, expected.manifest.shards.size() - 1);
@@ -176,10 +187,12 @@ TEST(stage_pack, what_is_missing_of_packed_data_is_said) {
     ASSERT_TRUE(pack(data.source(), data.output(), small()));
     EXPECT_TRUE(pack(data.source() / ".", data.output(), small())) << "by another name, the same source";
     fs::remove(data.output() / "train-000001.idx");
-    EXPECT_THAT(pack(data.source(), data.output(), small()).error().render(), HasSubstr("train-000001.idx is missing"));
+    EXPECT_THAT(pack(data.source(), data.output(), small()).error().render(),
+                HasSubstr("train-000001.idx is missing"));
     EXPECT_FALSE(fs::exists(data.output() / ".packing"));
     fs::resize_file(data.output() / "train-000000.tar", 10);
-    EXPECT_THAT(pack(data.source(), data.output(), small()).error().render(), HasSubstr("belay stage repair"));
+    EXPECT_THAT(pack(data.source(), data.output(), small()).error().render(),
+                HasSubstr("belay stage repair"));
 }
 
 TEST(stage_pack, words_that_are_not_utf8_are_refused_at_once) {
@@ -197,7 +210,8 @@ TEST(stage_pack, two_at_once_do_not_mix) {
     fs::create_directory(data.output());
     const auto place = core::Directory::open(data.output()).value();
     const auto other = Journal::open(place).value();
-    EXPECT_THAT(pack(data.source(), data.output(), small()).error().message(), HasSubstr("another process packs"));
+    EXPECT_THAT(pack(data.source(), data.output(), small()).error().message(),
+                HasSubstr("another process packs"));
 }
 
 TEST(stage_pack, a_link_within_the_tree_is_followed_and_one_out_of_it_refused) {
@@ -208,7 +222,8 @@ TEST(stage_pack, a_link_within_the_tree_is_followed_and_one_out_of_it_refused) {
     ASSERT_TRUE(packed) << packed.error().render();
     EXPECT_EQ(packed->manifest.records(), 2u);
     fs::create_symlink("/etc/passwd", data.source() / "out.txt");
-    EXPECT_THAT(pack(data.source(), data.output("b"), small()).error().message(), HasSubstr("leads out of the directory"));
+    EXPECT_THAT(pack(data.source(), data.output("b"), small()).error().message(),
+                HasSubstr("leads out of the directory"));
     PackOptions without = small();
     without.links = LinkRule::kSkip;
     EXPECT_EQ(pack(data.source(), data.output("c"), without)->manifest.records(), 1u);
@@ -216,7 +231,9 @@ TEST(stage_pack, a_link_within_the_tree_is_followed_and_one_out_of_it_refused) {
 
 TEST(stage_pack, what_cannot_be_packed_is_said) {
     SourceForTests data;
-    auto problem = [&](const PackOptions& options = small()) { return pack(data.source(), data.output(), options).error().render(); };
+    auto problem = [&](const PackOptions& options = small()) {
+        return pack(data.source(), data.output(), options).error().render();
+    };
     EXPECT_THAT(problem(), HasSubstr("holds no files"));
     data.file("a", "x");
     ASSERT_EQ(mkfifo((data.source() / "pipe").c_str(), 0600), 0);
@@ -225,8 +242,10 @@ TEST(stage_pack, what_cannot_be_packed_is_said) {
     PackOptions named = small();
     named.name = "../x";
     EXPECT_THAT(problem(named), HasSubstr("cannot be the name of shards"));
-    EXPECT_THAT(pack(data.source(), data.source() / "out", small()).error().message(), HasSubstr("lies within"));
-    EXPECT_THAT(pack(data.source() / "a", data.output(), small()).error().message(), HasSubstr("Not a directory"));
+    EXPECT_THAT(pack(data.source(), data.source() / "out", small()).error().message(),
+                HasSubstr("lies within"));
+    EXPECT_THAT(pack(data.source() / "a", data.output(), small()).error().message(),
+                HasSubstr("Not a directory"));
 }
 
 }  // namespace

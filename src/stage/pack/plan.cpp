@@ -2,9 +2,9 @@
 
 #include "core/hash.h"
 #include "core/utf8.h"
-#include "stage/pack/sample.h"
 #include "shard/index.h"
 #include "shard/tar_format.h"
+#include "stage/pack/sample.h"
 
 #include <algorithm>
 
@@ -28,37 +28,50 @@ uint64_t rank_of(std::string_view key, uint64_t shuffle_key) {
     return state ^ (state >> 31U);
 }
 
-uint64_t tar_bytes_of(const SourceFile& file) { return shard::tar_header_bytes(file.path, file.bytes) + file.bytes + shard::tar_padding(file.bytes); }
+uint64_t tar_bytes_of(const SourceFile& file) {
+    return shard::tar_header_bytes(file.path, file.bytes) + file.bytes + shard::tar_padding(file.bytes);
+}
 
 }  // namespace
 
-core::Result<std::vector<PlannedShard>> plan_shards(const SourceListing& listing, const PlanOptions& options) {
+core::Result<std::vector<PlannedShard>> plan_shards(const SourceListing& listing,
+                                                    const PlanOptions& options) {
     const std::vector<SourceFile>& files = listing.files;
     std::vector<size_t> order(files.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     // Not by path alone: "a-b.jpg" stands between "a" and "a.jpg".
-    std::ranges::sort(order, {}, [&](size_t i) { return std::pair<std::string_view, std::string_view>(sample_key(files[i].path), files[i].path); });
+    std::ranges::sort(order, {}, [&](size_t i) {
+        return std::pair<std::string_view, std::string_view>(sample_key(files[i].path), files[i].path);
+    });
     std::vector<Sample> samples;
     for (size_t at = 0; at < order.size(); ++at) {
         const SourceFile& file = files[order[at]];
         if (file.path.size() > shard::kLongestRecordName)
-            return core::bad_input("{}...: the name is longer than {} bytes", core::printable(file.path.substr(0, 60)), shard::kLongestRecordName);
+            return core::bad_input("{}...: the name is longer than {} bytes",
+                                   core::printable(file.path.substr(0, 60)), shard::kLongestRecordName);
         const std::string_view key = sample_key(file.path);
         if (samples.empty() || samples.back().key != key)
-            samples.push_back({.key = key, .rank = options.shuffle_key ? rank_of(key, *options.shuffle_key) : 0, .begin = at});
+            samples.push_back({.key = key,
+                               .rank = options.shuffle_key ? rank_of(key, *options.shuffle_key) : 0,
+                               .begin = at});
         samples.back().end = at + 1;
         samples.back().bytes += tar_bytes_of(file);
     }
-    if (options.shuffle_key) std::ranges::sort(samples, {}, [](const Sample& sample) { return std::pair(sample.rank, sample.key); });
+    if (options.shuffle_key)
+        std::ranges::sort(samples, {},
+                          [](const Sample& sample) { return std::pair(sample.rank, sample.key); });
     std::vector<PlannedShard> shards;
     uint64_t filled = 0;
     for (const Sample& sample : samples) {
-        if (shards.empty() || (filled > 0 && filled + sample.bytes + shard::tar_trailer(filled + sample.bytes) > options.shard_bytes)) {
+        if (shards.empty() ||
+            (filled > 0 &&
+             filled + sample.bytes + shard::tar_trailer(filled + sample.bytes) > options.shard_bytes)) {
             shards.emplace_back();
             filled = 0;
         }
         PlannedShard& shard = shards.back();
-        for (size_t at = sample.begin; at < sample.end; ++at) shard.files.push_back({order[at], shard.samples});
+        for (size_t at = sample.begin; at < sample.end; ++at)
+            shard.files.push_back({order[at], shard.samples});
         ++shard.samples;
         filled += sample.bytes;
         shard.tar_bytes = filled + shard::tar_trailer(filled);

@@ -1,5 +1,5 @@
-// Which files go into which shard, in which order. A pure function of the list and the options, so that shards can be made
-// in any order, again, and by several threads.
+// Which files go into which shard, in which order. A pure function of the list and the options, so that
+// shards can be made in any order, again, and by several threads.
 #pragma once
 
 #include "core/error.h"
@@ -31,12 +31,12 @@ struct PlannedShard {
     bool operator==(const PlannedShard&) const = default;
 };
 
-// Samples in the order of their keys, or of a hash of key and shuffle key; files of a sample in the order of their names.
-// Errors: kBadInput for a name that no index can hold.
+// Samples in the order of their keys, or of a hash of key and shuffle key; files of a sample in the order of
+// their names. Errors: kBadInput for a name that no index can hold.
 core::Result<std::vector<PlannedShard>> plan_shards(const SourceListing& listing, const PlanOptions& options);
 
-// SHA-256 over what the shard is made from: as the listing's, in the order of the shard. A shard that was made from the same need not
-// be made again.
+// SHA-256 over what the shard is made from: as the listing's, in the order of the shard. A shard that was
+// made from the same need not be made again.
 std::string digest_of(const SourceListing& listing, const PlannedShard& shard);
 
 }  // namespace belay::stage

@@ -42,7 +42,8 @@ std::vector<std::vector<std::string>> names(const SourceListing& listing, const 
 }
 
 TEST(stage_plan, files_of_a_sample_stand_together) {
-    EXPECT_THAT(names(listing_of({"a.jpg", "a-b.jpg", "a.cls", "a", "a/x.jpg"}), {}), ElementsAre(ElementsAre("a", "a.cls", "a.jpg", "a-b.jpg", "a/x.jpg")));
+    EXPECT_THAT(names(listing_of({"a.jpg", "a-b.jpg", "a.cls", "a", "a/x.jpg"}), {}),
+                ElementsAre(ElementsAre("a", "a.cls", "a.jpg", "a-b.jpg", "a/x.jpg")));
 }
 
 // Whatever the sizes are: every file once, no sample in two shards, no shard larger than it may be.
@@ -52,7 +53,8 @@ TEST(stage_plan, shards_hold_every_file_once) {
         SourceListing listing;
         for (int i = 0; i < 300; ++i) {
             const std::string key = "d" + std::to_string(random() % 5) + "/" + std::to_string(i);
-            for (const char* suffix : {".jpg", ".cls"}) listing.files.push_back({.path = key + suffix, .bytes = random() % 20'000});
+            for (const char* suffix : {".jpg", ".cls"})
+                listing.files.push_back({.path = key + suffix, .bytes = random() % 20'000});
         }
         std::ranges::sort(listing.files, {}, &SourceFile::path);
         PlanOptions options{.shard_bytes = 10'240 + random() % 200'000};
@@ -67,12 +69,14 @@ TEST(stage_plan, shards_hold_every_file_once) {
                 EXPECT_TRUE(seen.insert(file.file).second);
                 here.insert(std::string(sample_key(listing.files[file.file].path)));
                 const SourceFile& source = listing.files[file.file];
-                bytes += shard::tar_header_bytes(source.path, source.bytes) + source.bytes + shard::tar_padding(source.bytes);
+                bytes += shard::tar_header_bytes(source.path, source.bytes) + source.bytes +
+                         shard::tar_padding(source.bytes);
             }
             EXPECT_EQ(shard.tar_bytes, bytes + shard::tar_trailer(bytes));
             EXPECT_EQ(shard.samples, here.size());
             EXPECT_TRUE(shard.samples == 1 || shard.tar_bytes <= options.shard_bytes);
-            for (const std::string& key : here) EXPECT_TRUE(samples.insert(key).second) << key << " is in two shards";
+            for (const std::string& key : here)
+                EXPECT_TRUE(samples.insert(key).second) << key << " is in two shards";
         }
         EXPECT_EQ(seen.size(), listing.files.size());
     }

@@ -9,7 +9,8 @@ namespace belay::stage {
 
 using core::Result;
 
-ReadAhead::ReadAhead(const core::Directory& root, std::span<const SourceFile> files, size_t threads) : root_(root), files_(files) {
+ReadAhead::ReadAhead(const core::Directory& root, std::span<const SourceFile> files, size_t threads)
+    : root_(root), files_(files) {
     try {
         for (size_t i = 0; i < std::max<size_t>(threads, 1); ++i) threads_.emplace_back([this] { read(); });
     } catch (const std::system_error&) {  // no more threads may be started: fewer do it, too
@@ -45,7 +46,10 @@ void ReadAhead::read() {
     std::unique_lock lock(mutex_);
     while (true) {
         // The file that is taken next is always read, whatever there is else.
-        room_.wait(lock, [&] { return ends_ || next_ == files_.size() || next_ <= taken_ || (next_ - taken_ < kMostFiles && bytes_ < kMostBytes); });
+        room_.wait(lock, [&] {
+            return ends_ || next_ == files_.size() || next_ <= taken_ ||
+                   (next_ - taken_ < kMostFiles && bytes_ < kMostBytes);
+        });
         if (ends_ || next_ == files_.size()) return;
         const size_t number = next_++;
         const SourceFile& file = files_[number];

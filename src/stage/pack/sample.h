@@ -1,5 +1,6 @@
-// Which files belong together: the sample of webdataset, all files that share a directory and the base name up to its first
-// dot ("train/000017.jpg", "train/000017.cls"). A name without a dot, or that begins with one, is a sample by itself.
+// Which files belong together: the sample of webdataset, all files that share a directory and the base name
+// up to its first dot ("train/000017.jpg", "train/000017.cls"). A name without a dot, or that begins with
+// one, is a sample by itself.
 #pragma once
 
 #include <string_view>

@@ -2,11 +2,11 @@
 
 #include "core/hash.h"
 #include "core/new_file.h"
-#include "stage/dataset/dataset.h"
-#include "stage/pack/source_file.h"
 #include "shard/crc32c.h"
 #include "shard/index.h"
 #include "shard/tar_format.h"
+#include "stage/dataset/dataset.h"
+#include "stage/pack/source_file.h"
 
 #include <cerrno>
 #include <sys/stat.h>
@@ -23,7 +23,8 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 // What goes into a file, in large pieces, with its hash.
 class Sink {
   public:
-    Sink(int fd, std::string name, std::atomic<uint64_t>& done_bytes) : fd_(fd), name_(std::move(name)), done_bytes_(done_bytes) {
+    Sink(int fd, std::string name, std::atomic<uint64_t>& done_bytes)
+        : fd_(fd), name_(std::move(name)), done_bytes_(done_bytes) {
         buffer_.reserve(kBufferBytes);
     }
     Result<> put(std::string_view bytes) {
@@ -59,7 +60,8 @@ class Sink {
     uint64_t bytes_ = 0;
 };
 
-Result<> put_file(SourceReader& source, const SourceFile& file, Sink& out, shard::Record& record, std::string& buffer) {
+Result<> put_file(SourceReader& source, const SourceFile& file, Sink& out, shard::Record& record,
+                  std::string& buffer) {
     BELAY_CHECK(out.put(shard::tar_header(file.path, file.bytes)));
     record.name = file.path;
     record.offset = out.bytes();
@@ -80,10 +82,12 @@ core::Result<> let_all_read(const core::NewFile& file) {
     return core::errno_error(errno, fmt::format("cannot change who may read {}", file.path().string()));
 }
 
-std::string shard_name(std::string_view name, size_t number) { return fmt::format("{}-{:06d}.tar", name, number); }
+std::string shard_name(std::string_view name, size_t number) {
+    return fmt::format("{}-{:06d}.tar", name, number);
+}
 
-Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedShard& shard, const std::string& path,
-                                         const shard::ManifestShard* expected) {
+Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedShard& shard,
+                                         const std::string& path, const shard::ManifestShard* expected) {
     BELAY_TRY(tar, core::NewFile::begin(work.output, path, expected != nullptr ? kPrivate : kForAll));
     Sink out(tar.fd(), tar.path().string(), work.done_bytes);
     SourceReader source(work.source);
@@ -105,7 +109,10 @@ Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedSha
                                  .sha256 = out.sha256(),
                                  .index_sha256 = core::to_hex(core::sha256(index_bytes))};
     if (expected != nullptr && written != *expected)
-        return core::bad_input("{}: making it again gave other bytes: the source has changed, or another version of Belay packed it", work.output.path_of(path).string());
+        return core::bad_input(
+            "{}: making it again gave other bytes: the source has changed, or another version of Belay "
+            "packed it",
+            work.output.path_of(path).string());
     if (expected != nullptr) BELAY_CHECK(let_all_read(tar));
     BELAY_TRY(index, core::NewFile::begin(work.output, index_name(path), kForAll));
     BELAY_CHECK(core::write_all(index.fd(), index_bytes, index.path().string()));

@@ -20,7 +20,9 @@ using core::bad_input;
 using core::Descriptor;
 using core::Result;
 
-std::string shown(const core::Directory& root, const std::string& path) { return core::printable(root.path_of(path).string()); }
+std::string shown(const core::Directory& root, const std::string& path) {
+    return core::printable(root.path_of(path).string());
+}
 
 core::Failure changed(const core::Directory& root, const SourceFile& file) {
     return bad_input("{} has changed since the files were listed", shown(root, file.path))
@@ -35,11 +37,13 @@ Descriptor open_beneath(int directory, const std::string& path, int flags, uint6
 }
 
 // Through links, but not out of the tree.
-Descriptor open_within(int directory, const std::string& path, int flags) { return open_beneath(directory, path, flags, 0); }
+Descriptor open_within(int directory, const std::string& path, int flags) {
+    return open_beneath(directory, path, flags, 0);
+}
 
 bool is_as_listed(const struct stat& status, const SourceFile& file) {
-    return S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == file.bytes && nanoseconds_of(status.st_mtim) == file.modified &&
-           status.st_ino == file.inode;
+    return S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == file.bytes &&
+           nanoseconds_of(status.st_mtim) == file.modified && status.st_ino == file.inode;
 }
 
 }  // namespace
@@ -67,7 +71,9 @@ Result<SourceFile> follow_link(const core::Directory& root, const std::string& p
                       .is_link = true};
 }
 
-Result<Descriptor> open_source(const core::Directory& root, const SourceFile& file) { return SourceReader(root).open(file); }
+Result<Descriptor> open_source(const core::Directory& root, const SourceFile& file) {
+    return SourceReader(root).open(file);
+}
 
 Descriptor SourceReader::open_by_name(const std::string& path, int flags) {
     const size_t slash = path.rfind('/');
@@ -89,21 +95,24 @@ Result<Descriptor> SourceReader::open_unchecked(const SourceFile& file) {
     Descriptor opened = open(O_NOATIME);
     if (!opened && errno == EPERM) opened = open(0);
     if (opened) return opened;
-    // Old kernels and strict sandboxes have no openat2: core::Directory goes part by part then. Through links nothing does.
+    // Old kernels and strict sandboxes have no openat2: core::Directory goes part by part then. Through links
+    // nothing does.
     if (!file.is_link && (errno == ENOSYS || errno == EPERM)) {
         auto walked = root_->open_quietly(file.path);
         if (walked) return walked;
         if (walked.error().errno_value() == 0) return changed(*root_, file);  // not a regular file any more
         errno = walked.error().errno_value();
     }
-    if (errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV || errno == ENXIO) return changed(*root_, file);
+    if (errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV || errno == ENXIO)
+        return changed(*root_, file);
     return core::errno_error(errno, fmt::format("cannot open {}", shown(*root_, file.path)));
 }
 
 Result<Descriptor> SourceReader::open(const SourceFile& file) {
     BELAY_TRY(opened, open_unchecked(file));
     struct stat status{};
-    if (fstat(opened.get(), &status) != 0) return core::errno_error(errno, fmt::format("cannot look at {}", shown(*root_, file.path)));
+    if (fstat(opened.get(), &status) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", shown(*root_, file.path)));
     if (!is_as_listed(status, file)) return changed(*root_, file);
     return opened;
 }
@@ -115,7 +124,8 @@ Result<> SourceReader::read(const SourceFile& file, std::string& buffer, const T
     while (left > 0) {
         const ssize_t size = ::read(opened.get(), buffer.data(), std::min<uint64_t>(buffer.size(), left));
         if (size < 0 && errno == EINTR) continue;
-        if (size < 0) return core::errno_error(errno, fmt::format("cannot read {}", shown(*root_, file.path)));
+        if (size < 0)
+            return core::errno_error(errno, fmt::format("cannot read {}", shown(*root_, file.path)));
         if (size == 0) return changed(*root_, file);
         BELAY_CHECK(take(std::string_view(buffer).substr(0, static_cast<size_t>(size))));
         left -= static_cast<uint64_t>(size);

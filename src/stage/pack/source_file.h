@@ -1,4 +1,5 @@
-// The files of a source, opened one by one: each must still be the one that was listed, and no name leads out of the tree.
+// The files of a source, opened one by one: each must still be the one that was listed, and no name leads out
+// of the tree.
 #pragma once
 
 #include "core/directory.h"
@@ -24,8 +25,8 @@ struct SourceFile {
 // "path\0bytes\0modified\n": what digests of a source are made of.
 std::string line_of(const SourceFile& file);
 
-// The regular file to which a symbolic link within the tree leads. Errors: kBadInput where it leads out of the tree, to a directory
-// or to nothing.
+// The regular file to which a symbolic link within the tree leads. Errors: kBadInput where it leads out of
+// the tree, to a directory or to nothing.
 core::Result<SourceFile> follow_link(const core::Directory& root, const std::string& path);
 
 using TakeBytes = std::function<core::Result<>(std::string_view)>;
@@ -33,16 +34,17 @@ using TakeBytes = std::function<core::Result<>(std::string_view)>;
 // One file alone; as SourceReader::open().
 core::Result<core::Descriptor> open_source(const core::Directory& root, const SourceFile& file);
 
-// Opens the files of a source one after the other, without a change of their access times where they are ours. It keeps the directory of the last
-// one open, so that files in the order of their paths cost one look-up each. Of one thread; the root lives longer.
+// Opens the files of a source one after the other, without a change of their access times where they are
+// ours. It keeps the directory of the last one open, so that files in the order of their paths cost one
+// look-up each. Of one thread; the root lives longer.
 class SourceReader {
   public:
     explicit SourceReader(const core::Directory& root) : root_(&root) {}
 
     // Errors: kBadInput where it has changed since (another inode, size or time); kSystem.
     core::Result<core::Descriptor> open(const SourceFile& file);
-    // The whole content in pieces of at most `buffer` bytes; exactly as many as listed. What was taken is only to be used when this returns.
-    // Errors: as open(), also where it changes meanwhile; those of `take`.
+    // The whole content in pieces of at most `buffer` bytes; exactly as many as listed. What was taken is
+    // only to be used when this returns. Errors: as open(), also where it changes meanwhile; those of `take`.
     core::Result<> read(const SourceFile& file, std::string& buffer, const TakeBytes& take);
 
   private:

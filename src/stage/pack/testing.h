@@ -27,18 +27,22 @@ class SourceForTests {
         std::mt19937_64 random(1);
         for (int i = 0; i < 60; ++i)
             for (const char* suffix : {".bin", ".cls"})
-                file(fmt::format("class{}/{:03}{}", i % 3, i, suffix), std::string(random() % 4000, static_cast<char>('a' + i % 26)));
+                file(fmt::format("class{}/{:03}{}", i % 3, i, suffix),
+                     std::string(random() % 4000, static_cast<char>('a' + i % 26)));
     }
 
   private:
     core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
 };
 
-inline std::string content_of(const std::filesystem::path& path) { return core::read_file(path).value(); }
+inline std::string content_of(const std::filesystem::path& path) {
+    return core::read_file(path).value();
+}
 // Of all files of a directory, by name.
 inline std::map<std::string, std::string> contents_of(const std::filesystem::path& directory) {
     std::map<std::string, std::string> all;
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) all[entry.path().filename()] = content_of(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(directory))
+        all[entry.path().filename()] = content_of(entry.path());
     return all;
 }
 

@@ -39,9 +39,10 @@ int look(int directory, const std::string& name, Seen& seen) {
     struct statx status{};
     int result = 0;
     do
-        result = statx(directory, name.c_str(),
-                       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC | (name.empty() ? AT_EMPTY_PATH : 0), kWanted,
-                       &status);
+        result = statx(
+            directory, name.c_str(),
+            AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC | (name.empty() ? AT_EMPTY_PATH : 0),
+            kWanted, &status);
     while (result != 0 && errno == EINTR);
     if (result != 0) return errno;
     seen.entry.inode = status.stx_ino;
@@ -76,7 +77,8 @@ class Purger {
         Seen seen;
         if (const int reason = look(directory_->fd(), name, seen); reason != 0)
             return keep(listed, reason_of(reason), reason == ENOENT);
-        if (listed.pressed && !is_too_full()) return keep(listed, "is not due, and the file system is no fuller than asked");
+        if (listed.pressed && !is_too_full())
+            return keep(listed, "is not due, and the file system is no fuller than asked");
         if (!seen.is_regular) return keep(listed, "is not a regular file any more");
         if (is_elsewhere(seen)) return keep(listed, "lies on another file system");
         // Taking a name away changes that time for its other names.

@@ -80,7 +80,9 @@ bool take_number(std::string_view& line, Number& value) {
 std::optional<PurgeEntry> parse_entry(std::string_view line) {
     PurgeEntry entry;
     const size_t blank = line.find(' ');
-    if (blank == std::string_view::npos || (line.substr(0, blank) != kDue && line.substr(0, blank) != kPressed)) return std::nullopt;
+    if (blank == std::string_view::npos ||
+        (line.substr(0, blank) != kDue && line.substr(0, blank) != kPressed))
+        return std::nullopt;
     entry.pressed = line.substr(0, blank) == kPressed;
     line.remove_prefix(blank + 1);
     if (!take_number(line, entry.inode) || !take_number(line, entry.user) ||
@@ -151,8 +153,9 @@ std::string sign_list(const PurgeList& list, std::string_view key) {
                                    kFirstLine, escape_path(list.root), core::format_time(list.made),
                                    to_text(list.time), list.days, list.ask_share, list.entries.size());
     for (const PurgeEntry& entry : list.entries)
-        text += fmt::format("{} {} {} {} {} {} {} {}\n", entry.pressed ? kPressed : kDue, entry.inode, entry.user, entry.times.accessed,
-                            entry.times.modified, entry.times.changed, entry.bytes, escape_path(entry.path));
+        text += fmt::format("{} {} {} {} {} {} {} {}\n", entry.pressed ? kPressed : kDue, entry.inode,
+                            entry.user, entry.times.accessed, entry.times.modified, entry.times.changed,
+                            entry.bytes, escape_path(entry.path));
     const auto digest = core::hmac_sha256(key, text);
     text += fmt::format("{}{}\n", kSignature, core::to_hex(digest));
     return text;

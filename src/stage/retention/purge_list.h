@@ -11,7 +11,8 @@
 //     WHY INODE UID ACCESSED MODIFIED CHANGED BYTES PATH      one line each, times in nanoseconds since 1970
 //     hmac-sha256 64 HEXADECIMAL DIGITS                       of all bytes before this line (RFC 2104)
 //
-// WHY is "due", or "pressed" for a younger file that goes only while the file system is fuller than "ask". A path is written as it is but for what would break a line or is not UTF-8: "\n" stands for a line feed,
+// WHY is "due", or "pressed" for a younger file that goes only while the file system is fuller than "ask". A
+// path is written as it is but for what would break a line or is not UTF-8: "\n" stands for a line feed,
 // "\\" for a backslash and "\xHH" for any other such byte. The key comes from a file.
 #pragma once
 

@@ -133,7 +133,8 @@ PurgeList some_list() {
                    .days = 30.5};
     list.entries.push_back(
         {.path = "x\ny/\xff", .inode = ~uint64_t{0}, .user = 1000, .times = {-5, 6, 7}, .bytes = 8});
-    list.entries.push_back({.path = "z", .inode = 2, .user = 0, .times = {1, 2, 3}, .bytes = 0, .pressed = true});
+    list.entries.push_back(
+        {.path = "z", .inode = 2, .user = 0, .times = {1, 2, 3}, .bytes = 0, .pressed = true});
     list.ask_share = 0.6;
     return list;
 }
@@ -217,7 +218,8 @@ Survey surveyed(const RetentionPolicy& policy, const std::vector<Entry>& entries
     };
     SparedUsers spared{.exempt = ids(policy.exempt_users)};
     if (!policy.users.empty()) spared.only = ids(policy.users);
-    return std::move(sums).finish(occupancy, spared, [](uint32_t user) { return fmt::format("user{}", user); });
+    return std::move(sums).finish(occupancy, spared,
+                                  [](uint32_t user) { return fmt::format("user{}", user); });
 }
 
 std::vector<std::string> paths(const Survey& survey) {

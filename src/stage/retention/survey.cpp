@@ -73,9 +73,10 @@ Result<Occupancy> occupancy_of(const core::Directory& root) {
     if (fstatvfs(root.fd(), &status) != 0)
         return core::errno_error(errno,
                                  fmt::format("cannot look at the file system of {}", root.path().string()));
-    Occupancy occupancy{.bytes_share = share_of(status.f_blocks - status.f_bfree, status.f_bavail),
-                        .bytes = uint64_t{status.f_blocks - status.f_bfree + status.f_bavail} * status.f_frsize,
-                        .inodes = status.f_files - status.f_ffree + status.f_favail};
+    Occupancy occupancy{
+        .bytes_share = share_of(status.f_blocks - status.f_bfree, status.f_bavail),
+        .bytes = uint64_t{status.f_blocks - status.f_bfree + status.f_bavail} * status.f_frsize,
+        .inodes = status.f_files - status.f_ffree + status.f_favail};
     if (status.f_files > 0)
         occupancy.inodes_share = share_of(status.f_files - status.f_ffree, status.f_favail);
     return occupancy;
@@ -227,7 +228,8 @@ Result<Survey> survey(const fs::path& directory, const RetentionPolicy& policy,
                             .stop = options.stop},
                            [&](size_t thread, const Listing& listing) { sums[thread].add(listing); }));
     for (size_t thread = 1; thread < threads; ++thread) sums[0].add(std::move(sums[thread]));
-    Survey result = std::move(sums[0]).finish(occupancy, spared, [](uint32_t user) { return core::user_name(user); });
+    Survey result =
+        std::move(sums[0]).finish(occupancy, spared, [](uint32_t user) { return core::user_name(user); });
     std::error_code code;
     const fs::path canonical = fs::canonical(directory, code);
     if (code) return core::errno_error(code, fmt::format("cannot tell the path of {}", directory.string()));

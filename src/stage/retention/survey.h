@@ -98,7 +98,8 @@ struct SparedUsers {
     std::optional<std::set<uint32_t>> only = {};  // nobody else's go
     bool spares(uint32_t user) const { return exempt.contains(user) || (only && !only->contains(user)); }
 };
-// Names that nobody knows, or that cannot be looked up now, protect nobody: so they are errors. Errors: kBadInput; kSystem.
+// Names that nobody knows, or that cannot be looked up now, protect nobody: so they are errors. Errors:
+// kBadInput; kSystem.
 core::Result<SparedUsers> find_spared(const RetentionPolicy& policy);
 
 // Everything that a survey is told, one file after the other. Pure; one for each thread, made by copying the
@@ -117,7 +118,8 @@ class RetentionSums {
     void add(const Listing& listing);
     void add(RetentionSums&& other);
     // With the users' names, for people.
-    Survey finish(const Occupancy& occupancy, const SparedUsers& spared, const std::function<std::string(uint32_t)>& name_of) &&;
+    Survey finish(const Occupancy& occupancy, const SparedUsers& spared,
+                  const std::function<std::string(uint32_t)>& name_of) &&;
 
   private:
     struct Candidate {

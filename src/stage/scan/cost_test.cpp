@@ -13,7 +13,12 @@ using testing::HasSubstr;
 
 // A million files of 17 KB on a file system that takes a millisecond to open one.
 CostInput many_small_files() {
-    return {.files = 1'000'000, .bytes = 17'000'000'000, .open_seconds = 1e-3, .read_bytes_per_second = 1e9, .epochs = 10, .workers = 8};
+    return {.files = 1'000'000,
+            .bytes = 17'000'000'000,
+            .open_seconds = 1e-3,
+            .read_bytes_per_second = 1e9,
+            .epochs = 10,
+            .workers = 8};
 }
 
 TEST(stage_cost, follows_the_formulas) {
@@ -43,7 +48,8 @@ TEST(stage_cost, too_few_epochs_are_not_worth_it) {
 }
 
 TEST(stage_cost, large_files_are_left) {
-    const Cost cost = predict({.files = 100, .bytes = 100'000'000'000, .open_seconds = 1e-3, .read_bytes_per_second = 1e9});
+    const Cost cost =
+        predict({.files = 100, .bytes = 100'000'000'000, .open_seconds = 1e-3, .read_bytes_per_second = 1e9});
     EXPECT_EQ(cost.verdict, Verdict::kLeave);
     EXPECT_FALSE(cost.break_even_epochs) << "as many shards as files";
 }

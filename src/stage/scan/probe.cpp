@@ -18,6 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <vector>
+
 #include <zstd.h>
 
 namespace belay::stage {
@@ -38,7 +39,9 @@ constexpr size_t kBlockBytes = size_t{128} << 10;
 constexpr int kZstdLevel = 3;
 constexpr uint64_t kLocalBytes = 128 * kMiB;
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 // The next piece; 0 at the end and where it cannot be read.
 size_t read_piece(int fd, std::vector<char>& buffer, size_t most) {
@@ -82,29 +85,36 @@ Result<Speed> measure_reading(const core::Directory& root, const std::set<Candid
         return {};
     }));
     speed.open_seconds = speed.opened > 0 ? open_seconds / static_cast<double>(speed.opened) : NAN;
-    // Over the time that all of it took, less what went into opening, which is told by itself: workers do that at the same time.
-    const double at_once = static_cast<double>(std::clamp<size_t>(workers, 1, std::max<size_t>(order.size(), 1)));
+    // Over the time that all of it took, less what went into opening, which is told by itself: workers do
+    // that at the same time.
+    const double at_once =
+        static_cast<double>(std::clamp<size_t>(workers, 1, std::max<size_t>(order.size(), 1)));
     const double reading = std::max(seconds_since(began) - open_seconds / at_once, 1e-9);
-    speed.read_bytes_per_second = speed.read_bytes > 0 ? static_cast<double>(speed.read_bytes) / reading : NAN;
+    speed.read_bytes_per_second =
+        speed.read_bytes > 0 ? static_cast<double>(speed.read_bytes) / reading : NAN;
     return speed;
 }
 
 namespace {
 
-// Of the first MiB of a file: how large it is, and how large as blocks of an image. Nothing where it cannot be read.
-std::optional<std::pair<uint64_t, uint64_t>> compressed_bytes(const core::Directory& root, const std::string& path) {
+// Of the first MiB of a file: how large it is, and how large as blocks of an image. Nothing where it cannot
+// be read.
+std::optional<std::pair<uint64_t, uint64_t>> compressed_bytes(const core::Directory& root,
+                                                              const std::string& path) {
     auto file = root.open_quietly(path);
     if (!file) return std::nullopt;
     static thread_local std::vector<char> buffer(kBlockBytes);
     static thread_local std::vector<char> packed(ZSTD_compressBound(kBlockBytes));
-    static thread_local const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> compressor(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+    static thread_local const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> compressor(ZSTD_createCCtx(),
+                                                                                            &ZSTD_freeCCtx);
     if (!compressor) return std::nullopt;
     uint64_t bytes = 0;
     uint64_t packed_bytes = 0;
     while (bytes < kMostCompressedOfOne) {
         const size_t size = read_piece(file->get(), buffer, kBlockBytes);
         if (size == 0) break;
-        const size_t smaller = ZSTD_compressCCtx(compressor.get(), packed.data(), packed.size(), buffer.data(), size, kZstdLevel);
+        const size_t smaller = ZSTD_compressCCtx(compressor.get(), packed.data(), packed.size(),
+                                                 buffer.data(), size, kZstdLevel);
         bytes += size;
         packed_bytes += ZSTD_isError(smaller) != 0 ? size : std::min(smaller, size);
     }
@@ -112,8 +122,10 @@ std::optional<std::pair<uint64_t, uint64_t>> compressed_bytes(const core::Direct
     return std::pair(bytes, packed_bytes);
 }
 
-// Nothing for a file that cannot be read, is not as long as it was listed, or would take until after the end of the time.
-std::optional<core::Sha256Digest> digest_of(const core::Directory& root, const Candidate& candidate, Clock::time_point end) {
+// Nothing for a file that cannot be read, is not as long as it was listed, or would take until after the end
+// of the time.
+std::optional<core::Sha256Digest> digest_of(const core::Directory& root, const Candidate& candidate,
+                                            Clock::time_point end) {
     auto file = root.open_quietly(candidate.path);
     if (!file) return std::nullopt;
     static thread_local std::vector<char> buffer(kMiB);
@@ -135,7 +147,8 @@ namespace {
 // A file without a name, on file systems that have none after it was opened.
 Result<Descriptor> open_unnamed(const std::filesystem::path& directory) {
     auto file = core::open_file(directory, O_TMPFILE | O_RDWR, 0600);
-    if (file || (file.error().errno_value() != EOPNOTSUPP && file.error().errno_value() != EISDIR)) return file;
+    if (file || (file.error().errno_value() != EOPNOTSUPP && file.error().errno_value() != EISDIR))
+        return file;
     BELAY_TRY(name, core::random_name(".belay-scan-"));
     BELAY_TRY(named, core::open_file(directory / name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
     (void)::unlink((directory / name).c_str());
@@ -199,29 +212,36 @@ Result<LocalSpeed> measure_local(const std::filesystem::path& directory) {
     struct statvfs status{};
     if (statvfs(directory.c_str(), &status) != 0) {
         const int reason = errno;
-        core::Error error = core::errno_error(reason, fmt::format("cannot look at {}", directory.string())).error();
-        return std::unexpected(reason == ENOENT || reason == ENOTDIR ? std::move(error).as(core::ErrorKind::kBadInput) : std::move(error));
+        core::Error error =
+            core::errno_error(reason, fmt::format("cannot look at {}", directory.string())).error();
+        return std::unexpected(reason == ENOENT || reason == ENOTDIR
+                                   ? std::move(error).as(core::ErrorKind::kBadInput)
+                                   : std::move(error));
     }
     LocalSpeed speed{.free_bytes = uint64_t{status.f_bavail} * status.f_frsize};
     auto opened = open_unnamed(directory);
-    if (!opened && opened.error().errno_value() == ENOTDIR) return std::unexpected(std::move(opened.error()).as(core::ErrorKind::kBadInput));
+    if (!opened && opened.error().errno_value() == ENOTDIR)
+        return std::unexpected(std::move(opened.error()).as(core::ErrorKind::kBadInput));
     if (!opened) return std::unexpected(std::move(opened.error()));
     const Descriptor file = std::move(*opened);
     // Not zeros, which some file systems do not store.
     std::string block(kMiB, '\0');
     uint64_t number = 1;
-    for (char& byte : block) byte = static_cast<char>((number = number * 6364136223846793005U + 1442695040888963407U) >> 56U);
+    for (char& byte : block)
+        byte = static_cast<char>((number = number * 6364136223846793005U + 1442695040888963407U) >> 56U);
     const uint64_t bytes = std::min(kLocalBytes, speed.free_bytes / 10);
     for (uint64_t written = 0; written < bytes; written += block.size())
         BELAY_CHECK(core::write_all(file.get(), block, directory.string()));
-    if (fdatasync(file.get()) != 0) return core::errno_error(errno, fmt::format("cannot write in {}", directory.string()));
+    if (fdatasync(file.get()) != 0)
+        return core::errno_error(errno, fmt::format("cannot write in {}", directory.string()));
     (void)posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
     if (lseek(file.get(), 0, SEEK_SET) != 0) return core::errno_error(errno, "cannot seek");
     std::vector<char> buffer(kMiB);
     const auto begin = Clock::now();
     uint64_t read_bytes = 0;
     while (const size_t size = read_piece(file.get(), buffer, buffer.size())) read_bytes += size;
-    speed.read_bytes_per_second = read_bytes > 0 ? static_cast<double>(read_bytes) / seconds_since(begin) : NAN;
+    speed.read_bytes_per_second =
+        read_bytes > 0 ? static_cast<double>(read_bytes) / seconds_since(begin) : NAN;
     return speed;
 }
 

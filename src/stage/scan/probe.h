@@ -1,4 +1,5 @@
-// A closer look at a sample of files: what it costs to open and to read them here, how well they compress, which are equal.
+// A closer look at a sample of files: what it costs to open and to read them here, how well they compress,
+// which are equal.
 #pragma once
 
 #include "core/directory.h"
@@ -19,13 +20,14 @@ struct Speed {
     double read_bytes_per_second = 0;  // of all workers together; NaN where nothing was read
 };
 
-// Opens each file, and reads it to its end or up to 64 MiB, from `workers` threads, until 256 MiB are read. The kernel is asked to
-// drop what it holds of a file's content before (posix_fadvise(2)); of names and inodes it cannot be asked without root.
-// Files that have gone are passed over.
-core::Result<Speed> measure_reading(const core::Directory& root, const std::set<Candidate>& files, size_t workers);
+// Opens each file, and reads it to its end or up to 64 MiB, from `workers` threads, until 256 MiB are read.
+// The kernel is asked to drop what it holds of a file's content before (posix_fadvise(2)); of names and
+// inodes it cannot be asked without root. Files that have gone are passed over.
+core::Result<Speed> measure_reading(const core::Directory& root, const std::set<Candidate>& files,
+                                    size_t workers);
 
-// Of the bytes of these files, what is left of them in blocks of 128 KiB that zstd compressed at level 3, as a data image
-// has them; each file counts by its size, by its first MiB. NaN where none could be read.
+// Of the bytes of these files, what is left of them in blocks of 128 KiB that zstd compressed at level 3, as
+// a data image has them; each file counts by its size, by its first MiB. NaN where none could be read.
 double compressed_share(const core::Directory& root, const std::set<Candidate>& files, size_t workers);
 
 struct Duplicates {
@@ -34,8 +36,8 @@ struct Duplicates {
     uint64_t bytes = 0;  // of these
     bool operator==(const Duplicates&) const = default;
 };
-// Among all files of the sizes that the sample holds. Sizes beyond 1 GiB of content, or 2 seconds, are left out: a file server that others use
-// is not kept busy for a guess.
+// Among all files of the sizes that the sample holds. Sizes beyond 1 GiB of content, or 2 seconds, are left
+// out: a file server that others use is not kept busy for a guess.
 Duplicates count_duplicates(const core::Directory& root, const SizeSample& sample, size_t workers);
 
 // Where data would be copied to.

@@ -11,11 +11,14 @@ using core::Result;
 namespace {
 
 // Figures that could not be measured count as free: what is advised then rests on the others.
-double or_zero(double value) { return std::isfinite(value) ? value : 0; }
+double or_zero(double value) {
+    return std::isfinite(value) ? value : 0;
+}
 
 // A look at a name that is in no cache and an open: what a shuffled epoch pays for each file.
 double open_seconds(const Scan& scan) {
-    const double look = scan.walk.looks > 0 ? scan.walk.look_seconds / static_cast<double>(scan.walk.looks) : 0;
+    const double look =
+        scan.walk.looks > 0 ? scan.walk.look_seconds / static_cast<double>(scan.walk.looks) : 0;
     return look + or_zero(scan.speed.open_seconds);
 }
 
@@ -23,7 +26,9 @@ CostInput input_of(const Scan& scan, const ScanOptions& options) {
     CostInput input{.files = scan.sums.files.files,
                     .bytes = scan.sums.files.bytes,
                     .open_seconds = open_seconds(scan),
-                    .read_bytes_per_second = std::isfinite(scan.speed.read_bytes_per_second) ? scan.speed.read_bytes_per_second : INFINITY,
+                    .read_bytes_per_second = std::isfinite(scan.speed.read_bytes_per_second)
+                                                 ? scan.speed.read_bytes_per_second
+                                                 : INFINITY,
                     .inode_quota = options.inode_quota,
                     .epochs = options.epochs,
                     .workers = static_cast<double>(options.workers)};
@@ -44,8 +49,12 @@ Result<Scan> scan(const std::filesystem::path& directory, const ScanOptions& opt
         result.local = local;
     }
     std::vector<TreeSums> parts(std::max<size_t>(options.threads, 1));
-    BELAY_TRY(walked, walk(root, {.threads = parts.size(), .most_calls_per_second = options.most_calls_per_second, .stop = options.stop},
-                           [&](size_t thread, const Listing& listing) { parts[thread].add(listing, options.now); }));
+    BELAY_TRY(walked,
+              walk(root,
+                   {.threads = parts.size(),
+                    .most_calls_per_second = options.most_calls_per_second,
+                    .stop = options.stop},
+                   [&](size_t thread, const Listing& listing) { parts[thread].add(listing, options.now); }));
     result.walk = std::move(walked);
     for (const TreeSums& part : parts) result.sums.add(part);
     BELAY_TRY(speed, measure_reading(root, result.sums.sample.files(), options.workers));

@@ -15,13 +15,13 @@
 namespace belay::stage {
 
 struct ScanOptions {
-    size_t threads = 8;                          // that list and look; a site's servers are shared
-    double most_calls_per_second = 0;            // 0: no limit
+    size_t threads = 8;                // that list and look; a site's servers are shared
+    double most_calls_per_second = 0;  // 0: no limit
     double epochs = 10;
-    size_t workers = 8;                          // of the loader that will read
+    size_t workers = 8;  // of the loader that will read
     std::optional<uint64_t> inode_quota = {};
     std::optional<std::filesystem::path> local = {};  // where data would be copied to
-    int64_t now = 0;                             // nanoseconds since 1970
+    int64_t now = 0;                                  // nanoseconds since 1970
     const std::atomic<bool>* stop = nullptr;
 };
 

@@ -75,7 +75,8 @@ TEST(stage_scan, access_times_stay_as_they_are) {
     Tree tree;
     tree.file("old", "content");
     const timespec long_ago[2] = {{.tv_sec = 1000, .tv_nsec = 0}, {.tv_sec = 2000, .tv_nsec = 0}};
-    ASSERT_EQ(utimensat(AT_FDCWD, (tree.path() / "old").c_str(), static_cast<const timespec*>(long_ago), 0), 0);
+    ASSERT_EQ(utimensat(AT_FDCWD, (tree.path() / "old").c_str(), static_cast<const timespec*>(long_ago), 0),
+              0);
     ASSERT_TRUE(scan(tree.path(), {}));
     struct stat status{};
     ASSERT_EQ(stat((tree.path() / "old").c_str(), &status), 0);

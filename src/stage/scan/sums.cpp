@@ -13,14 +13,17 @@ namespace {
 
 constexpr int64_t kNanosecondsOfDay = int64_t{86'400} * 1'000'000'000;
 
-// FNV-1a's last step leaves its upper bits as they were; this mixes all of them (the finaliser of MurmurHash3).
+// FNV-1a's last step leaves its upper bits as they were; this mixes all of them (the finaliser of
+// MurmurHash3).
 uint64_t mixed(uint64_t hash) {
     hash = (hash ^ (hash >> 33U)) * 0xff51afd7ed558ccdU;
     hash = (hash ^ (hash >> 33U)) * 0xc4ceb9fe1a85ec53U;
     return hash ^ (hash >> 33U);
 }
 
-uint64_t rank_of_size(uint64_t bytes) { return mixed(bytes); }
+uint64_t rank_of_size(uint64_t bytes) {
+    return mixed(bytes);
+}
 
 size_t age_bucket(int64_t time, int64_t now) {
     const int64_t days = now > time ? (now - time) / kNanosecondsOfDay : 0;  // a clock may be ahead
@@ -34,9 +37,13 @@ void add_all(std::array<Amount, kCount>& sum, const std::array<Amount, kCount>& 
 
 }  // namespace
 
-uint64_t rank_of_path(std::string_view path) { return mixed(core::fnv1a(path)); }
+uint64_t rank_of_path(std::string_view path) {
+    return mixed(core::fnv1a(path));
+}
 
-size_t size_bucket(uint64_t bytes) { return static_cast<size_t>(std::bit_width(bytes)); }
+size_t size_bucket(uint64_t bytes) {
+    return static_cast<size_t>(std::bit_width(bytes));
+}
 
 void Sample::add(Candidate candidate) {
     kept_.insert(std::move(candidate));
@@ -90,7 +97,8 @@ void TreeSums::note_entries(uint64_t entries, std::string_view directory) {
 
 void TreeSums::add(const Listing& listing, int64_t now) {
     if (listing.directory_entries) note_entries(*listing.directory_entries, listing.path);
-    const uint64_t hash_before_name = listing.path.empty() ? core::kFnv1aOfNothing : core::fnv1a("/", core::fnv1a(listing.path));
+    const uint64_t hash_before_name =
+        listing.path.empty() ? core::kFnv1aOfNothing : core::fnv1a("/", core::fnv1a(listing.path));
     uint64_t regular = 0;
     uint32_t user = 0;
     Amount* of_user = nullptr;
@@ -118,9 +126,10 @@ void TreeSums::add(const Listing& listing, int64_t now) {
         const bool is_sampled = sample.wants(rank);
         const bool is_compared = same_size.wants(rank_of_size(entry.bytes));
         if (!is_sampled && !is_compared) continue;
-        Candidate candidate{.rank = rank,
-                                  .path = listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name),
-                                  .bytes = entry.bytes};
+        Candidate candidate{
+            .rank = rank,
+            .path = listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name),
+            .bytes = entry.bytes};
         if (is_sampled) sample.add(candidate);
         if (is_compared) same_size.add(std::move(candidate));
     }
@@ -143,7 +152,8 @@ void TreeSums::add(const TreeSums& part) {
     add_all(modified, part.modified);
     for (const auto& [user, amount] : part.users) users[user].add(amount);
     files_at_depth.resize(std::max(files_at_depth.size(), part.files_at_depth.size()));
-    for (size_t depth = 0; depth < part.files_at_depth.size(); ++depth) files_at_depth[depth] += part.files_at_depth[depth];
+    for (size_t depth = 0; depth < part.files_at_depth.size(); ++depth)
+        files_at_depth[depth] += part.files_at_depth[depth];
     note_entries(part.most_entries, part.fullest_directory);
     sample.add(part.sample);
     same_size.add(part.same_size);

@@ -1,4 +1,5 @@
-// What a walk adds up to. Sums of parts merge into those of the whole in any order, so that each thread has its own.
+// What a walk adds up to. Sums of parts merge into those of the whole in any order, so that each thread has
+// its own.
 #pragma once
 
 #include "stage/walk/walk.h"
@@ -28,8 +29,8 @@ size_t size_bucket(uint64_t bytes);
 inline constexpr std::array<int, 6> kAgeDays = {1, 7, 14, 30, 90, 365};
 inline constexpr size_t kAgeBuckets = kAgeDays.size() + 1;
 
-// A file that is looked at more closely, chosen by a hash so that the same tree gives the same ones whatever thread
-// comes to them first.
+// A file that is looked at more closely, chosen by a hash so that the same tree gives the same ones whatever
+// thread comes to them first.
 struct Candidate {
     uint64_t rank = 0;  // the hash
     std::string path;
@@ -54,8 +55,8 @@ class Sample {
     std::set<Candidate> kept_;
 };
 
-// Files whose size has a low rank: all files of a size, or none, since only those of one size can be equal. The share
-// of the sizes is halved until no more than `most` files are left.
+// Files whose size has a low rank: all files of a size, or none, since only those of one size can be equal.
+// The share of the sizes is halved until no more than `most` files are left.
 class SizeSample {
   public:
     explicit SizeSample(size_t most) : most_(most) {}
@@ -75,10 +76,10 @@ class SizeSample {
 };
 
 struct TreeSums {
-    Amount files;                  // names of regular files, bytes as they read: of two names of one inode both
-    uint64_t directories = 0;      // beneath the root
-    uint64_t links = 0;            // symbolic
-    uint64_t others = 0;           // devices, pipes, sockets
+    Amount files;              // names of regular files, bytes as they read: of two names of one inode both
+    uint64_t directories = 0;  // beneath the root
+    uint64_t links = 0;        // symbolic
+    uint64_t others = 0;       // devices, pipes, sockets
     uint64_t allocated_bytes = 0;
     uint64_t sparse_files = 0;
     std::map<uint64_t, uint64_t> linked_inodes;  // that have other names: bytes by inode

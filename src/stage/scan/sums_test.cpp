@@ -16,7 +16,13 @@ constexpr int64_t kDay = int64_t{86'400} * 1'000'000'000;
 constexpr int64_t kNow = 1000 * kDay;
 
 Entry file(std::string name, uint64_t bytes) {
-    return {.name = std::move(name), .type = core::FileType::kRegular, .bytes = bytes, .allocated_bytes = bytes, .modified = kNow, .accessed = kNow, .links = 1};
+    return {.name = std::move(name),
+            .type = core::FileType::kRegular,
+            .bytes = bytes,
+            .allocated_bytes = bytes,
+            .modified = kNow,
+            .accessed = kNow,
+            .links = 1};
 }
 
 TEST(stage_sums, sizes_are_grouped_by_powers_of_two) {
@@ -54,20 +60,25 @@ TEST(stage_sums, links_of_one_inode_are_counted_once) {
     EXPECT_THAT(sums.linked_inodes, ElementsAre(testing::Pair(7, 10)));
 }
 
-// Whatever the order and the parts in which a tree comes, the sums and the files that are looked at more closely are the same.
+// Whatever the order and the parts in which a tree comes, the sums and the files that are looked at more
+// closely are the same.
 TEST(stage_sums, parts_add_up_to_the_whole_in_any_order) {
     std::mt19937_64 random(1);
     for (int round = 0; round < 5; ++round) {
         std::vector<std::vector<Entry>> directories(30);
         for (auto& entries : directories)
             for (int i = 0; i < 400; ++i)
-                entries.push_back(file(std::to_string(i), random() % 3 == 0 ? random() % 50 : random() % 1'000'000));
+                entries.push_back(
+                    file(std::to_string(i), random() % 3 == 0 ? random() % 50 : random() % 1'000'000));
         std::vector<TreeSums> parts(4);
         TreeSums whole;
         std::vector<size_t> order(directories.size());
         for (size_t i = 0; i < order.size(); ++i) order[i] = i;
         auto listing = [&](const std::string& path, size_t i) {
-            return Listing{.path = path, .depth = 1, .entries = directories[i], .directory_entries = directories[i].size()};
+            return Listing{.path = path,
+                           .depth = 1,
+                           .entries = directories[i],
+                           .directory_entries = directories[i].size()};
         };
         for (size_t i : order) whole.add(listing("d" + std::to_string(i), i), kNow);
         std::ranges::shuffle(order, random);
@@ -96,7 +107,8 @@ TEST(stage_sums, files_of_one_size_are_all_compared_or_none) {
     for (int i = 0; i < 3; ++i) entries.push_back(file("other" + std::to_string(i), 77));
     TreeSums sums;
     sums.add({.entries = entries}, kNow);
-    for (const auto& [bytes, files] : sums.same_size.by_size()) EXPECT_THAT(files, SizeIs(bytes == 77 ? 3 : 5000));
+    for (const auto& [bytes, files] : sums.same_size.by_size())
+        EXPECT_THAT(files, SizeIs(bytes == 77 ? 3 : 5000));
     EXPECT_LE(sums.same_size.kept_files(), TreeSums::kComparedFiles);
 }
 

@@ -37,11 +37,14 @@ std::vector<int> cpu_memory_nodes(const std::filesystem::path& directory) {
 CpuMemory::CpuMemory(const std::vector<int>& nodes) {
     NodeMask mask{};
     for (int node : nodes)
-        if (node >= 0 && static_cast<size_t>(node) < kMostNodes) mask[static_cast<size_t>(node) / kBits] |= 1UL << (static_cast<size_t>(node) % kBits);
+        if (node >= 0 && static_cast<size_t>(node) < kMostNodes)
+            mask[static_cast<size_t>(node) / kBits] |= 1UL << (static_cast<size_t>(node) % kBits);
     int policy = MPOL_DEFAULT;
     // Whoever has a policy already knows better.
-    const bool is_free = syscall(SYS_get_mempolicy, &policy, nullptr, 0UL, nullptr, 0UL) == 0 && policy == MPOL_DEFAULT;
-    is_bound_ = !nodes.empty() && is_free && syscall(SYS_set_mempolicy, MPOL_BIND, mask.data(), kMostNodes) == 0;
+    const bool is_free =
+        syscall(SYS_get_mempolicy, &policy, nullptr, 0UL, nullptr, 0UL) == 0 && policy == MPOL_DEFAULT;
+    is_bound_ =
+        !nodes.empty() && is_free && syscall(SYS_set_mempolicy, MPOL_BIND, mask.data(), kMostNodes) == 0;
 }
 
 CpuMemory::~CpuMemory() {

@@ -44,7 +44,8 @@ constexpr uint64_t kNoLimit = uint64_t{1} << 60;  // what version 1 calls one th
 
 std::optional<uint64_t> limit_of(const fs::path& group, const Names& names) {
     const auto text = core::read_file(group / names.limit);
-    const auto limit = text ? core::parse_number<uint64_t>(core::trim(*text)) : std::nullopt;  // "max" is none
+    const auto limit =
+        text ? core::parse_number<uint64_t>(core::trim(*text)) : std::nullopt;  // "max" is none
     return limit && *limit < kNoLimit ? limit : std::nullopt;
 }
 
@@ -75,7 +76,8 @@ std::optional<MemoryRoom> room_of(const MemoryCgroup& cgroup, const fs::path& ro
 
 bool is_in_memory(const core::Directory& directory) {
     struct statfs facts{};
-    return fstatfs(directory.fd(), &facts) == 0 && (facts.f_type == TMPFS_MAGIC || facts.f_type == RAMFS_MAGIC);
+    return fstatfs(directory.fd(), &facts) == 0 &&
+           (facts.f_type == TMPFS_MAGIC || facts.f_type == RAMFS_MAGIC);
 }
 
 std::optional<MemoryCgroup> find_memory_cgroup(std::string_view text) {
@@ -100,7 +102,9 @@ Result<MemoryRoom> memory_room(const MemoryPlaces& places) {
     BELAY_TRY(text, core::read_file(places.proc / "meminfo"));
     const auto total = value_of(text, "MemTotal");
     const auto held = value_of(text, "Shmem");
-    if (!total || !held) return core::system_error("{} does not say how much memory there is", (places.proc / "meminfo").string());
+    if (!total || !held)
+        return core::system_error("{} does not say how much memory there is",
+                                  (places.proc / "meminfo").string());
     return MemoryRoom{.limit = *total, .held = *held, .of = "the node"};
 }
 

@@ -1,6 +1,6 @@
-// How much of a job's memory may be given to files, where these lie in memory: on nodes without disks, staged data, the spool,
-// images and caches are all in the same RAM as the job. The kernel charges them to the job that writes them, as shared
-// memory; so one number of its says what all of them take.
+// How much of a job's memory may be given to files, where these lie in memory: on nodes without disks, staged
+// data, the spool, images and caches are all in the same RAM as the job. The kernel charges them to the job
+// that writes them, as shared memory; so one number of its says what all of them take.
 #pragma once
 
 #include "core/directory.h"
@@ -28,11 +28,12 @@ struct MemoryPlaces {
     std::filesystem::path cgroup = "/sys/fs/cgroup";
 };
 
-// From the cgroup of this process, version 2 or 1: the lowest limit above it, and what the job holds, all its steps; or from
-// /proc/meminfo. Errors: kSystem where not even that can be read.
+// From the cgroup of this process, version 2 or 1: the lowest limit above it, and what the job holds, all its
+// steps; or from /proc/meminfo. Errors: kSystem where not even that can be read.
 core::Result<MemoryRoom> memory_room(const MemoryPlaces& places = {});
 
-// The line of /proc/self/cgroup that says where memory is accounted, "/slurm/uid_7/job_3/step_0": of version 2 or 1. Pure.
+// The line of /proc/self/cgroup that says where memory is accounted, "/slurm/uid_7/job_3/step_0": of version
+// 2 or 1. Pure.
 struct MemoryCgroup {
     bool is_unified = true;
     std::string path;

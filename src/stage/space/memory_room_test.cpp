@@ -5,12 +5,12 @@
 #include "stage/space/space.h"
 
 #include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace belay::stage {
 namespace {
@@ -25,7 +25,9 @@ class stage_memory : public testing::Test {
         fs::create_directories((root / name).parent_path());
         ASSERT_TRUE(core::replace_file(root / name, text));
     }
-    MemoryRoom room() const { return memory_room({.proc = root / "proc", .cgroup = root / "cgroup"}).value(); }
+    MemoryRoom room() const {
+        return memory_room({.proc = root / "proc", .cgroup = root / "cgroup"}).value();
+    }
 
     core::TemporaryDirectory directory = core::TemporaryDirectory::create().value();
     fs::path root = directory.path();
@@ -36,7 +38,8 @@ TEST_F(stage_memory, the_lowest_limit_above_counts_and_what_all_steps_of_the_job
     write("cgroup/system.slice/slurmstepd.scope/job_3/step_0/user/task_0/memory.max", "max\n");
     write("cgroup/system.slice/slurmstepd.scope/job_3/step_0/memory.max", "9000\n");
     write("cgroup/system.slice/slurmstepd.scope/job_3/memory.max", "8000\n");
-    write("cgroup/system.slice/slurmstepd.scope/job_3/memory.stat", "anon 5\nfile 600\nshmem 500\nshmem_thp 1\n");
+    write("cgroup/system.slice/slurmstepd.scope/job_3/memory.stat",
+          "anon 5\nfile 600\nshmem 500\nshmem_thp 1\n");
     write("cgroup/system.slice/slurmstepd.scope/job_3/step_0/memory.stat", "shmem 7\n");
     EXPECT_EQ(room().limit, 8000U);
     EXPECT_EQ(room().held, 500U);
@@ -47,13 +50,15 @@ TEST_F(stage_memory, version_1_is_read_likewise) {
     write("proc/self/cgroup", "9:cpuset:/slurm/x\n4:cpu,memory:/slurm/uid_7/job_3/step_0\n0::/\n");
     write("cgroup/memory/slurm/uid_7/job_3/step_0/memory.limit_in_bytes", "9223372036854771712\n");
     write("cgroup/memory/slurm/uid_7/job_3/memory.limit_in_bytes", "8000\n");
-    write("cgroup/memory/slurm/uid_7/job_3/memory.stat", "cache 5\nshmem 1\ntotal_cache 6\ntotal_shmem 400\n");
+    write("cgroup/memory/slurm/uid_7/job_3/memory.stat",
+          "cache 5\nshmem 1\ntotal_cache 6\ntotal_shmem 400\n");
     EXPECT_EQ(room().limit, 8000U);
     EXPECT_EQ(room().held, 400U);
 }
 
 TEST_F(stage_memory, without_a_limit_it_is_that_of_the_node) {
-    write("proc/meminfo", "MemTotal:       1000 kB\nMemFree: 5 kB\nShmem:             100 kB\nShmemHugePages: 7 kB\n");
+    write("proc/meminfo",
+          "MemTotal:       1000 kB\nMemFree: 5 kB\nShmem:             100 kB\nShmemHugePages: 7 kB\n");
     EXPECT_EQ(room().limit, 1000U * 1024);
     EXPECT_EQ(room().held, 100U * 1024);
     EXPECT_EQ(room().of, "the node");

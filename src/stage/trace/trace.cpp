@@ -46,7 +46,8 @@ class Matcher {
 
     bool matches(const std::string& where) {
         const fs::path path(where);
-        if (data_.directory && (is_or_holds(*data_.directory, path) || is_or_holds(path, *data_.directory))) return true;
+        if (data_.directory && (is_or_holds(*data_.directory, path) || is_or_holds(path, *data_.directory)))
+            return true;
         auto [known, is_new] = by_source_.try_emplace(where);
         if (is_new) known->second = comes_from_it(path);
         return known->second;
@@ -60,8 +61,10 @@ class Matcher {
         if (data_.manifest) return packed == *data_.manifest;  // a copy of it
         const std::string root = data_.directory ? data_.directory->string() : data_.words;
         return packed.source.root == root ||
-               std::ranges::any_of(std::to_array<std::string_view>({packed.name, packed.source.url, packed.source.licence, packed.source.revision}),
-                                   [&](std::string_view word) { return word == data_.words; });
+               std::ranges::any_of(
+                   std::to_array<std::string_view>(
+                       {packed.name, packed.source.url, packed.source.licence, packed.source.revision}),
+                   [&](std::string_view word) { return word == data_.words; });
     }
 
     const TracedData& data_;
@@ -78,8 +81,11 @@ Result<std::optional<TracedJob>> read_record(const fs::path& path, Matcher& matc
     BELAY_TRY(archive, record::Archive::open(path));
     if (const auto damaged = archive.unreadable().find("event"); damaged != archive.unreadable().end())
         return std::unexpected(core::Error(damaged->second));
-    BELAY_TRY(rows, archive.query("SELECT kind, subject, node, min(time) FROM event WHERE kind IN ('data_read', 'data_staged') "
-                                  "AND subject IS NOT NULL GROUP BY ALL ORDER BY min(time), subject"));
+    BELAY_TRY(
+        rows,
+        archive.query(
+            "SELECT kind, subject, node, min(time) FROM event WHERE kind IN ('data_read', 'data_staged') "
+            "AND subject IS NOT NULL GROUP BY ALL ORDER BY min(time), subject"));
     TracedJob job{.record = path, .job = archive.manifest().job, .owner = owner_of(path), .readings = {}};
     for (const auto& row : rows.rows) {
         if (!matcher.matches(record::as_text(row[1]))) continue;
@@ -100,7 +106,8 @@ Result<std::optional<TracedJob>> read_record(const fs::path& path, Matcher& matc
     return std::optional(std::move(job));
 }
 
-void find_records(const fs::path& directory, int depth, std::vector<fs::path>& found, std::vector<UnreadRecord>& unread) {
+void find_records(const fs::path& directory, int depth, std::vector<fs::path>& found,
+                  std::vector<UnreadRecord>& unread) {
     std::error_code error;
     if (fs::exists(record::manifest_path(directory), error)) {
         found.push_back(directory);
@@ -109,14 +116,20 @@ void find_records(const fs::path& directory, int depth, std::vector<fs::path>& f
     if (depth == 0) return;
     fs::directory_iterator entry(directory, error), end;
     for (; !error && entry != end; entry.increment(error))
-        if (std::error_code ignored; entry->is_directory(ignored) && !entry->is_symlink(ignored)) find_records(entry->path(), depth - 1, found, unread);
-    if (error) unread.push_back({directory, core::errno_error(error.value(), fmt::format("cannot list {}", directory.string())).error()});
+        if (std::error_code ignored; entry->is_directory(ignored) && !entry->is_symlink(ignored))
+            find_records(entry->path(), depth - 1, found, unread);
+    if (error)
+        unread.push_back(
+            {directory,
+             core::errno_error(error.value(), fmt::format("cannot list {}", directory.string())).error()});
 }
 
 }  // namespace
 
 Result<TracedData> find_data(const std::string& words) {
-    if (words.empty()) return core::bad_input("nothing is asked about").hint("name a shard, a directory, or a source as manifests name it");
+    if (words.empty())
+        return core::bad_input("nothing is asked about")
+            .hint("name a shard, a directory, or a source as manifests name it");
     TracedData data{.words = words};
     std::error_code error;
     const fs::path path = fs::canonical(words, error);
@@ -144,7 +157,8 @@ Result<TraceReport> trace(const TracedData& data, std::span<const fs::path> plac
         else if (*job)
             report.jobs.push_back(std::move(**job));
     }
-    std::ranges::stable_sort(report.jobs, std::less{}, [](const TracedJob& job) { return job.readings.front().first; });
+    std::ranges::stable_sort(report.jobs, std::less{},
+                             [](const TracedJob& job) { return job.readings.front().first; });
     return report;
 }
 

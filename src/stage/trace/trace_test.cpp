@@ -24,8 +24,8 @@ using testing::IsEmpty;
 class stage_trace : public testing::Test {
   protected:
     // Of a job that read or was brought what lies at `where`, on each node.
-    fs::path record(const std::string& name, int64_t job, const std::string& kind, const std::string& where, int64_t second,
-                    const std::vector<std::string>& nodes = {"n1"}) {
+    fs::path record(const std::string& name, int64_t job, const std::string& kind, const std::string& where,
+                    int64_t second, const std::vector<std::string>& nodes = {"n1"}) {
         const fs::path path = root / "records" / name;
         fs::create_directories(path.parent_path());
         record::Manifest manifest;
@@ -35,19 +35,23 @@ class stage_trace : public testing::Test {
         EXPECT_TRUE(record::begin_record(path, manifest));
         stream::Batch rows(schema::kEvent);
         for (const std::string& node : nodes)
-            stream::add_event(rows, manifest.created, node, {.kind = schema::EventKind("task_start"), .severity = "info", .message = "x"}),
+            stream::add_event(rows, manifest.created, node,
+                              {.kind = schema::EventKind("task_start"), .severity = "info", .message = "x"}),
                 stream::add_event(rows, manifest.created, node,
-                                  {.kind = kind == "data_read" ? schema::EventKind("data_read") : schema::EventKind("data_staged"),
+                                  {.kind = kind == "data_read" ? schema::EventKind("data_read")
+                                                               : schema::EventKind("data_staged"),
                                    .severity = "info",
                                    .subject = where,
                                    .message = "x"});
-        const stream::Session session{.node = "n1", .task = {}, .periodic = false, .start = manifest.created, .version = "test"};
+        const stream::Session session{
+            .node = "n1", .task = {}, .periodic = false, .start = manifest.created, .version = "test"};
         auto segment = stream::SegmentWriter::create(record::segments_path(path) / "n1.seg", session);
         EXPECT_TRUE(segment && segment->append(rows) && segment->finish(manifest.created));
         return path;
     }
 
-    void pack(const fs::path& directory, const std::string& root_of_source, const std::string& revision = "r1") {
+    void pack(const fs::path& directory, const std::string& root_of_source,
+              const std::string& revision = "r1") {
         fs::create_directories(directory);
         shard::Manifest manifest{.name = "train", .created = "2026-01-01T00:00:00Z", .tool = "test"};
         manifest.source.root = root_of_source;
@@ -77,8 +81,9 @@ TEST_F(stage_trace, jobs_that_had_shards_open_or_got_a_copy_are_found_by_shard_d
     record("b", 2, "data_read", root / "packed", 200);
     record("deep/er/a", 1, "data_staged", root / "packed", 100);
     record("c", 3, "data_read", root / "other", 300);
-    for (const std::string& words : {(root / "packed/train-000000.tar").string(), (root / "packed").string(), std::string("/scratch/loose"),
-                                     std::string("CC-BY-4.0"), std::string("r1")})
+    for (const std::string& words :
+         {(root / "packed/train-000000.tar").string(), (root / "packed").string(),
+          std::string("/scratch/loose"), std::string("CC-BY-4.0"), std::string("r1")})
         EXPECT_THAT(jobs(words), ElementsAre(1, 2)) << words;
     EXPECT_THAT(jobs("another licence"), IsEmpty());
     EXPECT_THAT(jobs((root / "packed2").string()), IsEmpty()) << "begins like it";
@@ -107,7 +112,8 @@ TEST_F(stage_trace, nodes_are_counted_and_records_that_cannot_be_read_are_named)
     fs::create_directories(root / "records/broken");
     ASSERT_TRUE(core::replace_file(root / "records/broken/record.json", "{"));
     const auto data = find_data((root / "packed").string()).value();
-    const auto report = trace(data, std::vector{root / "records", root / "records", root / "nowhere"}).value();
+    const auto report =
+        trace(data, std::vector{root / "records", root / "records", root / "nowhere"}).value();
     ASSERT_EQ(report.jobs.size(), 1U);
     EXPECT_EQ(report.jobs[0].readings[0].nodes.size(), 3U);
     EXPECT_EQ(report.records, 2U);

@@ -7,12 +7,12 @@
 #include "shard/tar_format.h"
 #include "stage/dataset/dataset.h"
 #include "stage/dataset/pieces.h"
-#include "stage/walk/named_directory.h"
 #include "stage/pack/image_writer.h"
 #include "stage/pack/plan.h"
 #include "stage/pack/sample.h"
 #include "stage/pack/shard_writer.h"
 #include "stage/verify/verify.h"
+#include "stage/walk/named_directory.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -29,12 +29,14 @@ using core::Result;
 using shard::ManifestShard;
 
 // What a tar of ours holds, by its headers; nothing where it is damaged.
-Result<std::optional<std::vector<shard::Record>>> records_of(int fd, const std::string& path, uint64_t tar_bytes) {
+Result<std::optional<std::vector<shard::Record>>> records_of(int fd, const std::string& path,
+                                                             uint64_t tar_bytes) {
     std::vector<shard::Record> records;
     std::string key;
     for (uint64_t at = 0; at < tar_bytes;) {
         std::string header;
-        BELAY_CHECK(read_pieces(fd, path, at, shard::kLongestTarHeader, [&](std::string_view bytes) { header += bytes; }));
+        BELAY_CHECK(read_pieces(fd, path, at, shard::kLongestTarHeader,
+                                [&](std::string_view bytes) { header += bytes; }));
         const auto member = shard::parse_tar_header(header);
         if (!member && header.find_first_not_of('\0') == std::string::npos) break;  // its end
         if (!member || member->bytes > tar_bytes - at) return std::nullopt;
@@ -46,7 +48,9 @@ Result<std::optional<std::vector<shard::Record>>> records_of(int fd, const std::
                            .sample = records.empty() ? 0 : records.back().sample + (is_next ? 1 : 0)});
         key = next_key;
         shard::Record& record = records.back();
-        BELAY_CHECK(read_pieces(fd, path, record.offset, record.bytes, [&](std::string_view bytes) { record.checksum = shard::crc32c(bytes, record.checksum); }));
+        BELAY_CHECK(read_pieces(fd, path, record.offset, record.bytes, [&](std::string_view bytes) {
+            record.checksum = shard::crc32c(bytes, record.checksum);
+        }));
         at = record.offset + record.bytes + shard::tar_padding(record.bytes);
     }
     return records;
@@ -68,9 +72,12 @@ Result<bool> make_index(const Directory& directory, const ManifestShard& stated)
 // The source as it is now, and what is to be made of it.
 class Source {
   public:
-    static Result<Source> open(const std::filesystem::path& path, const shard::Manifest& manifest, size_t threads) {
+    static Result<Source> open(const std::filesystem::path& path, const shard::Manifest& manifest,
+                               size_t threads) {
         BELAY_TRY(root, open_named_directory(path));
-        BELAY_TRY(listing, list_source(root, threads, manifest.options.links == "skip" ? LinkRule::kSkip : LinkRule::kFollow));
+        BELAY_TRY(listing,
+                  list_source(root, threads,
+                              manifest.options.links == "skip" ? LinkRule::kSkip : LinkRule::kFollow));
         return Source(std::move(root), std::move(listing), threads);
     }
 
@@ -92,14 +99,19 @@ class Source {
     }
 
   private:
-    Source(Directory root, SourceListing listing, size_t threads) : root_(std::move(root)), listing_(std::move(listing)), threads_(threads) {}
+    Source(Directory root, SourceListing listing, size_t threads)
+        : root_(std::move(root)), listing_(std::move(listing)), threads_(threads) {}
 
-    // By the index, where it is sound: then other parts of the source may have changed. Else as they would be packed now.
-    Result<PlannedShard> members_of(const Directory& directory, const shard::Manifest& manifest, size_t number) const {
+    // By the index, where it is sound: then other parts of the source may have changed. Else as they would be
+    // packed now.
+    Result<PlannedShard> members_of(const Directory& directory, const shard::Manifest& manifest,
+                                    size_t number) const {
         const ManifestShard& stated = manifest.shards[number];
-        if (auto text = directory.read_file(index_name(stated.path), kMostIndexBytes); text && core::to_hex(core::sha256(*text)) == stated.index_sha256)
+        if (auto text = directory.read_file(index_name(stated.path), kMostIndexBytes);
+            text && core::to_hex(core::sha256(*text)) == stated.index_sha256)
             if (auto index = shard::IndexView::open(*text)) return members_of(*index, stated);
-        BELAY_TRY(plan, plan_shards(listing_, {.shard_bytes = manifest.options.shard_bytes.value_or(0), .shuffle_key = manifest.options.shuffle_key}));
+        BELAY_TRY(plan, plan_shards(listing_, {.shard_bytes = manifest.options.shard_bytes.value_or(0),
+                                               .shuffle_key = manifest.options.shuffle_key}));
         if (number >= plan.size()) return bad_input("{}: the source has changed", stated.path);
         return std::move(plan[number]);
     }
@@ -111,7 +123,8 @@ class Source {
         for (const shard::Record& record : records) {
             const auto place = std::ranges::lower_bound(listing_.files, record.name, {}, &SourceFile::path);
             if (place == listing_.files.end() || place->path != record.name)
-                return bad_input("{}: {} is not in the source any longer", stated.path, core::printable(record.name));
+                return bad_input("{}: {} is not in the source any longer", stated.path,
+                                 core::printable(record.name));
             planned.files.push_back({static_cast<size_t>(place - listing_.files.begin()), record.sample});
         }
         return planned;
@@ -124,7 +137,8 @@ class Source {
 
 }  // namespace
 
-Result<Repair> repair(const std::filesystem::path& path, const std::optional<std::filesystem::path>& source_path, size_t threads) {
+Result<Repair> repair(const std::filesystem::path& path,
+                      const std::optional<std::filesystem::path>& source_path, size_t threads) {
     BELAY_TRY(verification, verify(path, threads));
     Repair result;
     if (verification.ok()) return result;
@@ -151,17 +165,21 @@ Result<Repair> repair(const std::filesystem::path& path, const std::optional<std
                 continue;
             }
         }
-        if (!source && !source_path && !is_trusted) 
-            source = bad_input("{} belongs to another user, who says where its source is", core::printable(path.string()))
+        if (!source && !source_path && !is_trusted)
+            source = bad_input("{} belongs to another user, who says where its source is",
+                               core::printable(path.string()))
                          .hint("name the directory with --source");
         if (!source) source = Source::open(source_path.value_or(manifest->source.root), *manifest, threads);
-        const Result<> made = *source ? (*source)->make_shard(directory, *manifest, number) : std::unexpected((*source).error());
+        const Result<> made = *source ? (*source)->make_shard(directory, *manifest, number)
+                                      : std::unexpected((*source).error());
         if (made && tar) result.repaired.push_back(stated.path);
         if (made && index) result.repaired.push_back(index_name(stated.path));
         if (made) continue;
         for (const Defect& defect : verification.bad)
             if (defect.shard == stated.path || defect.shard == index_name(stated.path))
-                result.left.push_back({defect.shard, defect.sample, fmt::format("{}; it cannot be rebuilt: {}", defect.why, made.error().message())});
+                result.left.push_back(
+                    {defect.shard, defect.sample,
+                     fmt::format("{}; it cannot be rebuilt: {}", defect.why, made.error().message())});
     }
     return result;
 }

@@ -29,42 +29,52 @@ Result<std::vector<Defect>> damaged_parts(int fd, const std::string& path, const
     std::ranges::sort(records, {}, &shard::Record::offset);
     std::vector<Defect> defects;
     uint64_t end = 0;  // of what was looked at
-    auto expect = [&](std::string_view expected, const std::optional<std::string>& sample, std::string_view what) -> Result<> {
+    auto expect = [&](std::string_view expected, const std::optional<std::string>& sample,
+                      std::string_view what) -> Result<> {
         std::string seen;
-        BELAY_CHECK(read_pieces(fd, path, end, expected.size(), [&](std::string_view bytes) { seen += bytes; }));
+        BELAY_CHECK(
+            read_pieces(fd, path, end, expected.size(), [&](std::string_view bytes) { seen += bytes; }));
         if (seen != expected) defects.push_back({path, sample, std::string(what)});
         end += expected.size();
         return {};
     };
     for (const shard::Record& record : records) {
-        BELAY_CHECK(expect(shard::tar_header(record.name, record.bytes), record.name, "its header in the tar is damaged"));
+        BELAY_CHECK(expect(shard::tar_header(record.name, record.bytes), record.name,
+                           "its header in the tar is damaged"));
         if (record.offset != end) {
             defects.push_back({path, record.name, "the index says that it lies elsewhere in the tar"});
             end = record.offset;
         }
         uint32_t checksum = 0;
-        BELAY_CHECK(read_pieces(fd, path, record.offset, record.bytes, [&](std::string_view bytes) { checksum = shard::crc32c(bytes, checksum); }));
-        if (checksum != record.checksum) defects.push_back({path, record.name, "its content is damaged: the checksum differs"});
+        BELAY_CHECK(read_pieces(fd, path, record.offset, record.bytes,
+                                [&](std::string_view bytes) { checksum = shard::crc32c(bytes, checksum); }));
+        if (checksum != record.checksum)
+            defects.push_back({path, record.name, "its content is damaged: the checksum differs"});
         end = record.offset + record.bytes;
-        BELAY_CHECK(expect(std::string(shard::tar_padding(record.bytes), '\0'), record.name, "what follows its content in the tar is damaged"));
+        BELAY_CHECK(expect(std::string(shard::tar_padding(record.bytes), '\0'), record.name,
+                           "what follows its content in the tar is damaged"));
     }
-    BELAY_CHECK(expect(std::string(shard::tar_trailer(end), '\0'), std::nullopt, "the end of the tar is damaged"));
+    BELAY_CHECK(
+        expect(std::string(shard::tar_trailer(end), '\0'), std::nullopt, "the end of the tar is damaged"));
     return defects;
 }
 
 // One shard of the manifest.
 class ShardCheck {
   public:
-    ShardCheck(const Directory& directory, const ManifestShard& stated) : directory_(directory), stated_(stated) {}
+    ShardCheck(const Directory& directory, const ManifestShard& stated)
+        : directory_(directory), stated_(stated) {}
 
     Result<std::vector<Defect>> run() {
         BELAY_TRY(index, checked_index());
         BELAY_TRY(file, open(stated_.path));
         if (!file) return std::move(defects_);
         BELAY_TRY(facts, directory_.facts(stated_.path));
-        if (facts && facts->bytes != stated_.bytes) add(stated_.path, fmt::format("it has {} bytes, {} are stated", facts->bytes, stated_.bytes));
+        if (facts && facts->bytes != stated_.bytes)
+            add(stated_.path, fmt::format("it has {} bytes, {} are stated", facts->bytes, stated_.bytes));
         core::Sha256 hash;
-        BELAY_CHECK(read_pieces(file->get(), stated_.path, 0, UINT64_MAX, [&](std::string_view bytes) { hash.update(bytes); }));
+        BELAY_CHECK(read_pieces(file->get(), stated_.path, 0, UINT64_MAX,
+                                [&](std::string_view bytes) { hash.update(bytes); }));
         if (core::to_hex(hash.finish()) == stated_.sha256) return std::move(defects_);
         const size_t before = defects_.size();
         if (index) {
@@ -76,12 +86,15 @@ class ShardCheck {
     }
 
   private:
-    void add(const std::string& path, std::string why) { defects_.push_back({path, std::nullopt, std::move(why)}); }
+    void add(const std::string& path, std::string why) {
+        defects_.push_back({path, std::nullopt, std::move(why)});
+    }
 
     Result<std::optional<core::Descriptor>> open(const std::string& path) {
         auto file = directory_.open_quietly(path);
         if (file) return std::optional(std::move(*file));
-        if (file.error().cause() != core::Cause::kNotFound && file.error().kind() != core::ErrorKind::kBadInput)
+        if (file.error().cause() != core::Cause::kNotFound &&
+            file.error().kind() != core::ErrorKind::kBadInput)
             return std::unexpected(std::move(file.error()));
         add(path, file.error().cause() == core::Cause::kNotFound ? "it is missing" : file.error().message());
         return std::nullopt;
@@ -113,16 +126,21 @@ class ShardCheck {
 };
 
 // What reading gives where it is not for this process that it fails.
-bool is_of_the_disk(int reason) { return reason == EIO || reason == ESTALE || reason == ENODATA || reason == EUCLEAN || reason == EBADMSG; }
+bool is_of_the_disk(int reason) {
+    return reason == EIO || reason == ESTALE || reason == ENODATA || reason == EUCLEAN || reason == EBADMSG;
+}
 
 }  // namespace
 
 Result<Verification> verify(const std::filesystem::path& path, size_t threads) {
     BELAY_TRY(directory, open_named_directory(path));
     auto manifest = read_manifest(directory);
-    if (!manifest && (manifest.error().cause() == core::Cause::kNotFound || manifest.error().kind() != core::ErrorKind::kBadInput))
+    if (!manifest && (manifest.error().cause() == core::Cause::kNotFound ||
+                      manifest.error().kind() != core::ErrorKind::kBadInput))
         return std::unexpected(std::move(manifest.error()));
-    if (!manifest) return Verification{.bad = {{std::string(shard::kManifestName), std::nullopt, manifest.error().headline()}}};
+    if (!manifest)
+        return Verification{
+            .bad = {{std::string(shard::kManifestName), std::nullopt, manifest.error().headline()}}};
     std::vector<std::vector<Defect>> defects(manifest->shards.size());
     BELAY_CHECK(core::in_parallel(defects.size(), threads, [&](size_t number) -> Result<> {
         // Where a disk cannot read one shard, the others are checked all the same.

@@ -1,4 +1,5 @@
-// belay stage verify, repair: whether a packed data set is what its manifest says, down to the sample, and making again what is not.
+// belay stage verify, repair: whether a packed data set is what its manifest says, down to the sample, and
+// making again what is not.
 #pragma once
 
 #include "core/directory.h"
@@ -14,7 +15,7 @@
 namespace belay::stage {
 
 struct Defect {
-    std::string shard;                    // the file: a tar, its index, an image, the manifest
+    std::string shard;                       // the file: a tar, its index, an image, the manifest
     std::optional<std::string> sample = {};  // the record in it, where it can be told
     std::string why;
     bool operator==(const Defect&) const = default;
@@ -27,7 +28,8 @@ struct Verification {
     bool ok() const { return bad.empty(); }
 };
 
-// Reads everything once. A manifest that is damaged is a defect, one that is missing an error. Errors: kBadInput, kSystem.
+// Reads everything once. A manifest that is damaged is a defect, one that is missing an error. Errors:
+// kBadInput, kSystem.
 core::Result<Verification> verify(const std::filesystem::path& directory, size_t threads);
 
 struct Repair {
@@ -35,8 +37,10 @@ struct Repair {
     std::vector<Defect> left;           // what could not be, and why
 };
 
-// Makes the files again in which verify() finds a defect, from the source or, an index, from its tar; only what then equals the manifest's
-// digest takes the place of what was there. `source` is where the manifest says where nothing is given.
-core::Result<Repair> repair(const std::filesystem::path& directory, const std::optional<std::filesystem::path>& source, size_t threads);
+// Makes the files again in which verify() finds a defect, from the source or, an index, from its tar; only
+// what then equals the manifest's digest takes the place of what was there. `source` is where the manifest
+// says where nothing is given.
+core::Result<Repair> repair(const std::filesystem::path& directory,
+                            const std::optional<std::filesystem::path>& source, size_t threads);
 
 }  // namespace belay::stage

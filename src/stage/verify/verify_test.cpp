@@ -25,7 +25,8 @@ using testing::IsEmpty;
 constexpr size_t kThreads = 2;
 
 void pack_small(const SourceForTests& data, shard::Format format = shard::Format::kTar) {
-    auto packed = pack(data.source(), data.output(), {.format = format, .shard_bytes = 40'960, .threads = kThreads, .tool = "test"});
+    auto packed = pack(data.source(), data.output(),
+                       {.format = format, .shard_bytes = 40'960, .threads = kThreads, .tool = "test"});
     ASSERT_TRUE(packed) << packed.error().render();
 }
 

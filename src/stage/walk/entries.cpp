@@ -29,7 +29,8 @@ core::FileType type_of(uint16_t mode) {
 
 int64_t nanoseconds_of(int64_t seconds, int64_t nanoseconds) {
     int64_t value = 0;
-    if (__builtin_mul_overflow(seconds, int64_t{1'000'000'000}, &value) || __builtin_add_overflow(value, nanoseconds, &value))
+    if (__builtin_mul_overflow(seconds, int64_t{1'000'000'000}, &value) ||
+        __builtin_add_overflow(value, nanoseconds, &value))
         return seconds < 0 ? INT64_MIN : INT64_MAX;
     return value;
 }
@@ -59,8 +60,8 @@ std::optional<uint64_t> device_of(int fd) {
 }
 
 Look look_at(int directory, const std::string& name) {
-    constexpr unsigned kWanted = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_ATIME | STATX_MTIME |
-                                 STATX_CTIME | STATX_INO | STATX_SIZE | STATX_BLOCKS;
+    constexpr unsigned kWanted = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_ATIME |
+                                 STATX_MTIME | STATX_CTIME | STATX_INO | STATX_SIZE | STATX_BLOCKS;
     struct statx status{};
     int result = 0;
     do result = statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, kWanted, &status);

@@ -55,8 +55,10 @@ class Tasks {
             const std::lock_guard lock(mutex_);
             for (Task& task : tasks) waiting_.push_back(std::move(task));
         }
-        if (tasks.size() == 1) wake_.notify_one();
-        else wake_.notify_all();
+        if (tasks.size() == 1)
+            wake_.notify_one();
+        else
+            wake_.notify_all();
     }
     // Nothing once no thread has a task that could make others, or after end().
     std::optional<Task> take() {
@@ -121,22 +123,33 @@ void add(WalkReport& sum, const WalkReport& part) {
 // One thread's part of the walk, and what it saw.
 class Walker {
   public:
-    Walker(size_t thread, const core::Directory& root, uint64_t device, Tasks& tasks, Pace& pace, const WalkOptions& options,
-           const Visitor& visit)
-        : thread_(thread), root_(root), device_(device), tasks_(tasks), pace_(pace), options_(options), visit_(visit) {}
+    Walker(size_t thread, const core::Directory& root, uint64_t device, Tasks& tasks, Pace& pace,
+           const WalkOptions& options, const Visitor& visit)
+        : thread_(thread),
+          root_(root),
+          device_(device),
+          tasks_(tasks),
+          pace_(pace),
+          options_(options),
+          visit_(visit) {}
 
     void run() {
         while (auto task = tasks_.take()) {
-            if (is_stopped()) tasks_.end();
-            else if (task->open) look(*task);
-            else read(*task);
+            if (is_stopped())
+                tasks_.end();
+            else if (task->open)
+                look(*task);
+            else
+                read(*task);
             tasks_.done();
         }
     }
     WalkReport& report() { return report_; }
 
   private:
-    bool is_stopped() const { return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed); }
+    bool is_stopped() const {
+        return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+    }
 
     // What vanished is not there to be read: no problem.
     void note_problem(std::string path, int errno_value) {
@@ -244,12 +257,14 @@ Result<WalkReport> walk(const core::Directory& root, const WalkOptions& options,
         return done;
     }));
     if (options.stop != nullptr && *options.stop)
-        return core::system_error("reading {} was stopped", root.path().string()).because(core::Cause::kCancelled);
+        return core::system_error("reading {} was stopped", root.path().string())
+            .because(core::Cause::kCancelled);
     WalkReport sum;
     for (const auto& walker : walkers) add(sum, walker->report());
     keep_first(sum.problems);
     if (sum.directories == 0 && !sum.problems.empty())
-        return core::errno_error(sum.problems.front().errno_value, fmt::format("cannot list {}", root.path().string()));
+        return core::errno_error(sum.problems.front().errno_value,
+                                 fmt::format("cannot list {}", root.path().string()));
     sum.seconds = seconds_since(begin);
     return sum;
 }

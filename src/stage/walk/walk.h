@@ -5,9 +5,9 @@
 //   BELAY_TRY(report, walk(root, {.threads = threads},
 //                          [&](size_t thread, const Listing& files) { sums[thread].add(files); }));
 //
-// What takes long is a call to the metadata server for each directory and for each file. Those of the files of one
-// directory are spread over the threads too, so that a directory with a million files is not read by one of
-// them alone.
+// What takes long is a call to the metadata server for each directory and for each file. Those of the files
+// of one directory are spread over the threads too, so that a directory with a million files is not read by
+// one of them alone.
 #pragma once
 
 #include "core/directory.h"
@@ -64,18 +64,18 @@ struct WalkOptions {
 };
 
 struct WalkReport {
-    uint64_t directories = 0;         // that were read, the root among them
-    uint64_t calls = 0;               // to the file system: opens, lists, looks at a name
-    uint64_t looks = 0;               // of those, looks at a name (statx)
-    double look_seconds = 0;          // in these, of all threads together
-    uint64_t other_file_systems = 0;  // directories on which something is mounted: not entered
-    uint64_t problem_count = 0;       // what vanished meanwhile is none
+    uint64_t directories = 0;                // that were read, the root among them
+    uint64_t calls = 0;                      // to the file system: opens, lists, looks at a name
+    uint64_t looks = 0;                      // of those, looks at a name (statx)
+    double look_seconds = 0;                 // in these, of all threads together
+    uint64_t other_file_systems = 0;         // directories on which something is mounted: not entered
+    uint64_t problem_count = 0;              // what vanished meanwhile is none
     std::vector<WalkProblem> problems = {};  // those with the first paths
     double seconds = 0;
 };
 
-// Calls `visit` from threads 0 to `threads` - 1. A directory's own entry stands in its parent's listing. Errors:
-// kSystem where the root cannot be read, kCancelled once `stop` is set.
+// Calls `visit` from threads 0 to `threads` - 1. A directory's own entry stands in its parent's listing.
+// Errors: kSystem where the root cannot be read, kCancelled once `stop` is set.
 using Visitor = std::function<void(size_t thread, const Listing& listing)>;
 core::Result<WalkReport> walk(const core::Directory& root, const WalkOptions& options, const Visitor& visit);
 

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -50,7 +50,8 @@ Seen walked(const Tree& tree, size_t threads = 3) {
         const std::lock_guard lock(mutex);
         EXPECT_LT(thread, threads);
         for (const Entry& entry : listing.entries) {
-            const std::string path = listing.path.empty() ? entry.name : std::string(listing.path) + "/" + entry.name;
+            const std::string path =
+                listing.path.empty() ? entry.name : std::string(listing.path) + "/" + entry.name;
             EXPECT_TRUE(seen.entries.emplace(path, entry).second) << path << " came twice";
         }
         if (listing.directory_entries) {
@@ -98,7 +99,8 @@ TEST(stage_walk, a_large_directory_is_shared_and_none_is_lost) {
 TEST(stage_walk, names_may_be_any_bytes) {
     Tree tree;
     for (const char* name : {"new\nline", "tab\t", " ", "\xff\xfe", "-rf", "\\"}) tree.file(name);
-    EXPECT_THAT(names(walked(tree)), UnorderedElementsAre("new\nline", "tab\t", " ", "\xff\xfe", "-rf", "\\"));
+    EXPECT_THAT(names(walked(tree)),
+                UnorderedElementsAre("new\nline", "tab\t", " ", "\xff\xfe", "-rf", "\\"));
 }
 
 TEST(stage_walk, an_empty_directory_has_no_entries) {
@@ -160,7 +162,8 @@ TEST(stage_walk, a_visitor_that_throws_ends_the_walk) {
     EXPECT_FALSE(report);
 }
 
-// Somebody replaces directories by links to elsewhere while the walk goes on: nothing from there is ever seen.
+// Somebody replaces directories by links to elsewhere while the walk goes on: nothing from there is ever
+// seen.
 TEST(stage_walk, a_link_that_takes_the_place_of_a_directory_is_not_followed) {
     Tree tree;
     Tree elsewhere;

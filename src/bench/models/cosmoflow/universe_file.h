@@ -1,4 +1,5 @@
-// A universe as a file, so that training can read its data as training does elsewhere: loose, or packed by "belay stage pack".
+// A universe as a file, so that training can read its data as training does elsewhere: loose, or packed by
+// "belay stage pack".
 //
 //   header  32 bytes    BLYUNIV1, side:u32, channels:u32 = 4, the 4 parameters as float32
 //   counts              channels x side^3 of int16, [channel][z][y][x]

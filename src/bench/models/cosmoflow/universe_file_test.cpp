@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr uint32_t kFileSide = 2;
-const std::vector<int16_t> kFileCounts(kChannels * kFileSide * kFileSide * kFileSide, 7);
+const std::vector<int16_t> kFileCounts(kChannels* kFileSide* kFileSide* kFileSide, 7);
 const Parameters kParametersForTest = {0.5F, -1, 0, 1};
 
 TEST(bench_universe_file, gives_back_what_was_written) {
@@ -25,7 +25,9 @@ TEST(bench_universe_file, gives_back_what_was_written) {
 TEST(bench_universe_file, says_what_is_wrong) {
     const std::string bytes = encode_universe(kFileSide, kParametersForTest, kFileCounts);
     std::vector<int16_t> counts(kFileCounts.size());
-    auto problem = [&](std::string_view text, uint32_t side) { return decode_universe(text, side, counts).error().message(); };
+    auto problem = [&](std::string_view text, uint32_t side) {
+        return decode_universe(text, side, counts).error().message();
+    };
     EXPECT_THAT(problem("", kFileSide), HasSubstr("0 bytes"));
     EXPECT_THAT(problem("X" + bytes.substr(1), kFileSide), HasSubstr("not a universe"));
     EXPECT_THAT(problem(bytes, 4), HasSubstr("2 cells per edge; this profile needs 4"));

@@ -28,7 +28,9 @@ Result<StoredSamples> StoredSamples::open(const fs::path& path, uint32_t side, c
     BELAY_TRY(manifest, directory->facts(shard::kManifestName));
     Reader read;
     if (manifest) {
-        BELAY_TRY(data, shard::with_reader_errors([&]() -> Result<std::shared_ptr<const shards::Dataset>> { return std::make_shared<const shards::Dataset>(path.string()); }));
+        BELAY_TRY(data, shard::with_reader_errors([&]() -> Result<std::shared_ptr<const shards::Dataset>> {
+                      return std::make_shared<const shards::Dataset>(path.string());
+                  }));
         read = [data, side](const std::string& name, std::span<int16_t> counts) -> Result<Parameters> {
             const auto record = data->find(name);
             if (!record) return bad_input("it is not among the packed files");
@@ -40,9 +42,14 @@ Result<StoredSamples> StoredSamples::open(const fs::path& path, uint32_t side, c
             return decode_universe(bytes, side, counts);
         };
     }
-    StoredSamples samples([read, path](const std::string& name, std::span<int16_t> counts) { return core::with_context(read(name, counts), (path / name).string()); }, side);
+    StoredSamples samples(
+        [read, path](const std::string& name, std::span<int16_t> counts) {
+            return core::with_context(read(name, counts), (path / name).string());
+        },
+        side);
     Batch batch;
-    for (const auto& [split, indices] : {std::pair(Split::kTrain, share.train), std::pair(Split::kEval, share.eval)})
+    for (const auto& [split, indices] :
+         {std::pair(Split::kTrain, share.train), std::pair(Split::kEval, share.eval)})
         if (!indices.empty()) BELAY_CHECK(samples.load(split, std::span(indices).first(1), batch));
     return samples;
 }
@@ -60,7 +67,8 @@ Result<> StoredSamples::load(Split split, std::span<const uint32_t> indices, Bat
     return {};
 }
 
-Result<> write_samples(const fs::path& path, uint32_t side, uint64_t seed, const Profile& profile, int threads) {
+Result<> write_samples(const fs::path& path, uint32_t side, uint64_t seed, const Profile& profile,
+                       int threads) {
     for (const char* split : {"train", "eval"}) BELAY_CHECK(core::make_directories(path / split));
     const auto train = static_cast<uint32_t>(profile.train_samples);
     const uint32_t all = train + static_cast<uint32_t>(profile.eval_samples);
@@ -73,13 +81,17 @@ Result<> write_samples(const fs::path& path, uint32_t side, uint64_t seed, const
             const Split split = number < train ? Split::kTrain : Split::kEval;
             const uint32_t index = number < train ? number : number - train;
             const Parameters parameters = generator.make(split, index, counts);
-            BELAY_CHECK(core::write_output(path / universe_name(split, index), encode_universe(side, parameters, counts)));
+            BELAY_CHECK(core::write_output(path / universe_name(split, index),
+                                           encode_universe(side, parameters, counts)));
         }
         return {};
     };
     const auto count = static_cast<size_t>(std::max(threads, 1));
-    return core::with_context(core::in_parallel(count, count, [&](size_t number) { return core::without_exceptions([&] { return write_some(number); }); }),
-                              fmt::format("cannot write {} samples", all));
+    return core::with_context(
+        core::in_parallel(
+            count, count,
+            [&](size_t number) { return core::without_exceptions([&] { return write_some(number); }); }),
+        fmt::format("cannot write {} samples", all));
 }
 
 }  // namespace belay::bench::cosmoflow

@@ -122,7 +122,8 @@ TEST(bench, training_on_files_equals_training_on_what_is_made) {
     options.data.directory = directory.path();
     EXPECT_EQ(train(options, alone).outcome->weights_digest, made);
     std::filesystem::resize_file(directory.path() / "train/000003.universe", 100);
-    EXPECT_THAT(train(options, alone).outcome.error().message(), HasSubstr("train/000003.universe: it has 100 bytes"));
+    EXPECT_THAT(train(options, alone).outcome.error().message(),
+                HasSubstr("train/000003.universe: it has 100 bytes"));
     std::filesystem::remove_all(directory.path() / "train");
     EXPECT_FALSE(train(options, alone).outcome);
 }
