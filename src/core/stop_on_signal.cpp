@@ -1,5 +1,6 @@
 #include "core/stop_on_signal.h"
 
+#include <ctime>
 #include <sys/signalfd.h>
 
 namespace belay::core {
@@ -7,19 +8,35 @@ namespace belay::core {
 namespace {
 
 std::atomic<bool> is_stopped = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a handler sets it");
+std::atomic<int64_t> stopped_at, same_for;  // nanoseconds
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free,
+              "a handler sets them");
 
-void stop(int) {
-    is_stopped = true;
+int64_t monotonic_nanoseconds() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+void stop(int signal) {
+    const int64_t now = monotonic_nanoseconds();
+    if (!is_stopped.exchange(true)) {
+        stopped_at = now;
+        return;
+    }
+    if (now - stopped_at < same_for) return;
+    std::signal(signal, SIG_DFL);
+    raise(signal);  // takes effect when this handler returns
 }
 
 }  // namespace
 
-StopOnSignal::StopOnSignal() {
+StopOnSignal::StopOnSignal(Duration same) {
     is_stopped = false;
+    same_for = same.count();
     struct sigaction action{};
     action.sa_handler = stop;
-    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    action.sa_flags = SA_RESTART;
     for (size_t i = 0; i < kEndingSignals.size(); ++i) {
         sigaction(kEndingSignals[i], nullptr, &before_[i]);
         // Who started this program had it ignore them, as nohup does.

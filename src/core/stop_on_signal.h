@@ -5,20 +5,23 @@
 #pragma once
 
 #include "core/file.h"
+#include "core/time.h"
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 
 namespace belay::core {
 
 inline constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// One at a time in a process. The second signal of a kind ends the program as always, in case the work does
-// not look at the flag.
+// One at a time in a process. A signal that comes later than `same` after the first one ends the program as always, in case the
+// work does not look at the flag. Until then it is taken for the first one again: what signals a whole process group (scancel,
+// timeout, a terminal) reaches a process and the one that passes signals on to it.
 class StopOnSignal {
   public:
-    StopOnSignal();
+    explicit StopOnSignal(Duration same = std::chrono::seconds(1));
     ~StopOnSignal();
     StopOnSignal(const StopOnSignal&) = delete;
     StopOnSignal& operator=(const StopOnSignal&) = delete;

@@ -17,7 +17,7 @@ int status_of(const std::function<int()>& body) {
     return status.signal != 0 ? -status.signal : status.code;
 }
 
-TEST(core, the_first_signal_sets_a_flag_and_the_second_ends_the_program) {
+TEST(core, the_first_signal_sets_a_flag_and_a_later_one_ends_the_program) {
     for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
         EXPECT_EQ(status_of([&] {
                       const StopOnSignal stop;
@@ -27,13 +27,24 @@ TEST(core, the_first_signal_sets_a_flag_and_the_second_ends_the_program) {
                   }),
                   0);
         EXPECT_EQ(status_of([&] {
-                      const StopOnSignal stop;
+                      const StopOnSignal stop(Duration::zero());
                       raise(signal);
                       raise(signal);
                       return 3;
                   }),
                   -signal);
     }
+}
+
+TEST(core, a_signal_that_comes_twice_at_once_is_one) {
+    EXPECT_EQ(status_of([&] {
+                  const StopOnSignal stop(std::chrono::hours(1));
+                  raise(SIGTERM);
+                  raise(SIGTERM);
+                  raise(SIGHUP);
+                  return *stop.flag() ? 0 : 2;
+              }),
+              0);
 }
 
 TEST(core, what_was_set_before_is_set_again) {

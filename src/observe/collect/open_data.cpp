@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,31 +42,37 @@ void OpenData::look(std::span<const JobProcess> processes) {
     const auto first =
         std::ranges::find_if(processes, [&](const JobProcess& process) { return process.stat.pid >= next_; });
     const auto start = static_cast<size_t>(first - processes.begin());
+    if (first == processes.end() || first->stat.pid != next_) next_link_ = 0;
     size_t links = 0;
     for (size_t i = 0; i < processes.size(); ++i) {
         const JobProcess& process = processes[(start + i) % processes.size()];
         next_ = static_cast<pid_t>(process.stat.pid);
         if (links >= kMostLinks) return;
-        links += look_at(process);
+        links += look_at(process, kMostLinks - links);
+        if (next_link_ > 0) return;
     }
 }
 
-// How many links were read.
-size_t OpenData::look_at(const JobProcess& process) {
+// How many links were read. Where `most` ended it, next_link_ is where to go on; else 0.
+size_t OpenData::look_at(const JobProcess& process, size_t most) {
+    const size_t start = std::exchange(next_link_, 0);
     const std::filesystem::path directory = proc_ / std::to_string(process.stat.pid) / "fd";
     const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), &closedir);
     if (!open) return 1;
     char target[PATH_MAX];
-    size_t links = 0;
+    size_t entries = 0;
     while (const dirent* entry = readdir(open.get())) {
-        if (links == kMostLinks) break;
+        if (entries++ < start) continue;
+        if (entries > start + most) {
+            next_link_ = start + most;
+            return most;
+        }
         const ssize_t length = readlinkat(dirfd(open.get()), entry->d_name, target, sizeof target);
-        ++links;
         if (length <= 0) continue;
         const std::string_view path(target, static_cast<size_t>(length));
         if (is_packed_data(path)) note(process, std::string(path));
     }
-    return links;
+    return entries > start ? entries - start : 1;
 }
 
 void OpenData::note(const JobProcess& process, std::string path) {

@@ -24,12 +24,13 @@ class OpenData {
     void look(std::span<const JobProcess> processes);
 
   private:
-    size_t look_at(const JobProcess& process);
+    size_t look_at(const JobProcess& process, size_t most);
     void note(const JobProcess& process, std::string path);
 
     std::filesystem::path proc_;
     EventSink on_event_;
     pid_t next_ = 0;               // looked at first
+    size_t next_link_ = 0;         // of that process's descriptors
     std::set<std::string> known_;  // directories, as the node names them
     std::set<std::string> seen_;   // and as the processes do
 };

@@ -2,9 +2,11 @@
 
 #include "observe/collect/testing.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 namespace belay::observe::collect {
@@ -66,6 +68,16 @@ TEST(observe_collect, a_look_that_would_take_long_goes_on_at_the_next) {
     watched.open(20, "3", "/late/s-0.tar");
     EXPECT_THAT(watched.look({10, 20}), ElementsAre());
     EXPECT_THAT(watched.look({10, 20}), ElementsAre("/late"));
+}
+
+TEST(observe_collect, all_descriptors_of_a_process_are_looked_at_in_the_end) {
+    Watched watched;
+    for (int i = 0; i < 1200; ++i)
+        watched.open(10, std::to_string(i), fmt::format("/data{}/s-0.tar", i / 12));
+    std::set<std::string> told;
+    for (int look = 0; look < 3; ++look)
+        for (const std::string& directory : watched.look({10})) told.insert(directory);
+    EXPECT_EQ(told.size(), 100u);
 }
 
 TEST(observe_collect, processes_that_cannot_be_looked_into_are_passed_over) {

@@ -9,10 +9,12 @@ lies, so that a sample is read without reading what stands before it::
     data.read("class3/000017.jpg")
 
 ``Dataset`` is what PyTorch calls a map-style dataset, and its samples have the keys that webdataset gives them. It may be used from
-the workers of a loader: each process maps the files by itself.
+the workers of a loader: each process maps the files by itself. An index is checked when it is opened; what a sample holds is not,
+unless ``read`` is asked to: ``belay stage verify`` does it for all.
 """
 
 import collections
+import functools
 import json
 import mmap
 import os
@@ -43,14 +45,58 @@ def _crc32c_table():
 
 
 _TABLE = _crc32c_table()
+_TABLE_BYTES = [bytes(entry >> shift & 0xFF for entry in _TABLE) for shift in (0, 8, 16, 24)]
+_LANES = 1024
+
+
+def _after(state, data):
+    for byte in data:
+        state = _TABLE[(state ^ byte) & 0xFF] ^ (state >> 8)
+    return state
+
+
+def _times(matrix, state):
+    result = 0
+    for column in matrix:
+        if state & 1:
+            result ^= column
+        state >>= 1
+    return result
+
+
+@functools.lru_cache(maxsize=64)
+def _zeros(length):
+    """What `length` bytes of zero make of each of the 32 bits of a state: CRCs are linear."""
+    power = [_after(1 << bit, b"\0") for bit in range(32)]
+    result = [1 << bit for bit in range(32)]
+    while length:
+        if length & 1:
+            result = [_times(power, column) for column in result]
+        power = [_times(power, column) for column in power]
+        length >>= 1
+    return result
 
 
 def crc32c(data, before=0):
-    """CRC32C of bytes: some MB a second, so that only what is asked for is checked."""
+    """CRC32C of bytes (RFC 3720, appendix B.4), at tens of MB a second.
+
+    Parts of equal length are taken at the same time, one byte of each in a step: of their states there are four strings, which
+    hold the first byte of all, the second, and so on.
+    """
     state = before ^ 0xFFFFFFFF
-    for byte in data:
-        state = _TABLE[(state ^ byte) & 0xFF] ^ (state >> 8)
-    return state ^ 0xFFFFFFFF
+    length = len(data) // _LANES
+    end = length * _LANES if length >= 4 else 0
+    if end:
+        states = [0, 0, 0, 0]
+        for step in range(length):
+            column = states[0] ^ int.from_bytes(data[step:end:length], "little")
+            column = column.to_bytes(_LANES, "little")
+            looked_up = [int.from_bytes(column.translate(table), "little") for table in _TABLE_BYTES]
+            states = [states[1] ^ looked_up[0], states[2] ^ looked_up[1], states[3] ^ looked_up[2], looked_up[3]]
+        shift = _zeros(length)
+        for part in zip(*(value.to_bytes(_LANES, "little") for value in states)):
+            state = _times(shift, state) ^ int.from_bytes(part, "little")
+    return _after(state, data[end:]) ^ 0xFFFFFFFF
 
 
 def _map(path):
@@ -82,9 +128,12 @@ class Shard:
             raise ShardError(f"it is of a tar with {tar_bytes} bytes, this one has {len(self._tar)}: pack or repair it")
         self._names = _HEADER.size + self._count * _ENTRY.size + _LENGTH.size
         (names_bytes,) = _LENGTH.unpack_from(self._index, self._names - _LENGTH.size)
-        _, _, end = _TRAILER.unpack_from(self._index, self._names + names_bytes)
-        if end != _END_MAGIC or self._names + names_bytes + _TRAILER.size != len(self._index):
+        checksum, _, end = _TRAILER.unpack_from(self._index, self._names + names_bytes)
+        checked = self._names + names_bytes
+        if end != _END_MAGIC or checked + _TRAILER.size != len(self._index):
             raise ShardError("its end is missing")
+        if crc32c(self._index[:checked]) != checksum:
+            raise ShardError("it is damaged: pack or repair it")
 
     def __len__(self):
         return self._count
@@ -112,7 +161,7 @@ class Shard:
         return entry[1:] if entry[0] == wanted else None
 
     def read(self, name, verify=False):
-        """The content of a record. ``verify`` checks it, slowly."""
+        """The content of a record. ``verify`` checks it: tens of MB a second."""
         found = self.find(name)
         if found is None:
             raise KeyError(name)

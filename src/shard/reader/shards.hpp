@@ -38,7 +38,12 @@ namespace belay::shards {
 // What is read is not a shard, or it is damaged, or cannot be read.
 class Error : public std::runtime_error {
   public:
-    using std::runtime_error::runtime_error;
+    explicit Error(const std::string& what, int code = 0) : std::runtime_error(what), code_(code) {}
+    // What the system said (errno); 0 where the data themselves are wrong.
+    int code() const { return code_; }
+
+  private:
+    int code_;
 };
 
 // CRC32C (Castagnoli, RFC 3720 appendix B.4), as indexes state it; by a table: some hundred MB a second.
@@ -69,7 +74,7 @@ struct Record {
 
 namespace detail {
 
-[[noreturn]] inline void fail(const std::string& path, int error) { throw Error(path + ": " + std::strerror(error)); }
+[[noreturn]] inline void fail(const std::string& path, int error) { throw Error(path + ": " + std::strerror(error), error); }
 
 class OpenFile {
   public:
@@ -172,7 +177,7 @@ class Shard {
         try {
             open_index();
         } catch (const Error& error) {
-            throw Error(index_path(tar_path) + ": " + error.what());
+            throw Error(index_path(tar_path) + ": " + error.what(), error.code());
         }
     }
 
@@ -217,7 +222,7 @@ class Shard {
         while (done < record.content.size()) {
             const ssize_t size = ::pread(file.fd(), static_cast<char*>(buffer) + done, record.content.size() - done, static_cast<off_t>(record.offset + done));
             if (size < 0 && errno == EINTR) continue;
-            if (size < 0) throw Error(path_ + ": " + std::strerror(errno));
+            if (size < 0) detail::fail(path_, errno);
             if (size == 0) throw Error(path_ + ": it is shorter than its index says");
             done += static_cast<std::size_t>(size);
         }
@@ -292,6 +297,7 @@ class Dataset {
             shards_.push_back(std::make_unique<Shard>(directory + "/" + path));
             starts_.push_back(size_);
             size_ += shards_.back()->samples();
+            if (!shown_) shown_ = std::make_unique<const detail::OpenFile>(directory + "/" + path);
         }
     }
 
@@ -312,6 +318,7 @@ class Dataset {
 
   private:
     std::vector<std::unique_ptr<Shard>> shards_;
+    std::unique_ptr<const detail::OpenFile> shown_;  // so that lsof and the recorder of a job see which data are read
     std::vector<std::size_t> starts_;  // the number of each shard's first sample
     std::size_t size_ = 0;
 };
