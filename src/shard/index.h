@@ -1,13 +1,12 @@
-// The index of a shard, NAME-000000.idx: where each record lies in the tar, its checksum and its sample,
-// found by name in a binary search over the file as it is mapped (docs/formats/shard-index.md).
+// The index of a shard, NAME-000000.idx: where each record lies in the tar, its checksum and its sample, found by name in a
+// binary search over the file as it is mapped (docs/formats/shard-index.md).
 //
 //   header   32 bytes          BLYTIDX1, version:u32 = 1, flags:u32 = 0, count:u64, tar_bytes:u64
-//   entries  32 bytes each     offset:u64, bytes:u64, name_offset:u32, name_bytes:u16, flags:u16 = 0,
-//   crc32c:u32, sample:u32 names    names_bytes:u64, the names one after the other trailer  16 bytes
-//   crc32c:u32 of all before, zero:u32, BLYTIDXE
+//   entries  32 bytes each     offset:u64, bytes:u64, name_offset:u32, name_bytes:u16, flags:u16 = 0, crc32c:u32, sample:u32
+//   names    names_bytes:u64, the names one after the other
+//   trailer  16 bytes          crc32c:u32 of all before, zero:u32, BLYTIDXE
 //
-// Entries stand in the order of their names, as bytes; numbers are little-endian. Samples count from 0 in the
-// order of the tar.
+// Entries stand in the order of their names, as bytes; numbers are little-endian. Samples count from 0 in the order of the tar.
 #pragma once
 
 #include "core/error.h"

@@ -90,11 +90,6 @@ class Object {
         }
         return {};
     }
-    template <typename T>
-    T get_or(const char* key, T otherwise) {
-        if (!json_.is_object() || !json_.contains(key)) return otherwise;
-        return get<T>(key);
-    }
     std::optional<uint64_t> number_or_null(const char* key) {
         if (at(key).is_null()) return std::nullopt;
         return get<uint64_t>(key);
@@ -155,6 +150,7 @@ Result<Format> parse_format(std::string_view text) {
 // An image is one file; a tar has an index, and none is named twice.
 Result<> check_shards(const Manifest& manifest) {
     const bool is_image = manifest.format == Format::kSquashfs;
+    if (manifest.shards.empty()) return bad_input("it lists no shards");
     if (is_image && manifest.shards.size() != 1)
         return bad_input("an image has one file, and {} are named", manifest.shards.size());
     std::set<std::string_view> paths;

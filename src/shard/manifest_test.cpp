@@ -72,6 +72,9 @@ TEST(shard_manifest, shards_that_no_pack_makes_are_refused) {
     Manifest twice = some();
     twice.shards[1].path = twice.shards[0].path;
     EXPECT_THAT(problem(encode_manifest(twice)), HasSubstr("is named twice"));
+    Manifest empty = some();
+    empty.shards.clear();
+    EXPECT_THAT(problem(encode_manifest(empty)), HasSubstr("lists no shards"));
     Manifest without_index = some();
     without_index.shards[0].index_sha256.clear();
     EXPECT_THAT(problem(encode_manifest(without_index)), HasSubstr("is not a shard of this format"));

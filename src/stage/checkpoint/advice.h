@@ -5,10 +5,9 @@
 //   R  seconds from an interruption until training goes on
 //
 //   young         sqrt(2 C M)                                          J. W. Young, CACM 17(9), 1974
-//   restart       sqrt(2 C (M + R))                                    likewise, an interruption costs R
-//   besides daly          sqrt(2CM) (1 + sqrt(C/2M)/3 + C/18M) - C, C < 2M     J. T. Daly, FGCS 22(3), 2006,
-//   eq. 37 availability  C + sqrt(2 C (M + R) + C^2)                          arXiv 2410.18124; the period,
-//   the write included
+//   restart       sqrt(2 C (M + R))                                    likewise, an interruption costs R besides
+//   daly          sqrt(2CM) (1 + sqrt(C/2M)/3 + C/18M) - C, C < 2M     J. T. Daly, FGCS 22(3), 2006, eq. 37
+//   availability  C + sqrt(2 C (M + R) + C^2)                          arXiv 2410.18124; the period, the write included
 #pragma once
 
 #include "core/error.h"

@@ -1,11 +1,12 @@
 // Which chunks of a copy a node holds, and their checksums. Pure.
 //
-// As the file "state" of a copy that is being made, and as what a node tells the one from which it takes the
-// rest; numbers are little-endian:
+// As the file "state" of a copy that is being made, and as what a node tells the one from which it takes the rest; numbers are
+// little-endian:
 //
-//   header     56 bytes      BLYBITS1, version:u32 = 1, zero:u32, plan:u8[32] (SHA-256 of the plan),
-//   count:u64 bits       ceil(count/8) chunk i is bit i % 8 of byte i / 8 checksums  4 bytes each  crc32c:u32
-//   of each chunk whose bit is set, in their order trailer    4 bytes       crc32c:u32 of all before
+//   header     56 bytes      BLYBITS1, version:u32 = 1, zero:u32, plan:u8[32] (SHA-256 of the plan), count:u64
+//   bits       ceil(count/8) chunk i is bit i % 8 of byte i / 8
+//   checksums  4 bytes each  crc32c:u32 of each chunk whose bit is set, in their order
+//   trailer    4 bytes       crc32c:u32 of all before
 #pragma once
 
 #include "core/error.h"

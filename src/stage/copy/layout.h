@@ -1,12 +1,11 @@
-// What is copied: a set of files, taken as one run of bytes, one file behind the other in the order of their
-// paths, and cut into chunks. A chunk may hold many small files or a part of a large one. Pure.
+// What is copied: a set of files, taken as one run of bytes, one file behind the other in the order of their paths, and cut into
+// chunks. A chunk may hold many small files or a part of a large one. Pure.
 //
-// The plan, as nodes tell it to each other and as it stays beside a tree that was copied (.belay-copy);
-// numbers are little-endian:
+// The plan, as nodes tell it to each other and as it stays beside a tree that was copied (.belay-copy); numbers are
+// little-endian:
 //
 //   header   32 bytes       BLYCOPY1, version:u32 = 1, kind:u32, chunk_bytes:u64, count:u64
-//   files    each           bytes:u64, modified:u64, inode:u64, flags:u32 (1 executable, 2 a link in the
-//   source),
+//   files    each           bytes:u64, modified:u64, inode:u64, flags:u32 (1 executable, 2 a link in the source),
 //                           path_bytes:u32, path
 //   trailer  4 bytes        crc32c:u32 of all before
 //

@@ -4,13 +4,12 @@
 //     state                       which chunks are on the disk, and their checksums (chunk_state.h)
 //     plan                        what is copied (layout.h)
 //     0, 1, 2, …                  the files of the plan, by their numbers
-//   DST/.belay-copy               of a directory, when all files have their names: the plan (layout.h). After
-//   it comes
+//   DST/.belay-copy               of a directory, when all files have their names: the plan (layout.h). After it comes
 //                                 the manifest.json of a packed set
 //
-// For a copy of one file, the directory stands beside the file, and nothing stays but the file. A file gets
-// its name when its content is there whole and on the disk, and never the name of another. Whoever ends in
-// between, however, goes on from the chunks whose checksums hold.
+// For a copy of one file, the directory stands beside the file, and nothing stays but the file. A file gets its name
+// when its content is there whole and on the disk, and never the name of another. Whoever ends in between, however,
+// goes on from the chunks whose checksums hold.
 #pragma once
 
 #include "core/directory.h"

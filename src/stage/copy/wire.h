@@ -17,8 +17,8 @@
 //   kHave      to parent   what it holds (chunk_state.h); the others come then, as the parent gets them
 //   kChunk     from parent chunk:u64, crc32c:u32 of the content, crc32c:u32 of the 12 bytes before, content
 //   kAgain     to parent   chunk:u64, whose content came damaged
-//   kAllThere  from parent empty: of all chunks, what was held has been compared and what was not has been
-//   sent kAlive     from parent
+//   kAllThere  from parent empty: of all chunks, what was held has been compared and what was not has been sent
+//   kAlive     from parent
 #pragma once
 
 #include "core/error.h"

@@ -1,11 +1,10 @@
 // What reading a data set costs from where it lies, packed, or copied to the nodes; and what follows.
 //
-// The model is that of two costs, a call for each file and the bytes, from figures that were measured on the
-// file system itself: no rule of thumb about small files (packing gained nothing on local NVMe for some:
-// rf-detr#1396).
+// The model is that of two costs, a call for each file and the bytes, from figures that were measured on the file system
+// itself: no rule of thumb about small files (packing gained nothing on local NVMe for some: rf-detr#1396).
 //
-//   loose  = E (N t/w + B/b)            N files, B bytes, w workers that read at once, t seconds to open and
-//   close one packed = P + E (M t/w + B/b)        M shards; P = N t/w + B/b + B/s, s bytes a second written
+//   loose  = E (N t/w + B/b)            N files, B bytes, w workers that read at once, t seconds to open and close one
+//   packed = P + E (M t/w + B/b)        M shards; P = N t/w + B/b + B/s, s bytes a second written
 //   local  = B/b + E B/l                l bytes a second of the local file system
 //
 // all for E epochs on one reader of w workers; b is what these workers read together.

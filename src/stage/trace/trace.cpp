@@ -24,7 +24,15 @@ using core::Result;
 
 namespace {
 
-constexpr int kDepth = 4;  // of records beneath a place
+constexpr int kDepth = 4;                                // of records beneath a place
+constexpr std::string_view kDataStaged = "data_staged";  // whose subject is the source as srun was given it
+
+// Without its symbolic links, as far as it is still there.
+fs::path canonical_or_same(const fs::path& path) {
+    std::error_code error;
+    fs::path found = fs::weakly_canonical(path, error);
+    return error ? path : found;
+}
 
 Result<std::optional<shard::Manifest>> manifest_in(const fs::path& directory) {
     BELAY_TRY(opened, core::Directory::open(directory));
@@ -44,9 +52,11 @@ class Matcher {
   public:
     explicit Matcher(const TracedData& data) : data_(data) {}
 
-    bool matches(const std::string& where) {
-        const fs::path path(where);
-        if (data_.directory && (is_or_holds(*data_.directory, path) || is_or_holds(path, *data_.directory)))
+    // `is_tree`: all that lies beneath `where` was read, and not only files in it.
+    bool matches(const std::string& where, bool is_tree) {
+        const fs::path path = is_tree ? canonical_or_same(where) : fs::path(where);
+        if (data_.directory &&
+            (is_or_holds(*data_.directory, path) || (is_tree && is_or_holds(path, *data_.directory))))
             return true;
         auto [known, is_new] = by_source_.try_emplace(where);
         if (is_new) known->second = comes_from_it(path);
@@ -72,7 +82,7 @@ class Matcher {
 };
 
 std::string owner_of(const fs::path& path) {
-    struct stat facts{};
+    struct stat facts {};
     if (stat(path.c_str(), &facts) != 0) return "";
     return core::user_name(facts.st_uid);
 }
@@ -88,7 +98,7 @@ Result<std::optional<TracedJob>> read_record(const fs::path& path, Matcher& matc
             "AND subject IS NOT NULL GROUP BY ALL ORDER BY min(time), subject"));
     TracedJob job{.record = path, .job = archive.manifest().job, .owner = owner_of(path), .readings = {}};
     for (const auto& row : rows.rows) {
-        if (!matcher.matches(record::as_text(row[1]))) continue;
+        if (!matcher.matches(record::as_text(row[1]), record::as_text(row[0]) == kDataStaged)) continue;
         const auto* time = std::get_if<core::Time>(&row[3]);
         Reading reading{.kind = record::as_text(row[0]),
                         .where = record::as_text(row[1]),

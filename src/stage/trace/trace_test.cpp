@@ -58,6 +58,12 @@ class stage_trace : public testing::Test {
         manifest.source.listing_sha256 = std::string(64, '0');
         manifest.source.licence = "CC-BY-4.0";
         manifest.source.revision = revision;
+        manifest.shards.push_back({.path = "train-000000.tar",
+                                   .bytes = 1,
+                                   .records = 1,
+                                   .samples = 1,
+                                   .sha256 = std::string(64, '0'),
+                                   .index_sha256 = std::string(64, '0')});
         ASSERT_TRUE(core::replace_file(directory / shard::kManifestName, shard::encode_manifest(manifest)));
         ASSERT_TRUE(core::replace_file(directory / "train-000000.tar", "x"));
     }
@@ -93,7 +99,18 @@ TEST_F(stage_trace, what_lies_above_and_below_counts) {
     pack(root / "all/packed", "/scratch/loose");
     record("a", 1, "data_staged", root / "all", 100);
     record("b", 2, "data_read", root / "all/packed/sub", 200);
-    EXPECT_THAT(jobs((root / "all/packed").string()), ElementsAre(1, 2));
+    record("c", 3, "data_read", root / "all", 300);
+    EXPECT_THAT(jobs((root / "all/packed").string()), ElementsAre(1, 2))
+        << "a file above it is not a reading of it";
+}
+
+TEST_F(stage_trace, a_source_that_was_named_by_a_link_is_found) {
+    fs::create_directories(root / "lustre/train");
+    fs::create_symlink(root / "lustre", root / "scratch");
+    record("a", 1, "data_staged", root / "scratch/train", 100);
+    EXPECT_THAT(jobs((root / "scratch/train").string()), ElementsAre(1));
+    EXPECT_THAT(jobs((root / "lustre/train").string()), ElementsAre(1));
+    EXPECT_THAT(jobs((root / "lustre/other").string()), IsEmpty());
 }
 
 TEST_F(stage_trace, a_copy_with_the_same_manifest_is_the_same_data) {
