@@ -22,13 +22,7 @@ core::Result<StepPlace> find_members(const core::CommandContext& context, std::s
         return core::system_error(
                    "without munge or a secret, other users of the cluster could take part in {}", what)
             .hint(weakness->hint_text());
-    place.step = transfer::Members{.rank = known->rank,
-                                   .nodes = std::move(known->nodes),
-                                   .root_address = std::move(known->root_address),
-                                   .name = std::move(known->name),
-                                   .secret = std::move(known->secret),
-                                   .offer = std::move(known->offer),
-                                   .secret_of = std::move(known->secret_of)};
+    place.step = std::move(*known);  // what is vetting's own falls away
     return place;
 }
 

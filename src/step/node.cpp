@@ -26,14 +26,6 @@ constexpr core::Duration kTellingTime =
 // A file system that does not answer for so long is as one that is full.
 constexpr core::Duration kRecordTime = std::chrono::seconds(15);
 
-transfer::Members meeting_of(const vet::StepContext& step) {
-    return {.rank = step.rank,
-            .nodes = step.nodes,
-            .root_address = step.root_address,
-            .name = step.name + "ready",
-            .secret = step.secret};
-}
-
 void say(std::string_view line) {
     core::tell_text(line);
 }
@@ -183,7 +175,7 @@ class Node {
 
     Result<bool> all_are_ready(const std::optional<Error>& failure) {
         std::vector<std::string> causes;
-        auto ready = agree(meeting_of(members_), failure, longest_agreement(plan_), causes);
+        auto ready = agree(members_.for_purpose("ready"), failure, longest_agreement(plan_), causes);
         for (const std::string& cause : causes) say(cause);
         return ready;
     }
@@ -220,7 +212,8 @@ Result<Prepared> prepare_node(const StepPlan& plan, const NodeContext& context) 
     if (node || !plan.environment) return node;  // what is only recorded runs on all nodes that can
     auto members = find_members();
     std::vector<std::string> causes;
-    if (!members || !fail_together(meeting_of(*members), node.error(), kTellingTime, causes)) return node;
+    if (!members || !fail_together(members->for_purpose("ready"), node.error(), kTellingTime, causes))
+        return node;
     for (const std::string& cause : causes) say(cause);
     return Node::refused(node.error().kind());
 }

@@ -36,12 +36,8 @@ Result<StagingPlan> plan_staging(std::string_view words, const core::Configurati
 
 Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string& destination,
                                      const vet::StepContext& members, const stage::JobOnNode& where) {
-    const stage::CopyStep step{.rank = members.rank,
-                               .nodes = members.nodes,
-                               .root_address = members.root_address,
-                               .name = members.name + "stage",
-                               .secret = members.secret,
-                               .secret_of = transfer::known(members.secret)};
+    stage::CopyStep step = members.for_purpose("stage");
+    step.secret_of = transfer::known(members.secret);
     const auto begun = [&](const stage::CopyStore& store) { return stage::note_for_job(where, store); };
     stage::CopyOptions options{.all_or_none = true, .memory_share = plan.memory_share, .begun = begun};
     if (members.nodes.size() == 1) options.patience.other = plan.timeout;  // as of the tasks of a job array
