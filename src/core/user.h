@@ -3,6 +3,8 @@
 
 #include "core/error.h"
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <sys/types.h>
 
@@ -15,5 +17,9 @@ std::string user_name(uid_t user);
 // Errors: kBadInput, kNotFound, for a name that the system does not know; kSystem, kTimedOut too, where it
 // cannot say.
 Result<uid_t> user_id(const std::string& name);
+
+// A call as getpwnam_r(3), which returns an errno: again with a larger buffer while the answer does not fit
+// (ERANGE), up to 16 MiB. Entries of directory services may be long. Its last answer.
+int ask_with_room(const std::function<int(char* buffer, size_t bytes)>& call);
 
 }  // namespace belay::core
