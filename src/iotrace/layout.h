@@ -40,6 +40,7 @@ enum HeaderPlace : size_t {
     kSizeBinsPlace = 28,
     kThreadsPlace = 64,      // u64: threads that have counted something; of it a thread's slot is made
     kProgramsPlace = 128,    // u64: programs that were started under the library
+    kBeganPlace = 192,       // u64: when the file was made, in nanoseconds since 1970, UTC
     kDeviceTablePlace = 256  // u64 × kDevices: kDeviceIsSet with the number of the device, 0 for none yet
 };
 

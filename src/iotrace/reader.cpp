@@ -18,7 +18,7 @@ core::Result<> fill(const core::NewFile& file) {
     if (const int error = posix_fallocate(file.fd(), 0, static_cast<off_t>(kFileBytes)); error != 0)
         return core::errno_error(
             error, fmt::format("cannot allocate {} bytes for {}", kFileBytes, file.path().string()));
-    return core::write_all(file.fd(), encode_header(), file.path().string());
+    return core::write_all(file.fd(), encode_header(core::system_clock().now()), file.path().string());
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ core::Result<IoTraceReader> IoTraceReader::create(const std::filesystem::path& p
 
 core::Result<IoTraceReader> IoTraceReader::open(const std::filesystem::path& path) {
     BELAY_TRY(file, core::open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-    struct stat facts{};
+    struct stat facts {};
     if (fstat(file.get(), &facts) != 0)
         return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
     if (!S_ISREG(facts.st_mode)) return core::bad_input("{} is not a regular file", path.string());

@@ -139,16 +139,17 @@ std::optional<double> DeviceTotals::random_share() const {
     return static_cast<double>(random) / static_cast<double>(all);
 }
 
-std::string encode_header() {
+std::string encode_header(core::Time began) {
     std::string bytes(kHeaderBytes, '\0');
     put_number(bytes, kMagicPlace, kMagic);
     put_number(bytes, kVersionPlace, kVersion);
     for (const Size& size : kSizes) put_number(bytes, size.place, size.value);
+    put_number(bytes, kBeganPlace, core::to_nanoseconds(began));
     return bytes;
 }
 
 std::string encode(const IoTotals& totals) {
-    std::string bytes = encode_header();
+    std::string bytes = encode_header(totals.began);
     bytes.resize(kFileBytes);
     put_number(bytes, kProgramsPlace, totals.programs);
     put_number(bytes, kThreadsPlace, totals.threads);
@@ -170,7 +171,8 @@ bool is_device_set(std::string_view bytes, unsigned index) {
 
 core::Result<IoTotals> decode(std::string_view bytes) {
     BELAY_CHECK(core::with_context(check_header(bytes), "not an I/O trace"));
-    IoTotals totals{.programs = number_at<uint64_t>(bytes, kProgramsPlace),
+    IoTotals totals{.began = core::time_from_nanoseconds(number_at<int64_t>(bytes, kBeganPlace)),
+                    .programs = number_at<uint64_t>(bytes, kProgramsPlace),
                     .threads = number_at<uint64_t>(bytes, kThreadsPlace)};
     auto add = [&](unsigned index, DeviceTotals::Of of, DeviceNumber device) {
         const Words words = words_of(bytes, index);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/time.h"
 #include "iotrace/layout.h"
 
 #include <array>
@@ -58,6 +59,7 @@ struct DeviceTotals {
 };
 
 struct IoTotals {
+    core::Time began = {};  // when the file was made: all counters were 0 then
     uint64_t programs = 0;  // started under the library
     uint64_t threads = 0;   // that have counted something, those of forked children too
     std::vector<DeviceTotals> devices =
@@ -66,7 +68,7 @@ struct IoTotals {
 };
 
 // A file in which nothing has been counted: its first kHeaderBytes; what follows, up to kFileBytes, is zeros.
-std::string encode_header();
+std::string encode_header(core::Time began);
 // A whole file that holds these totals, for tests and demonstrations; of devices the first kDevices - 2.
 std::string encode(const IoTotals& totals);
 

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string empty_file() {
-    std::string bytes = encode_header();
+    std::string bytes = encode_header({});
     bytes.resize(kFileBytes);
     return bytes;
 }
@@ -49,12 +49,13 @@ TEST(iotrace, a_device_is_packed_as_st_dev_says) {
 }
 
 TEST(iotrace, an_empty_file_has_no_devices) {
-    EXPECT_EQ(encode_header().size(), kHeaderBytes);
+    EXPECT_EQ(encode_header({}).size(), kHeaderBytes);
     EXPECT_EQ(decode(empty_file()).value(), IoTotals());
 }
 
 TEST(iotrace, totals_come_back_as_they_were) {
-    IoTotals totals{.programs = 2, .threads = 3, .devices = {some_device()}};
+    IoTotals totals{
+        .began = core::time_from_nanoseconds(7), .programs = 2, .threads = 3, .devices = {some_device()}};
     totals.devices.push_back({.of = DeviceTotals::Of::kNone, .counters = {0, 5}});
     totals.devices.push_back({.of = DeviceTotals::Of::kOthers, .counters = {1}});
     EXPECT_EQ(decode(encode(totals)).value(), totals);

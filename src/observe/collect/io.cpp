@@ -88,15 +88,14 @@ class IoCollector : public Collector {
     core::Result<> collect(const Sample& sample, stream::Batch& rows) override {
         if (options_.trace == nullptr) return {};
         BELAY_TRY(totals, options_.trace->totals());
-        if (!began_) began_ = sample.time;
+        // A process can write what it likes there.
+        if (!began_)
+            began_ = totals.began <= sample.time && totals.began != core::Time() ? totals.began : sample.time;
         if (ticks_++ % slow_every_ == 0) look_at_mounts();
         for (const DeviceTotals& device : totals.devices) {
             const std::string name = name_of(device);
-            // Of a file system that is mounted several times the first.
-            const auto mount = std::ranges::find(mounts_, name, &procfs::Mount::device);
-            const bool is_mounted = mount != mounts_.end();
-            if (!is_mounted || holds_data(*mount))
-                add(sample, device, name, is_mounted ? &*mount : nullptr, rows);
+            const procfs::Mount* mount = mount_of(name);
+            if (mount == nullptr || holds_data(*mount)) add(sample, device, name, mount, rows);
         }
         return {};
     }
@@ -110,6 +109,19 @@ class IoCollector : public Collector {
         for (procfs::Mount& mount :
              procfs::parse_mountinfo(SourceFile(proc_ / std::to_string(task) / "mountinfo").read_or_empty()))
             mounts_.push_back(std::move(mount));
+    }
+
+    // Of a file system that is mounted several times the one that the site names a tier for, else the first.
+    const procfs::Mount* mount_of(std::string_view device) const {
+        const procfs::Mount* first = nullptr;
+        for (const procfs::Mount& mount : mounts_) {
+            if (mount.device != device) continue;
+            if (std::ranges::find(options_.tiers, mount.mount_point, &Tier::mount_point) !=
+                options_.tiers.end())
+                return &mount;
+            if (first == nullptr) first = &mount;
+        }
+        return first;
     }
 
     void add(const Sample& sample, const DeviceTotals& totals, const std::string& name,

@@ -18,9 +18,9 @@ using iotrace::DeviceTotals;
 class Traced {
   public:
     // What the job has done until now; the file is written as programs write it, in place.
-    void holds(const std::vector<DeviceTotals>& devices) {
-        ASSERT_TRUE(
-            core::replace_file(path(), iotrace::encode({.programs = 1, .threads = 1, .devices = devices})));
+    void holds(const std::vector<DeviceTotals>& devices, core::Time began = {}) {
+        ASSERT_TRUE(core::replace_file(
+            path(), iotrace::encode({.began = began, .programs = 1, .threads = 1, .devices = devices})));
         options.io.trace =
             std::make_shared<iotrace::IoTraceReader>(iotrace::IoTraceReader::open(path()).value());
     }
@@ -73,7 +73,28 @@ TEST(observe_collect_io, each_file_system_has_a_row_with_its_mount_and_tier) {
     EXPECT_EQ(real(rows, 1, "read_seconds_total"), 1.5);
 }
 
-TEST(observe_collect_io, counting_began_with_the_first_tick) {
+TEST(observe_collect_io, counting_began_when_the_trace_was_made) {
+    Traced traced;
+    traced.holds({on(8, 1)}, at_second(2));
+    EXPECT_EQ(integer(traced.sample(5), 0, "start_time"), core::to_nanoseconds(at_second(2)));
+    Traced forged;
+    forged.holds({on(8, 1)}, at_second(6));
+    EXPECT_EQ(integer(forged.sample(5), 0, "start_time"), core::to_nanoseconds(at_second(5)));
+}
+
+TEST(observe_collect_io, of_several_mounts_the_one_that_the_site_names_counts) {
+    Traced traced;
+    traced.root.write(
+        "proc/self/mountinfo",
+        "1 1 0:50 / /lustre rw - lustre mds:/fs rw\n2 1 0:50 /s /scratch rw - lustre mds:/fs rw\n");
+    traced.options.io.tiers = {{"/scratch", "flash"}};
+    traced.holds({on(0, 50)});
+    const stream::Batch rows = traced.sample();
+    EXPECT_EQ(text(rows, 0, "mount"), "/scratch");
+    EXPECT_EQ(text(rows, 0, "tier"), "flash");
+}
+
+TEST(observe_collect_io, where_no_time_is_known_counting_began_with_the_first_tick) {
     Traced traced;
     traced.holds({});
     EXPECT_EQ(traced.sample(3).rows(), 0U);
