@@ -33,9 +33,8 @@ Result<std::string> ask_for_name(uid_t user) {
 Result<std::string> ask_for_id(const std::string& name) {
     passwd entry{};
     passwd* found = nullptr;
-    const int reason = ask_with_room([&](char* buffer, size_t bytes) {
-        return getpwnam_r(name.c_str(), &entry, buffer, bytes, &found);
-    });
+    const int reason = ask_with_room(
+        [&](char* buffer, size_t bytes) { return getpwnam_r(name.c_str(), &entry, buffer, bytes, &found); });
     if (reason != 0) return errno_error(reason, fmt::format("cannot look up user {}", printable(name)));
     if (found != nullptr) return std::to_string(entry.pw_uid);
     return bad_input("there is no user {}", printable(name)).because(Cause::kNotFound);

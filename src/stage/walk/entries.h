@@ -25,16 +25,27 @@ struct NameList {
 };
 NameList list_names(int directory);
 
+// On which file system a file lies, and through which mount it was reached.
+struct MountPlace {
+    uint64_t device = 0;
+    std::optional<uint64_t> mount = {};  // nothing before Linux 5.8
+    // A mount may show a part of the same file system again, which has its device but not its mount's number.
+    bool is_mount_of(const MountPlace& other) const {
+        return device == other.device && (!mount || !other.mount || *mount == *other.mount);
+    }
+};
+
 // Of an open file, without asking its server; nothing where the kernel does not say.
-std::optional<uint64_t> device_of(int fd);
+std::optional<MountPlace> place_of(int fd);
 
 // What stands behind a name, no link followed. An errno, or 0.
 struct Look {
     Entry entry;
-    uint64_t device = 0;  // the file system's
+    MountPlace place;
     int errno_value = 0;
 };
-// The entry has no name: that is the caller's to give.
-Look look_at(int directory, const std::string& name);
+// Of the directory itself for "". The entry has no name: that is the caller's to give. With `asks_server`
+// whatever is known of the file here is not enough: another node may just have used it.
+Look look_at(int directory, const std::string& name, bool asks_server = false);
 
 }  // namespace belay::stage

@@ -7,6 +7,7 @@
 #include "stage/walk/pace.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <climits>
@@ -88,10 +89,6 @@ class Tasks {
     bool ended_ = false;
 };
 
-std::string joined(std::string_view path, std::string_view name) {
-    return path.empty() ? std::string(name) : fmt::format("{}/{}", path, name);
-}
-
 // A path of any length: the kernel takes one of PATH_MAX bytes.
 Result<core::Directory> enter(const core::Directory& root, std::string_view path) {
     if (path.size() <= kLongestName) return root.enter(path);
@@ -120,16 +117,39 @@ void add(WalkReport& sum, const WalkReport& part) {
     sum.problems.insert(sum.problems.end(), part.problems.begin(), part.problems.end());
 }
 
+// What all threads have done together, told now and then.
+class Shown {
+  public:
+    explicit Shown(const std::function<void(uint64_t)>& tell) : tell_(tell) {}
+
+    void add(uint64_t looks) {
+        if (!tell_) return;
+        looked_ += looks;
+        const std::unique_lock lock(mutex_, std::try_to_lock);
+        if (!lock || Clock::now() - told_ < kBetween) return;
+        tell_(looked_);
+        told_ = Clock::now();
+    }
+
+  private:
+    static constexpr Clock::duration kBetween = std::chrono::milliseconds(100);
+    const std::function<void(uint64_t)>& tell_;
+    std::atomic<uint64_t> looked_ = 0;
+    std::mutex mutex_;
+    Clock::time_point told_ = Clock::now() - kBetween;
+};
+
 // One thread's part of the walk, and what it saw.
 class Walker {
   public:
-    Walker(size_t thread, const core::Directory& root, uint64_t device, Tasks& tasks, Pace& pace,
-           const WalkOptions& options, const Visitor& visit)
+    Walker(size_t thread, const core::Directory& root, const MountPlace& place, Tasks& tasks, Pace& pace,
+           Shown& shown, const WalkOptions& options, const Visitor& visit)
         : thread_(thread),
           root_(root),
-          device_(device),
+          place_(place),
           tasks_(tasks),
           pace_(pace),
+          shown_(shown),
           options_(options),
           visit_(visit) {}
 
@@ -151,6 +171,10 @@ class Walker {
         return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
     }
 
+    bool is_elsewhere(const MountPlace& place) const {
+        return options_.stays_on_mount ? !place.is_mount_of(place_) : place.device != place_.device;
+    }
+
     // What vanished is not there to be read: no problem.
     void note_problem(std::string path, int errno_value) {
         if (errno_value == ENOENT) return;
@@ -165,7 +189,7 @@ class Walker {
         auto directory = enter(root_, task.path);
         if (!directory) return note_problem(task.path, directory.error().errno_value());
         // Something may be mounted there since its name was looked at, or be mounted by opening it.
-        if (const auto device = device_of(directory->fd()); device && *device != device_) {
+        if (const auto place = place_of(directory->fd()); place && is_elsewhere(*place)) {
             ++report_.other_file_systems;
             return;
         }
@@ -201,14 +225,16 @@ class Walker {
             if (is_stopped()) return;
             Look seen = look_at(task.open->directory.fd(), name);
             if (seen.errno_value != 0) {
-                note_problem(joined(task.open->path, name), seen.errno_value);
+                note_problem(path_beneath(task.open->path, name), seen.errno_value);
                 continue;
             }
-            if (seen.entry.type == core::FileType::kDirectory) {
-                if (seen.device == device_)
-                    beneath.push_back({.path = joined(task.open->path, name), .depth = task.open->depth + 1});
-                else
-                    ++report_.other_file_systems;
+            const bool is_directory = seen.entry.type == core::FileType::kDirectory;
+            if (is_elsewhere(seen.place)) {
+                if (is_directory || options_.stays_on_mount) ++report_.other_file_systems;
+                if (!is_directory && options_.stays_on_mount) continue;
+            } else if (is_directory) {
+                beneath.push_back(
+                    {.path = path_beneath(task.open->path, name), .depth = task.open->depth + 1});
             }
             seen.entry.name = std::move(name);
             entries_.push_back(std::move(seen.entry));
@@ -216,6 +242,7 @@ class Walker {
         report_.look_seconds += seconds_since(begin);
         report_.looks += task.names.size();
         report_.calls += task.names.size();
+        shown_.add(task.names.size());
         tasks_.put(std::move(beneath));
         visit_(thread_, {.path = task.open->path,
                          .depth = task.open->depth,
@@ -225,9 +252,10 @@ class Walker {
 
     size_t thread_;
     const core::Directory& root_;
-    uint64_t device_;
+    const MountPlace& place_;
     Tasks& tasks_;
     Pace& pace_;
+    Shown& shown_;
     const WalkOptions& options_;
     const Visitor& visit_;
     WalkReport report_;
@@ -235,6 +263,10 @@ class Walker {
 };
 
 }  // namespace
+
+std::string path_beneath(std::string_view directory, std::string_view name) {
+    return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
+}
 
 Result<WalkReport> walk(const core::Directory& root, const WalkOptions& options, const Visitor& visit) {
     const auto begin = Clock::now();
@@ -244,10 +276,12 @@ Result<WalkReport> walk(const core::Directory& root, const WalkOptions& options,
     Tasks tasks;
     tasks.put({Task{}});
     Pace pace(options.most_calls_per_second);
+    Shown shown(options.progress);
     const size_t threads = std::max<size_t>(options.threads, 1);
     std::vector<std::unique_ptr<Walker>> walkers;
     for (size_t thread = 0; thread < threads; ++thread)
-        walkers.push_back(std::make_unique<Walker>(thread, root, seen.device, tasks, pace, options, visit));
+        walkers.push_back(
+            std::make_unique<Walker>(thread, root, seen.place, tasks, pace, shown, options, visit));
     BELAY_CHECK(core::in_parallel(threads, threads, [&](size_t thread) -> Result<> {
         auto done = core::without_exceptions([&]() -> Result<> {
             walkers[thread]->run();

@@ -1,14 +1,19 @@
 #include "stage/walk/walk.h"
 
 #include "core/file.h"
+#include "stage/walk/entries.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -50,8 +55,7 @@ Seen walked(const Tree& tree, size_t threads = 3) {
         const std::lock_guard lock(mutex);
         EXPECT_LT(thread, threads);
         for (const Entry& entry : listing.entries) {
-            const std::string path =
-                listing.path.empty() ? entry.name : std::string(listing.path) + "/" + entry.name;
+            const std::string path = listing.path_of(entry.name);
             EXPECT_TRUE(seen.entries.emplace(path, entry).second) << path << " came twice";
         }
         if (listing.directory_entries) {
@@ -75,10 +79,12 @@ TEST(stage_walk, everything_comes_once) {
     tree.file("b/c", "four");
     tree.file("b/d/e");
     fs::create_symlink("/etc", tree.path() / "link");
+    fs::permissions(tree.path() / "b/c", fs::perms(0640));
     const Seen seen = walked(tree);
     EXPECT_THAT(names(seen), ElementsAre("a", "b", "b/c", "b/d", "b/d/e", "link"));
     EXPECT_EQ(seen.entries.at("b/c").bytes, 4u);
     EXPECT_EQ(seen.entries.at("b/c").user, getuid());
+    EXPECT_EQ(seen.entries.at("b/c").mode, 0640u);
     EXPECT_EQ(seen.entries.at("link").type, core::FileType::kLink);
     EXPECT_THAT(seen.directory_entries, UnorderedElementsAre(Pair("", 3), Pair("b", 2), Pair("b/d", 1)));
     EXPECT_EQ(seen.report.directories, 3u);
@@ -151,6 +157,68 @@ TEST(stage_walk, other_file_systems_are_not_entered) {
     EXPECT_FALSE(in_proc);
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().cause(), core::Cause::kCancelled);
+}
+
+// Of the same file system, which by its device is no other.
+TEST(stage_walk, what_is_mounted_again_is_not_entered_where_that_is_wanted) {
+    Tree tree;
+    Tree elsewhere;
+    tree.file("mounted/hidden");
+    tree.file("file");
+    elsewhere.file("other");
+    elsewhere.file("secret");
+    const pid_t child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+            _exit(9);
+        auto bind = [](const fs::path& from, const fs::path& to) {
+            if (mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0) _exit(9);
+        };
+        bind(elsewhere.path(), tree.path() / "mounted");
+        bind(elsewhere.path() / "other", tree.path() / "file");
+        for (const bool stays : {false, true}) {
+            std::atomic<int> files = 0;
+            const auto report = walk(tree.root(), {.stays_on_mount = stays}, [&](size_t, const Listing& all) {
+                for (const Entry& entry : all.entries) files += entry.type == core::FileType::kRegular;
+            });
+            if (!report) _exit(1);
+            if (files != (stays ? 0 : 3) || report->other_file_systems != (stays ? 2U : 0U)) _exit(2);
+        }
+        _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 9) GTEST_SKIP() << "this user may not mount";
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(stage_walk, says_how_far_it_is) {
+    Tree tree;
+    for (int i = 0; i < 100; ++i) tree.file(std::to_string(i % 7) + "/" + std::to_string(i));
+    std::vector<uint64_t> told;
+    ASSERT_TRUE(walk(tree.root(),
+                     {.threads = 4, .progress = [&](uint64_t looked) { told.push_back(looked); }},
+                     [](size_t, const Listing&) {}));
+    ASSERT_FALSE(told.empty());
+    EXPECT_TRUE(std::ranges::is_sorted(told));
+    EXPECT_GT(told.front(), 0U);
+    EXPECT_LE(told.back(), 107U);
+}
+
+TEST(stage_walk, a_look_at_a_directory_or_at_what_a_server_knows) {
+    Tree tree;
+    tree.file("d/x");
+    const auto root = tree.root();
+    EXPECT_EQ(look_at(root.fd(), "").entry.type, core::FileType::kDirectory);
+    for (const bool asks_server : {false, true}) {
+        const Look seen = look_at(root.fd(), "d", asks_server);
+        EXPECT_EQ(seen.errno_value, 0);
+        EXPECT_EQ(seen.entry.inode, look_at(root.enter("d")->fd(), "").entry.inode);
+        EXPECT_TRUE(seen.place.is_mount_of(*place_of(root.fd())));
+    }
+    EXPECT_EQ(look_at(root.fd(), "nothing").errno_value, ENOENT);
+    EXPECT_FALSE((MountPlace{.device = 1, .mount = 2}).is_mount_of({.device = 1, .mount = 3}));
+    EXPECT_FALSE((MountPlace{.device = 1}).is_mount_of({.device = 2}));
 }
 
 TEST(stage_walk, a_visitor_that_throws_ends_the_walk) {
