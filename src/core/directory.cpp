@@ -69,8 +69,10 @@ Descriptor open_beneath(int directory, const std::string& name, int flags, unsig
         how.mode = (flags & O_CREAT) != 0 ? mode : 0;
         how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
         Descriptor found(static_cast<int>(syscall(SYS_openat2, directory, name.c_str(), &how, sizeof how)));
-        // A sandbox may say EPERM, which then has to be told from the file system's own.
-        if (found || (errno != ENOSYS && errno != EPERM)) return found;
+        // A sandbox may say EPERM, which then has to be told from the file system's own; and the kernel takes
+        // no path of PATH_MAX bytes in one piece.
+        const bool is_too_long = errno == ENAMETOOLONG && name.size() >= PATH_MAX;
+        if (found || (errno != ENOSYS && errno != EPERM && !is_too_long)) return found;
         if (errno == ENOSYS) is_unknown = true;
     }
     return walk_beneath(directory, name, flags, mode);

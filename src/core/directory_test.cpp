@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
@@ -74,6 +75,36 @@ TEST(core, files_beneath_a_directory_are_read_and_listed) {
         EXPECT_FALSE(directory.facts("absent/host").value());
         EXPECT_THAT(directory.read_file("absent", 1).error().message(),
                     HasSubstr("inside/absent: No such file"));
+    });
+}
+
+// The kernel takes no path of that length in one piece.
+TEST(core, a_name_may_be_longer_than_the_kernel_takes) {
+    each_way([] {
+        DirectoryFixture fixture;
+        const Directory directory = fixture.open();
+        const std::string part(200, 'p');
+        std::string name = part;
+        for (size_t depth = 1; name.size() < 2 * PATH_MAX; ++depth, name += "/" + part)
+            ASSERT_TRUE(directory.make_directory(name).value()) << depth;
+        EXPECT_FALSE(directory.facts(name).value().has_value());
+        const auto made = directory.open_file(name, O_RDWR | O_CREAT | O_EXCL);
+        ASSERT_TRUE(made) << made.error().message();
+        ASSERT_TRUE(write_all(made->get(), "content", "file"));
+        EXPECT_EQ(directory.read_file(name, 100).value(), "content");
+        EXPECT_EQ(directory.facts(name).value()->bytes, 7u);
+        const std::string parent = name.substr(0, name.rfind('/'));
+        EXPECT_EQ(directory.enter(parent)->list().value(), std::vector<std::string>{part});
+        EXPECT_TRUE(directory.remove_file(name));
+        // A part of it is still no link.
+        fs::create_directory_symlink(fixture.path() / "outside", fixture.inside() / "link");
+        EXPECT_EQ(directory.open_file("link/" + name, O_RDONLY).error().errno_value(), ELOOP);
+        while (!name.empty()) {
+            name = name.contains('/') ? name.substr(0, name.rfind('/')) : "";
+            if (!name.empty()) {
+                EXPECT_TRUE(directory.remove_directory(name));
+            }
+        }
     });
 }
 
