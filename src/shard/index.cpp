@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
 
 namespace belay::shard {
 
@@ -78,6 +81,13 @@ Result<std::string> encode_index(std::vector<Record> records, uint64_t tar_bytes
     return out;
 }
 
+uint64_t most_index_bytes(uint64_t records) {
+    constexpr uint64_t kMost = uint64_t{8} << 30;
+    constexpr uint64_t kMostOfEntry = kEntryBytes + std::numeric_limits<uint16_t>::max();
+    if (records > kMost / kMostOfEntry) return kMost;
+    return kHeaderBytes + kLengthBytes + kTrailerBytes + records * kMostOfEntry;
+}
+
 Result<IndexView> IndexView::open(std::string_view bytes) {
     constexpr size_t kLeast = kHeaderBytes + kLengthBytes + kTrailerBytes;
     if (bytes.size() < kLeast)
@@ -107,6 +117,9 @@ Result<IndexView> IndexView::open(std::string_view bytes) {
 }
 
 Result<> IndexView::check() const {
+    uint64_t names = 0;
+    std::vector<std::pair<uint64_t, uint64_t>> contents;  // begin and end in the tar
+    contents.reserve(static_cast<size_t>(count_));
     for (uint64_t i = 0; i < count_; ++i) {
         const size_t at = static_cast<size_t>(i) * kEntryBytes;
         const auto offset = get<uint64_t>(entries_, at);
@@ -115,11 +128,21 @@ Result<> IndexView::check() const {
         const auto name_bytes = get<uint16_t>(entries_, at + 20);
         if (name_bytes > names_.size() || name_offset > names_.size() - name_bytes)
             return bad_input("the name of entry {} lies outside of it", i);
+        // One behind the other: else a small index could state gigabytes of names.
+        if (name_offset != names || get<uint16_t>(entries_, at + 22) != 0)
+            return bad_input("entry {} is not as an index has it", i);
+        names += name_bytes;
         if (offset % kTarBlock != 0 || offset > tar_bytes_ || size > tar_bytes_ - offset)
             return bad_input("entry {} lies outside of the tar", i);
         if (i > 0 && name(i - 1) >= name(i))
             return bad_input("the names of entries {} and {} are not in order", i - 1, i);
+        contents.emplace_back(offset, offset + size);
     }
+    if (names != names_.size()) return bad_input("it has names without entries");
+    std::ranges::sort(contents);
+    for (size_t i = 1; i < contents.size(); ++i)
+        if (contents[i].first < contents[i - 1].second + kTarBlock)
+            return bad_input("two entries state the same part of the tar, at byte {}", contents[i].first);
     return {};
 }
 

@@ -35,6 +35,9 @@ inline constexpr size_t kLongestRecordName = 65535;
 // names.
 core::Result<std::string> encode_index(std::vector<Record> records, uint64_t tar_bytes);
 
+// How long the index of so many records can be: an index is not read beyond it.
+uint64_t most_index_bytes(uint64_t records);
+
 // An index that lies in memory, as long as the bytes do. Nothing of it is believed before it has been
 // checked.
 class IndexView {

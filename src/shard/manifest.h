@@ -13,7 +13,7 @@
 namespace belay::shard {
 
 inline constexpr std::string_view kManifestName = "manifest.json";
-inline constexpr size_t kMostManifestBytes = size_t{256} << 20;
+inline constexpr size_t kMostManifestBytes = size_t{64} << 20;
 
 enum class Format { kTar, kSquashfs };
 std::string_view to_text(Format format);

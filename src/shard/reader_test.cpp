@@ -5,9 +5,11 @@
 #include "shard/reader/shards.hpp"
 #include "shard/tar_format.h"
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sys/stat.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,6 +115,35 @@ TEST(shard_reader, says_what_is_wrong) {
     EXPECT_THAT(problem(), HasSubstr("t\"x-000001.tar: No such file"));
     packed.put("manifest.json", "{}");
     EXPECT_THAT(problem(), HasSubstr("lists no shards"));
+}
+
+// Packed data may be another user's, who must not choose what else is read.
+TEST(shard_reader, stays_in_its_directory) {
+    const Packed packed(kShards);
+    const fs::path directory = packed.path();
+    auto problem = [&] {
+        try {
+            const shards::Dataset data(packed.path());
+        } catch (const shards::Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    const std::string manifest = core::read_file(directory / "manifest.json").value();
+    for (const std::string outside : {"/x.tar", "../x.tar", "a/../../x.tar"}) {
+        std::string changed = manifest;
+        changed.replace(changed.find("t\\\"x-000001.tar"), std::strlen("t\\\"x-000001.tar"), outside);
+        packed.put("manifest.json", changed);
+        EXPECT_THAT(problem(), HasSubstr("lies outside of the directory")) << outside;
+    }
+    packed.put("manifest.json", manifest);
+    const fs::path shard = directory / "t\"x-000001.tar";
+    fs::rename(shard, directory / "elsewhere");
+    fs::create_symlink("elsewhere", shard);
+    EXPECT_THAT(problem(), HasSubstr("symbolic links"));
+    fs::remove(shard);
+    ASSERT_EQ(mkfifo(shard.c_str(), 0600), 0);
+    EXPECT_THAT(problem(), HasSubstr("is not a regular file"));
 }
 
 // Of an index with one bit flipped nothing is believed, and bytes that are not an index never crash.

@@ -2,6 +2,7 @@
 #include "shard/index.h"
 #include "shard/tar_format.h"
 
+#include <cstring>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -121,6 +122,36 @@ TEST(shard, any_flipped_bit_of_an_index_is_found) {
         EXPECT_FALSE(IndexView::open(damaged)) << "bit " << bit;
     }
     for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(IndexView::open(bytes.substr(0, size)));
+}
+
+// With a checksum that is right, as somebody else might write them: names or contents that are stated twice would make gigabytes of
+// a small file.
+TEST(shard, what_entries_share_is_refused) {
+    const std::vector<Record> records = {{"aa", 512, 100, 1, 0}, {"ab", 1536, 100, 2, 1}};
+    const std::string bytes = encode_index(records, 10240).value();
+    auto problem = [&](size_t place, auto value) {
+        std::string changed = bytes;
+        std::memcpy(changed.data() + place, &value, sizeof value);
+        const size_t trailer = changed.size() - 16;
+        const uint32_t checksum = crc32c(std::string_view(changed).substr(0, trailer));
+        std::memcpy(changed.data() + trailer, &checksum, sizeof checksum);
+        auto view = IndexView::open(changed);
+        return view ? "none" : view.error().message();
+    };
+    constexpr size_t kFirst = 32, kSecond = 64;
+    EXPECT_EQ(problem(kFirst, uint64_t{512}), "none");
+    EXPECT_THAT(problem(kSecond + 16, uint32_t{0}), HasSubstr("is not as an index has it")) << "its name";
+    EXPECT_THAT(problem(kSecond + 20, uint16_t{1}), HasSubstr("names"));
+    EXPECT_THAT(problem(kSecond + 22, uint16_t{1}), HasSubstr("is not as an index has it")) << "a flag";
+    EXPECT_THAT(problem(kSecond, uint64_t{512}), HasSubstr("the same part of the tar"));
+    EXPECT_THAT(problem(kFirst + 8, uint64_t{600}), HasSubstr("the same part of the tar"))
+        << "no room for a header";
+}
+
+TEST(shard, an_index_is_as_long_as_its_records_can_make_it) {
+    EXPECT_GE(most_index_bytes(1), encode_index({{std::string(65535, 'a')}}, 0).value().size());
+    EXPECT_LT(most_index_bytes(10), uint64_t{1} << 20);
+    EXPECT_EQ(most_index_bytes(UINT64_MAX), uint64_t{8} << 30);
 }
 
 TEST(shard, a_name_twice_or_too_long_is_refused) {

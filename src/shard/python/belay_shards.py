@@ -18,6 +18,7 @@ import functools
 import json
 import mmap
 import os
+import stat
 import struct
 
 __all__ = ["Dataset", "Shard", "ShardError"]
@@ -100,8 +101,12 @@ def crc32c(data, before=0):
 
 
 def _map(path):
-    with open(path, "rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
+    # Follows no link, and waits for no pipe: packed data may be another user's.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ShardError(f"{path}: is not a regular file")
+        if status.st_size == 0:
             raise ShardError(f"{path}: it is empty")
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
@@ -203,6 +208,8 @@ class Dataset:
         self._starts = []  # the number of each shard's first sample
         count = 0
         for shard in self.manifest["shards"]:
+            if os.path.isabs(shard["path"]) or ".." in shard["path"].split("/"):
+                raise ShardError(f"{self.directory}: the shard {shard['path']} lies outside of the directory")
             self._starts.append(count)
             count += shard["samples"]
         self._count = count

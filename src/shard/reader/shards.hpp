@@ -78,8 +78,14 @@ namespace detail {
 
 class OpenFile {
   public:
-    explicit OpenFile(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-        if (fd_ < 0) fail(path, errno);
+    // Follows no link, and waits for no pipe: packed data may be another user's.
+    explicit OpenFile(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
+        struct stat status {};
+        if (fd_ < 0 || ::fstat(fd_, &status) != 0) fail(path, errno);
+        if (!S_ISREG(status.st_mode)) {
+            ::close(fd_);
+            throw Error(path + ": is not a regular file");
+        }
     }
     OpenFile(const OpenFile&) = delete;
     OpenFile& operator=(const OpenFile&) = delete;
@@ -114,6 +120,11 @@ class Mapped {
     const char* bytes_ = nullptr;
     std::size_t size_ = 0;
 };
+
+// Of a path in a manifest: absolute, or with "..".
+inline bool leads_out(const std::string& path) {
+    return path.empty() || path.front() == '/' || ("/" + path + "/").find("/../") != std::string::npos;
+}
 
 template <typename Number>
 Number number_at(std::string_view bytes, std::size_t at) {
@@ -294,6 +305,7 @@ class Dataset {
         const std::string text(std::istreambuf_iterator<char>(file), {});
         if (!file && text.empty()) throw Error(manifest + ": cannot be read; are these packed data?");
         for (const std::string& path : detail::ManifestPaths(text, manifest).find()) {
+            if (detail::leads_out(path)) throw Error(manifest + ": the shard " + path + " lies outside of the directory");
             shards_.push_back(std::make_unique<Shard>(directory + "/" + path));
             starts_.push_back(size_);
             size_ += shards_.back()->samples();

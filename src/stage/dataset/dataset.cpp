@@ -45,7 +45,7 @@ Result<> Dataset::require_tar() const {
 
 Result<shard::IndexView> Dataset::index_of(const shard::ManifestShard& shard, std::string& text) const {
     const std::string path = index_name(shard.path);
-    BELAY_TRY(bytes, directory_.read_file(path, kMostIndexBytes));
+    BELAY_TRY(bytes, directory_.read_file(path, shard::most_index_bytes(shard.records)));
     text = std::move(bytes);
     auto view = shard::IndexView::open(text);
     if (!view)

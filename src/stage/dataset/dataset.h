@@ -19,6 +19,7 @@ class Dataset {
     // Errors: kBadInput where there is no manifest, or it is damaged; kSystem.
     static core::Result<Dataset> open(const std::filesystem::path& directory);
 
+    const core::Directory& directory() const { return directory_; }
     const shard::Manifest& manifest() const { return manifest_; }
 
     // Every record of the tars, shard by shard, in the order of their names. Errors: kBadInput for a damaged

@@ -13,7 +13,6 @@
 namespace belay::stage {
 
 inline constexpr size_t kPieceBytes = size_t{4} << 20;
-inline constexpr size_t kMostIndexBytes = size_t{8} << 30;
 
 // Calls take(piece) for `bytes` bytes from `offset`, or up to the end of the file. Errors: kSystem.
 template <typename Take>

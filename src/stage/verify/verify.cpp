@@ -106,7 +106,8 @@ class ShardCheck {
         const std::string path = index_name(stated_.path);
         BELAY_TRY(file, open(path));
         if (!file) return std::nullopt;
-        BELAY_TRY(text, core::read_opened(file->get(), directory_.path_of(path), kMostIndexBytes));
+        BELAY_TRY(text, core::read_opened(file->get(), directory_.path_of(path),
+                                          shard::most_index_bytes(stated_.records)));
         index_text_ = std::move(text);
         if (core::to_hex(core::sha256(index_text_)) != stated_.index_sha256) {
             auto view = shard::IndexView::open(index_text_);
