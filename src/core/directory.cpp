@@ -31,7 +31,7 @@ std::pair<std::string, std::string> split_name(std::string_view name) {
 }
 
 bool is_link(int directory, const char* name) {
-    struct stat status{};
+    struct stat status {};
     return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
 }
 
@@ -73,6 +73,7 @@ Descriptor open_beneath(int directory, const std::string& name, int flags, unsig
         // no path of PATH_MAX bytes in one piece.
         const bool is_too_long = errno == ENAMETOOLONG && name.size() >= PATH_MAX;
         if (found || (errno != ENOSYS && errno != EPERM && !is_too_long)) return found;
+        if (errno == EPERM && (flags & O_NOATIME) != 0) return {};  // the answer for a file of another user
         if (errno == ENOSYS) is_unknown = true;
     }
     return walk_beneath(directory, name, flags, mode);
@@ -121,7 +122,7 @@ FileFacts facts_of(const struct stat& status) {
 // back. On a file of another user the wait would be that user's choice.
 Descriptor open_and_wait(int directory, const std::string& name, int flags) {
     const Descriptor found = open_beneath(directory, name, O_PATH | O_NOFOLLOW);
-    struct stat status{};
+    struct stat status {};
     if (!found || fstat(found.get(), &status) != 0) return {};
     if (!S_ISREG(status.st_mode) || (status.st_uid != geteuid() && status.st_uid != 0)) {
         errno = EWOULDBLOCK;
@@ -164,7 +165,7 @@ Result<Directory> Directory::open_trusted(const fs::path& path) {
     // "link/" is the directory behind the link, as the kernel sees it.
     const fs::path name = path.has_filename() ? path : path.parent_path();
     Descriptor last(::open(name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status{};
+    struct stat status {};
     if (!last || fstat(last.get(), &status) != 0) return failed("open", path);
     if (S_ISLNK(status.st_mode) && status.st_uid != geteuid() && status.st_uid != 0)
         return bad_input("{} is a symbolic link of another user, which is not followed", path.string())
@@ -193,7 +194,7 @@ Result<Directory> Directory::open_guarded(const fs::path& path) {
     std::vector<fs::path> left(whole.begin(), whole.end());  // the next one last
     std::ranges::reverse(left);
     Descriptor here(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    struct stat root{};
+    struct stat root {};
     if (!here || fstat(here.get(), &root) != 0) return failed("open", "/");
     fs::path at = "/";
     constexpr int kMostLinks = 40;  // as the kernel has it
@@ -205,7 +206,7 @@ Result<Directory> Directory::open_guarded(const fs::path& path) {
         if (part.is_absolute() || part.empty() || part == ".") continue;
         at = part == ".." ? at.parent_path() : at / part;
         Descriptor next(openat(here.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        struct stat status{};
+        struct stat status {};
         if (!next || fstat(next.get(), &status) != 0) return failed("open", at);
         // In a user namespace, root's directories may appear to belong to the owner of "/".
         if (status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != root.st_uid)
@@ -237,7 +238,7 @@ Result<Directory> Directory::open_guarded(const fs::path& path) {
 
 Result<FileFacts> Directory::facts() const {
     note_activity("look at", path_.native());
-    struct stat status{};
+    struct stat status {};
     if (fstat(fd(), &status) != 0) return failed("look at", path_);
     return facts_of(status);
 }
@@ -246,7 +247,7 @@ Result<std::optional<FileFacts>> Directory::facts(std::string_view name) const {
     note_activity("look at", path_of(name).native());
     const auto [parent, last] = place_of(fd(), name);
     if (!parent && errno == ENOENT) return std::nullopt;
-    struct stat status{};
+    struct stat status {};
     if (parent && fstatat(parent.get(), last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
         return facts_of(status);
     if (parent && errno == ENOENT) return std::nullopt;
@@ -259,7 +260,7 @@ Result<Descriptor> Directory::open_file(std::string_view name, int flags, unsign
     Descriptor found = open_beneath(fd(), text, flags | O_NONBLOCK | O_NOCTTY, mode);
     if (!found && errno == EWOULDBLOCK) found = open_and_wait(fd(), text, flags);
     if (found && (flags & O_EXCL) != 0) return found;  // made here
-    struct stat status{};
+    struct stat status {};
     const bool is_seen = found && fstat(found.get(), &status) == 0;
     if (is_seen && S_ISREG(status.st_mode)) return found;
     const int reason = errno;
@@ -278,9 +279,12 @@ Result<Descriptor> Directory::open_file(std::string_view name, int flags, unsign
 }
 
 Result<Descriptor> Directory::open_quietly(std::string_view name) const {
-    auto file = open_file(name, O_RDONLY | O_NOATIME);
-    if (!file && file.error().errno_value() == EPERM) return open_file(name, O_RDONLY);
-    return file;
+    // Only the owner of a file may ask for that; others are told at once, without what open_file() looks up for a message.
+    note_activity("open", path_of(name).native());
+    Descriptor found = open_beneath(fd(), std::string(name), O_RDONLY | O_NOATIME | O_NONBLOCK | O_NOCTTY);
+    struct stat status {};
+    if (found && fstat(found.get(), &status) == 0 && S_ISREG(status.st_mode)) return found;
+    return open_file(name, found || errno != EPERM ? O_RDONLY | O_NOATIME : O_RDONLY);
 }
 
 Result<std::string> Directory::read_file(std::string_view name, size_t limit) const {
