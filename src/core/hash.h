@@ -1,5 +1,6 @@
 // Hashes. FNV-1a tells texts apart and resists nobody. SHA-256 (FIPS 180-4) is what contents are known by,
-// and, as HMAC (RFC 2104), how processes prove to each other that they know a secret.
+// and, as HMAC (RFC 2104), how processes prove to each other that they know a secret; as HKDF (RFC 5869) it makes
+// keys of one.
 #pragma once
 
 #include <array>
@@ -41,6 +42,11 @@ class Sha256 {
 
 Sha256Digest sha256(std::string_view bytes);
 Sha256Digest hmac_sha256(std::string_view key, std::string_view bytes);
+
+// RFC 5869, sections 2.2 and 2.3: what keys are made of, and one of 32 bytes for a use. Those of two uses say nothing
+// about each other.
+Sha256Digest hkdf_extract(std::string_view salt, std::string_view secret);
+Sha256Digest hkdf_expand(const Sha256Digest& extracted, std::string_view use);
 
 // Takes the same time wherever they differ.
 bool same_digest(const Sha256Digest& a, std::string_view b);
