@@ -26,7 +26,7 @@ struct PackArguments {
     std::string output;
     std::string format = "tar";
     std::string name;
-    core::ByteSize shard_size{uint64_t{512} << 20};
+    std::string shard_size;
     std::optional<uint64_t> shuffle_key;
     std::string links = "follow";
     std::string url;
@@ -54,7 +54,6 @@ Result<int> run(const core::CommandContext& context, const PackArguments& option
     stage::PackOptions wanted{
         .format = options.format == "tar" ? shard::Format::kTar : shard::Format::kSquashfs,
         .name = options.name,
-        .shard_bytes = options.shard_size.bytes,
         .shuffle_key = options.shuffle_key,
         .links = options.links == "follow" ? stage::LinkRule::kFollow : stage::LinkRule::kSkip,
         .threads = std::max<size_t>(options.threads, 1),
@@ -64,6 +63,10 @@ Result<int> run(const core::CommandContext& context, const PackArguments& option
         .revision = options.revision,
         .tool = fmt::format("belay {}", kVersion),
         .source_date = date};
+    if (!options.shard_size.empty()) {
+        BELAY_TRY(size, core::with_context(core::parse_size(options.shard_size), "--shard-size"));
+        wanted.shard_bytes = size.bytes;
+    }
     bool is_started = false;
     wanted.progress = [&](uint64_t done, uint64_t total) {
         if (!is_started) display.start("packing", core::ProgressUnit::bytes(), total);
@@ -84,11 +87,15 @@ Result<int> run(const core::CommandContext& context, const PackArguments& option
                                                   {"kept_shards", packed->kept_shards}});
         return 0;
     }
-    context.print("{}: {} files in {} samples, {} shards, {}\n", core::printable(options.output),
-                  manifest.records(), manifest.samples(), manifest.shards.size(),
+    using core::format_count;
+    context.print("{}: {} in {}, {}, {}\n", core::printable(options.output),
+                  format_count(manifest.records(), "file"), format_count(manifest.samples(), "sample"),
+                  format_count(manifest.shards.size(), "shard"),
                   core::format_binary(core::ByteSize{manifest.bytes()}));
-    if (packed->skipped_links > 0) context.print("{} symbolic links were left out\n", packed->skipped_links);
-    if (packed->kept_shards > 0) context.print("{} shards were there already\n", packed->kept_shards);
+    if (packed->skipped_links > 0)
+        context.print("left out: {}\n", format_count(packed->skipped_links, "symbolic link"));
+    if (packed->kept_shards > 0)
+        context.print("there already: {}\n", format_count(packed->kept_shards, "shard"));
     return 0;
 }
 
@@ -123,13 +130,16 @@ void add_stage_pack(core::Application& application) {
     command.options()
         .add_option("--name", options->name, "prefix of the shards' names (default: the name of DIR)")
         ->type_name("NAME");
-    command.size("--shard-size", options->shard_size, "make tar shards of at most SIZE");
+    command.options()
+        .add_option("--shard-size", options->shard_size, "make tar shards of at most SIZE")
+        ->type_name("SIZE")
+        ->default_str(core::to_text(core::ByteSize{stage::kUsualShardBytes}));
     command.options()
         .add_option("--shuffle", options->shuffle_key,
                     "put the samples of tar shards into an order that depends on KEY")
         ->type_name("KEY");
     command.choice("--links", options->links, {"follow", "skip"},
-                   "what to do with symbolic links; those that lead out of DIR can only be skipped");
+                   "follow links within DIR (one that leads out of it is an error), or skip all links");
     command.options()
         .add_option("--url", options->url, "say in the manifest where the data come from")
         ->type_name("URL");

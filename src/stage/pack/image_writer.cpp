@@ -129,7 +129,8 @@ Result<shard::ManifestShard> write_image(const ShardWork& work, const std::strin
                                  .sha256 = core::to_hex(hash.finish())};
     if (expected != nullptr && written != *expected)
         return core::bad_input(
-            "{}: making it again gave other bytes: the source has changed, or another version of Belay or of "
+            "{}: rebuilding it gave different bytes: the source has changed, or another version of Belay or "
+            "of "
             "zstd packed it",
             name);
     if (expected != nullptr) BELAY_CHECK(let_all_read(file));

@@ -7,9 +7,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 namespace belay::stage {
@@ -41,14 +39,12 @@ std::optional<std::string> parse_name(std::string_view line) {
     return name->get<std::string>();
 }
 
-// Of a pack that was killed just now, a process may still be ending.
-bool lock(int fd) {
-    const core::Deadline deadline = core::Deadline::after(std::chrono::seconds(2));
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK || deadline.is_over()) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-    return true;
+// For a pack that was killed just now: a process of it may still be ending.
+constexpr core::Duration kEnding = std::chrono::seconds(2);
+
+core::Failure is_held(const std::string& where) {
+    return core::bad_input("another process packs into {}, or repairs what is there", where)
+        .hint("wait for it, or name another directory");
 }
 
 }  // namespace
@@ -58,17 +54,12 @@ Result<Journal> Journal::open(const core::Directory& output) {
     const std::string where = core::printable(output.path().string());
     BELAY_TRY(before, output.facts(file_name));
     auto opened = output.open_file(file_name, O_RDWR | O_APPEND | (before ? 0 : O_CREAT | O_EXCL), 0644);
-    if (!opened && !before && opened.error().errno_value() == EEXIST)
-        return core::bad_input("another process packs into {}", where)
-            .hint("wait for it, or name another directory");
+    if (!opened && !before && opened.error().errno_value() == EEXIST) return is_held(where);
     if (!opened) return std::unexpected(std::move(opened.error()));
     core::Descriptor file = std::move(*opened);
-    if (!lock(file.get())) {
-        if (errno == EWOULDBLOCK)
-            return core::bad_input("another process packs into {}", where)
-                .hint("wait for it, or name another directory");
-        return core::errno_error(errno, fmt::format("cannot lock {}", output.path_of(file_name).string()));
-    }
+    BELAY_TRY(lock, core::FileLock::acquire(file.get(), output, file_name + ".lease",
+                                            core::Deadline::after(kEnding)));
+    if (!lock) return is_held(where);
     struct stat status{};
     if (fstat(file.get(), &status) != 0)
         return core::errno_error(errno, fmt::format("cannot look at {}", output.path_of(file_name).string()));
@@ -78,7 +69,7 @@ Result<Journal> Journal::open(const core::Directory& output) {
     // What it says is believed. Some file systems give what one makes to another user.
     if (before && status.st_uid != geteuid())
         return core::bad_input("another user began to pack into {}", where).hint("name another directory");
-    Journal journal(output, std::move(file_name), std::move(file));
+    Journal journal(output, std::move(file_name), std::move(file), std::move(*lock));
     journal.is_new_ = !before;
     BELAY_CHECK(journal.read());
     return journal;

@@ -6,6 +6,7 @@
 #include "core/directory.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/file_lock.h"
 #include "shard/manifest.h"
 
 #include <map>
@@ -21,8 +22,8 @@ namespace belay::stage {
 
 class Journal {
   public:
-    // Opens or makes it, and holds it alone. Errors: kBadInput where another process packs there, or another
-    // user began to; kSystem.
+    // Opens or makes it, and holds it alone, on all nodes (core/file_lock.h). Errors: kBadInput where another
+    // process packs or repairs there, or another user began to; kSystem.
     static core::Result<Journal> open(const core::Directory& output);
 
     // Whether a pack of this name was interrupted here: files with its names are ours then.
@@ -30,6 +31,8 @@ class Journal {
     core::Result<> begin(const std::string& name);
     // Whether this process made it.
     bool is_new() const { return is_new_; }
+    // Whether it says nothing: no pack was interrupted here.
+    bool is_empty() const { return names_.empty() && done_.empty(); }
 
     // A shard that was written from what has this digest.
     std::optional<shard::ManifestShard> find(const std::string& source_sha256) const;
@@ -39,10 +42,11 @@ class Journal {
     core::Result<> remove() &&;
 
   private:
-    Journal(const core::Directory& output, std::string file_name, core::Descriptor file)
+    Journal(const core::Directory& output, std::string file_name, core::Descriptor file, core::FileLock lock)
         : output_(&output),
           file_name_(std::move(file_name)),
           file_(std::move(file)),
+          lock_(std::move(lock)),
           mutex_(std::make_unique<std::mutex>()) {}
     core::Result<> read();
     core::Result<> append(const nlohmann::json& line);
@@ -50,6 +54,7 @@ class Journal {
     const core::Directory* output_;
     std::string file_name_;
     core::Descriptor file_;
+    core::FileLock lock_;
     std::unique_ptr<std::mutex> mutex_;
     std::map<std::string, shard::ManifestShard> done_;
     std::set<std::string> names_;

@@ -5,6 +5,8 @@
 #include "stage/walk/walk.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <sys/stat.h>
 
 namespace belay::stage {
 
@@ -20,15 +22,19 @@ constexpr uint64_t kMostBytes = uint64_t{1}
 struct Found {
     std::vector<SourceFile> files;
     std::vector<std::string> links;
-    std::vector<std::string> others;  // devices, pipes, sockets
+    std::vector<std::string> others;    // devices, pipes, sockets
+    std::vector<uint64_t> directories;  // inodes
 
     void add(const Listing& listing) {
         for (const Entry& entry : listing.entries) {
-            std::string path =
-                listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name);
+            std::string path = listing.path_of(entry.name);
             switch (entry.type) {
                 case core::FileType::kRegular:
-                    files.push_back({std::move(path), entry.bytes, entry.modified, entry.inode});
+                    files.push_back({.path = std::move(path),
+                                     .bytes = entry.bytes,
+                                     .modified = entry.modified,
+                                     .inode = entry.inode,
+                                     .executable = (entry.mode & S_IXUSR) != 0});
                     break;
                 case core::FileType::kLink:
                     links.push_back(std::move(path));
@@ -37,6 +43,7 @@ struct Found {
                     others.push_back(std::move(path));
                     break;
                 case core::FileType::kDirectory:
+                    directories.push_back(entry.inode);
                     break;
             }
         }
@@ -45,6 +52,7 @@ struct Found {
         std::ranges::move(more.files, std::back_inserter(files));
         std::ranges::move(more.links, std::back_inserter(links));
         std::ranges::move(more.others, std::back_inserter(others));
+        std::ranges::move(more.directories, std::back_inserter(directories));
     }
 };
 
@@ -83,7 +91,13 @@ Result<SourceListing> list_source(const core::Directory& root, size_t threads, L
     Found found;
     for (Found& part : parts) found.add(std::move(part));
     BELAY_CHECK(refuse_what_is_missing(root, report, found));
-    SourceListing listing{.files = std::move(found.files)};
+    struct stat status{};
+    if (fstat(root.fd(), &status) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", root.path().string()));
+    found.directories.push_back(status.st_ino);
+    std::ranges::sort(found.directories);
+    SourceListing listing{.files = std::move(found.files),
+                          .directories = {.device = status.st_dev, .inodes = std::move(found.directories)}};
     std::ranges::sort(found.links);
     for (const std::string& link : found.links) {
         if (links == LinkRule::kSkip) {

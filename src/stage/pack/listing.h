@@ -5,6 +5,7 @@
 #include "core/directory.h"
 #include "core/error.h"
 #include "stage/pack/source_file.h"
+#include "stage/pack/source_place.h"
 
 #include <cstdint>
 #include <string>
@@ -22,6 +23,7 @@ struct SourceListing {
     uint64_t bytes = 0;
     int64_t newest = 0;  // time of modification, nanoseconds since 1970
     uint64_t skipped_links = 0;
+    SourceDirectories directories = {};
     // SHA-256 over the lines of all files.
     std::string digest() const;
 };

@@ -117,15 +117,15 @@ Result<std::string> name_of(const fs::path& source, const PackOptions& options) 
     return name;
 }
 
-// Shards that are written beneath their own source would be packed the next time.
-Result<> refuse_output_in_source(const fs::path& source, const fs::path& output) {
-    std::error_code error;
-    const fs::path root = fs::canonical(source, error);
-    const fs::path place = fs::weakly_canonical(output, error);
-    if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end())
-        return {};
-    return bad_input("{} lies within {}, which is packed", output.string(), source.string())
-        .hint("name a directory outside of it");
+// An image has neither.
+Result<> refuse_options_of_tars(const PackOptions& options) {
+    if (options.format != shard::Format::kSquashfs) return {};
+    if (options.shuffle_key)
+        return bad_input("--shuffle: an image has no order of samples").hint("leave it out, or pack as tar");
+    if (options.shard_bytes)
+        return bad_input("--shard-size: an image is not cut into shards")
+            .hint("leave it out, or pack as tar");
+    return {};
 }
 
 std::string created(const SourceListing& listing, const PackOptions& options) {
@@ -140,7 +140,8 @@ shard::Manifest manifest_of(const fs::path& root, const SourceListing& listing, 
     shard::Manifest manifest{
         .name = name, .created = created(listing, options), .tool = options.tool, .format = options.format};
     manifest.options.links = options.links == LinkRule::kFollow ? "follow" : "skip";
-    if (options.format == shard::Format::kTar) manifest.options.shard_bytes = options.shard_bytes;
+    if (options.format == shard::Format::kTar)
+        manifest.options.shard_bytes = options.shard_bytes.value_or(kUsualShardBytes);
     manifest.options.shuffle_key = options.shuffle_key;
     manifest.source = {.root = core::to_valid_utf8(root.string()),
                        .files = listing.files.size(),
@@ -210,7 +211,7 @@ Result<std::vector<std::optional<shard::ManifestShard>>> done_shards(const Direc
         if (!facts || facts->bytes != shard->bytes || facts->owner != geteuid()) continue;
         // An index is written before its tar: where a later pack with other options wrote that, this is
         // another.
-        auto index = output.read_file(index_name(shard->path), kMostIndexBytes);
+        auto index = output.read_file(index_name(shard->path), shard::most_index_bytes(shard->records));
         if (index && core::to_hex(core::sha256(*index)) == shard->index_sha256) done[i] = std::move(*shard);
     }
     return done;
@@ -241,8 +242,9 @@ class Packer {
     }
 
     Result<> make_shards(Packed& packed) {
-        BELAY_TRY(plan, plan_shards(work_.listing, {.shard_bytes = options_.shard_bytes,
-                                                    .shuffle_key = options_.shuffle_key}));
+        BELAY_TRY(plan,
+                  plan_shards(work_.listing, {.shard_bytes = options_.shard_bytes.value_or(kUsualShardBytes),
+                                              .shuffle_key = options_.shuffle_key}));
         std::vector<std::string> digests;
         for (const PlannedShard& shard : plan) digests.push_back(digest_of(work_.listing, shard));
         BELAY_TRY(done, done_shards(work_.output, journal_, digests, name_));
@@ -315,13 +317,14 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
     BELAY_TRY(root, open_named_directory(source));
     BELAY_TRY(name, name_of(source, options));
     BELAY_CHECK(check_words(options));
-    if (options.format == shard::Format::kSquashfs && options.shuffle_key)
-        return bad_input("--shuffle: an image has no order of samples").hint("leave it out, or pack as tar");
-    BELAY_CHECK(refuse_output_in_source(source, output));
+    BELAY_CHECK(refuse_options_of_tars(options));
+    // Shards that are written beneath their own source would be packed the next time.
+    BELAY_CHECK(refuse_place_in_source(source, output, "packed"));
     std::error_code error;
     const fs::path canonical = fs::canonical(source, error);
     if (error) return core::errno_error(error, fmt::format("cannot open {}", source.string()));
     BELAY_TRY(listing, list_source(root, options.threads, options.links));
+    BELAY_CHECK(refuse_place_in_source(source, output, "packed", listing.directories));
     Packed packed{.manifest = manifest_of(canonical, listing, name, options),
                   .skipped_links = listing.skipped_links};
     BELAY_CHECK(core::make_directories(output));

@@ -16,10 +16,12 @@
 
 namespace belay::stage {
 
+inline constexpr uint64_t kUsualShardBytes = uint64_t{512} << 20;
+
 struct PackOptions {
     shard::Format format = shard::Format::kTar;
-    std::string name = {};  // of the shards; empty: that of the source's directory
-    uint64_t shard_bytes = uint64_t{512} << 20;
+    std::string name = {};                     // of the shards; empty: that of the source's directory
+    std::optional<uint64_t> shard_bytes = {};  // at most; kUsualShardBytes. Of tar shards only
     std::optional<uint64_t> shuffle_key = {};
     LinkRule links = LinkRule::kFollow;
     size_t threads = 1;

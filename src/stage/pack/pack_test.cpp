@@ -2,6 +2,8 @@
 
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/testing/mounts.h"
+#include "core/testing/sandbox.h"
 #include "shard/crc32c.h"
 #include "shard/index.h"
 #include "stage/dataset/dataset.h"
@@ -10,12 +12,16 @@
 #include "stage/pack/shard_writer.h"
 #include "stage/pack/testing.h"
 
+#include <cerrno>
+#include <climits>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -202,6 +208,71 @@ TEST(stage_pack, words_that_are_not_utf8_are_refused_at_once) {
     options.licence = "Z\xfcrich";
     EXPECT_THAT(pack(data.source(), data.output(), options).error().message(), HasSubstr("--licence"));
     EXPECT_FALSE(fs::exists(data.output()));
+}
+
+// As on Lustre that is mounted without it.
+TEST(stage_pack, where_there_is_no_flock_one_packs_at_a_time_too) {
+    for (const int failure : {ENOSYS, EOPNOTSUPP})
+        core::expect_where_call_fails(SYS_flock, failure, [] {
+            SourceForTests data;
+            data.some_files();
+            ASSERT_TRUE(pack(data.source(), data.output("whole"), small()));
+            const auto packed = pack(data.source(), data.output(), small());
+            ASSERT_TRUE(packed) << packed.error().render();
+            EXPECT_EQ(contents_of(data.output()), contents_of(data.output("whole")));
+            const auto place = core::Directory::open(data.output()).value();
+            auto first = Journal::open(place);
+            ASSERT_TRUE(first) << first.error().render();
+            EXPECT_TRUE(fs::exists(data.output() / ".packing.lease"));
+            ASSERT_TRUE(std::move(*first).remove());
+        });
+}
+
+// Nor can the kernel be given such a path in one piece.
+TEST(stage_pack, a_path_longer_than_the_kernel_takes_is_packed) {
+    SourceForTests data;
+    data.file("a.txt", "short");
+    const auto root = core::Directory::open(data.source()).value();
+    std::string name;
+    for (const std::string part(200, 'p'); name.size() < 2 * PATH_MAX; name += "/")
+        ASSERT_TRUE(root.make_directory(name += part).value());
+    for (const char* last : {"b.txt", "c.txt"})
+        ASSERT_TRUE(core::write_all(root.open_file(name + last, O_RDWR | O_CREAT)->get(), last, last));
+    for (const shard::Format format : {shard::Format::kTar, shard::Format::kSquashfs}) {
+        const fs::path output = data.output(std::string(to_text(format)));
+        const auto packed = pack(data.source(), output, {.format = format, .threads = 2, .tool = "test"});
+        ASSERT_TRUE(packed) << packed.error().render();
+        EXPECT_EQ(packed->manifest.records(), 3u);
+    }
+    EXPECT_THAT(content_of(data.output("tar") / "train-000000.tar"), HasSubstr("c.txt"));
+}
+
+TEST(stage_pack, an_output_that_is_the_source_under_another_name_is_refused) {
+    SourceForTests data;
+    data.file("sub/a.txt", "x");
+    for (const char* part : {"", "sub"})
+        core::expect_in_mounts([&](const auto& bind) {
+            fs::create_directory(data.output("other"));
+            bind(data.source() / part, data.output("other"));
+            for (const char* beneath : {"", "new/out"}) {
+                const auto packed = pack(data.source(), data.output("other") / beneath, small());
+                ASSERT_FALSE(packed);
+                EXPECT_THAT(packed.error().message(), HasSubstr("another name of the same directory"));
+            }
+            EXPECT_FALSE(fs::exists(data.source() / "manifest.json"));
+        });
+}
+
+TEST(stage_pack, options_of_tars_are_refused_for_an_image) {
+    SourceForTests data;
+    data.some_files();
+    for (const PackOptions& options : {PackOptions{.format = shard::Format::kSquashfs, .shard_bytes = 1024},
+                                       PackOptions{.format = shard::Format::kSquashfs, .shuffle_key = 1}}) {
+        const auto packed = pack(data.source(), data.output(), options);
+        ASSERT_FALSE(packed);
+        EXPECT_THAT(packed.error().hint_text(), HasSubstr("pack as tar"));
+        EXPECT_FALSE(fs::exists(data.output()));
+    }
 }
 
 TEST(stage_pack, two_at_once_do_not_mix) {

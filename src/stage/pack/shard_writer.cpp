@@ -110,7 +110,7 @@ Result<shard::ManifestShard> write_shard(const ShardWork& work, const PlannedSha
                                  .index_sha256 = core::to_hex(core::sha256(index_bytes))};
     if (expected != nullptr && written != *expected)
         return core::bad_input(
-            "{}: making it again gave other bytes: the source has changed, or another version of Belay "
+            "{}: rebuilding it gave different bytes: the source has changed, or another version of Belay "
             "packed it",
             work.output.path_of(path).string());
     if (expected != nullptr) BELAY_CHECK(let_all_read(tar));

@@ -24,11 +24,6 @@ std::string shown(const core::Directory& root, const std::string& path) {
     return core::printable(root.path_of(path).string());
 }
 
-core::Failure changed(const core::Directory& root, const SourceFile& file) {
-    return bad_input("{} has changed since the files were listed", shown(root, file.path))
-        .hint("pack it again when nobody writes to it; what is packed already and has not changed is kept");
-}
-
 Descriptor open_beneath(int directory, const std::string& path, int flags, uint64_t resolve) {
     open_how how{};
     how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
@@ -41,12 +36,25 @@ Descriptor open_within(int directory, const std::string& path, int flags) {
     return open_beneath(directory, path, flags, 0);
 }
 
+// A path that the kernel does not take in one piece; without a descriptor, errno says why.
+Descriptor enter_long(const core::Directory& root, const std::string& path) {
+    const auto entered = root.enter(path);
+    if (entered) return Descriptor(fcntl(entered->fd(), F_DUPFD_CLOEXEC, 0));
+    errno = entered.error().errno_value();
+    return {};
+}
+
 bool is_as_listed(const struct stat& status, const SourceFile& file) {
     return S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == file.bytes &&
            nanoseconds_of(status.st_mtim) == file.modified && status.st_ino == file.inode;
 }
 
 }  // namespace
+
+core::Failure changed_since(const core::Directory& root, const std::string& path) {
+    return bad_input("{} has changed since the files were listed", shown(root, path))
+        .hint("give the command again when nobody writes to it");
+}
 
 std::string line_of(const SourceFile& file) {
     return fmt::format("{}{}{}{}{}\n", file.path, '\0', file.bytes, '\0', file.modified);
@@ -68,7 +76,8 @@ Result<SourceFile> follow_link(const core::Directory& root, const std::string& p
                       .bytes = static_cast<uint64_t>(status.st_size),
                       .modified = nanoseconds_of(status.st_mtim),
                       .inode = status.st_ino,
-                      .is_link = true};
+                      .is_link = true,
+                      .executable = (status.st_mode & S_IXUSR) != 0};
 }
 
 Result<Descriptor> open_source(const core::Directory& root, const SourceFile& file) {
@@ -81,6 +90,7 @@ Descriptor SourceReader::open_by_name(const std::string& path, int flags) {
     if (!directory_ || std::string_view(path).substr(0, slash) != directory_path_) {
         directory_path_ = path.substr(0, slash);
         directory_ = open_beneath(root_->fd(), directory_path_, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+        if (!directory_ && errno == ENAMETOOLONG) directory_ = enter_long(*root_, directory_path_);
         if (!directory_) return {};
     }
     return open_beneath(directory_.get(), path.substr(slash + 1), flags, RESOLVE_NO_SYMLINKS);
@@ -100,11 +110,12 @@ Result<Descriptor> SourceReader::open_unchecked(const SourceFile& file) {
     if (!file.is_link && (errno == ENOSYS || errno == EPERM)) {
         auto walked = root_->open_quietly(file.path);
         if (walked) return walked;
-        if (walked.error().errno_value() == 0) return changed(*root_, file);  // not a regular file any more
+        if (walked.error().errno_value() == 0)
+            return changed_since(*root_, file.path);  // not a regular file any more
         errno = walked.error().errno_value();
     }
     if (errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV || errno == ENXIO)
-        return changed(*root_, file);
+        return changed_since(*root_, file.path);
     return core::errno_error(errno, fmt::format("cannot open {}", shown(*root_, file.path)));
 }
 
@@ -113,7 +124,7 @@ Result<Descriptor> SourceReader::open(const SourceFile& file) {
     struct stat status{};
     if (fstat(opened.get(), &status) != 0)
         return core::errno_error(errno, fmt::format("cannot look at {}", shown(*root_, file.path)));
-    if (!is_as_listed(status, file)) return changed(*root_, file);
+    if (!is_as_listed(status, file)) return changed_since(*root_, file.path);
     return opened;
 }
 
@@ -126,13 +137,14 @@ Result<> SourceReader::read(const SourceFile& file, std::string& buffer, const T
         if (size < 0 && errno == EINTR) continue;
         if (size < 0)
             return core::errno_error(errno, fmt::format("cannot read {}", shown(*root_, file.path)));
-        if (size == 0) return changed(*root_, file);
+        if (size == 0) return changed_since(*root_, file.path);
         BELAY_CHECK(take(std::string_view(buffer).substr(0, static_cast<size_t>(size))));
         left -= static_cast<uint64_t>(size);
     }
     // Whoever writes while it is read changes its time; of what was read nothing is known then.
     struct stat status{};
-    if (fstat(opened.get(), &status) != 0 || !is_as_listed(status, file)) return changed(*root_, file);
+    if (fstat(opened.get(), &status) != 0 || !is_as_listed(status, file))
+        return changed_since(*root_, file.path);
     return {};
 }
 

@@ -18,7 +18,8 @@ struct SourceFile {
     uint64_t bytes = 0;
     int64_t modified = 0;  // nanoseconds since 1970
     uint64_t inode = 0;
-    bool is_link = false;  // symbolic, to a file within the tree, whose facts these are
+    bool is_link = false;     // symbolic, to a file within the tree, whose facts these are
+    bool executable = false;  // by its owner
     bool operator==(const SourceFile&) const = default;
 };
 
@@ -28,6 +29,9 @@ std::string line_of(const SourceFile& file);
 // The regular file to which a symbolic link within the tree leads. Errors: kBadInput where it leads out of
 // the tree, to a directory or to nothing.
 core::Result<SourceFile> follow_link(const core::Directory& root, const std::string& path);
+
+// Errors: always kBadInput, that this file is not any more what was listed.
+core::Failure changed_since(const core::Directory& root, const std::string& path);
 
 using TakeBytes = std::function<core::Result<>(std::string_view)>;
 

@@ -8,6 +8,7 @@
 #include "stage/dataset/dataset.h"
 #include "stage/dataset/pieces.h"
 #include "stage/pack/image_writer.h"
+#include "stage/pack/journal.h"
 #include "stage/pack/plan.h"
 #include "stage/pack/sample.h"
 #include "stage/pack/shard_writer.h"
@@ -107,7 +108,7 @@ class Source {
     Result<PlannedShard> members_of(const Directory& directory, const shard::Manifest& manifest,
                                     size_t number) const {
         const ManifestShard& stated = manifest.shards[number];
-        if (auto text = directory.read_file(index_name(stated.path), kMostIndexBytes);
+        if (auto text = directory.read_file(index_name(stated.path), shard::most_index_bytes(stated.records));
             text && core::to_hex(core::sha256(*text)) == stated.index_sha256)
             if (auto index = shard::IndexView::open(*text)) return members_of(*index, stated);
         BELAY_TRY(plan, plan_shards(listing_, {.shard_bytes = manifest.options.shard_bytes.value_or(0),
@@ -135,26 +136,18 @@ class Source {
     size_t threads_;
 };
 
-}  // namespace
-
-Result<Repair> repair(const std::filesystem::path& path,
-                      const std::optional<std::filesystem::path>& source_path, size_t threads) {
-    BELAY_TRY(verification, verify(path, threads));
-    Repair result;
-    if (verification.ok()) return result;
-    BELAY_TRY(directory, open_named_directory(path));
-    auto manifest = read_manifest(directory);
-    if (!manifest) {
-        result.left = std::move(verification.bad);
-        return result;
-    }
+// What is damaged, from a source that is listed once it is needed.
+Result<Repair> make_again(const Directory& directory, const shard::Manifest& manifest,
+                          const std::vector<Defect>& bad,
+                          const std::optional<std::filesystem::path>& source_path, size_t threads) {
     BELAY_TRY(facts, directory.facts(shard::kManifestName));
     const bool is_trusted = facts && (facts->owner == geteuid() || facts->owner == 0);
     std::set<std::string> damaged;
-    for (const Defect& defect : verification.bad) damaged.insert(defect.shard);
-    std::optional<Result<Source>> source;  // listed once it is needed
-    for (size_t number = 0; number < manifest->shards.size(); ++number) {
-        const ManifestShard& stated = manifest->shards[number];
+    for (const Defect& defect : bad) damaged.insert(defect.shard);
+    Repair result;
+    std::optional<Result<Source>> source;
+    for (size_t number = 0; number < manifest.shards.size(); ++number) {
+        const ManifestShard& stated = manifest.shards[number];
         const bool tar = damaged.contains(stated.path);
         const bool index = damaged.contains(index_name(stated.path));
         if (!tar && !index) continue;
@@ -167,20 +160,37 @@ Result<Repair> repair(const std::filesystem::path& path,
         }
         if (!source && !source_path && !is_trusted)
             source = bad_input("{} belongs to another user, who says where its source is",
-                               core::printable(path.string()))
+                               core::printable(directory.path().string()))
                          .hint("name the directory with --source");
-        if (!source) source = Source::open(source_path.value_or(manifest->source.root), *manifest, threads);
-        const Result<> made = *source ? (*source)->make_shard(directory, *manifest, number)
-                                      : std::unexpected((*source).error());
+        if (!source) source = Source::open(source_path.value_or(manifest.source.root), manifest, threads);
+        const Result<> made =
+            *source ? (*source)->make_shard(directory, manifest, number) : std::unexpected((*source).error());
         if (made && tar) result.repaired.push_back(stated.path);
         if (made && index) result.repaired.push_back(index_name(stated.path));
         if (made) continue;
-        for (const Defect& defect : verification.bad)
+        for (const Defect& defect : bad)
             if (defect.shard == stated.path || defect.shard == index_name(stated.path))
                 result.left.push_back(
                     {defect.shard, defect.sample,
                      fmt::format("{}; it cannot be rebuilt: {}", defect.why, made.error().message())});
     }
+    return result;
+}
+
+}  // namespace
+
+Result<Repair> repair(const std::filesystem::path& path,
+                      const std::optional<std::filesystem::path>& source_path, size_t threads) {
+    BELAY_TRY(verification, verify(path, threads));
+    if (verification.ok()) return Repair{};
+    BELAY_TRY(directory, open_named_directory(path));
+    const auto manifest = read_manifest(directory);
+    if (!manifest) return Repair{.left = std::move(verification.bad)};
+    // A pack into the same directory would remove what is being made as the leftovers of a killed one.
+    BELAY_TRY(journal, Journal::open(directory));
+    auto result = make_again(directory, *manifest, verification.bad, source_path, threads);
+    auto removed = journal.is_empty() ? std::move(journal).remove() : Result<>();
+    if (result && !removed) return std::unexpected(std::move(removed.error()));
     return result;
 }
 

@@ -40,6 +40,7 @@ struct Repair {
 // Makes the files again in which verify() finds a defect, from the source or, an index, from its tar; only
 // what then equals the manifest's digest takes the place of what was there. `source` is where the manifest
 // says where nothing is given.
+// Errors: as verify(); kBadInput where another process packs or repairs there.
 core::Result<Repair> repair(const std::filesystem::path& directory,
                             const std::optional<std::filesystem::path>& source, size_t threads);
 

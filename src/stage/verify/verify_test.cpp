@@ -1,6 +1,7 @@
 #include "stage/verify/verify.h"
 
 #include "stage/dataset/dataset.h"
+#include "stage/pack/journal.h"
 #include "stage/pack/pack.h"
 #include "stage/pack/testing.h"
 
@@ -25,8 +26,9 @@ using testing::IsEmpty;
 constexpr size_t kThreads = 2;
 
 void pack_small(const SourceForTests& data, shard::Format format = shard::Format::kTar) {
-    auto packed = pack(data.source(), data.output(),
-                       {.format = format, .shard_bytes = 40'960, .threads = kThreads, .tool = "test"});
+    PackOptions options{.format = format, .threads = kThreads, .tool = "test"};
+    if (format == shard::Format::kTar) options.shard_bytes = 40'960;
+    auto packed = pack(data.source(), data.output(), options);
     ASSERT_TRUE(packed) << packed.error().render();
 }
 
@@ -123,6 +125,25 @@ TEST(stage_verify, nothing_else_takes_the_place_of_what_was_packed) {
     ASSERT_FALSE(repaired.left.empty());
     EXPECT_THAT(repaired.left[0].why, HasSubstr("it cannot be rebuilt"));
     EXPECT_EQ(contents_of(data.output()), before);
+}
+
+// Each of the two would take what the other makes for leftovers.
+TEST(stage_verify, repair_and_pack_wait_for_each_other) {
+    SourceForTests data;
+    data.some_files();
+    pack_small(data);
+    flip_bit(data.output() / "train-000000.tar", 5000);
+    {
+        const auto place = core::Directory::open(data.output()).value();
+        const auto other = Journal::open(place).value();
+        const auto repaired = repair(data.output(), std::nullopt, kThreads);
+        ASSERT_FALSE(repaired);
+        EXPECT_EQ(repaired.error().kind(), core::ErrorKind::kBadInput);
+        EXPECT_THAT(repaired.error().message(), HasSubstr("another process"));
+    }
+    EXPECT_THAT(repair(data.output(), std::nullopt, kThreads)->repaired, ElementsAre("train-000000.tar"));
+    EXPECT_FALSE(fs::exists(data.output() / ".packing"));
+    EXPECT_TRUE(verify(data.output(), kThreads)->ok());
 }
 
 TEST(stage_verify, the_source_that_another_user_names_is_not_read) {
