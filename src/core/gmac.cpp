@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <openssl/core_names.h>
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
@@ -66,7 +65,7 @@ Gmac::Tag Gmac::finish() {
 
 bool Gmac::finishes_as(std::string_view tag) {
     const Tag own = finish();
-    return tag.size() == own.size() && CRYPTO_memcmp(own.data(), tag.data(), own.size()) == 0;
+    return same_bytes({own.data(), own.size()}, tag);
 }
 
 }  // namespace belay::core

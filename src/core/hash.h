@@ -48,7 +48,8 @@ Sha256Digest hmac_sha256(std::string_view key, std::string_view bytes);
 Sha256Digest hkdf_extract(std::string_view salt, std::string_view secret);
 Sha256Digest hkdf_expand(const Sha256Digest& extracted, std::string_view use);
 
-// Takes the same time wherever they differ.
+// Take the same time wherever they differ.
+bool same_bytes(std::string_view a, std::string_view b);
 bool same_digest(const Sha256Digest& a, std::string_view b);
 
 // 64 digits in lower case.
