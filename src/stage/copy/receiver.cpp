@@ -76,9 +76,10 @@ Result<> Receiver::receive_all() {
         auto taken = link ? take_from(**link) : std::unexpected(std::move(link.error()));
         if (taken) return {};
         if (failure_) return std::unexpected(*failure_);
-        // Who has sent something may have been interrupted; who is silent, or has sent nothing, is not asked
-        // again before the others.
-        if (moved_ != moved && taken.error().cause() != core::Cause::kTimedOut) continue;
+        // Who has sent something may have been interrupted; who is silent, or has sent nothing, or what was
+        // changed on its way, is not asked again before the others.
+        const core::Cause why = taken.error().cause();
+        if (moved_ != moved && why != core::Cause::kTimedOut && why != core::Cause::kDenied) continue;
         const uint32_t last = ancestors[at].rank;
         at = (at + 1) % ancestors.size();
         if (at != 0) continue;

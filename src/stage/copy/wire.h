@@ -1,4 +1,5 @@
-// What the nodes of a copy tell each other, as bodies of transfer's messages; numbers are big-endian. Pure.
+// What the nodes of a copy tell each other, as bodies of transfer's messages; numbers are big-endian. Pure. Every message
+// carries a MAC (transfer/session.h, link.h): the checksums here find faults of memory and disks.
 //
 // Each node has a connection to rank 0, which tells it where it stands and hears how far it is:
 //
