@@ -6,6 +6,8 @@
 #include "core/output.h"
 #include "core/progress_display.h"
 #include "core/stop_on_signal.h"
+#include "core/tell.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "core/user.h"
 #include "core/utf8.h"
@@ -43,7 +45,7 @@ std::string decimal(uint64_t bytes) {
 std::string count_text(const stage::FileCount& count) {
     return count.files == 0
                ? "-"
-               : fmt::format("{} file{}, {}", count.files, count.files == 1 ? "" : "s", decimal(count.bytes));
+               : fmt::format("{}, {}", core::format_count(count.files, "file"), decimal(count.bytes));
 }
 
 std::string quota_text(uint64_t used, const std::optional<uint64_t>& quota) {
@@ -59,10 +61,10 @@ void print_retention_users(const core::CommandContext& context, const stage::Sur
     if (survey.pressure == stage::Pressure::kPurge) header.emplace_back("pressed out");
     if (has_quota) header.insert(header.end(), {"of bytes", "of inodes"});
     std::vector<std::vector<std::string>> rows;
-    for (const auto& [id, user] : survey.users) {
-        rows.push_back({user.spared ? user.name + " (spared)" : user.name, std::to_string(user.all.files),
-                        decimal(user.all.bytes), count_text(user.due), count_text(user.soon),
-                        count_text(user.exempt)});
+    for (const auto& [id, user] : survey.counts.users) {
+        rows.push_back({core::printable(user.name) + (user.spared ? " (spared)" : ""),
+                        std::to_string(user.all.files), decimal(user.all.bytes), count_text(user.due),
+                        count_text(user.soon), count_text(user.exempt)});
         if (survey.pressure == stage::Pressure::kPurge) rows.back().push_back(count_text(user.pressed));
         if (has_quota)
             rows.back().insert(rows.back().end(), {quota_text(user.all.bytes, policy.quota_bytes),
@@ -73,8 +75,8 @@ void print_retention_users(const core::CommandContext& context, const stage::Sur
 
 void print_survey(const core::CommandContext& context, const stage::Survey& survey,
                   const stage::RetentionPolicy& policy) {
-    context.print("{}: a file is due {:g} days after {}\n", core::printable(survey.list.root), policy.days,
-                  meaning_of(policy.time));
+    context.print("{}: a file is due {:g} {} after {}\n", core::printable(survey.list.root), policy.days,
+                  policy.days == 1 ? "day" : "days", meaning_of(policy.time));
     context.print("in use: {:.0f} % of the bytes, {:.0f} % of the inodes", 100 * survey.occupancy.bytes_share,
                   100 * survey.occupancy.inodes_share);
     if (policy.purge_share)
@@ -82,14 +84,16 @@ void print_survey(const core::CommandContext& context, const stage::Survey& surv
                       100 * *policy.ask_share, 100 * *policy.purge_share);
     context.print("\n");
     print_retention_users(context, survey, policy);
-    if (!survey.expiring.empty()) context.print("\n");
-    for (const auto& [days, count] : survey.expiring)
-        context.print(
-            "{:<22} {}\n",
-            days == 0 ? "expire within a day" : fmt::format("expire in {} day{}", days, days == 1 ? "" : "s"),
-            count_text(count));
-    for (const stage::ExpiringFile& file : survey.soonest)
+    if (!survey.counts.expiring.empty()) context.print("\n");
+    for (const auto& [days, count] : survey.counts.expiring)
+        context.print("{:<22} {}\n",
+                      days == 0
+                          ? "due within a day"
+                          : fmt::format("due in {}", core::format_count(static_cast<uint64_t>(days), "day")),
+                      count_text(count));
+    for (const stage::ExpiringFile& file : survey.counts.soonest)
         context.print("  {:5.1f} days  {}\n", file.days, stage::escape_path(file.path));
+    for (const std::string& warning : survey.warnings) context.print("warning: {}\n", warning);
     for (const std::string& note : survey.notes) context.print("note: {}\n", note);
     for (const stage::WalkProblem& problem : survey.walk.problems)
         context.print("note: not read: {}: {}\n", stage::escape_path(problem.path),
@@ -115,13 +119,24 @@ Result<int> run_retention_report(const core::CommandContext& context, const Rete
         key = std::move(read);
         BELAY_CHECK(core::check_output(options.list));
     }
-    BELAY_TRY(survey, stage::survey(options.directory, policy,
-                                    {.threads = std::max<size_t>(options.threads, 1),
-                                     .most_calls_per_second = options.rate,
-                                     .now = core::system_clock().now(),
-                                     .with_list = !options.list.empty()}));
-    if (!options.list.empty())
+    core::ProgressDisplay display(core::system_clock());
+    display.start("reading the tree", core::ProgressUnit::items("names"));
+    const core::StopOnSignal stop;
+    auto surveyed = stage::survey(options.directory, policy,
+                                  {.threads = std::max<size_t>(options.threads, 1),
+                                   .most_calls_per_second = options.rate,
+                                   .now = core::system_clock().now(),
+                                   .with_list = !options.list.empty(),
+                                   .stop = stop.flag(),
+                                   .progress = [&](uint64_t looked) { display.update(looked); }});
+    display.finish();
+    if (!surveyed) return std::unexpected(std::move(surveyed.error()));
+    const stage::Survey& survey = *surveyed;
+    if (!options.list.empty()) {
         BELAY_CHECK(core::write_output(options.list, stage::sign_list(survey.list, key)));
+        // Whoever deletes by the list may never see the report.
+        for (const std::string& warning : survey.warnings) core::tell("warning: {}", warning);
+    }
     if (options.json) {
         context.print_json(to_json(survey, policy));
         return 0;
@@ -130,10 +145,9 @@ Result<int> run_retention_report(const core::CommandContext& context, const Rete
     if (options.list.empty())
         context.print("Nothing was deleted: this is a report.\n");
     else
-        context.print(
-            "{}: {} files. Nothing was deleted; to do it: belay stage retention --apply {} --key {}\n",
-            core::printable(options.list), survey.list.entries.size(), core::printable(options.list),
-            core::printable(options.key));
+        context.print("{}: {}. Nothing was deleted; to do it: belay stage retention --apply {} --key {}\n",
+                      core::printable(options.list), core::format_count(survey.list.entries.size(), "file"),
+                      core::printable(options.list), core::printable(options.key));
     return 0;
 }
 
@@ -163,6 +177,7 @@ Result<int> run_retention_apply(const core::CommandContext& context, const Reten
                   list.entries.size());
     const core::StopOnSignal stop;
     BELAY_TRY(report, stage::purge(list, {.dry_run = options.dry_run,
+                                          .now = core::system_clock().now(),
                                           .stop = stop.flag(),
                                           .progress = [&](uint64_t done) { display.update(done); }}));
     display.finish();
@@ -174,8 +189,8 @@ Result<int> run_retention_apply(const core::CommandContext& context, const Reten
     }
     for (const stage::KeptFile& file : report.kept)
         context.print("kept: {}: {}\n", stage::escape_path(file.path), core::printable(file.why));
-    context.print("{} {} of {} files, {}; {} were gone already, {} were kept\n",
-                  options.dry_run ? "would delete" : "deleted", report.deleted_files, list.entries.size(),
+    context.print("{} {} of {}, {}; {} gone already, {} kept\n", options.dry_run ? "would delete" : "deleted",
+                  report.deleted_files, core::format_count(list.entries.size(), "file"),
                   decimal(report.deleted_bytes), report.gone, report.kept.size());
     return has_failed ? 1 : 0;
 }
@@ -188,11 +203,14 @@ void add_stage_retention(core::Application& application) {
         .summary = "say which files a policy would purge, when, and whose",
         .description = "Reads a tree and a policy (TOML: how old, by which time, watermarks, exemptions), "
                        "and reports by owner what is due, what expires within the next days, "
-                       "and what is exempt. Nothing is deleted, and no time of a file is changed.\n\n"
+                       "and what is exempt. Nothing is deleted, and no time of a file is changed. It warns "
+                       "where a policy may list more than is meant: by a pattern of \"exempt\" that matches "
+                       "nothing, by old times of new files, by a clock that may be wrong.\n\n"
                        "--list writes what is due, and what the watermarks press out, into a list that is "
                        "signed with a key. --apply deletes "
                        "from such a list: each file is looked at again, and one whose inode, "
-                       "owner, size or times are not those of the list is kept and named. No link is "
+                       "owner, size or times are not those of the list, or that is not old enough now, is "
+                       "kept and named. No link is "
                        "followed, no other file system is entered, and directories stay.\n\n"
                        "The key is a file of 16 bytes at least that only you can read: (umask 077 && head -c "
                        "32 /dev/urandom > key).",

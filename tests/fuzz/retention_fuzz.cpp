@@ -2,10 +2,12 @@
 // that belongs to it, which no fuzzer finds.
 #include "core/hash.h"
 #include "many_parsers.h"
+#include "stage/retention/exemptions.h"
 #include "stage/retention/glob.h"
 #include "stage/retention/policy.h"
 #include "stage/retention/purge_list.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,7 +45,21 @@ void read_path(std::string_view text) {
     (void)stage::unescape_path(text);
 }
 
-constexpr void (*kParsers[])(std::string_view) = {read_policy, read_list, read_path};
+// A pattern, a line feed, a path.
+void match_pattern(std::string_view text) {
+    const std::string_view pattern = text.substr(0, text.find('\n'));
+    const std::string_view path = text.substr(std::min(pattern.size() + 1, text.size()));
+    const stage::Glob glob(pattern);
+    require(!glob.matches(path) || glob.covers(path));
+    require(!glob.covers(path) || glob.covers(std::string(path) + "/x"));
+    const size_t slash = path.find('/');
+    if (slash != std::string_view::npos)
+        require(glob.covers(path) == glob.after(path.substr(0, slash + 1)).covers(path.substr(slash + 1)));
+    const std::string patterns[] = {std::string(pattern)};
+    (void)stage::Exemptions(patterns, {.canonical = "/scratch", .names = {"scratch"}}).covers(path);
+}
+
+constexpr void (*kParsers[])(std::string_view) = {read_policy, read_list, read_path, match_pattern};
 
 }  // namespace
 

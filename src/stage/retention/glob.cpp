@@ -1,57 +1,67 @@
 #include "stage/retention/glob.h"
 
-#include "core/text.h"
-
 #include <algorithm>
-#include <optional>
-#include <vector>
 
 namespace belay::stage {
 
-namespace {
+Glob::Glob(std::string_view pattern) {
+    add(pattern);
+    is_text_ = std::ranges::all_of(elements_, [](const Element& each) { return each.kind == Kind::kByte; });
+    if (is_text_) text_ = pattern;
+    begin_.assign(elements_.size() + 1, 0);
+    begin_[0] = 1;
+    pass_over(begin_);
+}
 
-// One element of a pattern, and where the next begins.
-struct Element {
-    enum class Kind { kByte, kAnyByte, kSet, kAny, kAnyInPart };
-    Kind kind = Kind::kByte;
-    std::string_view text = {};  // the byte, or what stands between the brackets
-};
+Glob Glob::of_text(std::string_view text) {
+    Glob glob;
+    for (const char byte : text) glob.elements_.push_back({.byte = byte});
+    glob.begin_.assign(glob.elements_.size() + 1, 0);
+    glob.begin_[0] = 1;
+    glob.text_ = text;
+    glob.is_text_ = true;
+    return glob;
+}
 
-std::vector<Element> elements_of(std::string_view pattern) {
-    std::vector<Element> elements;
+void Glob::add(std::string_view pattern) {
     for (size_t at = 0; at < pattern.size(); ++at) {
         switch (pattern[at]) {
             case '*': {
-                const bool twice = at + 1 < pattern.size() && pattern[at + 1] == '*';
-                elements.push_back({.kind = twice ? Element::Kind::kAny : Element::Kind::kAnyInPart});
+                const bool twice = pattern.substr(at + 1).starts_with('*');
+                const bool begins_part = at == 0 || pattern[at - 1] == '/';
+                if (twice && begins_part && pattern.substr(at + 2).starts_with('/')) {
+                    elements_.push_back({.kind = Kind::kDirectories});
+                    elements_.push_back({.kind = Kind::kDirectoryRest});
+                    at += 2;
+                    break;
+                }
+                elements_.push_back({.kind = twice ? Kind::kAny : Kind::kAnyInPart});
                 at += twice ? 1 : 0;
                 break;
             }
             case '?':
-                elements.push_back({.kind = Element::Kind::kAnyByte});
+                elements_.push_back({.kind = Kind::kAnyByte});
                 break;
             case '[': {
-                const size_t negated = at + 1 < pattern.size() && pattern[at + 1] == '!' ? 1 : 0;
-                // A bracket that stands first is meant itself.
-                const size_t end = pattern.find(']', at + 2 + negated);
-                if (end == std::string_view::npos)
-                    elements.push_back({.text = pattern.substr(at, 1)});
-                else {
-                    elements.push_back(
-                        {.kind = Element::Kind::kSet, .text = pattern.substr(at + 1, end - at - 1)});
-                    at = end;
+                const std::string_view rest = pattern.substr(at + 1);
+                const size_t first = rest.starts_with('!') || rest.starts_with('^') ? 2 : 1;
+                const size_t end = rest.find(']', first);
+                if (end == std::string_view::npos) {
+                    elements_.push_back({.byte = '['});
+                } else {
+                    elements_.push_back({.kind = Kind::kSet, .set = std::string(rest.substr(0, end))});
+                    at += end + 1;
                 }
                 break;
             }
             default:
-                elements.push_back({.text = pattern.substr(at, 1)});
+                elements_.push_back({.byte = pattern[at]});
         }
     }
-    return elements;
 }
 
-bool is_in_set(std::string_view set, char byte) {
-    const bool negated = set.starts_with('!');
+bool Glob::is_in(std::string_view set, char byte) {
+    const bool negated = set.starts_with('!') || set.starts_with('^');
     if (negated) set.remove_prefix(1);
     bool found = false;
     const auto value = static_cast<unsigned char>(byte);
@@ -67,64 +77,109 @@ bool is_in_set(std::string_view set, char byte) {
     return found != negated;
 }
 
-bool takes(const Element& element, char byte) {
-    switch (element.kind) {
-        case Element::Kind::kByte:
-            return element.text[0] == byte;
-        case Element::Kind::kAnyByte:
-            return byte != '/';
-        case Element::Kind::kSet:
-            return byte != '/' && is_in_set(element.text, byte);
-        case Element::Kind::kAny:
-            return true;
-        case Element::Kind::kAnyInPart:
-            return byte != '/';
+// What may stand for nothing.
+void Glob::pass_over(Reached& reached) const {
+    for (size_t i = 0; i < elements_.size(); ++i) {
+        if (reached[i] == 0) continue;
+        if (elements_[i].kind == Kind::kAny || elements_[i].kind == Kind::kAnyInPart) reached[i + 1] = 1;
+        if (elements_[i].kind == Kind::kDirectories) reached[i + 2] = 1;
     }
-    return false;
 }
 
-bool may_repeat(const Element& element) {
-    return element.kind == Element::Kind::kAny || element.kind == Element::Kind::kAnyInPart;
-}
-
-}  // namespace
-
-bool matches_glob(std::string_view pattern, std::string_view text) {
-    const std::vector<Element> elements = elements_of(pattern);
-    // reached[i]: the first i elements match the text so far.
-    std::vector<bool> reached(elements.size() + 1);
-    auto pass_over = [&] {
-        for (size_t i = 0; i < elements.size(); ++i)
-            if (reached[i] && may_repeat(elements[i])) reached[i + 1] = true;
+// Whether anything is reached still.
+bool Glob::step(const Reached& reached, char byte, Reached& next) const {
+    next.assign(reached.size(), 0);
+    bool any = false;
+    auto reach = [&](size_t i) {
+        next[i] = 1;
+        any = true;
     };
-    reached[0] = true;
-    pass_over();
-    for (const char byte : text) {
-        std::vector<bool> next(elements.size() + 1);
-        for (size_t i = 0; i < elements.size(); ++i) {
-            if (!reached[i] || !takes(elements[i], byte)) continue;
-            next[may_repeat(elements[i]) ? i : i + 1] = true;
+    for (size_t i = 0; i < elements_.size(); ++i) {
+        if (reached[i] == 0) continue;
+        const Element& element = elements_[i];
+        switch (element.kind) {
+            case Kind::kByte:
+                if (element.byte == byte) reach(i + 1);
+                break;
+            case Kind::kAnyByte:
+                if (byte != '/') reach(i + 1);
+                break;
+            case Kind::kSet:
+                if (byte != '/' && is_in(element.set, byte)) reach(i + 1);
+                break;
+            case Kind::kAny:
+                reach(i);
+                break;
+            case Kind::kAnyInPart:
+                if (byte != '/') reach(i);
+                break;
+            case Kind::kDirectories:
+                if (byte != '/') reach(i + 1);
+                break;
+            case Kind::kDirectoryRest:
+                reach(i);
+                if (byte == '/') reach(i + 1);
+                break;
         }
-        reached = std::move(next);
-        pass_over();
     }
-    return reached.back();
+    if (any) pass_over(next);
+    return any;
 }
 
-bool is_exempt(std::span<const std::string> patterns, std::string_view path) {
-    return std::ranges::any_of(patterns, [&](const std::string& written) {
-        std::string_view pattern = written;
-        if (!pattern.contains('/')) {
-            const auto parts = core::split(path, '/');
-            return std::ranges::any_of(parts,
-                                       [&](std::string_view part) { return matches_glob(pattern, part); });
+// Through the text, beginning with what is reached. Whether the whole pattern was, at its end, or before a "/"
+// in it.
+bool Glob::run(std::string_view text, Reached& reached, bool at_each_slash) const {
+    static thread_local Reached next;
+    for (const char byte : text) {
+        if (byte == '/' && at_each_slash && reached.back() != 0) return true;
+        const bool goes_on = step(reached, byte, next);
+        std::swap(reached, next);
+        if (!goes_on) return false;
+    }
+    return reached.back() != 0;
+}
+
+bool Glob::matches(std::string_view text) const {
+    if (is_everything_) return true;
+    if (begin_.empty()) return false;
+    if (is_text_) return text == text_;
+    static thread_local Reached reached;
+    reached = begin_;
+    return run(text, reached, false);
+}
+
+bool Glob::covers(std::string_view path) const {
+    if (is_everything_) return true;
+    if (begin_.empty()) return false;
+    if (is_text_)
+        return path.starts_with(text_) && (path.size() == text_.size() || path[text_.size()] == '/');
+    static thread_local Reached reached;
+    reached = begin_;
+    return run(path, reached, true);
+}
+
+Glob Glob::after(std::string_view prefix) const {
+    Glob rest;
+    rest.is_everything_ = is_everything_;
+    if (is_everything_ || begin_.empty()) return rest;
+    if (is_text_) {
+        if (text_.starts_with(prefix)) return of_text(std::string_view(text_).substr(prefix.size()));
+        rest.is_everything_ = covers(prefix);
+        return rest;
+    }
+    Reached reached = begin_;
+    Reached next;
+    for (const char byte : prefix) {
+        if (byte == '/' && reached.back() != 0) {
+            rest.is_everything_ = true;
+            return rest;
         }
-        if (pattern.starts_with('/')) pattern.remove_prefix(1);
-        while (pattern.ends_with('/')) pattern.remove_suffix(1);
-        for (size_t end = path.find('/'); end != std::string_view::npos; end = path.find('/', end + 1))
-            if (matches_glob(pattern, path.substr(0, end))) return true;
-        return matches_glob(pattern, path);
-    });
+        if (!step(reached, byte, next)) return rest;
+        std::swap(reached, next);
+    }
+    rest.elements_ = elements_;
+    rest.begin_ = std::move(reached);
+    return rest;
 }
 
 }  // namespace belay::stage

@@ -28,7 +28,7 @@ ordered_json to_json(const Survey& survey, const RetentionPolicy& policy) {
     ordered_json users = ordered_json::array();
     FileCount due;
     FileCount pressed;
-    for (const auto& [id, user] : survey.users) {
+    for (const auto& [id, user] : survey.counts.users) {
         due.add(user.due);
         pressed.add(user.pressed);
         users.push_back({{"uid", id},
@@ -43,10 +43,10 @@ ordered_json to_json(const Survey& survey, const RetentionPolicy& policy) {
                          {"quota_inodes_share", share_json(user.all.files, policy.quota_inodes)}});
     }
     ordered_json expiring = ordered_json::array();
-    for (const auto& [days, count] : survey.expiring)
+    for (const auto& [days, count] : survey.counts.expiring)
         expiring.push_back({{"days", days}, {"files", count.files}, {"bytes", count.bytes}});
     ordered_json soonest = ordered_json::array();
-    for (const ExpiringFile& file : survey.soonest)
+    for (const ExpiringFile& file : survey.counts.soonest)
         soonest.push_back({{"path", escape_path(file.path)}, {"uid", file.user}, {"days", file.days}});
     ordered_json problems = ordered_json::array();
     for (const WalkProblem& problem : survey.walk.problems)
@@ -70,6 +70,7 @@ ordered_json to_json(const Survey& survey, const RetentionPolicy& policy) {
         {"users", users},
         {"expiring", expiring},
         {"soonest", soonest},
+        {"warnings", survey.warnings},
         {"notes", survey.notes},
         {"directories", survey.walk.directories},
         {"problem_count", survey.walk.problem_count},

@@ -3,6 +3,7 @@
 #include "core/text.h"
 #include "core/toml.h"
 #include "core/units.h"
+#include "core/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -92,17 +93,38 @@ class PolicyReader {
                          core::describe(node));
         return *value;
     }
-    Result<std::vector<std::string>> texts(const toml::node& node) {
+    // Of 0 nobody can say whether "at once" or "never" is meant.
+    Result<double> above_zero(const toml::node& node, double most) {
+        const auto value = node.is_number() ? node.value<double>() : std::nullopt;
+        if (!value || !(*value > 0 && *value <= most))
+            return wrong(node, "must be a number above 0 and not above {:g}, not {}", most,
+                         core::describe(node));
+        return *value;
+    }
+    // A program that writes a policy may find nobody for it: then nothing is meant less than "everybody".
+    Result<std::vector<std::string>> texts(const toml::node& node, std::string_view without_key) {
         std::vector<std::string> found;
         const auto* list = node.as_array();
         if (list == nullptr) return wrong(node, "must be an array of texts, not {}", core::describe(node));
+        if (list->empty())
+            return wrong(node, "must not be empty").hint(fmt::format("leave the key out {}", without_key));
         for (const toml::node& each : *list) {
             auto text = each.value_exact<std::string>();
-            if (!text || text->empty())
+            if (!text || core::trim(*text).empty())
                 return wrong(each, "must be a text that is not empty, not {}", core::describe(each));
             found.push_back(std::move(*text));
         }
         return found;
+    }
+    Result<> check_pattern(const toml::node& node, const std::string& pattern) {
+        const auto parts = core::split(pattern, '/');
+        if (std::ranges::find(parts, "..") != parts.end())
+            return wrong(node, "\"{}\" matches nothing: no path has a part \"..\"", core::printable(pattern))
+                .hint("write the path as it is beneath the directory, or an absolute one");
+        if (std::ranges::all_of(parts, [](std::string_view part) { return part.empty() || part == "."; }))
+            return wrong(node, "\"{}\" names no file", core::printable(pattern))
+                .hint("\"**\" exempts everything");
+        return {};
     }
     template <size_t kCount>
     Result<> section(const toml::node& node, const std::array<Key, kCount>& keys) {
@@ -111,7 +133,7 @@ class PolicyReader {
     }
 
     Result<> read_days(const toml::node& node) {
-        BELAY_TRY(days, number(node, 0, kMostDays));
+        BELAY_TRY(days, above_zero(node, kMostDays));
         policy_.days = days;
         has_days_ = true;
         return {};
@@ -133,34 +155,37 @@ class PolicyReader {
         return {};
     }
     Result<> read_exempt(const toml::node& node) {
-        BELAY_TRY(patterns, texts(node));
+        BELAY_TRY(patterns, texts(node, "where nothing is exempt"));
+        for (size_t at = 0; at < patterns.size(); ++at)
+            BELAY_CHECK(check_pattern((*node.as_array())[at], patterns[at]));
         policy_.exempt = std::move(patterns);
         return {};
     }
     Result<> read_exempt_users(const toml::node& node) {
-        BELAY_TRY(users, texts(node));
+        BELAY_TRY(users, texts(node, "where nobody is exempt"));
         policy_.exempt_users = std::move(users);
         return {};
     }
     Result<> read_users(const toml::node& node) {
-        BELAY_TRY(users, texts(node));
+        BELAY_TRY(users,
+                  texts(node, "if everybody's files may go; without users there is nobody whose files may"));
         policy_.users = std::move(users);
         return {};
     }
     Result<> read_watermarks(const toml::node& node) { return section(node, kWatermarkKeys); }
     Result<> read_quota(const toml::node& node) { return section(node, kQuotaKeys); }
     Result<> read_ask(const toml::node& node) {
-        BELAY_TRY(share, number(node, 0, 1));
+        BELAY_TRY(share, above_zero(node, 1));
         policy_.ask_share = share;
         return {};
     }
     Result<> read_purge(const toml::node& node) {
-        BELAY_TRY(share, number(node, 0, 1));
+        BELAY_TRY(share, above_zero(node, 1));
         policy_.purge_share = share;
         return {};
     }
     Result<> read_spare_days(const toml::node& node) {
-        BELAY_TRY(days, number(node, 0, kMostDays));
+        BELAY_TRY(days, above_zero(node, kMostDays));
         policy_.spare_days = days;
         return {};
     }

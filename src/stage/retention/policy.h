@@ -4,7 +4,7 @@
 //     timestamp = "used"       # accessed, modified, changed, used (the later of accessed and modified) or
 //                              # latest (of all three)
 //     warn_days = 7            # report what expires within so many days
-//     exempt = [".uenv-images", "ada/keep/**"]
+//     exempt = [".uenv-images", "ada/keep/**"]         # exemptions.h
 //     exempt_users = ["root", "12345"]
 //     users = ["ada"]          # only theirs; without it everybody's
 //
@@ -17,7 +17,9 @@
 //     bytes = "150TB"
 //     inodes = 1000000
 //
-// There is no default for older_than_days and timestamp: a policy states what "old" means.
+// There is no default for older_than_days and timestamp: a policy states what "old" means. What would list
+// more than its author may have meant is refused: a list without anything in it, 0 days, a watermark of 0, a
+// pattern that can match no path.
 #pragma once
 
 #include "core/error.h"
@@ -39,9 +41,10 @@ struct RetentionPolicy {
     double days = 0;
     RetentionTime time = RetentionTime::kUsed;
     double warn_days = 7;
-    std::vector<std::string> exempt = {};        // glob.h
+    std::vector<std::string> exempt = {};        // patterns
     std::vector<std::string> exempt_users = {};  // names or numbers
-    std::vector<std::string> users = {};
+    // Likewise: of nobody else anything goes. Nothing: everybody's; an empty list is that of nobody.
+    std::optional<std::vector<std::string>> users = {};
     std::optional<double> ask_share = {};
     std::optional<double> purge_share = {};
     double spare_days = 7;
@@ -60,7 +63,14 @@ struct FileTimes {
     bool operator==(const FileTimes&) const = default;
 };
 int64_t time_of(const FileTimes& times, RetentionTime which);
+// 1970 and before is no time at which a file was used: the file system does not keep it, or a program wrote 0.
+inline bool is_known(int64_t time) {
+    return time > 0;
+}
 
 inline constexpr double kNanosecondsOfDay = 86400e9;
+inline double age_in_days(int64_t time, int64_t now) {
+    return (static_cast<double>(now) - static_cast<double>(time)) / kNanosecondsOfDay;
+}
 
 }  // namespace belay::stage

@@ -149,9 +149,10 @@ Result<std::string> unescape_path(std::string_view text) {
 }
 
 std::string sign_list(const PurgeList& list, std::string_view key) {
-    std::string text = fmt::format("{}root {}\nmade {}\ntimestamp {}\nolder_than_days {}\nask {}\nfiles {}\n",
-                                   kFirstLine, escape_path(list.root), core::format_time(list.made),
-                                   to_text(list.time), list.days, list.ask_share, list.entries.size());
+    std::string text =
+        fmt::format("{}root {}\nmade {}\ntimestamp {}\nolder_than_days {}\nask {}\nspare_days {}\nfiles {}\n",
+                    kFirstLine, escape_path(list.root), core::format_time(list.made), to_text(list.time),
+                    list.days, list.ask_share, list.spare_days, list.entries.size());
     for (const PurgeEntry& entry : list.entries)
         text += fmt::format("{} {} {} {} {} {} {} {}\n", entry.pressed ? kPressed : kDue, entry.inode,
                             entry.user, entry.times.accessed, entry.times.modified, entry.times.changed,
@@ -192,26 +193,32 @@ Result<PurgeList> read_signed_list(std::string_view text, std::string_view key, 
     const auto time = lines.value("timestamp");
     const auto days = lines.value("older_than_days");
     const auto ask = lines.value("ask");
+    const auto spare = lines.value("spare_days");
     const auto files = lines.value("files");
     const auto count = files ? core::parse_number<uint64_t>(*files) : std::nullopt;
     const auto which = time ? parse_time_name(*time) : std::nullopt;
     const auto age = days ? core::parse_number<double>(*days) : std::nullopt;
     const auto ask_share = ask ? core::parse_number<double>(*ask) : std::nullopt;
-    if (!root || !made || !count || !which || !age || !ask_share) return wrong();
+    const auto spare_days = spare ? core::parse_number<double>(*spare) : std::nullopt;
+    if (!root || !made || !count || !which || !age || !ask_share || !spare_days) return wrong();
     BELAY_TRY(root_path, unescape_path(*root));
+    if (!root_path.starts_with('/'))
+        return core::bad_input("{}: its root {} is not an absolute path", file, core::printable(root_path));
     BELAY_TRY(made_at, core::parse_time(*made));
     list.root = std::move(root_path);
     list.made = made_at;
     list.time = *which;
     list.days = *age;
     list.ask_share = *ask_share;
+    list.spare_days = *spare_days;
     while (const auto line = lines.next()) {
         auto entry = parse_entry(*line);
         if (!entry) return wrong();
         list.entries.push_back(std::move(*entry));
     }
     if (list.entries.size() != *count)
-        return core::bad_input("{}: says {} files and names {}", file, *count, list.entries.size());
+        return core::bad_input("{}: says {} and names {}", file, core::format_count(*count, "file"),
+                               list.entries.size());
     return list;
 }
 

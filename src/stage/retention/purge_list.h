@@ -7,6 +7,7 @@
 //     timestamp used
 //     older_than_days 30
 //     ask 0.6                                                 watermarks.ask of the policy, 0 without
+//     spare_days 7                                            watermarks.spare_days
 //     files 2
 //     WHY INODE UID ACCESSED MODIFIED CHANGED BYTES PATH      one line each, times in nanoseconds since 1970
 //     hmac-sha256 64 HEXADECIMAL DIGITS                       of all bytes before this line (RFC 2104)
@@ -47,6 +48,7 @@ struct PurgeList {
     RetentionTime time = RetentionTime::kUsed;
     double days = 0;
     double ask_share = 0;
+    double spare_days = 0;
     std::vector<PurgeEntry> entries = {};
 };
 

@@ -116,6 +116,38 @@ TEST(stage_retention_purge, younger_files_go_only_while_it_is_too_full) {
     EXPECT_EQ(purged(list).deleted_files, 4u);
 }
 
+TEST(stage_retention_purge, what_is_not_old_enough_is_kept_whatever_the_list_says) {
+    const OldTree tree;
+    PurgeList list = tree.survey().list;
+    // As if the clock of the machine that signed it had gone wrong, or this one's had.
+    list.made = core::parse_time("2020-01-20T00:00:00Z").value();
+    const PurgeReport report = purged(list);
+    EXPECT_EQ(report.deleted_files, 0u);
+    EXPECT_THAT(kept(report)[0], HasSubstr("is not 30 days old"));
+    for (PurgeEntry& entry : list.entries) entry.pressed = true;
+    list.spare_days = 20;
+    EXPECT_THAT(kept(purged(list))[0], HasSubstr("is not 20 days old"));
+    list.spare_days = 19;
+    EXPECT_EQ(purged(list, {.dry_run = true}).deleted_files, 4u);
+    for (PurgeEntry& entry : list.entries) entry.times = {};
+    EXPECT_THAT(kept(purged(list))[0], HasSubstr("is not 19 days old")) << "a time that is not known";
+    EXPECT_EQ(tree.left().size(), 4u);
+}
+
+TEST(stage_retention_purge, a_list_from_the_future_is_refused) {
+    const OldTree tree;
+    const PurgeList list = tree.survey().list;
+    const auto refused = purge(list, {.now = list.made - std::chrono::hours(2)});
+    EXPECT_EQ(refused.error().kind(), core::ErrorKind::kBadInput);
+    EXPECT_THAT(refused.error().hint_text(), HasSubstr("clock"));
+    EXPECT_TRUE(purge(list, {.dry_run = true, .now = list.made - std::chrono::minutes(30)}));
+    EXPECT_EQ(tree.left().size(), 4u);
+}
+
+TEST(stage_retention_purge, a_root_that_has_gone_is_the_persons_mistake) {
+    EXPECT_EQ(purge({.root = "/nothing/of/this/name"}, {}).error().kind(), core::ErrorKind::kBadInput);
+}
+
 TEST(stage_retention_purge, all_names_of_a_file_go) {
     const OldTree tree;
     fs::create_hard_link(tree.path() / "a/one", tree.path() / "a/one-again");
