@@ -4,10 +4,10 @@
 #include "core/program.h"
 #include "core/text.h"
 #include "stage/walk/entries.h"
+#include "stage/walk/now_and_then.h"
 #include "stage/walk/pace.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <climits>
@@ -26,22 +26,28 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLooksAtOnce = 32;            // names that one thread takes from a directory
 constexpr size_t kLongestName = PATH_MAX / 2;  // given to the kernel in one piece
+constexpr size_t kAnchorLevels = 32;  // between directories that stay open while what is beneath them is read
 
 double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// A directory whose names are being looked at, by whoever has time; it is closed after the last of them.
+// A directory whose names are being looked at, by whoever has time; it is closed after the last of them, or, as an anchor, after all
+// beneath it.
 struct OpenDirectory {
     core::Directory directory;
     std::string path;
     size_t depth;
+    // An ancestor from which what lies beneath is entered; null: the root. From the root anew at each of thousands of levels, a tree
+    // that takes a moment to make would take hours to read.
+    std::shared_ptr<const OpenDirectory> anchor;
 };
 
 // Something to do: a directory to read, or names of an open one to look at.
 struct Task {
     std::string path = {};  // of the directory to read
     size_t depth = 0;
+    std::shared_ptr<const OpenDirectory> anchor = nullptr;
     std::shared_ptr<const OpenDirectory> open = nullptr;
     std::vector<std::string> names = {};
     std::optional<uint64_t> directory_entries = {};
@@ -117,33 +123,11 @@ void add(WalkReport& sum, const WalkReport& part) {
     sum.problems.insert(sum.problems.end(), part.problems.begin(), part.problems.end());
 }
 
-// What all threads have done together, told now and then.
-class Shown {
-  public:
-    explicit Shown(const std::function<void(uint64_t)>& tell) : tell_(tell) {}
-
-    void add(uint64_t looks) {
-        if (!tell_) return;
-        looked_ += looks;
-        const std::unique_lock lock(mutex_, std::try_to_lock);
-        if (!lock || Clock::now() - told_ < kBetween) return;
-        tell_(looked_);
-        told_ = Clock::now();
-    }
-
-  private:
-    static constexpr Clock::duration kBetween = std::chrono::milliseconds(100);
-    const std::function<void(uint64_t)>& tell_;
-    std::atomic<uint64_t> looked_ = 0;
-    std::mutex mutex_;
-    Clock::time_point told_ = Clock::now() - kBetween;
-};
-
 // One thread's part of the walk, and what it saw.
 class Walker {
   public:
     Walker(size_t thread, const core::Directory& root, const MountPlace& place, Tasks& tasks, Pace& pace,
-           Shown& shown, const WalkOptions& options, const Visitor& visit)
+           NowAndThen& shown, const WalkOptions& options, const Visitor& visit)
         : thread_(thread),
           root_(root),
           place_(place),
@@ -186,14 +170,17 @@ class Walker {
     void read(const Task& task) {
         pace_.wait_for(1);
         ++report_.calls;
-        auto directory = enter(root_, task.path);
+        auto directory = task.anchor ? enter(task.anchor->directory,
+                                             std::string_view(task.path).substr(task.anchor->path.size() + 1))
+                                     : enter(root_, task.path);
         if (!directory) return note_problem(task.path, directory.error().errno_value());
         // Something may be mounted there since its name was looked at, or be mounted by opening it.
         if (const auto place = place_of(directory->fd()); place && is_elsewhere(*place)) {
             ++report_.other_file_systems;
             return;
         }
-        auto open = std::make_shared<const OpenDirectory>(std::move(*directory), task.path, task.depth);
+        auto open =
+            std::make_shared<const OpenDirectory>(std::move(*directory), task.path, task.depth, task.anchor);
         NameList list = list_names(open->directory.fd());
         report_.calls += list.calls;
         ++report_.directories;
@@ -215,6 +202,14 @@ class Walker {
         look(mine);
     }
 
+    void add_beneath(const std::shared_ptr<const OpenDirectory>& open, std::string_view name,
+                     std::vector<Task>& beneath) {
+        Task task{.path = path_beneath(open->path, name), .depth = open->depth + 1, .anchor = open->anchor};
+        if (open->depth > 0 && open->depth % kAnchorLevels == 0) task.anchor = open;
+        if (task.path.size() > kMostPathBytes) return note_problem(std::move(task.path), ENAMETOOLONG);
+        beneath.push_back(std::move(task));
+    }
+
     void look(Task& task) {
         entries_.clear();
         entries_.reserve(task.names.size());
@@ -233,8 +228,7 @@ class Walker {
                 if (is_directory || options_.stays_on_mount) ++report_.other_file_systems;
                 if (!is_directory && options_.stays_on_mount) continue;
             } else if (is_directory) {
-                beneath.push_back(
-                    {.path = path_beneath(task.open->path, name), .depth = task.open->depth + 1});
+                add_beneath(task.open, name, beneath);
             }
             seen.entry.name = std::move(name);
             entries_.push_back(std::move(seen.entry));
@@ -255,7 +249,7 @@ class Walker {
     const MountPlace& place_;
     Tasks& tasks_;
     Pace& pace_;
-    Shown& shown_;
+    NowAndThen& shown_;
     const WalkOptions& options_;
     const Visitor& visit_;
     WalkReport report_;
@@ -276,7 +270,7 @@ Result<WalkReport> walk(const core::Directory& root, const WalkOptions& options,
     Tasks tasks;
     tasks.put({Task{}});
     Pace pace(options.most_calls_per_second);
-    Shown shown(options.progress);
+    NowAndThen shown(options.progress);
     const size_t threads = std::max<size_t>(options.threads, 1);
     std::vector<std::unique_ptr<Walker>> walkers;
     for (size_t thread = 0; thread < threads; ++thread)

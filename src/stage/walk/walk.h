@@ -62,6 +62,10 @@ struct WalkProblem {
 // The most that a report lists.
 inline constexpr size_t kListedProblems = 20;
 
+// A directory whose path beneath the root is longer is named as a problem (ENAMETOOLONG), and not entered: some hundred directories
+// with long names would make gigabytes of paths.
+inline constexpr size_t kMostPathBytes = size_t{16} << 10;
+
 struct WalkOptions {
     size_t threads = 1;
     double most_calls_per_second = 0;  // to the file system, of all threads together; 0: no limit

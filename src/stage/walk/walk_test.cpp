@@ -132,6 +132,36 @@ TEST(stage_walk, a_path_may_be_longer_than_the_kernel_takes) {
     EXPECT_EQ(seen.report.problem_count, 0u);
 }
 
+TEST(stage_walk, a_tree_of_many_levels_is_read_to_its_end) {
+    Tree tree;
+    core::Descriptor at(::open(tree.path().c_str(), O_DIRECTORY | O_CLOEXEC));
+    constexpr int kDepth = 1000;
+    for (int i = 0; i < kDepth; ++i) {
+        for (const char* name : {"a", "b"}) ASSERT_EQ(mkdirat(at.get(), name, 0700), 0);
+        core::Descriptor(openat(at.get(), "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        at = core::Descriptor(openat(at.get(), i % 3 == 0 ? "a" : "b", O_DIRECTORY | O_CLOEXEC));
+    }
+    const Seen seen = walked(tree);
+    EXPECT_EQ(seen.entries.size(), 3u * kDepth);
+    EXPECT_EQ(seen.report.directories, 1u + 2 * kDepth);
+    EXPECT_EQ(seen.report.problem_count, 0u);
+}
+
+TEST(stage_walk, where_paths_grow_without_end_the_walk_says_so) {
+    Tree tree;
+    const std::string part(250, 'p');
+    core::Descriptor at(::open(tree.path().c_str(), O_DIRECTORY | O_CLOEXEC));
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_EQ(mkdirat(at.get(), part.c_str(), 0700), 0);
+        at = core::Descriptor(openat(at.get(), part.c_str(), O_DIRECTORY | O_CLOEXEC));
+    }
+    tree.file("other/x");
+    const Seen seen = walked(tree);
+    ASSERT_EQ(seen.report.problem_count, 1u);
+    EXPECT_EQ(seen.report.problems.front().errno_value, ENAMETOOLONG);
+    EXPECT_TRUE(seen.entries.contains("other/x"));
+}
+
 TEST(stage_walk, what_cannot_be_read_is_told_and_hides_nothing_else) {
     if (geteuid() == 0) GTEST_SKIP() << "root reads everything";
     Tree tree;
