@@ -92,11 +92,11 @@ void print_survey(const core::CommandContext& context, const stage::Survey& surv
                           : fmt::format("due in {}", core::format_count(static_cast<uint64_t>(days), "day")),
                       count_text(count));
     for (const stage::ExpiringFile& file : survey.counts.soonest)
-        context.print("  {:5.1f} days  {}\n", file.days, stage::escape_path(file.path));
+        context.print("  {:5.1f} days  {}\n", file.days, core::printable(stage::escape_path(file.path)));
     for (const std::string& warning : survey.warnings) context.print("warning: {}\n", warning);
     for (const std::string& note : survey.notes) context.print("note: {}\n", note);
     for (const stage::WalkProblem& problem : survey.walk.problems)
-        context.print("note: not read: {}: {}\n", stage::escape_path(problem.path),
+        context.print("note: not read: {}: {}\n", core::printable(stage::escape_path(problem.path)),
                       std::generic_category().message(problem.errno_value));
     if (survey.walk.problem_count > survey.walk.problems.size())
         context.print("note: and {} more\n", survey.walk.problem_count - survey.walk.problems.size());
@@ -133,7 +133,7 @@ Result<int> run_retention_report(const core::CommandContext& context, const Rete
     if (!surveyed) return std::unexpected(std::move(surveyed.error()));
     const stage::Survey& survey = *surveyed;
     if (!options.list.empty()) {
-        BELAY_CHECK(core::write_output(options.list, stage::sign_list(survey.list, key)));
+        BELAY_CHECK(core::write_output(options.list, stage::sign_list(survey.list, key), 0600));
         // Whoever deletes by the list may never see the report.
         for (const std::string& warning : survey.warnings) core::tell("warning: {}", warning);
     }
@@ -188,7 +188,8 @@ Result<int> run_retention_apply(const core::CommandContext& context, const Reten
         return has_failed ? 1 : 0;
     }
     for (const stage::KeptFile& file : report.kept)
-        context.print("kept: {}: {}\n", stage::escape_path(file.path), core::printable(file.why));
+        context.print("kept: {}: {}\n", core::printable(stage::escape_path(file.path)),
+                      core::printable(file.why));
     context.print("{} {} of {}, {}; {} gone already, {} kept\n", options.dry_run ? "would delete" : "deleted",
                   report.deleted_files, core::format_count(list.entries.size(), "file"),
                   decimal(report.deleted_bytes), report.gone, report.kept.size());

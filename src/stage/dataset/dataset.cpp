@@ -6,7 +6,9 @@
 #include "stage/dataset/pieces.h"
 #include "stage/walk/named_directory.h"
 
+#include <cerrno>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 namespace belay::stage {
 
@@ -20,15 +22,26 @@ std::string index_name(std::string_view shard_name) {
                                      : shard_name);
 }
 
-Result<shard::Manifest> read_manifest(const core::Directory& directory) {
-    auto text = directory.read_file(shard::kManifestName, shard::kMostManifestBytes);
-    if (!text && text.error().cause() == core::Cause::kNotFound)
+Result<OwnedManifest> read_owned_manifest(const core::Directory& directory) {
+    const std::string path = directory.path_of(shard::kManifestName).string();
+    auto file = directory.open_file(shard::kManifestName, O_RDONLY);
+    if (!file && file.error().cause() == core::Cause::kNotFound)
         return bad_input("{} holds no packed data: it has no {}", directory.path().string(),
                          shard::kManifestName)
             .because(core::Cause::kNotFound)
             .hint("make them with: belay stage pack DIR -o OUT");
-    if (!text) return std::unexpected(std::move(text.error()));
-    return shard::parse_manifest(*text, directory.path_of(shard::kManifestName).string());
+    if (!file) return std::unexpected(std::move(file.error()));
+    struct stat status{};
+    if (fstat(file->get(), &status) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", path));
+    BELAY_TRY(text, core::read_opened(file->get(), path, shard::kMostManifestBytes));
+    BELAY_TRY(manifest, shard::parse_manifest(text, path));
+    return OwnedManifest{std::move(manifest), status.st_uid};
+}
+
+Result<shard::Manifest> read_manifest(const core::Directory& directory) {
+    BELAY_TRY(owned, read_owned_manifest(directory));
+    return std::move(owned.manifest);
 }
 
 Result<Dataset> Dataset::open(const std::filesystem::path& path) {

@@ -48,6 +48,12 @@ class Dataset {
 // damaged one.
 core::Result<shard::Manifest> read_manifest(const core::Directory& directory);
 
+struct OwnedManifest {
+    shard::Manifest manifest;
+    uint32_t owner = 0;  // of the file that was read, whatever has its name by now
+};
+core::Result<OwnedManifest> read_owned_manifest(const core::Directory& directory);
+
 // "train-000017.idx" of "train-000017.tar".
 std::string index_name(std::string_view shard_name);
 

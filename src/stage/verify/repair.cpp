@@ -17,7 +17,7 @@
 
 #include <algorithm>
 #include <fcntl.h>
-#include <set>
+#include <map>
 #include <unistd.h>
 
 namespace belay::stage {
@@ -137,13 +137,13 @@ class Source {
 };
 
 // What is damaged, from a source that is listed once it is needed.
-Result<Repair> make_again(const Directory& directory, const shard::Manifest& manifest,
+Result<Repair> make_again(const Directory& directory, const OwnedManifest& read,
                           const std::vector<Defect>& bad,
                           const std::optional<std::filesystem::path>& source_path, size_t threads) {
-    BELAY_TRY(facts, directory.facts(shard::kManifestName));
-    const bool is_trusted = facts && (facts->owner == geteuid() || facts->owner == 0);
-    std::set<std::string> damaged;
-    for (const Defect& defect : bad) damaged.insert(defect.shard);
+    const shard::Manifest& manifest = read.manifest;
+    const bool is_trusted = read.owner == geteuid() || read.owner == 0;
+    std::map<std::string, std::vector<const Defect*>> damaged;
+    for (const Defect& defect : bad) damaged[defect.shard].push_back(&defect);
     Repair result;
     std::optional<Result<Source>> source;
     for (size_t number = 0; number < manifest.shards.size(); ++number) {
@@ -168,11 +168,11 @@ Result<Repair> make_again(const Directory& directory, const shard::Manifest& man
         if (made && tar) result.repaired.push_back(stated.path);
         if (made && index) result.repaired.push_back(index_name(stated.path));
         if (made) continue;
-        for (const Defect& defect : bad)
-            if (defect.shard == stated.path || defect.shard == index_name(stated.path))
+        for (const std::string& file : {stated.path, index_name(stated.path)})
+            for (const Defect* defect : damaged[file])
                 result.left.push_back(
-                    {defect.shard, defect.sample,
-                     fmt::format("{}; it cannot be rebuilt: {}", defect.why, made.error().message())});
+                    {file, defect->sample,
+                     fmt::format("{}; it cannot be rebuilt: {}", defect->why, made.error().message())});
     }
     return result;
 }
@@ -184,7 +184,7 @@ Result<Repair> repair(const std::filesystem::path& path,
     BELAY_TRY(verification, verify(path, threads));
     if (verification.ok()) return Repair{};
     BELAY_TRY(directory, open_named_directory(path));
-    const auto manifest = read_manifest(directory);
+    const auto manifest = read_owned_manifest(directory);
     if (!manifest) return Repair{.left = std::move(verification.bad)};
     // A pack into the same directory would remove what is being made as the leftovers of a killed one.
     BELAY_TRY(journal, Journal::open(directory));
