@@ -160,10 +160,10 @@ class Walker {
     }
 
     // What vanished is not there to be read: no problem.
-    void note_problem(std::string path, int errno_value) {
+    void note_problem(const std::string& path, int errno_value) {
         if (errno_value == ENOENT) return;
         ++report_.problem_count;
-        report_.problems.push_back({std::move(path), errno_value});
+        report_.problems.push_back({path, errno_value});
         if (report_.problems.size() >= 2 * kListedProblems) keep_first(report_.problems);
     }
 
@@ -206,7 +206,7 @@ class Walker {
                      std::vector<Task>& beneath) {
         Task task{.path = path_beneath(open->path, name), .depth = open->depth + 1, .anchor = open->anchor};
         if (open->depth > 0 && open->depth % kAnchorLevels == 0) task.anchor = open;
-        if (task.path.size() > kMostPathBytes) return note_problem(std::move(task.path), ENAMETOOLONG);
+        if (task.path.size() > kMostPathBytes) return note_problem(task.path, ENAMETOOLONG);
         beneath.push_back(std::move(task));
     }
 
