@@ -4,6 +4,7 @@
 #include "core/host_name.h"
 #include "core/program.h"
 #include "core/progress_display.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
 #include "core/utf8.h"
@@ -67,8 +68,9 @@ nlohmann::ordered_json to_json(const stage::CopyReport& report) {
 
 void print(const core::CommandContext& context, const std::string& destination,
            const stage::CopyReport& report) {
-    context.print("{}: {} files, {} in {}\n", core::printable(destination), report.files,
-                  core::format_binary(core::ByteSize{report.bytes}), core::format_duration(report.elapsed));
+    context.print("{}: {}, {} in {}\n", core::printable(destination),
+                  core::format_count(report.files, "file"), core::format_binary(core::ByteSize{report.bytes}),
+                  core::format_duration(report.elapsed));
     for (const stage::CopyNode& node : report.nodes) {
         const std::string name = core::printable(node.name);
         if (node.failure) {
@@ -78,9 +80,11 @@ void print(const core::CommandContext& context, const std::string& destination,
         context.print("{}: {}, {}", name, core::format_duration(node.figures.elapsed),
                       core::format_bytes_per_second(per_second(report.bytes, node.figures.elapsed)));
         if (node.figures.resumed_chunks > 0)
-            context.print(", {} of {} chunks were there", node.figures.resumed_chunks, report.chunks);
+            context.print(", there already: {} of {}", node.figures.resumed_chunks,
+                          core::format_count(report.chunks, "chunk"));
         if (node.figures.refetched > 0)
-            context.print(", {} came damaged and were sent again", node.figures.refetched);
+            context.print(", came damaged and sent again: {}",
+                          core::format_count(node.figures.refetched, "chunk"));
         context.print("\n");
     }
 }
@@ -160,11 +164,12 @@ Result<int> run_clean(const core::CommandContext& context, const CleanOptions& o
                                                   {"kept", cleaned.kept}});
         return 0;
     }
-    context.print("{}: {} files removed, {}{}\n", core::printable(options.destination), cleaned.files,
+    context.print("{}: removed {}, {}{}\n", core::printable(options.destination),
+                  core::format_count(cleaned.files, "file"),
                   core::format_binary(core::ByteSize{cleaned.bytes}),
                   cleaned.unfinished ? ", and parts of an unfinished copy" : "");
     for (const std::string& path : cleaned.kept)
-        context.print("kept, because it has changed since it was copied: {}\n", core::printable(path));
+        context.print("kept, because it is not as it was copied: {}\n", core::printable(path));
     if (cleaned.kept_count > cleaned.kept.size())
         context.print("and {} more\n", cleaned.kept_count - cleaned.kept.size());
     return 0;
@@ -176,12 +181,12 @@ void add_stage_clean(core::Application& application) {
     auto command = application.add({
         .name = "stage clean",
         .summary = "remove what stage copy brought",
-        .description = "Removes from DST, on this node, the files that \"belay stage copy\" put there, and "
-                       "the parts of a copy "
-                       "that was not finished: at the end of a job, before "
-                       "the next one finds the disk full. Only files of this user go that still have the "
-                       "size and time of the "
-                       "copy; what was written there since stays.",
+        .description =
+            "Removes from DST, on this node, the files that \"belay stage copy\" brought there, and "
+            "the parts of a copy that was not finished: at the end of a job, before the next one "
+            "finds the disk full. A file is known by its inode; only those of this user go that "
+            "still have the size and time of the copy. What lay there before the copy stays, "
+            "also where it is the same as what was copied, and what was written there since.",
         .examples = {{"srun --ntasks-per-node=1 belay stage clean /tmp/train",
                       "the last line of a batch script"},
                      {"srun --task-epilog=clean.sh ./train",
@@ -199,24 +204,26 @@ void add_stage_copy(core::Application& application) {
     auto command = application.add({
         .name = "stage copy",
         .summary = "copy data to the nodes of a job, reading them once",
-        .description = "Copies SRC, a file or a directory, to DST on each node of a step that is started "
-                       "with one task per node; "
-                       "the first node reads SRC, and the nodes hand it on to "
-                       "each other while it comes. Of packed data, what the manifest names is copied. DST "
-                       "must be a directory "
-                       "that each node has for itself. Outside a step this machine gets "
-                       "the copy.\n\n"
-                       "Files appear under their names when all of them are there; of a directory, the file "
-                       ".belay-copy and a "
-                       "packed set's manifest come last. What was "
-                       "interrupted goes on where it was when the command is given again and SRC has not "
-                       "changed; what is there "
-                       "already under the same names is never replaced. A tenth of the "
-                       "space stays free. Every chunk has a checksum, which is compared on each node.\n\n"
-                       "A node that dies does not keep the others from getting the copy, if Slurm does not "
-                       "end the step (srun "
-                       "--no-kill, --wait=0); the first node says which one it was, and its "
-                       "exit status is 3.",
+        .description =
+            "Copies SRC, a file or a directory, to DST on each node of a step that is started "
+            "with one task per node; "
+            "the first node reads SRC, and the nodes hand it on to "
+            "each other while it comes. Of packed data, what the manifest names is copied. DST "
+            "must be a directory "
+            "that each node has for itself. Outside a step this machine gets "
+            "the copy.\n\n"
+            "Files appear under their names when all of them are there; of a directory, the file "
+            ".belay-copy and a "
+            "packed set's manifest come last. What was "
+            "interrupted goes on where it was when the command is given again and SRC has not "
+            "changed; what is there "
+            "already under the same names is compared, and never replaced. DST may not be SRC, nor "
+            "lie within it, under whatever name. A tenth of the "
+            "space stays free. Every chunk has a checksum, which is compared on each node.\n\n"
+            "A node that dies does not keep the others from getting the copy, if Slurm does not "
+            "end the step (srun "
+            "--no-kill, --wait=0); the first node says which one it was, and its "
+            "exit status is 3.",
         .examples = {{"srun --ntasks-per-node=1 belay stage copy /capstor/scratch/train /tmp/train",
                       "to the memory or disk of every node"},
                      {"srun --ntasks-per-node=1 belay stage copy --rate 2GB/s model.safetensors "
@@ -241,7 +248,7 @@ void add_stage_copy(core::Application& application) {
         ->type_name("RATE");
     command.size("--chunk", options->chunk, "send, check and resume in chunks of SIZE");
     command.choice("--links", options->links, {"follow", "skip"},
-                   "what to do with symbolic links; those that lead out of SRC can only be skipped");
+                   "follow links within SRC (one that leads out of it is an error), or skip all links");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run(context, *options); });
 }

@@ -36,7 +36,7 @@ Json to_json(const RecordingPlan& plan) {
 Json to_json(const StagingPlan& plan) {
     return {{"source", plan.source},
             {"destination", plan.destination},
-            {"timeout_ns", plan.timeout.count()},
+            {"longest_wait_ns", plan.longest_wait.count()},
             {"memory_share", plan.memory_share}};
 }
 
@@ -67,7 +67,7 @@ RecordingPlan recording_from(const Json& json) {
 
 StagingPlan staging_from(const Json& json) {
     return {json.at("source"), json.at("destination"),
-            core::Duration(core::integer_from<int64_t>(json.at("timeout_ns"))),
+            core::Duration(core::integer_from<int64_t>(json.at("longest_wait_ns"))),
             json.at("memory_share").get<double>()};
 }
 
@@ -119,7 +119,7 @@ Result<core::Duration> longest_preparation(const StepPlan& plan) {
     }
     if (plan.environment && plan.environment->container)
         sum += env::longest_start(*plan.environment->container);
-    if (plan.staging) sum += plan.staging->timeout;
+    if (plan.staging) sum += plan.staging->longest_wait;
     if (needs_agreement(plan)) sum += longest_agreement(plan);
     return sum;
 }

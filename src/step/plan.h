@@ -35,7 +35,9 @@ struct StagingPlan {
     std::string source;  // absolute: a file or a directory that the first node sees
     std::string
         destination;  // absolute, on each node, as record.directory with %j, %s, %r, and %n for the node
-    core::Duration timeout{};
+    // After which the plugin gives it up. The copy itself is bound by it only where it waits for another one to
+    // the same place, in a step of one node.
+    core::Duration longest_wait{};
     double memory_share = 0;  // stage.memory_share
     bool operator==(const StagingPlan&) const = default;
 };

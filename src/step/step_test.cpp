@@ -126,7 +126,7 @@ TEST(step, staging_names_data_and_a_place_on_the_nodes) {
     const auto plan = plan_staging("/scratch/a:b:/tmp/%j", configuration).value();
     EXPECT_EQ(plan.source, "/scratch/a:b");
     EXPECT_EQ(plan.destination, "/tmp/%j");
-    EXPECT_EQ(plan.timeout, std::chrono::hours(1));
+    EXPECT_EQ(plan.longest_wait, std::chrono::hours(1));
     EXPECT_TRUE(plan_staging("train:/tmp/t", configuration)->source.starts_with("/"))
         << "relative to where srun is";
     for (const char* wrong : {"", "/a", "/a:b", ":/a", "/a:/b/%x"})

@@ -1,5 +1,6 @@
 // What the nodes of a copy tell each other, and what a copy keeps on disk: the first byte says which.
 #include "many_parsers.h"
+#include "stage/copy/brought.h"
 #include "stage/copy/chunk_state.h"
 #include "stage/copy/layout.h"
 #include "stage/copy/wire.h"
@@ -40,7 +41,16 @@ void read_state(std::string_view bytes) {
     require(state || !state.error().render().empty());
 }
 
-constexpr void (*kParsers[])(std::string_view) = {read_messages, read_plan, read_state};
+void read_sign(std::string_view bytes) {
+    const auto sign = stage::decode_sign(bytes);
+    if (!sign) return require(!sign.error().render().empty());
+    require(stage::encode_sign(*sign) == bytes);
+    stage::CopySign twice = *sign;
+    stage::add_sign(twice, *sign);
+    require(twice.copies.size() <= sign->copies.size());
+}
+
+constexpr void (*kParsers[])(std::string_view) = {read_messages, read_plan, read_state, read_sign};
 
 }  // namespace
 

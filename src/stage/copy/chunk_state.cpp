@@ -59,7 +59,8 @@ Result<ChunkState> decode_state(std::string_view bytes, const core::Sha256Digest
         return bad_input("the state of a copy is damaged: its checksum differs");
     LittleReader reader(checked.substr(kMagic.size()));
     if (const uint32_t version = reader.u32(); version != kVersion)
-        return bad_input("version {} of the state of a copy, this program knows {}", version, kVersion);
+        return bad_input("unknown version {} of the state of a copy: this program knows {}", version,
+                         kVersion);
     if (reader.u32() != 0) return bad_input("the state of a copy has flags that this program does not know");
     if (reader.bytes(plan.size()) != core::bytes_of(plan) || reader.u64() != chunks)
         return bad_input("the state is that of another copy");

@@ -25,7 +25,7 @@ Result<CopyReport> copy_in_step(const fs::path& source, const fs::path& destinat
     const CpuMemory memory(cpu_memory_nodes());
     if (step.nodes.size() == 1) return copy_here(source, destination, options);
     return step.rank == 0 ? copy_as_root(source, destination, step, options)
-                          : copy_as_member(destination, step, options);
+                          : copy_as_member(source, destination, step, options);
 }
 
 Result<CopyReport> copy_here(const fs::path& source, const fs::path& destination,

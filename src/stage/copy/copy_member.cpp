@@ -21,15 +21,12 @@ using core::Deadline;
 using core::Result;
 using core::system_error;
 
-core::Duration now() {
-    return core::system_clock().monotonic();
-}
-
 class CopyMember {
   public:
-    CopyMember(const fs::path& destination, const CopyStep& step, const CopyOptions& options,
-               transfer::Channel channel, std::string secret, Wake wake)
-        : destination_(destination),
+    CopyMember(const fs::path& source, const fs::path& destination, const CopyStep& step,
+               const CopyOptions& options, transfer::Channel channel, std::string secret, Wake wake)
+        : source_(source),
+          destination_(destination),
           step_(step),
           options_(options),
           channel_(std::move(channel)),
@@ -103,6 +100,7 @@ class CopyMember {
                                                                .root_address = address,
                                                                .secret = secret_,
                                                                .rank = step_.rank,
+                                                               .source = source_,
                                                                .destination = destination_,
                                                                .patience = options_.patience,
                                                                .memory_share = options_.memory_share,
@@ -151,6 +149,7 @@ class CopyMember {
             .because(core::Cause::kTimedOut);
     }
 
+    const fs::path& source_;
     const fs::path& destination_;
     const CopyStep& step_;
     const CopyOptions& options_;
@@ -171,7 +170,7 @@ class CopyMember {
 
 }  // namespace
 
-Result<CopyReport> copy_as_member(const fs::path& destination, const CopyStep& step,
+Result<CopyReport> copy_as_member(const fs::path& source, const fs::path& destination, const CopyStep& step,
                                   const CopyOptions& options) {
     BELAY_TRY(wake, Wake::create());
     BELAY_TRY(address, step.root_address);
@@ -188,7 +187,8 @@ Result<CopyReport> copy_as_member(const fs::path& destination, const CopyStep& s
             std::move(joined.error())
                 .context(fmt::format("{} cannot join {}, where the nodes of the step meet",
                                      step.nodes[step.rank], step.nodes[0]))));
-    CopyMember member(destination, step, options, std::move(*joined), std::move(secret), std::move(wake));
+    CopyMember member(source, destination, step, options, std::move(*joined), std::move(secret),
+                      std::move(wake));
     auto report = member.run();
     return report;
 }

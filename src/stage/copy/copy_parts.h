@@ -14,8 +14,14 @@ namespace belay::stage {
 core::Result<CopyReport> copy_as_root(const std::filesystem::path& source,
                                       const std::filesystem::path& destination, const CopyStep& step,
                                       const CopyOptions& options);
-core::Result<CopyReport> copy_as_member(const std::filesystem::path& destination, const CopyStep& step,
+// `source` is looked at where it can be seen, and not read.
+core::Result<CopyReport> copy_as_member(const std::filesystem::path& source,
+                                        const std::filesystem::path& destination, const CopyStep& step,
                                         const CopyOptions& options);
+
+inline core::Duration now() {
+    return core::system_clock().monotonic();
+}
 
 // What keeps the rendezvous of a copy apart from others of the same step.
 inline std::string rendezvous_name(const CopyStep& step) {

@@ -27,10 +27,6 @@ using core::system_error;
 
 constexpr core::Duration kFarewell = std::chrono::seconds(5);  // for the nodes to hear that it is the end
 
-core::Duration now() {
-    return core::system_clock().monotonic();
-}
-
 class CopyRoot {
   public:
     CopyRoot(const CopyStep& step, const CopyOptions& options, transfer::Root root, Wake wake)
@@ -108,7 +104,7 @@ class CopyRoot {
         member.heard = now();
         if (member.is_settled()) return;
         auto understood = take(rank, member, message);
-        if (!understood) member.failure = std::move(understood.error()).context("it sent");
+        if (!understood) member.failure = std::move(understood.error()).context("it broke the protocol");
     }
 
     Result<> take(uint32_t rank, Member& member, const transfer::Message& message) {
@@ -139,7 +135,7 @@ class CopyRoot {
                 return {};
             }
             default:
-                return system_error("message {}, which means nothing here", message.type);
+                return system_error("unexpected message {}", message.type);
         }
     }
 
@@ -199,11 +195,11 @@ class CopyRoot {
     }
 
     void look_after_members() {
-        const bool all_came = now() - began_ > options_.patience.join;
+        const bool join_is_over = now() - began_ > options_.patience.join;
         for (uint32_t rank = 1; rank < members_.size(); ++rank) {
             Member& member = members_[rank];
             if (member.is_settled()) continue;
-            if (!member.has_joined && all_came && has_plan_) member.failure = why_absent(rank);
+            if (!member.has_joined && join_is_over && has_plan_) member.failure = why_absent(rank);
             if (!member.has_joined) continue;
             if (!root_.connected(rank))
                 member.failure = why_gone(rank);

@@ -45,6 +45,17 @@ inline std::vector<fs::path> work_directories(const fs::path& target) {
     return found;
 }
 
+// Changes a byte of a file, whose size and time stay.
+inline void damage(const fs::path& path) {
+    const auto time = fs::last_write_time(path);
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    const int byte = file.get();
+    file.seekp(0);
+    file.put(static_cast<char>(byte ^ 1));
+    file.close();
+    fs::last_write_time(path, time);
+}
+
 class CopyCase {
   public:
     explicit CopyCase(uint32_t nodes = 1) : nodes_(nodes) {

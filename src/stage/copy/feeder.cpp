@@ -54,7 +54,7 @@ class FedChild {
                     return system_error("chunk {} cannot be asked for again", chunk);
                 again_.push_back(chunk);
             } else {
-                return system_error("message {} means nothing here", *type);
+                return system_error("unexpected message {}", *type);
             }
         }
     }

@@ -133,7 +133,7 @@ TEST_F(stage_job_copies, what_one_job_could_not_remove_goes_with_the_next) {
 
 TEST_F(stage_job_copies, a_job_that_comes_while_another_cleans_keeps_its_data) {
     const fs::path shared = stage(first, "shared");
-    const auto cleaned = clean_copy(shared, [&] {
+    const auto cleaned = clean_copy(shared, {}, [&] {
         EXPECT_FALSE(copy_here(root / "source", shared, {})) << "no copy begins meanwhile";
         return true;
     });
@@ -142,6 +142,82 @@ TEST_F(stage_job_copies, a_job_that_comes_while_another_cleans_keeps_its_data) {
     EXPECT_TRUE(fs::exists(shared / "a"));
     EXPECT_EQ(std::distance(fs::directory_iterator(shared), fs::directory_iterator()), 2)
         << "the file and its plan";
+}
+
+// As where each job has a /tmp of its own, and its end is cleaned outside of it.
+TEST_F(stage_job_copies, another_directory_of_the_same_name_stays) {
+    const fs::path place = stage(first, "place");
+    fs::rename(place, root / "moved");
+    ASSERT_TRUE(copy_here(root / "source", place, {}));
+    clean(first);
+    EXPECT_TRUE(fs::exists(place / "a"));
+    EXPECT_TRUE(fs::exists(root / "moved/a"));
+    EXPECT_EQ(notes(), 0U);
+    stage(second, "place");
+    EXPECT_EQ(notes(), 0U) << "it lay there before";
+}
+
+TEST_F(stage_job_copies, another_file_of_the_same_name_stays) {
+    const fs::path place = stage(first, "place", "source/a");
+    fs::remove(place);
+    fs::copy_file(root / "source/a", place);
+    fs::last_write_time(place, fs::last_write_time(root / "source/a"));
+    clean(first);
+    EXPECT_TRUE(fs::exists(place));
+}
+
+// Its copy was refused; then somebody else put the same there.
+TEST_F(stage_job_copies, what_a_job_did_not_bring_stays) {
+    const auto begun = [&](const CopyStore& store) -> core::Result<> {
+        BELAY_CHECK(note_for_job(first, store, root / "notes"));
+        return core::system_error("no");
+    };
+    for (const char* from : {"source", "source/a"}) {
+        const fs::path place = root / "place";
+        EXPECT_FALSE(copy_here(root / from, place, {.begun = begun}));
+        fs::copy(root / from, place, fs::copy_options::recursive);
+        const fs::path file = fs::is_directory(place) ? place / "a" : place;
+        fs::last_write_time(file, fs::last_write_time(root / "source/a"));
+        clean(first);
+        EXPECT_TRUE(fs::exists(file));
+        fs::remove_all(place);
+    }
+}
+
+TEST_F(stage_job_copies, what_a_copy_by_hand_brought_to_the_same_place_stays) {
+    fs::create_directory(root / "other");
+    ASSERT_TRUE(core::replace_file(root / "other/b", "by hand"));
+    const fs::path place = stage(first, "place");
+    ASSERT_TRUE(copy_here(root / "other", place, {}));
+    EXPECT_THAT(clean(first), ElementsAre(place));
+    EXPECT_FALSE(fs::exists(place / "a"));
+    EXPECT_TRUE(fs::exists(place / "b"));
+    EXPECT_TRUE(clean_copy(place));
+    EXPECT_FALSE(fs::exists(place));
+}
+
+// The source has grown in between.
+TEST_F(stage_job_copies, what_two_jobs_brought_to_one_place_goes_with_the_last) {
+    const fs::path shared = stage(first, "shared");
+    ASSERT_TRUE(core::replace_file(root / "source/b", "more"));
+    stage(second, "shared");
+    EXPECT_THAT(clean(first), IsEmpty());
+    EXPECT_TRUE(fs::exists(shared / "a"));
+    EXPECT_THAT(clean(second), ElementsAre(shared));
+    EXPECT_FALSE(fs::exists(shared));
+    EXPECT_EQ(notes(), 0U);
+}
+
+TEST_F(stage_job_copies, what_two_jobs_use_by_two_names_goes_with_the_last) {
+    const fs::path shared = stage(first, "shared");
+    fs::create_directory_symlink(shared, root / "link");
+    stage(second, "link");
+    EXPECT_EQ(notes(), 2U);
+    EXPECT_THAT(clean(first), IsEmpty());
+    EXPECT_TRUE(fs::exists(shared / "a"));
+    clean(second);
+    EXPECT_FALSE(fs::exists(shared / "a"));
+    EXPECT_EQ(notes(), 0U);
 }
 
 TEST_F(stage_job_copies, a_name_that_is_none_is_refused) {

@@ -40,21 +40,21 @@ Result<> check_path(const CopyPlan& plan, const std::string& path) {
 
 Result<> check_plan(const CopyPlan& plan) {
     if (plan.chunk_bytes < kLeastChunk || plan.chunk_bytes > kMostChunk)
-        return bad_input("chunks of {}: {} to {} are possible", size(plan.chunk_bytes), size(kLeastChunk),
-                         size(kMostChunk))
+        return bad_input("chunks of {} are not possible: {} to {} are", size(plan.chunk_bytes),
+                         size(kLeastChunk), size(kMostChunk))
             .hint("leave --chunk out, or give a size in between");
     if (plan.files.empty()) return bad_input("there is nothing to copy");
     if (plan.kind == CopyKind::kFile && plan.files.size() != 1)
-        return bad_input("{} files in a copy of one", plan.files.size());
+        return bad_input("a copy of one file lists {} files", plan.files.size());
     uint64_t bytes = 0;
     const std::string* before = nullptr;
-    for (const CopyFile& file : plan.files) {
-        const std::string& path = file.source.path;
+    for (const SourceFile& file : plan.files) {
+        const std::string& path = file.path;
         BELAY_CHECK(check_path(plan, path));
         if (before != nullptr && *before >= path)
-            return bad_input("\"{}\" stands at a wrong place, or twice", core::printable(path));
+            return bad_input("\"{}\" is out of order or listed twice", core::printable(path));
         before = &path;
-        if (__builtin_add_overflow(bytes, file.source.bytes, &bytes))
+        if (__builtin_add_overflow(bytes, file.bytes, &bytes))
             return bad_input("the files have more bytes than can be counted");
     }
     if (bytes / plan.chunk_bytes >= kMostChunks)
@@ -70,13 +70,13 @@ std::string encode_plan(const CopyPlan& plan) {
     put_little(out, static_cast<uint32_t>(plan.kind));
     put_little(out, plan.chunk_bytes);
     put_little(out, uint64_t{plan.files.size()});
-    for (const CopyFile& file : plan.files) {
-        put_little(out, file.source.bytes);
-        put_little(out, static_cast<uint64_t>(file.source.modified));
-        put_little(out, file.source.inode);
-        put_little(out, (file.executable ? kExecutable : 0) | (file.source.is_link ? kLink : 0));
-        put_little(out, static_cast<uint32_t>(file.source.path.size()));
-        out += file.source.path;
+    for (const SourceFile& file : plan.files) {
+        put_little(out, file.bytes);
+        put_little(out, static_cast<uint64_t>(file.modified));
+        put_little(out, file.inode);
+        put_little(out, (file.executable ? kExecutable : 0) | (file.is_link ? kLink : 0));
+        put_little(out, static_cast<uint32_t>(file.path.size()));
+        out += file.path;
     }
     put_little(out, shard::crc32c(out));
     return out;
@@ -90,26 +90,26 @@ Result<CopyPlan> decode_plan(std::string_view bytes) {
         return bad_input("the plan of a copy is damaged: its checksum differs");
     LittleReader reader(checked.substr(kMagic.size()));
     if (const uint32_t version = reader.u32(); version != kVersion)
-        return bad_input("version {} of a plan, this program knows {}", version, kVersion)
+        return bad_input("unknown version {} of a plan: this program knows {}", version, kVersion)
             .hint("use the same Belay on all nodes");
     const uint32_t kind = reader.u32();
-    if (kind > static_cast<uint32_t>(CopyKind::kPacked)) return bad_input("a copy of kind {}", kind);
+    if (kind > static_cast<uint32_t>(CopyKind::kPacked)) return bad_input("unknown kind of copy: {}", kind);
     CopyPlan plan{.kind = static_cast<CopyKind>(kind), .chunk_bytes = reader.u64()};
     const uint64_t count = reader.u64();
     if (count > reader.left() / kLeastFileBytes)
         return bad_input("the plan of a copy states {} files and holds fewer", count);
     plan.files.reserve(count);
     for (uint64_t i = 0; i < count; ++i) {
-        CopyFile& file = plan.files.emplace_back();
-        file.source.bytes = reader.u64();
-        file.source.modified = static_cast<int64_t>(reader.u64());
-        file.source.inode = reader.u64();
+        SourceFile& file = plan.files.emplace_back();
+        file.bytes = reader.u64();
+        file.modified = static_cast<int64_t>(reader.u64());
+        file.inode = reader.u64();
         const uint32_t flags = reader.u32();
         if ((flags & ~(kExecutable | kLink)) != 0)
             return bad_input("a file in the plan of a copy has the flags {:#x}", flags);
         file.executable = (flags & kExecutable) != 0;
-        file.source.is_link = (flags & kLink) != 0;
-        file.source.path = reader.bytes(reader.u32());
+        file.is_link = (flags & kLink) != 0;
+        file.path = reader.bytes(reader.u32());
     }
     if (!reader.complete()) return bad_input("the plan of a copy has another length than it states");
     BELAY_CHECK(check_plan(plan));
@@ -119,7 +119,7 @@ Result<CopyPlan> decode_plan(std::string_view bytes) {
 CopyLayout::CopyLayout(CopyPlan plan) : plan_(std::move(plan)) {
     starts_.reserve(plan_.files.size() + 1);
     starts_.push_back(0);
-    for (const CopyFile& file : plan_.files) starts_.push_back(starts_.back() + file.source.bytes);
+    for (const SourceFile& file : plan_.files) starts_.push_back(starts_.back() + file.bytes);
 }
 
 uint64_t CopyLayout::bytes_of(uint64_t chunk) const {

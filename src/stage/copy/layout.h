@@ -1,8 +1,7 @@
 // What is copied: a set of files, taken as one run of bytes, one file behind the other in the order of their paths, and cut into
 // chunks. A chunk may hold many small files or a part of a large one. Pure.
 //
-// The plan, as nodes tell it to each other and as it stays beside a tree that was copied (.belay-copy); numbers are
-// little-endian:
+// The plan, as nodes tell it to each other; numbers are little-endian:
 //
 //   header   32 bytes       BLYCOPY1, version:u32 = 1, kind:u32, chunk_bytes:u64, count:u64
 //   files    each           bytes:u64, modified:u64, inode:u64, flags:u32 (1 executable, 2 a link in the source),
@@ -29,16 +28,10 @@ enum class CopyKind : uint32_t {
     kPacked = 2,  // those that a manifest names, which is the last to appear
 };
 
-struct CopyFile {
-    SourceFile source = {};  // as rank 0 listed it
-    bool executable = false;
-    bool operator==(const CopyFile&) const = default;
-};
-
 struct CopyPlan {
     CopyKind kind = CopyKind::kTree;
     uint64_t chunk_bytes = 0;
-    std::vector<CopyFile> files = {};  // by path, as bytes
+    std::vector<SourceFile> files = {};  // as rank 0 listed them; by path, as bytes
     bool operator==(const CopyPlan&) const = default;
 };
 
@@ -74,7 +67,7 @@ class CopyLayout {
     explicit CopyLayout(CopyPlan plan);
 
     const CopyPlan& plan() const { return plan_; }
-    const std::vector<CopyFile>& files() const { return plan_.files; }
+    const std::vector<SourceFile>& files() const { return plan_.files; }
     uint64_t bytes() const { return starts_.back(); }
     uint64_t chunks() const { return (bytes() + plan_.chunk_bytes - 1) / plan_.chunk_bytes; }
     // Of one below chunks(); the last may be shorter.

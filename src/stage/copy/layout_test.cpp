@@ -15,8 +15,8 @@ using testing::HasSubstr;
 CopyPlan plan_of(std::vector<std::pair<std::string, uint64_t>> files, CopyKind kind = CopyKind::kTree) {
     CopyPlan plan{.kind = kind, .chunk_bytes = kLeastChunk};
     for (auto& [path, bytes] : files)
-        plan.files.push_back({.source = {.path = path, .bytes = bytes, .modified = -5, .inode = 7},
-                              .executable = bytes % 2 == 1});
+        plan.files.push_back(
+            {.path = path, .bytes = bytes, .modified = -5, .inode = 7, .executable = bytes % 2 == 1});
     return plan;
 }
 
@@ -111,9 +111,9 @@ TEST(stage_copy_layout, sizes_that_cannot_be_are_refused) {
 TEST(stage_copy_layout, another_size_time_inode_or_chunk_is_another_plan) {
     const CopyPlan plan = plan_of({{"a", 3}});
     std::vector<CopyPlan> others(4, plan);
-    others[0].files[0].source.bytes = 4;
-    others[1].files[0].source.modified = 4;
-    others[2].files[0].source.inode = 4;
+    others[0].files[0].bytes = 4;
+    others[1].files[0].modified = 4;
+    others[2].files[0].inode = 4;
     others[3].chunk_bytes = 2 * kLeastChunk;
     for (const CopyPlan& other : others) EXPECT_NE(encode_plan(other), encode_plan(plan));
 }

@@ -1,6 +1,7 @@
 #include "stage/copy/link.h"
 
 #include "core/units.h"
+#include "stage/copy/pacing.h"
 #include "transfer/message.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@ using core::Result;
 using core::system_error;
 
 constexpr core::Duration kLook = std::chrono::milliseconds(200);  // for whether it was stopped
-constexpr uint64_t kPacesPerSecond = 4;
 // That are sealed and sent at a time: they are still in the processor's cache when the kernel copies them.
 constexpr size_t kPieceBytes = size_t{256} << 10;
 constexpr std::string_view kUseForCopy = "copy";  // of keys
@@ -62,9 +62,7 @@ Result<> CopyLink::send(uint8_t type, std::string_view head, std::string_view bo
 }
 
 Result<> CopyLink::send_sealed(std::string_view bytes) {
-    const size_t most = limits_.rate == 0
-                            ? kPieceBytes
-                            : std::clamp<uint64_t>(limits_.rate / kPacesPerSecond, 1, kPieceBytes);
+    const size_t most = paced_bytes(limits_.rate, kPieceBytes);
     while (!bytes.empty()) {
         const std::string_view piece = bytes.substr(0, most);
         outgoing_->gmac.update(piece);
@@ -121,7 +119,7 @@ Result<> CopyLink::begin_body() {
     constexpr size_t kAround = sizeof(uint8_t) + core::Gmac::kTagBytes;  // type and tag
     const size_t length = transfer::BodyReader({header_.data(), sizeof(uint32_t)}).u32();
     if (length < kAround || length - kAround > most_body_)
-        return system_error("a message of {} bytes", length);
+        return system_error("invalid message of {} bytes", length);
     body_.resize(length - kAround);
     body_filled_ = tag_filled_ = 0;
     return {};

@@ -1,7 +1,7 @@
 #include "stage/copy/own_copy.h"
 
-#include "core/utf8.h"
 #include "stage/copy/pump.h"
+#include "stage/copy/source.h"
 
 #include <algorithm>
 #include <mutex>
@@ -13,18 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 using core::Result;
 
-// A copy within its own source would be copied the next time; and what is there needs no copy.
-Result<> refuse_destination_in_source(const fs::path& source, const fs::path& destination) {
-    std::error_code error;
-    const fs::path root = fs::canonical(source, error);
-    const fs::path place = fs::weakly_canonical(destination, error);
-    if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end())
-        return {};
-    return core::bad_input("{} lies within {}, which is copied", core::printable(destination.string()),
-                           core::printable(source.string()))
-        .hint("name a destination outside of it");
-}
-
 }  // namespace
 
 Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destination,
@@ -32,10 +20,11 @@ Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destina
                                  const std::string& node) {
     const core::Duration began = core::system_clock().monotonic();
     BELAY_TRY(listed, list_copy(source, {.chunk_bytes = options.chunk_bytes, .links = options.links}));
-    BELAY_CHECK(refuse_destination_in_source(source, destination));
+    BELAY_CHECK(refuse_source_as_destination(source, destination, listed.place));
     BELAY_TRY(target, find_target(listed.plan, destination));
     target.memory_share = options.memory_share;
     target.patience = options.patience.other;
+    target.source = std::move(listed.place);
     auto layout = std::make_shared<const CopyLayout>(listed.plan);
     auto plan = std::make_shared<const std::string>(encode_plan(listed.plan));
     if (plan->size() > kMostPlanBytes)

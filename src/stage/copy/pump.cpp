@@ -2,6 +2,7 @@
 
 #include "core/parallel.h"
 #include "shard/crc32c.h"
+#include "stage/copy/pacing.h"
 #include "stage/walk/pace.h"
 
 #include <algorithm>
@@ -13,8 +14,7 @@ namespace {
 
 using core::Result;
 
-constexpr uint64_t kPacedBytes = uint64_t{1} << 20;
-constexpr uint64_t kPacesPerSecond = 4;
+constexpr uint64_t kPacedBytes = uint64_t{1} << 20;  // that are read at a time, with a limit
 
 class Pumping {
   public:
@@ -53,9 +53,7 @@ class Pumping {
     }
 
     Result<> read_paced(Segment segment, char* into) {
-        const uint64_t most = settings_.rate == 0
-                                  ? segment.bytes
-                                  : std::clamp<uint64_t>(settings_.rate / kPacesPerSecond, 1, kPacedBytes);
+        const uint64_t most = settings_.rate == 0 ? segment.bytes : paced_bytes(settings_.rate, kPacedBytes);
         while (segment.bytes > 0) {
             if (failed_ || (settings_.stop != nullptr && *settings_.stop))
                 return core::system_error("the copy was stopped").because(core::Cause::kCancelled);

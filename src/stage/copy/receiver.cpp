@@ -3,6 +3,7 @@
 #include "core/units.h"
 #include "core/utf8.h"
 #include "shard/crc32c.h"
+#include "stage/copy/copy_parts.h"
 
 #include <algorithm>
 #include <thread>
@@ -18,10 +19,6 @@ using core::system_error;
 constexpr core::Duration kLook = std::chrono::milliseconds(200);  // for whether it was stopped
 constexpr core::Duration kConnectTime = std::chrono::seconds(5);
 constexpr core::Duration kPause = std::chrono::milliseconds(200);  // when all ancestors were tried
-
-core::Duration now() {
-    return core::system_clock().monotonic();
-}
 
 }  // namespace
 
@@ -133,7 +130,7 @@ Result<> Receiver::take_from(CopyLink& link) {
             if (auto drained = queue_->drain(); !drained) return fail(std::move(drained.error()));
             if (store_->is_complete()) return {};  // otherwise what was asked for again is on its way
         } else {
-            return system_error("message {} means nothing here", type);
+            return system_error("unexpected message {}", type);
         }
     }
 }
@@ -144,7 +141,7 @@ Result<> Receiver::take_plan(CopyLink& link) {
     while (plan.size() < settings_.order.plan_bytes) {
         BELAY_TRY(type, next(link));
         if (type != kPlanPiece || body_.size() > settings_.order.plan_bytes - plan.size())
-            return system_error("message {} of {} bytes is not part of the plan", type, body_.size());
+            return system_error("unexpected message {} of {} bytes instead of a part of the plan", type, body_.size());
         plan += body_.view();
         moved_ = now();
     }
@@ -164,6 +161,7 @@ Result<> Receiver::begin(std::string plan) {
         return system_error("the plan has chunks of {} bytes, rank 0 says {}", decoded.chunk_bytes,
                             settings_.order.chunk_bytes);
     feeder_.offer_plan(std::make_shared<const std::string>(std::move(plan)));
+    BELAY_CHECK(refuse_source_as_destination(settings_.source, settings_.destination));
     BELAY_TRY(target, find_target(decoded, settings_.destination));
     target.memory_share = settings_.memory_share;
     BELAY_TRY(store,
@@ -191,7 +189,7 @@ Result<> Receiver::take_chunk(CopyLink& link) {
     BELAY_TRY(head, decode_chunk_head(body_.view()));
     if (head.chunk >= store_->layout().chunks() ||
         body_.size() != kChunkHeadBytes + store_->layout().bytes_of(head.chunk))
-        return system_error("chunk {} of {} bytes is not one of this copy", head.chunk,
+        return system_error("this copy has no chunk {} of {} bytes", head.chunk,
                             body_.size() - kChunkHeadBytes);
     if (shard::crc32c(body_.view().substr(kChunkHeadBytes)) != head.checksum)
         return note_damage(link, head.chunk);

@@ -24,6 +24,7 @@ struct ReceiveSettings {
     std::string root_address = {};  // for an ancestor without one
     std::string secret = {};
     uint32_t rank = 0;
+    std::filesystem::path source;  // as rank 0 was given it
     std::filesystem::path destination;
     CopyPatience patience = {};
     double memory_share = kUsualMemoryShare;

@@ -15,7 +15,17 @@ namespace belay::stage {
 struct CopySource {
     std::shared_ptr<const core::Directory> root;
     CopyPlan plan;
+    SourcePlace place = {};
 };
+
+// Of a copy that is made where its source can be seen, or would be: the destination may not be the source
+// under another name. Errors: kBadInput where it is, or lies within it; what is not there is not looked at.
+core::Result<> refuse_source_as_destination(const std::filesystem::path& source,
+                                            const std::filesystem::path& destination,
+                                            const SourcePlace& place);
+// Likewise, of a source that was not listed here: `source` itself, as far as it is known by that name.
+core::Result<> refuse_source_as_destination(const std::filesystem::path& source,
+                                            const std::filesystem::path& destination);
 
 struct SourceOptions {
     uint64_t chunk_bytes = kUsualChunk;

@@ -88,7 +88,7 @@ std::optional<uint32_t> CopyStore::checksum(uint64_t chunk) const {
 }
 
 std::string CopyStore::path_of(size_t file) const {
-    return target_.name.empty() ? layout_->files()[file].source.path : target_.name;
+    return target_.name.empty() ? layout_->files()[file].path : target_.name;
 }
 std::string CopyStore::shown(size_t file) const {
     return core::printable(target_.directory.path_of(path_of(file)).string());
@@ -96,7 +96,7 @@ std::string CopyStore::shown(size_t file) const {
 
 Result<core::Descriptor> CopyStore::open_part(size_t file, int flags) const {
     if (published_[file]) return target_.directory.open_file(path_of(file), O_RDONLY);
-    auto part = work_->open_file(std::to_string(file), O_RDWR | flags, part_mode(layout_->files()[file]));
+    auto part = work().open_file(std::to_string(file), O_RDWR | flags, part_mode(layout_->files()[file]));
     // It may have got its name since.
     if (!part && part.error().cause() == core::Cause::kNotFound)
         return target_.directory.open_file(path_of(file), O_RDONLY);
@@ -159,8 +159,8 @@ std::optional<uint64_t> CopyStore::arrival(size_t position, core::Deadline deadl
 
 Result<> CopyStore::sync_parts(const std::set<size_t>& files) const {
     if (files.size() > kMostSyncedAlone) {
-        if (syncfs(work_->fd()) != 0)
-            return core::errno_error(errno, fmt::format("cannot sync {}", work_->path().string()));
+        if (syncfs(work().fd()) != 0)
+            return core::errno_error(errno, fmt::format("cannot sync {}", work().path().string()));
         return {};
     }
     for (const size_t file : files) {
@@ -173,7 +173,7 @@ Result<> CopyStore::sync_parts(const std::set<size_t>& files) const {
 }
 
 Result<> CopyStore::write_state(const ChunkState& state) const {
-    BELAY_TRY(file, core::NewFile::begin(*work_, kStateName));
+    BELAY_TRY(file, core::NewFile::begin(work(), kStateName));
     BELAY_CHECK(core::write_all(file.fd(), encode_state(state, digest_), file.path().string()));
     return std::move(file).replace();
 }

@@ -4,13 +4,15 @@
 #include "core/parallel.h"
 #include "core/utf8.h"
 #include "shard/crc32c.h"
+#include "stage/copy/parents.h"
+#include "stage/copy/sign_file.h"
 #include "stage/copy/store.h"
 #include "stage/copy/store_parts.h"
 #include "stage/copy/work_directory.h"
 #include "stage/space/space.h"
-#include "stage/walk/entries.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,8 +26,7 @@ using core::Directory;
 using core::Result;
 
 constexpr size_t kVerifiers = 4;   // threads
-constexpr uint64_t kOwnFiles = 3;  // of a store, beside the parts
-constexpr int64_t kSecond = 1'000'000'000;
+constexpr uint64_t kOwnFiles = 4;  // of a store, beside the parts
 
 }  // namespace
 
@@ -41,7 +42,8 @@ Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination
         return CopyTarget{.directory = std::move(directory), .name = destination.filename()};
     }
     if (place.has_parent_path()) BELAY_CHECK(core::make_directories(place.parent_path()));
-    if (::mkdir(place.c_str(), kDirectoryMode) != 0 && errno != EEXIST)
+    const bool is_made = ::mkdir(place.c_str(), kDirectoryMode) == 0;
+    if (!is_made && errno != EEXIST)
         return core::errno_error(errno, fmt::format("cannot make {}", core::printable(place.string())));
     BELAY_TRY(directory, Directory::open_guarded(place));
     BELAY_TRY(facts, directory.facts());
@@ -52,11 +54,8 @@ Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination
             .because(core::Cause::kDenied)
             .hint("name a directory that does not exist yet");
     return CopyTarget{.directory = std::move(directory),
-                      .name = plan.kind == CopyKind::kFile ? plan.files.front().source.path : std::string()};
-}
-
-bool CopyStore::is_same_time(int64_t there, int64_t planned) {
-    return there == planned || (there % kSecond == 0 && there / kSecond == planned / kSecond);
+                      .name = plan.kind == CopyKind::kFile ? plan.files.front().path : std::string(),
+                      .is_made = is_made};
 }
 
 Result<std::unique_ptr<CopyStore>> CopyStore::open(std::shared_ptr<const CopyLayout> layout,
@@ -65,14 +64,14 @@ Result<std::unique_ptr<CopyStore>> CopyStore::open(std::shared_ptr<const CopyLay
     // Nobody else publishes a file of it from here on.
     BELAY_CHECK(store->enter_work());
     if (auto ready = store->look_around(); !ready) {
-        if (store->is_new_work_)
-            (void)remove_held_work(store->target_.directory, store->work_name_, *store->work_);
+        store->give_up();
         return std::unexpected(std::move(ready.error()));
     }
     return store;
 }
 
 Result<> CopyStore::look_around() {
+    BELAY_CHECK(read_signs());
     BELAY_CHECK(find_published());
     BELAY_CHECK(remove_other_work());
     BELAY_CHECK(take_up());
@@ -83,19 +82,37 @@ bool CopyStore::had_files() const {
     return had_files_;
 }
 
+Result<> CopyStore::read_signs() {
+    BELAY_TRY(itself, look_at_file(target_.directory, ""));
+    if (!itself) return core::errno_error(ENOENT, "cannot look at " + target_.directory.path().string());
+    sign_.directory = brought_.directory = itself->identity.mark;
+    brought_.made_directory = target_.is_made;
+    // What is damaged says nothing: what it spoke of stays when the copy is taken away.
+    const auto earlier = read_sign(work(), std::string(kBroughtName));
+    if (earlier && *earlier && (*earlier)->sign.directory.is_same(brought_.directory))
+        add_sign(brought_, (*earlier)->sign);
+    else if (target_.is_made)
+        BELAY_CHECK(write_brought());
+    if (layout_->plan().kind == CopyKind::kFile) return {};
+    BELAY_TRY(there, read_sign(target_.directory, std::string(kCopyPrefix)));
+    // One that was copied here together with the files by another program speaks of others.
+    if (there && there->sign.directory.is_same(sign_.directory)) sign_ = std::move(there->sign);
+    return {};
+}
+
+Result<> CopyStore::write_brought() const {
+    return stage::write_sign(work(), std::string(kBroughtName), brought_);
+}
+
 // What has its name already must be what would get it.
-Result<bool> CopyStore::is_published(size_t file) const {
-    auto opened = target_.directory.open_file(path_of(file), O_RDONLY);
-    if (!opened && opened.error().cause() == core::Cause::kNotFound) return false;
-    if (!opened) return std::unexpected(std::move(opened.error()));
-    const SourceFile& planned = layout_->files()[file].source;
-    struct stat status{};
-    if (fstat(opened->get(), &status) != 0)
-        return core::errno_error(errno, fmt::format("cannot look at {}", shown(file)));
-    const int64_t modified = nanoseconds_of(status.st_mtim);
-    if (status.st_uid == geteuid() && static_cast<uint64_t>(status.st_size) == planned.bytes &&
-        is_same_time(modified, planned.modified))
-        return true;
+Result<bool> CopyStore::is_published(const Directory& parent, size_t file) const {
+    BELAY_TRY(there, look_at_file(parent, last_of_path(path_of(file))));
+    if (!there) return false;
+    const SourceFile& planned = layout_->files()[file];
+    if (target_.source && there->identity.id() == FileId{target_.source->device, planned.inode})
+        return core::bad_input("{} is the source's own file under another name, and not a copy", shown(file))
+            .hint("name another destination");
+    if (there->is_as_planned(planned.bytes, planned.modified)) return true;
     return something_else(shown(file));
 }
 
@@ -104,39 +121,74 @@ Result<> CopyStore::find_published() {
     const bool is_empty =
         std::ranges::all_of(names, [](const std::string& name) { return name.starts_with(kCopyPrefix); });
     if (is_empty) return {};
+    const auto entered = [this](const Directory& directory) -> Result<> {
+        if (!target_.source) return {};
+        BELAY_TRY(seen, look_at_file(directory, ""));
+        if (!seen || !target_.source->directories.hold(seen->identity.id())) return {};
+        return core::bad_input("{} is a directory of the source, which would get files of its own copy",
+                               core::printable(directory.path().string()))
+            .hint("name another destination");
+    };
+    Parents parents(target_.directory, entered);
     for (size_t file = 0; file < published_.size(); ++file) {
-        BELAY_TRY(is_there, is_published(file));
+        BELAY_TRY(parent, parents.find(path_of(file)));
+        if (parent == nullptr) continue;
+        BELAY_TRY(is_there, is_published(*parent, file));
         published_[file] = is_there;
         had_files_ = had_files_ || is_there;
     }
     return {};
 }
 
+Result<FileIdentity> CopyStore::identity() const {
+    const bool is_file = layout_->plan().kind == CopyKind::kFile;
+    const bool is_part = is_file && !published_[0];
+    if (is_part) BELAY_CHECK(open_part(0, O_CREAT));
+    BELAY_TRY(seen, is_part ? look_at_file(work(), "0") : look_at_file(target_.directory, target_.name));
+    if (seen) return seen->identity;
+    return core::errno_error(ENOENT, fmt::format("cannot look at {}", shown(0)));
+}
+
 Result<> CopyStore::enter_work() {
     work_name_ = work_name(target_.name, digest_);
-    BELAY_TRY(work, lock_work(target_.directory, work_name_, true, core::Deadline::after(target_.patience)));
-    work_ = std::move(*work);
-    BELAY_TRY(known, work_->facts(kPlanName));
+    BELAY_TRY(held, lock_work(target_.directory, work_name_, true, core::Deadline::after(target_.patience)));
+    work_ = std::move(held);
+    BELAY_TRY(known, work().facts(kPlanName));
     if (known) return {};
     is_new_work_ = true;
-    BELAY_TRY(file, core::NewFile::begin(*work_, kPlanName));
+    BELAY_TRY(file, core::NewFile::begin(work(), kPlanName));
     BELAY_CHECK(core::write_all(file.fd(), plan_, file.path().string()));
     return std::move(file).replace();
 }
 
-void CopyStore::give_up() const {
-    if (is_new_work_) (void)remove_held_work(target_.directory, work_name_, *work_);
+void CopyStore::give_up() {
+    if (!is_new_work_) return;
+    (void)remove_held_work(target_.directory, work_name_, work());
+    work_.reset();
+    if (target_.is_made) remove_if_empty(target_.directory);
 }
 
-// What an earlier copy left whose source was another, or which had other chunks.
-Result<> CopyStore::remove_other_work() const {
+// What an earlier copy left whose source was another, or which had other chunks; but what it brought under its
+// names already is remembered.
+Result<> CopyStore::remove_other_work() {
     BELAY_TRY(names, target_.directory.list());
-    for (const std::string& name : names)
-        if (name != work_name_ && is_work_name(name, target_.name)) {
-            auto removed = remove_work(target_.directory, name);
-            // Another user's is not ours to remove, and none of our business.
-            if (!removed && removed.error().cause() != core::Cause::kDenied) return removed;
+    for (const std::string& name : names) {
+        if (name == work_name_ || !is_work_name(name, target_.name)) continue;
+        // What takes copies away is waited for; another copy may itself wait for this one.
+        const core::Duration patience = name == cleaning_name() ? target_.patience : core::Duration();
+        auto other = lock_work(target_.directory, name, false, core::Deadline::after(patience));
+        // Another user's is not ours to remove, and none of our business.
+        if (!other && other.error().cause() == core::Cause::kDenied) continue;
+        if (!other) return std::unexpected(std::move(other.error()));
+        if (!*other) continue;
+        const Directory& left = (*other)->directory;
+        if (const auto brought = read_sign(left, std::string(kBroughtName));
+            brought && *brought && (*brought)->sign.directory.is_same(brought_.directory)) {
+            add_sign(brought_, (*brought)->sign);
+            BELAY_CHECK(write_brought());
         }
+        BELAY_CHECK(remove_held_work(target_.directory, name, left));
+    }
     return {};
 }
 
@@ -150,7 +202,9 @@ Result<> CopyStore::verify(const ChunkState& earlier, uint64_t first, uint64_t l
     for (uint64_t chunk = first; chunk < last; ++chunk) {
         const auto expected = earlier.checksum(chunk);
         const bool is_published = is_all_published(chunk);
-        if ((!expected && !is_published) || !read_content(chunk, content)) continue;
+        // Where the source is read, it says what belongs there.
+        if (!expected && (!is_published || target_.source)) continue;
+        if (!read_content(chunk, content)) continue;
         const uint32_t checksum = shard::crc32c(content.view());
         if (expected && *expected != checksum && is_published)
             return something_else(shown(layout_->segments(chunk).front().file));
@@ -161,12 +215,23 @@ Result<> CopyStore::verify(const ChunkState& earlier, uint64_t first, uint64_t l
     return {};
 }
 
-Result<> CopyStore::take_up() {
+// The checksums that are known of this plan. A state that is damaged says nothing: all comes again.
+ChunkState CopyStore::earlier_state() const {
     const uint64_t chunks = layout_->chunks();
     ChunkState earlier(chunks);
-    // A state that is damaged says nothing: all comes again.
-    if (auto text = work_->read_file(kStateName, most_state_bytes(chunks)))
-        if (auto state = decode_state(*text, digest_, chunks)) earlier = std::move(*state);
+    if (const BroughtCopy* copy = sign_.find(digest_))
+        if (auto state = decode_state(copy->state, digest_, chunks)) earlier = std::move(*state);
+    const auto text = work().read_file(kStateName, most_state_bytes(chunks));
+    if (!text) return earlier;
+    if (const auto state = decode_state(*text, digest_, chunks))
+        for (uint64_t chunk = 0; chunk < chunks; ++chunk)
+            if (const auto checksum = state->checksum(chunk)) earlier.set(chunk, *checksum);
+    return earlier;
+}
+
+Result<> CopyStore::take_up() {
+    const uint64_t chunks = layout_->chunks();
+    const ChunkState earlier = earlier_state();
     const uint64_t part = chunks / kVerifiers + 1;
     BELAY_CHECK(core::in_parallel(kVerifiers, kVerifiers, [&](size_t number) {
         return verify(earlier, std::min(chunks, number * part), std::min(chunks, (number + 1) * part));
@@ -179,18 +244,23 @@ Result<> CopyStore::take_up() {
 
 Result<> CopyStore::check_room() const {
     const auto files = static_cast<uint64_t>(std::ranges::count(published_, false));
-    return check_space(target_.directory, {.bytes = layout_->bytes() - held_bytes(),
-                                           .files = files + kOwnFiles,
-                                           .memory_share = target_.memory_share});
+    uint64_t bytes = 0;
+    for (uint64_t chunk = 0; chunk < layout_->chunks(); ++chunk) {
+        if (state_.has(chunk)) continue;
+        for (const Segment& segment : layout_->segments(chunk))
+            if (!published_[segment.file]) bytes += segment.bytes;
+    }
+    return check_space(target_.directory,
+                       {.bytes = bytes, .files = files + kOwnFiles, .memory_share = target_.memory_share});
 }
 
 Result<> CopyStore::leave_mark(const std::string& name) const {
-    BELAY_TRY(file, work_->open_file(name, O_WRONLY | O_CREAT));
+    BELAY_TRY(file, work().open_file(name, O_WRONLY | O_CREAT));
     return {};
 }
 
 Result<bool> CopyStore::has_mark(const std::string& name) const {
-    BELAY_TRY(facts, work_->facts(name));
+    BELAY_TRY(facts, work().facts(name));
     return facts.has_value();
 }
 

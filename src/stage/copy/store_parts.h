@@ -11,9 +11,10 @@ namespace belay::stage {
 
 inline constexpr std::string_view kStateName = "state";
 inline constexpr std::string_view kPlanName = "plan";
+inline constexpr std::string_view kBroughtName = "brought";
 
 // Who may read the source is not known on a node: a copy is for its owner alone.
-inline unsigned part_mode(const CopyFile& file) {
+inline unsigned part_mode(const SourceFile& file) {
     return file.executable ? 0700 : 0600;
 }
 inline constexpr unsigned kDirectoryMode = 0700;

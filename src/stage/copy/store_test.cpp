@@ -21,12 +21,11 @@ class StoreCase {
   public:
     std::filesystem::path destination() const { return directory_.path() / "data"; }
     CopyPlan plan() const {
-        return {.kind = CopyKind::kTree,
-                .chunk_bytes = kLeastChunk,
-                .files = {{.source = {.path = "a/x",
-                                      .bytes = 2 * kLeastChunk + 5,
-                                      .modified = 1'700'000'000'123'456'789}},
-                          {.source = {.path = "b", .bytes = 7, .modified = -1}}}};
+        return {
+            .kind = CopyKind::kTree,
+            .chunk_bytes = kLeastChunk,
+            .files = {{.path = "a/x", .bytes = 2 * kLeastChunk + 5, .modified = 1'700'000'000'123'456'789},
+                      {.path = "b", .bytes = 7, .modified = -1}}};
     }
     std::unique_ptr<CopyStore> open() const {
         auto target = find_target(plan(), destination());
@@ -152,11 +151,23 @@ TEST(stage_copy_store, between_the_first_name_and_the_last_it_can_go_on_too) {
     EXPECT_TRUE(store->read(2, buffer)) << "who comes later takes it from the files";
 }
 
+TEST(stage_copy_store, a_part_that_vanished_is_not_given_a_name) {
+    const StoreCase data;
+    const auto store = data.open();
+    for (const uint64_t chunk : {0, 1, 2}) ASSERT_TRUE(StoreCase::put(*store, chunk));
+    ASSERT_TRUE(store->checkpoint());
+    std::filesystem::resize_file(data.work(*store) / "0", 3);
+    const auto published = store->publish();
+    ASSERT_FALSE(published);
+    EXPECT_THAT(published.error().message(), HasSubstr("removed or changed meanwhile"));
+    EXPECT_FALSE(std::filesystem::exists(data.destination() / "a"));
+}
+
 TEST(stage_copy_store, times_that_are_kept_to_the_second_are_the_same) {
-    EXPECT_TRUE(CopyStore::is_same_time(5'000'000'001, 5'000'000'001));
-    EXPECT_TRUE(CopyStore::is_same_time(5'000'000'000, 5'999'999'999));
-    EXPECT_FALSE(CopyStore::is_same_time(5'000'000'001, 5'000'000'002));
-    EXPECT_FALSE(CopyStore::is_same_time(6'000'000'000, 5'999'999'999));
+    EXPECT_TRUE(is_same_time(5'000'000'001, 5'000'000'001));
+    EXPECT_TRUE(is_same_time(5'000'000'000, 5'999'999'999));
+    EXPECT_FALSE(is_same_time(5'000'000'001, 5'000'000'002));
+    EXPECT_FALSE(is_same_time(6'000'000'000, 5'999'999'999));
 }
 
 TEST(stage_copy_store, only_directories_of_a_copy_to_the_same_target_are_taken_for_it) {

@@ -25,18 +25,19 @@ void put_text(std::string& out, std::string_view text) {
 }
 
 core::Failure wrong(std::string_view what, std::string_view body) {
-    return system_error("{} of {} bytes is not one", what, body.size());
+    return system_error("invalid {} ({} bytes)", what, body.size());
 }
 
 Result<std::string> read_text(BodyReader& reader) {
     const uint32_t size = reader.u32();
-    if (size > kMostTextBytes) return system_error("a name of {} bytes", size);
+    if (size > kMostTextBytes) return system_error("invalid name ({} bytes)", size);
     return std::string(reader.bytes(size));
 }
 
 Result<uint16_t> read_port(BodyReader& reader) {
     const uint32_t port = reader.u32();
-    if (port == 0 || port > std::numeric_limits<uint16_t>::max()) return system_error("port {}", port);
+    if (port == 0 || port > std::numeric_limits<uint16_t>::max())
+        return system_error("invalid port {}", port);
     return static_cast<uint16_t>(port);
 }
 
@@ -51,7 +52,7 @@ std::string encode_join(uint16_t data_port) {
 Result<uint16_t> decode_join(std::string_view body) {
     BodyReader reader(body);
     auto port = read_port(reader);
-    if (!reader.complete()) return wrong("the message of a node that joins", body);
+    if (!reader.complete()) return wrong("message of a node that joins", body);
     return port;
 }
 
@@ -83,10 +84,10 @@ Result<StartOrder> decode_start(std::string_view body) {
     const uint32_t count = reader.u32();
     if (!reader.ok() || count == 0 || count > kMostAncestors ||
         count > reader.rest().size() / kLeastPeerBytes)
-        return wrong("the order to start", body);
-    if (order.plan_bytes > kMostPlanBytes) return system_error("a plan of {} bytes", order.plan_bytes);
+        return wrong("order to start", body);
+    if (order.plan_bytes > kMostPlanBytes) return system_error("invalid plan ({} bytes)", order.plan_bytes);
     if (order.chunk_bytes < kLeastChunk || order.chunk_bytes > kMostChunk)
-        return system_error("chunks of {} bytes", order.chunk_bytes);
+        return system_error("invalid chunk size ({} bytes)", order.chunk_bytes);
     for (uint32_t i = 0; i < count; ++i) {
         CopyPeer& peer = order.ancestors.emplace_back();
         peer.rank = reader.u32();
@@ -95,7 +96,7 @@ Result<StartOrder> decode_start(std::string_view body) {
         peer.port = port;
         peer.address = std::move(address);
     }
-    if (!reader.complete()) return wrong("the order to start", body);
+    if (!reader.complete()) return wrong("order to start", body);
     return order;
 }
 
@@ -108,7 +109,7 @@ std::string encode_number(uint64_t number) {
 Result<uint64_t> decode_number(std::string_view body) {
     BodyReader reader(body);
     const uint64_t number = reader.u64();
-    if (!reader.complete()) return wrong("a number", body);
+    if (!reader.complete()) return wrong("number", body);
     return number;
 }
 
@@ -126,7 +127,7 @@ Result<CopyFigures> decode_figures(std::string_view body) {
         .received_bytes = reader.u64(), .resumed_chunks = reader.u64(), .refetched = reader.u64()};
     const uint64_t elapsed = reader.u64();
     if (!reader.complete() || elapsed > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-        return wrong("the report of a node", body);
+        return wrong("report of a node", body);
     figures.elapsed = core::Duration(static_cast<int64_t>(elapsed));
     return figures;
 }
@@ -143,7 +144,7 @@ Result<ChunkHead> decode_chunk_head(std::string_view body) {
     BodyReader reader(body.substr(0, kChunkHeadBytes));
     const ChunkHead head{.chunk = reader.u64(), .checksum = reader.u32()};
     const uint32_t check = reader.u32();
-    if (!reader.complete()) return wrong("a chunk", body);
+    if (!reader.complete()) return wrong("chunk", body);
     // Otherwise a content that is whole could be taken for another chunk's.
     if (check != shard::crc32c(body.substr(0, kChunkHeadBytes - sizeof check)))
         return system_error("the head of a chunk was changed on its way");

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 namespace belay::stage {
@@ -20,6 +18,9 @@ using core::Directory;
 using core::Result;
 
 constexpr size_t kTagDigits = 8, kDigestDigits = 16;
+constexpr unsigned kWorkMode = 0700;
+// Whether what is waited for is still there.
+constexpr core::Duration kLookAgain = std::chrono::milliseconds(200);
 
 std::string start_of(std::string_view target) {
     return fmt::format("{}-{}-", kCopyPrefix, core::to_hex(core::sha256(target)).substr(0, kTagDigits));
@@ -33,6 +34,10 @@ bool is_hex(char digit) {
 
 std::string work_name(std::string_view target, const core::Sha256Digest& plan) {
     return start_of(target) + core::to_hex(plan).substr(0, kDigestDigits);
+}
+
+std::string cleaning_name() {
+    return work_name("", core::sha256("belay stage clean"));
 }
 
 bool is_work_name(std::string_view name, std::string_view target) {
@@ -53,42 +58,35 @@ bool is_at(const Directory& work, const Directory& parent, const std::string& na
 
 }  // namespace
 
-Result<std::optional<Directory>> lock_work(const Directory& parent, const std::string& name, bool make,
-                                           core::Deadline deadline) {
-    constexpr unsigned kMode = 0700;
-    constexpr core::Duration kPause = std::chrono::milliseconds(100);
+Result<std::optional<HeldWork>> lock_work(const Directory& parent, const std::string& name, bool make,
+                                          const core::Deadline& deadline) {
     while (true) {
         if (make)
-            if (auto made = parent.make_directory(name, kMode); !made) {
+            if (auto made = parent.make_directory(name, kWorkMode); !made) {
                 if (made.error().errno_value() == EEXIST)
                     continue;  // whoever held it has removed it just now
                 return std::unexpected(std::move(made.error()));
             }
-        {
-            auto work = parent.enter(name);
-            if (!work && work.error().cause() == core::Cause::kNotFound) {
-                if (make) continue;
-                return std::optional<Directory>();
-            }
-            if (!work) return std::unexpected(std::move(work.error()));
-            const std::string path = core::printable(work->path().string());
-            BELAY_TRY(facts, work->facts());
-            if (facts.owner != geteuid())
-                return bad_input("{} belongs to another user", path)
-                    .because(core::Cause::kDenied)
-                    .hint("name another destination");
-            if (flock(work->fd(), LOCK_EX | LOCK_NB) == 0) {
-                if (is_at(*work, parent, name)) return std::optional(std::move(*work));
-                continue;
-            }
-            if (errno != EWOULDBLOCK) return core::errno_error(errno, fmt::format("cannot lock {}", path));
+        auto work = parent.enter(name);
+        if (!work && work.error().cause() == core::Cause::kNotFound) {
+            if (make) continue;
+            return std::optional<HeldWork>();
         }
-        if (deadline.is_over())
+        if (!work) return std::unexpected(std::move(work.error()));
+        BELAY_TRY(facts, work->facts());
+        if (facts.owner != geteuid())
+            return bad_input("{} belongs to another user", core::printable(work->path().string()))
+                .because(core::Cause::kDenied)
+                .hint("name another destination");
+        BELAY_TRY(lock, core::FileLock::acquire(work->fd(), parent, name + ".lease",
+                                                deadline.but_within(kLookAgain)));
+        if (lock && is_at(*work, parent, name))
+            return std::optional(HeldWork{std::move(*work), std::move(*lock)});
+        if (!lock && deadline.is_over())
             return bad_input("another process copies to {}", core::printable(parent.path().string()))
                 .hint(
                     "wait for it; nodes that share a directory need only one copy in it: name one that each "
                     "node has for itself");
-        std::this_thread::sleep_for(std::min(kPause, deadline.left()));
     }
 }
 
@@ -96,12 +94,6 @@ Result<> remove_held_work(const Directory& parent, const std::string& name, cons
     BELAY_TRY(files, work.list());
     for (const std::string& file : files) BELAY_CHECK(work.remove_file(file));
     return parent.remove_directory(name);
-}
-
-Result<> remove_work(const Directory& parent, const std::string& name) {
-    BELAY_TRY(work, lock_work(parent, name, false));
-    if (!work) return {};
-    return remove_held_work(parent, name, *work);
 }
 
 }  // namespace belay::stage

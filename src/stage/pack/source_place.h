@@ -31,6 +31,12 @@ struct SourceDirectories {
     bool hold(const FileId& directory) const;
 };
 
+// Of a set of files that is copied.
+struct SourcePlace {
+    uint64_t device = 0;                 // of the files
+    SourceDirectories directories = {};  // none of a single file
+};
+
 // Whether `place`, which need not exist, is `source` or within it: by their names, or as one of its
 // directories. `what` is done with the source: "copied". Errors: kBadInput where it is.
 core::Result<> refuse_place_in_source(const std::filesystem::path& source, const std::filesystem::path& place,
