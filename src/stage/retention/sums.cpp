@@ -13,14 +13,6 @@ namespace {
 
 constexpr int64_t kHour = int64_t{3600} * 1'000'000'000;
 
-// An inode with several names, of which threads may see one each.
-struct LinkedFile {
-    uint32_t user = 0;
-    uint64_t bytes = 0;  // on the device
-    int64_t time = 0;
-    bool is_exempt = false;  // one of its names
-};
-
 double share_over(double share, double ask, uint64_t all) {
     return (share - ask) * static_cast<double>(all);
 }
@@ -29,6 +21,14 @@ double share_over(double share, double ask, uint64_t all) {
 
 class RetentionSums::Shared {
   public:
+    // An inode with several names, of which threads may see one each.
+    struct LinkedFile {
+        uint32_t user = 0;
+        uint64_t bytes = 0;  // on the device
+        int64_t time = 0;
+        bool is_exempt = false;  // one of its names
+    };
+
     Shared(double bytes_over, double files_over) : oldest(bytes_over, files_over) {}
 
     void note_linked(uint64_t inode, const LinkedFile& seen) {
@@ -99,7 +99,7 @@ void RetentionSums::add_file(const Listing& listing, const Entry& entry, bool is
     user.all.add(bytes);
     if (!is_known(time)) ++counts_.unknown_times;
     if (age_in_days(time, now_) < -1) ++counts_.future_times;
-    LinkedFile linked{.user = entry.user, .bytes = entry.allocated_bytes, .time = time};
+    Shared::LinkedFile linked{.user = entry.user, .bytes = entry.allocated_bytes, .time = time};
     if (standing.is_due || standing.is_soon || standing.may_be_pressed) {
         PurgeEntry listed{.path = listing.path_of(entry.name),
                           .inode = entry.inode,
@@ -218,7 +218,7 @@ void RetentionSums::press_out() {
         FileCount gone{.files = 1, .bytes = file.bytes};
         if (file.links > 1) {
             ++counts_.several_names;
-            LinkedFile& linked = shared_->linked.at(file.entry.inode);
+            Shared::LinkedFile& linked = shared_->linked.at(file.entry.inode);
             if (!linked.is_exempt)
                 gone.bytes = std::exchange(linked.bytes, 0);  // with the first of its names
         }
