@@ -31,7 +31,7 @@ std::pair<std::string, std::string> split_name(std::string_view name) {
 }
 
 bool is_link(int directory, const char* name) {
-    struct stat status {};
+    struct stat status{};
     return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
 }
 
@@ -122,7 +122,7 @@ FileFacts facts_of(const struct stat& status) {
 // back. On a file of another user the wait would be that user's choice.
 Descriptor open_and_wait(int directory, const std::string& name, int flags) {
     const Descriptor found = open_beneath(directory, name, O_PATH | O_NOFOLLOW);
-    struct stat status {};
+    struct stat status{};
     if (!found || fstat(found.get(), &status) != 0) return {};
     if (!S_ISREG(status.st_mode) || (status.st_uid != geteuid() && status.st_uid != 0)) {
         errno = EWOULDBLOCK;
@@ -165,7 +165,7 @@ Result<Directory> Directory::open_trusted(const fs::path& path) {
     // "link/" is the directory behind the link, as the kernel sees it.
     const fs::path name = path.has_filename() ? path : path.parent_path();
     Descriptor last(::open(name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status {};
+    struct stat status{};
     if (!last || fstat(last.get(), &status) != 0) return failed("open", path);
     if (S_ISLNK(status.st_mode) && status.st_uid != geteuid() && status.st_uid != 0)
         return bad_input("{} is a symbolic link of another user, which is not followed", path.string())
@@ -194,7 +194,7 @@ Result<Directory> Directory::open_guarded(const fs::path& path) {
     std::vector<fs::path> left(whole.begin(), whole.end());  // the next one last
     std::ranges::reverse(left);
     Descriptor here(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    struct stat root {};
+    struct stat root{};
     if (!here || fstat(here.get(), &root) != 0) return failed("open", "/");
     fs::path at = "/";
     constexpr int kMostLinks = 40;  // as the kernel has it
@@ -206,7 +206,7 @@ Result<Directory> Directory::open_guarded(const fs::path& path) {
         if (part.is_absolute() || part.empty() || part == ".") continue;
         at = part == ".." ? at.parent_path() : at / part;
         Descriptor next(openat(here.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        struct stat status {};
+        struct stat status{};
         if (!next || fstat(next.get(), &status) != 0) return failed("open", at);
         // In a user namespace, root's directories may appear to belong to the owner of "/".
         if (status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != root.st_uid)
@@ -236,9 +236,30 @@ Result<Directory> Directory::open_guarded(const fs::path& path) {
     return Directory(std::move(fd), path);
 }
 
+Result<Directory> Directory::make_guarded(const fs::path& path, unsigned mode) {
+    std::error_code error;
+    fs::path there = fs::absolute(path, error);
+    if (error) return errno_error(error, fmt::format("cannot open {}", path.string()));
+    std::vector<fs::path> missing;  // the first one last
+    auto at = open_guarded(there);
+    while (!at && at.error().errno_value() == ENOENT && there.has_relative_path()) {
+        if (there.has_filename()) missing.push_back(there.filename());
+        there = there.parent_path();
+        at = open_guarded(there);
+    }
+    if (!at) return at;
+    for (; !missing.empty(); missing.pop_back()) {
+        if (missing.back() == ".") continue;
+        BELAY_CHECK(at->make_directory(missing.back().native(), mode));
+        BELAY_TRY(next, at->enter(missing.back().native()));
+        at = std::move(next);
+    }
+    return open_guarded(path);  // what others made meanwhile is looked at too
+}
+
 Result<FileFacts> Directory::facts() const {
     note_activity("look at", path_.native());
-    struct stat status {};
+    struct stat status{};
     if (fstat(fd(), &status) != 0) return failed("look at", path_);
     return facts_of(status);
 }
@@ -247,7 +268,7 @@ Result<std::optional<FileFacts>> Directory::facts(std::string_view name) const {
     note_activity("look at", path_of(name).native());
     const auto [parent, last] = place_of(fd(), name);
     if (!parent && errno == ENOENT) return std::nullopt;
-    struct stat status {};
+    struct stat status{};
     if (parent && fstatat(parent.get(), last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
         return facts_of(status);
     if (parent && errno == ENOENT) return std::nullopt;
@@ -260,7 +281,7 @@ Result<Descriptor> Directory::open_file(std::string_view name, int flags, unsign
     Descriptor found = open_beneath(fd(), text, flags | O_NONBLOCK | O_NOCTTY, mode);
     if (!found && errno == EWOULDBLOCK) found = open_and_wait(fd(), text, flags);
     if (found && (flags & O_EXCL) != 0) return found;  // made here
-    struct stat status {};
+    struct stat status{};
     const bool is_seen = found && fstat(found.get(), &status) == 0;
     if (is_seen && S_ISREG(status.st_mode)) return found;
     const int reason = errno;
@@ -282,7 +303,7 @@ Result<Descriptor> Directory::open_quietly(std::string_view name) const {
     // Only the owner of a file may ask for that; others are told at once, without what open_file() looks up for a message.
     note_activity("open", path_of(name).native());
     Descriptor found = open_beneath(fd(), std::string(name), O_RDONLY | O_NOATIME | O_NONBLOCK | O_NOCTTY);
-    struct stat status {};
+    struct stat status{};
     if (found && fstat(found.get(), &status) == 0 && S_ISREG(status.st_mode)) return found;
     return open_file(name, found || errno != EPERM ? O_RDONLY | O_NOATIME : O_RDONLY);
 }

@@ -43,6 +43,9 @@ class Directory {
     // kBadInput, kDenied, with the part that another user may exchange; kSystem.
     static Result<Directory> open_guarded(const std::filesystem::path& path);
 
+    // Likewise, made with its parents as far as they are missing: nothing is made where another user's link leads.
+    static Result<Directory> make_guarded(const std::filesystem::path& path, unsigned mode = 0777);
+
     // A directory beneath this one; this one for "". Errors: kBadInput for a link; kSystem.
     Result<Directory> enter(std::string_view name) const;
 

@@ -354,6 +354,20 @@ TEST(core, a_guarded_directory_is_one_that_nobody_else_can_exchange) {
     EXPECT_EQ(Directory::open_guarded(fixture.inside() / "tables/host").error().errno_value(), ENOTDIR);
 }
 
+TEST(core, a_guarded_directory_is_made_where_nobody_else_leads_to) {
+    DirectoryFixture fixture;
+    for (const char* name : {"inside/a/b/c", "inside/a/b/c/", "inside/a/./d"}) {
+        ASSERT_TRUE(Directory::make_guarded(fixture.path() / name)) << name;
+        EXPECT_TRUE(fs::is_directory(fixture.path() / name));
+    }
+    fs::create_directory_symlink("outside", fixture.path() / "link");
+    ASSERT_EQ(chmod((fixture.path() / "outside").c_str(), 0777), 0);
+    auto refused = Directory::make_guarded(fixture.path() / "link/x/y");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().cause(), Cause::kDenied);
+    EXPECT_FALSE(fs::exists(fixture.path() / "outside/x")) << "nothing was made there";
+}
+
 TEST(core, a_directory_below_another_users_is_not_guarded) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory or a link away";
     DirectoryFixture fixture;

@@ -37,11 +37,10 @@ Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination
                                : destination.parent_path();  // "DST/"
     if (plan.kind == CopyKind::kFile && type != fs::file_type::directory && destination.has_filename()) {
         const fs::path parent = destination.has_parent_path() ? destination.parent_path() : fs::path(".");
-        BELAY_CHECK(core::make_directories(parent));
-        BELAY_TRY(directory, Directory::open_guarded(parent));
+        BELAY_TRY(directory, Directory::make_guarded(parent));
         return CopyTarget{.directory = std::move(directory), .name = destination.filename()};
     }
-    if (place.has_parent_path()) BELAY_CHECK(core::make_directories(place.parent_path()));
+    if (place.has_parent_path()) BELAY_CHECK(Directory::make_guarded(place.parent_path()));
     const bool is_made = ::mkdir(place.c_str(), kDirectoryMode) == 0;
     if (!is_made && errno != EEXIST)
         return core::errno_error(errno, fmt::format("cannot make {}", core::printable(place.string())));

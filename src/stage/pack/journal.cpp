@@ -53,10 +53,11 @@ Result<Journal> Journal::open(const core::Directory& output) {
     std::string file_name = ".packing";
     const std::string where = core::printable(output.path().string());
     BELAY_TRY(before, output.facts(file_name));
-    auto opened = output.open_file(file_name, O_RDWR | O_APPEND | (before ? 0 : O_CREAT | O_EXCL), 0644);
+    auto opened = output.open_file(file_name, O_RDWR | O_APPEND | (before ? 0 : O_CREAT | O_EXCL), 0600);
     if (!opened && !before && opened.error().errno_value() == EEXIST) return is_held(where);
     if (!opened) return std::unexpected(std::move(opened.error()));
     core::Descriptor file = std::move(*opened);
+    (void)fchmod(file.get(), 0600);  // whoever can open it can lock it
     BELAY_TRY(lock, core::FileLock::acquire(file.get(), output, file_name + ".lease",
                                             core::Deadline::after(kEnding)));
     if (!lock) return is_held(where);

@@ -311,6 +311,20 @@ class Packer {
     std::mutex mutex_;
 };
 
+// A directory that is made for it is for those who can read the source.
+Result<Directory> open_output(const fs::path& output, const Directory& source) {
+    BELAY_TRY(type, core::type_of_file(output));
+    BELAY_TRY(facts, source.facts());
+    BELAY_CHECK(core::make_directories(output));
+    BELAY_TRY(place, Directory::open_trusted(output));
+    BELAY_TRY(made, place.facts());
+    if (type == fs::file_type::not_found && made.owner == geteuid() &&
+        fchmod(place.fd(), made.mode & (0700 | facts.mode)) != 0)
+        return core::errno_error(errno,
+                                 fmt::format("cannot set the mode of {}", core::printable(output.string())));
+    return place;
+}
+
 }  // namespace
 
 Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOptions& options) {
@@ -327,8 +341,7 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
     BELAY_CHECK(refuse_place_in_source(source, output, "packed", listing.directories));
     Packed packed{.manifest = manifest_of(canonical, listing, name, options),
                   .skipped_links = listing.skipped_links};
-    BELAY_CHECK(core::make_directories(output));
-    BELAY_TRY(place, Directory::open_trusted(output));
+    BELAY_TRY(place, open_output(output, root));
     BELAY_TRY(journal, Journal::open(place));
     auto earlier = look_at_output(place, packed.manifest, journal);
     if (!earlier) {

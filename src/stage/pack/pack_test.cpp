@@ -90,6 +90,31 @@ TEST(stage_pack, what_is_packed_already_is_not_packed_again) {
 
 // As it is after a kill: some shards and their lines in the journal, the last line cut, temporary files, no
 // manifest.
+TEST(stage_pack, what_others_cannot_read_is_not_published) {
+    SourceForTests data;
+    data.some_files();
+    ASSERT_EQ(chmod(data.source().c_str(), 0750), 0);
+    ASSERT_TRUE(pack(data.source(), data.output("made"), small()));
+    struct stat status{};
+    ASSERT_EQ(stat(data.output("made").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07, 0u);
+    fs::create_directory(data.output("there"));
+    ASSERT_EQ(chmod(data.output("there").c_str(), 0755), 0);
+    ASSERT_TRUE(pack(data.source(), data.output("there"), small()));
+    ASSERT_EQ(stat(data.output("there").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0755u) << "whoever made it decides";
+}
+
+TEST(stage_pack, nobody_else_can_hold_its_lock) {
+    SourceForTests data;
+    fs::create_directory(data.output());
+    const auto place = core::Directory::open(data.output()).value();
+    auto journal = Journal::open(place).value();
+    struct stat status{};
+    ASSERT_EQ(stat((data.output() / ".packing").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
 TEST(stage_pack, goes_on_where_it_was_ended) {
     SourceForTests data;
     data.some_files();
