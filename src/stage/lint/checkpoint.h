@@ -28,10 +28,12 @@ std::string_view to_text(CheckpointState state);
 struct CheckpointFile {
     std::string name;  // beneath the checkpoint: "mp_rank_00/model_optim_rng.pt"
     uint64_t bytes = 0;
-    int64_t modified = 0;  // nanoseconds since 1970
+    int64_t modified = 0;                          // nanoseconds since 1970
+    std::optional<uint64_t> allocated_bytes = {};  // on the device; 0 of a hole that was never written to
 };
 
-// `size` bytes of a file of the checkpoint, fewer only at its end. Errors: kSystem.
+// `size` bytes of a file of the checkpoint, fewer only at its end; from several threads at once where
+// CheckpointDemand::readers says so. Errors: kSystem.
 using ReadPiece =
     std::function<core::Result<std::string>(const std::string& name, uint64_t offset, size_t size)>;
 
@@ -56,6 +58,7 @@ struct CheckpointDemand {
     std::optional<int64_t> ranks = {};  // that the job has which would go on from it
     std::string marker = {};            // a file that a program writes last, where it writes one
     bool checksums = false;             // also reads all of each file that has a checksum
+    size_t readers = 1;                 // threads that read files of a checkpoint
 };
 
 struct CheckpointProblem {

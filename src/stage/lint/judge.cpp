@@ -1,3 +1,4 @@
+#include "core/text.h"
 #include "stage/lint/names.h"
 #include "stage/lint/rules.h"
 
@@ -18,8 +19,8 @@ constexpr std::array<CheckpointRule, 4> kMegatronRules = {megatron_directories, 
                                                           temporary_files, marker_and_pointer};
 constexpr std::array<CheckpointRule, 4> kDistributedRules = {distributed_pieces, files_by_content,
                                                              temporary_files, marker_and_pointer};
-constexpr std::array<CheckpointRule, 6> kOtherRules = {files_of_indexes, numbered_parts,  ranks_by_name,
-                                                       files_by_content, temporary_files, marker_and_pointer};
+constexpr std::array<CheckpointRule, 6> kOtherRules = {
+    files_by_content, files_of_indexes, numbered_parts, ranks_by_name, temporary_files, marker_and_pointer};
 
 struct Format {
     std::string_view name;
@@ -83,6 +84,11 @@ std::optional<std::string_view> checkpoint_format(const std::vector<CheckpointFi
     return format != nullptr ? std::optional(format->name) : std::nullopt;
 }
 
+Inspection::Inspection(const CheckpointContent& of, const CheckpointDemand& wanted, Checkpoint& judged)
+    : content(of), demand(wanted), result(judged) {
+    for (const CheckpointFile& each : of.files) files_.try_emplace(each.name, &each);
+}
+
 void Inspection::note(std::string what) const {
     if (std::ranges::find(result.notes, what) == result.notes.end()) result.notes.push_back(std::move(what));
 }
@@ -100,8 +106,18 @@ bool Inspection::tells(const std::string& name, const core::Error& error) const 
 }
 
 const CheckpointFile* Inspection::file(std::string_view name) const {
-    const auto found = std::ranges::find(content.files, name, &CheckpointFile::name);
-    return found == content.files.end() ? nullptr : &*found;
+    const auto found = files_.find(name);
+    return found == files_.end() ? nullptr : found->second;
+}
+
+const core::Result<SafetensorsFile>& Inspection::safetensors(const CheckpointFile& file) const {
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto known = safetensors_.find(&file); known != safetensors_.end()) return known->second;
+    }
+    auto read = judge_safetensors_file(file, content.read);
+    const std::lock_guard lock(mutex_);
+    return safetensors_.try_emplace(&file, std::move(read)).first->second;
 }
 
 void Inspection::ranks(int64_t count, RankCount counted) const {
@@ -124,13 +140,14 @@ bool may_be_of(int64_t job, const Checkpoint& checkpoint) {
 }
 
 std::string words_for(const Checkpoint& checkpoint) {
+    const std::string ranks = core::format_count(static_cast<uint64_t>(*checkpoint.ranks), "rank");
     switch (checkpoint.counted) {
         case RankCount::kAll:
-            return fmt::format("was written by {} ranks", *checkpoint.ranks);
+            return fmt::format("was written by {}", ranks);
         case RankCount::kDivisor:
-            return fmt::format("was written by replicas of {} ranks", *checkpoint.ranks);
+            return fmt::format("was written by replicas of {} each", ranks);
         case RankCount::kAtLeast:
-            return fmt::format("was written by {} ranks or more", *checkpoint.ranks);
+            return fmt::format("was written by {} or more", ranks);
     }
     return "";
 }
@@ -143,7 +160,7 @@ Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDeman
         result.bytes += file.bytes;
         result.modified = std::max(result.modified, file.modified);
     }
-    const Inspection inspection{content, demand, result};
+    const Inspection inspection(content, demand, result);
     if (const Format* format = format_of(content.files)) {
         result.format = format->name;
         for (const CheckpointRule rule : format->rules) BELAY_CHECK(rule(inspection));
@@ -152,7 +169,7 @@ Result<Checkpoint> judge(const CheckpointContent& content, const CheckpointDeman
     }
     if (demand.ranks && result.ranks && !may_be_of(*demand.ranks, result))
         inspection.problem(CheckpointState::kForeign,
-                           fmt::format("{}, and {} are wanted", words_for(result), *demand.ranks));
+                           fmt::format("{}; the job has {}", words_for(result), *demand.ranks));
     if (demand.ranks && !result.ranks) inspection.note("the files do not tell how many ranks wrote them");
     take_worst(result);
     return result;
@@ -172,9 +189,8 @@ void compare_ranks(std::vector<Checkpoint>& checkpoints) {
             continue;
         checkpoint.problems.push_back(
             {CheckpointState::kForeign,
-             fmt::format("was written by {} ranks, and {} by {}; if {} are right, say so with --ranks {}",
-                         *checkpoint.ranks, other->name, *other->ranks, *checkpoint.ranks,
-                         *checkpoint.ranks)});
+             fmt::format("{}, but {} by {}; if all ranks wrote it, say so with --ranks {}",
+                         words_for(checkpoint), other->name, *other->ranks, *checkpoint.ranks)});
         take_worst(checkpoint);
     }
 }

@@ -69,7 +69,7 @@ core::Result<KeepPlan> plan_keep(std::vector<Checkpoint> checkpoints, const Keep
             else if (complete <= rule.last)
                 decide(KeepAction::kKeep, fmt::format("one of the last {}", rule.last));
             else if (is_nth)
-                decide(KeepAction::kKeep, fmt::format("every {} steps", *rule.every));
+                decide(KeepAction::kKeep, fmt::format("its step is a multiple of {}", *rule.every));
             else
                 decide(KeepAction::kRemove, rule.last == 1
                                                 ? "a newer complete one is kept"

@@ -11,11 +11,8 @@ struct KeepRule {
     std::optional<int64_t> every = {};  // and those whose step is a multiple of it
 };
 
-enum class KeepAction {
-    kKeep,
-    kRemove,
-    kLeave
-};  // leave: nothing is said of it, it may still be written, or is another's
+// kLeave: nothing is said of it: it may still be written, or is another's.
+enum class KeepAction { kKeep, kRemove, kLeave };
 std::string_view to_text(KeepAction action);
 
 struct KeepLine {

@@ -75,7 +75,7 @@ TEST(stage_lint, another_number_of_ranks_is_foreign) {
         judged({{"rank_0.pt", torch_file()}, {"rank_1.pt", torch_file()}, {"rank_2.pt", torch_file()}},
                {.ranks = 2});
     EXPECT_EQ(checkpoint.state, kForeign);
-    EXPECT_THAT(first_problem(checkpoint), HasSubstr("written by 3 ranks, and 2 are wanted"));
+    EXPECT_THAT(first_problem(checkpoint), HasSubstr("was written by 3 ranks; the job has 2"));
 }
 
 TEST(stage_lint, a_file_that_was_cut_off_is_torn) {
@@ -85,6 +85,61 @@ TEST(stage_lint, a_file_that_was_cut_off_is_torn) {
         EXPECT_EQ(checkpoint.state, kTorn) << left;
     }
     EXPECT_EQ(judged({{"model.pt", std::string(100, '\0')}}).state, kTorn);
+}
+
+// Raw arrays and the checkpoints of other programs have such names, too, and may begin with zeros.
+TEST(stage_lint, what_is_no_file_of_torch_is_not_torn) {
+    std::string zeros_first(10'000, '\0');
+    zeros_first.back() = 'x';
+    for (const char* name : {"optimizer_noise.bin", "weights.ckpt"})
+        for (const std::string& content : {std::string(8192, '\0'), zeros_first, std::string("\0\1", 2)}) {
+            const Checkpoint checkpoint = judged({{name, content}});
+            EXPECT_EQ(checkpoint.state, kComplete) << name << ": " << first_problem(checkpoint);
+            EXPECT_THAT(checkpoint.notes, ::testing::Contains(HasSubstr("is not a zip archive"))) << name;
+        }
+    EXPECT_EQ(judged({{"model.pt", zeros_first}}).state, kTorn) << "so torch.save begins none";
+    EXPECT_EQ(judged({{"model.pt", std::string("\0\0\0\1", 4) + "x"}}).state, kComplete) << "a pickle of old";
+    EXPECT_EQ(judged({{"model.bin", ""}}).state, kTorn);
+}
+
+TEST(stage_lint, what_was_never_written_to_is_torn) {
+    const Files files = {{"optimizer.bin", std::string(8192, '\0')}};
+    CheckpointContent content = testing::content_of(files);
+    content.files[0].allocated_bytes = 8192;
+    EXPECT_EQ(judge(content, {})->state, kComplete);
+    content.files[0].allocated_bytes = 0;
+    EXPECT_EQ(judge(content, {})->state, kTorn);
+    EXPECT_THAT(first_problem(judge(content, {}).value()), HasSubstr("was never written to"));
+}
+
+TEST(stage_lint, a_header_is_read_once_for_all_rules) {
+    std::string map;
+    Files files;
+    for (int part = 1; part <= 3; ++part) {
+        const std::string name = fmt::format("model-0000{}-of-00003.safetensors", part);
+        files[name] = safetensors_file({{fmt::format("w{}", part), 8}});
+        map += fmt::format(R"({}"w{}":"{}")", part == 1 ? "" : ",", part, name);
+    }
+    files["model.safetensors.index.json"] = R"({"weight_map":{)" + map + "}}";
+    CheckpointContent content = testing::content_of(files);
+    std::map<std::string, int> headers;
+    content.read = [&headers, read = content.read](const std::string& name, uint64_t offset, size_t size) {
+        if (offset == 8) ++headers[name];
+        return read(name, offset, size);
+    };
+    EXPECT_EQ(judge(content, {})->state, kComplete);
+    ASSERT_EQ(headers.size(), 3U);
+    for (const auto& [name, times] : headers) EXPECT_EQ(times, 1) << name;
+}
+
+TEST(stage_lint, several_readers_judge_as_one_does) {
+    Files files;
+    for (int rank = 0; rank < 40; ++rank)
+        files[fmt::format("rank_{:02}.pt", rank)] = rank % 7 == 3 ? "PK\3\4 cut off" : torch_file();
+    const Checkpoint one = judged(files, {.checksums = true});
+    const Checkpoint several = judged(files, {.checksums = true, .readers = 4});
+    EXPECT_EQ(one.problems.size(), 6U);
+    EXPECT_EQ(several.problems, one.problems);
 }
 
 TEST(stage_lint, checksums_are_compared_on_request) {
@@ -135,7 +190,7 @@ TEST(stage_lint, deepspeed) {
     Files files = deepspeed(4, 2);
     files.erase("bf16_zero_pp_rank_1_mp_rank_01_optim_states.pt");
     EXPECT_THAT(first_problem(judged(files, {}, kLatest)),
-                HasSubstr("optimizer states of 8 ranks: 1 are missing, the first that of rank 1x1"));
+                HasSubstr("optimizer states of 8 ranks: 1 is missing, the first that of rank 1x1"));
     files = deepspeed(2, 2);
     files.erase("mp_rank_01_model_states.pt");
     EXPECT_EQ(judged(files, {}, kLatest).state, kPartial);
@@ -172,7 +227,7 @@ TEST(stage_lint, what_the_pointer_does_not_know_is_unsynced) {
     EXPECT_EQ(judged(deepspeed(1, 1)).state, kUnsynced);
     const Checkpoint checkpoint = judged(deepspeed(1, 1), {}, CheckpointPointer{"latest", "global_step50"});
     EXPECT_EQ(checkpoint.state, kUnsynced);
-    EXPECT_THAT(first_problem(checkpoint), HasSubstr("newer than step 50, which latest names"));
+    EXPECT_THAT(first_problem(checkpoint), HasSubstr("newer than step 50, the last that latest names"));
     EXPECT_EQ(judged(deepspeed(1, 1), {}, CheckpointPointer{"latest", "global_step150"}).state, kComplete);
 }
 
@@ -204,7 +259,7 @@ TEST(stage_lint, megatron) {
     Files files = megatron(2, 3);
     files.erase("mp_rank_01_001/distrib_optim.pt");
     EXPECT_THAT(first_problem(judged(files, {}, kIteration)),
-                HasSubstr("distrib_optim.pt does not exist for model-parallel rank 1_1"));
+                HasSubstr("distrib_optim.pt of model-parallel rank 1_1 is missing"));
     files.erase("mp_rank_01_001/model_optim_rng.pt");
     EXPECT_THAT(first_problem(judged(files, {}, kIteration)),
                 HasSubstr("5 of 6 directories mp_rank_* exist"));
@@ -252,7 +307,8 @@ TEST(stage_lint, torch_distributed) {
     EXPECT_EQ(judged(files).state, kPartial);
     files = distributed();
     files["__1_0.distcp"].pop_back();
-    EXPECT_THAT(first_problem(judged(files)), HasSubstr("69999 bytes long, and its pieces end at 70000"));
+    EXPECT_THAT(first_problem(judged(files)),
+                HasSubstr("69999 bytes long, but its pieces end at byte 70000"));
     EXPECT_EQ(judged(files).state, kTorn);
     files = distributed();
     files.erase(".metadata");
@@ -279,10 +335,11 @@ TEST(stage_lint, safetensors_with_an_index) {
     EXPECT_EQ(judged(files).state, kPartial);
     files = whole;
     files["model-00002-of-00002.safetensors"].pop_back();
-    EXPECT_THAT(first_problem(judged(files)), HasSubstr("holds 7 bytes of tensors, its header says 8"));
+    EXPECT_THAT(first_problem(judged(files)), HasSubstr("holds 7 bytes of tensors; its header says 8"));
     files = whole;
     files["model-00002-of-00002.safetensors"] = safetensors_file({{"c", 8}});
-    EXPECT_THAT(first_problem(judged(files)), HasSubstr("does not hold b"));
+    EXPECT_THAT(first_problem(judged(files)),
+                HasSubstr("lacks b, which model.safetensors.index.json says it holds"));
     files = whole;
     files["model-00003-of-00003.safetensors"] = safetensors_file({{"b", 8}});
     EXPECT_EQ(judged(files).state, kForeign);

@@ -79,7 +79,7 @@ Result<> deepspeed_grids(const Inspection& inspection) {
     if (cells.empty()) {
         if (has_layers)
             inspection.problem(CheckpointState::kPartial,
-                               "there are layers, and no mp_rank_* with the state of the training");
+                               "there are layers, but no mp_rank_* with the state of the training");
         return {};
     }
     const bool has_data_ranks =
@@ -100,12 +100,14 @@ Result<> deepspeed_grids(const Inspection& inspection) {
                 if (!found->second.contains({d, m}))
                     missing.push_back(wanted_data == 1 ? std::to_string(m) : fmt::format("{}x{}", d, m));
         if (missing.empty()) continue;
-        inspection.problem(CheckpointState::kPartial,
-                           fmt::format("{} of {} ranks: {} are missing, the first that of rank {}", grid.what,
-                                       wanted_data * model, missing.size(), missing.front()));
+        inspection.problem(
+            CheckpointState::kPartial,
+            fmt::format("{} of {}: {}, the first that of rank {}", grid.what,
+                        core::format_count(static_cast<uint64_t>(wanted_data * model), "rank"),
+                        core::format_count(missing.size(), "is missing", "are missing"), missing.front()));
     }
     if (!cells.contains("model states") && !cells.contains("model states of ZeRO 3") && !has_layers)
-        inspection.problem(CheckpointState::kPartial, "there are optimizer states and no model states");
+        inspection.problem(CheckpointState::kPartial, "there are optimizer states, but no model states");
     // Without optimizer states of data-parallel ranks those cannot be told.
     inspection.ranks(ranks, has_data_ranks ? RankCount::kAll : RankCount::kDivisor);
     return {};
@@ -147,9 +149,9 @@ Result<> megatron_directories(const Inspection& inspection) {
     for (const auto& [numbers, held] : directories)
         for (const std::string& name : names)
             if (!held.contains(name))
-                inspection.problem(CheckpointState::kPartial,
-                                   fmt::format("{} does not exist for model-parallel rank {}", name,
-                                               fmt::join(numbers, "_")));
+                inspection.problem(
+                    CheckpointState::kPartial,
+                    fmt::format("{} of model-parallel rank {} is missing", name, fmt::join(numbers, "_")));
     inspection.note(
         "the files tell model-parallel ranks; how many data-parallel ones there were is not written in their "
         "names");
@@ -172,8 +174,9 @@ Result<> distributed_pieces(const Inspection& inspection) {
     std::set<int64_t> ranks;
     for (const auto& [directory, name] : metadata) {
         if (name.empty()) {
-            inspection.problem(CheckpointState::kUnsynced,
-                               fmt::format("{}.metadata does not exist, which is written last", directory));
+            inspection.problem(
+                CheckpointState::kUnsynced,
+                fmt::format("the file that is written last, {}.metadata, is missing", directory));
             continue;
         }
         const CheckpointFile& file = *inspection.file(name);
@@ -201,11 +204,11 @@ Result<> distributed_pieces(const Inspection& inspection) {
             const CheckpointFile* shard = inspection.file(path);
             if (shard == nullptr)
                 inspection.problem(CheckpointState::kPartial,
-                                   fmt::format("{}: does not exist, and {} names it", path, name));
+                                   fmt::format("{}: is missing, though {} names it", path, name));
             else if (shard->bytes < end)
-                inspection.problem(
-                    CheckpointState::kTorn,
-                    fmt::format("{}: is {} bytes long, and its pieces end at {}", path, shard->bytes, end));
+                inspection.problem(CheckpointState::kTorn,
+                                   fmt::format("{}: is {} long, but its pieces end at byte {}", path,
+                                               core::format_count(shard->bytes, "byte"), end));
         }
         for (const std::string& shard : shards)
             if (shard.starts_with(directory) && shard.find('/', directory.size()) == std::string::npos)
@@ -216,7 +219,7 @@ Result<> distributed_pieces(const Inspection& inspection) {
     }
     // Megatron writes these beside them.
     if (inspection.file("metadata.json") != nullptr && inspection.file("common.pt") == nullptr)
-        inspection.problem(CheckpointState::kPartial, "common.pt does not exist");
+        inspection.problem(CheckpointState::kPartial, "common.pt is missing");
     if (!ranks.empty()) inspection.ranks(*ranks.rbegin() + 1, RankCount::kAtLeast);
     return {};
 }

@@ -1,14 +1,16 @@
 #include "stage/lint/rules.h"
 
 #include "core/json.h"
+#include "core/parallel.h"
 #include "core/text.h"
 #include "stage/lint/names.h"
-#include "stage/lint/torch_file.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
+#include <vector>
 
 namespace belay::stage {
 
@@ -63,15 +65,16 @@ Result<> marker_and_pointer(const Inspection& inspection) {
     const std::string& marker = inspection.demand.marker;
     if (!marker.empty() && inspection.file(marker) == nullptr)
         inspection.problem(CheckpointState::kUnsynced,
-                           fmt::format("{} does not exist, which is written last", marker));
+                           fmt::format("the file that is written last, {}, is missing", marker));
     const bool needs_pointer =
         inspection.result.format == "DeepSpeed" || inspection.result.format == "Megatron";
     if (!content.pointer) {
         if (needs_pointer && marker.empty())
-            inspection.problem(CheckpointState::kUnsynced,
-                               inspection.result.format == "Megatron"
-                                   ? "latest_checkpointed_iteration.txt does not exist, which is written last"
-                                   : "the file \"latest\" does not exist, which is written last");
+            inspection.problem(
+                CheckpointState::kUnsynced,
+                inspection.result.format == "Megatron"
+                    ? "the file that is written last, latest_checkpointed_iteration.txt, is missing"
+                    : "the file that is written last, \"latest\", is missing");
         else if (!needs_pointer && marker.empty() && inspection.result.format != "torch distributed")
             inspection.note(
                 "this format has no mark that it was written to its end; name one with --marker where your "
@@ -80,29 +83,43 @@ Result<> marker_and_pointer(const Inspection& inspection) {
     }
     const auto pointed = step_of(content.pointer->text);
     if (pointed && content.step && *content.step > *pointed)
-        inspection.problem(CheckpointState::kUnsynced, fmt::format("is newer than step {}, which {} names",
-                                                                   *pointed, content.pointer->file));
+        inspection.problem(
+            CheckpointState::kUnsynced,
+            fmt::format("is newer than step {}, the last that {} names", *pointed, content.pointer->file));
     return {};
 }
 
+namespace {
+
+// Of a file whose name says what it holds; nothing of any other.
+Result<FileJudgement> judge_content(const Inspection& inspection, const CheckpointFile& file) {
+    if (is_temporary_name(file.name)) return FileJudgement{};
+    if (is_safetensors(file.name)) {
+        const Result<SafetensorsFile>& found = inspection.safetensors(file);
+        if (!found) return std::unexpected(found.error());
+        return found->judgement;
+    }
+    if (!is_torch_file(file.name)) return FileJudgement{};
+    return judge_torch_file(file, inspection.content.read, inspection.demand.checksums);
+}
+
+}  // namespace
+
 Result<> files_by_content(const Inspection& inspection) {
-    for (const CheckpointFile& file : inspection.content.files) {
-        FileJudgement judgement;
-        if (is_temporary_name(file.name)) continue;
-        if (is_safetensors(file.name)) {
-            auto found = judge_safetensors_file(file, inspection.content.read);
-            if (!found && !inspection.tells(file.name, found.error()))
-                return std::unexpected(std::move(found.error()));
-            if (found) judgement = std::move(found->judgement);
-        } else if (is_torch_file(file.name)) {
-            auto found = judge_torch_file(file, inspection.content.read, inspection.demand.checksums);
-            if (!found && !inspection.tells(file.name, found.error()))
-                return std::unexpected(std::move(found.error()));
-            if (found) judgement = std::move(*found);
-        }
-        if (!judgement.torn.empty())
-            inspection.problem(CheckpointState::kTorn, fmt::format("{}: {}", file.name, judgement.torn));
-        if (!judgement.note.empty()) inspection.note(fmt::format("{}: {}", file.name, judgement.note));
+    const auto& files = inspection.content.files;
+    std::vector<std::optional<Result<FileJudgement>>> judged(files.size());
+    BELAY_CHECK(core::in_parallel(files.size(), inspection.demand.readers, [&](size_t number) -> Result<> {
+        judged[number] = judge_content(inspection, files[number]);
+        return {};
+    }));
+    for (size_t number = 0; number < files.size(); ++number) {
+        const std::string& name = files[number].name;
+        auto& judgement = *judged[number];
+        if (!judgement && inspection.tells(name, judgement.error())) continue;
+        if (!judgement) return std::unexpected(std::move(judgement.error()));
+        if (!judgement->torn.empty())
+            inspection.problem(CheckpointState::kTorn, fmt::format("{}: {}", name, judgement->torn));
+        if (!judgement->note.empty()) inspection.note(fmt::format("{}: {}", name, judgement->note));
     }
     return {};
 }
@@ -115,8 +132,8 @@ Result<> numbered_parts(const Inspection& inspection) {
     for (const auto& [name, counts] : groups) {
         if (counts.size() > 1) {
             inspection.problem(CheckpointState::kForeign,
-                               fmt::format("{}: there are parts of {} and of {}", name, counts.begin()->first,
-                                           counts.rbegin()->first));
+                               fmt::format("{}: some of these are parts of {}, others of {}", name,
+                                           counts.begin()->first, counts.rbegin()->first));
             continue;
         }
         const auto& [parts, present] = *counts.begin();
@@ -168,17 +185,17 @@ Result<> tensors_of_index(const Inspection& inspection, const std::string& index
         const CheckpointFile* file = inspection.file(directory + name);
         if (file == nullptr) {
             inspection.problem(CheckpointState::kPartial,
-                               fmt::format("{}: does not exist, and {} names it", directory + name, index));
+                               fmt::format("{}: is missing, though {} names it", directory + name, index));
             continue;
         }
         if (!is_safetensors(name)) continue;
-        const auto held = judge_safetensors_file(*file, inspection.content.read);
+        const Result<SafetensorsFile>& held = inspection.safetensors(*file);
         if (!held && inspection.tells(file->name, held.error())) continue;
         if (!held) return std::unexpected(held.error());
         if (!held->judgement.torn.empty()) continue;
         for (const std::string& tensor : tensors)
             if (!held->tensors.contains(tensor)) {
-                inspection.problem(CheckpointState::kTorn, fmt::format("{}: does not hold {}, and {} says so",
+                inspection.problem(CheckpointState::kTorn, fmt::format("{}: lacks {}, which {} says it holds",
                                                                        file->name, tensor, index));
                 break;
             }

@@ -3,12 +3,20 @@
 #pragma once
 
 #include "stage/lint/checkpoint.h"
+#include "stage/lint/torch_file.h"
 
+#include <map>
+#include <mutex>
 #include <span>
+#include <string_view>
+#include <unordered_map>
 
 namespace belay::stage {
 
-struct Inspection {
+class Inspection {
+  public:
+    Inspection(const CheckpointContent& of, const CheckpointDemand& wanted, Checkpoint& judged);
+
     const CheckpointContent& content;
     const CheckpointDemand& demand;
     Checkpoint& result;
@@ -21,8 +29,15 @@ struct Inspection {
     // while its checkpoints are looked at.
     bool tells(const std::string& name, const core::Error& error) const;
     const CheckpointFile* file(std::string_view name) const;
+    // Read once for all rules; also from several threads.
+    const core::Result<SafetensorsFile>& safetensors(const CheckpointFile& file) const;
     // Ranks that a rule counted; the largest number holds.
     void ranks(int64_t count, RankCount counted = RankCount::kAll) const;
+
+  private:
+    std::unordered_map<std::string_view, const CheckpointFile*> files_;
+    mutable std::mutex mutex_;
+    mutable std::map<const CheckpointFile*, core::Result<SafetensorsFile>> safetensors_;
 };
 
 using CheckpointRule = core::Result<> (*)(const Inspection& inspection);

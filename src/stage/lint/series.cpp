@@ -1,13 +1,16 @@
 #include "stage/lint/series.h"
 
+#include "core/parallel.h"
 #include "core/text.h"
 #include "stage/lint/names.h"
+#include "stage/walk/named_directory.h"
+#include "stage/walk/now_and_then.h"
 #include "stage/walk/walk.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 2> kPointers = {"latest_checkpointed_iteration.txt", "latest"};
 constexpr size_t kMostPointerBytes = 4096;
 constexpr size_t kWalkers = 4;
+constexpr size_t kReaders = 8;
 constexpr uint64_t kReadAtOnce = uint64_t{1} << 30;
 constexpr int kDeepest = 8;  // directories of series in each other
 
@@ -109,32 +113,63 @@ void divide_into(std::vector<CheckpointContent>& contents, std::vector<Checkpoin
             contents.push_back(std::move(content));
 }
 
-Result<std::string> read_at(const core::Directory& root, const std::string& name, uint64_t offset,
-                            size_t size) {
-    if (size > kReadAtOnce)
-        return core::bad_input("{}: is too large to be read", root.path_of(name).string());
-    auto file = root.open_quietly(name);
-    if (!file) return std::unexpected(std::move(file.error()));
-    std::string bytes(size, '\0');
-    size_t done = 0;
-    while (done < size) {
-        const ssize_t got =
-            pread(file->get(), bytes.data() + done, size - done, static_cast<off_t>(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0)
-            return core::errno_error(errno, fmt::format("cannot read {}", root.path_of(name).string()));
-        if (got == 0) break;
-        done += static_cast<size_t>(got);
+// Pieces of files, of which the last few stay open: a large one is read in thousands of pieces.
+class PieceReader {
+  public:
+    PieceReader(const core::Directory& root, const std::function<void(uint64_t)>& progress)
+        : root_(root), shown_(progress) {}
+
+    Result<std::string> read(const std::string& name, uint64_t offset, size_t size) {
+        if (size > kReadAtOnce)
+            return core::bad_input("{}: is too large to be read", root_.path_of(name).string());
+        BELAY_TRY(file, opened(name));
+        std::string bytes(size, '\0');
+        size_t done = 0;
+        while (done < size) {
+            const ssize_t got =
+                pread(file->get(), bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0)
+                return core::errno_error(errno, fmt::format("cannot read {}", root_.path_of(name).string()));
+            if (got == 0) break;
+            done += static_cast<size_t>(got);
+        }
+        bytes.resize(done);
+        shown_.add(done);
+        return bytes;
     }
-    bytes.resize(done);
-    return bytes;
-}
+
+  private:
+    struct Open {
+        std::string name;
+        std::shared_ptr<const core::Descriptor> file;
+    };
+
+    Result<std::shared_ptr<const core::Descriptor>> opened(const std::string& name) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (const auto found = std::ranges::find(open_, name, &Open::name); found != open_.end())
+                return found->file;
+        }
+        BELAY_TRY(file, root_.open_quietly(name));
+        auto shared = std::make_shared<const core::Descriptor>(std::move(file));
+        const std::lock_guard lock(mutex_);
+        if (open_.size() >= kKeptOpen) open_.pop_front();
+        open_.push_back({name, shared});
+        return shared;
+    }
+
+    static constexpr size_t kKeptOpen = 2 * kReaders;
+    const core::Directory& root_;
+    NowAndThen shown_;
+    std::mutex mutex_;
+    std::deque<Open> open_;  // the one that was opened first in front
+};
 
 // In the directory, or the one above it.
 Result<std::optional<CheckpointPointer>> pointer_in(const core::Directory& root, std::string_view directory) {
     for (const std::string_view file : kPointers) {
-        const std::string name =
-            directory.empty() ? std::string(file) : fmt::format("{}/{}", directory, file);
+        const std::string name = path_beneath(directory, file);
         BELAY_TRY(facts, root.facts(name));
         if (!facts || facts->type != core::FileType::kRegular) continue;
         BELAY_TRY(text, root.read_file(name, kMostPointerBytes));
@@ -152,15 +187,15 @@ std::string parent_of(std::string_view path) {
 Result<std::vector<CheckpointFile>> list_files(const core::Directory& root, CheckpointSeries& series) {
     std::mutex mutex;
     std::vector<CheckpointFile> files;
-    BELAY_TRY(
-        report, walk(root, {.threads = kWalkers}, [&](size_t, const Listing& listing) {
-            const std::lock_guard lock(mutex);
-            for (const Entry& entry : listing.entries)
-                if (entry.type == core::FileType::kRegular)
-                    files.push_back(
-                        {listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name),
-                         entry.bytes, entry.modified});
-        }));
+    BELAY_TRY(report, walk(root, {.threads = kWalkers}, [&](size_t, const Listing& listing) {
+                  const std::lock_guard lock(mutex);
+                  for (const Entry& entry : listing.entries)
+                      if (entry.type == core::FileType::kRegular)
+                          files.push_back({.name = listing.path_of(entry.name),
+                                           .bytes = entry.bytes,
+                                           .modified = entry.modified,
+                                           .allocated_bytes = entry.allocated_bytes});
+              }));
     for (const WalkProblem& problem : report.problems)
         series.notes.push_back(fmt::format("not read: {}: {}", problem.path,
                                            std::generic_category().message(problem.errno_value)));
@@ -186,8 +221,9 @@ std::vector<CheckpointContent> divide(std::vector<CheckpointFile> files, const s
     return contents;
 }
 
-Result<CheckpointSeries> lint(const fs::path& directory, const CheckpointDemand& demand) {
-    BELAY_TRY(root, core::Directory::open(directory));
+Result<CheckpointSeries> lint(const fs::path& directory, CheckpointDemand demand,
+                              const std::function<void(uint64_t bytes)>& progress) {
+    BELAY_TRY(root, open_named_directory(directory));
     CheckpointSeries series;
     BELAY_TRY(files, list_files(root, series));
     std::error_code code;
@@ -202,18 +238,24 @@ Result<CheckpointSeries> lint(const fs::path& directory, const CheckpointDemand&
         if (auto opened = core::Directory::open(named.parent_path())) above = std::move(*opened);
     std::set<std::optional<int64_t>> steps;
     std::optional<CheckpointPointer> pointer;
+    PieceReader reader(root, progress);
     for (CheckpointContent& content : contents) {
         BELAY_TRY(found, pointer_of(root, above, content));
         content.pointer = std::move(found);
         if (content.pointer) pointer = content.pointer;
         steps.insert(content.step);
-        const std::string prefix = content.directory.empty() ? "" : content.directory + "/";
-        content.read = [&root, prefix](const std::string& name, uint64_t offset, size_t size) {
-            return read_at(root, prefix + name, offset, size);
+        content.read = [&](const std::string& name, uint64_t offset, size_t size) {
+            return reader.read(path_beneath(content.directory, name), offset, size);
         };
-        BELAY_TRY(checkpoint, judge(content, demand));
-        series.checkpoints.push_back(std::move(checkpoint));
     }
+    // One checkpoint of many files, or many of one file.
+    demand.readers = std::max<size_t>(kReaders / contents.size(), 1);
+    series.checkpoints.resize(contents.size());
+    BELAY_CHECK(core::in_parallel(contents.size(), kReaders, [&](size_t number) -> Result<> {
+        BELAY_TRY(checkpoint, judge(contents[number], demand));
+        series.checkpoints[number] = std::move(checkpoint);
+        return {};
+    }));
     if (pointer && !above)
         if (const auto step = step_of(pointer->text); step && !steps.contains(step))
             series.notes.push_back(

@@ -5,6 +5,7 @@
 #include "stage/lint/keep.h"
 
 #include <filesystem>
+#include <functional>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -21,9 +22,11 @@ struct CheckpointSeries {
     std::vector<std::string> notes = {};       // of the whole
 };
 
-// Nothing is changed, and no link is followed. Errors: kBadInput where `directory` is not one or holds no
-// checkpoint; kSystem.
-core::Result<CheckpointSeries> lint(const std::filesystem::path& directory, const CheckpointDemand& demand);
+// Nothing is changed, and no link is followed. `demand` says nothing of readers: there are eight in all.
+// `progress` is told how many bytes were read, from any thread, never from two at once. Errors: kBadInput
+// where `directory` is not one or holds no checkpoint; kSystem.
+core::Result<CheckpointSeries> lint(const std::filesystem::path& directory, CheckpointDemand demand,
+                                    const std::function<void(uint64_t bytes)>& progress = {});
 
 nlohmann::ordered_json to_json(const CheckpointSeries& series);
 nlohmann::ordered_json to_json(const KeepPlan& plan);

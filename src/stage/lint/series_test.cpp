@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -133,6 +135,59 @@ TEST(stage_lint_series, one_of_fewer_ranks_is_foreign) {
                 ElementsAre("step_6 partial", "step_5 complete"));
     EXPECT_THAT(states(lint(tree.path(), {.ranks = 1}).value()),
                 ElementsAre("step_6 complete", "step_5 foreign"));
+}
+
+TEST(stage_lint_series, what_is_no_directory_is_the_persons_mistake) {
+    Tree tree;
+    tree.file("file", "x");
+    for (const char* name : {"file", "nothing"})
+        EXPECT_EQ(lint(tree.path() / name, {}).error().kind(), core::ErrorKind::kBadInput) << name;
+}
+
+// How often files are opened. Closing is watched, too: the kernel tells equal events that follow each other once.
+class Opens {
+  public:
+    void watch(const fs::path& file) const {
+        ASSERT_GE(inotify_add_watch(events_.get(), file.c_str(), IN_OPEN | IN_CLOSE), 0);
+    }
+    int count() const {
+        alignas(inotify_event) char buffer[65536];
+        int opens = 0;
+        const ssize_t size = read(events_.get(), buffer, sizeof buffer);
+        for (ssize_t at = 0; at < size; at += static_cast<ssize_t>(sizeof(inotify_event)))
+            opens += (reinterpret_cast<const inotify_event*>(buffer + at)->mask & IN_OPEN) != 0 ? 1 : 0;
+        return opens;
+    }
+
+  private:
+    core::Descriptor events_ = core::Descriptor(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+};
+
+TEST(stage_lint_series, a_file_that_is_read_in_pieces_is_opened_once) {
+    Tree tree;
+    const Opens opens;
+    const std::string content(40 << 20, 'x');  // ten pieces, and the directory
+    tree.file("step_1/model.pt", torch_file({{"archive/data/0", content}}));
+    tree.file("step_2/model.pt", torch_file({{"archive/data/0", content}}));
+    opens.watch(tree.path() / "step_1/model.pt");
+    opens.watch(tree.path() / "step_2/model.pt");
+    uint64_t read = 0;
+    const auto series =
+        lint(tree.path(), {.checksums = true}, [&](uint64_t bytes) { read = std::max(read, bytes); });
+    EXPECT_THAT(states(series.value()), ElementsAre("step_2 complete", "step_1 complete"));
+    EXPECT_GT(read, 0U);
+    EXPECT_EQ(opens.count(), 2);
+}
+
+TEST(stage_lint_series, many_checkpoints_of_many_files) {
+    Tree tree;
+    for (int step = 1; step <= 20; ++step)
+        for (int rank = 0; rank < 4; ++rank)
+            tree.file(fmt::format("step_{}/rank_{}.pt", step, rank), step == 7 ? "PK\3\4" : torch_file());
+    const auto series = lint(tree.path(), {.checksums = true}).value();
+    ASSERT_EQ(series.checkpoints.size(), 20U);
+    for (const Checkpoint& checkpoint : series.checkpoints)
+        EXPECT_EQ(checkpoint.state == CheckpointState::kTorn, checkpoint.step == 7) << checkpoint.name;
 }
 
 TEST(stage_lint_series, json) {

@@ -1,6 +1,7 @@
 #include "stage/lint/torch_file.h"
 
 #include "core/json.h"
+#include "core/text.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,6 +24,8 @@ constexpr size_t kMemberBytes = 46;
 constexpr size_t kLocalBytes = 30;
 constexpr size_t kLongestComment = 65535;
 constexpr uint64_t kMostDirectoryBytes = uint64_t{256} << 20;
+constexpr size_t kSignatureBytes = 4;
+constexpr size_t kBlockBytes = 4096;
 constexpr size_t kPieceBytes = size_t{4} << 20;
 constexpr uint64_t kMostHeaderBytes = 100'000'000;  // safetensors/src/tensor.rs, MAX_HEADER_SIZE
 
@@ -114,19 +117,31 @@ Result<std::string> wrong_checksum(const CheckpointFile& file, const ReadPiece& 
                                            member.local_offset, crc, member.crc);
 }
 
+// What is no archive. Only torch.save calls its files so; raw arrays and other programs' checkpoints are
+// "*.bin" and "*.ckpt", too, and may begin with anything.
+FileJudgement judge_other_file(const CheckpointFile& file, std::string_view head) {
+    const bool is_torch_alone = file.name.ends_with(".pt") || file.name.ends_with(".pth");
+    // What is small may lie in its inode.
+    const bool is_hole = file.allocated_bytes == 0U && file.bytes >= kBlockBytes;
+    const bool is_zero = std::ranges::all_of(head, [](char byte) { return byte == 0; });
+    if (is_zero && is_hole) return {.torn = "was never written to: all of it is a hole"};
+    if (is_zero && is_torch_alone && head.size() >= kSignatureBytes) return {.torn = "begins with zeros"};
+    if (is_torch_alone && head.size() < kSignatureBytes)
+        return {.torn = fmt::format("is {} long", core::format_count(head.size(), "byte"))};
+    return {.note = "is not a zip archive of torch.save: only its presence was checked"};
+}
+
 }  // namespace
 
 Result<FileJudgement> judge_torch_file(const CheckpointFile& file, const ReadPiece& read, bool checksums) {
-    if (file.bytes < 4) return FileJudgement{.torn = fmt::format("is {} bytes long", file.bytes)};
-    BELAY_TRY(head, read(file.name, 0, 4));
-    if (head.starts_with('\0')) return FileJudgement{.torn = "begins with zeros"};
-    if (head != std::string_view("PK\3\4", 4))
-        return FileJudgement{.note = "is not a zip archive of torch.save: only its presence was checked"};
+    if (file.bytes == 0) return FileJudgement{.torn = "is empty"};
+    BELAY_TRY(head, read(file.name, 0, kBlockBytes));
+    if (!head.starts_with(std::string_view("PK\3\4", 4))) return judge_other_file(file, head);
     BELAY_TRY(directory, find_directory(file, read));
     if (!directory) return FileJudgement{.torn = "has no directory at its end: it was cut off"};
     if (directory->bytes > file.bytes || directory->offset > file.bytes - directory->bytes)
-        return FileJudgement{
-            .torn = fmt::format("is {} bytes long, and its directory ends beyond that", file.bytes)};
+        return FileJudgement{.torn = fmt::format("is {} long, but its directory ends beyond that",
+                                                 core::format_count(file.bytes, "byte"))};
     if (directory->bytes > kMostDirectoryBytes)
         return FileJudgement{.note = "has a very large directory: its members were not checked"};
     BELAY_TRY(bytes, read(file.name, directory->offset, static_cast<size_t>(directory->bytes)));
@@ -178,7 +193,8 @@ Result<SafetensorsFile> judge_safetensors_file(const CheckpointFile& file, const
         end = std::max(end, to);
     }
     if (const uint64_t held = file.bytes - 8 - header_bytes; held != end)
-        return torn(fmt::format("holds {} bytes of tensors, its header says {}", held, end));
+        return torn(
+            fmt::format("holds {} of tensors; its header says {}", core::format_count(held, "byte"), end));
     return result;
 }
 

@@ -15,7 +15,8 @@ struct FileJudgement {
 
 // A file of torch.save, which is a zip archive whose members are stored as they are (since PyTorch 1.6): the
 // directory at its end is there, and each member lies before it. With `checksums` each is read and compared
-// with its CRC-32 there. Sizes beyond 4 GiB are those of ZIP64 (APPNOTE.TXT 6.3.10, section 4.5.3). Errors:
+// with its CRC-32 there. What is no archive is torn where nothing was ever written to it, or where only
+// torch.save calls its files so ("*.pt") and it holds zeros. Sizes beyond 4 GiB are those of ZIP64 (APPNOTE.TXT 6.3.10, section 4.5.3). Errors:
 // of `read`.
 core::Result<FileJudgement> judge_torch_file(const CheckpointFile& file, const ReadPiece& read,
                                              bool checksums);
