@@ -6,6 +6,7 @@
 #include "core/process.h"
 #include "core/progress_display.h"
 #include "core/stop_on_signal.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
 #include "stage/bench/bench.h"
@@ -50,8 +51,8 @@ std::string latency_text(double seconds) {
 
 void print_bench_report(const core::CommandContext& context, const stage::BenchReport& report,
                         const std::vector<std::string>& commands) {
-    context.print("{} ({}), {} threads{}\n", core::printable(report.directory), report.file_system,
-                  report.options.threads,
+    context.print("{} ({}), {}{}\n", core::printable(report.directory), report.file_system,
+                  core::format_count(report.options.threads, "thread"),
                   report.options.nodes > 1 ? fmt::format(" on each of {} nodes", report.options.nodes) : "");
     std::vector<std::vector<std::string>> rows;
     for (const stage::BenchResult& result : report.results)
@@ -90,7 +91,7 @@ void print_bench_comparison(const core::CommandContext& context, const stage::Be
                         fmt::format("{:.4g}", change.after), fmt::format("{:.2f}", change.ratio())});
     context.print("\n{}", render_table({"against " + file, "then", "now", "ratio"}, rows));
     for (const std::string& difference : comparison.differences)
-        context.print("note: measured otherwise: {}\n", core::printable(difference));
+        context.print("note: measured differently: {}\n", core::printable(difference));
 }
 
 nlohmann::ordered_json comparison_json(const stage::BenchComparison& comparison, bool is_slower) {
@@ -263,10 +264,12 @@ void add_stage_bench(core::Application& application) {
     command.options()
         .add_option("--model", bench.models, "emulate the training of this one: unet3d, resnet50, cosmoflow")
         ->type_name("NAME");
-    command.choice("--accelerator", options->accelerator, {"h100", "a100"}, "that is emulated");
-    command.options().add_option("--accelerators", bench.accelerators, "how many of them")->type_name("N");
+    command.choice("--accelerator", options->accelerator, {"h100", "a100"}, "the accelerator to emulate");
     command.options()
-        .add_option("--steps", bench.steps, "steps of an epoch; else as many as suit the model")
+        .add_option("--accelerators", bench.accelerators, "how many accelerators to emulate")
+        ->type_name("N");
+    command.options()
+        .add_option("--steps", bench.steps, "steps of an epoch (default: what suits the model)")
         ->type_name("N");
     command.options().add_option("--epochs", bench.epochs, "epochs")->type_name("N");
     stage::GivenTraining& given = options->given;
@@ -276,20 +279,21 @@ void add_stage_bench(core::Application& application) {
                      ->type_name("DIR");
     command.options()
         .add_option("--compute-seconds", given.compute_seconds,
-                    "that its step computes; 0: the data are read as fast as possible")
+                    "how long a step of that training computes; 0: the data are read as fast as possible")
         ->type_name("SECONDS")
         ->needs(data);
     command.options()
-        .add_option("--batch", given.batch, "samples of its step, on one accelerator")
+        .add_option("--batch", given.batch, "samples of a step on one accelerator")
         ->type_name("N")
         ->needs(data);
     command.options()
-        .add_option("--workers", given.workers,
-                    "threads that read for each accelerator; 0: it reads itself, between two steps")
+        .add_option(
+            "--workers", given.workers,
+            "threads that read for each accelerator; 0: the training reads by itself, between two steps")
         ->type_name("N")
         ->needs(data);
     command.options()
-        .add_option("--prefetch", given.prefetch, "batches that each of these has ready")
+        .add_option("--prefetch", given.prefetch, "batches that each worker has ready")
         ->type_name("N")
         ->needs(data);
     command.options()

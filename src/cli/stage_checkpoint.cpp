@@ -2,6 +2,9 @@
 // which to keep.
 #include "cli/commands.h"
 #include "cli/text_table.h"
+#include "core/progress_display.h"
+#include "core/text.h"
+#include "core/time.h"
 #include "core/units.h"
 #include "core/utf8.h"
 #include "stage/checkpoint/advice.h"
@@ -58,7 +61,8 @@ Result<MeanTime> mean_time_of(const CheckpointOptions& options) {
     return MeanTime{
         stage::mtbf_of(*options.devices, failures, hours),
         options.failures
-            ? fmt::format("{:g} failures in {:.0f} GPU-hours", failures, hours)
+            ? fmt::format("{:g} {} in {:.0f} GPU-hours", failures, failures == 1 ? "failure" : "failures",
+                          hours)
             : fmt::format("{:g} failures in {:.0f} GPU-hours, those of Llama 3 (arXiv 2407.21783)", failures,
                           hours)};
 }
@@ -117,7 +121,9 @@ Result<int> run_checkpoint_advice(const core::CommandContext& context, const Che
         return 0;
     }
     context.print("interval     {}{}\n", duration_text(advice.interval_seconds),
-                  advice.interval_steps ? fmt::format(", {} steps", *advice.interval_steps) : "");
+                  advice.interval_steps
+                      ? ", " + core::format_count(static_cast<uint64_t>(*advice.interval_steps), "step")
+                      : "");
     context.print(
         "lost         {:.2f} % of the job's time, to writing, to work that is done again, and to restarts\n",
         100 * advice.lost_share);
@@ -152,8 +158,11 @@ Result<stage::CheckpointSeries> lint_series(const LintOptions& options) {
     if (options.ranks && *options.ranks < 1)
         return core::bad_input("--ranks {}: is not a number of ranks", *options.ranks)
             .hint("write 1 or more");
+    core::ProgressDisplay display(core::system_clock());
+    display.start("reading checkpoints", core::ProgressUnit::bytes());
     return stage::lint(options.directory,
-                       {.ranks = options.ranks, .marker = options.marker, .checksums = options.checksums});
+                       {.ranks = options.ranks, .marker = options.marker, .checksums = options.checksums},
+                       [&](uint64_t bytes) { display.update(bytes); });
 }
 
 std::string step_text(const std::optional<int64_t>& step) {
@@ -220,7 +229,7 @@ void declare_lint_options(core::CommandDeclaration& command, LintOptions& option
         .add_option("DIR", options.directory, "the directory of one checkpoint, or of a series of them")
         ->required();
     command.options()
-        .add_option("--ranks", options.ranks, "how many ranks the job has that would go on from it")
+        .add_option("--ranks", options.ranks, "how many ranks the job has that is to continue from it")
         ->type_name("N");
     command.options()
         .add_option("--marker", options.marker, "a file in each checkpoint that your program writes last")

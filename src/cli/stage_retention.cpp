@@ -62,9 +62,9 @@ void print_retention_users(const core::CommandContext& context, const stage::Sur
     if (has_quota) header.insert(header.end(), {"of bytes", "of inodes"});
     std::vector<std::vector<std::string>> rows;
     for (const auto& [id, user] : survey.counts.users) {
-        rows.push_back({core::printable(user.name) + (user.spared ? " (spared)" : ""),
-                        std::to_string(user.all.files), decimal(user.all.bytes), count_text(user.due),
-                        count_text(user.soon), count_text(user.exempt)});
+        rows.push_back({user.spared ? user.name + " (spared)" : user.name, std::to_string(user.all.files),
+                        decimal(user.all.bytes), count_text(user.due), count_text(user.soon),
+                        count_text(user.exempt)});
         if (survey.pressure == stage::Pressure::kPurge) rows.back().push_back(count_text(user.pressed));
         if (has_quota)
             rows.back().insert(rows.back().end(), {quota_text(user.all.bytes, policy.quota_bytes),

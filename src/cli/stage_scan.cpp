@@ -1,6 +1,9 @@
 // belay stage scan: what lies in a directory and what reading it costs.
 #include "cli/commands.h"
 #include "cli/text_table.h"
+#include "core/progress_display.h"
+#include "core/stop_on_signal.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "core/units.h"
 #include "core/user.h"
@@ -64,41 +67,43 @@ void print_users(const core::CommandContext& context, const stage::TreeSums& sum
 std::string older(const std::array<stage::Amount, stage::kAgeBuckets>& ages, size_t from) {
     stage::Amount sum;
     for (size_t bucket = from; bucket < ages.size(); ++bucket) sum.add(ages[bucket]);
-    return fmt::format("{} files, {}", sum.files, size(sum.bytes));
+    return fmt::format("{}, {}", core::format_count(sum.files, "file"), size(sum.bytes));
 }
 
 void print_scan(const core::CommandContext& context, const stage::Scan& scan) {
     const stage::TreeSums& sums = scan.sums;
-    context.print("files             {}, {}, in {} directories\n", sums.files.files, size(sums.files.bytes),
-                  scan.walk.directories);
+    using core::format_count;
+    context.print("files             {}, {}, in {}\n", sums.files.files, size(sums.files.bytes),
+                  format_count(scan.walk.directories, "directory", "directories"));
     if (sums.links + sums.others > 0)
-        context.print("others            {} symbolic links, {} devices, pipes and sockets\n", sums.links,
-                      sums.others);
+        context.print("others            {}, {}\n", format_count(sums.links, "symbolic link"),
+                      format_count(sums.others, "device, pipe or socket", "devices, pipes and sockets"));
     if (sums.sparse_files > 0)
-        context.print("sparse            {} files; {} lie on the device\n", sums.sparse_files,
-                      size(sums.allocated_bytes));
+        context.print("sparse            {}; all files take {} on the device\n",
+                      format_count(sums.sparse_files, "file"), size(sums.allocated_bytes));
     if (sums.linked_files > 0)
-        context.print("hard links        {} names of {} files\n", sums.linked_files,
-                      sums.linked_inodes.size());
-    context.print(
-        "largest directory {} entries: {}\n", sums.most_entries,
-        sums.fullest_directory.empty() ? "the directory itself" : core::printable(sums.fullest_directory));
-    context.print("not read for      30 days: {}\n", older(sums.accessed, 4));
-    context.print("duplicates        {} of {} files that were compared, {}\n", scan.duplicates.files,
-                  scan.duplicates.compared_files, size(scan.duplicates.bytes));
-    context.print("compressed        {} of its size (zstd 3, {} files)\n", share(scan.compressed_share),
-                  sums.sample.files().size());
+        context.print("hard links        {} of {}\n", format_count(sums.linked_files, "name"),
+                      format_count(sums.linked_inodes.size(), "file"));
+    context.print("largest directory {}, {}\n",
+                  sums.fullest_directory.empty() ? "DIR itself" : core::printable(sums.fullest_directory),
+                  format_count(sums.most_entries, "entry", "entries"));
+    context.print("unread            {} for 30 days\n", older(sums.accessed, 4));
+    context.print("duplicates        {} of {} that were compared, {}\n", scan.duplicates.files,
+                  format_count(scan.duplicates.compared_files, "file"), size(scan.duplicates.bytes));
+    context.print("compresses to     {} (zstd 3, a sample of {})\n", share(scan.compressed_share),
+                  format_count(sums.sample.files().size(), "file"));
     print_sizes(context, sums);
     print_users(context, sums);
-    context.print("\nscanned in        {}, {} calls to the file system\n", seconds(scan.walk.seconds),
-                  scan.walk.calls);
-    context.print("a file costs      {:.3f} ms to find and open\n", 1e3 * scan.cost_input.open_seconds);
-    context.print("bytes come at     {}\n",
+    context.print("\nscanned in        {}, {} to the file system\n", seconds(scan.walk.seconds),
+                  format_count(scan.walk.calls, "call"));
+    context.print("each file         takes {:.3f} ms to find and open\n", 1e3 * scan.cost_input.open_seconds);
+    context.print("content           is read at {}\n",
                   std::isfinite(scan.speed.read_bytes_per_second)
                       ? core::format_bytes_per_second(scan.speed.read_bytes_per_second)
-                      : "unknown");
-    context.print("an epoch takes    {} with {:g} workers; packed {}\n",
+                      : "an unknown rate");
+    context.print("an epoch          takes {} with {:g} {}; packed, {}\n",
                   seconds(scan.cost.loose_epoch_seconds), scan.cost_input.workers,
+                  scan.cost_input.workers == 1 ? "worker" : "workers",
                   seconds(scan.cost.packed_epoch_seconds));
     context.print("verdict           {}\n", stage::to_text(scan.cost.verdict));
     for (const std::string& reason : scan.cost.reasons) context.print("                  {}\n", reason);
@@ -108,8 +113,8 @@ void print_scan(const core::CommandContext& context, const stage::Scan& scan) {
     if (scan.walk.problem_count > scan.walk.problems.size())
         context.print("note: and {} more\n", scan.walk.problem_count - scan.walk.problems.size());
     if (scan.walk.other_file_systems > 0)
-        context.print("note: {} directories belong to other file systems: not entered\n",
-                      scan.walk.other_file_systems);
+        context.print("note: not entered, because another file system is mounted there: {}\n",
+                      format_count(scan.walk.other_file_systems, "directory", "directories"));
 }
 
 Result<int> run(const core::CommandContext& context, const ScanArguments& options) {
@@ -128,11 +133,21 @@ Result<int> run(const core::CommandContext& context, const ScanArguments& option
                               .now = core::system_clock().now().time_since_epoch().count()};
     if (options.inode_quota > 0) wanted.inode_quota = options.inode_quota;
     if (!options.local.empty()) wanted.local = options.local;
-    BELAY_TRY(scan, stage::scan(options.directory, wanted));
+    core::ProgressDisplay display(core::system_clock());
+    std::string shown;
+    wanted.progress = [&](std::string_view phase, uint64_t done) {
+        if (phase != shown) display.start(shown = phase, core::ProgressUnit::items("names"));
+        display.update(done);
+    };
+    const core::StopOnSignal stop;
+    wanted.stop = stop.flag();
+    const auto scan = stage::scan(options.directory, wanted);
+    display.finish();
+    if (!scan) return std::unexpected(scan.error());
     if (options.json)
-        context.print_json(stage::to_json(scan));
+        context.print_json(stage::to_json(*scan));
     else
-        print_scan(context, scan);
+        print_scan(context, *scan);
     return 0;
 }
 
@@ -154,6 +169,7 @@ void add_stage_scan(core::Application& application) {
                      {"belay stage scan data --epochs 90 --workers 16",
                       "for a longer training with more workers"},
                      {"belay stage scan data --local /tmp", "compared with copying it to the nodes first"}},
+        .ends_in_order = true,
     });
     auto options = std::make_shared<ScanArguments>();
     command.options().add_option("DIR", options->directory, "the directory")->required();

@@ -54,7 +54,7 @@ class iotrace_preload : public testing::Test {
         return after(std::move(arguments));
     }
     DeviceTotals here() {
-        struct stat facts {};
+        struct stat facts{};
         EXPECT_EQ(stat(directory.path().c_str(), &facts), 0);
         const DeviceNumber device{major(facts.st_dev), minor(facts.st_dev)};
         const IoTotals now = all();
@@ -166,8 +166,7 @@ TEST_F(iotrace_preload, a_link_to_another_device_counts_there_once_the_file_is_u
         before.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before.c_str(), 1);
         return std::move(*made);
     }();
-    struct stat there {
-    }, facts{};
+    struct stat there{}, facts{};
     ASSERT_EQ(stat(other.path().c_str(), &there), 0);
     ASSERT_EQ(stat(directory.path().c_str(), &facts), 0);
     if (there.st_dev == facts.st_dev) GTEST_SKIP() << "/dev/shm is where temporary files are";

@@ -34,7 +34,7 @@ core::Result<IoTraceReader> IoTraceReader::create(const std::filesystem::path& p
 
 core::Result<IoTraceReader> IoTraceReader::open(const std::filesystem::path& path) {
     BELAY_TRY(file, core::open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-    struct stat facts {};
+    struct stat facts{};
     if (fstat(file.get(), &facts) != 0)
         return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
     if (!S_ISREG(facts.st_mode)) return core::bad_input("{} is not a regular file", path.string());

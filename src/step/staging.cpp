@@ -40,7 +40,8 @@ Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string&
     step.secret_of = transfer::known(members.secret);
     const auto begun = [&](const stage::CopyStore& store) { return stage::note_for_job(where, store); };
     stage::CopyOptions options{.all_or_none = true, .memory_share = plan.memory_share, .begun = begun};
-    if (members.nodes.size() == 1) options.patience.other = plan.longest_wait;  // as of the tasks of a job array
+    if (members.nodes.size() == 1)
+        options.patience.other = plan.longest_wait;  // as of the tasks of a job array
     return core::with_context(stage::copy_in_step(plan.source, destination, step, options), "--stage");
 }
 

@@ -6,6 +6,7 @@
 #include "stage/bench/bench_plan.h"
 #include "stage/bench/workload.h"
 #include "stage/space/space.h"
+#include "stage/walk/named_directory.h"
 
 #include <algorithm>
 #include <array>
@@ -100,8 +101,8 @@ Result<> check_given(const GivenTraining& given, uint64_t accelerators) {
     BELAY_CHECK(check_range("--workers", given.workers, 0, 256));
     BELAY_CHECK(check_range("--prefetch", given.prefetch, 1, 1000));
     if (given.workers * accelerators > kMostThreads)
-        return core::bad_input("{} workers for each of {} accelerators: are more than {} threads",
-                               given.workers, accelerators, kMostThreads);
+        return core::bad_input("--workers {}: with {} these are more than {} threads", given.workers,
+                               core::format_count(accelerators, "accelerator"), kMostThreads);
     if (!(given.compute_seconds >= 0 && given.compute_seconds <= kMostSeconds))
         return core::bad_input("--compute-seconds {:g}: is not from 0 to {:g}", given.compute_seconds,
                                kMostSeconds);
@@ -124,8 +125,8 @@ Result<> check_options(const BenchOptions& options) {
         return core::bad_input("--block {}: is not a multiple of {}, as O_DIRECT needs it",
                                options.block_bytes, kDirectAlignment);
     if (options.bytes / options.threads < std::max(kLeastBytes, options.random_bytes))
-        return core::bad_input("--size {}: leaves less than a block for each of {} threads", options.bytes,
-                               options.threads)
+        return core::bad_input("--size {}: leaves less than a block for each of {}", options.bytes,
+                               core::format_count(options.threads, "thread"))
             .hint("write a larger size, or fewer threads");
     const auto known = bench_tests();
     for (const std::string& test : options.tests)
@@ -139,37 +140,53 @@ Result<> check_options(const BenchOptions& options) {
     return {};
 }
 
-// A directory that goes with all its content.
+// Removes what lies in it: files, and directories to any depth. What is left is found by its name.
+void remove_content(const core::Directory& directory) {
+    const auto names = directory.list();
+    if (!names) return;
+    for (const std::string& name : *names) {
+        if (directory.remove_file(name)) continue;
+        if (const auto inner = directory.enter(name)) remove_content(*inner);
+        (void)directory.remove_directory(name);
+    }
+}
+
+// A directory that goes with all its content. By its descriptor, since whoever may rename in `parent` may put another user's
+// directory in its place; under its name only an empty one is removed.
 class Workspace {
   public:
-    static Result<Workspace> make(const core::Directory& parent) {
+    static Result<Workspace> make(core::Directory parent) {
         BELAY_TRY(name, core::random_name(".belay-bench-"));
         BELAY_CHECK(parent.make_directory(name));
         BELAY_TRY(directory, parent.enter(name));
-        return Workspace(std::move(directory));
+        return Workspace(Held{std::move(parent), name, std::move(directory)});
     }
-    Workspace(Workspace&& other) noexcept : directory_(std::move(other.directory_)) {}
+    Workspace(Workspace&& other) noexcept = default;
     Workspace& operator=(Workspace&&) = delete;
     Workspace(const Workspace&) = delete;
     Workspace& operator=(const Workspace&) = delete;
     ~Workspace() {
-        if (!directory_) return;
-        std::error_code ignored;  // what is left is found by its name
-        fs::remove_all(directory_->path(), ignored);
+        if (!held_) return;
+        remove_content(held_->directory);
+        (void)held_->parent.remove_directory(held_->name);
     }
-    const core::Directory& directory() const { return *directory_; }
+    const core::Directory& directory() const { return held_->directory; }
 
   private:
-    explicit Workspace(core::Directory directory)
-        : directory_(std::make_unique<core::Directory>(std::move(directory))) {}
-    std::unique_ptr<core::Directory> directory_;
+    struct Held {
+        core::Directory parent;
+        std::string name;
+        core::Directory directory;
+    };
+    explicit Workspace(Held held) : held_(std::make_unique<Held>(std::move(held))) {}
+    std::unique_ptr<Held> held_;
 };
 
 Result<BenchReport> run_given(BenchOptions options) {
     options.tests = {"training"};
     options.models.clear();
     options.direct = DirectMode::kNever;  // read as a program reads them
-    BELAY_TRY(data, core::Directory::open(options.given->data));
+    BELAY_TRY(data, open_named_directory(options.given->data));
     BenchReport report{.directory = options.given->data.string(), .options = options};
     BELAY_TRY(file_system, file_system_of(data));
     report.file_system = std::move(file_system);
@@ -190,14 +207,14 @@ std::vector<std::string> bench_tests() {
 Result<BenchReport> run_bench(const fs::path& directory, const BenchOptions& options) {
     BELAY_CHECK(check_options(options));
     if (options.given) return run_given(options);
-    BELAY_TRY(parent, core::Directory::open(directory));
+    BELAY_TRY(parent, open_named_directory(directory));
     const std::vector<std::string> tests = options.tests.empty() ? bench_tests() : options.tests;
     BELAY_TRY(file_system, file_system_of(parent));
     BELAY_CHECK(check_space(parent, needed(options, tests, file_system)));
     BenchReport report{.directory = directory.string(), .options = options};
     report.options.tests = tests;
     report.file_system = std::move(file_system);
-    BELAY_TRY(workspace, Workspace::make(parent));
+    BELAY_TRY(workspace, Workspace::make(std::move(parent)));
     BenchRun run{.directory = workspace.directory(), .options = options, .report = report};
     for (const BenchTest& test : bench_workloads())
         if (std::ranges::find(tests, test.name) != tests.end()) BELAY_CHECK(test.run(run));

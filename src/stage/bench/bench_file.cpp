@@ -19,6 +19,8 @@ namespace {
 
 using core::Result;
 
+constexpr uint64_t kShownAtOnce = uint64_t{1} << 30;  // of a file that may have terabytes
+
 bool is_in_memory(int fd) {
     constexpr uint32_t kTmpfs = 0x01021994;
     struct statfs status{};
@@ -129,19 +131,25 @@ Result<std::optional<double>> BenchFile::drop_cache() const {
     const std::string again = fmt::format("/proc/self/fd/{}", fd_.get());
     if (status.st_uid != geteuid() && faccessat(AT_FDCWD, again.c_str(), W_OK, AT_EACCESS) != 0)
         return std::nullopt;
-    const auto bytes = static_cast<size_t>(status.st_size);
-    if (bytes == 0) return 0.0;
-    void* shown = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_.get(), 0);
-    if (shown == MAP_FAILED) return core::errno_error(errno, fmt::format("cannot map {}", path_));
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    std::vector<unsigned char> pages((bytes + page - 1) / page);
-    const int result = mincore(shown, bytes, pages.data());
-    const int reason = errno;
-    munmap(shown, bytes);
-    if (result != 0)
-        return core::errno_error(reason, fmt::format("cannot tell what of {} is in memory", path_));
-    const auto resident = std::ranges::count_if(pages, [](unsigned char byte) { return (byte & 1U) != 0; });
-    return static_cast<double>(resident) / static_cast<double>(pages.size());
+    const auto bytes = static_cast<uint64_t>(status.st_size);
+    const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> pages(static_cast<size_t>(std::min(bytes, kShownAtOnce) / page + 1));
+    uint64_t all = 0;
+    uint64_t resident = 0;
+    for (uint64_t offset = 0; offset < bytes; offset += kShownAtOnce) {
+        const auto size = static_cast<size_t>(std::min(bytes - offset, kShownAtOnce));
+        void* shown = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd_.get(), static_cast<off_t>(offset));
+        // Not every file system shows its files so: FUSE with direct_io has ENODEV.
+        if (shown == MAP_FAILED) return std::nullopt;
+        const int result = mincore(shown, size, pages.data());
+        munmap(shown, size);
+        if (result != 0) return std::nullopt;
+        const auto count = static_cast<ptrdiff_t>((size + page - 1) / page);
+        resident += static_cast<uint64_t>(std::ranges::count_if(
+            pages.begin(), pages.begin() + count, [](unsigned char byte) { return (byte & 1U) != 0; }));
+        all += static_cast<uint64_t>(count);
+    }
+    return all > 0 ? static_cast<double>(resident) / static_cast<double>(all) : 0;
 }
 
 }  // namespace belay::stage

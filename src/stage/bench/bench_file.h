@@ -60,8 +60,9 @@ class BenchFile {
     core::Result<> sync() const;
 
     // Asks the kernel to drop what it holds of the content (posix_fadvise(2)), after it is written to the
-    // device; returns the share of its pages that are in memory still (mincore(2)), nothing for a file of
-    // another user that this one may not write, of which the kernel says nothing. Errors: kSystem.
+    // device; returns the share of its pages that are in memory still (mincore(2)). Nothing where the kernel
+    // does not say: of a file of another user that this one may not write, on a file system that maps no
+    // files. Errors: kSystem.
     core::Result<std::optional<double>> drop_cache() const;
 
   private:

@@ -6,7 +6,6 @@
 #include "stage/bench/workload.h"
 
 #include <cmath>
-#include <fcntl.h>
 #include <fstream>
 #include <numeric>
 #include <set>
@@ -164,42 +163,10 @@ TEST(stage_bench, accelerators_share_an_epoch) {
 class Place {
   public:
     const fs::path& path() const { return directory_.path(); }
-    core::Directory directory() const { return core::Directory::open(path()).value(); }
 
   private:
     core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
 };
-
-TEST(stage_bench_file, gives_back_what_was_written) {
-    const Place place;
-    for (const DirectMode mode : {DirectMode::kAuto, DirectMode::kNever}) {
-        const AlignedBuffer buffer(10'000);
-        const std::string written(buffer.data(), 10'000);
-        const auto file = BenchFile::open(place.directory(), "f", O_RDWR | O_CREAT | O_TRUNC, mode).value();
-        ASSERT_TRUE(file.write(0, buffer, 10'000));
-        ASSERT_TRUE(file.truncate(10'000));
-        EXPECT_EQ(core::read_file(place.path() / "f").value(), written);
-        const AlignedBuffer small(8192);
-        EXPECT_EQ(file.read(5000, 100, small).value(), 100u);
-        EXPECT_EQ(file.read(0, 10'000, small).value(), 10'000u);
-        EXPECT_EQ(file.read(9000, 5000, small).value(), 1000u);
-        EXPECT_EQ(file.read(20'000, 10, small).value(), 0u);
-        EXPECT_TRUE(file.read_all(9000, 1000, small));
-        EXPECT_THAT(file.read_all(9000, 1001, small).error().message(), HasSubstr("ends at byte 10000"));
-        const double resident = file.drop_cache().value().value();
-        EXPECT_GE(resident, 0);
-        EXPECT_LE(resident, 1);
-    }
-}
-
-TEST(stage_bench_file, no_two_blocks_are_equal) {
-    const AlignedBuffer buffer(8192);
-    buffer.vary(1);
-    const std::string first(buffer.data(), buffer.size());
-    buffer.vary(2);
-    EXPECT_NE(first, std::string(buffer.data(), buffer.size()));
-    EXPECT_NE(first.substr(0, 4096), first.substr(4096));
-}
 
 // As small as it can be; how fast this is does not matter.
 BenchOptions tiny() {
@@ -296,6 +263,42 @@ TEST(stage_bench_run, nothing_is_left_after_a_stop) {
         options.tests = {test};
         EXPECT_EQ(run_bench(place.path(), options).error().cause(), core::Cause::kCancelled) << test;
         EXPECT_TRUE(fs::is_empty(place.path())) << test;
+    }
+}
+
+// Who may rename in the directory of a project could have others' data deleted in its place.
+TEST(stage_bench_run, what_took_the_place_of_its_directory_stays) {
+    const Place place;
+    fs::create_directory(place.path() / "results");
+    std::ofstream(place.path() / "results/model") << "x";
+    BenchOptions options = tiny();
+    options.tests = {"metadata"};
+    options.progress = [&](std::string_view) {
+        if (!fs::exists(place.path() / "results")) return;
+        for (const auto& entry : fs::directory_iterator(place.path())) {
+            const fs::path ours = entry.path();
+            if (!ours.filename().string().starts_with(".belay-bench-")) continue;
+            fs::rename(ours, place.path() / "elsewhere");
+            fs::rename(place.path() / "results", ours);
+            break;
+        }
+    };
+    (void)run_bench(place.path(), options);
+    ASSERT_FALSE(fs::exists(place.path() / "results")) << "the test swapped nothing";
+    size_t models = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(place.path()))
+        models += entry.path().filename() == "model" ? 1 : 0;
+    EXPECT_EQ(models, 1u);
+}
+
+TEST(stage_bench_run, what_is_no_directory_is_the_persons_mistake) {
+    const Place place;
+    std::ofstream(place.path() / "file") << "x";
+    for (const char* name : {"file", "nothing"}) {
+        EXPECT_EQ(run_bench(place.path() / name, tiny()).error().kind(), core::ErrorKind::kBadInput) << name;
+        BenchOptions options = tiny();
+        options.given = GivenTraining{.data = place.path() / name};
+        EXPECT_EQ(run_bench({}, options).error().kind(), core::ErrorKind::kBadInput) << name;
     }
 }
 

@@ -1,4 +1,5 @@
 // The training of well-known models as a file system sees it (DLIO): data like theirs, in files of our own.
+#include "core/text.h"
 #include "stage/bench/accelerators.h"
 #include "stage/bench/bench_plan.h"
 
@@ -78,13 +79,16 @@ Result<> emulate(BenchRun& run, const EmulatedModel& model) {
     result.cache = drop.describe();
     if (result.distinct_samples < samples)
         run.report.notes.push_back(fmt::format(
-            "{}: an epoch reads {} samples, of which {} are distinct; with a larger --size more are",
-            model.name, samples, result.distinct_samples));
+            "{}: an epoch reads {}, of which {} distinct; a larger --size makes more of them distinct",
+            model.name, core::format_count(samples, "sample"),
+            core::format_count(result.distinct_samples, "is", "are")));
     if (steps * model.batch < kFewSteps * model.ahead_samples)
-        run.report.notes.push_back(fmt::format(
-            "{}: an epoch of {} steps is short: readers may be ahead by {:.1f} steps at its begin, which "
-            "makes the utilisation look better",
-            model.name, steps, static_cast<double>(model.ahead_samples) / static_cast<double>(model.batch)));
+        run.report.notes.push_back(
+            fmt::format("{}: an epoch of {} is short: readers may be ahead by {:.1f} steps when it begins, "
+                        "which makes the "
+                        "utilisation look better",
+                        model.name, core::format_count(steps, "step"),
+                        static_cast<double>(model.ahead_samples) / static_cast<double>(model.batch)));
     run.report.emulations.push_back(std::move(result));
     // Another model needs the room.
     for (uint64_t number = 0; number < planned.size(); ++number) {

@@ -1,5 +1,6 @@
 // A training of one's own as a file system sees it: its packed data are read through their index, as the
 // reader for programs does it (shard/reader), in batches and at the pace that people state.
+#include "core/text.h"
 #include "core/utf8.h"
 #include "shard/reader/errors.h"
 #include "stage/bench/accelerators.h"
@@ -41,7 +42,8 @@ Result<shard::Manifest> manifest_of(const BenchRun& run, uint64_t step_samples) 
         return bad_input("{} is an image, not tar shards", path)
             .hint("pack the data with: belay stage pack DIR -o OUT");
     if (manifest.samples() < step_samples)
-        return bad_input("{} holds {} samples, and one step takes {}", path, manifest.samples(), step_samples)
+        return bad_input("{} holds {}, but one step takes {}", path,
+                         core::format_count(manifest.samples(), "sample"), step_samples)
             .hint("write a smaller --batch");
     return manifest;
 }

@@ -37,10 +37,12 @@ Result<BenchResult> measure_threads(const BenchRun& run, std::string name, std::
 
 Result<BenchFile> CacheDrop::open(const BenchRun& run, const std::string& name) {
     BELAY_TRY(file, BenchFile::open(run.directory, name, O_RDONLY, run.options.direct));
-    BELAY_TRY(resident, file.drop_cache());
     if (file.is_direct()) {
         ++direct_;
-    } else if (resident) {
+        return file;
+    }
+    BELAY_TRY(resident, file.drop_cache());
+    if (resident) {
         ++cached_;
         resident_ += *resident;
     } else {
@@ -51,8 +53,7 @@ Result<BenchFile> CacheDrop::open(const BenchRun& run, const std::string& name) 
 
 std::string CacheDrop::describe() const {
     if (cached_ + unknown_ == 0) return "bypassed (O_DIRECT)";
-    if (cached_ == 0)
-        return "dropped before (posix_fadvise): the kernel does not say what stayed of files of another user";
+    if (cached_ == 0) return "dropped before (posix_fadvise): the kernel does not say what stayed in memory";
     return fmt::format("dropped before (posix_fadvise): {:.0f} % of the pages stayed in memory",
                        100 * resident_ / static_cast<double>(cached_));
 }

@@ -126,7 +126,7 @@ Result<BenchReport> together(std::span<const BenchReport> reports, std::span<con
         const BenchReport& other = reports[rank];
         if (!have_equal_names(sum.results, other.results, &BenchResult::name) ||
             !have_equal_names(sum.emulations, other.emulations, &EmulationResult::model))
-            return core::bad_input("{} measured other things than {}", nodes[rank], nodes[0])
+            return core::bad_input("{} did not measure the same as {}", nodes[rank], nodes[0])
                 .hint("give all nodes the same options");
         for (size_t i = 0; i < sum.results.size(); ++i) add(sum.results[i], other.results[i]);
         for (size_t i = 0; i < sum.emulations.size(); ++i) add(sum.emulations[i], other.emulations[i]);

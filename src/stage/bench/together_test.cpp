@@ -73,7 +73,7 @@ TEST(stage_bench_nodes, nodes_that_measured_something_else_are_refused) {
     other.results[0].name = "random read";
     const BenchReport reports[] = {report(1000, 1, 3, 0.9), other};
     EXPECT_THAT(together(reports, std::vector<std::string>{"n1", "n2"}).error().message(),
-                HasSubstr("n2 measured other things than n1"));
+                HasSubstr("n2 did not measure the same as n1"));
 }
 
 transfer::Members member(uint32_t rank, const std::string& name, size_t count = 3) {

@@ -136,8 +136,8 @@ TEST(stage_copy_clean, a_sign_that_was_copied_along_means_nothing) {
     CopyCase data;
     data.file("a", "content");
     ASSERT_TRUE(data.here());
-    std::filesystem::copy(data.destination(), data.destination(1).parent_path() / "data",
-                          std::filesystem::copy_options::recursive);
+    std::filesystem::create_directories(data.destination(1).parent_path());
+    std::filesystem::copy(data.destination(), data.destination(1), std::filesystem::copy_options::recursive);
     std::filesystem::last_write_time(data.destination(1) / "a",
                                      std::filesystem::last_write_time(data.source() / "a"));
     const auto refused = clean_copy(data.destination(1));

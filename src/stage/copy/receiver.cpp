@@ -141,7 +141,8 @@ Result<> Receiver::take_plan(CopyLink& link) {
     while (plan.size() < settings_.order.plan_bytes) {
         BELAY_TRY(type, next(link));
         if (type != kPlanPiece || body_.size() > settings_.order.plan_bytes - plan.size())
-            return system_error("unexpected message {} of {} bytes instead of a part of the plan", type, body_.size());
+            return system_error("unexpected message {} of {} bytes instead of a part of the plan", type,
+                                body_.size());
         plan += body_.view();
         moved_ = now();
     }

@@ -32,7 +32,7 @@ std::string shown(const fs::path& path) {
 
 // Also where its program has ended, and what it served is not connected any more.
 bool is_fuse(const fs::path& path) {
-    struct statfs status {};
+    struct statfs status{};
     if (statfs(path.c_str(), &status) != 0) return errno == ENOTCONN;
     return status.f_type == FUSE_SUPER_MAGIC;
 }
@@ -51,7 +51,7 @@ Result<> check_target(const fs::path& target) {
 Result<core::Descriptor> open_image(const Dataset& dataset) {
     const shard::ManifestShard& stated = dataset.manifest().shards.front();
     BELAY_TRY(image, dataset.directory().open_file(stated.path, O_RDONLY));
-    struct stat status {};
+    struct stat status{};
     if (fstat(image.get(), &status) != 0) return core::errno_error(errno, "cannot look at the image");
     if (static_cast<uint64_t>(status.st_size) == stated.bytes) return image;
     return bad_input("{} has {} bytes, and its manifest says {}",

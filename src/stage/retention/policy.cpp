@@ -102,12 +102,11 @@ class PolicyReader {
         return *value;
     }
     // A program that writes a policy may find nobody for it: then nothing is meant less than "everybody".
-    Result<std::vector<std::string>> texts(const toml::node& node, std::string_view without_key) {
+    Result<std::vector<std::string>> texts(const toml::node& node, std::string_view hint) {
         std::vector<std::string> found;
         const auto* list = node.as_array();
         if (list == nullptr) return wrong(node, "must be an array of texts, not {}", core::describe(node));
-        if (list->empty())
-            return wrong(node, "must not be empty").hint(fmt::format("leave the key out {}", without_key));
+        if (list->empty()) return wrong(node, "must not be empty").hint(hint);
         for (const toml::node& each : *list) {
             auto text = each.value_exact<std::string>();
             if (!text || core::trim(*text).empty())
@@ -155,20 +154,20 @@ class PolicyReader {
         return {};
     }
     Result<> read_exempt(const toml::node& node) {
-        BELAY_TRY(patterns, texts(node, "where nothing is exempt"));
+        BELAY_TRY(patterns, texts(node, "leave the key out where nothing is exempt"));
         for (size_t at = 0; at < patterns.size(); ++at)
             BELAY_CHECK(check_pattern((*node.as_array())[at], patterns[at]));
         policy_.exempt = std::move(patterns);
         return {};
     }
     Result<> read_exempt_users(const toml::node& node) {
-        BELAY_TRY(users, texts(node, "where nobody is exempt"));
+        BELAY_TRY(users, texts(node, "leave the key out where nobody is exempt"));
         policy_.exempt_users = std::move(users);
         return {};
     }
     Result<> read_users(const toml::node& node) {
         BELAY_TRY(users,
-                  texts(node, "if everybody's files may go; without users there is nobody whose files may"));
+                  texts(node, "name those whose files may go, or leave the key out if everybody's may"));
         policy_.users = std::move(users);
         return {};
     }

@@ -1,6 +1,8 @@
 #include "stage/scan/cost.h"
 
+#include "core/text.h"
 #include "core/units.h"
+#include "stage/space/reserve.h"
 
 #include <algorithm>
 #include <array>
@@ -72,7 +74,8 @@ Cost predict(const CostInput& input) {
 
     auto say = [&](std::string text) { cost.reasons.push_back(std::move(text)); };
     if (crowds)
-        say(fmt::format("{} files are {} of the {} that the quota allows", input.files,
+        say(fmt::format("{} {} of the {} that the quota allows",
+                        core::format_count(input.files, "file is", "files are"),
                         percent(static_cast<double>(input.files) / static_cast<double>(*input.inode_quota)),
                         *input.inode_quota));
     if (saves(packed))
@@ -83,7 +86,8 @@ Cost predict(const CostInput& input) {
                         *cost.break_even_epochs));
     else if (gain > 0)
         say(fmt::format(
-            "packing would take {} and save {} an epoch: it would pay from {:.1f} epochs on, and save more "
+            "packing would take {} and save {} in each epoch: it would pay from {:.1f} epochs on, and save "
+            "more "
             "than {} from {}",
             seconds(cost.pack_seconds), seconds(gain), *cost.break_even_epochs, percent(kWorthwhileShare),
             gain > kWorthwhileShare * cost.loose_epoch_seconds
@@ -93,9 +97,10 @@ Cost predict(const CostInput& input) {
     else
         say("opening the files costs nothing that packing could save");
     if (local && !fits(input))
-        say(fmt::format(
-            "the data do not fit where they would be copied to: {} are free, of which a tenth stays free",
-            core::format_binary(core::ByteSize{*input.local_free_bytes})));
+        say(
+            fmt::format("the data do not fit where they would be copied to: {} are free there, of which a "
+                        "tenth stays free",
+                        core::format_binary(core::ByteSize{*input.local_free_bytes})));
     else if (local)
         say(fmt::format("copied to the nodes first, {:g} epochs take {} instead of {}", input.epochs,
                         seconds(*local), seconds(loose)));

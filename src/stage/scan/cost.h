@@ -47,9 +47,8 @@ struct Cost {
     std::vector<std::string> reasons;
 };
 
-// What of the cost must be saved before anything is advised, and of the local space stays free.
+// What of the cost must be saved before anything is advised.
 inline constexpr double kWorthwhileShare = 0.2;
-inline constexpr double kReservedShare = 0.1;
 inline constexpr double kInodeShare = 0.1;  // of a quota: above it, packing is advised whatever it saves
 
 Cost predict(const CostInput& input);

@@ -4,6 +4,7 @@
 #include "core/hash.h"
 #include "core/new_file.h"
 #include "core/parallel.h"
+#include "stage/walk/named_directory.h"
 
 #include <algorithm>
 #include <atomic>
@@ -43,6 +44,10 @@ double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+bool is_set(const std::atomic<bool>* stop) {
+    return stop != nullptr && stop->load(std::memory_order_relaxed);
+}
+
 // The next piece; 0 at the end and where it cannot be read.
 size_t read_piece(int fd, std::vector<char>& buffer, size_t most) {
     ssize_t size = 0;
@@ -53,7 +58,8 @@ size_t read_piece(int fd, std::vector<char>& buffer, size_t most) {
 
 }  // namespace
 
-Result<Speed> measure_reading(const core::Directory& root, const std::set<Candidate>& files, size_t workers) {
+Result<Speed> measure_reading(const core::Directory& root, const std::set<Candidate>& files, size_t workers,
+                              const std::atomic<bool>* stop) {
     const std::vector<Candidate> order(files.begin(), files.end());
     std::mutex mutex;
     std::atomic<uint64_t> total = 0;
@@ -62,14 +68,14 @@ Result<Speed> measure_reading(const core::Directory& root, const std::set<Candid
     const auto began = Clock::now();
     BELAY_CHECK(core::in_parallel(order.size(), workers, [&](size_t item) -> Result<> {
         static thread_local std::vector<char> buffer(kMiB);
-        if (total >= kMostReadOfAll) return {};
+        if (total >= kMostReadOfAll || is_set(stop)) return {};
         const auto begin = Clock::now();
         auto file = root.open_quietly(order[item].path);
         double opening = seconds_since(begin);
         if (!file) return {};
         (void)posix_fadvise(file->get(), 0, 0, POSIX_FADV_DONTNEED);
         uint64_t bytes = 0;
-        while (bytes < kMostReadOfOne) {
+        while (bytes < kMostReadOfOne && !is_set(stop)) {
             const size_t size = read_piece(file->get(), buffer, buffer.size());
             if (size == 0) break;
             bytes += size;
@@ -157,11 +163,12 @@ Result<Descriptor> open_unnamed(const std::filesystem::path& directory) {
 
 }  // namespace
 
-double compressed_share(const core::Directory& root, const std::set<Candidate>& files, size_t workers) {
+double compressed_share(const core::Directory& root, const std::set<Candidate>& files, size_t workers,
+                        const std::atomic<bool>* stop) {
     const std::vector<Candidate> order(files.begin(), files.end());
     std::vector<std::optional<std::pair<uint64_t, uint64_t>>> sizes(order.size());
     (void)core::in_parallel(order.size(), workers, [&](size_t item) -> Result<> {
-        sizes[item] = compressed_bytes(root, order[item].path);
+        if (!is_set(stop)) sizes[item] = compressed_bytes(root, order[item].path);
         return {};
     });
     double all = 0;
@@ -175,7 +182,8 @@ double compressed_share(const core::Directory& root, const std::set<Candidate>& 
     return all > 0 ? left / all : NAN;
 }
 
-Duplicates count_duplicates(const core::Directory& root, const SizeSample& sample, size_t workers) {
+Duplicates count_duplicates(const core::Directory& root, const SizeSample& sample, size_t workers,
+                            const std::atomic<bool>* stop) {
     Duplicates found;
     std::vector<const std::vector<Candidate>*> groups;  // of one size, with something to compare
     uint64_t to_read = 0;
@@ -188,7 +196,7 @@ Duplicates count_duplicates(const core::Directory& root, const SizeSample& sampl
     const auto end = Clock::now() + kCompareTime;
     std::vector<Duplicates> parts(groups.size());
     (void)core::in_parallel(groups.size(), workers, [&](size_t number) -> Result<> {
-        if (Clock::now() > end) return {};
+        if (Clock::now() > end || is_set(stop)) return {};
         std::set<core::Sha256Digest> seen;
         for (const Candidate& candidate : *groups[number]) {
             const auto digest = digest_of(root, candidate, end);
@@ -209,21 +217,12 @@ Duplicates count_duplicates(const core::Directory& root, const SizeSample& sampl
 }
 
 Result<LocalSpeed> measure_local(const std::filesystem::path& directory) {
+    BELAY_TRY(place, open_named_directory(directory));
     struct statvfs status{};
-    if (statvfs(directory.c_str(), &status) != 0) {
-        const int reason = errno;
-        core::Error error =
-            core::errno_error(reason, fmt::format("cannot look at {}", directory.string())).error();
-        return std::unexpected(reason == ENOENT || reason == ENOTDIR
-                                   ? std::move(error).as(core::ErrorKind::kBadInput)
-                                   : std::move(error));
-    }
+    if (fstatvfs(place.fd(), &status) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", directory.string()));
     LocalSpeed speed{.free_bytes = uint64_t{status.f_bavail} * status.f_frsize};
-    auto opened = open_unnamed(directory);
-    if (!opened && opened.error().errno_value() == ENOTDIR)
-        return std::unexpected(std::move(opened.error()).as(core::ErrorKind::kBadInput));
-    if (!opened) return std::unexpected(std::move(opened.error()));
-    const Descriptor file = std::move(*opened);
+    BELAY_TRY(file, open_unnamed(directory));
     // Not zeros, which some file systems do not store.
     std::string block(kMiB, '\0');
     uint64_t number = 1;

@@ -48,19 +48,28 @@ Result<Scan> scan(const std::filesystem::path& directory, const ScanOptions& opt
         BELAY_TRY(local, measure_local(*options.local));
         result.local = local;
     }
+    auto tell = [&](std::string_view phase, uint64_t done) {
+        if (options.progress) options.progress(phase, done);
+    };
     std::vector<TreeSums> parts(std::max<size_t>(options.threads, 1));
     BELAY_TRY(walked,
               walk(root,
                    {.threads = parts.size(),
                     .most_calls_per_second = options.most_calls_per_second,
-                    .stop = options.stop},
+                    .stop = options.stop,
+                    .progress = [&](uint64_t looked) { tell("reading the tree", looked); }},
                    [&](size_t thread, const Listing& listing) { parts[thread].add(listing, options.now); }));
     result.walk = std::move(walked);
     for (const TreeSums& part : parts) result.sums.add(part);
-    BELAY_TRY(speed, measure_reading(root, result.sums.sample.files(), options.workers));
+    tell("reading a sample of the files", 0);
+    const std::set<Candidate>& sample = result.sums.sample.files();
+    BELAY_TRY(speed, measure_reading(root, sample, options.workers, options.stop));
     result.speed = speed;
-    result.compressed_share = compressed_share(root, result.sums.sample.files(), options.workers);
-    result.duplicates = count_duplicates(root, result.sums.same_size, options.workers);
+    result.compressed_share = compressed_share(root, sample, options.workers, options.stop);
+    result.duplicates = count_duplicates(root, result.sums.same_size, options.workers, options.stop);
+    if (options.stop != nullptr && *options.stop)
+        return core::system_error("reading {} was stopped", directory.string())
+            .because(core::Cause::kCancelled);
     result.cost_input = input_of(result, options);
     result.cost = predict(result.cost_input);
     return result;

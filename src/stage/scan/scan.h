@@ -7,8 +7,11 @@
 #include "stage/scan/sums.h"
 #include "stage/walk/walk.h"
 
+#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -23,6 +26,8 @@ struct ScanOptions {
     std::optional<std::filesystem::path> local = {};  // where data would be copied to
     int64_t now = 0;                                  // nanoseconds since 1970
     const std::atomic<bool>* stop = nullptr;
+    // What is done now, and how far it is where that is counted: as WalkOptions::progress.
+    std::function<void(std::string_view phase, uint64_t done)> progress = {};
 };
 
 struct Scan {
@@ -36,7 +41,7 @@ struct Scan {
     Cost cost;
 };
 
-// Errors: kBadInput where `directory` is not one; kSystem.
+// Errors: kBadInput where `directory` is not one; kSystem, kCancelled once `stop` is set.
 core::Result<Scan> scan(const std::filesystem::path& directory, const ScanOptions& options);
 
 nlohmann::ordered_json to_json(const Scan& scan);

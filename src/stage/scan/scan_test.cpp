@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 
+#include <cmath>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -81,6 +82,39 @@ TEST(stage_scan, access_times_stay_as_they_are) {
     struct stat status{};
     ASSERT_EQ(stat((tree.path() / "old").c_str(), &status), 0);
     EXPECT_EQ(status.st_atim.tv_sec, 1000);
+}
+
+TEST(stage_scan, a_stop_is_heard_in_each_phase) {
+    Tree tree;
+    for (int i = 0; i < 50; ++i) tree.file(std::to_string(i), "content");
+    std::atomic<bool> stop = true;
+    EXPECT_EQ(scan(tree.path(), {.stop = &stop}).error().cause(), core::Cause::kCancelled);
+    for (const std::string_view phase : {"reading the tree", "reading a sample of the files"}) {
+        stop = false;
+        bool was_told = false;
+        const auto scanned =
+            scan(tree.path(), {.stop = &stop, .progress = [&](std::string_view now, uint64_t) {
+                                   if (now != phase) return;
+                                   was_told = true;
+                                   stop = true;
+                               }});
+        EXPECT_TRUE(was_told) << phase;
+        ASSERT_FALSE(scanned) << phase;
+        EXPECT_EQ(scanned.error().cause(), core::Cause::kCancelled) << phase;
+    }
+    const auto root = core::Directory::open(tree.path()).value();
+    TreeSums sums;
+    ASSERT_TRUE(walk(root, {}, [&](size_t, const Listing& listing) { sums.add(listing, 0); }));
+    EXPECT_EQ(measure_reading(root, sums.sample.files(), 2, &stop)->opened, 0u);
+    EXPECT_TRUE(std::isnan(compressed_share(root, sums.sample.files(), 2, &stop)));
+    EXPECT_EQ(count_duplicates(root, sums.same_size, 2, &stop), Duplicates());
+}
+
+TEST(stage_scan, where_data_would_be_copied_to_must_be_a_directory) {
+    Tree tree;
+    tree.file("file", "x");
+    for (const char* name : {"file", "nothing", "file/x"})
+        EXPECT_EQ(measure_local(tree.path() / name).error().kind(), core::ErrorKind::kBadInput) << name;
 }
 
 TEST(stage_scan, what_is_no_directory_is_the_persons_mistake) {

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <bit>
 
-#include <fmt/format.h>
-
 namespace belay::stage {
 
 namespace {
@@ -103,20 +101,19 @@ void TreeSums::add(const Listing& listing, int64_t now) {
     uint32_t user = 0;
     Amount* of_user = nullptr;
     for (const Entry& entry : listing.entries) {
-        if (entry.type == core::FileType::kDirectory) ++directories;
         if (entry.type == core::FileType::kLink) ++links;
         if (entry.type == core::FileType::kOther) ++others;
         if (entry.type != core::FileType::kRegular) continue;
         ++regular;
         if (entry.links > 1) {
             ++linked_files;
-            linked_inodes[entry.inode] = entry.bytes;
+            linked_inodes.insert(entry.inode);
         }
         files.add(entry.bytes);
         allocated_bytes += entry.allocated_bytes;
         if (entry.allocated_bytes < entry.bytes) ++sparse_files;
         sizes[size_bucket(entry.bytes)].add(entry.bytes);
-        accessed[age_bucket(entry.accessed, now)].add(entry.bytes);
+        if (entry.accessed != 0) accessed[age_bucket(entry.accessed, now)].add(entry.bytes);
         modified[age_bucket(entry.modified, now)].add(entry.bytes);
         // Most files lie beside others of their owner.
         if (of_user == nullptr || entry.user != user) of_user = &users[user = entry.user];
@@ -126,10 +123,7 @@ void TreeSums::add(const Listing& listing, int64_t now) {
         const bool is_sampled = sample.wants(rank);
         const bool is_compared = same_size.wants(rank_of_size(entry.bytes));
         if (!is_sampled && !is_compared) continue;
-        Candidate candidate{
-            .rank = rank,
-            .path = listing.path.empty() ? entry.name : fmt::format("{}/{}", listing.path, entry.name),
-            .bytes = entry.bytes};
+        Candidate candidate{.rank = rank, .path = listing.path_of(entry.name), .bytes = entry.bytes};
         if (is_sampled) sample.add(candidate);
         if (is_compared) same_size.add(std::move(candidate));
     }
@@ -140,7 +134,6 @@ void TreeSums::add(const Listing& listing, int64_t now) {
 
 void TreeSums::add(const TreeSums& part) {
     files.add(part.files);
-    directories += part.directories;
     links += part.links;
     others += part.others;
     allocated_bytes += part.allocated_bytes;

@@ -64,8 +64,6 @@ class SizeSample {
     void add(Candidate candidate);
     void add(const SizeSample& more);
     const std::map<uint64_t, std::vector<Candidate>>& by_size() const { return by_size_; }
-    // Of all files, those of the sizes that were kept; estimates are divided by it.
-    uint64_t kept_files() const { return files_; }
 
   private:
     void shrink();
@@ -76,16 +74,15 @@ class SizeSample {
 };
 
 struct TreeSums {
-    Amount files;              // names of regular files, bytes as they read: of two names of one inode both
-    uint64_t directories = 0;  // beneath the root
-    uint64_t links = 0;        // symbolic
-    uint64_t others = 0;       // devices, pipes, sockets
+    Amount files;         // names of regular files, bytes as they read: of two names of one inode both
+    uint64_t links = 0;   // symbolic
+    uint64_t others = 0;  // devices, pipes, sockets
     uint64_t allocated_bytes = 0;
     uint64_t sparse_files = 0;
-    std::map<uint64_t, uint64_t> linked_inodes;  // that have other names: bytes by inode
-    uint64_t linked_files = 0;                   // names of these that were seen
+    std::set<uint64_t> linked_inodes;  // that have other names
+    uint64_t linked_files = 0;         // names of these that were seen
     std::array<Amount, kSizeBuckets> sizes{};
-    std::array<Amount, kAgeBuckets> accessed{};
+    std::array<Amount, kAgeBuckets> accessed{};  // without those of which that is not known
     std::array<Amount, kAgeBuckets> modified{};
     std::map<uint32_t, Amount> users;
     std::vector<uint64_t> files_at_depth;  // [i]: in directories i below the root

@@ -2,6 +2,7 @@
 
 #include "core/units.h"
 #include "stage/space/memory_room.h"
+#include "stage/space/reserve.h"
 
 #include <cerrno>
 #include <optional>
@@ -17,7 +18,6 @@ namespace {
 
 using core::Result;
 
-constexpr double kReservedShare = 0.1;
 constexpr uint64_t kQuotaBlock = 1024;  // QIF_DQBLKSIZE
 
 std::string size(uint64_t bytes) {

@@ -82,7 +82,7 @@ class Matcher {
 };
 
 std::string owner_of(const fs::path& path) {
-    struct stat facts {};
+    struct stat facts{};
     if (stat(path.c_str(), &facts) != 0) return "";
     return core::user_name(facts.st_uid);
 }
