@@ -75,9 +75,11 @@ void print_scan(const core::CommandContext& context, const stage::Scan& scan) {
     using core::format_count;
     context.print("files             {}, {}, in {}\n", sums.files.files, size(sums.files.bytes),
                   format_count(scan.walk.directories, "directory", "directories"));
-    if (sums.links + sums.others > 0)
-        context.print("others            {}, {}\n", format_count(sums.links, "symbolic link"),
-                      format_count(sums.others, "device, pipe or socket", "devices, pipes and sockets"));
+    std::vector<std::string> others;
+    if (sums.links > 0) others.push_back(format_count(sums.links, "symbolic link"));
+    if (sums.others > 0)
+        others.push_back(format_count(sums.others, "device, pipe or socket", "devices, pipes and sockets"));
+    if (!others.empty()) context.print("others            {}\n", core::join(others, ", "));
     if (sums.sparse_files > 0)
         context.print("sparse            {}; all files take {} on the device\n",
                       format_count(sums.sparse_files, "file"), size(sums.allocated_bytes));
@@ -87,7 +89,7 @@ void print_scan(const core::CommandContext& context, const stage::Scan& scan) {
     context.print("largest directory {}, {}\n",
                   sums.fullest_directory.empty() ? "DIR itself" : core::printable(sums.fullest_directory),
                   format_count(sums.most_entries, "entry", "entries"));
-    context.print("unread            {} for 30 days\n", older(sums.accessed, 4));
+    context.print("unread            for 30 days: {}\n", older(sums.accessed, 4));
     context.print("duplicates        {} of {} that were compared, {}\n", scan.duplicates.files,
                   format_count(scan.duplicates.compared_files, "file"), size(scan.duplicates.bytes));
     context.print("compresses to     {} (zstd 3, a sample of {})\n", share(scan.compressed_share),

@@ -56,14 +56,14 @@ TEST(stage_bench_file, of_a_large_file_a_part_at_a_time_is_looked_at) {
     const FilePlace place;
     const auto file =
         BenchFile::open(place.directory(), "large", O_RDWR | O_CREAT, DirectMode::kNever).value();
-    ASSERT_TRUE(file.truncate((uint64_t{8} << 30) + 5));
+    ASSERT_TRUE(file.truncate((uint64_t{2} << 30) + 5));
     const AlignedBuffer buffer(4096);
-    ASSERT_TRUE(file.write(uint64_t{8} << 30, buffer, 5));
+    ASSERT_TRUE(file.write(uint64_t{2} << 30, buffer, 5));
     const pid_t child = fork();
     if (child == 0) {
         uint64_t pages = 0;
         std::ifstream("/proc/self/statm") >> pages;
-        const rlim_t most = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{4} << 30);
+        const rlim_t most = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{3} << 29);
         const rlimit limit{most, most};
         if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(9);
         const auto resident = file.drop_cache();

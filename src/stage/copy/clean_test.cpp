@@ -3,6 +3,7 @@
 #include "core/testing/mounts.h"
 #include "stage/copy/copy_testing.h"
 #include "stage/copy/sign_file.h"
+#include "stage/copy/work_directory.h"
 
 namespace belay::stage {
 namespace {
@@ -129,6 +130,21 @@ TEST(stage_copy_clean, nothing_behind_a_link_or_a_mount_goes) {
     });
     EXPECT_EQ(data.wanted(), (Tree{{"class1/a", "content"}}));
     EXPECT_EQ(data.copied(), (Tree{{"moved/a", "content"}}));
+}
+
+TEST(stage_copy_clean, nothing_that_is_mounted_in_the_place_of_parts_goes) {
+    CopyCase data;
+    data.file("a", "content");
+    ASSERT_TRUE(data.here());
+    const std::filesystem::path parts = data.destination() / work_name("", core::sha256("a plan"));
+    std::filesystem::create_directory(parts);
+    core::expect_in_mounts([&](const core::Bind& bind) {
+        bind(data.source(), parts);
+        EXPECT_FALSE(clean_copy(data.destination()));
+        data.file("b", "another plan");
+        EXPECT_FALSE(data.here());
+    });
+    EXPECT_EQ(data.wanted(), (Tree{{"a", "content"}, {"b", "another plan"}}));
 }
 
 // A program that copies all files of a directory takes along what says that they were copied there.

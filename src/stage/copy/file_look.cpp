@@ -15,6 +15,7 @@ namespace belay::stage {
 using core::Result;
 
 Result<std::optional<FileLook>> look_at_file(const core::Directory& directory, const std::string& name) {
+    constexpr uint64_t kMountRoot = 0x2000;  // STATX_ATTR_MOUNT_ROOT
     constexpr unsigned kWanted = STATX_TYPE | STATX_UID | STATX_MTIME | STATX_INO | STATX_SIZE | STATX_BTIME;
     core::note_activity("look at", directory.path_of(name).native());
     const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (name.empty() ? AT_EMPTY_PATH : 0);
@@ -30,6 +31,7 @@ Result<std::optional<FileLook>> look_at_file(const core::Directory& directory, c
                               .mark = {.inode = status.stx_ino,
                                        .born = has_birth ? nanoseconds_of(status.stx_btime) : 0}},
                  .is_regular = S_ISREG(status.stx_mode),
+                 .is_mount = (status.stx_attributes & kMountRoot) != 0,
                  .bytes = status.stx_size,
                  .modified = nanoseconds_of(status.stx_mtime),
                  .owner = status.stx_uid});

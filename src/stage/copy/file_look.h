@@ -26,6 +26,7 @@ struct FileIdentity {
 struct FileLook {
     FileIdentity identity = {};
     bool is_regular = false;
+    bool is_mount = false;  // something is mounted there, as far as the kernel says so (since Linux 5.8)
     uint64_t bytes = 0;
     int64_t modified = 0;  // nanoseconds since 1970
     uid_t owner = 0;

@@ -1,6 +1,7 @@
 #include "stage/copy/work_directory.h"
 
 #include "core/utf8.h"
+#include "stage/copy/file_look.h"
 #include "stage/copy/layout.h"
 
 #include <algorithm>
@@ -73,11 +74,15 @@ Result<std::optional<HeldWork>> lock_work(const Directory& parent, const std::st
             return std::optional<HeldWork>();
         }
         if (!work) return std::unexpected(std::move(work.error()));
-        BELAY_TRY(facts, work->facts());
-        if (facts.owner != geteuid())
+        BELAY_TRY(seen, look_at_file(*work, ""));
+        if (!seen || seen->owner != geteuid())
             return bad_input("{} belongs to another user", core::printable(work->path().string()))
                 .because(core::Cause::kDenied)
                 .hint("name another destination");
+        // All that is in it goes in the end.
+        if (seen->is_mount)
+            return bad_input("something is mounted at {}", core::printable(work->path().string()))
+                .hint("unmount it, or name another destination");
         BELAY_TRY(lock, core::FileLock::acquire(work->fd(), parent, name + ".lease",
                                                 deadline.but_within(kLookAgain)));
         if (lock && is_at(*work, parent, name))

@@ -88,8 +88,6 @@ TEST(stage_pack, what_is_packed_already_is_not_packed_again) {
                 HasSubstr("packed from other data"));
 }
 
-// As it is after a kill: some shards and their lines in the journal, the last line cut, temporary files, no
-// manifest.
 TEST(stage_pack, what_others_cannot_read_is_not_published) {
     SourceForTests data;
     data.some_files();
@@ -115,6 +113,8 @@ TEST(stage_pack, nobody_else_can_hold_its_lock) {
     EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
+// As it is after a kill: some shards and their lines in the journal, the last line cut, temporary files, no
+// manifest.
 TEST(stage_pack, goes_on_where_it_was_ended) {
     SourceForTests data;
     data.some_files();

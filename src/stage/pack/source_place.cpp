@@ -25,11 +25,17 @@ std::optional<FileId> standing_directory(const fs::path& place) {
     return error ? std::nullopt : id_of(at);
 }
 
-bool is_within_by_name(const fs::path& source, const fs::path& place) {
+Result<bool> is_within_by_name(const fs::path& source, const fs::path& place) {
     std::error_code error;
     const fs::path root = fs::canonical(source, error);
+    if (error)
+        return core::errno_error(error.value(),
+                                 fmt::format("cannot look at {}", core::printable(source.string())));
     const fs::path whole = fs::weakly_canonical(place, error);
-    return !error && std::mismatch(root.begin(), root.end(), whole.begin(), whole.end()).first == root.end();
+    if (error)
+        return core::errno_error(error.value(),
+                                 fmt::format("cannot look at {}", core::printable(place.string())));
+    return std::mismatch(root.begin(), root.end(), whole.begin(), whole.end()).first == root.end();
 }
 
 }  // namespace
@@ -50,7 +56,8 @@ bool SourceDirectories::hold(const FileId& directory) const {
 
 Result<> refuse_place_in_source(const fs::path& source, const fs::path& place, std::string_view what,
                                 const SourceDirectories& directories) {
-    if (is_within_by_name(source, place))
+    BELAY_TRY(is_within, is_within_by_name(source, place));
+    if (is_within)
         return bad_input("{} lies within {}, which is {}", core::printable(place.string()),
                          core::printable(source.string()), what)
             .hint("name a directory outside of it");
