@@ -121,11 +121,16 @@ Result<Descriptor> SourceReader::open_unchecked(const SourceFile& file) {
 
 Result<Descriptor> SourceReader::open(const SourceFile& file) {
     BELAY_TRY(opened, open_unchecked(file));
+    BELAY_CHECK(check_unchanged(opened.get(), file));
+    return opened;
+}
+
+Result<> SourceReader::check_unchanged(int opened, const SourceFile& file) const {
     struct stat status{};
-    if (fstat(opened.get(), &status) != 0)
+    if (fstat(opened, &status) != 0)
         return core::errno_error(errno, fmt::format("cannot look at {}", shown(*root_, file.path)));
     if (!is_as_listed(status, file)) return changed_since(*root_, file.path);
-    return opened;
+    return {};
 }
 
 Result<> SourceReader::read(const SourceFile& file, std::string& buffer, const TakeBytes& take) {
@@ -142,10 +147,7 @@ Result<> SourceReader::read(const SourceFile& file, std::string& buffer, const T
         left -= static_cast<uint64_t>(size);
     }
     // Whoever writes while it is read changes its time; of what was read nothing is known then.
-    struct stat status{};
-    if (fstat(opened.get(), &status) != 0 || !is_as_listed(status, file))
-        return changed_since(*root_, file.path);
-    return {};
+    return check_unchanged(opened.get(), file);
 }
 
 }  // namespace belay::stage

@@ -53,6 +53,7 @@ class SourceReader {
 
   private:
     core::Result<core::Descriptor> open_unchecked(const SourceFile& file);
+    core::Result<> check_unchanged(int opened, const SourceFile& file) const;
     core::Descriptor open_by_name(const std::string& path, int flags);
 
     const core::Directory* root_;
