@@ -231,7 +231,9 @@ TEST(stage_copy, what_others_put_there_is_compared_with_the_source) {
     EXPECT_EQ(report->nodes.at(0).figures.resumed_chunks, 0U);
     put();
     copy_testing::damage(data.destination() / "large.bin");
-    EXPECT_THAT(data.here().error().message(), HasSubstr("is something else than what is copied"));
+    const auto damaged = data.here();
+    ASSERT_FALSE(damaged);
+    EXPECT_THAT(damaged.error().message(), HasSubstr("is something else than what is copied"));
 }
 
 TEST(stage_copy, a_sign_that_is_something_else_is_not_replaced) {
