@@ -1,5 +1,6 @@
 // belay stage verify, repair: whether a packed data set is what it was.
 #include "cli/commands.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
 #include "stage/verify/verify.h"
@@ -49,11 +50,13 @@ Result<int> run_verify(const core::CommandContext& context, const VerifyArgument
     } else {
         print(context, verification.bad);
         if (verification.ok())
-            context.print("{}: {} shards, {}: as they were packed\n", core::printable(options.directory),
-                          verification.shards, core::format_binary(core::ByteSize{verification.bytes}));
+            context.print("{}: {}, {}: as packed\n", core::printable(options.directory),
+                          core::format_count(verification.shards, "shard"),
+                          core::format_binary(core::ByteSize{verification.bytes}));
         else
-            context.print("{} defects; to make damaged files again from the source: belay stage repair {}\n",
-                          verification.bad.size(), core::printable(options.directory));
+            context.print("{}; to make damaged files again from the source: belay stage repair {}\n",
+                          core::format_count(verification.bad.size(), "defect"),
+                          core::printable(options.directory));
     }
     return verification.ok() ? 0 : 1;
 }

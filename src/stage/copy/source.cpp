@@ -76,7 +76,7 @@ Result<std::vector<SourceFile>> packed_files(const Directory& root) {
         files.push_back(std::move(file));
     }
     for (const shard::ManifestShard& shard : manifest.shards) {
-        const auto file = std::ranges::find(files, shard.path, &SourceFile::path);
+        const auto file = std::ranges::lower_bound(files, shard.path, {}, &SourceFile::path);
         if (file->bytes != shard.bytes)
             return bad_input("{} has {} bytes, its manifest says {}", shown(root, shard.path), file->bytes,
                              shard.bytes)
