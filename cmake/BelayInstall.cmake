@@ -27,7 +27,7 @@ endforeach()
 set_target_properties(belay PROPERTIES INSTALL_RPATH "\$ORIGIN/../${private_directory}")
 
 belay_install(belay bin belay belay-agent belay-step)
-belay_install(belay ${private_directory} belay_nvml_replay)
+belay_install(belay ${private_directory} belay_nvml_replay belay_io)
 belay_install(belay-slurm ${private_directory} spank_belay)
 belay_install(belay-models libexec/belay belay-train)
 
@@ -44,6 +44,9 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/CHANGES.md ${PROJECT_SOURCE_DIR}/docs/operators.md DESTINATION share/doc/belay
   COMPONENT belay)
 
+# Readers of packed data for programs of others.
+install(FILES ${PROJECT_SOURCE_DIR}/src/shard/reader/shards.hpp DESTINATION include/belay COMPONENT belay)
+install(FILES ${PROJECT_SOURCE_DIR}/src/shard/python/belay_shards.py DESTINATION lib/python3/dist-packages COMPONENT belay)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/man DESTINATION share COMPONENT belay)
 # The shells' own names for the script of one command.
 set(completions bash-completion/completions/belay zsh/vendor-completions/_belay fish/vendor_completions.d/belay.fish)

@@ -34,6 +34,23 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_findings,
     add_findings_list,
     add_findings_test,
+    add_stage_scan,
+    add_stage_pack,
+    add_stage_ls,
+    add_stage_cat,
+    add_stage_trace,
+    add_stage_verify,
+    add_stage_repair,
+    add_stage_copy,
+    add_stage_clean,
+    add_stage_mount,
+    add_stage_unmount,
+    add_stage_checkpoint,
+    add_stage_checkpoint_lint,
+    add_stage_checkpoint_keep,
+    add_stage_layout,
+    add_stage_retention,
+    add_stage_bench,
     add_bench_run,
     add_config,
     add_version,
@@ -79,6 +96,11 @@ void add_commands(core::Application& application) {
          .summary = "check nodes before a job starts on them",
          .description = "A protocol is a YAML file that names checks. A node is fit if each of its essential "
                         "checks was measured and passed; a check that could not be measured never passes."});
+    application.add_group({.name = "stage",
+                           .summary = "data where the GPUs are, packed the way they are read",
+                           .description = "Says what reading data costs where they lie, packs many files "
+                                          "into few, copies them to the nodes of a job, and "
+                                          "advises on checkpoints and layout."});
     application.add_group({.name = "bench", .summary = "measure a machine with real scientific training"});
     for (auto add : kCommands) add(application);
 }

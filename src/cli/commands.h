@@ -10,6 +10,23 @@ namespace belay::cli {
 void add_commands(core::Application& application);
 core::ApplicationPage application_page();
 
+void add_stage_scan(core::Application& application);
+void add_stage_pack(core::Application& application);
+void add_stage_ls(core::Application& application);
+void add_stage_cat(core::Application& application);
+void add_stage_verify(core::Application& application);
+void add_stage_repair(core::Application& application);
+void add_stage_copy(core::Application& application);
+void add_stage_clean(core::Application& application);
+void add_stage_mount(core::Application& application);
+void add_stage_unmount(core::Application& application);
+void add_stage_checkpoint(core::Application& application);
+void add_stage_checkpoint_lint(core::Application& application);
+void add_stage_checkpoint_keep(core::Application& application);
+void add_stage_layout(core::Application& application);
+void add_stage_retention(core::Application& application);
+void add_stage_bench(core::Application& application);
+void add_stage_trace(core::Application& application);
 void add_bench_run(core::Application& application);
 void add_completion(core::Application& application);
 void add_config(core::Application& application);

@@ -41,6 +41,13 @@ void add_record_run(core::Application& application) {
             "Only its owner can read a new record. `chmod -R g+rX DIR` shares it with the group, including "
             "what is added to it later. If DIR exists already, everyone who may read DIR may read the "
             "record.\n\n"
+            "With --io-trace=yes, programs that CMD starts load a library that counts what they do on each "
+            "file system: "
+            "opens, reads, writes, their sizes, how many in no order, and the time they take. Programs that "
+            "are "
+            "linked statically are not seen. It usually costs less than 3% of their CPU time; of programs "
+            "that only "
+            "open and read small files, up to 6%.\n\n"
             "Progress is found in MLLOG lines, in the lines of Megatron-LM, torchtitan, the Hugging Face "
             "Trainer and other programs that print a step or an epoch and a loss on one line, in lines of "
             "JSON, and in bars of tqdm. For other formats, give a --progress-pattern: a regular expression "
@@ -71,18 +78,21 @@ void add_record_run(core::Application& application) {
     command.setting("--interval", "record.interval");
     command.setting("--flush", "record.flush");
     command.setting("--progress-pattern", "record.progress_pattern");
+    command.setting("--io-trace", "record.io_trace");
     command.passthrough("CMD", options->command, "the command to run, with its arguments");
     command.run([options](const core::CommandContext& context) -> core::Result<int> {
         BELAY_TRY(configuration, context.configuration());
         if (const auto& own = configuration.text_list("record.progress_pattern"); !own.empty())
             BELAY_CHECK(core::with_context(progress::patterns_for(own),
                                            configuration.origin("record.progress_pattern")));
+        BELAY_TRY(io, observe::io_tracing_of(configuration));
         BELAY_TRY(status, observe::record_run(
                               {.record = options->directory,
                                .interval = configuration.duration("record.interval"),
                                .flush = configuration.duration("record.flush"),
                                .progress_patterns = configuration.text_list("record.progress_pattern"),
                                .command = options->command,
+                               .io = std::move(io),
                                .gpus = {.source = configuration.text("record.gpu_source"),
                                         .nvml_library = configuration.text("nvml.library"),
                                         .dcgm_library = configuration.text("dcgm.library"),

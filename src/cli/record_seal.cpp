@@ -25,15 +25,16 @@ void add_record_seal(core::Application& application) {
     auto command = application.add({
         .name = "record seal",
         .summary = "close a record and turn it into Parquet files",
-        .description = "Turns what the recorders wrote into one Parquet file per table, in RECORD/tables, "
-                       "which pandas, polars, DuckDB or Spark open without Belay. Run it once, when the job "
-                       "has ended. A record that is already sealed is not changed. Segments that could not "
-                       "be read as a whole are kept in RECORD/segments-lost.\n\n"
-                       "For GPUs, the tables gpu_summary, gpu_series (at most 600 buckets for each GPU) and "
-                       "job_series (second by second) are made as well, from which score, findings and "
-                       "report are read; of hosts, processes, interfaces and disks host_series, "
-                       "process_series, network_series and disk_series, and plot_series and plot_summary for "
-                       "the report. Sealing again makes them again if they are missing or old.",
+        .description =
+            "Turns what the recorders wrote into one Parquet file per table, in RECORD/tables, "
+            "which pandas, polars, DuckDB or Spark open without Belay. Run it once, when the job "
+            "has ended. A record that is already sealed is not changed. Segments that could not "
+            "be read as a whole are kept in RECORD/segments-lost.\n\n"
+            "For GPUs, the tables gpu_summary, gpu_series (at most 600 buckets for each GPU) and "
+            "job_series (second by second) are made as well, from which score, findings and "
+            "report are read; of hosts, processes, interfaces and disks host_series, "
+            "process_series, network_series, disk_series and io_series, and plot_series and plot_summary for "
+            "the report. Sealing again makes them again if they are missing or old.",
         .examples = {{"belay record seal $SCRATCH/record", "close the record of a job that has ended"}},
     });
     struct Options {

@@ -3,11 +3,13 @@
 #include "core/help.h"
 #include "core/log.h"
 #include "core/program.h"
+#include "core/stop_on_signal.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "core/work.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 
 #include <nlohmann/json.hpp>
@@ -288,6 +290,8 @@ Result<int> Application::run_watched(const DeclaredCommand& command, const Comma
     if (!configuration && configuration.error().cause() == Cause::kTimedOut)
         return std::unexpected(std::move(configuration.error()));
     const Configuration& known = configuration ? *configuration : Configuration(settings_);
+    std::optional<SignalsToPassOn> signals;
+    if (command.page.ends_in_order) signals.emplace();
     BELAY_TRY(work,
               Work::start({.what = "", .name = page_.name, .keep_all = true, .streams = WorkStreams::kOurs},
                           [&]() -> Result<std::string> {
@@ -296,7 +300,11 @@ Result<int> Application::run_watched(const DeclaredCommand& command, const Comma
                               if (!status) return std::unexpected(std::move(status.error()));
                               return std::to_string(*status);
                           }));
-    auto status = work.finish_unless_stalled(known.duration("files.wait"));
+    const Descriptor none;
+    auto status =
+        work.finish_unless_stalled(known.duration("files.wait"), signals ? signals->descriptor() : none);
+    signals.reset();
+    if (work.was_ended_by_passed_signal()) raise(work.passed_signal());
     // A handler that ends its process has said why.
     if (!status && status.error().cause() == Cause::kEnded)
         for (ErrorKind kind : {ErrorKind::kBadInput, ErrorKind::kSystem})

@@ -32,6 +32,7 @@ struct CommandPage {
     // It waits for another program as long as that takes, or for nothing: what it reads of files it bounds
     // itself. All others are given up where a file server does not answer them (Application::watch_files).
     bool bounds_own_waits = false;
+    bool ends_in_order = false;  // at a signal, which it looks at itself (core/stop_on_signal.h)
 };
 
 // Every command: 0, 2 and 3.

@@ -69,8 +69,11 @@ Descriptor open_beneath(int directory, const std::string& name, int flags, unsig
         how.mode = (flags & O_CREAT) != 0 ? mode : 0;
         how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
         Descriptor found(static_cast<int>(syscall(SYS_openat2, directory, name.c_str(), &how, sizeof how)));
-        // A sandbox may say EPERM, which then has to be told from the file system's own.
-        if (found || (errno != ENOSYS && errno != EPERM)) return found;
+        // A sandbox may say EPERM, which then has to be told from the file system's own; and the kernel takes
+        // no path of PATH_MAX bytes in one piece.
+        const bool is_too_long = errno == ENAMETOOLONG && name.size() >= PATH_MAX;
+        if (found || (errno != ENOSYS && errno != EPERM && !is_too_long)) return found;
+        if (errno == EPERM && (flags & O_NOATIME) != 0) return {};  // the answer for a file of another user
         if (errno == ENOSYS) is_unknown = true;
     }
     return walk_beneath(directory, name, flags, mode);
@@ -233,6 +236,27 @@ Result<Directory> Directory::open_guarded(const fs::path& path) {
     return Directory(std::move(fd), path);
 }
 
+Result<Directory> Directory::make_guarded(const fs::path& path, unsigned mode) {
+    std::error_code error;
+    fs::path there = fs::absolute(path, error);
+    if (error) return errno_error(error, fmt::format("cannot open {}", path.string()));
+    std::vector<fs::path> missing;  // the first one last
+    auto at = open_guarded(there);
+    while (!at && at.error().errno_value() == ENOENT && there.has_relative_path()) {
+        if (there.has_filename()) missing.push_back(there.filename());
+        there = there.parent_path();
+        at = open_guarded(there);
+    }
+    if (!at) return at;
+    for (; !missing.empty(); missing.pop_back()) {
+        if (missing.back() == ".") continue;
+        BELAY_CHECK(at->make_directory(missing.back().native(), mode));
+        BELAY_TRY(next, at->enter(missing.back().native()));
+        at = std::move(next);
+    }
+    return open_guarded(path);  // what others made meanwhile is looked at too
+}
+
 Result<FileFacts> Directory::facts() const {
     note_activity("look at", path_.native());
     struct stat status{};
@@ -273,6 +297,15 @@ Result<Descriptor> Directory::open_file(std::string_view name, int flags, unsign
             .hint(fmt::format("a program of {} has a lease on it: read it when that has ended, or copy it",
                               user_name(other->owner)));
     return failed("open", path_of(name));
+}
+
+Result<Descriptor> Directory::open_quietly(std::string_view name) const {
+    // Only the owner of a file may ask for that; others are told at once, without what open_file() looks up for a message.
+    note_activity("open", path_of(name).native());
+    Descriptor found = open_beneath(fd(), std::string(name), O_RDONLY | O_NOATIME | O_NONBLOCK | O_NOCTTY);
+    struct stat status{};
+    if (found && fstat(found.get(), &status) == 0 && S_ISREG(status.st_mode)) return found;
+    return open_file(name, found || errno != EPERM ? O_RDONLY | O_NOATIME : O_RDONLY);
 }
 
 Result<std::string> Directory::read_file(std::string_view name, size_t limit) const {

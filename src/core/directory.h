@@ -43,6 +43,9 @@ class Directory {
     // kBadInput, kDenied, with the part that another user may exchange; kSystem.
     static Result<Directory> open_guarded(const std::filesystem::path& path);
 
+    // Likewise, made with its parents as far as they are missing: nothing is made where another user's link leads.
+    static Result<Directory> make_guarded(const std::filesystem::path& path, unsigned mode = 0777);
+
     // A directory beneath this one; this one for "". Errors: kBadInput for a link; kSystem.
     Result<Directory> enter(std::string_view name) const;
 
@@ -58,6 +61,9 @@ class Directory {
     // As open(2) with O_CLOEXEC, of a regular file. Errors: kBadInput for anything else, which is neither
     // waited for nor changed; kSystem.
     Result<Descriptor> open_file(std::string_view name, int flags, unsigned mode = 0600) const;
+    // To read without changing its access time, where that is this user's to ask for: what looks at files
+    // must not keep them from a purge.
+    Result<Descriptor> open_quietly(std::string_view name) const;
     // Errors: as open_file; kBadInput for more than `limit` bytes.
     Result<std::string> read_file(std::string_view name, size_t limit) const;
     // All names in it, whatever they are of, sorted. Errors: kSystem.

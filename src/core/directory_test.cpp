@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
@@ -74,6 +75,36 @@ TEST(core, files_beneath_a_directory_are_read_and_listed) {
         EXPECT_FALSE(directory.facts("absent/host").value());
         EXPECT_THAT(directory.read_file("absent", 1).error().message(),
                     HasSubstr("inside/absent: No such file"));
+    });
+}
+
+// The kernel takes no path of that length in one piece.
+TEST(core, a_name_may_be_longer_than_the_kernel_takes) {
+    each_way([] {
+        DirectoryFixture fixture;
+        const Directory directory = fixture.open();
+        const std::string part(200, 'p');
+        std::string name = part;
+        for (size_t depth = 1; name.size() < 2 * PATH_MAX; ++depth, name += "/" + part)
+            ASSERT_TRUE(directory.make_directory(name).value()) << depth;
+        EXPECT_FALSE(directory.facts(name).value().has_value());
+        const auto made = directory.open_file(name, O_RDWR | O_CREAT | O_EXCL);
+        ASSERT_TRUE(made) << made.error().message();
+        ASSERT_TRUE(write_all(made->get(), "content", "file"));
+        EXPECT_EQ(directory.read_file(name, 100).value(), "content");
+        EXPECT_EQ(directory.facts(name).value()->bytes, 7u);
+        const std::string parent = name.substr(0, name.rfind('/'));
+        EXPECT_EQ(directory.enter(parent)->list().value(), std::vector<std::string>{part});
+        EXPECT_TRUE(directory.remove_file(name));
+        // A part of it is still no link.
+        fs::create_directory_symlink(fixture.path() / "outside", fixture.inside() / "link");
+        EXPECT_EQ(directory.open_file("link/" + name, O_RDONLY).error().errno_value(), ELOOP);
+        while (!name.empty()) {
+            name = name.contains('/') ? name.substr(0, name.rfind('/')) : "";
+            if (!name.empty()) {
+                EXPECT_TRUE(directory.remove_directory(name));
+            }
+        }
     });
 }
 
@@ -321,6 +352,20 @@ TEST(core, a_guarded_directory_is_one_that_nobody_else_can_exchange) {
     EXPECT_EQ(Directory::open_guarded(fixture.path() / "round").error().errno_value(), ELOOP);
     EXPECT_EQ(Directory::open_guarded(fixture.path() / "absent").error().errno_value(), ENOENT);
     EXPECT_EQ(Directory::open_guarded(fixture.inside() / "tables/host").error().errno_value(), ENOTDIR);
+}
+
+TEST(core, a_guarded_directory_is_made_where_nobody_else_leads_to) {
+    DirectoryFixture fixture;
+    for (const char* name : {"inside/a/b/c", "inside/a/b/c/", "inside/a/./d"}) {
+        ASSERT_TRUE(Directory::make_guarded(fixture.path() / name)) << name;
+        EXPECT_TRUE(fs::is_directory(fixture.path() / name));
+    }
+    fs::create_directory_symlink("outside", fixture.path() / "link");
+    ASSERT_EQ(chmod((fixture.path() / "outside").c_str(), 0777), 0);
+    auto refused = Directory::make_guarded(fixture.path() / "link/x/y");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().cause(), Cause::kDenied);
+    EXPECT_FALSE(fs::exists(fixture.path() / "outside/x")) << "nothing was made there";
 }
 
 TEST(core, a_directory_below_another_users_is_not_guarded) {

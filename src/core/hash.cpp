@@ -55,8 +55,20 @@ Sha256Digest hmac_sha256(std::string_view key, std::string_view bytes) {
     return digest;
 }
 
-bool same_digest(const Sha256Digest& a, std::string_view b) {
+Sha256Digest hkdf_extract(std::string_view salt, std::string_view secret) {
+    return hmac_sha256(salt, secret);
+}
+
+Sha256Digest hkdf_expand(const Sha256Digest& extracted, std::string_view use) {
+    return hmac_sha256(bytes_of(extracted), std::string(use) + '\x01');  // the first block
+}
+
+bool same_bytes(std::string_view a, std::string_view b) {
     return b.size() == a.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+bool same_digest(const Sha256Digest& a, std::string_view b) {
+    return same_bytes(bytes_of(a), b);
 }
 
 std::string to_hex(const Sha256Digest& digest) {

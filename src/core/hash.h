@@ -1,5 +1,6 @@
 // Hashes. FNV-1a tells texts apart and resists nobody. SHA-256 (FIPS 180-4) is what contents are known by,
-// and, as HMAC (RFC 2104), how processes prove to each other that they know a secret.
+// and, as HMAC (RFC 2104), how processes prove to each other that they know a secret; as HKDF (RFC 5869) it makes
+// keys of one.
 #pragma once
 
 #include <array>
@@ -13,8 +14,10 @@ struct evp_md_ctx_st;  // EVP_MD_CTX of OpenSSL
 namespace belay::core {
 
 // Of 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/).
-constexpr uint64_t fnv1a(std::string_view bytes) {
-    uint64_t hash = 14695981039346656037U;
+inline constexpr uint64_t kFnv1aOfNothing = 14695981039346656037U;
+// Of bytes that come piece by piece: fnv1a(b, fnv1a(a)) is fnv1a(a + b).
+constexpr uint64_t fnv1a(std::string_view bytes, uint64_t before = kFnv1aOfNothing) {
+    uint64_t hash = before;
     for (char byte : bytes) hash = (hash ^ static_cast<uint8_t>(byte)) * 1099511628211U;
     return hash;
 }
@@ -40,7 +43,13 @@ class Sha256 {
 Sha256Digest sha256(std::string_view bytes);
 Sha256Digest hmac_sha256(std::string_view key, std::string_view bytes);
 
-// Takes the same time wherever they differ.
+// RFC 5869, sections 2.2 and 2.3: what keys are made of, and one of 32 bytes for a use. Those of two uses say nothing
+// about each other.
+Sha256Digest hkdf_extract(std::string_view salt, std::string_view secret);
+Sha256Digest hkdf_expand(const Sha256Digest& extracted, std::string_view use);
+
+// Take the same time wherever they differ.
+bool same_bytes(std::string_view a, std::string_view b);
 bool same_digest(const Sha256Digest& a, std::string_view b);
 
 // 64 digits in lower case.

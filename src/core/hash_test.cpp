@@ -25,6 +25,16 @@ TEST(core, sha256_and_hmac_of_the_standards) {
               "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
+TEST(core, keys_are_derived_as_in_rfc_5869) {
+    // Test case 1 of appendix A, of whose 42 bytes the first 32 are the first block.
+    const Sha256Digest extracted =
+        hkdf_extract(std::string_view("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c", 13),
+                     std::string(22, '\x0b'));
+    EXPECT_EQ(to_hex(extracted), "077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5");
+    EXPECT_EQ(to_hex(hkdf_expand(extracted, "\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xf8\xf9")),
+              "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf");
+}
+
 TEST(core, sha256_does_not_depend_on_the_pieces_and_begins_anew) {
     Sha256 hash;
     for (int round = 0; round < 2; ++round) {

@@ -78,12 +78,12 @@ Result<Target> find_target(const fs::path& path) {
 
 }  // namespace
 
-Result<> write_output(const fs::path& path, std::string_view bytes) {
+Result<> write_output(const fs::path& path, std::string_view bytes, unsigned mode) {
     if (const auto descriptor = named_descriptor(path.native()))
         return write_all(*descriptor, bytes, path.string());
     if (is_device(path)) return write_to_device(path, bytes);
     BELAY_TRY(target, find_target(path));
-    BELAY_TRY(file, NewFile::begin(target.directory, target.name, 0644));
+    BELAY_TRY(file, NewFile::begin(target.directory, target.name, mode));
     BELAY_CHECK(write_all(file.fd(), bytes, path.string()));
     const auto& there = target.there;
     auto replaced = std::move(file).replace();

@@ -13,7 +13,8 @@ namespace belay::core {
 // nothing is written into a pipe, a socket or a device there.
 // What the user names as one is written to: /dev/stdout and its like, /dev/fd/N (which shells make of
 // >(COMMAND)) and devices in /dev. Errors: kBadInput for what is not to be written to; kSystem.
-Result<> write_output(const std::filesystem::path& path, std::string_view bytes);
+// `mode`: of a new file.
+Result<> write_output(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
 // What write_output() would refuse as things stand, for a command that works long before it writes. Errors:
 // as there.

@@ -39,6 +39,9 @@ TEST(core, outputs_appear_and_replace_files) {
     struct stat status{};
     ASSERT_EQ(stat((there / "page.html").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0640U) << "as the umask says";
+    ASSERT_TRUE(write_output(there / "page.html", "secret", 0600));
+    ASSERT_EQ(stat((there / "page.html").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
     EXPECT_EQ(there.entries(), 1U);
 }
 

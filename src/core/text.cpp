@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace belay::core {
 
 namespace {
@@ -69,6 +71,11 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
         out += part;
     }
     return out;
+}
+
+std::string format_count(uint64_t count, std::string_view singular, std::string_view plural) {
+    if (count == 1) return fmt::format("1 {}", singular);
+    return plural.empty() ? fmt::format("{} {}s", count, singular) : fmt::format("{} {}", count, plural);
 }
 
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,8 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 // Pieces between runs of blanks and tabs; none for an empty text.
 std::vector<std::string_view> split_words(std::string_view text);
 std::string join(std::span<const std::string> parts, std::string_view separator);
+// "1 node", "2 nodes". `plural` is for words that do not just take an s.
+std::string format_count(uint64_t count, std::string_view singular, std::string_view plural = {});
 
 // The candidate a person most likely meant: smallest edit distance (insertions, deletions, substitutions and
 // swapped neighbours), at most a third of the longer word; nothing if none is that near.

@@ -35,6 +35,13 @@ TEST(core, text_numbers_are_the_whole_text) {
     EXPECT_FALSE(parse_number<unsigned>("-1"));
 }
 
+TEST(core, text_counts_of_things) {
+    EXPECT_EQ(format_count(1, "node"), "1 node");
+    EXPECT_EQ(format_count(0, "node"), "0 nodes");
+    EXPECT_EQ(format_count(2, "entry", "entries"), "2 entries");
+    EXPECT_EQ(format_count(~uint64_t{0}, "byte"), "18446744073709551615 bytes");
+}
+
 TEST(core, text_nearest_word) {
     constexpr std::string_view kWords[] = {"interval", "flush", "progress_pattern", "id"};
     EXPECT_EQ(nearest("intervall", kWords), "interval");

@@ -168,7 +168,8 @@ void Work::pass_on(const Descriptor& signals) {
     signalfd_siginfo info{};
     while (signals && read(signals.get(), &info, sizeof info) == sizeof info) {
         passed_signal_ = static_cast<int>(info.ssi_signo);
-        (void)process_.kill(passed_signal_);  // it may have ended
+        (void)process_.kill(
+            passed_signal_);  // it may have ended; if it was signalled itself, that is one signal to it
     }
 }
 

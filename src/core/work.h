@@ -57,7 +57,8 @@ class Work {
     // process is killed then, and left behind if it does not end.
     Result<std::string> finish(const Deadline& deadline);
     // Waits for it as long as it takes, unless one file does not answer it for `patience` (stall_watch.h).
-    // What comes through `signals`, a signalfd that does not block, is sent on to the process. Errors: as
+    // What comes through `signals`, a signalfd that does not block, is sent on to the process, but not what a
+    // terminal sends to both. Errors: as
     // finish(); kTimedOut is "WHAT: cannot open FILE: no answer within 30.0 s".
     Result<std::string> finish_unless_stalled(Duration patience, const Descriptor& signals = {});
     // Kills it; the error that finish() gives at a deadline that was `allowed` long.
@@ -66,8 +67,9 @@ class Work {
     // With which the process ended by itself, after an error because of kEnded; nothing where a signal ended
     // it.
     std::optional<int> exit_code();
-    // Whether a signal that finish_unless_stalled() passed on ended it.
+    // Whether a signal that came to finish_unless_stalled() ended it, and which one came last.
     bool was_ended_by_passed_signal();
+    int passed_signal() const { return passed_signal_; }
 
     pid_t pid() const { return process_.pid(); }
     // What it does right now: the file that it waits for (file_call.h), or what it says of itself

@@ -17,6 +17,7 @@ BELAY_RULE_FILE(data)
 BELAY_RULE_FILE(failure)
 BELAY_RULE_FILE(gpu)
 BELAY_RULE_FILE(hardware)
+BELAY_RULE_FILE(io)
 BELAY_RULE_FILE(memory)
 BELAY_RULE_FILE(process)
 BELAY_RULE_FILE(progress)
@@ -130,9 +131,9 @@ Result<> check_sql(record::Archive& empty, const Run& run, const Rule& rule) {
 
 std::vector<RuleFile> builtin_files() {
 #define BELAY_BUILTIN(name) {"belay:" #name ".toml", {belay_rules_##name, belay_rules_##name##_end}, true}
-    return {BELAY_BUILTIN(failure), BELAY_BUILTIN(progress), BELAY_BUILTIN(process),
-            BELAY_BUILTIN(data),    BELAY_BUILTIN(cpu),      BELAY_BUILTIN(memory),
-            BELAY_BUILTIN(gpu),     BELAY_BUILTIN(hardware), BELAY_BUILTIN(record)};
+    return {BELAY_BUILTIN(failure),  BELAY_BUILTIN(progress), BELAY_BUILTIN(process), BELAY_BUILTIN(data),
+            BELAY_BUILTIN(io),       BELAY_BUILTIN(cpu),      BELAY_BUILTIN(memory),  BELAY_BUILTIN(gpu),
+            BELAY_BUILTIN(hardware), BELAY_BUILTIN(record)};
 }
 
 Result<std::vector<RuleFile>> site_files(const fs::path& path) {

@@ -59,7 +59,8 @@ struct Placed {
 }  // namespace
 
 struct SquashfsWriter::State {
-    State(int fd, std::string name_in) : file(fd, 0), name(std::move(name_in)) {}
+    State(int fd, std::string name_in, SquashfsProfile profile_in)
+        : file(fd, 0), name(std::move(name_in)), profile(profile_in) {}
 
     Result<> check(int code) { return code == 0 ? Result<>() : Result<>(file.failure(code, "write", name)); }
     Result<> open(unsigned threads);
@@ -75,6 +76,7 @@ struct SquashfsWriter::State {
     // In the order in which they depend on each other: destroyed from the last to the first.
     SquashfsFile file;
     std::string name;
+    SquashfsProfile profile;
     sqfs_super_t super{};
     SquashfsPointer<sqfs_compressor_t> compressor;
     SquashfsPointer<sqfs_compressor_t> unpacker;
@@ -142,8 +144,9 @@ Result<> SquashfsWriter::State::open(unsigned threads) {
     return {};
 }
 
-Result<SquashfsWriter> SquashfsWriter::create(int fd, std::string name, unsigned threads) {
-    auto state = std::make_unique<State>(fd, std::move(name));
+Result<SquashfsWriter> SquashfsWriter::create(int fd, std::string name, unsigned threads,
+                                              SquashfsProfile profile) {
+    auto state = std::make_unique<State>(fd, std::move(name), profile);
     BELAY_CHECK(state->open(std::max(threads, 1U)));
     return SquashfsWriter(std::move(state));
 }
@@ -151,8 +154,10 @@ Result<SquashfsWriter> SquashfsWriter::create(int fd, std::string name, unsigned
 Result<> SquashfsWriter::begin_file(uint32_t layer, uint64_t ordinal) {
     auto [place, added] = state_->files.try_emplace({layer, ordinal}, nullptr);
     if (!added) return system_error("a file's content was given twice");
+    const uint32_t flags = (state_->profile.fragments ? 0U : uint32_t{SQFS_BLK_DONT_FRAGMENT}) |
+                           (state_->profile.compressed ? 0U : uint32_t{SQFS_BLK_DONT_COMPRESS});
     BELAY_CHECK(
-        state_->check(sqfs_block_processor_begin_file(state_->blocks.get(), &place->second, nullptr, 0)));
+        state_->check(sqfs_block_processor_begin_file(state_->blocks.get(), &place->second, nullptr, flags)));
     state_->in_file = true;
     return {};
 }

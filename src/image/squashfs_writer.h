@@ -2,6 +2,10 @@
 // in any order; names, inodes and directories are written at the end, from the merged tree. All belongs to
 // root (0:0).
 //
+// Two profiles. In an environment, small files share blocks (fragments): fewer bytes, and they are read
+// together. In training data they are read in any order, and each read of a shared block unpacks all that is
+// in it: no file shares one.
+//
 // The same calls give the same bytes, whatever the number of threads is.
 #pragma once
 
@@ -14,11 +18,17 @@
 
 namespace belay::image {
 
+struct SquashfsProfile {
+    bool fragments = true;
+    bool compressed = true;  // what files hold; names and inodes always are
+};
+
 class SquashfsWriter {
   public:
     // Writes to `fd`, an empty file open for reading and writing, which stays the caller's; `name` is for
     // messages. Errors: kSystem.
-    static core::Result<SquashfsWriter> create(int fd, std::string name, unsigned threads);
+    static core::Result<SquashfsWriter> create(int fd, std::string name, unsigned threads,
+                                               SquashfsProfile profile = {});
     SquashfsWriter(SquashfsWriter&&) noexcept;
     SquashfsWriter& operator=(SquashfsWriter&&) = delete;
     ~SquashfsWriter();

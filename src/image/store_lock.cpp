@@ -5,13 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <fcntl.h>
-#include <mutex>
-#include <random>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 namespace belay::image {
@@ -41,49 +36,26 @@ Result<bool> is_file(int fd, const std::filesystem::path& path) {
     return errno_error(errno, fmt::format("cannot look at {}", path.string()));
 }
 
-std::filesystem::path lease_of(std::filesystem::path file) {
-    file += ".lease";
-    return file;
-}
-
-// What kernels answer where a file system has no flock.
-bool is_unsupported(int error) {
-    // EBADF: NFS makes a lock of the whole file of it, for which the file must be open for writing.
-    return error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK || error == EINVAL || error == EBADF;
+std::string lease_of(const std::filesystem::path& file) {
+    return file.filename().string() + ".lease";
 }
 
 }  // namespace
 
 struct StoreLock::State {
     std::filesystem::path file;
-    core::Descriptor fd;
-    LockMethod method = LockMethod::kFlock;
+    core::Descriptor fd;                 // none of a lease
+    std::optional<core::FileLock> lock;  // none before it is had
 
-    std::mutex mutex;
-    std::condition_variable_any ended;
-    std::jthread heartbeat;  // of a lease
-
-    State(std::filesystem::path file_in, core::Descriptor fd_in, LockMethod method_in)
-        : file(std::move(file_in)), fd(std::move(fd_in)), method(method_in) {}
-
+    State(std::filesystem::path file_in, core::Descriptor fd_in)
+        : file(std::move(file_in)), fd(std::move(fd_in)) {}
     ~State() {
-        if (heartbeat.joinable()) {
-            heartbeat.request_stop();
-            heartbeat.join();
-        }
         // Before it is let go, so that nobody can get hold of a file that is about to vanish unseen.
-        if (is_file(fd.get(), file).value_or(false)) unlink(file.c_str());
+        if (lock && lock->method() == LockMethod::kFlock && is_file(fd.get(), file).value_or(false))
+            unlink(file.c_str());
     }
-
-    void start_heartbeat(core::Duration every) {
-        heartbeat = std::jthread([this, every](const std::stop_token& stop) {
-            std::unique_lock lock(mutex);
-            while (!ended.wait_for(lock, stop, every, [] { return false; }) && !stop.stop_requested())
-                // Where that fails another may take the lease away: the work is done twice, and nothing is
-                // wrong.
-                (void)futimens(fd.get(), nullptr);
-        });
-    }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
 };
 
 StoreLock::StoreLock(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -117,63 +89,55 @@ Result<core::Descriptor> open_lock(const std::filesystem::path& file) {
 
 }  // namespace
 
-Result<std::optional<StoreLock>> StoreLock::try_acquire(const std::filesystem::path& file,
-                                                        LockMethod method) {
+Result<std::optional<StoreLock>> StoreLock::try_acquire(const std::filesystem::path& file, LockMethod method,
+                                                        const LeaseTimes& times) {
     std::optional<StoreLock> nobody;
-    if (method == LockMethod::kLease) {
-        const std::filesystem::path lease = lease_of(file);
-        std::string owner = fmt::format("{} {}\n", getpid(), std::random_device{}());
-        BELAY_TRY(created, core::create_file(lease, owner));
-        if (!created) return nobody;
-        BELAY_TRY(fd, core::open_file(lease, O_RDWR));
-        return std::optional(StoreLock(std::make_unique<State>(lease, std::move(fd), method)));
-    }
+    BELAY_TRY(directory, core::Directory::open(file.parent_path()));
     for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-        BELAY_TRY(fd, open_lock(file));
-        if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-            if (errno == EINTR) continue;
-            if (errno == EWOULDBLOCK) return nobody;
-            if (is_unsupported(errno)) {
-                if (errno != EBADF) unlink(file.c_str());  // else it is another user's
-                return try_acquire(file, LockMethod::kLease);
-            }
-            return errno_error(errno, fmt::format("cannot lock {}", file.string()));
+        auto state = std::make_unique<State>(file, core::Descriptor());
+        if (method == LockMethod::kLease) {
+            BELAY_TRY(lease, core::FileLock::try_lease(directory, lease_of(file), times));
+            if (!lease) return nobody;
+            state->lock = std::move(lease);
+            return std::optional(StoreLock(std::move(state)));
         }
+        BELAY_TRY(fd, open_lock(file));
+        state->fd = std::move(fd);
+        auto lock = core::FileLock::try_flock(state->fd.get(), file.native());
+        if (!lock && core::is_without_flock(lock.error().errno_value())) {
+            if (lock.error().errno_value() != EBADF) unlink(file.c_str());  // else it is another user's
+            method = LockMethod::kLease;
+            continue;
+        }
+        if (!lock) return std::unexpected(std::move(lock.error()));
+        if (!*lock) return nobody;
         // Its holder may have removed it between our two calls.
-        BELAY_TRY(is_there, is_file(fd.get(), file));
-        if (is_there) return std::optional(StoreLock(std::make_unique<State>(file, std::move(fd), method)));
+        BELAY_TRY(is_there, is_file(state->fd.get(), file));
+        if (!is_there) continue;
+        state->lock = std::move(*lock);
+        return std::optional(StoreLock(std::move(state)));
     }
     return nobody;  // others come and go: as if one of them had it
 }
 
 Result<StoreLock> StoreLock::acquire(const std::filesystem::path& file, core::Clock& clock,
                                      const core::Deadline& deadline, const std::function<void()>& waiting,
-                                     LockMethod method, LeaseTimes times, const std::atomic<bool>* stopped) {
-    const std::filesystem::path lease = lease_of(file);
+                                     LockMethod method, const LeaseTimes& times,
+                                     const std::atomic<bool>* stopped) {
+    BELAY_TRY(directory, core::Directory::open(file.parent_path()));
+    core::LeaseWatch watch(directory, lease_of(file), clock, times.stale);
     const core::Duration started = clock.monotonic();
     core::Duration pause = kFirstPause;
-    core::Deadline stale = core::Deadline::after(times.stale, clock);
-    std::optional<struct stat> seen;
     for (bool told = false;; pause = std::min(2 * pause, kLongestPause)) {
-        BELAY_TRY(lock, try_acquire(file, method));
-        if (lock) {
-            if (lock->state_->method == LockMethod::kLease) lock->state_->start_heartbeat(times.touch);
-            return std::move(*lock);
-        }
+        BELAY_TRY(lock, try_acquire(file, method, times));
+        if (lock) return std::move(*lock);
         if (!told && waiting) waiting();
         told = true;
-        // Only our own clock is asked: those of other nodes may be wrong.
-        auto now = status_of(lease);
-        bool same = now && seen && now->st_ino == seen->st_ino &&
-                    now->st_mtim.tv_sec == seen->st_mtim.tv_sec &&
-                    now->st_mtim.tv_nsec == seen->st_mtim.tv_nsec;
-        if (!same) stale = core::Deadline::after(times.stale, clock);
-        seen = now;
-        if (now && stale.is_over()) unlink(lease.c_str());
+        watch.look();
         if (stopped != nullptr && *stopped)
             return core::system_error("stopped").because(core::Cause::kCancelled);
         if (deadline.is_over()) {
-            const std::filesystem::path& held = now ? lease : file;
+            const std::filesystem::path held = watch.is_there() ? file.parent_path() / lease_of(file) : file;
             return core::system_error("gave up after {}: {} is locked by another process{}",
                                       core::format_duration(clock.monotonic() - started), held.string(),
                                       owner_of(held))

@@ -74,7 +74,16 @@ Result<core::ExitStatus> record_run(const RecordRunOptions& options) {
                              .command_name = fs::path(options.command[0]).filename().string(),
                              .allocation_start = now,
                              .gpus = options.gpus};
-    return supervise(options.command, std::move(recorder), placement);
+    core::Command command{.argv = options.command};
+    std::optional<iotrace::SharedTrace> trace = options.io ? hold_io_trace(placement) : std::nullopt;
+    if (trace) {
+        recorder.io_trace = trace->path();
+        recorder.tiers = options.io->tiers;
+        for (auto& [name, value] :
+             io_traced_variables(options.io->library, placement, core::environment_variable("LD_PRELOAD")))
+            command.environment_changes[name] = value;
+    }
+    return supervise(std::move(command), std::move(recorder), placement);
 }
 
 }  // namespace belay::observe

@@ -5,6 +5,7 @@
 #include "core/process.h"
 #include "core/time.h"
 #include "gpu/choose.h"
+#include "observe/io_tracing.h"
 
 #include <filesystem>
 #include <string>
@@ -19,7 +20,8 @@ struct RecordRunOptions {
     core::Duration flush = std::chrono::seconds(2);     // between writes; 10 ms to 1 h
     std::vector<std::string> progress_patterns;
     std::vector<std::string> command;
-    gpu::SourceChoice gpus = {};  // as in RecorderOptions
+    std::optional<IoTracing> io = {};  // nothing: I/O is not traced
+    gpu::SourceChoice gpus = {};       // as in RecorderOptions
 };
 
 // Errors: kBadInput for a period that a recorder does not take.

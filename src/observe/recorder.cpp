@@ -3,6 +3,7 @@
 #include "core/tell.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "iotrace/reader.h"
 #include "observe/allocation_rows.h"
 #include "observe/node_sampler.h"
 #include "observe/output_tail_rows.h"
@@ -16,6 +17,7 @@
 #include "schema/tables/progress.h"
 
 #include <algorithm>
+#include <memory>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -55,14 +57,22 @@ std::string source_of(const Placement& placement) {
     return placement.task ? fmt::format("recorder-t{}", *placement.task) : "recorder";
 }
 
+std::shared_ptr<iotrace::IoTraceReader> open_io_trace(const std::filesystem::path& path) {
+    if (path.empty()) return nullptr;
+    auto trace = iotrace::IoTraceReader::open(path);
+    if (trace) return std::make_shared<iotrace::IoTraceReader>(std::move(*trace));
+    core::tell_error("I/O is not recorded", trace.error(), core::kJobGoesOn);
+    return nullptr;
+}
+
 class Recorder {
   public:
     Recorder(const RecorderOptions& options, const Placement& placement, LinkReceiver link,
-             TableWriter writer, std::vector<progress::Pattern> patterns)
+             TableWriter writer, std::vector<progress::Pattern> patterns, std::vector<collect::Tier> tiers)
         : options_(options),
           placement_(placement),
           link_(std::move(link)),
-          sampler_(sampler_options(), std::move(writer)),
+          sampler_(sampler_options(std::move(tiers)), std::move(writer)),
           standard_output_(patterns, progress_sink()),
           standard_error_(patterns, progress_sink()) {}
 
@@ -76,7 +86,7 @@ class Recorder {
     }
 
   private:
-    NodeSamplerOptions sampler_options() {
+    NodeSamplerOptions sampler_options(std::vector<collect::Tier> tiers) {
         NodeSamplerOptions options{.node = placement_.node,
                                    .source = source_of(placement_),
                                    .interval = options_.interval,
@@ -88,6 +98,10 @@ class Recorder {
                                .exclude = {options_.supervisor, getpid()},
                                .job_id = placement_.job.id,
                                .step_id = placement_.step};
+        if (placement_.samples_node)
+            options.collect.io = {.trace = open_io_trace(options_.io_trace),
+                                  .tiers = std::move(tiers),
+                                  .task = [this] { return task_; }};
         options.on_device = [this](const gpu::Device& device) { add_allocation(device.uuid, std::nullopt); };
         return options;
     }
@@ -144,6 +158,7 @@ class Recorder {
                 error_tail_.feed(payload);
                 break;
             case LinkMessage::kStarted:
+                task_ = core::parse_number<pid_t>(payload).value_or(0);
                 add_event(
                     {.kind = "task_start",
                      .severity = "info",
@@ -229,6 +244,7 @@ class Recorder {
     const Placement& placement_;
     LinkReceiver link_;
     core::Clock& clock_ = core::system_clock();
+    pid_t task_ = 0;  // once it has started
     NodeSampler sampler_;
     progress::ProgressReader standard_output_;
     progress::ProgressReader standard_error_;
@@ -253,10 +269,12 @@ Result<> run_recorder(const RecorderOptions& options, const Placement& placement
                             .boot = boot_id(),
                             .source = source_of(placement),
                             .began = now};
+    BELAY_TRY(tiers, collect::parse_tiers(options.tiers));
     BELAY_TRY(patterns, progress::patterns_for(options.progress_patterns));
     BELAY_TRY(segment, new_segment(options.record, file_name(placement, now), session));
     Recorder recorder(options, placement, std::move(link),
-                      TableWriter(std::move(segment), placement.node, options.interval), std::move(patterns));
+                      TableWriter(std::move(segment), placement.node, options.interval), std::move(patterns),
+                      std::move(tiers));
     return recorder.run();
 }
 

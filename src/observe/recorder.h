@@ -22,6 +22,8 @@ struct RecorderOptions {
     std::vector<std::string> progress_patterns;  // regular expressions with named groups (progress/pattern.h)
     std::string command_name;                    // of the task, for its events
     pid_t supervisor = 0;
+    std::filesystem::path io_trace = {};  // of the step on this node; empty: it is not traced
+    std::vector<std::string> tiers = {};  // record.tiers
     core::Time allocation_start;  // t0 of the allocation rows; stays when the recorder is started again
     // Where GPUs are read from; a library of NVML that is not named here is what BELAY_NVML_LIBRARY names.
     gpu::SourceChoice gpus = {};

@@ -15,6 +15,10 @@ inline constexpr core::Setting kSettings[] = {
      "who reads GPUs: nvml, dcgm, or auto: the one that knows more of them"},
     {"record.progress_pattern", core::SettingType::kTextList, "",
      "pattern of the program's own progress lines"},
+    {"record.io_trace", core::SettingType::kBoolean, "no",
+     "count what the job's programs do on each file system, by a library that they load (LD_PRELOAD)"},
+    {"record.tiers", core::SettingType::kTextList, "",
+     "what a mount is made for, such as \"/scratch=flash\": memory, node, flash, disk or home"},
 };
 
 }  // namespace belay::observe

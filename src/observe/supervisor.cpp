@@ -250,7 +250,7 @@ bool is_in_step_cgroup(std::string_view text) {
     return false;
 }
 
-Result<core::ExitStatus> supervise(const std::vector<std::string>& command, RecorderOptions options,
+Result<core::ExitStatus> supervise(core::Command command, RecorderOptions options,
                                    const Placement& placement) {
     BELAY_CHECK(core::occupy_standard_descriptors());
     BELAY_TRY(signals, block_signals());
@@ -261,10 +261,10 @@ Result<core::ExitStatus> supervise(const std::vector<std::string>& command, Reco
     BELAY_TRY(output, make_pipe(streams[0]));
     BELAY_TRY(error, make_pipe(streams[1]));
     // Who kills the supervisor with SIGKILL means the task, as it would be without us.
-    core::Result<core::Process> task = core::spawn({.argv = command,
-                                                    .stdout_fd = output.get(),
-                                                    .stderr_fd = error.get(),
-                                                    .parent_death_signal = SIGKILL});
+    command.stdout_fd = output.get();
+    command.stderr_fd = error.get();
+    command.parent_death_signal = SIGKILL;
+    core::Result<core::Process> task = core::spawn(command);
     if (!task) {
         recorder.finish(std::nullopt);
         return std::unexpected(std::move(task.error()));

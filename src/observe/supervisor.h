@@ -13,9 +13,9 @@
 
 namespace belay::observe {
 
-// Runs the command to its end. Errors: kSystem if it cannot be started ("not found in PATH"). A recorder that
-// fails is reported on stderr and the command goes on.
-core::Result<core::ExitStatus> supervise(const std::vector<std::string>& command, RecorderOptions options,
+// Runs the command to its end; its streams are set here. Errors: kSystem if it cannot be started ("not found
+// in PATH"). A recorder that fails is reported on stderr and the command goes on.
+core::Result<core::ExitStatus> supervise(core::Command command, RecorderOptions options,
                                          const Placement& placement);
 
 // A task that another program has started, and waits in it until it is told to go on.

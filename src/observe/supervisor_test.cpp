@@ -67,7 +67,7 @@ class Supervised {
                             .interval = std::chrono::milliseconds(50),
                             .flush = std::chrono::milliseconds(100)};
         if (begin && !begin_job_record(options, placement, now)) return 99;
-        auto status = supervise({"sh", "-c", "cd '" + place_.path().string() + "'; " + script},
+        auto status = supervise({.argv = {"sh", "-c", "cd '" + place_.path().string() + "'; " + script}},
                                 {.record = record(),
                                  .interval = options.interval,
                                  .flush = options.flush,
@@ -183,7 +183,7 @@ TEST(observe, commands_that_cannot_be_started_are_errors) {
     Supervised supervised;
     auto started = core::fork_process({}, [&] {
         Placement placement;
-        auto status = supervise({"/no/such/program"}, {.record = supervised.record()}, placement);
+        auto status = supervise({.argv = {"/no/such/program"}}, {.record = supervised.record()}, placement);
         return !status && status.error().cause() == core::Cause::kNotFound ? 0 : 1;
     });
     EXPECT_TRUE(started.value().wait()->success());

@@ -50,7 +50,7 @@ std::vector<Mount> parse_mountinfo(std::string_view text) {
         words.skip(2);  // mount id, parent id
         Mount mount;
         mount.device = words.next();
-        words.skip(1);  // the part of the file system that is mounted
+        mount.root = unescape_octal(words.next());
         mount.mount_point = unescape_octal(words.next());
         mount.options = words.next();
         std::string_view word = words.next();

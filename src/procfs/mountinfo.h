@@ -11,7 +11,8 @@ namespace belay::procfs {
 // Texts are as the kernel knows them, with the octal escapes of the file undone; any bytes but NUL may be in
 // them.
 struct Mount {
-    std::string device;  // "254:0": one file system, however often it is mounted
+    std::string device;     // "254:0": one file system, however often it is mounted
+    std::string root = {};  // the part of it that is mounted, "/" for all of it
     std::string mount_point;
     std::string type;
     std::string source;

@@ -24,6 +24,7 @@ TEST(procfs, mounts_are_read) {
     EXPECT_EQ(mounts[0].type, "ext4");
     EXPECT_EQ(mounts[0].source, "/dev/vda");
     EXPECT_FALSE(mounts[0].read_only);
+    EXPECT_EQ(mounts[1].root, "/sub");
     EXPECT_EQ(mounts[1].mount_point, "/home of\\us");
     EXPECT_EQ(mounts[1].source, "server:/export");
     EXPECT_TRUE(mounts[1].read_only);  // this mount

@@ -5,6 +5,7 @@
 #include "record/series/kept_series.h"
 #include "record/series/make_series.h"
 #include "report/format.h"
+#include "report/io_query.h"
 #include "report/preparation_query.h"
 #include "report/program_name.h"
 #include "schema/tables/network.h"
@@ -210,10 +211,12 @@ Result<> query_facts(record::Archive& archive, const record::RecordInfo& info, M
     BELAY_CHECK(find_outcome(archive, info.being_written, data));
     BELAY_TRY(network, interfaces(archive));
     BELAY_TRY(storage, filesystems(archive));
+    BELAY_TRY(traced, traced_io(archive));
     BELAY_TRY(vetting, vetting_facts(archive));
     data.vetting = vetting_verdict(info.manifest);
-    for (FactGroup group : {environment_facts(info.manifest), std::move(vetting), hardware(data),
-                            std::move(network), std::move(storage), software(info.manifest), sampling(info)})
+    for (FactGroup group :
+         {environment_facts(info.manifest), std::move(vetting), hardware(data), std::move(network),
+          std::move(storage), std::move(traced), software(info.manifest), sampling(info)})
         if (!group.facts.empty()) data.facts.push_back(std::move(group));
     auto version = info.manifest.software.find("belay");
     data.producer =

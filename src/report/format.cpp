@@ -104,11 +104,6 @@ std::string format_elapsed(double seconds) {
     return fmt::format("{}:{:02}:{:02}", whole / 3600, whole % 3600 / 60, whole % 60);
 }
 
-std::string format_count(size_t count, std::string_view singular, std::string_view plural) {
-    if (count == 1) return fmt::format("1 {}", singular);
-    return plural.empty() ? fmt::format("{} {}s", count, singular) : fmt::format("{} {}", count, plural);
-}
-
 std::string sparkline(std::span<const double> values, size_t width, double top) {
     static constexpr std::array<std::string_view, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     if (values.empty() || width == 0) return {};

@@ -2,6 +2,8 @@
 // value is "–". The page's format.js follows the same rules.
 #pragma once
 
+#include "core/text.h"
+
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,8 +23,7 @@ std::string format_duration(double seconds);
 // "2:58", "1:02:58": a place on the time axis.
 std::string format_elapsed(double seconds);
 
-// "1 node", "2 nodes". `plural` is for words that do not just take an s.
-std::string format_count(size_t count, std::string_view singular, std::string_view plural = {});
+using core::format_count;
 
 // One character per value from U+2581 to U+2588, 0 to `top`; a missing value is a blank. Values are averaged
 // into `width` cells if there are more than that. `top` not above 0 means the highest value.

@@ -8,6 +8,7 @@
 #include "schema/tables/gpu_device.h"
 #include "schema/tables/gpu_digest.h"
 #include "schema/tables/host.h"
+#include "schema/tables/io.h"
 #include "schema/tables/network.h"
 #include "schema/tables/node_plots.h"
 #include "schema/tables/output_tail.h"
@@ -21,8 +22,9 @@ namespace belay::schema {
 
 namespace {
 
-constexpr const Table* kTables[] = {&kHost,     &kNetwork, &kFilesystem, &kProcess,  &kGpu,     &kGpuDevice,
-                                    &kProgress, &kEvent,   &kAllocation, &kCoverage, &kVetting, &kOutputTail};
+constexpr const Table* kTables[] = {&kHost,      &kNetwork,    &kFilesystem, &kProcess,    &kGpu,
+                                    &kGpuDevice, &kProgress,   &kEvent,      &kAllocation, &kCoverage,
+                                    &kVetting,   &kOutputTail, &kIo};
 
 // Every reader relies on these two columns, so their place is checked where the schema is compiled.
 consteval bool start_with_time_and_node() {
@@ -54,8 +56,8 @@ std::span<const Table* const> gpu_digest_tables() {
 }
 
 std::span<const Table* const> kept_series_tables() {
-    static constexpr const Table* kKept[] = {&kHostSeries, &kProcessSeries, &kNetworkSeries,
-                                             &kDiskSeries, &kPlotSeries,    &kPlotSummary};
+    static constexpr const Table* kKept[] = {&kHostSeries, &kProcessSeries, &kNetworkSeries, &kDiskSeries,
+                                             &kIoSeries,   &kPlotSeries,    &kPlotSummary};
     return kKept;
 }
 

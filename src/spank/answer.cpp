@@ -46,7 +46,8 @@ Result<> send_patiently(int link, const Packet& packet, core::Clock& clock) {
 
 }  // namespace
 
-std::string instructions(const step::StepPlan& plan, const std::string& root_address) {
+std::string instructions(const step::StepPlan& plan, const std::string& root_address,
+                         const core::Environment& traced) {
     std::string text;
     if (plan.environment) {
         // Not as changes of this process's: each task has some of its own.
@@ -57,6 +58,7 @@ std::string instructions(const step::StepPlan& plan, const std::string& root_add
         if (!root_address.empty()) add(text, kOfferVariable, "MASTER_ADDR=" + root_address);
         if (plan.environment->container) add(text, kJoinContainer, plan.environment->container->workdir);
     }
+    for (const auto& [name, value] : traced) add(text, kSetVariable, name + "=" + value);
     if (plan.recording) add(text, kSupervise, "");
     return text;
 }

@@ -19,8 +19,9 @@
 namespace belay::spank {
 
 // What a task is to do. In a container MASTER_ADDR is `root_address`, unless the environment, the image or
-// the user has set it.
-std::string instructions(const step::StepPlan& plan, const std::string& root_address);
+// the user has set it. `traced`: of a task whose I/O is traced, over all others.
+std::string instructions(const step::StepPlan& plan, const std::string& root_address,
+                         const core::Environment& traced = {});
 
 class Answer {
   public:

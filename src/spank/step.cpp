@@ -3,11 +3,13 @@
 #include "core/config.h"
 #include "core/file.h"
 #include "core/program.h"
+#include "core/tell.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "observe/supervisor.h"
 #include "spank/answer.h"
 #include "spank/plain/wire.h"
+#include "stage/copy/job_copies.h"
 #include "step/node.h"
 #include "step/prepare.h"
 #include "step/settings.h"
@@ -91,6 +93,31 @@ std::vector<std::string> command_after(const std::vector<std::string>& words, si
     return {words.begin() + static_cast<std::ptrdiff_t>(std::min(numbers, words.size())), words.end()};
 }
 
+bool has_library(const step::StepPlan& plan) {
+    std::filesystem::path library = plan.recording->io->library;
+    if (plan.environment && plan.environment->container)
+        for (const env::Bind& bind : plan.environment->container->binds)
+            if (bind.destination == library) library = bind.source;
+    const bool has = access(library.c_str(), R_OK) == 0;
+    if (!has) core::tell("I/O is not traced: {} is not on this node; {}", library.string(), core::kJobGoesOn);
+    return has;
+}
+
+// Of a task of this node, over all others that it gets.
+Result<core::Environment> traced_variables(const step::StepPlan& plan, const core::Environment& host) {
+    if (!plan.recording || !plan.recording->io) return core::Environment();
+    BELAY_TRY(placement, observe::find_placement());
+    // Another of its name would be mapped by all programs of the job, and a library that is not there be told
+    // of by each.
+    if (!observe::hold_io_trace(placement) || !has_library(plan)) return core::Environment();
+    const core::Environment variables =
+        plan.environment ? step::task_variables(*plan.environment, host) : host;
+    const auto before = variables.find("LD_PRELOAD");
+    return observe::io_traced_variables(
+        plan.recording->io->library, placement,
+        before == variables.end() ? std::nullopt : std::optional(before->second));
+}
+
 // The exit status, where all that there is to say has been said.
 Result<int> prepare_and_answer(Answer& answer, pid_t watched, int notices, std::vector<std::string> command) {
     BELAY_TRY(plan, take_plan());
@@ -100,7 +127,7 @@ Result<int> prepare_and_answer(Answer& answer, pid_t watched, int notices, std::
                               .command = std::move(command),
                               .watched = watched,
                               .notices = notices};
-    context.offer = [&](const step::PreparedNode& node) {
+    context.offer = [&](const step::PreparedNode& node) -> Result<> {
         step::StepPlan wanted = plan;
         if (!node.recorded) wanted.recording.reset();
         std::vector<int> namespaces;
@@ -108,7 +135,8 @@ Result<int> prepare_and_answer(Answer& answer, pid_t watched, int notices, std::
             step::add_entry_variables(*wanted.environment, node.container->entry_variables());
             namespaces = {node.container->user_namespace(), node.container->mount_namespace()};
         }
-        return answer.offer(instructions(wanted, node.root_address), namespaces);
+        BELAY_TRY(traced, traced_variables(wanted, context.variables));
+        return answer.offer(instructions(wanted, node.root_address, traced), namespaces);
     };
     BELAY_TRY(prepared, step::prepare_node(plan, context));
     if (!prepared) return static_cast<int>(prepared.error());
@@ -140,6 +168,12 @@ Result<core::ExitStatus> run_supervisor(const std::vector<std::string>& words) {
         .progress_patterns = plan.recording->progress_patterns,
         .command_name = command.empty() ? "the task" : std::filesystem::path(command[0]).filename().string(),
         .allocation_start = core::system_clock().now()};
+    std::optional<iotrace::SharedTrace> trace =
+        plan.recording->io ? observe::hold_io_trace(placement) : std::nullopt;
+    if (trace) {
+        options.io_trace = trace->path();
+        options.tiers = plan.recording->io->tiers;
+    }
     return observe::supervise(std::move(task), std::move(options), placement);
 }
 
@@ -185,12 +219,22 @@ Result<int> supervise(const std::vector<std::string>& words) {
     return core::end_like(status);
 }
 
+// At the end of a job, as its user (spank/plugin/job_end.cpp).
+Result<int> clean(const std::vector<std::string>& words) {
+    BELAY_TRY(job, number_of<uint64_t>(words, 0));
+    BELAY_TRY(done, stage::clean_for_job(
+                        {.job = job, .node = core::environment_variable("SLURMD_NODENAME").value_or("")}));
+    for (const core::Error& error : done.failed) core::tell_error("staged data are left", error);
+    return done.failed.empty() ? 0 : 3;
+}
+
 Result<int> run_verb(const std::vector<std::string>& words) {
     struct Verb {
         std::string_view name;
         Result<int> (*run)(const std::vector<std::string>&);
     };
-    constexpr Verb kVerbs[] = {{"prepare", prepare}, {"node", node}, {"supervise", supervise}};
+    constexpr Verb kVerbs[] = {
+        {"prepare", prepare}, {"node", node}, {"supervise", supervise}, {"clean", clean}};
     for (const Verb& verb : kVerbs)
         if (!words.empty() && words[0] == verb.name) return verb.run({words.begin() + 1, words.end()});
     return core::bad_input("belay-step is started by Belay's Slurm plugin")

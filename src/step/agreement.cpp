@@ -7,6 +7,7 @@
 #include "slurm/node_causes.h"
 #include "transfer/rendezvous.h"
 
+#include <algorithm>
 #include <map>
 
 namespace belay::step {
@@ -47,7 +48,7 @@ core::Error malformed(uint8_t type) {
 
 class Meeting {
   public:
-    Meeting(const StepMembers& members, transfer::Root root, bool silence_counts)
+    Meeting(const transfer::Members& members, transfer::Root root, bool silence_counts)
         : members_(members), root_(std::move(root)), silence_counts_(silence_counts) {}
 
     Result<bool> run(const std::optional<core::Error>& failure, core::Duration timeout,
@@ -112,13 +113,13 @@ class Meeting {
             .error();
     }
 
-    const StepMembers& members_;
+    const transfer::Members& members_;
     transfer::Root root_;
     bool silence_counts_;                                     // whether a node that says nothing has failed
     std::map<uint32_t, std::optional<core::Error>> reports_;  // by rank; nothing: ready
 };
 
-Result<bool> report_to_root(const StepMembers& members, const std::optional<core::Error>& failure,
+Result<bool> report_to_root(const transfer::Members& members, const std::optional<core::Error>& failure,
                             const std::vector<uint16_t>& ports, core::Duration timeout) {
     core::Deadline deadline = core::Deadline::after(timeout);
     BELAY_TRY(address, members.root_address);
@@ -135,14 +136,20 @@ Result<bool> report_to_root(const StepMembers& members, const std::optional<core
 
 std::vector<std::string> causes_of(const std::vector<NodeFailure>& failures) {
     slurm::NodeCauses causes;
+    const auto is_cancelled = [](const NodeFailure& failure) {
+        return failure.why.cause() == core::Cause::kCancelled;
+    };
+    // A node that stopped because of another one is not a cause, where that is known.
+    const bool others_know = !std::ranges::all_of(failures, is_cancelled);
     for (const NodeFailure& failure : failures)
-        causes.add(printable_lines(text_of(failure.why)), failure.node);
+        if (!others_know || !is_cancelled(failure))
+            causes.add(printable_lines(text_of(failure.why)), failure.node);
     return causes.lines();
 }
 
 namespace {
 
-Result<bool> meet(const StepMembers& members, const std::optional<core::Error>& failure,
+Result<bool> meet(const transfer::Members& members, const std::optional<core::Error>& failure,
                   core::Duration timeout, bool silence_counts, std::vector<std::string>& causes) {
     causes.clear();
     if (members.nodes.size() <= 1) {
@@ -166,12 +173,12 @@ Result<bool> meet(const StepMembers& members, const std::optional<core::Error>& 
 
 }  // namespace
 
-Result<bool> agree(const StepMembers& members, const std::optional<core::Error>& failure,
+Result<bool> agree(const transfer::Members& members, const std::optional<core::Error>& failure,
                    core::Duration timeout, std::vector<std::string>& causes) {
     return meet(members, failure, timeout, true, causes);
 }
 
-Result<> fail_together(const StepMembers& members, const core::Error& failure, core::Duration timeout,
+Result<> fail_together(const transfer::Members& members, const core::Error& failure, core::Duration timeout,
                        std::vector<std::string>& causes) {
     BELAY_CHECK(meet(members, failure, timeout, false, causes));
     return {};

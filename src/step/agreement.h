@@ -3,34 +3,26 @@
 
 #include "core/error.h"
 #include "core/time.h"
+#include "transfer/members.h"
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace belay::step {
 
-struct StepMembers {
-    uint32_t rank = 0;                       // of this node in the step
-    std::vector<std::string> nodes;          // by rank
-    core::Result<std::string> root_address;  // of nodes[0], or why it has none
-    std::string name;                        // of this meeting: gives the ports
-    std::string secret;
-};
-
 // `failure` is why this node is not ready. True if all are. On the first node the reasons put into
 // `causes`, one for each, with the nodes that it holds for. Errors: kSystem if the nodes cannot talk,
 // kUnreachable where the first does not answer this one; `failure` itself where it could not be told, with
 // why.
-core::Result<bool> agree(const StepMembers& members, const std::optional<core::Error>& failure,
+core::Result<bool> agree(const transfer::Members& members, const std::optional<core::Error>& failure,
                          core::Duration timeout, std::vector<std::string>& causes);
 
 // For steps whose nodes need not agree: those that have failed meet for a moment, so that a cause that
 // several see is told once. Errors: kSystem if this one did not meet the first node; then it must tell its
 // cause itself.
-core::Result<> fail_together(const StepMembers& members, const core::Error& failure, core::Duration timeout,
-                             std::vector<std::string>& causes);
+core::Result<> fail_together(const transfer::Members& members, const core::Error& failure,
+                             core::Duration timeout, std::vector<std::string>& causes);
 
 struct NodeFailure {
     std::string node;

@@ -3,8 +3,10 @@
 #include "core/tell.h"
 #include "core/work.h"
 #include "observe/record_begin.h"
+#include "stage/copy/job_copies.h"
 #include "step/agreement.h"
 #include "step/prepare.h"
+#include "step/staging.h"
 #include "step/vetting_rows.h"
 #include "vet/step_context.h"
 #include "vet/verdict_text.h"
@@ -23,14 +25,6 @@ constexpr core::Duration kTellingTime =
 
 // A file system that does not answer for so long is as one that is full.
 constexpr core::Duration kRecordTime = std::chrono::seconds(15);
-
-StepMembers meeting_of(const vet::StepContext& step) {
-    return {.rank = step.rank,
-            .nodes = step.nodes,
-            .root_address = step.root_address,
-            .name = step.name + "ready",
-            .secret = step.secret};
-}
 
 void say(std::string_view line) {
     core::tell_text(line);
@@ -55,7 +49,8 @@ class Node {
         if (verdicts && !verdicts->passed)  // the first node has said why
             return refused(protocol_failure_.value_or(core::ErrorKind::kNegative));
         std::optional<Error> failure;
-        if (plan_.environment && plan_.environment->container) {
+        if (plan_.staging) failure = error_of(bring_data(node.recorded));
+        if (!failure && plan_.environment && plan_.environment->container) {
             auto container = env::Container::start(*plan_.environment->container,
                                                    task_variables(*plan_.environment, context_.variables),
                                                    context_.watched, context_.notices);
@@ -103,6 +98,25 @@ class Node {
             for (const std::string& line : vet::refusals(verdicts)) say(line);
         };
         return vet::run_in_step(*protocol, context);
+    }
+
+    Result<> bring_data(bool is_recorded) {
+        BELAY_TRY(destination,
+                  expand_record_path(plan_.staging->destination, std::to_string(context_.step.job_id),
+                                     context_.step.step_id ? std::to_string(*context_.step.step_id) : "",
+                                     std::to_string(context_.step.restart), this_node()));
+        const stage::JobOnNode where{.job = static_cast<uint64_t>(context_.step.job_id), .node = this_node()};
+        BELAY_TRY(report, stage_data(*plan_.staging, destination, members_, where));
+        if (!is_recorded) return {};
+        auto written = core::check_within(kRecordTime, {.what = "recording the staging"}, [&]() -> Result<> {
+            BELAY_TRY(placement, observe::find_placement_and_times());
+            BELAY_TRY(path, record_path(*plan_.recording, context_.step));
+            return write_staging_row(path, *plan_.staging, report, placement, core::system_clock().now());
+        });
+        if (!written)
+            core::tell_error(this_node() + ": recording may be incomplete", written.error(),
+                             core::kJobGoesOn);
+        return {};
     }
 
     // The first node never needs to reach itself; its tasks may.
@@ -161,7 +175,7 @@ class Node {
 
     Result<bool> all_are_ready(const std::optional<Error>& failure) {
         std::vector<std::string> causes;
-        auto ready = agree(meeting_of(members_), failure, longest_agreement(plan_), causes);
+        auto ready = agree(members_.for_purpose("ready"), failure, longest_agreement(plan_), causes);
         for (const std::string& cause : causes) say(cause);
         return ready;
     }
@@ -198,7 +212,8 @@ Result<Prepared> prepare_node(const StepPlan& plan, const NodeContext& context) 
     if (node || !plan.environment) return node;  // what is only recorded runs on all nodes that can
     auto members = find_members();
     std::vector<std::string> causes;
-    if (!members || !fail_together(meeting_of(*members), node.error(), kTellingTime, causes)) return node;
+    if (!members || !fail_together(members->for_purpose("ready"), node.error(), kTellingTime, causes))
+        return node;
     for (const std::string& cause : causes) say(cause);
     return Node::refused(node.error().kind());
 }

@@ -21,11 +21,23 @@ Json to_json(const VettingPlan& plan) {
             {"fallback_name", plan.fallback_name}};
 }
 
+Json to_json(const observe::IoTracing& tracing) {
+    return {{"library", tracing.library.string()}, {"tiers", tracing.tiers}};
+}
+
 Json to_json(const RecordingPlan& plan) {
     return {{"directory", plan.directory},
             {"interval_ns", plan.interval.count()},
             {"flush_ns", plan.flush.count()},
-            {"progress_patterns", plan.progress_patterns}};
+            {"progress_patterns", plan.progress_patterns},
+            {"io", plan.io ? to_json(*plan.io) : Json()}};
+}
+
+Json to_json(const StagingPlan& plan) {
+    return {{"source", plan.source},
+            {"destination", plan.destination},
+            {"longest_wait_ns", plan.longest_wait.count()},
+            {"memory_share", plan.memory_share}};
 }
 
 template <typename Part>
@@ -42,9 +54,21 @@ VettingPlan vetting_from(const Json& json) {
             core::Duration(core::integer_from<int64_t>(json.at("timeout_ns"))), json.at("fallback_name")};
 }
 
+std::optional<observe::IoTracing> io_tracing_from(const Json& json) {
+    if (json.is_null()) return std::nullopt;
+    return observe::IoTracing{json.at("library").get<std::string>(), json.at("tiers")};
+}
+
 RecordingPlan recording_from(const Json& json) {
     return {json.at("directory"), core::Duration(core::integer_from<int64_t>(json.at("interval_ns"))),
-            core::Duration(core::integer_from<int64_t>(json.at("flush_ns"))), json.at("progress_patterns")};
+            core::Duration(core::integer_from<int64_t>(json.at("flush_ns"))), json.at("progress_patterns"),
+            io_tracing_from(json.at("io"))};
+}
+
+StagingPlan staging_from(const Json& json) {
+    return {json.at("source"), json.at("destination"),
+            core::Duration(core::integer_from<int64_t>(json.at("longest_wait_ns"))),
+            json.at("memory_share").get<double>()};
 }
 
 }  // namespace
@@ -53,20 +77,23 @@ std::string encode(const StepPlan& plan) {
     Json json = {{"secret", plan.secret},
                  {"environment", to_json(plan.environment)},
                  {"vetting", to_json(plan.vetting)},
-                 {"recording", to_json(plan.recording)}};
+                 {"recording", to_json(plan.recording)},
+                 {"staging", to_json(plan.staging)}};
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<StepPlan> decode_step_plan(std::string_view text) {
     try {
         Json json = core::parse_ordered_json(text);
-        StepPlan plan{.secret = json.at("secret"), .environment = {}, .vetting = {}, .recording = {}};
+        StepPlan plan{
+            .secret = json.at("secret"), .environment = {}, .vetting = {}, .recording = {}, .staging = {}};
         if (const Json& part = json.at("environment"); !part.is_null()) {
             BELAY_TRY(environment, environment_from_json(part));
             plan.environment = std::move(environment);
         }
         if (const Json& part = json.at("vetting"); !part.is_null()) plan.vetting = vetting_from(part);
         if (const Json& part = json.at("recording"); !part.is_null()) plan.recording = recording_from(part);
+        if (const Json& part = json.at("staging"); !part.is_null()) plan.staging = staging_from(part);
         return plan;
     } catch (const Json::exception& exception) {
         return core::system_error("the plan of the step cannot be read: {}", exception.what())
@@ -75,7 +102,7 @@ Result<StepPlan> decode_step_plan(std::string_view text) {
 }
 
 bool needs_agreement(const StepPlan& plan) {
-    return plan.environment || plan.vetting;
+    return plan.environment || plan.vetting || plan.staging;
 }
 
 core::Duration longest_agreement(const StepPlan& plan) {
@@ -92,6 +119,7 @@ Result<core::Duration> longest_preparation(const StepPlan& plan) {
     }
     if (plan.environment && plan.environment->container)
         sum += env::longest_start(*plan.environment->container);
+    if (plan.staging) sum += plan.staging->longest_wait;
     if (needs_agreement(plan)) sum += longest_agreement(plan);
     return sum;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/time.h"
+#include "observe/io_tracing.h"
 #include "step/environment.h"
 
 #include <filesystem>
@@ -26,7 +27,19 @@ struct RecordingPlan {
     core::Duration interval{};
     core::Duration flush{};
     std::vector<std::string> progress_patterns;
+    std::optional<observe::IoTracing> io = {};  // nothing: I/O is not traced
     bool operator==(const RecordingPlan&) const = default;
+};
+
+struct StagingPlan {
+    std::string source;  // absolute: a file or a directory that the first node sees
+    std::string
+        destination;  // absolute, on each node, as record.directory with %j, %s, %r, and %n for the node
+    // After which the plugin gives it up. The copy itself is bound by it only where it waits for another one to
+    // the same place, in a step of one node.
+    core::Duration longest_wait{};
+    double memory_share = 0;  // stage.memory_share
+    bool operator==(const StagingPlan&) const = default;
 };
 
 struct StepPlan {
@@ -34,6 +47,7 @@ struct StepPlan {
     std::optional<EnvironmentPlan> environment;
     std::optional<VettingPlan> vetting;
     std::optional<RecordingPlan> recording;
+    std::optional<StagingPlan> staging;
     bool operator==(const StepPlan&) const = default;
 };
 

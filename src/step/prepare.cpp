@@ -7,6 +7,7 @@
 #include "observe/record_run.h"
 #include "progress/pattern.h"
 #include "step/settings.h"
+#include "step/staging.h"
 #include "vet/protocol.h"
 
 #include <array>
@@ -52,18 +53,30 @@ Result<RecordingPlan> plan_recording(const std::optional<core::Duration>& interv
                                      const core::Configuration& configuration) {
     const std::string& directory = configuration.text("record.directory");
     // Which step it is, only the nodes know; that the pattern can be expanded is seen here.
-    BELAY_CHECK(expand_record_path(directory, "0", "0", "0"));
+    BELAY_CHECK(core::with_context(expand_record_path(directory, "0", "0", "0"), "record.directory"));
     auto patterns = configuration.text_list("record.progress_pattern");
     BELAY_CHECK(progress::compile_patterns(patterns));
     core::Duration period = interval.value_or(configuration.duration("record.interval"));
     core::Duration flush = configuration.duration("record.flush");
     BELAY_CHECK(observe::check_period("interval", period));
     BELAY_CHECK(observe::check_period("flush", flush));
+    BELAY_TRY(io, observe::io_tracing_of(configuration));
     BELAY_TRY(here, core::current_directory());
     return RecordingPlan{.directory = (here / directory).lexically_normal().string(),
                          .interval = period,
                          .flush = flush,
-                         .progress_patterns = std::move(patterns)};
+                         .progress_patterns = std::move(patterns),
+                         .io = std::move(io)};
+}
+
+// In a container the library that traces I/O is where nothing of the image is.
+void show_io_library(StepPlan& plan) {
+    if (!plan.recording || !plan.recording->io || !plan.environment || !plan.environment->container) return;
+    std::filesystem::path& library = plan.recording->io->library;
+    const std::string shown = "/run/belay/" + library.filename().string();
+    plan.environment->container->binds.push_back(
+        {.source = library.string(), .destination = shown, .options = {"bind", "ro"}, .if_present = true});
+    library = shown;
 }
 
 }  // namespace
@@ -81,10 +94,15 @@ Result<StepPlan> prepare_step(const StepOptions& options, const core::Configurat
         BELAY_TRY(recording, plan_recording(options.interval, configuration));
         plan.recording = std::move(recording);
     }
+    if (options.staging) {
+        BELAY_TRY(staging, plan_staging(*options.staging, configuration));
+        plan.staging = std::move(staging);
+    }
     if (options.environment) {
         BELAY_TRY(environment, plan_environment(*options.environment, configuration, import, warnings));
         plan.environment = std::move(environment);
     }
+    show_io_library(plan);
     return plan;
 }
 
@@ -99,6 +117,8 @@ Result<StepOptions> read_step_options(const std::vector<std::string>& words) {
             options.environment = value.value_or("");
         } else if (name == "--vet") {
             options.vetting = value.value_or("");
+        } else if (name == "--stage") {
+            options.staging = value.value_or("");
         } else if (name == "--record") {
             options.recording = true;
             if (!value) continue;
@@ -126,7 +146,7 @@ Result<std::string> plan_for(const StepOptions& options, const Importer& import)
     if (arrives != plan)
         return core::bad_input("a path, a variable or a mount of the step is not UTF-8")
             .hint("look at the directory you are in, and at what the environment takes from your variables");
-    const bool is_of_record = !plan.environment && !plan.vetting;
+    const bool is_of_record = !needs_agreement(plan);
     return fmt::format("{}{} {}", std::chrono::ceil<std::chrono::seconds>(longest).count(),
                        is_of_record ? "r" : "", encode(plan));
 }
@@ -137,13 +157,13 @@ Result<std::string> plan_for_plugin(const std::vector<std::string>& words, const
     BELAY_TRY(options, read_step_options(words));
     auto plan = plan_for(options, import);
     // Nobody is misled by a job that runs without its record; one that does not start is worse.
-    if (plan || options.environment || options.vetting) return plan;
+    if (plan || options.environment || options.vetting || options.staging) return plan;
     core::tell_error("--record: the step runs without being recorded", plan.error());
     return "none";
 }
 
 Result<std::string> expand_record_path(std::string_view pattern, std::string_view job, std::string_view step,
-                                       std::string_view restart) {
+                                       std::string_view restart, std::string_view node) {
     std::string path;
     for (size_t i = 0; i < pattern.size(); ++i) {
         if (pattern[i] != '%') {
@@ -163,10 +183,20 @@ Result<std::string> expand_record_path(std::string_view pattern, std::string_vie
             case '%':
                 path += '%';
                 break;
+            case 'n':
+                if (!node.empty()) {
+                    path += node;
+                    break;
+                }
+                [[fallthrough]];
             default:
-                return core::bad_input("record.directory: \"{}\": % must be followed by j, s, r or %",
-                                       pattern)
-                    .hint("%j is the job, %s the step, %r how often the job was requeued");
+                return node.empty()
+                           ? core::bad_input("\"{}\": % must be followed by j, s, r or %", pattern)
+                                 .hint("%j is the job, %s the step, %r how often the job was requeued")
+                           : core::bad_input("\"{}\": % must be followed by j, s, r, n or %", pattern)
+                                 .hint(
+                                     "%j is the job, %s the step, %r how often the job was requeued, %n the "
+                                     "node");
         }
     }
     return path;

@@ -8,6 +8,7 @@
 #include "observe/settings.h"
 #include "record/settings.h"
 #include "slurm/settings.h"
+#include "stage/settings.h"
 #include "vet/settings.h"
 
 #include <vector>
@@ -18,8 +19,8 @@ namespace {
 
 // One line for each module that has settings.
 constexpr std::span<const core::Setting> kTables[] = {
-    observe::kSettings,  env::kSettings,    image::kSettings, vet::kSettings,  gpu::kSettings,
-    findings::kSettings, record::kSettings, slurm::kSettings, core::kSettings,
+    observe::kSettings, env::kSettings,      image::kSettings,  vet::kSettings,   gpu::kSettings,
+    stage::kSettings,   findings::kSettings, record::kSettings, slurm::kSettings, core::kSettings,
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "step/plan.h"
 #include "step/prepare.h"
 #include "step/settings.h"
+#include "step/staging.h"
 #include "transfer/rendezvous.h"
 
 #include <thread>
@@ -36,8 +37,12 @@ StepPlan full_plan() {
                         .locked = "{}"};
     plan.vetting = VettingPlan{"p.yaml", "name: p\nchecks:\n  - type: mem.free\n    min: 1GiB\n",
                                std::chrono::seconds(30)};
-    plan.recording =
-        RecordingPlan{"/r-%j", std::chrono::milliseconds(200), std::chrono::seconds(2), {"x=(?P<loss>.*)"}};
+    plan.recording = RecordingPlan{"/r-%j",
+                                   std::chrono::milliseconds(200),
+                                   std::chrono::seconds(2),
+                                   {"x=(?P<loss>.*)"},
+                                   observe::IoTracing{"/lib/libbelay_io.so", {"/scratch=flash"}}};
+    plan.staging = StagingPlan{"/scratch/train", "/tmp/%j", std::chrono::minutes(7), 0.25};
     return plan;
 }
 
@@ -51,15 +56,15 @@ struct Answers {
 Answers meet(const std::optional<core::Error>& root_failure, const std::optional<core::Error>& other_failure,
              const std::string& name, core::Duration timeout = std::chrono::seconds(20),
              bool other_comes = true) {
-    StepMembers members{.rank = 0,
-                        .nodes = {"n1", "n2"},
-                        .root_address = "127.0.0.1",
-                        .name = name + std::to_string(getpid()),
-                        .secret = "secret"};
+    transfer::Members members{.rank = 0,
+                              .nodes = {"n1", "n2"},
+                              .root_address = "127.0.0.1",
+                              .name = name + std::to_string(getpid()),
+                              .secret = "secret"};
     Answers answers;
     std::thread other([&] {
         if (!other_comes) return;
-        StepMembers second = members;
+        transfer::Members second = members;
         second.rank = 1;
         std::vector<std::string> none;
         answers.other = agree(second, other_failure, timeout, none);
@@ -104,13 +109,28 @@ TEST(step, tasks_wait_longer_than_every_part_may_take) {
     ASSERT_TRUE(all && without);
     EXPECT_GE(*all - *without, std::chrono::seconds(30));
     EXPECT_GE(*without, env::longest_start(*plan.environment->container) + longest_agreement(plan));
+    EXPECT_GE(*without, std::chrono::minutes(7));
     plan.environment.reset();
+    EXPECT_TRUE(needs_agreement(plan));
+    plan.staging.reset();
     EXPECT_LE(*longest_preparation(plan),
               std::chrono::seconds(30));  // only recorded: nobody waits for others
     EXPECT_FALSE(needs_agreement(plan));
     plan = full_plan();
     plan.vetting->text = "checks: [";
     EXPECT_FALSE(longest_preparation(plan));
+}
+
+TEST(step, staging_names_data_and_a_place_on_the_nodes) {
+    const auto configuration = core::load_configuration(settings(), {}).value();
+    const auto plan = plan_staging("/scratch/a:b:/tmp/%j", configuration).value();
+    EXPECT_EQ(plan.source, "/scratch/a:b");
+    EXPECT_EQ(plan.destination, "/tmp/%j");
+    EXPECT_EQ(plan.longest_wait, std::chrono::hours(1));
+    EXPECT_TRUE(plan_staging("train:/tmp/t", configuration)->source.starts_with("/"))
+        << "relative to where srun is";
+    for (const char* wrong : {"", "/a", "/a:b", ":/a", "/a:/b/%x"})
+        EXPECT_EQ(plan_staging(wrong, configuration).error().kind(), core::ErrorKind::kBadInput) << wrong;
 }
 
 TEST(step, record_paths_name_job_step_and_restart) {
@@ -144,7 +164,8 @@ TEST(step, the_settings_of_all_modules_are_known) {
                           "record.progress_pattern", "env.search_path", "env.overlay_size", "env.image_store",
                           "env.layer_cache", "env.image_wait", "env.insecure_registries", "vet.timeout",
                           "nvml.library", "dcgm.library", "dcgm.address", "findings.rules", "query.time",
-                          "query.memory", "munge.socket", "files.wait"));
+                          "query.memory", "munge.socket", "files.wait", "stage.timeout", "stage.memory_share",
+                          "record.io_trace", "record.tiers"));
     EXPECT_TRUE(core::load_configuration(settings(), {}));
 }
 
@@ -200,11 +221,11 @@ TEST(step, all_start_or_none_does) {
 }
 
 TEST(step, a_node_that_cannot_meet_the_first_says_what_it_failed_of) {
-    StepMembers alone{.rank = 2,
-                      .nodes = {"n1", "n2", "n3"},
-                      .root_address = "127.0.0.1",
-                      .name = "alone" + std::to_string(getpid()),
-                      .secret = "secret"};
+    transfer::Members alone{.rank = 2,
+                            .nodes = {"n1", "n2", "n3"},
+                            .root_address = "127.0.0.1",
+                            .name = "alone" + std::to_string(getpid()),
+                            .secret = "secret"};
     std::vector<std::string> none;
     core::Error failure = core::bad_input("no image").hint("pull it").error();
     auto own = agree(alone, failure, std::chrono::milliseconds(100), none);
@@ -229,11 +250,11 @@ TEST(step, a_node_that_stays_silent_is_named) {
 }
 
 TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
-    StepMembers members{.rank = 0,
-                        .nodes = {"n1", "n2", "n3"},
-                        .root_address = "127.0.0.1",
-                        .name = "left" + std::to_string(getpid()),
-                        .secret = "secret"};
+    transfer::Members members{.rank = 0,
+                              .nodes = {"n1", "n2", "n3"},
+                              .root_address = "127.0.0.1",
+                              .name = "left" + std::to_string(getpid()),
+                              .secret = "secret"};
     core::Result<bool> last = true;
     std::thread others([&] {
         auto deadline = core::Deadline::after(std::chrono::seconds(20));
@@ -243,7 +264,7 @@ TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
             ASSERT_TRUE(second);
             ASSERT_TRUE(second->send({.type = transfer::kFirstFreeType}, deadline)) << "it is ready";
         }
-        StepMembers third = members;
+        transfer::Members third = members;
         third.rank = 2;
         std::vector<std::string> none;
         last = agree(third, std::nullopt, std::chrono::seconds(20), none);
@@ -257,11 +278,11 @@ TEST(step, a_node_that_was_ready_and_left_stops_the_others) {
 }
 
 TEST(step, malformed_reports_are_told_with_their_node) {
-    const StepMembers members{.rank = 0,
-                              .nodes = {"n1", "n2", "n3"},
-                              .root_address = "127.0.0.1",
-                              .name = "malformed" + std::to_string(getpid()),
-                              .secret = "secret"};
+    const transfer::Members members{.rank = 0,
+                                    .nodes = {"n1", "n2", "n3"},
+                                    .root_address = "127.0.0.1",
+                                    .name = "malformed" + std::to_string(getpid()),
+                                    .secret = "secret"};
     const auto deadline = core::Deadline::after(std::chrono::seconds(20));
     std::thread others([&] {
         const auto ports = transfer::rendezvous_ports(members.name);

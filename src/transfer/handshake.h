@@ -1,16 +1,17 @@
 // How two nodes of a step make sure of each other before anything else is said:
 //
-//   server → client  challenge   nonce of the server (32 bytes), offer
+//   server → client  challenge   "BLYN", version:u32 (session.h), nonce of the server (32 bytes), offer
 //   client → server  proof       rank:u32, nonce of the client (32), HMAC over "member"
 //   server → client  welcome     HMAC over "root"
 //
 // The offer may be empty; otherwise it tells the secret to those who can open it.
 //
-// Each HMAC is keyed with the secret and covers its word, the purpose, both nonces and the rank.
-// The secret itself is never sent, and an answer is good for this connection only. What follows is neither
-// encrypted nor signed: who can rewrite packets between the nodes can change it.
+// Each HMAC is keyed with the secret and covers the protocol's name, its word, the purpose, both nonces and the rank.
+// The secret itself is never sent, and an answer is good for this connection only. What follows is not encrypted; each
+// message shows that it comes from the other side (session.h).
 #pragma once
 
+#include "transfer/session.h"
 #include "transfer/socket.h"
 
 #include <functional>
@@ -38,6 +39,14 @@ SecretOf known(std::string secret);
 
 core::Result<std::string> make_nonce();
 
+struct Challenge {
+    std::string_view nonce;  // of the server
+    std::string_view offer;
+};
+std::string encode_challenge(std::string_view nonce, std::string_view offer);
+// Points into the body. Errors: kSystem where it is none; with a hint where it is of another version.
+core::Result<Challenge> decode_challenge(std::string_view body);
+
 struct Proof {
     uint32_t rank = 0;
     std::string nonce = {};
@@ -51,8 +60,8 @@ core::Result<Proof> check_proof(std::string_view body, std::string_view secret, 
 std::string encode_welcome(std::string_view secret, std::string_view purpose, std::string_view server_nonce,
                            const Proof& proof);
 
-// The client's side. Errors: kSystem if the peer does not know the secret, or is no Belay at all; kDenied
-// where it did not accept the proof; those of `secret_of`.
+// The client's side; afterwards the channel is sealed. Errors: kSystem if the peer does not know the secret, or is no
+// Belay at all, or one of another version; kDenied where it did not accept the proof; those of `secret_of`.
 core::Result<> introduce(Channel& channel, const SecretOf& secret_of, std::string_view purpose, uint32_t rank,
                          Deadline deadline);
 

@@ -58,7 +58,7 @@ void Reception::admit(Descriptor socket, std::string nonce) {
     connection.stranger = {source_of(socket.get()), monotonic_now()};
     connection.socket = std::move(socket);
     connection.nonce = std::move(nonce);
-    connection.outgoing = encode({kChallenge, connection.nonce + settings_.offer});
+    connection.outgoing = encode({kChallenge, encode_challenge(connection.nonce, settings_.offer)});
     write_to(connection);
 }
 
@@ -102,9 +102,20 @@ void Reception::prove(Connection& connection, const std::string& body) {
     connection.rank = proof->rank;
     members_[proof->rank] = &connection;
     refused_.erase(proof->rank);
-    connection.parser.set_limit(kMaxBody);
+    connection.parser.set_limit(kMaxBody + kMacBytes);
     connection.outgoing +=
         encode({kWelcome, encode_welcome(settings_.secret, settings_.purpose, connection.nonce, *proof)});
+    connection.seals.emplace(Session({.secret = settings_.secret,
+                                      .purpose = settings_.purpose,
+                                      .server_nonce = connection.nonce,
+                                      .client_nonce = proof->nonce,
+                                      .rank = proof->rank},
+                                     Side::kServer));
+}
+
+void Reception::break_off(Connection& connection, core::Error why) {
+    connection.broken = true;
+    connection.end = std::move(why);
 }
 
 void Reception::read_from(Connection& connection, const Handler& handler) {
@@ -112,26 +123,28 @@ void Reception::read_from(Connection& connection, const Handler& handler) {
     std::array<char, 64 * 1024> buffer;
     ssize_t n = recv(connection.socket.get(), buffer.data(), buffer.size(), 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (n <= 0) {
-        connection.broken = true;
-        connection.end = n < 0 ? core::errno_error(errno, kConnectionEnded).error()
-                               : system_error("{}", kConnectionEnded).because(core::Cause::kEnded).error();
-        return;
-    }
+    if (n < 0) return break_off(connection, core::errno_error(errno, kConnectionEnded).error());
+    if (n == 0)
+        return break_off(connection,
+                         system_error("{}", kConnectionEnded).because(core::Cause::kEnded).error());
     connection.parser.feed({buffer.data(), static_cast<size_t>(n)});
     while (!connection.broken) {
         auto message = connection.parser.next();
-        if (!message) {
-            connection.broken = true;
-            connection.end = std::move(message.error()).context("it sent");
-        }
-        if (!message || !*message) return;
-        if (connection.rank)
-            connection.broken = !handler(*connection.rank, std::move(**message), received);
-        else if ((*message)->type == kProof)
+        if (!message) return break_off(connection, std::move(message.error()).context("it sent"));
+        if (!*message) return;
+        if (connection.seals) {
+            auto opened = connection.seals->open(std::move(**message));
+            if (!opened)
+                return break_off(
+                    connection,
+                    std::move(opened.error())
+                        .context(fmt::format("receiving from {}", peer_address(connection.socket.get()))));
+            connection.broken = !handler(*connection.rank, std::move(*opened), received);
+        } else if ((*message)->type == kProof) {
             prove(connection, (*message)->body);
-        else
+        } else {
             connection.broken = true;
+        }
     }
 }
 
@@ -143,10 +156,8 @@ void Reception::write_to(Connection& connection) {
             connection.outgoing.erase(0, static_cast<size_t>(n));
         else if (errno == EAGAIN)
             return;
-        else if (errno != EINTR) {
-            connection.broken = true;
-            connection.end = core::errno_error(errno, kConnectionEnded).error();
-        }
+        else if (errno != EINTR)
+            break_off(connection, core::errno_error(errno, kConnectionEnded).error());
     }
 }
 
@@ -198,10 +209,10 @@ Result<> Reception::step(Deadline deadline, const Handler& handler, int wake) {
 
 std::optional<Channel> Reception::take_member() {
     auto found = std::ranges::find_if(connections_, [](const Connection& each) {
-        return each.rank && !each.broken && each.outgoing.empty();
+        return each.seals && !each.broken && each.outgoing.empty();
     });
     if (found == connections_.end()) return std::nullopt;
-    Channel channel(std::move(found->socket), kMaxBody);
+    Channel channel(std::move(found->socket), std::move(*found->seals));
     end(found);
     return channel;
 }
@@ -209,7 +220,7 @@ std::optional<Channel> Reception::take_member() {
 bool Reception::send(uint32_t rank, const Message& message) {
     Connection* connection = member(rank);
     if (connection == nullptr || connection->broken) return false;
-    connection->outgoing += encode(message);
+    connection->outgoing += connection->seals->encode(message);
     return true;
 }
 

@@ -84,6 +84,7 @@ class Reception {
         std::string nonce;
         std::string outgoing;
         std::optional<uint32_t> rank;  // once it has proved itself
+        std::optional<Seals> seals;    // likewise
         Stranger stranger;
         bool broken = false;
         std::optional<core::Error> end;  // why, of a member
@@ -97,6 +98,7 @@ class Reception {
     void rest_for_want_of(int lack);
     void read_from(Connection& connection, const Handler& handler);
     void prove(Connection& connection, const std::string& body);
+    static void break_off(Connection& connection, core::Error why);
     static void write_to(Connection& connection);
     Connections::iterator end(Connections::iterator connection);
     void drop_broken();

@@ -98,8 +98,9 @@ bool Root::send(uint32_t rank, const Message& message) {
     return state_->reception.send(rank, message);
 }
 
-Result<bool> Root::flush(Deadline deadline) {
-    return serve(deadline, [&] { return state_->reception.all_is_sent(); }, [](uint32_t, const Message&) {});
+Result<bool> Root::flush(Deadline deadline, const Handler& handler) {
+    const Handler nothing = [](uint32_t, const Message&) {};
+    return serve(deadline, [&] { return state_->reception.all_is_sent(); }, handler ? handler : nothing);
 }
 
 bool Root::connected(uint32_t rank) const {

@@ -57,8 +57,9 @@ class Root {
 
     // Queues a message for a rank that is connected; false if it is not.
     bool send(uint32_t rank, const Message& message);
-    // Serves until all that was queued is sent; false at the deadline.
-    core::Result<bool> flush(Deadline deadline);
+    // Serves until all that was queued is sent; false at the deadline. Without a handler, messages that come
+    // meanwhile are lost.
+    core::Result<bool> flush(Deadline deadline, const Handler& handler = {});
 
     bool connected(uint32_t rank) const;
     // Why this side hung up on a rank, or how its connection ended; nothing while it stands. Until the rank

@@ -86,6 +86,10 @@ Result<Listener> listen_at(int family, uint16_t port) {
     return Listener{std::move(socket), ntohs(bound)};
 }
 
+bool has_no_ipv6(const core::Error& error) {
+    return error.errno_value() == EAFNOSUPPORT || error.errno_value() == EADDRNOTAVAIL;
+}
+
 std::string numeric(const sockaddr_storage& address, socklen_t length) {
     std::array<char, NI_MAXHOST> text{};
     if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, text.data(), text.size(), nullptr, 0,
@@ -134,7 +138,8 @@ Result<Listener> listen_on(std::span<const uint16_t> ports) {
     Result<Listener> last = system_error("no port to listen on");
     for (uint16_t port : ports) {
         last = listen_at(AF_INET6, port);
-        if (!last) last = listen_at(AF_INET, port);  // a machine without IPv6
+        // Never for a port that is taken: who has it on IPv6 alone would stand between this one and those who come.
+        if (!last && has_no_ipv6(last.error())) last = listen_at(AF_INET, port);
         if (last) break;
     }
     return last;
@@ -172,8 +177,15 @@ bool was_cut_short(const core::Error& error, const Deadline& deadline) {
     return error.cause() == core::Cause::kTimedOut && deadline.is_over();
 }
 
+void Channel::seal(Seals seals) {
+    left_.reset();  // it came before
+    seals_ = std::move(seals);
+    set_limit(kMaxBody);
+}
+
 Result<> Channel::send(const Message& message, Deadline deadline) {
-    std::string bytes = encode(message);
+    if (denied_) return std::unexpected(*denied_);
+    std::string bytes = seals_ ? seals_->encode(message) : encode(message);
     std::string_view rest = bytes;
     while (!rest.empty()) {
         ssize_t n = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
@@ -192,11 +204,12 @@ Result<> Channel::send(const Message& message, Deadline deadline) {
 }
 
 Result<std::optional<Message>> Channel::try_receive() {
+    if (denied_) return std::unexpected(*denied_);
     if (left_) return std::exchange(left_, std::nullopt);
     std::array<char, 16 * 1024> buffer;
     for (;;) {
         BELAY_TRY(message, parser_.next());
-        if (message) return message;
+        if (message) return open(std::move(*message));
         ssize_t n = recv(socket_.get(), buffer.data(), buffer.size(), 0);
         if (n > 0)
             parser_.feed({buffer.data(), static_cast<size_t>(n)});
@@ -207,6 +220,16 @@ Result<std::optional<Message>> Channel::try_receive() {
         else if (errno != EINTR)
             return errno_error(errno, "the connection ended");
     }
+}
+
+Result<std::optional<Message>> Channel::open(Message message) {
+    if (!seals_) return std::optional(std::move(message));
+    auto opened = seals_->open(std::move(message));
+    if (opened) return std::optional(std::move(*opened));
+    denied_ =
+        std::move(opened.error()).context(fmt::format("receiving from {}", peer_address(socket_.get())));
+    shutdown(socket_.get(), SHUT_RDWR);  // the other side hears of it
+    return std::unexpected(*denied_);
 }
 
 Result<Message> Channel::receive(Deadline deadline) {

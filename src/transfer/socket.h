@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "transfer/message.h"
+#include "transfer/session.h"
 
 #include <cstdint>
 #include <optional>
@@ -40,7 +41,8 @@ struct Listener {
     uint16_t port = 0;
 };
 inline constexpr uint16_t kAnyPort[] = {0};
-// Listens on all addresses, on the first of the ports that is free; 0 takes any. Errors: kSystem.
+// Listens on all addresses, of IPv6 and of IPv4, on the first of the ports that is free for both; 0 takes any. Where the
+// machine has no IPv6, on those of IPv4. Errors: kSystem.
 core::Result<Listener> listen_on(std::span<const uint16_t> ports);
 
 // Numeric; an IPv4 address also where the socket speaks IPv6. Empty if it is not connected.
@@ -57,14 +59,21 @@ core::Result<bool> wait_readable(int socket, Deadline deadline);
 // Whether a try failed for want of time alone: the one before it, which had more, says more.
 bool was_cut_short(const core::Error& error, const Deadline& deadline);
 
-// Messages over one connection.
+// Messages over one connection. Those of strangers, until both sides have proved themselves.
 class Channel {
   public:
     Channel() = default;
-    explicit Channel(core::Descriptor socket, size_t max_body = kMaxStrangerBody)
-        : socket_(std::move(socket)), parser_(max_body) {}
+    explicit Channel(core::Descriptor socket) : socket_(std::move(socket)) {}
+    // Of one that has been introduced already.
+    Channel(core::Descriptor socket, Seals seals) : socket_(std::move(socket)) { seal(std::move(seals)); }
 
-    // Errors: kSystem; kTimedOut at the deadline, kEnded where the other side closed the connection.
+    // From now on messages are sealed (session.h), and bodies may have kMaxBody bytes.
+    void seal(Seals seals);
+    // Null before.
+    const Session* session() const { return seals_ ? &seals_->session() : nullptr; }
+
+    // Errors: kSystem; kTimedOut at the deadline, kEnded where the other side closed the connection,
+    // changed_on_its_way() from the first such message on.
     core::Result<> send(const Message& message, Deadline deadline);
     core::Result<Message> receive(Deadline deadline);
     // As receive, where only this type will do; another one is left for the next call.
@@ -72,14 +81,18 @@ class Channel {
     // The next message if it has arrived whole, without waiting.
     core::Result<std::optional<Message>> try_receive();
 
-    void set_limit(size_t max_body) { parser_.set_limit(max_body); }
+    void set_limit(size_t max_body) { parser_.set_limit(max_body + (seals_ ? kMacBytes : 0)); }
     int socket() const { return socket_.get(); }
     void close() { socket_.reset(); }
 
   private:
+    core::Result<std::optional<Message>> open(Message message);
+
     core::Descriptor socket_;
     MessageParser parser_;
     std::optional<Message> left_;
+    std::optional<Seals> seals_;
+    std::optional<core::Error> denied_;  // why nothing more is believed
 };
 
 }  // namespace belay::transfer

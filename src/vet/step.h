@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/time.h"
-#include "transfer/handshake.h"
+#include "transfer/members.h"
 #include "vet/catalogue.h"
 #include "vet/protocol.h"
 #include "vet/verdict.h"
@@ -17,18 +17,9 @@
 
 namespace belay::vet {
 
-struct StepContext {
-    uint32_t rank = 0;               // this node's number in the step; 0 is the root
-    std::vector<std::string> nodes;  // of the step, in the order of their ranks
-    // Name or address of nodes[0], as this node reaches it; or why it has none, for all but the root.
-    core::Result<std::string> root_address;
-    std::string name;  // of this start of this step, the same on all nodes and no other's: gives the ports
-    // Known to the tasks of this step alone. Without one, the root offers it to the others, who take it from
-    // the offer (step_secret.h).
-    std::string secret;
-    std::string offer = {};             // of the root
-    transfer::SecretOf secret_of = {};  // of the others
-    std::optional<size_t> need;         // how many nodes must pass; all if not set. Then it stops early
+// How secrets are offered and taken: step_secret.h.
+struct StepContext : transfer::Members {
+    std::optional<size_t> need = {};  // how many nodes must pass; all if not set. Then it stops early
     core::Duration timeout = std::chrono::minutes(2);  // until all nodes must have reported
     NodeView view = {};
     std::function<void(size_t reported)> progress = {};  // called on the root

@@ -66,7 +66,7 @@ TEST(vet, nodes_without_a_secret_take_that_of_the_first) {
 
 TEST(vet, without_munge_the_nodes_meet_and_the_first_warns) {
     EXPECT_TRUE(Pair(no_munge(), no_munge()).passes());
-    StepContext first{.rank = 0, .nodes = {"n0", "n1"}, .name = "step"};
+    StepContext first{{.rank = 0, .nodes = {"n0", "n1"}, .name = "step"}};
     auto weakness = share_secret(first, no_munge());
     ASSERT_TRUE(weakness && *weakness);
     EXPECT_EQ((*weakness)->message(),
@@ -103,10 +103,10 @@ TEST(vet, who_cannot_open_the_offer_is_not_let_in) {
 }
 
 TEST(vet, a_secret_of_the_environment_is_kept) {
-    StepContext first{.rank = 0, .nodes = {"n0", "n1"}, .name = "step", .secret = "s"};
+    StepContext first{{.rank = 0, .nodes = {"n0", "n1"}, .name = "step", .secret = "s"}};
     EXPECT_FALSE(share_secret(first, no_munge()).value());
     EXPECT_EQ(first.secret, "s");
-    StepContext alone{.rank = 0, .nodes = {"n0"}, .name = "step"};
+    StepContext alone{{.rank = 0, .nodes = {"n0"}, .name = "step"}};
     EXPECT_FALSE(share_secret(alone, no_munge()).value());
 }
 

@@ -226,7 +226,7 @@ TEST(vet, step_says_of_a_node_that_sends_no_messages_that_it_does) {
     ASSERT_TRUE(verdicts) << verdicts.error().render();
     EXPECT_EQ(verdicts->nodes[1].verdict, Status::kMissing);
     EXPECT_THAT(verdicts->nodes[1].checks.at(0).reason.text(),
-                HasSubstr("no report: it sent: a message of 8388609 bytes"));
+                HasSubstr("no report: it sent: a message of 8388625 bytes"));  // with type and MAC
 }
 
 core::Error broken_wire() {

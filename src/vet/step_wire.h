@@ -46,7 +46,7 @@ std::string encode(const Report& report);
 std::string encode(const PairOrder& order);
 std::string encode(const PairAnswer& answer);
 
-// Errors: kSystem for what is no such message. `checks` is how many the protocol has.
+// Errors: kSystem for anything else. `checks` is how many the protocol has.
 core::Result<Report> decode_report(std::string_view body, size_t checks);
 core::Result<PairOrder> decode_pair_order(std::string_view body);
 core::Result<PairAnswer> decode_pair_answer(std::string_view body);

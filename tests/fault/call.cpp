@@ -72,8 +72,8 @@ const std::vector<Call> kCalls = {
     {SYS_pread64, "pread64", kDescriptor, 0, -1, "EIO SHORT"},
     {SYS_readv, "readv", kDescriptor, 0, -1, "EIO", "EINTR", "ECONNRESET"},
     {SYS_preadv, "preadv", kDescriptor, 0, -1, "EIO"},
-    {SYS_write, "write", kDescriptor, 0, -1, "ENOSPC EIO SHORT", "EPIPE EINTR", "EPIPE"},
-    {SYS_pwrite64, "pwrite64", kDescriptor, 0, -1, "ENOSPC EIO SHORT"},
+    {SYS_write, "write", kDescriptor, 0, -1, "ENOSPC EDQUOT EIO SHORT", "EPIPE EINTR", "EPIPE"},
+    {SYS_pwrite64, "pwrite64", kDescriptor, 0, -1, "ENOSPC EDQUOT EIO SHORT"},
     {SYS_writev, "writev", kDescriptor, 0, -1, kOut, "EPIPE EINTR", "EPIPE"},
     {SYS_pwritev, "pwritev", kDescriptor, 0, -1, kOut},
     {SYS_sendfile, "sendfile", kDescriptor, 0, -1, kOut},
@@ -169,7 +169,7 @@ std::vector<std::string> errors_of(const Call& call, const Arguments& arguments,
     if (call.number == SYS_fcntl && duplicates(arguments[1])) list = kFull;
     std::istringstream names(list);
     std::vector<std::string> errors(std::istream_iterator<std::string>(names), {});
-    if (creates(call, arguments)) errors.emplace_back("ENOSPC");
+    if (creates(call, arguments)) errors.insert(errors.end(), {"ENOSPC", "EDQUOT"});
     return errors;
 }
 

@@ -29,6 +29,9 @@ mapfile -t processors < <(awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/sta
 turn=0
 on_one_processor() { taskset -c "${processors[turn % ${#processors[@]}]}" "$@"; }
 
+# Words for grep by which a message may name a file whose own name is of this program's making: also_named=(-e WORDS).
+also_named=()
+
 # What a call's error may be called in a message, besides its own words.
 declare -A other_words=()
 
@@ -65,7 +68,7 @@ judge_message() { # STATUS CAUSE-IN-WORDS SUBJECT ERROR
     [[ $3 == /* ]] || return
     # The directory that the file is in says it as well; what is named by a digest is told by its start.
     name=$(basename "$3" | sed -E 's/^\.?([0-9a-f]{12})[0-9a-f]{52}.*/\1/')
-    grep -qF -e "$name" -e "$(basename "$(dirname "$3")")" "$run/err" || breach "the message names no file ($name)"
+    grep -qF -e "$name" -e "$(basename "$(dirname "$3")")" "${also_named[@]}" "$run/err" || breach "the message names no file ($name)"
 }
 
 judge() { # STATUS: of the run in $run

@@ -1,19 +1,26 @@
 // A file server that takes requests and never answers them: a process that waits for it cannot even be
 // killed. Shows SOURCE at MOUNTPOINT until it is ended by SIGTERM, or with whoever started it.
 #include "core/file.h"
+#include "core/text.h"
 #include "tree.h"
 
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <fcntl.h>
 #include <functional>
 #include <getopt.h>
+#include <mutex>
+#include <optional>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -34,6 +41,8 @@ constexpr const char* kUsage =
     "  --at PATH         only where it concerns PATH below SOURCE, or what lies beneath\n"
     "  --while FILE      only while FILE exists\n"
     "  --log FILE        adds a line for each request that is held: operation, path, process\n"
+    "  --delay MS        answers each other request so many milliseconds later, any number of them at a "
+    "time\n"
     "Once it ends, all that wait for it fail with \"Transport endpoint is not connected\".\n";
 
 enum class Kind { kAttributes, kRead, kWrite, kClose, kOther };
@@ -139,7 +148,46 @@ void answer(int device, uint64_t unique, const Reply& reply) {
     (void)writev(device, parts, 2);  // ENOENT: whoever asked was interrupted
 }
 
-void serve(int device, Tree& tree, const Held& held, const Request& request) {
+// Answers that are given later, as by a server at the other end of a network: what is asked meanwhile does
+// not wait for them.
+class LateAnswers {
+  public:
+    LateAnswers(int device, std::chrono::milliseconds delay)
+        : device_(device), delay_(delay), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    void add(uint64_t unique, Reply reply) {
+        {
+            const std::lock_guard lock(mutex_);
+            waiting_.push_back({std::chrono::steady_clock::now() + delay_, unique, std::move(reply)});
+        }
+        wake_.notify_one();
+    }
+
+  private:
+    struct Late {
+        std::chrono::steady_clock::time_point due;
+        uint64_t unique;
+        Reply reply;
+    };
+    void run(const std::stop_token& stop) {
+        std::unique_lock lock(mutex_);
+        while (wake_.wait(lock, stop, [&] { return !waiting_.empty(); })) {
+            const Late late = std::move(waiting_.front());
+            waiting_.pop_front();
+            lock.unlock();
+            std::this_thread::sleep_until(late.due);
+            answer(device_, late.unique, late.reply);
+            lock.lock();
+        }
+    }
+    int device_;
+    std::chrono::milliseconds delay_;
+    std::mutex mutex_;
+    std::condition_variable_any wake_;
+    std::deque<Late> waiting_;  // in the order in which they are due
+    std::jthread thread_;
+};
+
+void serve(int device, Tree& tree, const Held& held, LateAnswers* late, const Request& request) {
     uint32_t code = request.header.opcode;
     if (code == FUSE_FORGET || code == FUSE_BATCH_FORGET) return;
     if (code == FUSE_INTERRUPT) return note(held, kInterrupt, "", request.header.pid);
@@ -148,13 +196,15 @@ void serve(int device, Tree& tree, const Held& held, const Request& request) {
     if (operation == nullptr) return answer(device, request.header.unique, std::unexpected(ENOSYS));
     std::string path = path_of(request, *operation, tree);
     if (held.holds(*operation, path)) return note(held, *operation, path, request.header.pid);
-    answer(device, request.header.unique, (tree.*operation->carry_out)(request));
+    Reply reply = (tree.*operation->carry_out)(request);
+    if (late != nullptr) return late->add(request.header.unique, std::move(reply));
+    answer(device, request.header.unique, reply);
 }
 
 volatile sig_atomic_t ending = 0;
 
 // Until it is ended, or unmounted by somebody.
-Result<> serve_all(int device, Tree& tree, const Held& held) {
+Result<> serve_all(int device, Tree& tree, const Held& held, LateAnswers* late) {
     std::string buffer(kWriteLimit + 4096, '\0');
     while (ending == 0) {
         ssize_t length = read(device, buffer.data(), buffer.size());
@@ -165,7 +215,7 @@ Result<> serve_all(int device, Tree& tree, const Held& held) {
         std::memcpy(&request.header, buffer.data(), sizeof request.header);
         request.body = std::string_view(buffer).substr(sizeof request.header,
                                                        static_cast<size_t>(length) - sizeof request.header);
-        serve(device, tree, held, request);
+        serve(device, tree, held, late, request);
     }
     return {};
 }
@@ -187,7 +237,8 @@ void end_with_the_parent() {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-Result<> run(const std::string& source, const std::string& target, const Held& held) {
+Result<> run(const std::string& source, const std::string& target, const Held& held,
+             std::chrono::milliseconds delay) {
     umask(0);  // the modes that are asked for have met the caller's
     end_with_the_parent();
     BELAY_TRY(root, core::open_file(source, O_PATH | O_DIRECTORY));
@@ -195,7 +246,10 @@ Result<> run(const std::string& source, const std::string& target, const Held& h
     BELAY_TRY(device, mount_at(target));
     puts("ready");
     fflush(stdout);
-    Result<> result = serve_all(device.get(), tree, held);
+    std::optional<LateAnswers> late;
+    if (delay.count() > 0) late.emplace(device.get(), delay);
+    Result<> result = serve_all(device.get(), tree, held, late ? &*late : nullptr);
+    late.reset();
     device.reset();  // whoever waits gets an error now
     umount2(target.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
     return result;
@@ -203,20 +257,22 @@ Result<> run(const std::string& source, const std::string& target, const Held& h
 
 int main_of(int argc, char** argv) {
     Held held;
-    const option options[] = {{"hold", required_argument, nullptr, 'h'},
-                              {"at", required_argument, nullptr, 'a'},
-                              {"while", required_argument, nullptr, 'w'},
-                              {"log", required_argument, nullptr, 'l'},
-                              {nullptr, 0, nullptr, 0}};
+    std::string delay = "0";
+    const option options[] = {
+        {"hold", required_argument, nullptr, 'h'},  {"at", required_argument, nullptr, 'a'},
+        {"while", required_argument, nullptr, 'w'}, {"log", required_argument, nullptr, 'l'},
+        {"delay", required_argument, nullptr, 'd'}, {nullptr, 0, nullptr, 0}};
     std::map<int, std::string*> values = {
-        {'h', &held.what}, {'a', &held.at}, {'w', &held.only_while}, {'l', &held.log}};
+        {'h', &held.what}, {'a', &held.at}, {'w', &held.only_while}, {'l', &held.log}, {'d', &delay}};
     for (int one; (one = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
         auto value = values.find(one);
         if (value == values.end()) return fputs(kUsage, stderr), 2;
         *value->second = optarg;
     }
-    if (argc - optind != 2 || !Held::known(held.what)) return fputs(kUsage, stderr), 2;
-    Result<> result = run(argv[optind], argv[optind + 1], held);
+    const auto milliseconds = core::parse_number<int>(delay);
+    if (argc - optind != 2 || !Held::known(held.what) || !milliseconds || *milliseconds < 0)
+        return fputs(kUsage, stderr), 2;
+    Result<> result = run(argv[optind], argv[optind + 1], held, std::chrono::milliseconds(*milliseconds));
     if (result) return 0;
     fputs(result.error().render("hang_fs").c_str(), stderr);
     return result.error().exit_status();

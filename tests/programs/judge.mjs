@@ -72,7 +72,7 @@ const verdicts = kAims.map(([what, side, limit], i) => {
 
 console.log(`${faults.length} programs with a fault and ${healthy.length} without of \`tests/programs/cpu/PLAN.tsv\`, whose author had not read the rules, under \`srun\` on a`);
 console.log('private real Slurm and, those of one task, under `belay record run` alone. A program counts where it was judged so in every way it ran. The');
-console.log(`rules were changed after such runs had been judged, so the programs are known to the rules' author by now. Notes stand in brackets.\n`);
+console.log(`rules were changed after such runs had been judged, so the programs are known to the rules' author by now. Notes stand in brackets. The programs of \`PLAN_EXTRA.tsv\`, the last ones, are shown and not counted.\n`);
 console.log('| aim | wanted | measured | verdict |\n|---|---|---|---|');
 for (const verdict of verdicts) console.log(verdict);
 console.log('\n| program | what is wrong | way | judged | findings |\n|---|---|---|---|---|');

@@ -39,6 +39,7 @@ struct Arguments {
     std::optional<double> target;
     int64_t steps = 0, log_steps = 0, fail_at_step = 0;
     int fail_rank = 0;
+    std::string data, write_data;
     std::string rendezvous, weights_out, summary;
     core::Duration timeout = std::chrono::minutes(5), grace = std::chrono::seconds(5);
 };
@@ -52,6 +53,14 @@ void declare_options(core::CommandDeclaration& command, const KnownModel& model,
     options.add_option("--seed", arguments.seed, "of the weights and of the order of samples")
         ->type_name("N");
     options.add_option("--data-seed", arguments.data_seed, "of the synthetic samples")->type_name("N");
+    options
+        .add_option("--data", arguments.data,
+                    "read the samples from DIR, loose or packed by \"belay stage pack\", in each step")
+        ->type_name("DIR");
+    options
+        .add_option("--write-data", arguments.write_data,
+                    "write the samples of this profile into DIR and end")
+        ->type_name("DIR");
     options.add_option("--epochs", arguments.epochs, "give up after so many")
         ->between(1, kHighest)
         ->type_name("N");
@@ -120,7 +129,7 @@ RunOptions run_options(const Model& model, const Arguments& arguments, const Wor
     profile.target = arguments.target.value_or(profile.target);
     profile.threads = arguments.threads.value_or(profile.threads > 0 ? profile.threads : cpus_of_rank(world));
     options.seed = arguments.seed;
-    options.data_seed = arguments.data_seed;
+    options.data = {.seed = arguments.data_seed, .directory = arguments.data};
     options.steps = arguments.steps;
     options.log_steps = arguments.log_steps;
     options.weights_out = arguments.weights_out;
@@ -151,8 +160,12 @@ Result<> train(const KnownModel& known, const Arguments& arguments) {
     BELAY_TRY(world, world_from(environment));
     BELAY_TRY(model, known.make(arguments.profile));
     const RunOptions options = run_options(*model, arguments, world);
+    if (!arguments.write_data.empty() && world.rank > 0) return {};
+    if (!arguments.write_data.empty())
+        return model->write_data(options.data.seed, options.profile, arguments.write_data,
+                                 options.profile.threads);
     BELAY_CHECK(check_rendezvous_choice(arguments.rendezvous));
-    BELAY_CHECK(check_sizes(*model, options.profile, world.size, world.nodes));
+    BELAY_CHECK(check_sizes(*model, options, world.size, world.nodes));
     // On the heap and never freed when something fails: its end may wait for ranks that will not answer.
     auto group = std::make_unique<Group>();
     if (world.size > 1) {

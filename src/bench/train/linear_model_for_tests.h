@@ -12,7 +12,7 @@ namespace belay::bench {
 class LineData : public Data {
   public:
     explicit LineData(uint64_t seed) : seed_(seed) {}
-    void load(Split split, std::span<const uint32_t> indices, Batch& batch) const override {
+    core::Result<> load(Split split, std::span<const uint32_t> indices, Batch& batch) const override {
         batch = {.samples = indices.size(), .inputs = {}, .targets = {}};
         for (uint32_t index : indices) {
             RandomStream random(seed_, split, index, 0);
@@ -20,6 +20,7 @@ class LineData : public Data {
             batch.inputs.insert(batch.inputs.end(), {static_cast<float>(a), static_cast<float>(b)});
             batch.targets.push_back(static_cast<float>(2 * a - b + 0.5));
         }
+        return {};
     }
 
   private:
@@ -87,9 +88,13 @@ class LinearModel : public Model {
     double bytes_per_sample() const override { return bytes_per_sample_; }
     double flops_per_sample() const override { return 12; }
     progress::Json settings() const override { return {{"opt_name", "plain"}}; }
-    core::Result<std::unique_ptr<Data>> make_data(uint64_t seed, const Share&, int) const override {
+    core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share&,
+                                                  int) const override {
         if (out_of_memory_) throw std::bad_alloc();
-        return std::make_unique<LineData>(seed);
+        return std::make_unique<LineData>(source.seed);
+    }
+    core::Result<> write_data(uint64_t, const Profile&, const std::filesystem::path&, int) const override {
+        return core::bad_input("a line has no files");
     }
     std::unique_ptr<Network> make_network(uint64_t seed, uint64_t) const override {
         return std::make_unique<LineNetwork>(seed);

@@ -9,6 +9,7 @@
 #include "progress/mllog.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -27,8 +28,16 @@ struct Batch {
 class Data {
   public:
     virtual ~Data() = default;
-    // Fills `batch` with the samples `indices` of `split`, all of them of the rank's share.
-    virtual void load(Split split, std::span<const uint32_t> indices, Batch& batch) const = 0;
+    // Fills `batch` with the samples `indices` of `split`, all of them of the rank's share. Errors: of data
+    // in files, kBadInput, kSystem.
+    virtual core::Result<> load(Split split, std::span<const uint32_t> indices, Batch& batch) const = 0;
+};
+
+// Where samples come from.
+struct DataSource {
+    uint64_t seed = 1;
+    std::filesystem::path directory =
+        {};  // with what write_data() wrote, loose or packed; empty: made at the start, kept in memory
 };
 
 // A network with its loss and its optimiser.
@@ -84,8 +93,11 @@ class Model {
     virtual progress::Json settings() const = 0;
 
     // Makes or opens the samples of `share` with `threads` threads. Errors: kSystem.
-    virtual core::Result<std::unique_ptr<Data>> make_data(uint64_t seed, const Share& share,
+    virtual core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share& share,
                                                           int threads) const = 0;
+    // All samples of `profile` as files. Errors: kBadInput, kSystem.
+    virtual core::Result<> write_data(uint64_t seed, const Profile& profile,
+                                      const std::filesystem::path& directory, int threads) const = 0;
     // With weights drawn from `seed`; `rank_seed`, for what is drawn in training, differs between ranks.
     virtual std::unique_ptr<Network> make_network(uint64_t seed, uint64_t rank_seed) const = 0;
 };

@@ -85,7 +85,7 @@ Result<> Run::train_step(int epoch, double rate, std::span<const uint32_t> sampl
     ++step_;
     if (step_ == options_.fail_at_step && group_.rank() == options_.fail_rank)
         return system_error("rank {} fails at step {}, as --fail-at-step says", group_.rank(), step_);
-    data_->load(Split::kTrain, samples, batch_);
+    BELAY_CHECK(data_->load(Split::kTrain, samples, batch_));
     network_->compute_gradients(batch_);
 
     std::span<float> sums = network_->gradients_and_loss();
@@ -144,7 +144,7 @@ Result<> Run::evaluate(int epoch) {
     std::vector<float> predictions;
     for (size_t first = 0; first < share_.eval.size(); first += kEvalBatch) {
         size_t count = std::min<size_t>(kEvalBatch, share_.eval.size() - first);
-        data_->load(Split::kEval, std::span(share_.eval).subspan(first, count), batch_);
+        BELAY_CHECK(data_->load(Split::kEval, std::span(share_.eval).subspan(first, count), batch_));
         network_->predict(batch_, predictions);
         metric.add(batch_, predictions, sums);
     }
@@ -233,7 +233,7 @@ Result<Outcome> train(const Model& model, const RunOptions& options, Group& grou
     log_settings(model, options, nodes, log);
     prepare_library(options.profile.threads);
     const Share share = share_of(options.profile, group.rank(), group.size());
-    BELAY_TRY(data, model.make_data(options.data_seed, share, options.profile.threads));
+    BELAY_TRY(data, model.make_data(options.data, share, options.profile.threads));
     Run run(model, options, group, log, clock, share, std::move(data));
     BELAY_CHECK(run.start());
     log.stop("init_stop");
@@ -242,7 +242,8 @@ Result<Outcome> train(const Model& model, const RunOptions& options, Group& grou
 
 }  // namespace
 
-Result<> check_sizes(const Model& model, const Profile& profile, int ranks, int nodes) {
+Result<> check_sizes(const Model& model, const RunOptions& options, int ranks, int nodes) {
+    const Profile& profile = options.profile;
     if (profile.batch % ranks != 0)
         return bad_input("a global batch of {} does not divide evenly over {} ranks", profile.batch, ranks)
             .hint("choose --batch as a multiple of the number of ranks");
@@ -252,7 +253,7 @@ Result<> check_sizes(const Model& model, const Profile& profile, int ranks, int 
     double bytes = model.bytes_per_sample() *
                    (static_cast<double>(profile.train_samples) + profile.eval_samples) / nodes;
     double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    if (bytes > 0.8 * memory)
+    if (options.data.directory.empty() && bytes > 0.8 * memory)
         return bad_input("the samples need {:.1f} GiB of memory on each node, and this one has {:.1f} GiB",
                          bytes / 0x1p30, memory / 0x1p30)
             .hint("use more nodes, or fewer samples: --train-samples, --eval-samples");
@@ -261,7 +262,7 @@ Result<> check_sizes(const Model& model, const Profile& profile, int ranks, int 
 
 Result<Outcome> run_training(const Model& model, const RunOptions& options, Group& group, int nodes,
                              MllogOutput& log, const core::Clock& clock) {
-    BELAY_CHECK(check_sizes(model, options.profile, group.size(), nodes));
+    BELAY_CHECK(check_sizes(model, options, group.size(), nodes));
     Result<Outcome> outcome;
     // libtorch's exceptions, and memory that ran out.
     auto thrown = core::exception_of([&] { outcome = train(model, options, group, nodes, log, clock); });

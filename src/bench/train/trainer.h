@@ -17,7 +17,7 @@ namespace belay::bench {
 struct RunOptions {
     Profile profile;  // the model's, with sizes, target, epochs and threads as the person changed them
     uint64_t seed = 1;
-    uint64_t data_seed = 1;
+    DataSource data;
     int64_t steps = 0;      // end after so many optimiser steps, without evaluation; 0: at the target
     int64_t log_steps = 0;  // steps between two tracked_stats; 0: about a second
     std::filesystem::path weights_out;  // all parameters as raw float32, from rank 0; empty: none
@@ -36,7 +36,7 @@ struct Outcome {
 
 // Whether the batch divides over the ranks and the samples fit into memory: asked before the ranks meet, so
 // that all of them say the same. Errors: kBadInput.
-core::Result<> check_sizes(const Model& model, const Profile& profile, int ranks, int nodes);
+core::Result<> check_sizes(const Model& model, const RunOptions& options, int ranks, int nodes);
 
 // Trains until the target is met, or for the epochs or steps given. `nodes` is for the log. Errors: kBadInput
 // if sizes do not fit (batch over ranks, samples into memory), kNegative if the loss is no longer a number,

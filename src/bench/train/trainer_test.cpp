@@ -71,12 +71,12 @@ TEST(bench, trainer_ends_the_same_with_four_ranks) {
 TEST(bench, trainer_refuses_sizes_that_do_not_fit) {
     LinearModel model;
     auto refusal = [&](const Profile& profile, int ranks) {
-        auto checked = check_sizes(model, profile, ranks, 1);
+        auto checked = check_sizes(model, {.profile = profile}, ranks, 1);
         EXPECT_FALSE(checked);
         return checked ? "" : checked.error().message();
     };
     Profile profile = model.profile();
-    EXPECT_TRUE(check_sizes(model, profile, 4, 1));
+    EXPECT_TRUE(check_sizes(model, {.profile = profile}, 4, 1));
     EXPECT_EQ(refusal(profile, 3), "a global batch of 8 does not divide evenly over 3 ranks");
     profile.train_samples = 7;
     EXPECT_EQ(refusal(profile, 1), "7 training samples do not fill one batch of 8");

@@ -54,6 +54,8 @@ constexpr DetectorParameter kChange[] = {
     {"deviations", "", 4, "difference of the medians over the spread within"},
     {"change_share", "ratio", 0.2, "increase, of what it was before"},
     {"least_points", "", 10, "values on each side"},
+    {"rising_share", "ratio", 0.8,
+     "or it grew all the time: share of the bins that are higher than the one before"},
     {"kept", "ratio", 0.9, "activity after it, of that before, from which on it is only noted"},
 };
 constexpr DetectorParameter kOutlier[] = {
@@ -89,8 +91,8 @@ constexpr Detector kDetectors[] = {
     {"pauses", "dips at regular times in which much was written", kValue, kPause, kPauseColumns,
      detect_pauses},
     {"leak", "bytes that grow and do not stop growing", kValue, kLeak, kLeakColumns, detect_leak},
-    {"change", "a value that went up at one moment and stayed there", kValue, kChange, kChangeColumns,
-     detect_change},
+    {"change", "a value that went up at one moment and stayed there, or grew all the time", kValue, kChange,
+     kChangeColumns, detect_change},
     {"outlier", "one among peers that differs from them", kPeer, kOutlier, kOutlierColumns, detect_outlier},
     {"straggler", "the same rank comes last step after step", kSteps, kStraggler, kStragglerColumns,
      detect_straggler},

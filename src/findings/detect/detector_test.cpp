@@ -189,6 +189,21 @@ TEST(findings_detect, a_leak_is_told_from_a_plateau) {
     }
 }
 
+TEST(findings_detect, a_change_may_take_the_whole_run) {
+    const auto found = [](int count, const std::function<double(int)>& value) {
+        return detect("change", series(count, {"value", "activity"}, [&](int t, size_t column) {
+                          return column == 0 ? Value(value(t)) : Value(0.9);
+                      }));
+    };
+    const QueryResult grown = found(20, [](int t) { return 1 + 0.2 * t + 0.05 * (t % 3); });
+    ASSERT_EQ(grown.rows.size(), 1U);
+    EXPECT_GT(cell(grown, 0, "change_share"), 2);
+    EXPECT_TRUE(found(20, [](int t) { return 1 + 0.005 * t; }).rows.empty()) << "too little";
+    EXPECT_TRUE(found(20, [](int t) { return 1 + (t * 7 % 11); }).rows.empty()) << "up and down";
+    EXPECT_TRUE(found(20, [](int t) { return 5 - 0.2 * t; }).rows.empty());
+    EXPECT_TRUE(found(8, [](int t) { return 1 + t; }).rows.empty()) << "too few";
+}
+
 TEST(findings_detect, a_change_that_keeps_things_busy_is_only_noted) {
     auto severity = [](std::vector<std::string> columns, double after) {
         const QueryResult found = detect("change", series(60, columns, [&](int t, size_t column) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace belay::findings {
 
@@ -78,23 +79,47 @@ record::QueryResult detect_leak(const record::QueryResult& rows, const Parameter
     return out.take();
 }
 
+namespace {
+
+// Where a series went up: at one moment, or from its beginning to its end.
+struct Increase {
+    size_t index = 0;  // from which on it counts as higher
+    double before = 0;
+    double after = 0;
+};
+
+std::optional<Increase> increase_of(const Series& series, const std::vector<double>& values,
+                                    const Parameters& parameters) {
+    const ChangePoint change = change_point(values, static_cast<size_t>(parameters["least_points"]));
+    const auto is_enough = [&](double before, double after) {
+        return after - before >= parameters["change_share"] * std::abs(before);
+    };
+    if (change.index != 0 && change.deviations >= parameters["deviations"] &&
+        is_enough(change.before, change.after))
+        return Increase{change.index, change.before, change.after};
+    const Growth growth = growth_of(series.times, values);
+    if (growth.rising >= parameters["rising_share"] && is_enough(growth.first, growth.last))
+        return Increase{values.size() / 2, growth.first, growth.last};
+    return std::nullopt;
+}
+
+}  // namespace
+
 record::QueryResult detect_change(const record::QueryResult& rows, const Parameters& parameters) {
     Rows out(kChangeColumns);
     for (const Series& series : split_series(rows)) {
-        std::vector<double> values = without_missing(series["value"]);
+        const std::vector<double> values = without_missing(series["value"]);
         if (values.size() != series.times.size()) continue;
-        ChangePoint change = change_point(values, static_cast<size_t>(parameters["least_points"]));
-        if (change.index == 0 || change.deviations < parameters["deviations"]) continue;
-        double share = (change.after - change.before) / std::abs(change.before);
-        if (!(share >= parameters["change_share"])) continue;
-        out.add(series, series.times[change.index], series.times.back());
-        out.set("before", change.before);
-        out.set("after", change.after);
-        out.set("change_share", share);
+        const auto increase = increase_of(series, values, parameters);
+        if (!increase) continue;
+        out.add(series, series.times[increase->index], series.times.back());
+        out.set("before", increase->before);
+        out.set("after", increase->after);
+        out.set("change_share", (increase->after - increase->before) / std::abs(increase->before));
         const std::span<const double> activity = series["activity"];
         if (activity.empty()) continue;
-        const double busy_before = median(without_missing(activity.first(change.index)));
-        const double busy_after = median(without_missing(activity.subspan(change.index)));
+        const double busy_before = median(without_missing(activity.first(increase->index)));
+        const double busy_after = median(without_missing(activity.subspan(increase->index)));
         out.set("busy_before", busy_before);
         out.set("busy_after", busy_after);
         // As busy as before: more to do, most likely, and not a wait for something.

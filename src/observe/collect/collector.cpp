@@ -3,6 +3,7 @@
 #include "observe/collect/filesystem.h"
 #include "observe/collect/gpu.h"
 #include "observe/collect/host.h"
+#include "observe/collect/io.h"
 #include "observe/collect/network.h"
 #include "observe/collect/process.h"
 #include "schema/tables/host.h"
@@ -31,6 +32,7 @@ std::vector<std::unique_ptr<Collector>> make_collectors(const CollectOptions& op
     collectors.push_back(make_filesystem_collector(options));
     collectors.push_back(make_process_collector(options));
     collectors.push_back(make_gpu_collector(options));
+    collectors.push_back(make_io_collector(options));
     return collectors;
 }
 

@@ -1,5 +1,5 @@
 // What is sampled on a node at every tick. Each collector adds the rows of one periodic table: host, network,
-// filesystem, process or gpu.
+// filesystem, process, gpu or io.
 //
 //   auto collectors = make_collectors({.job = {.step_of = getpid()}, .on_event = sink});
 //   std::vector<stream::Batch> rows = make_batches(collectors);      // rows[i] belongs to collectors[i]
@@ -14,6 +14,7 @@
 #include "core/time.h"
 #include "gpu/choose.h"
 #include "observe/collect/step_daemons.h"
+#include "observe/collect/tiers.h"
 #include "stream/batch.h"
 #include "stream/event.h"
 
@@ -27,6 +28,10 @@
 #include <sys/statvfs.h>
 #include <sys/types.h>
 #include <vector>
+
+namespace belay::iotrace {
+class IoTraceReader;
+}
 
 namespace belay::observe::collect {
 
@@ -48,6 +53,14 @@ class Collector {
     virtual bool is_expected() const { return true; }
     // CPU time that processes helping this collector have spent since its start.
     virtual double helper_cpu_seconds() const { return 0; }
+};
+
+// Where the job's I/O is counted, and what is known of its file systems.
+struct IoOptions {
+    std::shared_ptr<iotrace::IoTraceReader> trace = nullptr;  // none: the job is not traced
+    std::vector<Tier> tiers = {};
+    // A process of the job, which may see mounts that this process does not; 0: none is known yet.
+    std::function<pid_t()> task = [] { return 0; };
 };
 
 // Where GPUs are read from, and what is told of them.
@@ -91,11 +104,12 @@ struct JobSelection {
 
 struct CollectOptions {
     JobSelection job;
-    // Told of filesystem_hang, filesystem_back, filesystem_unread, gpu_unread, gpu_counters_unread, gpu_lost,
-    // xid; may be empty.
+    // Told of data_read, filesystem_hang, filesystem_back, filesystem_unread, gpu_unread,
+    // gpu_counters_unread, gpu_lost, xid; may be empty.
     EventSink on_event;
     StepSink on_steps = nullptr;  // with JobSelection::all_steps; may be empty
     GpuOptions gpu = {};
+    IoOptions io = {};
     std::filesystem::path proc = "/proc";
     std::filesystem::path sys = "/sys";
     // How long all file systems together may take to answer in a tick, and when one that did not is asked
@@ -115,7 +129,7 @@ struct CollectOptions {
     std::function<int(const char*, struct statvfs*)> statvfs = ::statvfs;
 };
 
-// One for each of host, network, filesystem, process and gpu, in that order.
+// One for each of host, network, filesystem, process, gpu and io, in that order.
 std::vector<std::unique_ptr<Collector>> make_collectors(const CollectOptions& options);
 
 // An empty batch per collector.

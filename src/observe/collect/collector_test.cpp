@@ -20,7 +20,7 @@ std::vector<std::string> tables_of(const std::vector<std::unique_ptr<Collector>>
 TEST(observe_collect, there_is_a_collector_for_each_table) {
     std::vector<std::unique_ptr<Collector>> collectors = make_collectors({});
     EXPECT_EQ(tables_of(collectors),
-              (std::vector<std::string>{"host", "network", "filesystem", "process", "gpu"}));
+              (std::vector<std::string>{"host", "network", "filesystem", "process", "gpu", "io"}));
     std::vector<stream::Batch> rows = make_batches(collectors);
     ASSERT_EQ(rows.size(), collectors.size());
     for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(&rows[i].table(), &collectors[i]->table());

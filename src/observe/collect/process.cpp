@@ -3,6 +3,7 @@
 #include "core/utf8.h"
 #include "observe/collect/job_processes.h"
 #include "observe/collect/keyed_columns.h"
+#include "observe/collect/open_data.h"
 #include "observe/collect/units.h"
 #include "procfs/scan.h"
 #include "procfs/schedstat.h"
@@ -40,6 +41,8 @@ class ProcessCollector : public Collector {
   public:
     explicit ProcessCollector(const CollectOptions& options)
         : processes_(options.proc, options.job, options.process_refresh),
+          open_data_(options.proc, options.job.all_steps ? EventSink() : options.on_event),
+          slow_every_(options.slow_every),
           on_steps_(options.job.all_steps ? options.on_steps : nullptr),
           boot_time_(options.boot_time ? *options.boot_time : boot_time_by_clocks()) {}
 
@@ -55,6 +58,7 @@ class ProcessCollector : public Collector {
                      seconds_of(process.unseen_children_ticks, ticks_per_second_));
         }
         if (on_steps_) tell_of_steps(sample.time);
+        if (ticks_++ % slow_every_ == 0) open_data_.look(processes_.members());
         return {};
     }
 
@@ -107,6 +111,9 @@ class ProcessCollector : public Collector {
     }
 
     JobProcesses processes_;
+    OpenData open_data_;
+    int slow_every_;
+    int64_t ticks_ = 0;
     StepSink on_steps_;
     core::Time boot_time_;
     int64_t ticks_per_second_ = sysconf(_SC_CLK_TCK);

@@ -28,17 +28,17 @@ bool is_in_kernel_tree(std::string_view mount_point) {
     return mount_point.starts_with("/proc/") || mount_point.starts_with("/sys/");
 }
 
-bool is_pseudo(const Mount& mount) {
-    return std::ranges::find(kPseudoTypes, mount.type) != std::end(kPseudoTypes) ||
-           is_in_kernel_tree(mount.mount_point);
-}
-
 // A device or an export names one file system; "tmpfs" or "overlay" is merely a word.
 bool names_one_file_system(std::string_view source) {
     return source.find('/') != std::string_view::npos;
 }
 
 }  // namespace
+
+bool holds_data(const Mount& mount) {
+    return std::ranges::find(kPseudoTypes, mount.type) == std::end(kPseudoTypes) &&
+           !is_in_kernel_tree(mount.mount_point);
+}
 
 std::vector<Mount> mounts_to_watch(std::vector<Mount> mounts, size_t limit) {
     // The last mount at a place hides the earlier ones there.
@@ -50,7 +50,7 @@ std::vector<Mount> mounts_to_watch(std::vector<Mount> mounts, size_t limit) {
     std::vector<Mount> watched;
     for (size_t i = 0; i < mounts.size() && watched.size() < limit; ++i) {
         Mount& mount = mounts[i];
-        if (!visible[i] || is_pseudo(mount)) continue;
+        if (!visible[i] || !holds_data(mount)) continue;
         bool first = seen.insert({"device", mount.device}).second;
         if (names_one_file_system(mount.source)) first &= seen.insert({mount.type, mount.source}).second;
         if (first) watched.push_back(std::move(mount));

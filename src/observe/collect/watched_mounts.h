@@ -8,8 +8,11 @@
 
 namespace belay::observe::collect {
 
-// The mounts worth watching, at most `limit`: none of pseudo file systems (proc, cgroup ...), below /proc or
-// /sys, or that another mount hides, and of a file system that is mounted several times the first.
+// Not of a pseudo file system (proc, cgroup ...), nor below /proc or /sys.
+bool holds_data(const procfs::Mount& mount);
+
+// The mounts worth watching, at most `limit`: none without data,
+// or that another mount hides, and of a file system that is mounted several times the first.
 std::vector<procfs::Mount> mounts_to_watch(std::vector<procfs::Mount> mounts, size_t limit);
 
 }  // namespace belay::observe::collect

@@ -7,6 +7,7 @@
 #include "schema/tables/event.h"
 #include "schema/tables/gpu.h"
 #include "schema/tables/gpu_device.h"
+#include "schema/tables/io.h"
 
 #include <fstream>
 
@@ -102,10 +103,28 @@ TEST(record, gpus_are_due_only_where_a_recorder_knew_of_one) {
     EXPECT_EQ(info(fixture.path()).tables["host"].coverage, 1.0);
 }
 
-TEST(record, a_killed_recorder_without_gpus_misses_none) {
+TEST(record, a_killed_recorder_without_gpus_or_traced_programs_misses_none) {
     RecordFixture fixture;
     fixture.record("n1", 50, false, 0);
     EXPECT_FALSE(info(fixture.path()).tables["gpu"].coverage.has_value());
+    EXPECT_FALSE(info(fixture.path()).tables["io"].coverage.has_value());
+}
+
+TEST(record, io_is_due_only_where_it_was_traced) {
+    RecordFixture fixture;
+    for (const char* node : {"n1", "n2"}) fixture.record(node, 50, false, 0);
+    {
+        auto writer = stream::SegmentWriter::create(segments_path(fixture.path()) / "io.seg",
+                                                    {.node = "n2", .periodic = false, .start = kStart});
+        stream::Batch sample(schema::kIo);
+        sample.add_row(kStart + seconds(1), "n2");
+        ASSERT_TRUE(writer->append(sample));
+        ASSERT_TRUE(writer->finish(kStart + seconds(1)));
+    }
+    const QueryResult due = query(
+        fixture.path(), "SELECT node, sum(expected) FROM coverage WHERE table_name = 'io' GROUP BY node");
+    ASSERT_EQ(due.rows.size(), 1u);
+    EXPECT_EQ(as_text(due.rows[0][0]), "n2");
 }
 
 TEST(record, names_of_directories_are_no_patterns) {

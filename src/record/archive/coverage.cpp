@@ -1,6 +1,7 @@
 #include "record/archive/coverage.h"
 
 #include "schema/tables/gpu.h"
+#include "schema/tables/io.h"
 
 #include <algorithm>
 
@@ -29,14 +30,15 @@ core::Time due_until(const stream::SegmentSummary& segment,
 }
 
 // The segments of which something was never counted, as a table. GPUs are due only where there are some: a
-// recorder that knew of one told of it, sampled it or counted.
+// recorder that knew of one told of it, sampled it or counted. Likewise I/O only where it was traced.
 Result<> make_unfinished(Database& database, const std::string& values) {
     return database.execute(fmt::format(
         R"(CREATE TEMP TABLE unfinished AS
            SELECT *, node IN (SELECT node FROM gpu_device) OR node IN (SELECT node FROM gpu)
-                     OR node IN (SELECT node FROM coverage WHERE table_name = '{}') AS has_gpus
+                     OR node IN (SELECT node FROM coverage WHERE table_name = '{}') AS has_gpus,
+                     node IN (SELECT node FROM io) OR node IN (SELECT node FROM coverage WHERE table_name = '{}') AS has_io
            FROM (VALUES {}) AS segment(id, node, start, until, seconds, is_damaged))",
-        schema::kGpu.name, values));
+        schema::kGpu.name, schema::kIo.name, values));
 }
 
 // What a recorder counted says nothing of what was damaged later: the rows that are left must be counted
@@ -45,20 +47,26 @@ constexpr const char* kForgetCounts = R"(
     DELETE FROM coverage USING unfinished
     WHERE unfinished.is_damaged AND coverage.node = unfinished.node AND time BETWEEN unfinished.start AND until)";
 
+std::string_view due_where(const schema::Table& table) {
+    if (table.name == schema::kGpu.name) return "has_gpus";
+    if (table.name == schema::kIo.name) return "has_io";
+    return "true";
+}
+
 Result<> count_rest(Database& database, const schema::Table& table) {
     // `counted` is where the recorder's own counts end.
     return database.execute(fmt::format(
         R"(INSERT INTO coverage
            WITH due AS (SELECT *, coalesce((SELECT max(time) FROM coverage WHERE coverage.node = unfinished.node
                                             AND table_name = '{table}' AND time BETWEEN unfinished.start AND until),
-                                           start) AS counted FROM unfinished WHERE has_gpus OR '{table}' <> '{gpu}'),
+                                           start) AS counted FROM unfinished WHERE {where}),
                 sampled AS (SELECT id, count(DISTINCT time) AS samples FROM due JOIN "{table}" AS sample
                             ON sample.node = due.node AND time > counted AND time <= until GROUP BY id)
            SELECT until, node, '{table}', counted, seconds,
                   floor(epoch_us(until - counted) / 1e6 / seconds) AS expected,
                   least(expected, coalesce(samples, 0))
            FROM due LEFT JOIN sampled USING (id) WHERE expected > 0 ORDER BY id)",
-        fmt::arg("table", table.name), fmt::arg("gpu", schema::kGpu.name)));
+        fmt::arg("table", table.name), fmt::arg("where", due_where(table))));
 }
 
 }  // namespace

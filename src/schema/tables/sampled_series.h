@@ -4,6 +4,7 @@
 
 #include "schema/tables/filesystem.h"
 #include "schema/tables/host.h"
+#include "schema/tables/io.h"
 #include "schema/tables/network.h"
 #include "schema/tables/process.h"
 
@@ -78,11 +79,17 @@ inline constexpr auto kNetworkSeriesColumns = joined(series_of<kNetworkQuantitie
 
 inline constexpr auto kDiskSeriesColumns = series_of<kDiskQuantities>();
 
+inline constexpr auto kIoSeriesColumns = series_of<kIoQuantities>();
+
 inline constexpr size_t kProcessKeys[] = {column(kProcess, "task"), column(kProcess, "pid"),
                                           column(kProcess, "start_time"), column(kProcess, "command")};
 inline constexpr size_t kProcessIdentity[] = {column(kProcess, "pid"), column(kProcess, "start_time")};
 inline constexpr size_t kNetworkKeys[] = {column(kNetwork, "device")};
 inline constexpr size_t kDiskKeys[] = {column(kFilesystem, "name")};
+inline constexpr size_t kIoKeys[] = {column(kIo, "device"), column(kIo, "mount"), column(kIo, "type"),
+                                     column(kIo, "tier")};
+inline constexpr size_t kIoIdentity[] = {column(kIo, "device")};
+inline constexpr std::string_view kIoBorn = "epoch_us(start_time)";
 
 inline constexpr Column kSpanColumns[] = {
     {"time", ColumnType::kTimestamp, "", "start of the span"},
@@ -109,6 +116,8 @@ inline constexpr auto kNetworkSeriesTable =
 inline constexpr auto kDiskSeriesTable =
     series_columns(kFilesystem, std::to_array(kDiskKeys), kDiskSeriesColumns);
 
+inline constexpr auto kIoSeriesTable = series_columns(kIo, std::to_array(kIoKeys), kIoSeriesColumns);
+
 inline constexpr Table kHostSeries{"host_series", Cadence::kPeriodic, "CPU, memory and pressure of a node",
                                    kHostSeriesTable};
 inline constexpr Table kProcessSeries{"process_series", Cadence::kPeriodic, "a process of the job",
@@ -116,12 +125,15 @@ inline constexpr Table kProcessSeries{"process_series", Cadence::kPeriodic, "a p
 inline constexpr Table kNetworkSeries{"network_series", Cadence::kPeriodic,
                                       "a network interface; lo is the node itself", kNetworkSeriesTable};
 inline constexpr Table kDiskSeries{"disk_series", Cadence::kPeriodic, "a block device", kDiskSeriesTable};
+inline constexpr Table kIoSeries{"io_series", Cadence::kPeriodic,
+                                 "what traced programs of the job did on a file system", kIoSeriesTable};
 
 inline constexpr SeriesTable kSeriesTables[] = {
     {&kHostSeries, &kHost, "", {}, {}, "", kHostSeriesColumns},
     {&kProcessSeries, &kProcess, "", kProcessKeys, kProcessIdentity, kProcessBorn, kProcessSeriesColumns},
     {&kNetworkSeries, &kNetwork, "", kNetworkKeys, kNetworkKeys, "", kNetworkSeriesColumns},
     {&kDiskSeries, &kFilesystem, kOwnDisk, kDiskKeys, kDiskKeys, "", kDiskSeriesColumns},
+    {&kIoSeries, &kIo, "", kIoKeys, kIoIdentity, kIoBorn, kIoSeriesColumns},
 };
 
 // What went through each interface in all of the time: asked by report/, which keeps the answer only.
@@ -137,5 +149,30 @@ inline constexpr Table kNetworkTotals{"network_totals", Cadence::kPeriodic,
                                       "what went through a network interface", kNetworkTotalsTable};
 inline constexpr SeriesTable kNetworkTotalsSeries{
     &kNetworkTotals, &kNetwork, "", kNetworkKeys, kNetworkKeys, "", kNetworkTotalsColumns};
+
+// What was done on each file system in all of the time: likewise.
+inline constexpr std::array kIoTotalsColumns = std::to_array<SampledSeries>({
+    {{"opens", "", "files opened", Fold::kIncrease}, kCounter, "opens_total"},
+    {{"metadata_calls", "", "metadata calls", Fold::kIncrease}, kCounter, "metadata_calls_total"},
+    {{"failed", "", "of them, that failed", Fold::kIncrease},
+     kCounter,
+     "opens_failed_total + stats_failed_total"},
+    {{"reads", "", "reads", Fold::kIncrease}, kCounter, "reads_total"},
+    {{"small_random_reads", "", "of them, small and random", Fold::kIncrease},
+     kCounter,
+     "small_random_reads_total"},
+    {{"read_bytes", "B", "read", Fold::kIncrease}, kCounter, "read_bytes_total"},
+    {{"writes", "", "writes", Fold::kIncrease}, kCounter, "writes_total"},
+    {{"written_bytes", "B", "written", Fold::kIncrease}, kCounter, "written_bytes_total"},
+    {{"mapped_bytes", "B", "mapped", Fold::kIncrease}, kCounter, "mapped_bytes_total"},
+    {{"seconds", "s", "in all of that", Fold::kIncrease},
+     kCounter,
+     "read_seconds_total + write_seconds_total + metadata_seconds_total + sync_seconds_total"},
+});
+inline constexpr auto kIoTotalsTable = series_columns(kIo, std::to_array(kIoKeys), kIoTotalsColumns);
+inline constexpr Table kIoTotals{"io_totals", Cadence::kPeriodic,
+                                 "what traced programs of the job did on a file system", kIoTotalsTable};
+inline constexpr SeriesTable kIoTotalsSeries{&kIoTotals,      &kIo, "", kIoKeys, kIoIdentity, kIoBorn,
+                                             kIoTotalsColumns};
 
 }  // namespace belay::schema

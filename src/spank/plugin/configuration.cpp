@@ -15,6 +15,8 @@ Choice choices[kOptions] = {
     {"environment", "NAME|FILE", "run the tasks in this environment (belay env)", 1, false, nullptr},
     {"vet", "PROTOCOL", "check the nodes first, run no task if one fails (belay vet)", 1, false, nullptr},
     {"record", "INTERVAL", "record the step: --record or --record=5s (belay record)", 2, false, nullptr},
+    {"stage", "SRC:DST", "copy SRC to DST on each node before the tasks start (belay stage copy)", 1, false,
+     nullptr},
 };
 
 Configuration configuration = {"", "/etc/belay/off", ""};
@@ -50,6 +52,7 @@ void read_configuration(int count, char** words) {
         {"environment_option=", choices[kEnvironment].name, sizeof choices[0].name},
         {"vet_option=", choices[kVet].name, sizeof choices[0].name},
         {"record_option=", choices[kRecord].name, sizeof choices[0].name},
+        {"stage_option=", choices[kStage].name, sizeof choices[0].name},
         {"step=", configuration.step, sizeof configuration.step},
         {"switch=", configuration.switch_file, sizeof configuration.switch_file},
     };
@@ -63,7 +66,7 @@ void read_configuration(int count, char** words) {
         if (!known)
             BELAY_MISTAKE(
                 "unknown word \"%.80s\" in plugstack.conf; there are environment_option=, vet_option=, "
-                "record_option=, step= and switch=",
+                "record_option=, stage_option=, step= and switch=",
                 words[i]);
     }
 }

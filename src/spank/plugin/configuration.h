@@ -5,7 +5,7 @@
 
 namespace belay::spank {
 
-enum { kEnvironment, kVet, kRecord, kOptions };
+enum { kEnvironment, kVet, kRecord, kStage, kOptions };
 
 struct Choice {
     char name[75];  // as long as Slurm takes them (SPANK_OPTION_MAXLEN)

@@ -63,7 +63,8 @@ bool is_used() {
 // Nobody is misled by a step that runs without its record: what keeps Belay from working is then told, with
 // kNotRecorded, and the step runs as if nothing had been asked for.
 bool is_only_recorded() {
-    return choices[kRecord].used && !choices[kEnvironment].used && !choices[kVet].used;
+    return choices[kRecord].used && !choices[kEnvironment].used && !choices[kVet].used &&
+           !choices[kStage].used;
 }
 
 void forget_options() {
@@ -107,7 +108,7 @@ int prepare() {
     char words[kOptions][4200];
     char* arguments[kOptions + 3] = {const_cast<char*>("belay-step"), const_cast<char*>("prepare")};
     size_t count = 2;
-    const char* const names[kOptions] = {"--environment", "--vet", "--record"};
+    const char* const names[kOptions] = {"--environment", "--vet", "--record", "--stage"};
     for (int i = 0; i < kOptions; ++i) {
         if (!choices[i].used) continue;
         int length = choices[i].value == nullptr
@@ -323,6 +324,9 @@ int slurm_spank_task_init(spank_t spank, int, char*[]) {
 }
 int slurm_spank_task_exit(spank_t spank, int, char*[]) {
     return belay::spank::on_task_end(spank);
+}
+int slurm_spank_job_epilog(spank_t spank, int count, char* words[]) {
+    return belay::spank::on_job_end(spank, count, words);
 }
 int slurm_spank_task_post_fork(spank_t spank, int, char*[]) {
     return belay::spank::on_forked(spank);

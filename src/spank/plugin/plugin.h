@@ -13,6 +13,7 @@ int on_user(spank_handle* spank);
 int on_task(spank_handle* spank);
 int on_forked(spank_handle* spank);
 int on_task_end(spank_handle* spank);
+int on_job_end(spank_handle* spank, int count, char** words);
 
 // belay-step beside this plugin, as built or as installed. False if it is not there.
 bool find_step_program(char* path, size_t size);

@@ -2,6 +2,7 @@
 
 #include "bench/models/cosmoflow/training/network.h"
 #include "bench/models/cosmoflow/training/samples.h"
+#include "bench/models/cosmoflow/training/stored_samples.h"
 #include "bench/models/cosmoflow/universe.h"
 #include "bench/train/mean_absolute_error.h"
 
@@ -25,10 +26,18 @@ class CosmoFlowModel : public Model {
     progress::Json settings() const override {
         return {{"opt_name", "sgd"}, {"opt_weight_decay", 0.0}, {"dropout", size_.dropout}};
     }
-    core::Result<std::unique_ptr<Data>> make_data(uint64_t seed, const Share& share,
+    core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share& share,
                                                   int threads) const override {
-        BELAY_TRY(samples, Samples::make(size_.side, seed, share, threads));
-        return std::make_unique<Samples>(std::move(samples));
+        if (source.directory.empty()) {
+            BELAY_TRY(samples, Samples::make(size_.side, source.seed, share, threads));
+            return std::make_unique<Samples>(std::move(samples));
+        }
+        BELAY_TRY(samples, StoredSamples::open(source.directory, static_cast<uint32_t>(size_.side), share));
+        return std::make_unique<StoredSamples>(std::move(samples));
+    }
+    core::Result<> write_data(uint64_t seed, const Profile& profile, const std::filesystem::path& directory,
+                              int threads) const override {
+        return write_samples(directory, static_cast<uint32_t>(size_.side), seed, profile, threads);
     }
     std::unique_ptr<Network> make_network(uint64_t seed, uint64_t rank_seed) const override {
         return cosmoflow::make_network(size_, seed, rank_seed);

@@ -47,7 +47,7 @@ Result<Samples::Store> Samples::make_split(Split split, const std::vector<uint32
     return store;
 }
 
-void Samples::load(Split split, std::span<const uint32_t> indices, Batch& batch) const {
+Result<> Samples::load(Split split, std::span<const uint32_t> indices, Batch& batch) const {
     const Store& store = split == Split::kTrain ? train_ : eval_;
     batch.samples = indices.size();
     batch.inputs.resize(indices.size() * values_per_sample_);
@@ -59,6 +59,7 @@ void Samples::load(Split split, std::span<const uint32_t> indices, Batch& batch)
         std::ranges::copy(store.targets[place],
                           batch.targets.begin() + static_cast<ptrdiff_t>(i * kParameters));
     }
+    return {};
 }
 
 }  // namespace belay::bench::cosmoflow

@@ -18,7 +18,7 @@ class Samples : public Data {
     // Makes the samples of `share` with `threads` threads. Errors: kSystem, ENOMEM where they find no room.
     static core::Result<Samples> make(int side, uint64_t seed, const Share& share, int threads);
 
-    void load(Split split, std::span<const uint32_t> indices, Batch& batch) const override;
+    core::Result<> load(Split split, std::span<const uint32_t> indices, Batch& batch) const override;
 
   private:
     // Those of one split.

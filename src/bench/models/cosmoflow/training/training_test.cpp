@@ -104,13 +104,28 @@ TEST(bench, training_is_decided_by_its_seeds) {
     auto digest = [&](uint64_t seed, uint64_t data_seed) {
         RunOptions options = tiny_run();
         options.seed = seed;
-        options.data_seed = data_seed;
+        options.data.seed = data_seed;
         return train(options, alone).outcome->weights_digest;
     };
     std::string first = digest(1, 1);
     EXPECT_EQ(first, digest(1, 1));
     EXPECT_NE(first, digest(2, 1));
     EXPECT_NE(first, digest(1, 2));
+}
+
+TEST(bench, training_on_files_equals_training_on_what_is_made) {
+    Group alone;
+    core::TemporaryDirectory directory = core::TemporaryDirectory::create().value();
+    RunOptions options = tiny_run();
+    ASSERT_TRUE(make_model(tiny_size())->write_data(1, options.profile, directory.path(), 2));
+    const std::string made = train(options, alone).outcome->weights_digest;
+    options.data.directory = directory.path();
+    EXPECT_EQ(train(options, alone).outcome->weights_digest, made);
+    std::filesystem::resize_file(directory.path() / "train/000003.universe", 100);
+    EXPECT_THAT(train(options, alone).outcome.error().message(),
+                HasSubstr("train/000003.universe: it has 100 bytes"));
+    std::filesystem::remove_all(directory.path() / "train");
+    EXPECT_FALSE(train(options, alone).outcome);
 }
 
 TEST(bench, training_on_four_ranks_equals_training_on_one) {
@@ -144,7 +159,7 @@ TEST(bench, training_that_diverges_says_so) {
 
 TEST(bench, training_needs_memory_for_all_samples) {
     const Size full = *size_named("full");
-    auto checked = check_sizes(*make_model(full), full.run, 1, 1);
+    auto checked = check_sizes(*make_model(full), {.profile = full.run}, 1, 1);
     ASSERT_FALSE(checked);
     EXPECT_THAT(checked.error().message(), HasSubstr("GiB of memory on each node"));
 }

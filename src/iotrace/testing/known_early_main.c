@@ -1,0 +1,2 @@
+int known_early(void);
+int main(void) { return known_early(); }

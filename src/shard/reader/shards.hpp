@@ -1,0 +1,338 @@
+// Random access to packed training data: the tar shards that "belay stage pack" makes. One header for programs in C++17 on Linux,
+// which needs nothing else of Belay.
+//
+//   belay::shards::Dataset data("/scratch/train");
+//   for (std::size_t i = 0; i < data.size(); ++i)
+//       for (const belay::shards::Record& record : data.sample(i)) use(record.name, record.content);
+//   auto label = data.find("class3/000017.cls");
+//
+// A shard is a plain tar; the index beside it says where each file lies (docs/formats/shard-index.md), so that a sample is read without
+// reading what stands before it. Files are mapped: names and contents are views that live as long as the Dataset. All calls that are
+// const may come from several threads at once. What is wrong is thrown as an Error. A file that is cut while it is mapped ends the
+// program with SIGBUS, as with any mapped file; read() goes without the map.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace belay::shards {
+
+// What is read is not a shard, or it is damaged, or cannot be read.
+class Error : public std::runtime_error {
+  public:
+    explicit Error(const std::string& what, int code = 0) : std::runtime_error(what), code_(code) {}
+    // What the system said (errno); 0 where the data themselves are wrong.
+    int code() const { return code_; }
+
+  private:
+    int code_;
+};
+
+// CRC32C (Castagnoli, RFC 3720 appendix B.4), as indexes state it; by a table: some hundred MB a second.
+inline std::uint32_t crc32c(std::string_view bytes) {
+    static const std::array<std::uint32_t, 256> table = [] {
+        std::array<std::uint32_t, 256> made{};
+        for (std::uint32_t i = 0; i < made.size(); ++i) {
+            std::uint32_t value = i;
+            for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0x82F63B78U : 0);
+            made[i] = value;
+        }
+        return made;
+    }();
+    std::uint32_t state = 0xFFFFFFFFU;
+    for (char byte : bytes) state = (state >> 8) ^ table[(state ^ static_cast<unsigned char>(byte)) & 0xFF];
+    return ~state;
+}
+
+struct Record {
+    std::string_view name;     // as in the tar
+    std::string_view content;
+    std::uint64_t offset = 0;  // of the content in the tar
+    std::uint32_t checksum = 0;
+    std::uint32_t sample = 0;  // within the shard
+    // Whether the content is what was packed: reads all of it.
+    bool is_intact() const { return crc32c(content) == checksum; }
+};
+
+namespace detail {
+
+[[noreturn]] inline void fail(const std::string& path, int error) { throw Error(path + ": " + std::strerror(error), error); }
+
+class OpenFile {
+  public:
+    // Follows no link, and waits for no pipe: packed data may be another user's.
+    explicit OpenFile(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
+        struct stat status {};
+        if (fd_ < 0 || ::fstat(fd_, &status) != 0) fail(path, errno);
+        if (!S_ISREG(status.st_mode)) {
+            ::close(fd_);
+            throw Error(path + ": is not a regular file");
+        }
+    }
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    ~OpenFile() { ::close(fd_); }
+    int fd() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+class Mapped {
+  public:
+    explicit Mapped(const std::string& path) {
+        // Data sets have thousands of shards, and a process often no more than 1024 descriptors.
+        const OpenFile file(path);
+        struct stat status {};
+        if (::fstat(file.fd(), &status) != 0) fail(path, errno);
+        size_ = static_cast<std::size_t>(status.st_size);
+        if (size_ == 0) return;
+        void* at = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.fd(), 0);
+        if (at == MAP_FAILED) fail(path, errno);
+        bytes_ = static_cast<const char*>(at);
+    }
+    Mapped(const Mapped&) = delete;
+    Mapped& operator=(const Mapped&) = delete;
+    ~Mapped() {
+        if (bytes_ != nullptr) ::munmap(const_cast<char*>(bytes_), size_);
+    }
+    std::string_view bytes() const { return {bytes_, size_}; }
+
+  private:
+    const char* bytes_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// Of a path in a manifest: absolute, or with "..".
+inline bool leads_out(const std::string& path) {
+    return path.empty() || path.front() == '/' || ("/" + path + "/").find("/../") != std::string::npos;
+}
+
+template <typename Number>
+Number number_at(std::string_view bytes, std::size_t at) {
+    Number value = 0;
+    for (std::size_t i = 0; i < sizeof value; ++i) value |= static_cast<Number>(static_cast<Number>(static_cast<unsigned char>(bytes[at + i])) << (8 * i));
+    return value;
+}
+
+// The texts under "path" in the list "shards" of a manifest, in order. Belay checks manifests when it makes and verifies data; here only
+// this is read.
+class ManifestPaths {
+  public:
+    ManifestPaths(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+    std::vector<std::string> find() {
+        std::vector<std::string> paths;
+        std::vector<std::string> keys;  // of the objects and lists around
+        std::string last;
+        bool is_key = true;
+        while (at_ < text_.size()) {
+            const char c = text_[at_];
+            if (c == '"') {
+                const std::string word = string();
+                if (is_key) last = word;
+                else if (last == "path" && keys.size() == 3 && keys[1] == "shards") paths.push_back(word);
+                continue;
+            }
+            if (c == '{' || c == '[') keys.push_back(last);
+            if (c == '}' || c == ']') {
+                if (keys.empty()) break;
+                keys.pop_back();
+            }
+            if (c == ':') is_key = false;
+            if (c == ',' || c == '{') is_key = true;
+            ++at_;
+        }
+        if (paths.empty()) throw Error(file_ + ": lists no shards");
+        return paths;
+    }
+
+  private:
+    std::string string() {
+        std::string word;
+        for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+            if (text_[at_] == '\\' && ++at_ == text_.size()) break;
+            word += text_[at_];  // of the escapes, names of shards hold \" and \\ only
+        }
+        ++at_;
+        return word;
+    }
+    std::string_view text_;
+    const std::string& file_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace detail
+
+// A tar and its index.
+class Shard {
+  public:
+    explicit Shard(const std::string& tar_path) : path_(tar_path), tar_(tar_path), index_(index_path(tar_path)) {
+        try {
+            open_index();
+        } catch (const Error& error) {
+            throw Error(index_path(tar_path) + ": " + error.what(), error.code());
+        }
+    }
+
+    // Records in the order of their names.
+    std::size_t size() const { return count_; }
+    Record operator[](std::size_t number) const {
+        const std::size_t at = kHeaderBytes + number * kEntryBytes;
+        const std::string_view index = index_.bytes();
+        Record record;
+        record.name = name(number);
+        record.offset = detail::number_at<std::uint64_t>(index, at);
+        record.content = tar_.bytes().substr(record.offset, detail::number_at<std::uint64_t>(index, at + 8));
+        record.checksum = detail::number_at<std::uint32_t>(index, at + 24);
+        record.sample = detail::number_at<std::uint32_t>(index, at + 28);
+        return record;
+    }
+    std::optional<Record> find(std::string_view wanted) const {
+        std::size_t begin = 0;
+        std::size_t end = count_;
+        while (begin < end) {
+            const std::size_t middle = begin + (end - begin) / 2;
+            if (name(middle) < wanted) begin = middle + 1;
+            else end = middle;
+        }
+        if (begin == count_ || name(begin) != wanted) return std::nullopt;
+        return (*this)[begin];
+    }
+
+    // Samples in the order of the tar; of each, the records in the order of their names.
+    std::size_t samples() const { return first_of_sample_.size() - 1; }
+    std::vector<Record> sample(std::size_t number) const {
+        std::vector<Record> records;
+        for (std::size_t i = first_of_sample_.at(number); i < first_of_sample_.at(number + 1); ++i) records.push_back((*this)[by_sample_[i]]);
+        return records;
+    }
+
+    // The content of a record of this shard by pread(2) into `buffer`, which holds record.content.size() bytes.
+    void read(const Record& record, void* buffer) const {
+        std::size_t done = 0;
+        std::call_once(opened_, [this] { file_ = std::make_unique<const detail::OpenFile>(path_); });
+        const detail::OpenFile& file = *file_;
+        while (done < record.content.size()) {
+            const ssize_t size = ::pread(file.fd(), static_cast<char*>(buffer) + done, record.content.size() - done, static_cast<off_t>(record.offset + done));
+            if (size < 0 && errno == EINTR) continue;
+            if (size < 0) detail::fail(path_, errno);
+            if (size == 0) throw Error(path_ + ": it is shorter than its index says");
+            done += static_cast<std::size_t>(size);
+        }
+    }
+
+  private:
+    static constexpr std::size_t kHeaderBytes = 32, kEntryBytes = 32, kLengthBytes = 8, kTrailerBytes = 16;
+
+    static std::string index_path(const std::string& tar_path) {
+        const std::size_t dot = tar_path.rfind(".tar");
+        return tar_path.substr(0, dot) + ".idx";
+    }
+    std::string_view name(std::size_t number) const {
+        const std::size_t at = kHeaderBytes + number * kEntryBytes;
+        return names_.substr(detail::number_at<std::uint32_t>(index_.bytes(), at + 16), detail::number_at<std::uint16_t>(index_.bytes(), at + 20));
+    }
+    // Everything that later calls rely on.
+    void open_index() {
+        const std::string_view bytes = index_.bytes();
+        if (bytes.size() < kHeaderBytes + kLengthBytes + kTrailerBytes || bytes.substr(0, 8) != "BLYTIDX1") throw Error("it is not an index of a shard");
+        if (detail::number_at<std::uint32_t>(bytes, 8) != 1) throw Error("it has another version");
+        const std::size_t end = bytes.size() - kTrailerBytes;
+        if (bytes.substr(end + 8) != "BLYTIDXE" || detail::number_at<std::uint32_t>(bytes, end) != crc32c(bytes.substr(0, end))) throw Error("it is damaged");
+        if (detail::number_at<std::uint64_t>(bytes, 24) != tar_.bytes().size()) throw Error("it is of a tar of another size");
+        const auto count = detail::number_at<std::uint64_t>(bytes, 16);
+        if (count > (end - kHeaderBytes - kLengthBytes) / kEntryBytes) throw Error("it is damaged");
+        count_ = static_cast<std::size_t>(count);
+        const std::size_t names = kHeaderBytes + count_ * kEntryBytes + kLengthBytes;
+        names_ = bytes.substr(names, end - names);
+        std::uint32_t samples = 0;
+        for (std::size_t i = 0; i < count_; ++i) {
+            const std::size_t at = kHeaderBytes + i * kEntryBytes;
+            const auto offset = detail::number_at<std::uint64_t>(bytes, at), size = detail::number_at<std::uint64_t>(bytes, at + 8);
+            if (offset > tar_.bytes().size() || size > tar_.bytes().size() - offset) throw Error("a record lies outside of the tar");
+            if (detail::number_at<std::uint32_t>(bytes, at + 16) + std::uint64_t{detail::number_at<std::uint16_t>(bytes, at + 20)} > names_.size())
+                throw Error("a name lies outside of it");
+            const auto sample = detail::number_at<std::uint32_t>(bytes, at + 28);
+            if (sample >= count_) throw Error("it has samples without records");
+            samples = std::max(samples, sample + 1);
+        }
+        group_by_sample(samples);
+    }
+    void group_by_sample(std::uint32_t samples) {
+        first_of_sample_.assign(samples + std::size_t{1}, 0);
+        auto sample_of = [&](std::size_t i) { return detail::number_at<std::uint32_t>(index_.bytes(), kHeaderBytes + i * kEntryBytes + 28); };
+        for (std::size_t i = 0; i < count_; ++i) ++first_of_sample_[sample_of(i) + std::size_t{1}];
+        std::partial_sum(first_of_sample_.begin(), first_of_sample_.end(), first_of_sample_.begin());
+        std::vector<std::size_t> next(first_of_sample_.begin(), first_of_sample_.end() - 1);
+        by_sample_.resize(count_);
+        for (std::size_t i = 0; i < count_; ++i) by_sample_[next[sample_of(i)]++] = i;
+    }
+
+    std::string path_;
+    detail::Mapped tar_, index_;
+    mutable std::once_flag opened_;  // at the first read(): only programs that use it have a descriptor for each shard
+    mutable std::unique_ptr<const detail::OpenFile> file_;
+    std::size_t count_ = 0;
+    std::string_view names_;
+    std::vector<std::size_t> first_of_sample_;  // in by_sample_; one more than there are samples
+    std::vector<std::size_t> by_sample_;        // numbers of records
+};
+
+// All shards of a packed data set.
+class Dataset {
+  public:
+    explicit Dataset(const std::string& directory) {
+        const std::string manifest = directory + "/manifest.json";
+        std::ifstream file(manifest, std::ios::binary);
+        const std::string text(std::istreambuf_iterator<char>(file), {});
+        if (!file && text.empty()) throw Error(manifest + ": cannot be read; are these packed data?");
+        for (const std::string& path : detail::ManifestPaths(text, manifest).find()) {
+            if (detail::leads_out(path)) throw Error(manifest + ": the shard " + path + " lies outside of the directory");
+            shards_.push_back(std::make_unique<Shard>(directory + "/" + path));
+            starts_.push_back(size_);
+            size_ += shards_.back()->samples();
+            if (!shown_) shown_ = std::make_unique<const detail::OpenFile>(directory + "/" + path);
+        }
+    }
+
+    std::size_t size() const { return size_; }  // samples
+    std::vector<Record> sample(std::size_t number) const {
+        if (number >= size_) throw Error("sample " + std::to_string(number) + " of " + std::to_string(size_));
+        const auto after = std::upper_bound(starts_.begin(), starts_.end(), number);
+        const auto shard = static_cast<std::size_t>(after - starts_.begin()) - 1;
+        return shards_[shard]->sample(number - starts_[shard]);
+    }
+    // A file by its name in the source: a binary search in each shard.
+    std::optional<Record> find(std::string_view name) const {
+        for (const auto& shard : shards_)
+            if (auto record = shard->find(name)) return record;
+        return std::nullopt;
+    }
+    const std::vector<std::unique_ptr<Shard>>& shards() const { return shards_; }
+
+  private:
+    std::vector<std::unique_ptr<Shard>> shards_;
+    std::unique_ptr<const detail::OpenFile> shown_;  // so that lsof and the recorder of a job see which data are read
+    std::vector<std::size_t> starts_;  // the number of each shard's first sample
+    std::size_t size_ = 0;
+};
+
+}  // namespace belay::shards
