@@ -41,7 +41,7 @@ void add_record_run(core::Application& application) {
             "Only its owner can read a new record. `chmod -R g+rX DIR` shares it with the group, including "
             "what is added to it later. If DIR exists already, everyone who may read DIR may read the "
             "record.\n\n"
-            "With --io-trace=yes, programs that CMD starts load a library that counts what they do on each "
+            "With --io-trace, programs that CMD starts load a library that counts what they do on each "
             "file system: "
             "opens, reads, writes, their sizes, how many in no order, and the time they take. Programs that "
             "are "

@@ -138,6 +138,7 @@ Result<int> run_stage_bench(const core::CommandContext& context, const StageBenc
             .hint("name a directory on the file system that is to be measured");
     if (!options.compare.empty()) {  // before anything is measured
         BELAY_TRY(text, core::read_file(options.compare, size_t{16} << 20));
+        BELAY_CHECK(stage::parse_baseline(text, options.compare));
         baseline = std::move(text);
     }
     stage::BenchOptions wanted = options.bench;

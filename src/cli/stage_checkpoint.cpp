@@ -285,10 +285,14 @@ void add_stage_checkpoint(core::Application& application) {
         .add_option("--step-seconds", options->step_seconds,
                     "seconds of one step, to say the interval in steps")
         ->type_name("S");
-    std::vector<std::string> models;
-    for (const stage::CheckpointModel& model : stage::checkpoint_models()) models.emplace_back(model.name);
+    std::vector<std::string> models, formulas;
+    for (const stage::CheckpointModel& model : stage::checkpoint_models()) {
+        models.emplace_back(model.name);
+        formulas.push_back(fmt::format("{}: {}", model.name, model.formula));
+    }
     command.choice("--model", options->model, models,
-                   "by whose formula; \"restart\" is Young's with the time of a restart");
+                   fmt::format("by whose formula: {}; \"restart\" is \"young\" where R is 0",
+                               core::join(formulas, ", ")));
     command.json(options->json);
     command.run(
         [options](const core::CommandContext& context) { return run_checkpoint_advice(context, *options); });
@@ -329,7 +333,10 @@ void add_stage_checkpoint_keep(core::Application& application) {
     });
     auto options = std::make_shared<LintOptions>();
     declare_lint_options(command, *options);
-    command.options().add_option("--last", options->last, "keep the last K complete ones")->type_name("K");
+    command.options()
+        .add_option("--last", options->last, "keep the last K complete ones")
+        ->type_name("K")
+        ->default_str("3");
     command.options()
         .add_option("--every", options->every, "also keep those whose step is a multiple of N")
         ->type_name("N");

@@ -208,7 +208,8 @@ void add_stage_copy(core::Application& application) {
             "Copies SRC, a file or a directory, to DST on each node of a step that is started "
             "with one task per node; "
             "the first node reads SRC, and the nodes hand it on to "
-            "each other while it comes. Of packed data, what the manifest names is copied. DST "
+            "each other while it comes. Of packed data, what the manifest names is copied as it is: "
+            "\"belay stage verify DST\" says whether it was damaged before. DST "
             "must be a directory "
             "that each node has for itself. Outside a step this machine gets "
             "the copy.\n\n"
@@ -217,13 +218,17 @@ void add_stage_copy(core::Application& application) {
             "packed set's manifest come last. What was "
             "interrupted goes on where it was when the command is given again and SRC has not "
             "changed; what is there "
-            "already under the same names is compared, and never replaced. DST may not be SRC, nor "
+            "already under the same names is compared (size, time of change, content), and never replaced. "
+            "DST may not be SRC, nor "
             "lie within it, under whatever name. A tenth of the "
             "space stays free. Every chunk has a checksum, which is compared on each node.\n\n"
             "A node that dies does not keep the others from getting the copy, if Slurm does not "
             "end the step (srun "
             "--no-kill, --wait=0); the first node says which one it was, and its "
-            "exit status is 3.",
+            "exit status is 3.\n\n"
+            "The nodes know each other by munge, or by the secret in BELAY_STEP_SECRET. Holes of sparse "
+            "files "
+            "are written as zeros, and a file with several names (hard links) is copied under each of them.",
         .examples = {{"srun --ntasks-per-node=1 belay stage copy /capstor/scratch/train /tmp/train",
                       "to the memory or disk of every node"},
                      {"srun --ntasks-per-node=1 belay stage copy --rate 2GB/s model.safetensors "

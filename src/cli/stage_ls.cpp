@@ -16,6 +16,7 @@ using core::Result;
 struct LsArguments {
     std::string directory;
     std::string key;
+    bool names_only = false;
     bool json = false;
 };
 
@@ -23,7 +24,9 @@ Result<int> run_ls(const core::CommandContext& context, const LsArguments& optio
     BELAY_TRY(dataset, stage::Dataset::open(options.directory));
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     BELAY_CHECK(dataset.list([&](const shard::ManifestShard& shard, const shard::Record& record) -> Result<> {
-        if (options.json)
+        if (options.names_only)
+            context.print("{}{}", record.name, '\0');
+        else if (options.json)
             rows.push_back({{"name", record.name},
                             {"bytes", record.bytes},
                             {"shard", shard.path},
@@ -33,7 +36,7 @@ Result<int> run_ls(const core::CommandContext& context, const LsArguments& optio
                           core::printable(record.name));
         return {};
     }));
-    if (options.json) context.print_json(rows);
+    if (options.json && !options.names_only) context.print_json(rows);
     return 0;
 }
 
@@ -52,11 +55,15 @@ void add_stage_ls(core::Application& application) {
     auto command = application.add({
         .name = "stage ls",
         .summary = "list the files in packed data",
-        .description = "Lists size, shard and name of each file, from the indexes alone.",
+        .description =
+            "Lists size, shard and name of each file, from the indexes alone. Control characters and "
+            "bytes that are not UTF-8 are replaced; --null shows them.",
         .examples = {{"belay stage ls /scratch/train", "all files"}},
     });
     auto options = std::make_shared<LsArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();
+    command.options().add_flag("-0,--null", options->names_only,
+                               "only names, byte by byte as they are, each followed by a NUL: for xargs -0");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run_ls(context, *options); });
 }

@@ -26,7 +26,7 @@ struct PackArguments {
     std::string output;
     std::string format = "tar";
     std::string name;
-    std::string shard_size;
+    std::optional<std::string> shard_size;
     std::optional<uint64_t> shuffle_key;
     std::string links = "follow";
     std::string url;
@@ -56,15 +56,15 @@ Result<int> run(const core::CommandContext& context, const PackArguments& option
         .name = options.name,
         .shuffle_key = options.shuffle_key,
         .links = options.links == "follow" ? stage::LinkRule::kFollow : stage::LinkRule::kSkip,
-        .threads = std::max<size_t>(options.threads, 1),
+        .threads = options.threads,
         .memory_share = memory_share,
         .url = options.url,
         .licence = options.licence,
         .revision = options.revision,
         .tool = fmt::format("belay {}", kVersion),
         .source_date = date};
-    if (!options.shard_size.empty()) {
-        BELAY_TRY(size, core::with_context(core::parse_size(options.shard_size), "--shard-size"));
+    if (options.shard_size) {
+        BELAY_TRY(size, core::with_context(core::parse_size(*options.shard_size), "--shard-size"));
         wanted.shard_bytes = size.bytes;
     }
     bool is_started = false;
@@ -84,7 +84,8 @@ Result<int> run(const core::CommandContext& context, const PackArguments& option
                                                   {"samples", manifest.samples()},
                                                   {"records", manifest.records()},
                                                   {"bytes", manifest.bytes()},
-                                                  {"kept_shards", packed->kept_shards}});
+                                                  {"kept_shards", packed->kept_shards},
+                                                  {"without_suffix", packed->without_suffix}});
         return 0;
     }
     using core::format_count;
@@ -94,6 +95,9 @@ Result<int> run(const core::CommandContext& context, const PackArguments& option
                   core::format_binary(core::ByteSize{manifest.bytes()}));
     if (packed->skipped_links > 0)
         context.print("left out: {}\n", format_count(packed->skipped_links, "symbolic link"));
+    if (packed->without_suffix > 0)
+        context.print("note: webdataset leaves out {}: the name has no suffix\n",
+                      format_count(packed->without_suffix, "file"));
     if (packed->kept_shards > 0)
         context.print("there already: {}\n", format_count(packed->kept_shards, "shard"));
     return 0;
@@ -105,14 +109,16 @@ void add_stage_pack(core::Application& application) {
     auto command = application.add({
         .name = "stage pack",
         .summary = "pack many files into few, from which each can be read at random",
-        .description = "Makes tar shards, each with an index beside it that says where every file lies and "
-                       "what its checksum is, and a manifest. webdataset and tar read the "
-                       "shards as they are; \"belay stage cat\" and the reader libraries find one file "
-                       "without reading those before it. Files that share a name up to "
-                       "its first dot are a sample and stay together.\n\n"
-                       "The same files give the same bytes. An interrupted pack resumes when the command is "
-                       "run again: shards that are done are kept, while an image starts anew. "
-                       "The manifest is written last, and until then the directory holds no data set.",
+        .description =
+            "Makes tar shards, each with an index beside it that says where every file lies and "
+            "what its checksum is, and a manifest. webdataset and tar read the "
+            "shards as they are; \"belay stage cat\" and the reader libraries find one file "
+            "without reading those before it. Files that share a name up to "
+            "its first dot are a sample and stay together. A file with several names (hard links) is "
+            "packed under each of them, and holes of sparse files become zeros in tar shards.\n\n"
+            "The same files give the same bytes. An interrupted pack resumes when the command is "
+            "run again: shards that are done are kept, while an image starts anew. "
+            "The manifest is written last, and until then the directory holds no data set.",
         .examples = {{"belay stage pack train -o /scratch/train",
                       "shards of 512 MiB in the order of the names"},
                      {"belay stage pack train -o out --shuffle 1", "samples in an order that depends on 1"},
@@ -149,7 +155,10 @@ void add_stage_pack(core::Application& application) {
     command.options()
         .add_option("--revision", options->revision, "say which revision of the data it is")
         ->type_name("REVISION");
-    command.options().add_option("--threads", options->threads, "make N shards at a time")->type_name("N");
+    command.options()
+        .add_option("--threads", options->threads, "make N shards at a time")
+        ->type_name("N")
+        ->between(1, 1024);
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run(context, *options); });
 }

@@ -14,6 +14,7 @@
 #include "stage/retention/purge.h"
 #include "stage/retention/survey.h"
 
+#include <cmath>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -92,7 +93,8 @@ void print_survey(const core::CommandContext& context, const stage::Survey& surv
                           : fmt::format("due in {}", core::format_count(static_cast<uint64_t>(days), "day")),
                       count_text(count));
     for (const stage::ExpiringFile& file : survey.counts.soonest)
-        context.print("  {:5.1f} days  {}\n", file.days, core::printable(stage::escape_path(file.path)));
+        context.print("  {:5.1f} days  {}\n", std::floor(10 * file.days) / 10,
+                      core::printable(stage::escape_path(file.path)));
     for (const std::string& warning : survey.warnings) context.print("warning: {}\n", warning);
     for (const std::string& note : survey.notes) context.print("note: {}\n", note);
     for (const stage::WalkProblem& problem : survey.walk.problems)
@@ -123,7 +125,7 @@ Result<int> run_retention_report(const core::CommandContext& context, const Rete
     display.start("reading the tree", core::ProgressUnit::items("names"));
     const core::StopOnSignal stop;
     auto surveyed = stage::survey(options.directory, policy,
-                                  {.threads = std::max<size_t>(options.threads, 1),
+                                  {.threads = options.threads,
                                    .most_calls_per_second = options.rate,
                                    .now = core::system_clock().now(),
                                    .with_list = !options.list.empty(),
@@ -233,7 +235,10 @@ void add_stage_retention(core::Application& application) {
     command.options().add_option("--apply", options->apply, "delete what is in this list")->type_name("LIST");
     command.options().add_flag("--dry-run", options->dry_run,
                                "with --apply: check each file and delete none");
-    command.options().add_option("--threads", options->threads, "threads that read the tree")->type_name("N");
+    command.options()
+        .add_option("--threads", options->threads, "threads that read the tree")
+        ->type_name("N")
+        ->between(1, 1024);
     command.options()
         .add_option("--rate", options->rate, "at most N calls to the file system a second; 0: no limit")
         ->type_name("N");

@@ -98,7 +98,9 @@ void print_scan(const core::CommandContext& context, const stage::Scan& scan) {
     print_users(context, sums);
     context.print("\nscanned in        {}, {} to the file system\n", seconds(scan.walk.seconds),
                   format_count(scan.walk.calls, "call"));
-    context.print("each file         takes {:.3f} ms to find and open\n", 1e3 * scan.cost_input.open_seconds);
+    context.print("each file         takes {} to find and open\n",
+                  std::isfinite(scan.open_seconds) ? fmt::format("{:.3f} ms", 1e3 * scan.open_seconds)
+                                                   : "an unknown time");
     context.print("content           is read at {}\n",
                   std::isfinite(scan.speed.read_bytes_per_second)
                       ? core::format_bytes_per_second(scan.speed.read_bytes_per_second)
@@ -123,8 +125,6 @@ Result<int> run(const core::CommandContext& context, const ScanArguments& option
     if (!(options.epochs > 0))
         return core::bad_input("--epochs {:g}: is not a number of epochs", options.epochs)
             .hint("write how often training reads the data");
-    if (options.workers == 0 || options.threads == 0)
-        return core::bad_input("--workers and --threads begin at 1");
     if (options.rate < 0)
         return core::bad_input("--rate {:g}: is negative", options.rate)
             .hint("write calls per second, or 0 for no limit");
@@ -187,7 +187,10 @@ void add_stage_scan(core::Application& application) {
     command.options()
         .add_option("--inode-quota", options->inode_quota, "how many files you may have there")
         ->type_name("N");
-    command.options().add_option("--threads", options->threads, "threads that scan")->type_name("N");
+    command.options()
+        .add_option("--threads", options->threads, "threads that scan")
+        ->type_name("N")
+        ->between(1, 1024);
     command.options()
         .add_option("--rate", options->rate,
                     "at most N calls to the file system a second while the tree is read; 0: no limit")

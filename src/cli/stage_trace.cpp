@@ -112,7 +112,7 @@ void add_stage_trace(core::Application& application) {
         ->required();
     command.options()
         .add_option("--records", options->places,
-                    "look for records beneath DIR (default: the current directory); may be repeated")
+                    "look for records beneath DIR (default: the current directory)")
         ->type_name("DIR");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run(context, *options); });

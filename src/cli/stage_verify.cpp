@@ -3,8 +3,11 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
+#include "shard/manifest.h"
 #include "stage/verify/verify.h"
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <thread>
 
@@ -33,15 +36,32 @@ nlohmann::ordered_json to_json(const std::vector<stage::Defect>& defects) {
     return rows;
 }
 
+// Of a file, at most so many: one that was cut has as many defects as it holds samples.
 void print(const core::CommandContext& context, const std::vector<stage::Defect>& defects) {
+    constexpr size_t kMostOfFile = 10;
+    std::map<std::string_view, size_t> counts;
     for (const stage::Defect& defect : defects)
-        context.print("{}{}: {}\n", core::printable(defect.shard),
-                      defect.sample ? fmt::format(", {}", core::printable(*defect.sample)) : "",
-                      core::printable(defect.why));
+        if (++counts[defect.shard] <= kMostOfFile)
+            context.print("{}{}: {}\n", core::printable(defect.shard),
+                          defect.sample ? fmt::format(", {}", core::printable(*defect.sample)) : "",
+                          core::printable(defect.why));
+    for (const auto& [shard, count] : counts)
+        if (count > kMostOfFile)
+            context.print("{}: {} more; --json lists all\n", core::printable(shard),
+                          core::format_count(count - kMostOfFile, "defect"));
+}
+
+// What repair cannot do, since the manifest says what belongs where.
+void print_hint_of_manifest(const core::CommandContext& context, const std::vector<stage::Defect>& defects) {
+    if (std::ranges::find(defects, shard::kManifestName, &stage::Defect::shard) != defects.end())
+        context.print(
+            "{} says what the other files must be and cannot be repaired: pack the source again into a "
+            "new directory\n",
+            shard::kManifestName);
 }
 
 Result<int> run_verify(const core::CommandContext& context, const VerifyArguments& options) {
-    BELAY_TRY(verification, stage::verify(options.directory, std::max<size_t>(options.threads, 1)));
+    BELAY_TRY(verification, stage::verify(options.directory, options.threads));
     if (options.json) {
         context.print_json(nlohmann::ordered_json{{"ok", verification.ok()},
                                                   {"shards", verification.shards},
@@ -53,6 +73,8 @@ Result<int> run_verify(const core::CommandContext& context, const VerifyArgument
             context.print("{}: {}, {}: as packed\n", core::printable(options.directory),
                           core::format_count(verification.shards, "shard"),
                           core::format_binary(core::ByteSize{verification.bytes}));
+        else if (verification.bad.front().shard == shard::kManifestName)
+            print_hint_of_manifest(context, verification.bad);
         else
             context.print("{}; to make damaged files again from the source: belay stage repair {}\n",
                           core::format_count(verification.bad.size(), "defect"),
@@ -64,7 +86,7 @@ Result<int> run_verify(const core::CommandContext& context, const VerifyArgument
 Result<int> run_repair(const core::CommandContext& context, const VerifyArguments& options) {
     std::optional<std::filesystem::path> source;
     if (!options.source.empty()) source = options.source;
-    BELAY_TRY(repair, stage::repair(options.directory, source, std::max<size_t>(options.threads, 1)));
+    BELAY_TRY(repair, stage::repair(options.directory, source, options.threads));
     if (options.json) {
         context.print_json(nlohmann::ordered_json{
             {"ok", repair.left.empty()}, {"repaired", repair.repaired}, {"bad", to_json(repair.left)}});
@@ -72,6 +94,7 @@ Result<int> run_repair(const core::CommandContext& context, const VerifyArgument
         for (const std::string& file : repair.repaired)
             context.print("{}: made again\n", core::printable(file));
         print(context, repair.left);
+        print_hint_of_manifest(context, repair.left);
         if (repair.repaired.empty() && repair.left.empty())
             context.print("{}: there was nothing to repair\n", core::printable(options.directory));
     }
@@ -85,13 +108,16 @@ void add_stage_verify(core::Application& application) {
         .name = "stage verify",
         .summary = "check that packed data are as they were packed",
         .description = "Reads every shard and its index once and compares them with the manifest. What "
-                       "differs is told down to the file within a shard. "
-                       "The exit status is 1 if anything differs.",
+                       "differs is told down to the file within a shard.",
         .examples = {{"belay stage verify /scratch/train", "say what is damaged"}},
+        .exit_statuses = {{1, "something differs"}},
     });
     auto options = std::make_shared<VerifyArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();
-    command.options().add_option("--threads", options->threads, "read N shards at a time")->type_name("N");
+    command.options()
+        .add_option("--threads", options->threads, "read N shards at a time")
+        ->type_name("N")
+        ->between(1, 1024);
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run_verify(context, *options); });
 }
@@ -103,9 +129,10 @@ void add_stage_repair(core::Application& application) {
         .description = "Checks as \"belay stage verify\" does, and packs the shards that are damaged again; "
                        "an index is rebuilt from its shard. A file is replaced only by "
                        "one that is what the manifest says. Of data that another user has packed, --source "
-                       "must be given. The exit status is 1 if anything remains damaged.",
+                       "must be given.",
         .examples = {{"belay stage repair /scratch/train", "from the directory that the manifest names"},
                      {"belay stage repair /scratch/train --source /store/train", "from a copy of it"}},
+        .exit_statuses = {{1, "something remains damaged"}},
     });
     auto options = std::make_shared<VerifyArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();
@@ -113,7 +140,10 @@ void add_stage_repair(core::Application& application) {
         .add_option("--source", options->source,
                     "read the files from DIR (default: the directory they were packed from)")
         ->type_name("DIR");
-    command.options().add_option("--threads", options->threads, "check N shards at a time")->type_name("N");
+    command.options()
+        .add_option("--threads", options->threads, "check N shards at a time")
+        ->type_name("N")
+        ->between(1, 1024);
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run_repair(context, *options); });
 }

@@ -20,7 +20,10 @@ core::Result<StepPlace> find_members(const core::CommandContext& context, std::s
     // Who takes part may read and change what is exchanged: unlike a vetting, nothing is worth that.
     if (weakness)
         return core::system_error(
-                   "without munge or a secret, other users of the cluster could take part in {}", what)
+                   "{} did not begin: without munge or a secret, other users of the cluster could take part "
+                   "in "
+                   "it",
+                   what)
             .hint(weakness->hint_text());
     place.step = std::move(*known);  // what is vetting's own falls away
     return place;

@@ -159,6 +159,18 @@ OptionDeclaration* CommandDeclaration::setting(std::string names, std::string_vi
         std::find_if(settings.begin(), settings.end(), [&](const Setting& each) { return each.key == key; });
     if (setting == settings.end()) program_mistake("option of a setting that is not declared", key);
     auto texts = std::make_shared<std::vector<std::string>>();
+    if (setting->type ==
+        SettingType::kBoolean) {  // a flag: where a site says yes, the variable of the setting says no
+        OptionDeclaration* flag = command_.options
+                                      .add(names, std::string(setting->meaning),
+                                           [texts](std::span<const std::string>) -> Result<> {
+                                               *texts = {"yes"};
+                                               return {};
+                                           })
+                                      ->last_counts();
+        command_.settings.push_back({std::string(key), flag->model().name(), texts});
+        return flag;
+    }
     std::string type(type_name(setting->type));
     if (setting->type == SettingType::kTextList) type = "text";
     std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::toupper(c); });

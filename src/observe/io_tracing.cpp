@@ -32,7 +32,8 @@ Result<fs::path> io_trace_library() {
     for (const char* place : {"lib/belay", "lib"})  // installed; as it was built
         if (const fs::path library = prefix / place / kLibrary; access(library.c_str(), R_OK) == 0)
             return library;
-    return core::system_error("{} is not in {}", kLibrary, (prefix / "lib/belay").string());
+    return core::system_error("{} is not in {}", kLibrary, (prefix / "lib/belay").string())
+        .hint("install all of the package belay; in a build directory: cmake --build . --target belay_io");
 }
 
 Result<std::optional<IoTracing>> io_tracing_of(const core::Configuration& configuration) {

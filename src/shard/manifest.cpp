@@ -205,7 +205,8 @@ Result<Manifest> manifest_from(const ordered_json& json) {
                                           manifest.bytes()})
         return bad_input("the totals are not the sums of the shards");
     if (digest != core::to_hex(core::sha256(canonical(without_digest(manifest)))))
-        return bad_input("it was changed after it was written: its digest differs");
+        return bad_input("it was changed after it was written: its digest differs")
+            .hint("pack the source again into a new directory");
     return manifest;
 }
 

@@ -1,4 +1,5 @@
 #include "core/file.h"
+#include "core/hash.h"
 #include "shard/crc32c.h"
 #include "shard/index.h"
 #include "shard/manifest.h"
@@ -54,13 +55,14 @@ class Packed {
         }
         tar += std::string(tar_trailer(tar.size()), '\0');
         put(name + ".tar", tar);
-        put(name + ".idx", encode_index(records, tar.size()).value());
+        const std::string index = encode_index(records, tar.size()).value();
+        put(name + ".idx", index);
         return {.path = name + ".tar",
                 .bytes = tar.size(),
                 .records = files.size(),
                 .samples = samples,
                 .sha256 = "0",
-                .index_sha256 = "0"};
+                .index_sha256 = core::to_hex(core::sha256(index))};
     }
     core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
 };
@@ -115,6 +117,49 @@ TEST(shard_reader, says_what_is_wrong) {
     EXPECT_THAT(problem(), HasSubstr("t\"x-000001.tar: No such file"));
     packed.put("manifest.json", "{}");
     EXPECT_THAT(problem(), HasSubstr("lists no shards"));
+}
+
+// Tars of full shards have one size: nothing in an index says of which one it is.
+TEST(shard_reader, takes_no_index_of_another_shard) {
+    const Packed packed({{{"a.txt", "one", 0}}, {{"b.txt", "two", 0}}});
+    fs::copy_file(packed.path() + "/t\"x-000000.idx", packed.path() + "/t\"x-000001.idx",
+                  fs::copy_options::overwrite_existing);
+    try {
+        const shards::Dataset data(packed.path());
+        ADD_FAILURE() << data.size();
+    } catch (const shards::Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("000001.idx: it is not the one that the manifest names"));
+    }
+}
+
+TEST(shard_reader, has_the_sha256_of_everybody) {
+    std::mt19937_64 random(2);
+    for (size_t size = 0; size < 300; ++size) {
+        std::string bytes(size, '\0');
+        for (char& byte : bytes) byte = static_cast<char>(random());
+        EXPECT_EQ(shards::detail::Sha256::of(bytes), core::to_hex(core::sha256(bytes))) << size;
+    }
+}
+
+TEST(shard_reader, says_when_data_are_packed_as_an_image) {
+    const Packed packed(kShards);
+    Manifest manifest{
+        .name = "x", .created = "2026-01-01T00:00:00Z", .tool = "test", .format = Format::kSquashfs};
+    manifest.shards.push_back({.path = "x.sqsh", .bytes = 1, .records = 1, .samples = 1, .sha256 = "0"});
+    packed.put("manifest.json", encode_manifest(manifest));
+    try {
+        const shards::Dataset data(packed.path());
+        ADD_FAILURE() << data.size();
+    } catch (const shards::Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("not packed as tar shards, but as squashfs"));
+    }
+    fs::remove(packed.path() + "/manifest.json");
+    try {
+        const shards::Dataset data(packed.path());
+        ADD_FAILURE() << data.size();
+    } catch (const shards::Error& error) {
+        EXPECT_EQ(error.code(), ENOENT);
+    }
 }
 
 // Packed data may be another user's, who must not choose what else is read.

@@ -1,6 +1,7 @@
 #include "slurm/munge.h"
 
 #include "core/work.h"
+#include "slurm/auth_info.h"
 
 #include <cerrno>
 #include <dlfcn.h>
@@ -60,7 +61,8 @@ core::Cause cause_of(munge_err_t error) {
 // One exchange with the daemon.
 class Session {
   public:
-    static Result<Session> open(const std::string& socket) {
+    static Result<Session> open(const std::string& given) {
+        const std::string socket = given.empty() ? munge_socket_of_slurm() : given;
         BELAY_TRY(api, load());
         Session session(api);
         if (session.context_ == nullptr) return system_error("no memory for a session with munge");

@@ -21,7 +21,8 @@ struct Credentials {
         decode;
 };
 
-// The munge daemon of this node, at its socket; an empty path is the one that libmunge knows. The library is
+// The munge daemon of this node, at its socket; an empty path is the one that Slurm uses (auth_info.h), or else that
+// libmunge knows. The library is
 // loaded when it is first asked, in a process of its own (core/work.h).
 Credentials munge_at(std::string socket);
 

@@ -7,7 +7,7 @@ namespace belay::slurm {
 
 inline constexpr core::Setting kSettings[] = {
     {"munge.socket", core::SettingType::kText, "",
-     "socket of munge; the one that its library knows without it"},
+     "socket of munge; without it, that of AuthInfo in slurm.conf, or the one that its library knows"},
 };
 
 }  // namespace belay::slurm

@@ -37,7 +37,6 @@ Result<StagingPlan> plan_staging(std::string_view words, const core::Configurati
 Result<stage::CopyReport> stage_data(const StagingPlan& plan, const std::string& destination,
                                      const vet::StepContext& members, const stage::JobOnNode& where) {
     stage::CopyStep step = members.for_purpose("stage");
-    step.secret_of = transfer::known(members.secret);
     const auto begun = [&](const stage::CopyStore& store) { return stage::note_for_job(where, store); };
     stage::CopyOptions options{.all_or_none = true, .memory_share = plan.memory_share, .begun = begun};
     if (members.nodes.size() == 1)

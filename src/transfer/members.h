@@ -19,10 +19,13 @@ struct Members {
     std::string name =
         {};  // of this start of this step, the same on all nodes and no other's: gives the ports
     // Known to the tasks of this step alone. Without one, the root offers it to the others (`offer`), who take it from
-    // the offer by `secret_of`.
+    // the offer by `secret_of`; this is empty where `secret` is known.
     std::string secret = {};
     std::string offer = {};
     SecretOf secret_of = {};
+
+    // How all but the root get the secret.
+    SecretOf source_of_secret() const { return secret_of ? secret_of : known(secret); }
 
     // The same nodes for something else than this step's own meeting: other ports.
     Members for_purpose(std::string_view purpose) const {

@@ -75,10 +75,9 @@ Result<Verdicts> follow(RootLink& root, int data_listener, core::Deadline deadli
 Result<RootLink> join_root(const StepContext& context, core::Deadline deadline) {
     auto ports = transfer::rendezvous_ports(context.name);
     BELAY_TRY(address, context.root_address);
-    std::string secret = context.secret;
+    std::string secret;
     auto secret_of = [&](std::string_view offer, const core::Deadline& until) -> Result<std::string> {
-        if (!context.secret_of) return secret;
-        BELAY_TRY(told, context.secret_of(offer, until));
+        BELAY_TRY(told, context.source_of_secret()(offer, until));
         return secret = std::move(told);
     };
     BELAY_TRY(channel, transfer::join(address, ports, secret_of, context.rank, deadline));

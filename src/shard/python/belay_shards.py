@@ -8,13 +8,16 @@ lies, so that a sample is read without reading what stands before it::
     sample = data[17]            # {"__key__": "class3/000017", "jpg": b"...", "cls": b"4"}
     data.read("class3/000017.jpg")
 
-``Dataset`` is what PyTorch calls a map-style dataset, and its samples have the keys that webdataset gives them. It may be used from
+``Dataset`` is what PyTorch calls a map-style dataset, and its samples have the keys that webdataset gives them, with two differences:
+capital letters of suffixes stay (webdataset changes them to small ones, unless it is called with ``lcase=False``), and a file
+without a suffix, which webdataset leaves out, is a sample of its own with the key ``""``. It may be used from
 the workers of a loader: each process maps the files by itself. An index is checked when it is opened; what a sample holds is not,
 unless ``read`` is asked to: ``belay stage verify`` does it for all.
 """
 
 import collections
 import functools
+import hashlib
 import json
 import mmap
 import os
@@ -112,9 +115,12 @@ def _map(path):
 
 
 class Shard:
-    """A tar and its index. Records are known by their names, as bytes or as text."""
+    """A tar and its index. Records are known by their names, as bytes or as text.
 
-    def __init__(self, path):
+    ``index_sha256`` is what the manifest says of the index: that of another shard, with a tar as large, is refused by it alone.
+    """
+
+    def __init__(self, path, index_sha256=None):
         self.path = os.fspath(path)
         self._tar = _map(self.path)
         index_path = os.path.splitext(self.path)[0] + ".idx"
@@ -122,6 +128,8 @@ class Shard:
         self._samples = None
         try:
             self._open_index()
+            if index_sha256 is not None and hashlib.sha256(self._index).hexdigest() != index_sha256:
+                raise ShardError("it is not the one that the manifest names: repair it")
         except (struct.error, OverflowError, ShardError) as error:
             raise ShardError(f"{index_path}: {error}") from None
 
@@ -224,7 +232,8 @@ class Dataset:
             self._open, self._pid = collections.OrderedDict(), os.getpid()
         shard = self._open.get(number)
         if shard is None:
-            shard = self._open[number] = Shard(os.path.join(self.directory, self.manifest["shards"][number]["path"]))
+            stated = self.manifest["shards"][number]
+            shard = self._open[number] = Shard(os.path.join(self.directory, stated["path"]), stated["index_sha256"])
             if len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)
         else:

@@ -91,7 +91,7 @@ Need needed(const BenchOptions& options, const std::vector<std::string>& tests,
 
 Result<> check_range(std::string_view what, uint64_t value, uint64_t least, uint64_t most) {
     if (value >= least && value <= most) return {};
-    return core::bad_input("{} {}: is not from {} to {}", what, value, least, most);
+    return core::bad_input("{} {}: is not between {} and {}", what, value, least, most);
 }
 
 Result<> check_given(const GivenTraining& given, uint64_t accelerators) {
@@ -104,7 +104,7 @@ Result<> check_given(const GivenTraining& given, uint64_t accelerators) {
         return core::bad_input("--workers {}: with {} these are more than {} threads", given.workers,
                                core::format_count(accelerators, "accelerator"), kMostThreads);
     if (!(given.compute_seconds >= 0 && given.compute_seconds <= kMostSeconds))
-        return core::bad_input("--compute-seconds {:g}: is not from 0 to {:g}", given.compute_seconds,
+        return core::bad_input("--compute-seconds {:g}: is not between 0 and {:g}", given.compute_seconds,
                                kMostSeconds);
     return {};
 }

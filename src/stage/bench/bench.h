@@ -121,7 +121,9 @@ struct BenchComparison {
     std::vector<std::string> differences =
         {};  // in what was measured, so that the numbers are not of one thing
 };
-// Errors: kBadInput for what is not a report of --json.
+// A report as --json printed it. Errors: kBadInput for any other text.
+core::Result<nlohmann::ordered_json> parse_baseline(std::string_view text, const std::string& file);
+// Errors: as parse_baseline().
 core::Result<BenchComparison> compare_with_baseline(const BenchReport& report, std::string_view baseline,
                                                     const std::string& file);
 

@@ -11,6 +11,8 @@ namespace belay::stage {
 
 namespace {
 
+constexpr std::string_view kBenchSchema = "belay.stage.bench/1";
+
 using core::Result;
 using nlohmann::ordered_json;
 
@@ -131,7 +133,7 @@ ordered_json to_json(const BenchReport& report) {
                             {"samples_per_second", result.samples_per_second},
                             {"bytes_per_second", result.bytes_per_second},
                             {"cache", result.cache}});
-    return {{"schema", "belay.stage.bench/1"},
+    return {{"schema", kBenchSchema},
             {"directory", report.directory},
             {"file_system", report.file_system},
             {"options", options_json(report.options)},
@@ -158,13 +160,18 @@ std::vector<std::string> equal_commands(const BenchReport& report, bool has_elbe
     return lines;
 }
 
-Result<BenchComparison> compare_with_baseline(const BenchReport& report, std::string_view baseline,
-                                              const std::string& file) {
-    BELAY_TRY(before, core::parse_json_file(baseline, file));
-    const ordered_json after = to_json(report);
-    if (!before.is_object() || before.value("schema", ordered_json()) != after["schema"])
+Result<ordered_json> parse_baseline(std::string_view text, const std::string& file) {
+    BELAY_TRY(baseline, core::parse_json_file(text, file));
+    if (!baseline.is_object() || baseline.value("schema", ordered_json()) != kBenchSchema)
         return core::bad_input("{}: is not a report of belay stage bench", file)
             .hint("make one with: belay stage bench DIR --json > FILE");
+    return baseline;
+}
+
+Result<BenchComparison> compare_with_baseline(const BenchReport& report, std::string_view baseline,
+                                              const std::string& file) {
+    BELAY_TRY(before, parse_baseline(baseline, file));
+    const ordered_json after = to_json(report);
     BenchComparison comparison;
     auto member = [](const ordered_json& object, std::string_view key) {
         return object.is_object() ? object.value(std::string(key), ordered_json()) : ordered_json();

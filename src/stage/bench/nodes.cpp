@@ -31,7 +31,8 @@ Result<std::unique_ptr<BenchNodes>> BenchNodes::open(transfer::Members members, 
         return nodes;
     }
     BELAY_TRY(address, us.root_address);
-    BELAY_TRY(channel, transfer::join(address, ports, us.secret_of, us.rank, Deadline::after(patience.join)));
+    BELAY_TRY(channel,
+              transfer::join(address, ports, us.source_of_secret(), us.rank, Deadline::after(patience.join)));
     channel.set_limit(transfer::kMaxBody);
     nodes->channel_ = std::make_unique<transfer::Channel>(std::move(channel));
     return nodes;

@@ -32,7 +32,7 @@ struct CheckpointModel {
     double (*interval)(const CheckpointCost& cost);  // seconds
 };
 std::span<const CheckpointModel> checkpoint_models();
-inline constexpr std::string_view kUsualModel = "restart";  // "young" where R is 0
+inline constexpr std::string_view kUsualModel = "restart";  // "young" where R is 0, which is the same
 
 struct CheckpointAdvice {
     std::string_view model;

@@ -16,7 +16,6 @@ using core::Result;
 
 constexpr std::string_view kSignMagic = "BLYSIGN1";
 constexpr uint32_t kSignVersion = 1;
-constexpr uint32_t kMadeDirectory = 1;
 constexpr size_t kSignHeaderBytes = 48;
 constexpr size_t kLeastCopyBytes = 64;
 constexpr size_t kLeastBroughtBytes = 4 * sizeof(uint64_t) + sizeof(uint32_t);
@@ -96,14 +95,14 @@ void add_copy(CopySign& sign, BroughtCopy copy) {
 }
 
 void add_sign(CopySign& sign, const CopySign& more) {
-    sign.made_directory = sign.made_directory || more.made_directory;
+    sign.made_levels = std::max(sign.made_levels, more.made_levels);
     for (const BroughtCopy& copy : more.copies) add_copy(sign, copy);
 }
 
 std::string encode_sign(const CopySign& sign) {
     std::string out(kSignMagic);
     put_little(out, kSignVersion);
-    put_little(out, sign.made_directory ? kMadeDirectory : uint32_t{0});
+    put_little(out, sign.made_levels);
     put_little(out, sign.directory.inode);
     put_little(out, static_cast<uint64_t>(sign.directory.born));
     put_little(out, uint64_t{sign.copies.size()});
@@ -138,11 +137,11 @@ Result<CopySign> decode_sign(std::string_view bytes) {
     LittleReader reader(checked.substr(kSignMagic.size()));
     if (const uint32_t version = reader.u32(); version != kSignVersion)
         return bad_input("unknown version {}: this program knows {}", version, kSignVersion);
-    const uint32_t flags = reader.u32();
+    const uint32_t made_levels = reader.u32();
     CopySign sign{.directory = {.inode = reader.u64(), .born = static_cast<int64_t>(reader.u64())},
-                  .made_directory = (flags & kMadeDirectory) != 0};
+                  .made_levels = made_levels};
     const uint64_t copies = reader.u64();
-    if ((flags & ~kMadeDirectory) != 0 || reader.u64() != 0 || copies > reader.left() / kLeastCopyBytes)
+    if (made_levels > kMostMadeLevels || reader.u64() != 0 || copies > reader.left() / kLeastCopyBytes)
         return bad_input("it holds something else than it states");
     for (uint64_t i = 0; i < copies; ++i) {
         BELAY_TRY(copy, copy_from(reader));

@@ -55,9 +55,11 @@ struct BroughtCopy {
     bool operator==(const BroughtCopy&) const = default;
 };
 
+inline constexpr uint32_t kMostMadeLevels = 64;
+
 struct CopySign {
-    FileMark directory = {};  // of which it speaks
-    bool made_directory = false;
+    FileMark directory = {};   // of which it speaks
+    uint32_t made_levels = 0;  // 1: the directory itself was made for a copy; 2: the one around it, too; ...
     std::vector<BroughtCopy> copies = {};
     const BroughtCopy* find(const core::Sha256Digest& plan) const;
     bool operator==(const CopySign&) const = default;

@@ -18,7 +18,7 @@ BroughtFile brought(const std::string& path, uint64_t inode) {
 }
 
 CopySign some_sign() {
-    CopySign sign{.directory = {.inode = 1, .born = 2}, .made_directory = true};
+    CopySign sign{.directory = {.inode = 1, .born = 2}, .made_levels = 2};
     add_copy(sign, {.plan = kOnePlan,
                     .kind = CopyKind::kPacked,
                     .files = {brought("a/b", 3), brought("c", 4)},

@@ -102,7 +102,7 @@ class Cleaning {
         if (!removed) return std::unexpected(std::move(removed.error()));
         return std::move(cleaner_.cleaned);
     }
-    bool made_directory() const { return made_directory_ && is_all_gone_; }
+    uint32_t made_levels() const { return is_all_gone_ ? made_levels_ : 0; }
 
   private:
     bool is_meant(const core::Sha256Digest& plan) const { return !scope_.plan || *scope_.plan == plan; }
@@ -127,7 +127,7 @@ class Cleaning {
             return copy.files.empty() && (is_meant(copy.plan) || copy.directories.empty());
         });
         is_all_gone_ = sign.copies.empty();
-        made_directory_ = sign.made_directory;
+        made_levels_ = sign.made_levels;
         if (!is_all_gone_) BELAY_CHECK(write_sign(root_, sign_name, sign));
         if (is_all_gone_ && there) BELAY_CHECK(root_.remove_file(sign_name));
         for (const auto& [name, work] : unfinished_)
@@ -154,7 +154,7 @@ class Cleaning {
     Cleaner cleaner_;
     std::vector<std::pair<std::string, HeldWork>> unfinished_;
     uint64_t device_ = 0;  // of what these brought
-    bool made_directory_ = false;
+    uint32_t made_levels_ = 0;
     bool is_all_gone_ = false;
 };
 
@@ -180,7 +180,7 @@ Result<Cleaned> clean_copy(const fs::path& destination, const CleanScope& scope,
     if (std::ranges::none_of(names, is_of_a_copy)) return no_copy(destination);
     Cleaning cleaning(root, scope);
     BELAY_TRY(cleaned, cleaning.run(is_wanted));
-    if (cleaning.made_directory()) remove_if_empty(root);
+    remove_if_empty(root, cleaning.made_levels());
     return cleaned;
 }
 

@@ -39,6 +39,24 @@ TEST(stage_copy_clean, a_copy_goes_and_its_directory_with_it) {
     EXPECT_FALSE(std::filesystem::exists(data.destination()));
 }
 
+TEST(stage_copy_clean, directories_around_it_that_it_made_go_too_when_they_are_empty) {
+    CopyCase data;
+    data.some_files();
+    const auto around = data.destination().parent_path();
+    const auto outer = around / "job", copy = outer / "a/data";
+    std::filesystem::create_directories(around);
+    ASSERT_TRUE(copy_here(data.source(), copy, {}));
+    ASSERT_TRUE(clean_copy(copy));
+    EXPECT_FALSE(std::filesystem::exists(outer));
+    EXPECT_TRUE(std::filesystem::exists(around));
+
+    ASSERT_TRUE(copy_here(data.source(), copy, {}));
+    std::ofstream(outer / "mine") << "mine";
+    ASSERT_TRUE(clean_copy(copy));
+    EXPECT_FALSE(std::filesystem::exists(outer / "a"));
+    EXPECT_TRUE(std::filesystem::exists(outer / "mine"));
+}
+
 TEST(stage_copy_clean, what_others_wrote_stays) {
     CopyCase data;
     data.some_files();

@@ -174,10 +174,9 @@ Result<CopyReport> copy_as_member(const fs::path& source, const fs::path& destin
                                   const CopyOptions& options) {
     BELAY_TRY(wake, Wake::create());
     BELAY_TRY(address, step.root_address);
-    std::string secret = step.secret;
+    std::string secret;
     const auto secret_of = [&](std::string_view offer, const Deadline& until) -> Result<std::string> {
-        if (!step.secret_of) return secret;
-        BELAY_TRY(told, step.secret_of(offer, until));
+        BELAY_TRY(told, step.source_of_secret()(offer, until));
         return secret = std::move(told);
     };
     auto joined = transfer::join(address, transfer::rendezvous_ports(rendezvous_name(step)), secret_of,

@@ -36,12 +36,14 @@ Result<> write_sign(const Directory& directory, const std::string& name, const C
     return std::move(file).replace();
 }
 
-void remove_if_empty(const Directory& directory) {
+void remove_if_empty(const Directory& directory, uint32_t levels) {
     std::filesystem::path path = directory.path();
     if (!path.has_filename()) path = path.parent_path();  // "DST/"
     struct stat opened{}, named{};
     if (fstat(directory.fd(), &opened) != 0 || ::lstat(path.c_str(), &named) != 0) return;
-    if (opened.st_dev == named.st_dev && opened.st_ino == named.st_ino) (void)::rmdir(path.c_str());
+    if (opened.st_dev != named.st_dev || opened.st_ino != named.st_ino) return;
+    for (; levels > 0 && path.has_filename() && ::rmdir(path.c_str()) == 0; --levels)
+        path = path.parent_path();
 }
 
 }  // namespace belay::stage

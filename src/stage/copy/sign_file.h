@@ -20,7 +20,8 @@ struct SignFile {
 core::Result<std::optional<SignFile>> read_sign(const core::Directory& directory, const std::string& name);
 core::Result<> write_sign(const core::Directory& directory, const std::string& name, const CopySign& sign);
 
-// An empty directory that has the name by which it was opened; anything else stays.
-void remove_if_empty(const core::Directory& directory);
+// Removes an empty directory that has the name by which it was opened, and of those around it that are then empty so many
+// that there are `levels` in all; anything else stays. 0: nothing is removed.
+void remove_if_empty(const core::Directory& directory, uint32_t levels);
 
 }  // namespace belay::stage

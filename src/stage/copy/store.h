@@ -45,7 +45,7 @@ struct CopyTarget {
     std::string name = {};  // of a single file
     double memory_share = kUsualMemoryShare;
     core::Duration patience = {};  // for another process that copies there
-    bool is_made = false;          // the directory was made for the copy
+    uint32_t made_levels = 0;      // of the directory and those around it, how many were made for the copy
     // Where the source is read, which decides what belongs there; elsewhere the parent's checksums do.
     std::optional<SourcePlace> source = {};
 };

@@ -28,6 +28,17 @@ using core::Result;
 constexpr size_t kVerifiers = 4;   // threads
 constexpr uint64_t kOwnFiles = 4;  // of a store, beside the parts
 
+// Of a directory and those around it, how many do not exist.
+uint32_t missing_levels(fs::path place) {
+    std::error_code error;
+    uint32_t levels = 0;
+    while (levels < kMostMadeLevels && place.has_filename() && !fs::exists(place, error) && !error) {
+        place = place.parent_path();
+        ++levels;
+    }
+    return levels;
+}
+
 }  // namespace
 
 Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination) {
@@ -40,6 +51,10 @@ Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination
         BELAY_TRY(directory, Directory::make_guarded(parent));
         return CopyTarget{.directory = std::move(directory), .name = destination.filename()};
     }
+    if (type != fs::file_type::directory && type != fs::file_type::not_found)
+        return core::bad_input("{} is not a directory", core::printable(destination.string()))
+            .hint("name a directory, or what does not exist yet");
+    const uint32_t missing = missing_levels(place);
     if (place.has_parent_path()) BELAY_CHECK(Directory::make_guarded(place.parent_path()));
     const bool is_made = ::mkdir(place.c_str(), kDirectoryMode) == 0;
     if (!is_made && errno != EEXIST)
@@ -54,7 +69,7 @@ Result<CopyTarget> find_target(const CopyPlan& plan, const fs::path& destination
             .hint("name a directory that does not exist yet");
     return CopyTarget{.directory = std::move(directory),
                       .name = plan.kind == CopyKind::kFile ? plan.files.front().path : std::string(),
-                      .is_made = is_made};
+                      .made_levels = is_made ? std::max(missing, 1U) : 0};
 }
 
 Result<std::unique_ptr<CopyStore>> CopyStore::open(std::shared_ptr<const CopyLayout> layout,
@@ -85,12 +100,12 @@ Result<> CopyStore::read_signs() {
     BELAY_TRY(itself, look_at_file(target_.directory, ""));
     if (!itself) return core::errno_error(ENOENT, "cannot look at " + target_.directory.path().string());
     sign_.directory = brought_.directory = itself->identity.mark;
-    brought_.made_directory = target_.is_made;
+    brought_.made_levels = target_.made_levels;
     // What is damaged says nothing: what it spoke of stays when the copy is taken away.
     const auto earlier = read_sign(work(), std::string(kBroughtName));
     if (earlier && *earlier && (*earlier)->sign.directory.is_same(brought_.directory))
         add_sign(brought_, (*earlier)->sign);
-    else if (target_.is_made)
+    else if (target_.made_levels > 0)
         BELAY_CHECK(write_brought());
     if (layout_->plan().kind == CopyKind::kFile) return {};
     BELAY_TRY(there, read_sign(target_.directory, std::string(kCopyPrefix)));
@@ -164,7 +179,7 @@ void CopyStore::give_up() {
     if (!is_new_work_) return;
     (void)remove_held_work(target_.directory, work_name_, work());
     work_.reset();
-    if (target_.is_made) remove_if_empty(target_.directory);
+    remove_if_empty(target_.directory, target_.made_levels);
 }
 
 // What an earlier copy left whose source was another, or which had other chunks; but what it brought under its

@@ -20,7 +20,11 @@ inline unsigned part_mode(const SourceFile& file) {
 inline constexpr unsigned kDirectoryMode = 0700;
 
 inline core::Failure something_else(const std::string& path) {
-    return core::bad_input("{} is there already, and is something else than what is copied", path)
+    return core::bad_input(
+               "{} is there already, and is something else than what is copied: its size, its time of change "
+               "or its content "
+               "differs",
+               path)
         .hint("name another destination, or remove it");
 }
 

@@ -29,7 +29,7 @@ Result<OwnedManifest> read_owned_manifest(const core::Directory& directory) {
         return bad_input("{} holds no packed data: it has no {}", directory.path().string(),
                          shard::kManifestName)
             .because(core::Cause::kNotFound)
-            .hint("make them with: belay stage pack DIR -o OUT");
+            .hint("make them with: belay stage pack DIR -o OUT (a new directory)");
     if (!file) return std::unexpected(std::move(file.error()));
     struct stat status{};
     if (fstat(file->get(), &status) != 0)

@@ -105,7 +105,7 @@ Result<LayoutAdvice> advise_layout(const LayoutInput& input) {
         return core::bad_input("--clients 0: a file that nobody reads or writes needs no layout")
             .hint("write 1 or more");
     if (input.osts == 0)
-        return core::bad_input("--osts 0: a file system has 1 at least")
+        return core::bad_input("--osts 0: a file system has at least one")
             .hint("write how many OSTs it has; lfs osts lists them");
     LayoutAdvice advice{.pool = input.pool};
     auto add = [&](const Rule& rule, std::optional<uint64_t> end) {

@@ -13,6 +13,7 @@
 #include "stage/pack/image_writer.h"
 #include "stage/pack/journal.h"
 #include "stage/pack/plan.h"
+#include "stage/pack/sample.h"
 #include "stage/pack/shard_writer.h"
 #include "stage/space/space.h"
 #include "stage/walk/named_directory.h"
@@ -74,10 +75,18 @@ Result<> refuse_other_files(const Directory& output, const std::string& name) {
     BELAY_TRY(names, output.list());
     for (const std::string& file : names)
         if (is_ours(file, name))
-            return bad_input("{} is there already, and was not packed by belay",
+            return bad_input("{} is there already, and is not part of this data set",
                              core::printable(output.path_of(file).string()))
                 .hint("name another directory, or another --name");
     return {};
+}
+
+// Before the first file is begun: what failed then leaves no trace.
+bool has_nothing_of(const std::string& name, const Directory& output) {
+    const auto names = output.list();
+    return names && std::ranges::none_of(*names, [&](const std::string& file) {
+               return is_ours(file, name) || is_leftover(file, name);
+           });
 }
 
 // What an interrupted pack with other options left would be taken for shards of this one.
@@ -325,6 +334,11 @@ Result<Directory> open_output(const fs::path& output, const Directory& source) {
     return place;
 }
 
+uint64_t count_without_suffix(const SourceListing& listing) {
+    return static_cast<uint64_t>(std::ranges::count_if(
+        listing.files, [](const SourceFile& file) { return sample_key(file.path) == file.path; }));
+}
+
 }  // namespace
 
 Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOptions& options) {
@@ -339,8 +353,10 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
     if (error) return core::errno_error(error, fmt::format("cannot open {}", source.string()));
     BELAY_TRY(listing, list_source(root, options.threads, options.links));
     BELAY_CHECK(refuse_place_in_source(source, output, "packed", listing.directories));
-    Packed packed{.manifest = manifest_of(canonical, listing, name, options),
-                  .skipped_links = listing.skipped_links};
+    Packed packed{
+        .manifest = manifest_of(canonical, listing, name, options),
+        .skipped_links = listing.skipped_links,
+        .without_suffix = options.format == shard::Format::kTar ? count_without_suffix(listing) : 0};
     BELAY_TRY(place, open_output(output, root));
     BELAY_TRY(journal, Journal::open(place));
     auto earlier = look_at_output(place, packed.manifest, journal);
@@ -351,12 +367,15 @@ Result<Packed> pack(const fs::path& source, const fs::path& output, const PackOp
     BELAY_CHECK(remove_leftovers(place, name));
     if (*earlier) {
         BELAY_CHECK(std::move(journal).remove());
-        const size_t kept = (*earlier)->shards.size();
-        return Packed{
-            .manifest = std::move(**earlier), .kept_shards = kept, .skipped_links = listing.skipped_links};
+        packed.kept_shards = (*earlier)->shards.size();
+        packed.manifest = std::move(**earlier);
+        return packed;
     }
     if (!journal.has_begun(name)) BELAY_CHECK(journal.begin(name));
-    BELAY_CHECK(Packer(root, listing, place, options, name, journal).run(packed));
+    if (auto made = Packer(root, listing, place, options, name, journal).run(packed); !made) {
+        if (journal.is_new() && has_nothing_of(name, place)) (void)std::move(journal).remove();
+        return std::unexpected(std::move(made.error()));
+    }
     BELAY_CHECK(remove_other_shards(place, name, packed.manifest));
     BELAY_TRY(file, core::NewFile::begin(place, shard::kManifestName, 0644));
     BELAY_CHECK(core::write_all(file.fd(), shard::encode_manifest(packed.manifest), file.path().string()));

@@ -38,6 +38,8 @@ struct Packed {
     shard::Manifest manifest;
     uint64_t kept_shards = 0;  // that an earlier run had made already
     uint64_t skipped_links = 0;
+    uint64_t without_suffix =
+        0;  // files of tar shards that webdataset leaves out: their names have no suffix
 };
 
 // Into the directory `output`, which is made. Where an earlier run was ended, it goes on; where the same data

@@ -157,7 +157,7 @@ TEST(stage_pack, files_of_others_stay) {
     const auto refused = pack(data.source(), data.output(), small());
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message(),
-                HasSubstr("train-000000.tar is there already, and was not packed by belay"));
+                HasSubstr("train-000000.tar is there already, and is not part of this data set"));
     EXPECT_EQ(core::read_file(data.output() / "train-000000.tar").value(), "of another program");
     EXPECT_EQ(std::distance(fs::directory_iterator(data.output()), fs::directory_iterator()), 2)
         << "no journal";

@@ -58,7 +58,8 @@ Result<> refuse_place_in_source(const fs::path& source, const fs::path& place, s
                                 const SourceDirectories& directories) {
     BELAY_TRY(is_within, is_within_by_name(source, place));
     if (is_within)
-        return bad_input("{} lies within {}, which is {}", core::printable(place.string()),
+        return bad_input("{} {} {}, which is {}", core::printable(place.string()),
+                         id_of(place) && id_of(place) == id_of(source) ? "is the same as" : "lies within",
                          core::printable(source.string()), what)
             .hint("name a directory outside of it");
     const auto standing = standing_directory(place);

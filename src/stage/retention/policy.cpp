@@ -143,7 +143,7 @@ class PolicyReader {
         if (row == kTimes.end())
             return wrong(node,
                          "must be \"accessed\", \"modified\", \"changed\", \"used\" or \"latest\", not {}",
-                         core::describe(node));
+                         name ? fmt::format("\"{}\"", core::printable(*name)) : core::describe(node));
         policy_.time = static_cast<RetentionTime>(row - kTimes.begin());
         has_time_ = true;
         return {};

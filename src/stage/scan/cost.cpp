@@ -39,6 +39,14 @@ std::string percent(double share) {
     return fmt::format("{:.0f} %", 100 * share);
 }
 
+// From how many epochs on packing saves enough to be advised.
+std::string worthwhile(const Cost& cost, double gain) {
+    const double enough = kWorthwhileShare * cost.loose_epoch_seconds;
+    if (gain <= enough) return fmt::format("but never save more than {}", percent(kWorthwhileShare));
+    return fmt::format("and save more than {} from {:.1f} on", percent(kWorthwhileShare),
+                       cost.pack_seconds / (gain - enough));
+}
+
 }  // namespace
 
 std::string_view to_text(Verdict verdict) {
@@ -86,14 +94,8 @@ Cost predict(const CostInput& input) {
                         *cost.break_even_epochs));
     else if (gain > 0)
         say(fmt::format(
-            "packing would take {} and save {} in each epoch: it would pay from {:.1f} epochs on, and save "
-            "more "
-            "than {} from {}",
-            seconds(cost.pack_seconds), seconds(gain), *cost.break_even_epochs, percent(kWorthwhileShare),
-            gain > kWorthwhileShare * cost.loose_epoch_seconds
-                ? fmt::format("{:.1f}",
-                              cost.pack_seconds / (gain - kWorthwhileShare * cost.loose_epoch_seconds))
-                : "no number of them"));
+            "packing would take {} and save {} in each epoch: it would pay from {:.1f} epochs on, {}",
+            seconds(cost.pack_seconds), seconds(gain), *cost.break_even_epochs, worthwhile(cost, gain)));
     else
         say("opening the files costs nothing that packing could save");
     if (local && !fits(input))

@@ -74,7 +74,7 @@ ordered_json to_json(const Scan& scan) {
           {"files", scan.duplicates.files},
           {"bytes", scan.duplicates.bytes}}},
         {"compressed_share", number(scan.compressed_share)},
-        {"open_seconds", number(scan.cost_input.open_seconds)},
+        {"open_seconds", number(scan.open_seconds)},
         {"read_bytes_per_second", number(scan.speed.read_bytes_per_second)},
         {"scan",
          {{"seconds", scan.walk.seconds},

@@ -19,13 +19,13 @@ double or_zero(double value) {
 double open_seconds(const Scan& scan) {
     const double look =
         scan.walk.looks > 0 ? scan.walk.look_seconds / static_cast<double>(scan.walk.looks) : 0;
-    return look + or_zero(scan.speed.open_seconds);
+    return look + scan.speed.open_seconds;
 }
 
 CostInput input_of(const Scan& scan, const ScanOptions& options) {
     CostInput input{.files = scan.sums.files.files,
                     .bytes = scan.sums.files.bytes,
-                    .open_seconds = open_seconds(scan),
+                    .open_seconds = or_zero(scan.open_seconds),
                     .read_bytes_per_second = std::isfinite(scan.speed.read_bytes_per_second)
                                                  ? scan.speed.read_bytes_per_second
                                                  : INFINITY,
@@ -70,6 +70,7 @@ Result<Scan> scan(const std::filesystem::path& directory, const ScanOptions& opt
     if (options.stop != nullptr && *options.stop)
         return core::system_error("reading {} was stopped", directory.string())
             .because(core::Cause::kCancelled);
+    result.open_seconds = open_seconds(result);
     result.cost_input = input_of(result, options);
     result.cost = predict(result.cost_input);
     return result;

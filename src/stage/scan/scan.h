@@ -37,6 +37,7 @@ struct Scan {
     double compressed_share = 0;
     Duplicates duplicates;
     std::optional<LocalSpeed> local;
+    double open_seconds = 0;  // to find and open one file, in one thread: the mean; NaN where none was opened
     CostInput cost_input;
     Cost cost;
 };
