@@ -76,7 +76,7 @@ Result<int> run_verify(const core::CommandContext& context, const VerifyArgument
         else if (verification.bad.front().shard == shard::kManifestName)
             print_hint_of_manifest(context, verification.bad);
         else
-            context.print("{}; to make damaged files again from the source: belay stage repair {}\n",
+            context.print("{}; to rebuild damaged files from the source: belay stage repair {}\n",
                           core::format_count(verification.bad.size(), "defect"),
                           core::printable(options.directory));
     }
@@ -91,8 +91,7 @@ Result<int> run_repair(const core::CommandContext& context, const VerifyArgument
         context.print_json(nlohmann::ordered_json{
             {"ok", repair.left.empty()}, {"repaired", repair.repaired}, {"bad", to_json(repair.left)}});
     } else {
-        for (const std::string& file : repair.repaired)
-            context.print("{}: made again\n", core::printable(file));
+        for (const std::string& file : repair.repaired) context.print("{}: rebuilt\n", core::printable(file));
         print(context, repair.left);
         print_hint_of_manifest(context, repair.left);
         if (repair.repaired.empty() && repair.left.empty())

@@ -100,7 +100,7 @@ OptionDeclaration* OptionDeclaration::last_counts() {
 namespace {
 
 // An empty name of a file never means what was meant.
-constexpr std::string_view kNamesOfFiles[] = {"FILE", "DIR", "PATH"};
+constexpr std::string_view kNamesOfFiles[] = {"FILE", "DIR", "PATH", "SRC", "DST", "OUT", "RECORD"};
 
 }  // namespace
 
@@ -111,7 +111,9 @@ Result<> OptionDeclaration::assign(std::span<const std::string> texts) const {
                          texts[0], texts[1])
             .hint("it takes one value");
     BELAY_CHECK(with_context(check_range(texts), model_.name()));
-    const bool names_file = std::ranges::find(kNamesOfFiles, model_.value_name) != std::end(kNamesOfFiles);
+    const bool names_file = std::ranges::any_of(kNamesOfFiles, [this](std::string_view name) {
+        return name == model_.value_name || name == model_.name();
+    });
     if (names_file && std::ranges::find(texts, "") != texts.end())
         return bad_input("{}: a name is missing", model_.name())
             .hint("is a variable of the command line empty?");

@@ -153,8 +153,9 @@ inline constexpr SeriesTable kNetworkTotalsSeries{
 // What was done on each file system in all of the time: likewise.
 inline constexpr std::array kIoTotalsColumns = std::to_array<SampledSeries>({
     {{"opens", "", "files opened", Fold::kIncrease}, kCounter, "opens_total"},
-    {{"metadata_calls", "", "metadata calls", Fold::kIncrease}, kCounter, "metadata_calls_total"},
-    {{"failed", "", "of them, that failed", Fold::kIncrease},
+    {{"looks", "", "looks at names and files", Fold::kIncrease}, kCounter, "stats_total"},
+    {{"changes", "", "changes of names", Fold::kIncrease}, kCounter, "changes_total"},
+    {{"failed", "", "opens and looks that failed", Fold::kIncrease},
      kCounter,
      "opens_failed_total + stats_failed_total"},
     {{"reads", "", "reads", Fold::kIncrease}, kCounter, "reads_total"},
@@ -165,7 +166,7 @@ inline constexpr std::array kIoTotalsColumns = std::to_array<SampledSeries>({
     {{"writes", "", "writes", Fold::kIncrease}, kCounter, "writes_total"},
     {{"written_bytes", "B", "written", Fold::kIncrease}, kCounter, "written_bytes_total"},
     {{"mapped_bytes", "B", "mapped", Fold::kIncrease}, kCounter, "mapped_bytes_total"},
-    {{"seconds", "s", "in all of that", Fold::kIncrease},
+    {{"call_seconds", "s", "in all of that", Fold::kIncrease},
      kCounter,
      "read_seconds_total + write_seconds_total + metadata_seconds_total + sync_seconds_total"},
 });

@@ -15,7 +15,8 @@ Choice choices[kOptions] = {
     {"environment", "NAME|FILE", "run the tasks in this environment (belay env)", 1, false, nullptr},
     {"vet", "PROTOCOL", "check the nodes first, run no task if one fails (belay vet)", 1, false, nullptr},
     {"record", "INTERVAL", "record the step: --record or --record=5s (belay record)", 2, false, nullptr},
-    {"stage", "SRC:DST", "copy SRC to DST on each node before the tasks start (belay stage copy)", 1, false,
+    {"stage", "SRC:DST",
+     "copy SRC to DST on each node before the tasks start (belay stage copy); %j in DST is the job", 1, false,
      nullptr},
 };
 

@@ -26,7 +26,7 @@ Result<OwnedManifest> read_owned_manifest(const core::Directory& directory) {
     const std::string path = directory.path_of(shard::kManifestName).string();
     auto file = directory.open_file(shard::kManifestName, O_RDONLY);
     if (!file && file.error().cause() == core::Cause::kNotFound)
-        return bad_input("{} holds no packed data: it has no {}", directory.path().string(),
+        return bad_input("{} contains no packed data: it has no {}", directory.path().string(),
                          shard::kManifestName)
             .because(core::Cause::kNotFound)
             .hint("make them with: belay stage pack DIR -o OUT (a new directory)");

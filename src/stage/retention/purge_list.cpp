@@ -181,7 +181,7 @@ Result<PurgeList> read_signed_list(std::string_view text, std::string_view key, 
         given[at] = static_cast<uint8_t>(byte.value_or(0));
     }
     if (!are_digits || !core::same_digest(digest, core::bytes_of(given)))
-        return core::bad_input("{}: its signature does not fit", file)
+        return core::bad_input("{}: its signature does not match", file)
             .hint("the list was changed, or signed with another key; make it again with --list");
 
     Lines lines(content);

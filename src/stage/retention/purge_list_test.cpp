@@ -67,7 +67,7 @@ TEST(stage_retention_list, any_change_is_seen) {
         EXPECT_FALSE(read_signed_list(text.substr(0, end), kKey, "l")) << end;
     EXPECT_FALSE(read_signed_list(text + "\n", kKey, "l"));
     EXPECT_THAT(read_signed_list(text, "another key of 16", "l").error().message(),
-                HasSubstr("signature does not fit"));
+                HasSubstr("signature does not match"));
 }
 
 TEST(stage_retention_list, a_signed_path_cannot_leave_the_root) {

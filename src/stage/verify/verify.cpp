@@ -81,7 +81,7 @@ class ShardCheck {
             BELAY_TRY(parts, damaged_parts(file->get(), stated_.path, *index));
             defects_.insert(defects_.end(), parts.begin(), parts.end());
         }
-        if (defects_.size() == before) add(stated_.path, "its SHA-256 is not the stated one");
+        if (defects_.size() == before) add(stated_.path, "its SHA-256 does not match the manifest");
         return std::move(defects_);
     }
 
@@ -111,7 +111,7 @@ class ShardCheck {
         index_text_ = std::move(text);
         if (core::to_hex(core::sha256(index_text_)) != stated_.index_sha256) {
             auto view = shard::IndexView::open(index_text_);
-            add(path, view ? "its SHA-256 is not the stated one" : view.error().message());
+            add(path, view ? "its SHA-256 does not match the manifest" : view.error().message());
             return std::nullopt;
         }
         auto view = shard::IndexView::open(index_text_);
