@@ -10,9 +10,11 @@
 #include "core/utf8.h"
 #include "stage/copy/clean.h"
 #include "stage/copy/copy.h"
+#include "stage/verify/verify.h"
 
 #include <cmath>
 #include <memory>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -28,6 +30,7 @@ struct Options {
     std::string rate;
     core::ByteSize chunk{stage::kUsualChunk};
     std::string links = "follow";
+    bool verify = false;
     bool json = false;
 };
 
@@ -109,6 +112,19 @@ bool is_said_by_first(const core::Error& error, const stage::CopyStep& step) {
                              (step.rank > 1 && error.cause() == core::Cause::kUnreachable));
 }
 
+// What was damaged at the source, too, which chunks and their checksums do not tell.
+Result<> verify_copy(const std::string& destination) {
+    BELAY_TRY(verification, stage::verify(destination, std::max(1U, std::thread::hardware_concurrency())));
+    if (verification.ok()) return {};
+    const stage::Defect& first = verification.bad.front();
+    const size_t others = verification.bad.size() - 1;
+    return core::negative(
+               "{}: {}: {}{}", core::printable(destination), core::printable(first.shard),
+               core::printable(first.why),
+               others == 0 ? "" : fmt::format(" (and {} more)", core::format_count(others, "defect")))
+        .hint("look at the source: belay stage verify, belay stage repair; then clean and copy again");
+}
+
 Result<int> run(const core::CommandContext& context, const Options& options) {
     stage::CopyOptions wanted{
         .chunk_bytes = options.chunk.bytes,
@@ -140,12 +156,17 @@ Result<int> run(const core::CommandContext& context, const Options& options) {
     if (!report && place.step && is_said_by_first(report.error(), *place.step))
         return report.error().exit_status();
     if (!report) return std::unexpected(std::move(report.error()));
-    if (!speaks) return 0;
+    const Result<> verified = options.verify ? verify_copy(options.destination) : Result<>();
+    if (!speaks) {
+        BELAY_CHECK(verified);
+        return 0;
+    }
     if (options.json)
         context.print_json(to_json(*report));
     else
         print(context, options.destination, *report);
     if (!report->is_whole()) return std::unexpected(missing_error(*report));
+    BELAY_CHECK(verified);
     return 0;
 }
 
@@ -208,8 +229,8 @@ void add_stage_copy(core::Application& application) {
             "Copies SRC, a file or a directory, to DST on each node of a step that is started "
             "with one task per node; "
             "the first node reads SRC, and the nodes hand it on to "
-            "each other while it comes. Of packed data, what the manifest names is copied as it is: "
-            "\"belay stage verify DST\" says whether it was damaged before. DST "
+            "each other while it comes. Of packed data, what the manifest names is copied as it is; "
+            "--verify says whether it was damaged before. DST "
             "must be a directory "
             "that each node has for itself. Outside a step this machine gets "
             "the copy.\n\n"
@@ -236,6 +257,7 @@ void add_stage_copy(core::Application& application) {
                       "one file, at most 2 GB a second"},
                      {"belay stage copy train /local/train", "to a disk of this machine"}},
         .exit_statuses = {{0, "this node has the copy; on the first node: every node has it"},
+                          {1, "with --verify: the copy on this node is not what the manifest says"},
                           {2,
                            "the command line or SRC is wrong, or DST holds something else; or SRC changed "
                            "while it was copied"},
@@ -254,6 +276,10 @@ void add_stage_copy(core::Application& application) {
     command.size("--chunk", options->chunk, "send, check and resume in chunks of SIZE");
     command.choice("--links", options->links, {"follow", "skip"},
                    "follow links within SRC (one that leads out of it is an error), or skip all links");
+    command.options().add_flag(
+        "--verify", options->verify,
+        "of packed data: compare each node's copy with the manifest afterwards, which also "
+        "finds what was damaged at SRC");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run(context, *options); });
 }

@@ -38,7 +38,7 @@ struct Command {
         options.add_flag("-v,--verbose", verbose, "say more");
         options.add_flag("-s,--strict", strict, "refuse more")->needs(length);
         options.add_option("RECORD", record, "the record");
-        options.add_option("FILE", files, "its files");
+        options.add_option("WORDS", files, "words");
     }
 
     // As Application does it.

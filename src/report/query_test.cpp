@@ -17,7 +17,6 @@ using schema::kCoverage;
 using schema::kEvent;
 using schema::kFilesystem;
 using schema::kHost;
-using schema::kIo;
 using schema::kNetwork;
 using schema::kProcess;
 using schema::kProgress;
@@ -276,42 +275,6 @@ TEST(report, totals_lose_nothing_in_a_gap_and_count_all_nodes) {
     auto group = std::ranges::find(data.facts, "Network interfaces", &FactGroup::title);
     ASSERT_NE(group, data.facts.end());
     EXPECT_EQ(group->facts.at(0).value, "82.0 kB received, 0 B sent, 2 errors");
-}
-
-TEST(report, traced_io_is_told_for_each_file_system) {
-    RecordBuilder record(manifest_of({"n1"}));
-    for (int i = 0; i <= 10; ++i) {
-        add_host(record, "n1", i);
-        record.row(kIo, "n1", i)
-            .set("device", "0:30")
-            .set("mount", "/scratch")
-            .set("type", "lustre")
-            .set("tier", "disk")
-            .set("opens_total", 100 * i)
-            .set("opens_failed_total", i)
-            .set("stats_total", 300 * i)
-            .set("stats_failed_total", 2 * i)
-            .set("changes_total", 4 * i)
-            .set("metadata_calls_total", 504 * i)
-            .set("reads_total", 200 * i)
-            .set("small_random_reads_total", 50 * i)
-            .set("read_bytes_total", 1024 * i)
-            .set("writes_total", 0)
-            .set("written_bytes_total", 0)
-            .set("mapped_bytes_total", 0)
-            .set("read_seconds_total", 1.0 * i)
-            .set("write_seconds_total", 0.0)
-            .set("metadata_seconds_total", 2.0 * i)
-            .set("sync_seconds_total", 0.5 * i);
-    }
-    Measurements data = measured(record);
-    auto group = std::ranges::find(data.facts, "Input and output", &FactGroup::title);
-    ASSERT_NE(group, data.facts.end());
-    EXPECT_EQ(group->facts.at(0).name, "/scratch");
-    EXPECT_EQ(group->facts.at(0).value,
-              "lustre, disk: 1000 opens, 3000 looks at names, 40 changes of names, 30 names not found, 10.0 "
-              "KiB in 2000 "
-              "reads (25 % small and random); 35 s in these calls");
 }
 
 TEST(report, long_records_are_thinned) {
