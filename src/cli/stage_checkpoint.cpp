@@ -110,6 +110,7 @@ Result<int> run_checkpoint_advice(const core::CommandContext& context, const Che
                                                      : nlohmann::ordered_json(nullptr)},
             {"model", advice.model},
             {"lost_share", advice.lost_share},
+            {"model_seconds", advice.model_seconds},
             {"at_floor", advice.at_floor},
             {"write_seconds", cost.write_seconds},
             {"mtbf_seconds", cost.mtbf_seconds},
@@ -134,8 +135,10 @@ Result<int> run_checkpoint_advice(const core::CommandContext& context, const Che
                       what, duration_text(other.seconds), 100 * other.more, 100 * other.lost_share);
     if (advice.at_floor)
         context.print(
-            "note: the model says less, but an interval is never shorter than {:g} times the time of a "
-            "write\n",
+            "note: the model says {} ({:.2f} % lost); what is advised is never shorter than {:g} times the "
+            "time "
+            "of a write: write faster, or while training goes on\n",
+            duration_text(advice.model_seconds), 100 * stage::lost_share(cost, advice.model_seconds),
             stage::kLeastIntervalInWrites);
     if (advice.lost_share >= 1)
         context.print(
@@ -245,13 +248,15 @@ void add_stage_checkpoint(core::Application& application) {
     auto command = application.add({
         .name = "stage checkpoint",
         .summary = "say how often to write a checkpoint",
-        .description = "The interval at which writing and what an interruption loses cost least together, "
-                       "and how much an interval beside it costs more: the optimum is "
-                       "flat, so one that suits the program is as good.\n\n"
-                       "How often the job is interrupted is what the site has seen, or is taken from what is "
-                       "known of a large training, in proportion to the number of "
-                       "GPUs. Of a checkpoint that is written while training goes on, only the time counts "
-                       "for which training stands still.",
+        .description =
+            "The interval at which writing and what an interruption loses cost least together, "
+            "and how much an interval beside it costs more: the optimum is "
+            "flat, so one that suits the program is as good.\n\n"
+            "How often the job is interrupted is what the site has seen, or is taken from what is "
+            "known of a large training, in proportion to the number of "
+            "GPUs. Of a checkpoint that is written while training goes on, only the time counts "
+            "for which training stands still. Where the formula gives an interval of less than ten "
+            "times that, ten times is advised, and it is said.",
         .examples = {{"belay stage checkpoint --write-seconds 10 --mtbf-seconds 6000 --restart-seconds 600 "
                       "--step-seconds 15",
                       "in seconds and in steps"},

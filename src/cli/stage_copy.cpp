@@ -275,7 +275,8 @@ void add_stage_copy(core::Application& application) {
         ->type_name("RATE");
     command.size("--chunk", options->chunk, "send, check and resume in chunks of SIZE");
     command.choice("--links", options->links, {"follow", "skip"},
-                   "follow links within SRC (one that leads out of it is an error), or skip all links");
+                   "follow links to files within SRC (one that leads out of it, or to a directory, is an "
+                   "error), or skip all links");
     command.options().add_flag(
         "--verify", options->verify,
         "of packed data: compare each node's copy with the manifest afterwards, which also "

@@ -72,9 +72,9 @@ void add_stage_cat(core::Application& application) {
     auto command = application.add({
         .name = "stage cat",
         .summary = "print one file of packed data",
-        .description = "Finds the file in the indexes and reads nothing else. Its checksum is compared; the "
-                       "exit status is 2 if it is damaged.",
+        .description = "Finds the file in the indexes and reads nothing else. Its checksum is compared.",
         .examples = {{"belay stage cat /scratch/train class3/000017.jpg >17.jpg", "one image"}},
+        .exit_statuses = {{1, "the file is damaged"}},
     });
     auto options = std::make_shared<LsArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();

@@ -137,7 +137,8 @@ void add_stage_pack(core::Application& application) {
         .add_option("--name", options->name, "prefix of the shards' names (default: the name of DIR)")
         ->type_name("NAME");
     command.options()
-        .add_option("--shard-size", options->shard_size, "make tar shards of at most SIZE")
+        .add_option("--shard-size", options->shard_size,
+                    "make tar shards of at most SIZE; a larger sample has a shard of its own")
         ->type_name("SIZE")
         ->default_str(core::to_text(core::ByteSize{stage::kUsualShardBytes}));
     command.options()
@@ -145,7 +146,8 @@ void add_stage_pack(core::Application& application) {
                     "put the samples of tar shards into an order that depends on KEY")
         ->type_name("KEY");
     command.choice("--links", options->links, {"follow", "skip"},
-                   "follow links within DIR (one that leads out of it is an error), or skip all links");
+                   "follow links to files within DIR (one that leads out of it, or to a directory, is an "
+                   "error), or skip all links");
     command.options()
         .add_option("--url", options->url, "say in the manifest where the data come from")
         ->type_name("URL");

@@ -206,7 +206,10 @@ void add_stage_retention(core::Application& application) {
         .summary = "say which files a policy would purge, when, and whose",
         .description = "Reads a tree and a policy (TOML: how old, by which time, watermarks, exemptions), "
                        "and reports by owner what is due, what expires within the next days, "
-                       "and what is exempt. Nothing is deleted, and no time of a file is changed. It warns "
+                       "and what is exempt. Sizes are what files take on the file system, as quotas count "
+                       "them; a list and "
+                       "what is said of a deletion have the sizes of contents. Nothing is deleted, and no "
+                       "time of a file is changed. It warns "
                        "where a policy may list more than is meant: by a pattern of \"exempt\" that matches "
                        "nothing, by old times of new files, by a clock that may be wrong.\n\n"
                        "--list writes what is due, and what the watermarks press out, into a list that is "

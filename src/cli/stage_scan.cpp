@@ -180,7 +180,8 @@ void add_stage_scan(core::Application& application) {
         ->type_name("N");
     command.options()
         .add_option("--workers", options->workers, "processes of the loader that read at once")
-        ->type_name("N");
+        ->type_name("N")
+        ->between(1, 4096);
     command.options()
         .add_option("--local", options->local, "compare with a copy in DIR, as on a node's own disk")
         ->type_name("DIR");

@@ -163,6 +163,7 @@ Result<> SquashfsWriter::begin_file(uint32_t layer, uint64_t ordinal) {
 }
 
 Result<> SquashfsWriter::append(std::string_view bytes) {
+    if (bytes.empty()) return {};  // of which the block processor would look at a block that it does not have
     return state_->check(sqfs_block_processor_append(state_->blocks.get(), bytes.data(), bytes.size()));
 }
 

@@ -38,9 +38,10 @@ constexpr std::array<CheckpointModel, 4> kModels = {{
 }};
 
 core::Result<> check(std::string_view what, double value, bool may_be_zero) {
-    if (std::isfinite(value) && (value > 0 || (may_be_zero && value == 0))) return {};
-    return core::bad_input("{} {:g}: is not a {} number of seconds", what, value,
-                           may_be_zero ? "possible" : "positive");
+    constexpr double kMostSeconds = 1e9;  // 30 years
+    if ((value > 0 || (may_be_zero && value == 0)) && value <= kMostSeconds) return {};
+    return core::bad_input("{} {:g}: must be {} and at most {:g} seconds", what, value,
+                           may_be_zero ? "0 or more" : "more than 0", kMostSeconds);
 }
 
 }  // namespace
@@ -67,6 +68,7 @@ core::Result<CheckpointAdvice> advise(const CheckpointCost& cost, std::string_vi
         .model = model->name == kUsualModel && cost.restart_seconds == 0 ? kModels[0].name : model->name,
         .interval_seconds = model->interval(cost)};
     const double least = kLeastIntervalInWrites * cost.write_seconds;
+    advice.model_seconds = advice.interval_seconds;
     advice.at_floor = advice.interval_seconds < least;
     advice.interval_seconds = std::max(advice.interval_seconds, least);
     advice.lost_share = lost_share(cost, advice.interval_seconds);

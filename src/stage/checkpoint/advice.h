@@ -39,7 +39,8 @@ struct CheckpointAdvice {
     double interval_seconds = 0;
     std::optional<int64_t> interval_steps;  // whole steps within it, 1 at least
     double lost_share = 0;                  // of the job's time at this interval
-    bool at_floor = false;                  // the model says less than 10 C
+    double model_seconds = 0;               // what the model says
+    bool at_floor = false;                  // which is less than 10 C
 };
 
 // The interval may not fall below this many C.

@@ -63,7 +63,7 @@ TEST(stage_checkpoint, never_below_ten_writes) {
 
 TEST(stage_checkpoint, wrong_input_is_said) {
     EXPECT_THAT(advise({.write_seconds = 0, .mtbf_seconds = 1}).error().message(),
-                HasSubstr("--write-seconds 0: is not a positive number"));
+                HasSubstr("--write-seconds 0: must be more than 0"));
     EXPECT_THAT(advise({.write_seconds = 1, .mtbf_seconds = NAN}).error().message(),
                 HasSubstr("--mtbf-seconds"));
     EXPECT_THAT(advise({.write_seconds = 1, .mtbf_seconds = 1, .restart_seconds = -1}).error().message(),

@@ -102,8 +102,8 @@ Result<> Dataset::read(std::string_view name, const std::function<Result<>(std::
             }));
         BELAY_CHECK(taken);
         if (bytes == record->bytes && checksum == record->checksum) return {};
-        return bad_input("{} in {} is damaged: its checksum differs", core::printable(name),
-                         directory_.path_of(shard.path).string())
+        return core::negative("{} in {} is damaged: its checksum differs", core::printable(name),
+                              directory_.path_of(shard.path).string())
             .hint(fmt::format("rebuild the shard with: belay stage repair {}", directory_.path().string()));
     }
     return bad_input("{} holds no {}", directory_.path().string(), core::printable(name))

@@ -29,7 +29,7 @@ class Dataset {
     core::Result<> list(const TakeRecord& take) const;
 
     // The content of a record, checked while it goes to `take`: what a damaged one gave is not to be used.
-    // Errors: kNotFound where there is none of that name; kBadInput for a damaged one; those of `take`.
+    // Errors: kNotFound where there is none of that name; kNegative for a damaged one; those of `take`.
     core::Result<> read(std::string_view name,
                         const std::function<core::Result<>(std::string_view)>& take) const;
 

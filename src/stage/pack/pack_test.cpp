@@ -272,6 +272,20 @@ TEST(stage_pack, a_path_longer_than_the_kernel_takes_is_packed) {
     EXPECT_THAT(content_of(data.output("tar") / "train-000000.tar"), HasSubstr("c.txt"));
 }
 
+TEST(stage_pack, files_without_content_are_packed_as_such) {
+    for (const std::string empty : {"a", "m", "z", "amz", "abcmxz"}) {
+        SourceForTests data;
+        for (const char* name : {"b", "c", "x"}) data.file(name, name);
+        for (const char name : empty) data.file(std::string(1, name), "");
+        for (const shard::Format format : {shard::Format::kTar, shard::Format::kSquashfs}) {
+            const auto packed = pack(data.source(), data.output(std::string(to_text(format))),
+                                     {.format = format, .threads = 2, .tool = "test"});
+            ASSERT_TRUE(packed) << packed.error().render();
+            EXPECT_GE(packed->manifest.records(), 4u);
+        }
+    }
+}
+
 TEST(stage_pack, an_output_that_is_the_source_under_another_name_is_refused) {
     SourceForTests data;
     data.file("sub/a.txt", "x");
