@@ -152,6 +152,16 @@ std::string preparation_sentence(const ReportModel& model) {
     return text + ".";
 }
 
+// The first fact of a group as "START NAME: VALUE."; empty where there is none.
+std::string first_fact_sentence(const ReportModel& model, std::string_view title, std::string_view start) {
+    const auto group = std::ranges::find(model.facts, title, &FactGroup::title);
+    if (group == model.facts.end() || group->facts.empty()) return "";
+    const Fact& first = group->facts.front();
+    const size_t others = group->facts.size() - 1;
+    return fmt::format("{} {}: {}{}.", start, first.name, first.value,
+                       others == 0 ? "" : fmt::format("; and {} more", others));
+}
+
 std::string resources_sentence(const Measurements& data) {
     double cpu = mean_of(data[node_plot("job_cpu_share")].means);
     double memory = highest_of(data[node_plot("job_memory_bytes")].peaks);
@@ -324,8 +334,15 @@ void describe(ReportModel& model, const Measurements& data) {
     model.summary.push_back(run_sentence(model));
     if (std::string sentence = preparation_sentence(model); !sentence.empty())
         model.summary.push_back(sentence);
+    if (std::string sentence =
+            first_fact_sentence(model, "Staged data", "Data were copied to the nodes first, from");
+        !sentence.empty())
+        model.summary.push_back(sentence);
     if (model.training) model.summary.push_back(training_sentence(*model.training));
     if (std::string sentence = resources_sentence(data); !sentence.empty()) model.summary.push_back(sentence);
+    if (std::string sentence = first_fact_sentence(model, "Input and output", "Its programs did on");
+        !sentence.empty())
+        model.summary.push_back(sentence);
     model.summary.push_back(coverage_sentence(model));
 }
 

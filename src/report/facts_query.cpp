@@ -213,10 +213,11 @@ Result<> query_facts(record::Archive& archive, const record::RecordInfo& info, M
     BELAY_TRY(storage, filesystems(archive));
     BELAY_TRY(traced, traced_io(archive));
     BELAY_TRY(vetting, vetting_facts(archive));
+    BELAY_TRY(staged, staging_facts(archive));
     data.vetting = vetting_verdict(info.manifest);
     for (FactGroup group :
-         {environment_facts(info.manifest), std::move(vetting), hardware(data), std::move(network),
-          std::move(storage), std::move(traced), software(info.manifest), sampling(info)})
+         {environment_facts(info.manifest), std::move(vetting), std::move(staged), hardware(data),
+          std::move(network), std::move(storage), std::move(traced), software(info.manifest), sampling(info)})
         if (!group.facts.empty()) data.facts.push_back(std::move(group));
     auto version = info.manifest.software.find("belay");
     data.producer =

@@ -63,6 +63,22 @@ FactGroup environment_facts(const record::Manifest& manifest) {
     return group;
 }
 
+Result<FactGroup> staging_facts(record::Archive& archive) {
+    FactGroup group{.title = "Staged data", .facts = {}};
+    BELAY_TRY(
+        answer,
+        archive.query("SELECT subject, max(value), string_agg(DISTINCT node, ',' ORDER BY node) FROM event "
+                      "WHERE kind = 'data_staged' GROUP BY subject ORDER BY subject"));
+    for (const auto& row : answer.rows) {
+        std::vector<std::string> nodes;
+        const std::string names = as_text(row[2]);
+        for (std::string_view node : core::split(names, ',')) nodes.emplace_back(node);
+        add(group, as_text(row[0]),
+            fmt::format("on {}, in {}", nodes_text(nodes), format_duration(as_double(row[1]))));
+    }
+    return group;
+}
+
 std::string vetting_verdict(const record::Manifest& manifest) {
     return text_of(core::parse_ordered_json(record::part_of(manifest.parts, record::kVettingPart)),
                    "verdict");

@@ -8,6 +8,10 @@ namespace belay::report {
 
 // Groups of facts; without facts where the record has none.
 FactGroup environment_facts(const record::Manifest& manifest);
+// What was brought to the nodes before the tasks started (events data_staged): from where, to which nodes, how long the slowest
+// one took. Errors: those of the query.
+core::Result<FactGroup> staging_facts(record::Archive& archive);
+
 core::Result<FactGroup> vetting_facts(record::Archive& archive);
 
 // "pass" or "fail"; "" if the step was not vetted.

@@ -37,5 +37,27 @@ TEST(report, vetting_keeps_units_apart) {
     EXPECT_EQ(group->facts[1].value, "fail on n[1-2]: 95 % to 99 %; full");
 }
 
+TEST(report, staged_data_are_told_with_their_nodes) {
+    record::Manifest manifest;
+    manifest.job = {.cluster = "alps", .id = 4711, .nodes = {"n1", "n2"}};
+    manifest.created = core::time_from_nanoseconds(1'772'366'400'000'000'000);
+    manifest.interval = manifest.flush = std::chrono::seconds(1);
+    RecordBuilder record(manifest);
+    for (const char* node : {"n1", "n2"})
+        record.row(schema::kEvent, node, 0)
+            .set("kind", "data_staged")
+            .set("source", "recorder")
+            .set("severity", "info")
+            .set("subject", "/scratch/train")
+            .set("value", node[1] == '1' ? 2.0 : 3.5);
+    auto archive = record::Archive::open(record.write());
+    ASSERT_TRUE(archive) << archive.error().message();
+    const auto group = staging_facts(*archive);
+    ASSERT_TRUE(group) << group.error().message();
+    ASSERT_EQ(group->facts.size(), 1U);
+    EXPECT_EQ(group->facts[0].name, "/scratch/train");
+    EXPECT_EQ(group->facts[0].value, "on n[1-2], in 3.5 s");
+}
+
 }  // namespace
 }  // namespace belay::report

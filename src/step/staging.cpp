@@ -1,6 +1,7 @@
 #include "step/staging.h"
 
 #include "core/file.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
 #include "record/new_segment.h"
@@ -53,7 +54,7 @@ Result<> write_staging_row(const std::filesystem::path& record, const StagingPla
                        .severity = "info",
                        .subject = plan.source,
                        .value = core::to_seconds(report.elapsed),
-                       .message = fmt::format("{} files, {}, in {}", report.files,
+                       .message = fmt::format("{}, {}, in {}", core::format_count(report.files, "file"),
                                               core::format_binary(core::ByteSize{report.bytes}),
                                               core::format_duration(report.elapsed))});
     BELAY_TRY(joined, record::join_record(record));
