@@ -180,7 +180,7 @@ core::Result<IoTotals> decode(std::string_view bytes) {
         DeviceTotals found = totals_of(words);
         found.of = of;
         found.device = device;
-        totals.devices.push_back(std::move(found));
+        totals.devices.push_back(found);
     };
     for (unsigned index = kNoDevice + 1; index < kOtherDevices; ++index) {
         if (!is_device_set(bytes, index)) continue;

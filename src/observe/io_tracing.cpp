@@ -30,8 +30,7 @@ Result<fs::path> io_trace_library() {
     if (error) return core::errno_error(error, "cannot tell where this program is");
     const fs::path prefix = own.parent_path().parent_path();
     for (const char* place : {"lib/belay", "lib"})  // installed; as it was built
-        if (const fs::path library = prefix / place / kLibrary; access(library.c_str(), R_OK) == 0)
-            return library;
+        if (fs::path library = prefix / place / kLibrary; access(library.c_str(), R_OK) == 0) return library;
     return core::system_error("{} is not in {}", kLibrary, (prefix / "lib/belay").string())
         .hint("install all of the package belay; in a build directory: cmake --build . --target belay_io");
 }

@@ -36,7 +36,7 @@ static_assert(sizeof(Header) == kTarBlock);
 
 template <size_t kSize>
 void put(std::array<char, kSize>& field, std::string_view text) {
-    std::memcpy(field.data(), text.data(), std::min(text.size(), kSize));
+    std::ranges::copy(text.substr(0, kSize), field.begin());
 }
 
 std::string block(std::string_view name, uint64_t size, char type) {
