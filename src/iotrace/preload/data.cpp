@@ -204,6 +204,7 @@ void* traced_mmap(void* place, size_t size, int protection, int flags, int fd, o
     void* mapped =
         next != nullptr
             ? next(place, size, protection, flags, fd, offset)
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the kernel
             : reinterpret_cast<void*>(as_libc_returns(system_call(
                   SYS_mmap, as_long(place), static_cast<long>(size), protection, flags, fd, offset)));
     if (mapped == MAP_FAILED || fd < 0 || (flags & MAP_ANONYMOUS) != 0) return mapped;

@@ -45,6 +45,7 @@ bool equal(const char* a, const char* b) {
 // The dynamic linker of glibc puts addresses into the table, that of musl leaves what the file says.
 template <typename T>
 const T* address_of(const dl_phdr_info& object, ElfW(Addr) value) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the dynamic linker
     return reinterpret_cast<const T*>(value < object.dlpi_addr ? value + object.dlpi_addr : value);
 }
 
@@ -53,6 +54,7 @@ Symbols symbols_of(const dl_phdr_info& object) {
     for (size_t i = 0; i < object.dlpi_phnum; ++i) {
         if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
         const auto* entry =
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the dynamic linker
             reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
         for (; entry->d_tag != DT_NULL; ++entry) {
             const ElfW(Addr) value = entry->d_un.d_ptr;
@@ -148,6 +150,7 @@ int look_into(dl_phdr_info* object, size_t, void* data) {
         else if (symbols.hash != nullptr)
             look_by_hash(symbols, wanted.name, choice);
         if (choice.chosen != nullptr)
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the dynamic linker
             wanted.found = reinterpret_cast<void*>(object->dlpi_addr + choice.chosen->st_value);
         else
             is_all = false;

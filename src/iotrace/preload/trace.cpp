@@ -74,6 +74,7 @@ char* map_file(const char* path) {
         place = system_call(SYS_mmap, 0, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     system_call(SYS_close, fd);
     if (place < 0 && place > -4096) return nullptr;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the kernel
     auto* mapping = reinterpret_cast<char*>(place);
     if (is_ours(mapping)) return mapping;
     system_call(SYS_munmap, place, kFileBytes);
