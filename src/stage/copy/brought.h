@@ -4,8 +4,7 @@
 // As the file .belay-copy, when all files of a copy have their names, and as "brought" in the directory in which
 // a copy is made, before the first one gets its name (store.h); numbers are little-endian:
 //
-//   header       48 bytes  BLYSIGN1, version:u32 = 1, flags:u32 (1: a copy made the directory itself),
-//                          inode:u64, born:u64 (of the directory), copies:u64, zero:u64
+//   header       48 bytes  BLYSIGN1, version:u32 = 1, made_levels:u32, inode:u64, born:u64 (of the directory), copies:u64, zero:u64
 //   copies       each      plan:u8[32] (SHA-256), kind:u32, zero:u32, files:u64, directories:u64, state_bytes:u64
 //     files      each      bytes:u64, modified:u64, inode:u64, born:u64, path_bytes:u32, path
 //     directories each     path_bytes:u32, path: those that it made

@@ -125,13 +125,7 @@ Result<> read_all(const Directory& root, const SourceFile& file, int fd, const S
         done += static_cast<uint64_t>(size);
     }
     // Whoever writes while it is read changes its time; of what was read nothing is known then.
-    struct stat status{};
-    if (fstat(fd, &status) != 0)
-        return core::errno_error(errno, fmt::format("cannot look at {}", shown(root, file.path)));
-    if (static_cast<uint64_t>(status.st_size) != file.bytes ||
-        nanoseconds_of(status.st_mtim) != file.modified)
-        return changed_since(root, file.path);
-    return {};
+    return check_unchanged(root, fd, file);
 }
 
 }  // namespace

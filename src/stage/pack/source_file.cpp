@@ -56,6 +56,14 @@ core::Failure changed_since(const core::Directory& root, const std::string& path
         .hint("give the command again when nobody writes to it");
 }
 
+Result<> check_unchanged(const core::Directory& root, int opened, const SourceFile& file) {
+    struct stat status{};
+    if (fstat(opened, &status) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", shown(root, file.path)));
+    if (!is_as_listed(status, file)) return changed_since(root, file.path);
+    return {};
+}
+
 std::string line_of(const SourceFile& file) {
     return fmt::format("{}{}{}{}{}\n", file.path, '\0', file.bytes, '\0', file.modified);
 }
@@ -121,16 +129,8 @@ Result<Descriptor> SourceReader::open_unchecked(const SourceFile& file) {
 
 Result<Descriptor> SourceReader::open(const SourceFile& file) {
     BELAY_TRY(opened, open_unchecked(file));
-    BELAY_CHECK(check_unchanged(opened.get(), file));
+    BELAY_CHECK(check_unchanged(*root_, opened.get(), file));
     return opened;
-}
-
-Result<> SourceReader::check_unchanged(int opened, const SourceFile& file) const {
-    struct stat status{};
-    if (fstat(opened, &status) != 0)
-        return core::errno_error(errno, fmt::format("cannot look at {}", shown(*root_, file.path)));
-    if (!is_as_listed(status, file)) return changed_since(*root_, file.path);
-    return {};
 }
 
 Result<> SourceReader::read(const SourceFile& file, std::string& buffer, const TakeBytes& take) {
@@ -147,7 +147,7 @@ Result<> SourceReader::read(const SourceFile& file, std::string& buffer, const T
         left -= static_cast<uint64_t>(size);
     }
     // Whoever writes while it is read changes its time; of what was read nothing is known then.
-    return check_unchanged(opened.get(), file);
+    return check_unchanged(*root_, opened.get(), file);
 }
 
 }  // namespace belay::stage

@@ -33,6 +33,9 @@ core::Result<SourceFile> follow_link(const core::Directory& root, const std::str
 // Errors: always kBadInput, that this file is not any more what was listed.
 core::Failure changed_since(const core::Directory& root, const std::string& path);
 
+// Whether the opened file is what was listed. Errors: changed_since() where inode, size or time differ; kSystem.
+core::Result<> check_unchanged(const core::Directory& root, int opened, const SourceFile& file);
+
 using TakeBytes = std::function<core::Result<>(std::string_view)>;
 
 // One file alone; as SourceReader::open().
@@ -53,7 +56,6 @@ class SourceReader {
 
   private:
     core::Result<core::Descriptor> open_unchecked(const SourceFile& file);
-    core::Result<> check_unchanged(int opened, const SourceFile& file) const;
     core::Descriptor open_by_name(const std::string& path, int flags);
 
     const core::Directory* root_;
