@@ -1,6 +1,7 @@
 // belay stage pack: many files into few.
 #include "cli/build_facts.h"
 #include "cli/commands.h"
+#include "cli/threads_option.h"
 #include "core/progress_display.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -157,10 +158,7 @@ void add_stage_pack(core::Application& application) {
     command.options()
         .add_option("--revision", options->revision, "say which revision of the data it is")
         ->type_name("REVISION");
-    command.options()
-        .add_option("--threads", options->threads, "make N shards at a time")
-        ->type_name("N")
-        ->between(1, 1024);
+    add_threads(command, options->threads, "make N shards at a time");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run(context, *options); });
 }

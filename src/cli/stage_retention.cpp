@@ -2,6 +2,7 @@
 // list.
 #include "cli/commands.h"
 #include "cli/text_table.h"
+#include "cli/threads_option.h"
 #include "core/file.h"
 #include "core/output.h"
 #include "core/progress_display.h"
@@ -238,10 +239,7 @@ void add_stage_retention(core::Application& application) {
     command.options().add_option("--apply", options->apply, "delete what is in this list")->type_name("LIST");
     command.options().add_flag("--dry-run", options->dry_run,
                                "with --apply: check each file and delete none");
-    command.options()
-        .add_option("--threads", options->threads, "threads that read the tree")
-        ->type_name("N")
-        ->between(1, 1024);
+    add_threads(command, options->threads, "threads that read the tree");
     command.options()
         .add_option("--rate", options->rate, "at most N calls to the file system a second; 0: no limit")
         ->type_name("N");

@@ -1,6 +1,7 @@
 // belay stage scan: what lies in a directory and what reading it costs.
 #include "cli/commands.h"
 #include "cli/text_table.h"
+#include "cli/threads_option.h"
 #include "core/progress_display.h"
 #include "core/stop_on_signal.h"
 #include "core/text.h"
@@ -188,10 +189,7 @@ void add_stage_scan(core::Application& application) {
     command.options()
         .add_option("--inode-quota", options->inode_quota, "how many files you may have there")
         ->type_name("N");
-    command.options()
-        .add_option("--threads", options->threads, "threads that scan")
-        ->type_name("N")
-        ->between(1, 1024);
+    add_threads(command, options->threads, "threads that scan");
     command.options()
         .add_option("--rate", options->rate,
                     "at most N calls to the file system a second while the tree is read; 0: no limit")

@@ -1,5 +1,6 @@
 // belay stage verify, repair: whether a packed data set is what it was.
 #include "cli/commands.h"
+#include "cli/threads_option.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "core/utf8.h"
@@ -52,12 +53,15 @@ void print(const core::CommandContext& context, const std::vector<stage::Defect>
 }
 
 // What repair cannot do, since the manifest says what belongs where.
-void print_hint_of_manifest(const core::CommandContext& context, const std::vector<stage::Defect>& defects) {
-    if (std::ranges::find(defects, shard::kManifestName, &stage::Defect::shard) != defects.end())
-        context.print(
-            "{} says what the other files must be and cannot be repaired: pack the source again into a "
-            "new directory\n",
-            shard::kManifestName);
+bool says_that_manifest_is_damaged(const core::CommandContext& context,
+                                   const std::vector<stage::Defect>& defects) {
+    if (std::ranges::find(defects, shard::kManifestName, &stage::Defect::shard) == defects.end())
+        return false;
+    context.print(
+        "{} says what the other files must be and cannot be repaired: pack the source again into a "
+        "new directory\n",
+        shard::kManifestName);
+    return true;
 }
 
 Result<int> run_verify(const core::CommandContext& context, const VerifyArguments& options) {
@@ -73,9 +77,7 @@ Result<int> run_verify(const core::CommandContext& context, const VerifyArgument
             context.print("{}: {}, {}: as packed\n", core::printable(options.directory),
                           core::format_count(verification.shards, "shard"),
                           core::format_binary(core::ByteSize{verification.bytes}));
-        else if (verification.bad.front().shard == shard::kManifestName)
-            print_hint_of_manifest(context, verification.bad);
-        else
+        else if (!says_that_manifest_is_damaged(context, verification.bad))
             context.print("{}; to rebuild damaged files from the source: belay stage repair {}\n",
                           core::format_count(verification.bad.size(), "defect"),
                           core::printable(options.directory));
@@ -93,7 +95,7 @@ Result<int> run_repair(const core::CommandContext& context, const VerifyArgument
     } else {
         for (const std::string& file : repair.repaired) context.print("{}: rebuilt\n", core::printable(file));
         print(context, repair.left);
-        print_hint_of_manifest(context, repair.left);
+        says_that_manifest_is_damaged(context, repair.left);
         if (repair.repaired.empty() && repair.left.empty())
             context.print("{}: there was nothing to repair\n", core::printable(options.directory));
     }
@@ -113,10 +115,7 @@ void add_stage_verify(core::Application& application) {
     });
     auto options = std::make_shared<VerifyArguments>();
     command.options().add_option("OUT", options->directory, "the directory of the shards")->required();
-    command.options()
-        .add_option("--threads", options->threads, "read N shards at a time")
-        ->type_name("N")
-        ->between(1, 1024);
+    add_threads(command, options->threads, "read N shards at a time");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run_verify(context, *options); });
 }
@@ -139,10 +138,7 @@ void add_stage_repair(core::Application& application) {
         .add_option("--source", options->source,
                     "read the files from DIR (default: the directory they were packed from)")
         ->type_name("DIR");
-    command.options()
-        .add_option("--threads", options->threads, "check N shards at a time")
-        ->type_name("N")
-        ->between(1, 1024);
+    add_threads(command, options->threads, "check N shards at a time");
     command.json(options->json);
     command.run([options](const core::CommandContext& context) { return run_repair(context, *options); });
 }

@@ -59,7 +59,7 @@ Result<> refuse_place_in_source(const fs::path& source, const fs::path& place, s
     BELAY_TRY(is_within, is_within_by_name(source, place));
     if (is_within)
         return bad_input("{} {} {}, which is {}", core::printable(place.string()),
-                         id_of(place) && id_of(place) == id_of(source) ? "is the same as" : "lies within",
+                         id_of(place) == id_of(source) ? "is the same as" : "lies within",
                          core::printable(source.string()), what)
             .hint("name a directory outside of it");
     const auto standing = standing_directory(place);
