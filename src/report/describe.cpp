@@ -331,19 +331,16 @@ void describe(ReportModel& model, const Measurements& data) {
                              .tone = coverage_tone(model.coverage),
                              .spark = {}});
 
-    model.summary.push_back(run_sentence(model));
-    if (std::string sentence = preparation_sentence(model); !sentence.empty())
-        model.summary.push_back(sentence);
-    if (std::string sentence =
-            first_fact_sentence(model, "Staged data", "Data were copied to the nodes first, from");
-        !sentence.empty())
-        model.summary.push_back(sentence);
-    if (model.training) model.summary.push_back(training_sentence(*model.training));
-    if (std::string sentence = resources_sentence(data); !sentence.empty()) model.summary.push_back(sentence);
-    if (std::string sentence = first_fact_sentence(model, "Input and output", "Its programs did on");
-        !sentence.empty())
-        model.summary.push_back(sentence);
-    model.summary.push_back(coverage_sentence(model));
+    const auto say = [&](std::string sentence) {
+        if (!sentence.empty()) model.summary.push_back(std::move(sentence));
+    };
+    say(run_sentence(model));
+    say(preparation_sentence(model));
+    say(first_fact_sentence(model, "Staged data", "Data were copied to the nodes first, from"));
+    if (model.training) say(training_sentence(*model.training));
+    say(resources_sentence(data));
+    say(first_fact_sentence(model, "Input and output", "Its programs did on"));
+    say(coverage_sentence(model));
 }
 
 }  // namespace belay::report

@@ -38,7 +38,10 @@ void add(FactGroup& group, std::string name, std::string value) {
     if (!value.empty()) group.facts.push_back({std::move(name), std::move(value)});
 }
 
-std::string nodes_text(const std::vector<std::string>& nodes) {
+// Of names with commas between them.
+std::string nodes_text(const std::string& names) {
+    std::vector<std::string> nodes;
+    for (std::string_view node : core::split(names, ',')) nodes.emplace_back(node);
     auto compressed = slurm::compress(nodes);
     return compressed ? *compressed : core::join(nodes, ", ");
 }
@@ -70,11 +73,8 @@ Result<FactGroup> staging_facts(record::Archive& archive) {
         archive.query("SELECT subject, max(value), string_agg(DISTINCT node, ',' ORDER BY node) FROM event "
                       "WHERE kind = 'data_staged' GROUP BY subject ORDER BY subject"));
     for (const auto& row : answer.rows) {
-        std::vector<std::string> nodes;
-        const std::string names = as_text(row[2]);
-        for (std::string_view node : core::split(names, ',')) nodes.emplace_back(node);
         add(group, as_text(row[0]),
-            fmt::format("on {}, in {}", nodes_text(nodes), format_duration(as_double(row[1]))));
+            fmt::format("on {}, in {}", nodes_text(as_text(row[2])), format_duration(as_double(row[1]))));
     }
     return group;
 }
@@ -96,10 +96,7 @@ Result<FactGroup> vetting_facts(record::Archive& archive) {
                                     "FROM vetting GROUP BY name, status, severity, unit "
                                     "ORDER BY name, status, unit"));
     for (const auto& row : answer.rows) {
-        std::vector<std::string> nodes;
-        const std::string names = as_text(row[7]);
-        for (std::string_view node : core::split(names, ',')) nodes.emplace_back(node);
-        std::string value = fmt::format("{} on {}", as_text(row[1]), nodes_text(nodes));
+        std::string value = fmt::format("{} on {}", as_text(row[1]), nodes_text(as_text(row[7])));
         if (as_text(row[2]) == "warning") value += " (warning only)";
         double least = as_double(row[3]), most = as_double(row[4]);
         std::string unit = shown_unit(as_text(row[5]));

@@ -1,4 +1,4 @@
-// A copy on one node: what is copied, how it appears, how it goes on.
+// A copy on one node: what is copied, how it appears, and what is refused.
 #include "core/testing/mounts.h"
 #include "core/testing/sandbox.h"
 #include "stage/copy/clean.h"
@@ -8,7 +8,6 @@
 
 #include <climits>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 
 namespace belay::stage {

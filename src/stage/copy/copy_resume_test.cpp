@@ -1,15 +1,9 @@
 // A copy on one node that is killed, or whose source, disk or parts change: how it goes on.
-#include "core/testing/mounts.h"
-#include "core/testing/sandbox.h"
-#include "stage/copy/clean.h"
 #include "stage/copy/copy_testing.h"
 #include "stage/copy/store.h"
-#include "stage/pack/pack.h"
 
-#include <climits>
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace belay::stage {
 namespace {
