@@ -38,7 +38,8 @@ double per_second(uint64_t bytes, core::Duration elapsed) {
     return static_cast<double>(bytes) / std::max(core::to_seconds(elapsed), 1e-9);
 }
 
-nlohmann::ordered_json to_json(const stage::CopyReport& report) {
+// `verified`: whether this node's copy is what the manifest says; nothing where that was not asked.
+nlohmann::ordered_json to_json(const stage::CopyReport& report, std::optional<bool> verified) {
     nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
     nlohmann::ordered_json missing = nlohmann::ordered_json::array();
     for (const stage::CopyNode& node : report.nodes) {
@@ -60,7 +61,8 @@ nlohmann::ordered_json to_json(const stage::CopyReport& report) {
                          : nlohmann::ordered_json(per_second(report.bytes, node.figures.elapsed));
         nodes.push_back(std::move(row));
     }
-    return {{"ok", report.is_whole()},
+    return {{"ok", report.is_whole() && verified.value_or(true)},
+            {"verified", verified ? nlohmann::ordered_json(*verified) : nlohmann::ordered_json()},
             {"files", report.files},
             {"bytes", report.bytes},
             {"chunks", report.chunks},
@@ -162,7 +164,8 @@ Result<int> run(const core::CommandContext& context, const Options& options) {
         return 0;
     }
     if (options.json)
-        context.print_json(to_json(*report));
+        context.print_json(
+            to_json(*report, options.verify ? std::optional(verified.has_value()) : std::nullopt));
     else
         print(context, options.destination, *report);
     if (!report->is_whole()) return std::unexpected(missing_error(*report));
