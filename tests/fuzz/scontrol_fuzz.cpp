@@ -1,4 +1,5 @@
-// Any text in place of scontrol's answer: jobs with the facts they must have, or a refusal that says why.
+// Any text in place of slurm.conf, of which a socket is a part of one line, and of scontrol's answer: jobs with the facts they must have, or a refusal that says why.
+#include "slurm/auth_info.h"
 #include "slurm/scontrol.h"
 
 #include <cstdint>
@@ -9,6 +10,8 @@ using namespace belay;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string_view text(reinterpret_cast<const char*>(data), size);
+    const std::string socket = slurm::munge_socket_in(text);
+    if (socket.find('\n') != std::string::npos || text.find(socket) == std::string_view::npos) abort();
     auto address = slurm::parse_scontrol_node_address(text);
     if (address && *address && ((*address)->empty() || (*address)->find('\n') != std::string::npos)) abort();
     auto jobs = slurm::parse_scontrol_jobs(text);

@@ -69,6 +69,7 @@ TEST(stage_scan, an_empty_tree_costs_nothing) {
     ASSERT_TRUE(scanned);
     EXPECT_EQ(scanned->cost.verdict, Verdict::kLeave);
     EXPECT_TRUE(to_json(*scanned)["read_bytes_per_second"].is_null());
+    EXPECT_TRUE(to_json(*scanned)["open_seconds"].is_null());
     EXPECT_EQ(to_json(*scanned)["predicted_epoch_seconds"], 0);
 }
 
