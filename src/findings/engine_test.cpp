@@ -246,6 +246,24 @@ TEST(findings, columns_that_are_told_are_there_and_no_others) {
     }
 }
 
+// Rows that are alike in what they are ordered by come in any order.
+TEST(findings, every_rule_orders_its_rows_to_the_last_name) {
+    auto archive = run_of(60);
+    const findings::Run run = prepare(archive, {}).value();
+    const RuleSet rules = load_rules(builtin_files()).value();
+    for (const Rule& rule : rules.rules) {
+        if (rule.detector != nullptr) continue;
+        const auto columns = archive.columns_of(with_values(rule, rule.sql, run));
+        ASSERT_TRUE(columns) << rule.id << ": " << columns.error().message();
+        const size_t order = rule.sql.rfind("ORDER BY");
+        const std::string ordered_by = order == std::string::npos ? "" : rule.sql.substr(order);
+        for (const std::string name : {"node", "device", "task"}) {
+            if (std::ranges::find(*columns, name) == columns->end()) continue;
+            EXPECT_THAT(ordered_by, testing::ContainsRegex("[ .]" + name)) << rule.id;
+        }
+    }
+}
+
 // How a task that ended with `code` at second 118 is told, and Slurm ended its job in `state` at second 120.
 std::string told_of_task(int code, std::string_view state, int seconds = 118) {
     const std::string text = fmt::format(R"(

@@ -23,11 +23,15 @@ core::Result<> fill(const core::NewFile& file) {
 
 }  // namespace
 
-core::Result<IoTraceReader> IoTraceReader::create(const std::filesystem::path& path) {
+core::Result<bool> IoTraceReader::make(const std::filesystem::path& path) {
     BELAY_TRY(directory, core::Directory::open(path.parent_path()));
     BELAY_TRY(file, core::NewFile::begin(directory, path.filename().native()));
     BELAY_CHECK(fill(file));
-    BELAY_TRY(is_first, std::move(file).create());
+    return std::move(file).create();
+}
+
+core::Result<IoTraceReader> IoTraceReader::create(const std::filesystem::path& path) {
+    BELAY_TRY(is_first, make(path));
     if (!is_first) return core::errno_error(EEXIST, fmt::format("cannot create {}", path.string()));
     return open(path);
 }

@@ -25,6 +25,9 @@ class IoTraceReader {
     // Errors: kSystem, also if there is something of that name (EEXIST), and where the file system cannot
     // allocate.
     static core::Result<IoTraceReader> create(const std::filesystem::path& path);
+    // Makes the file and does not open it: others may find and remove it at once. Whether it was this one that
+    // made it; false where there is something of that name. Errors: kSystem.
+    static core::Result<bool> make(const std::filesystem::path& path);
     // One that was made before. Errors: kSystem; kBadInput for anything but such a file.
     static core::Result<IoTraceReader> open(const std::filesystem::path& path);
 

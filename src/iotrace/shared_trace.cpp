@@ -47,7 +47,8 @@ void sweep(const fs::path& directory, std::string_view start, std::string_view o
     for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
          entry.increment(error)) {
         const std::string name = entry->path().filename();
-        if (!name.starts_with(start) || name == own) continue;
+        // Where the file system has no nameless files, one that is being made has such a name.
+        if (!name.starts_with(start) || name == own || name.find(".tmp-") != std::string::npos) continue;
         struct stat facts{};
         if (lstat(entry->path().c_str(), &facts) != 0 || !is_own_file(facts)) continue;
         if (auto file = core::open_file(entry->path(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
@@ -59,8 +60,7 @@ void sweep(const fs::path& directory, std::string_view start, std::string_view o
 Result<std::optional<Descriptor>> try_to_hold(const fs::path& path) {
     auto file = core::open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (!file && file.error().cause() == core::Cause::kNotFound) {
-        auto made = IoTraceReader::create(path);
-        if (!made && made.error().errno_value() != EEXIST) return std::unexpected(std::move(made.error()));
+        BELAY_CHECK(IoTraceReader::make(path));
         return std::nullopt;  // it is held once it was found, as anybody's
     }
     if (!file) return std::unexpected(std::move(file.error()));

@@ -75,7 +75,8 @@ TEST_F(iotrace_shared, many_that_come_and_go_at_once_find_a_whole_one_each_and_l
         children.push_back(core::fork_process({}, [&] {
                                for (int round = 0; round < 50; ++round) {
                                    const auto held = SharedTrace::join(directory.path(), "belay-io-n1-12.0");
-                                   if (!held || !IoTraceReader::open(held->path())) return 1;
+                                   if (!held) return 1;
+                                   if (!IoTraceReader::open(held->path())) return 2;
                                }
                                return 0;
                            }).value());
