@@ -35,13 +35,14 @@ struct LogFacts {
     std::string benchmark, division, organisation, platform, status;
     std::optional<double> run_start, run_stop;  // since 1970
     std::optional<double> minutes;              // run_start to run_stop
+    std::optional<double> staging_start;        // since 1970: rules 3.0 let it come before run_start
     std::optional<double> staging_seconds, evaluation_seconds, epochs_seconds;
     std::optional<double> epochs;  // epoch_num of the last evaluation before run_stop, if the run had success
     int64_t evaluations = 0;
     std::optional<double> global_batch_size, train_samples, eval_samples, nodes, accelerators_per_node;
     std::optional<double> samples_per_second;
     std::optional<double> data_wait_seconds_per_step, exposed_communication_seconds_per_step;
-    bool success = false;  // run_stop's status
+    bool success = false;                                   // run_stop's status
     std::map<std::string, std::string, std::less<>> seeds;  // "FILE:LINE" of the metadata -> value
 };
 
