@@ -44,6 +44,15 @@ LogVerdict unreadable(const std::string& file, const core::Error& error) {
     return verdict;
 }
 
+// A file that is too large is not read to its limit first.
+Result<std::string> read_log(const core::Directory& root, const std::string& file) {
+    BELAY_TRY(facts, root.facts(file));
+    if (facts && facts->bytes > kMostLogBytes)
+        return core::bad_input("{} has {} bytes, more than the {} that a log may have", file, facts->bytes,
+                               kMostLogBytes);
+    return root.read_file(file, kMostLogBytes);
+}
+
 // Of every log of every folder at once, so that the last folder does not wait for one thread.
 Result<> check_logs(const core::Directory& root, std::vector<FolderVerdicts>& folders, const LogCheck& check,
                     size_t threads) {
@@ -53,7 +62,7 @@ Result<> check_logs(const core::Directory& root, std::vector<FolderVerdicts>& fo
     return core::in_parallel(tasks.size(), threads, [&](size_t at) -> Result<> {
         FolderVerdicts& of_folder = folders[tasks[at].folder];
         const std::string file = name_in(*of_folder.folder, of_folder.folder->logs[tasks[at].log]);
-        const auto bytes = root.read_file(file, kMostLogBytes);
+        const auto bytes = read_log(root, file);
         of_folder.verdicts[tasks[at].log] = bytes ? check(file, *bytes) : unreadable(file, bytes.error());
         return {};
     });
