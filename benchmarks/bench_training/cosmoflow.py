@@ -28,7 +28,7 @@ def make_samples(count, generator):
 
 
 def make():
-    """The network, its optimiser, and what one step does with the numbers of its samples."""
+    """The network, what one step does with the numbers of its samples, and how many samples there are."""
     network = CosmoFlow()
     optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
     counts, targets = make_samples(64, torch.Generator().manual_seed(1))
