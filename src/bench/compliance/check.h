@@ -24,7 +24,8 @@ struct CheckOptions {
     bool quiet = false;  // no warnings of identical repeated values
 };
 
-// A message of the checker: where (line among those that hold the token, from 1; 0: of the whole log) and which rule.
+// A message of the checker: where (line among those that hold the token, from 1; 0: of the whole log) and which rule
+// (key; empty where it is none's).
 struct LogMessage {
     int64_t line = 0;
     std::string key, text;
@@ -53,8 +54,34 @@ struct LogVerdict {
     LogFacts facts;
 };
 
-// Never fails: what cannot be read or parsed is an error of the verdict. `bytes` need not be UTF-8.
+// Never fails: what cannot be parsed is an error of the verdict. `bytes` need not be UTF-8. Where the official
+// checker crashes (a file of rules that does not exist, a target compared with a text, a line without a field), the
+// log fails with words. May be called from many threads at once.
 LogVerdict check_log(const RuleSet& rules, std::string_view file, std::string_view bytes,
                      const CheckOptions& options);
+
+// What one rule asked and what was there.
+struct RuleReport {
+    enum class Status : uint8_t { kPass, kWarning, kFail };
+    std::string file, key;  // of rules: "closed_oc20"
+    std::string asks;       // "exactly once; more than 0"
+    Status status = Status::kPass;
+    bool decides = true;  // false where a later file has a rule for the same key, which alone counts
+    int64_t seen = 0;
+    int64_t first_line = 0, last_line = 0;  // 0 where it was not seen
+    std::vector<std::string> values;        // different ones, the first few
+    std::vector<std::string> problems;
+};
+
+struct ExplainedVerdict {
+    LogVerdict verdict;
+    std::vector<RuleReport> rules;  // in the order in which they were used
+    // What the official checker lets pass although a reader might take it for wrong.
+    std::vector<LogMessage> notes;
+};
+
+// The same verdict, with how it came about.
+ExplainedVerdict explain_log(const RuleSet& rules, std::string_view file, std::string_view bytes,
+                             const CheckOptions& options);
 
 }  // namespace belay::bench
