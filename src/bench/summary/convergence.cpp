@@ -65,11 +65,11 @@ std::string_view means_of(ConvergenceCase which) {
     }
 }
 
-std::string comparison_text(const ConvergenceVerdict& verdict) {
+std::string comparison_text(const ConvergenceVerdict& verdict, std::string_view unit) {
     const ConvergencePoint& point = *verdict.point;
     std::string text =
-        fmt::format("{:.3f} epochs on average, and the {} at batch size {:g} needs {:.3f}, at least {:.4f}",
-                    *verdict.mean, means_of(verdict.which), point.batch, point.mean, point.smallest);
+        fmt::format("{:.3f} {} on average, and the {} at batch size {:g} needs {:.3f}, at least {:.4f}",
+                    *verdict.mean, unit, means_of(verdict.which), point.batch, point.mean, point.smallest);
     if (verdict.scaling > 1) text += fmt::format("; the score is multiplied by {:.6f}", verdict.scaling);
     return text;
 }
@@ -194,7 +194,7 @@ ConvergenceVerdict judge_convergence(std::span<const ConvergencePoint> pruned_po
         verdict.which = ConvergenceCase::kInterpolated;
         compare(verdict, interpolated(*(above - 1), *above, batch, required_runs), options);
     }
-    if (verdict.point) verdict.message = comparison_text(verdict);
+    if (verdict.point) verdict.message = comparison_text(verdict, options.unit);
     if (!verdict.passed && verdict.which == ConvergenceCase::kBelowSmallest)
         verdict.message = "missing RCP: " + verdict.message;
     if (!verdict.passed && options.bypass) {

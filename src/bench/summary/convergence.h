@@ -61,8 +61,9 @@ enum class ConvergenceCase {
 };
 
 struct ConvergenceOptions {
-    bool bisected = false;  // the official tool's rounding of the smallest mean
-    bool bypass = false;    // a failure of the comparison is let pass, with a remark
+    bool bisected = false;             // the official tool's rounding of the smallest mean
+    bool bypass = false;               // a failure of the comparison is let pass, with a remark
+    std::string_view unit = "epochs";  // for the message
 };
 
 struct ConvergenceVerdict {

@@ -102,41 +102,38 @@ void read_bypass(const Directory& root, const std::string& folder, bool official
     bypass.seeds |= more.seeds;
 }
 
-size_t count_logs(const Directory& root, const std::string& folder, std::vector<std::string>& problems) {
-    if (!is_folder(root, folder)) return 0;
-    const auto here = root.enter(folder);
-    const auto names = here ? here->list() : std::unexpected(here.error());
-    if (names) return static_cast<size_t>(std::ranges::count_if(*names, is_log_name));
-    problems.push_back(names.error().message());
-    return 0;
-}
-
-void list_logs(const Directory& root, BenchmarkFolder& folder) {
-    const auto here = root.enter(folder.path);
+// Names of a folder from `path`, sorted: logs, at most kMostLogsOfFolder, and what else lies there.
+void list_logs(const Directory& root, const std::string& path, std::string_view prefix,
+               std::vector<std::string>& logs, std::vector<std::string>& others,
+               std::vector<std::string>& problems) {
+    const auto here = root.enter(path);
     const auto names = here ? here->list() : std::unexpected(here.error());
     if (!names) {
-        folder.problems.push_back(names.error().message());
+        problems.push_back(names.error().message());
         return;
     }
     size_t more = 0;
     for (const std::string& name : *names) {
         if (!is_log_name(name)) {
-            if (std::ranges::find(kKnown, name) == kKnown.end()) folder.others.push_back(name);
-        } else if (folder.logs.size() < kMostLogsOfFolder) {
-            folder.logs.push_back(name);
+            if (std::ranges::find(kKnown, name) == kKnown.end()) others.push_back(name);
+        } else if (logs.size() < kMostLogsOfFolder) {
+            logs.push_back(join_name(prefix, name));
         } else {
             ++more;
         }
     }
     if (more > 0)
-        folder.problems.push_back(fmt::format("{} holds {} logs more than {}: they were not read",
-                                              folder.path, more, kMostLogsOfFolder));
+        problems.push_back(
+            fmt::format("{} holds {} logs more than {}: they were not read", path, more, kMostLogsOfFolder));
 }
 
 void read_benchmark(const Directory& root, BenchmarkFolder& folder, bool official) {
-    list_logs(root, folder);
+    list_logs(root, folder.path, "", folder.logs, folder.others, folder.problems);
     read_bypass(root, folder.path, official, folder.bypass, folder.problems);
-    folder.pruned_logs = count_logs(root, join_name(folder.path, kPruned), folder.problems);
+    const std::string pruned = join_name(folder.path, kPruned);
+    std::vector<std::string> others;
+    if (is_folder(root, pruned))
+        list_logs(root, pruned, kPruned, folder.pruned_logs, others, folder.problems);
     const std::string scaling_file = join_name(folder.path, kScalingFile);
     if (const auto text = read_if_there(root, scaling_file, kMostSystemBytes, folder.problems)) {
         const auto factor = parse_scaling(*text, scaling_file);

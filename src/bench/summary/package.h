@@ -36,12 +36,12 @@ std::string format_scaling(double factor);
 
 struct BenchmarkFolder {
     std::string system, scaling,
-        benchmark;                    // names of folders; scaling is "strong", "weak" or something wrong
-    std::string path;                 // from the root of the walk: "org/results/SYSTEM/strong/oc20"
-    std::vector<std::string> logs;    // result_*.txt, sorted
-    std::vector<std::string> others;  // neither logs nor known, sorted
-    size_t pruned_logs = 0;           // result_*.txt in pruned_results/
-    Bypass bypass;                    // of the system and of this folder
+        benchmark;                         // names of folders; scaling is "strong", "weak" or something wrong
+    std::string path;                      // from the root of the walk: "org/results/SYSTEM/strong/oc20"
+    std::vector<std::string> logs;         // result_*.txt, sorted
+    std::vector<std::string> others;       // neither logs nor known, sorted
+    std::vector<std::string> pruned_logs;  // the same in pruned_results/, with that name before them
+    Bypass bypass;                         // of the system and of this folder
     std::optional<double> scaling_file;
     bool has_code = false;  // benchmarks/BENCHMARK is a folder
     std::vector<std::string> problems;

@@ -82,6 +82,10 @@ std::optional<size_t> required_runs(int round, std::string_view benchmark) {
     return std::nullopt;
 }
 
+std::string_view convergence_unit(std::string_view benchmark) {
+    return benchmark == "openfold" ? "samples" : "epochs";
+}
+
 std::optional<int> round_of_rules(std::string_view ruleset) {
     for (const NamedRound& named : kRounds)
         if (named.ruleset == ruleset) return named.round;

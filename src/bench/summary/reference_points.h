@@ -27,6 +27,9 @@ std::vector<ReferenceRuns> reference_runs(int round, std::string_view benchmark)
 // round does not have (benchmark_meta.py there).
 std::optional<size_t> required_runs(int round, std::string_view benchmark);
 
+// What epoch_num counts in a benchmark: "epochs" or "samples".
+std::string_view convergence_unit(std::string_view benchmark);
+
 // 3 for "3.0.0". Nothing for rules that are not those of a round of MLPerf HPC with reference points.
 std::optional<int> round_of_rules(std::string_view ruleset);
 

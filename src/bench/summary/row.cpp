@@ -34,7 +34,12 @@ class Judgement {
   public:
     Judgement(const Package& package, const SystemFolder& system, const BenchmarkFolder& folder,
               std::span<const LogVerdict> verdicts, const JudgeOptions& options)
-        : package_(package), system_(system), folder_(folder), verdicts_(verdicts), options_(options) {}
+        : package_(package),
+          system_(system),
+          folder_(folder),
+          verdicts_(verdicts.first(folder.logs.size())),
+          pruned_(verdicts.subspan(folder.logs.size())),
+          options_(options) {}
 
     SummaryRow row() {
         name();
@@ -134,6 +139,14 @@ class Judgement {
         return text;
     }
 
+    // Instances may be left out of a throughput, but their logs must comply all the same.
+    void check_pruned() {
+        const auto failed = std::ranges::count(pruned_, false, &LogVerdict::passed);
+        if (failed > 0)
+            warn(fmt::format("{} of {} in pruned_results do not comply", failed,
+                             core::format_count(pruned_.size(), "log")));
+    }
+
     // What the logs say of the submission against what the package says of it (mlcommons/logging issue 241).
     void compare_with_system() {
         const SystemDescription* description = system_.description ? &*system_.description : nullptr;
@@ -214,9 +227,11 @@ class Judgement {
         std::vector<std::optional<double>> epochs;
         for (const LogVerdict& verdict : verdicts_)
             epochs.push_back(verdict.facts.success ? verdict.facts.epochs : std::nullopt);
-        const ConvergenceVerdict verdict =
-            judge_convergence(pruned(convergence_points(options_.round, benchmark), required), required,
-                              *batch, epochs, {.bisected = options_.official, .bypass = folder_.bypass.rcp});
+        const ConvergenceVerdict verdict = judge_convergence(
+            pruned(convergence_points(options_.round, benchmark), required), required, *batch, epochs,
+            {.bisected = options_.official,
+             .bypass = folder_.bypass.rcp,
+             .unit = convergence_unit(benchmark)});
         row_.rcp = verdict.passed ? "pass" : "fail";
         row_.rcp_message = verdict.message;
         row_.epochs = verdict.mean;
@@ -293,11 +308,11 @@ class Judgement {
         if (!score.minutes)
             error(fmt::format("{} compliant logs, and a throughput needs at least {}", score.models,
                               required_));
+        check_pruned();
         if (!score.accelerators_per_model || !row_.accelerators) return;
         // Logs of pruned instances lie in pruned_results/.
-        const std::string problem =
-            scale_problem(*score.accelerators_per_model, *row_.accelerators,
-                          folder_.logs.size() + folder_.pruned_logs, score.most_at_once);
+        const std::string problem = scale_problem(*score.accelerators_per_model, *row_.accelerators,
+                                                  verdicts_.size() + pruned_.size(), score.most_at_once);
         if (!problem.empty()) warn(problem);
         if (!score.minutes || !options_.extrapolate_to) return;
         const double side_by_side =
@@ -310,7 +325,7 @@ class Judgement {
     const Package& package_;
     const SystemFolder& system_;
     const BenchmarkFolder& folder_;
-    std::span<const LogVerdict> verdicts_;
+    std::span<const LogVerdict> verdicts_, pruned_;
     const JudgeOptions& options_;
     size_t required_ = 0;
     SummaryRow row_;

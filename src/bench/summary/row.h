@@ -43,7 +43,7 @@ struct SummaryRow {
     std::vector<std::string> errors, warnings;
 };
 
-// `verdicts`: of folder.logs, in their order.
+// `verdicts`: of folder.logs and then of folder.pruned_logs, in their order.
 SummaryRow judge(const Package& package, const SystemFolder& system, const BenchmarkFolder& folder,
                  std::span<const LogVerdict> verdicts, const JudgeOptions& options);
 

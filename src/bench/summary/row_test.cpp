@@ -228,6 +228,18 @@ TEST(bench, summary_scores_a_throughput) {
     EXPECT_NEAR(row.models_per_day.value(), 6 * 96, 1e-6);
 }
 
+TEST(bench, summary_checks_pruned_logs_of_a_throughput_too) {
+    PackageOnDisk disk;
+    disk.add_logs(5);
+    disk.add_logs(5, "epochs=20 batch=256 nodes=1", "results/machine/weak/oc20");
+    disk.add_logs(2, "epochs=20 batch=256 nodes=1", "results/machine/weak/oc20/pruned_results");
+    EXPECT_EQ(disk.rows()[1].models, 5);
+    EXPECT_THAT(disk.rows()[1].errors, IsEmpty()) << "seeds of pruned logs may repeat";
+    EXPECT_THAT(disk.rows()[1].warnings, Not(Contains(HasSubstr("pruned"))));
+    disk.write("results/machine/weak/oc20/pruned_results/result_1.txt", "fail");
+    EXPECT_THAT(disk.rows()[1].warnings, Contains("1 of 2 logs in pruned_results do not comply"));
+}
+
 TEST(bench, summary_warns_where_instances_are_larger_than_the_system) {
     PackageOnDisk disk;
     disk.add_logs(5);

@@ -13,7 +13,7 @@ using core::Result;
 
 constexpr std::string_view kScalingName = "scaling.json";
 
-// A folder of logs and the verdicts on them.
+// A folder of logs and the verdicts on them, pruned ones last.
 struct FolderVerdicts {
     const Package* package = nullptr;
     const SystemFolder* system = nullptr;
@@ -29,12 +29,17 @@ std::string name_in(const BenchmarkFolder& folder, std::string_view name) {
     return folder.path.empty() ? std::string(name) : fmt::format("{}/{}", folder.path, name);
 }
 
+const std::string& log_at(const BenchmarkFolder& folder, size_t at) {
+    return at < folder.logs.size() ? folder.logs[at] : folder.pruned_logs[at - folder.logs.size()];
+}
+
 std::vector<FolderVerdicts> folders_of(const std::vector<Package>& packages) {
     std::vector<FolderVerdicts> folders;
     for (const Package& package : packages)
         for (const SystemFolder& system : package.systems)
             for (const BenchmarkFolder& folder : system.benchmarks)
-                folders.push_back({&package, &system, &folder, std::vector<LogVerdict>(folder.logs.size())});
+                folders.push_back({&package, &system, &folder,
+                                   std::vector<LogVerdict>(folder.logs.size() + folder.pruned_logs.size())});
     return folders;
 }
 
@@ -61,7 +66,7 @@ Result<> check_logs(const core::Directory& root, std::vector<FolderVerdicts>& fo
         for (size_t log = 0; log < folders[folder].verdicts.size(); ++log) tasks.push_back({folder, log});
     return core::in_parallel(tasks.size(), threads, [&](size_t at) -> Result<> {
         FolderVerdicts& of_folder = folders[tasks[at].folder];
-        const std::string file = name_in(*of_folder.folder, of_folder.folder->logs[tasks[at].log]);
+        const std::string file = name_in(*of_folder.folder, log_at(*of_folder.folder, tasks[at].log));
         const auto bytes = read_log(root, file);
         of_folder.verdicts[tasks[at].log] = bytes ? check(file, *bytes) : unreadable(file, bytes.error());
         return {};
@@ -99,7 +104,9 @@ Result<std::vector<SummaryRow>> rows_of(const core::Directory& root, const Packa
 
 Result<std::vector<SummaryRow>> summarize(const std::filesystem::path& directory, const LogCheck& check,
                                           const SummarizeOptions& options) {
-    BELAY_TRY(root, core::Directory::open(directory));
+    auto opened = core::Directory::open(directory);
+    if (!opened) return std::unexpected(std::move(opened.error()).as(core::ErrorKind::kBadInput));
+    const core::Directory& root = *opened;
     BELAY_TRY(packages, walk_packages(root, options.judge.official));
     std::vector<FolderVerdicts> folders = folders_of(packages);
     BELAY_CHECK(check_logs(root, folders, check, options.threads));

@@ -26,7 +26,7 @@ struct SummarizeOptions {
 };
 
 // By organisation, system, strong before weak, benchmark. A log that cannot be read is one that does not comply.
-// Errors: kBadInput where `directory` is not a package; kSystem where it cannot be listed, or scaling.json
+// Errors: kBadInput where `directory` cannot be opened or is not a package; kSystem where it cannot be listed, or scaling.json
 // cannot be written.
 core::Result<std::vector<SummaryRow>> summarize(const std::filesystem::path& directory, const LogCheck& check,
                                                 const SummarizeOptions& options);
