@@ -58,6 +58,7 @@ core::Error library_error(std::string_view what) {
 
 // The bytes as a file that is open.
 Result<Handle> open_bytes(std::string_view bytes) {
+    if (bytes.empty()) return bad_input("it is empty, and should be HDF5");
     constexpr size_t kIncrement = 1 << 16;
     Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     if (!access.ok() || H5Pset_fapl_core(access.get(), kIncrement, false) < 0 ||
