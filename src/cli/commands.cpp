@@ -52,6 +52,7 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_stage_retention,
     add_stage_bench,
     add_bench_run,
+    add_bench_summarize,
     add_config,
     add_version,
     add_completion,

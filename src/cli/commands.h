@@ -28,6 +28,7 @@ void add_stage_retention(core::Application& application);
 void add_stage_bench(core::Application& application);
 void add_stage_trace(core::Application& application);
 void add_bench_run(core::Application& application);
+void add_bench_summarize(core::Application& application);
 void add_completion(core::Application& application);
 void add_config(core::Application& application);
 void add_env_images(core::Application& application);
