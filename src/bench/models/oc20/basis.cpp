@@ -20,9 +20,17 @@ double bessel_by_series(size_t order, double x) {
     double sum = 0;
     for (size_t k = 0; k < 60; ++k) {
         sum += term;
+        if (std::fabs(term) <= 1e-18 * std::fabs(sum)) break;
         term *= -x * x / static_cast<double>(2 * (k + 1) * (2 * (order + k) + 3));
     }
     return sum;
+}
+
+// values[order] and values[order + 1]; below the limit the others are left as they are.
+void bessel_pair(size_t order, double x, std::span<double> values) {
+    if (x >= kSeriesLimit) return spherical_bessel(x, values.first(order + 2));
+    values[order] = bessel_by_series(order, x);
+    values[order + 1] = bessel_by_series(order + 1, x);
 }
 
 double bessel(size_t order, double x) {
@@ -101,7 +109,7 @@ void SphericalBasis::radial(double distance, std::span<double> values, std::span
     for (size_t order = 0; order < zeros_.size(); ++order)
         for (size_t number = 0; number < zeros_[order].size(); ++number, ++place) {
             const double zero = zeros_[order][number], norm = norms_[order][number], y = zero * x;
-            spherical_bessel(y, std::span(bessels).first(order + 2));
+            bessel_pair(order, y, bessels);
             const double slope = static_cast<double>(order) / y * bessels[order] - bessels[order + 1];
             values[place] = envelope * norm * bessels[order];
             slopes[place] = norm * (envelope_slope * bessels[order] + envelope * zero * slope) / cutoff_;

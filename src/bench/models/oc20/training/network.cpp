@@ -369,10 +369,10 @@ class DimeNet {
 // The mean over structures of the mean over their free atoms' components, times the loss's weight. `errors` are
 // [atoms][3], in units of sigma.
 Tensor weighted_loss(const Tensor& errors, const std::vector<double>& weights) {
-    const Tensor by_atom =
-        at::from_blob(const_cast<double*>(weights.data()), {errors.size(0), 1}, at::kDouble)
-            .to(errors.scalar_type());
-    return (errors.abs() * by_atom).sum() * kForceWeight;
+    // A copy, which lives as long as what is derived from it.
+    const Tensor by_atom = at::empty({errors.size(0), 1}, at::kDouble);
+    std::ranges::copy(weights, by_atom.data_ptr<double>());
+    return (errors.abs() * by_atom.to(errors.scalar_type())).sum() * kForceWeight;
 }
 
 class Oc20 : public TorchNetwork {
@@ -418,8 +418,18 @@ std::unique_ptr<Network> make_network(const Size& size, uint64_t seed) {
     return std::make_unique<Oc20>(size, seed);
 }
 
-Exact evaluate_exactly(const Size& size, std::span<const double> parameters,
-                       std::span<const Structure> structures) {
+struct ExactNetwork::Functions {
+    Size size;
+    SphericalBasis basis{size.cutoff, size.spherical, size.radial};
+    RadialTable table{basis, size.cutoff};
+};
+
+ExactNetwork::ExactNetwork(const Size& size) : functions_(new Functions{size}) {}
+ExactNetwork::~ExactNetwork() = default;
+
+Exact ExactNetwork::evaluate(std::span<const double> parameters,
+                             std::span<const Structure> structures) const {
+    const Size& size = functions_->size;
     Graph graph;
     std::vector<float> inputs, targets;
     std::vector<double> labels;
@@ -428,9 +438,7 @@ Exact evaluate_exactly(const Size& size, std::span<const double> parameters,
         append_to_batch(structure, inputs, targets);
         for (const Vector& force : structure.forces) labels.insert(labels.end(), force.begin(), force.end());
     }
-    const SphericalBasis basis(size.cutoff, size.spherical, size.radial);
-    const RadialTable table(basis, size.cutoff);
-    Geometry geometry = GeometryMaker<double>(basis, table).make(graph);
+    Geometry geometry = GeometryMaker<double>(functions_->basis, functions_->table).make(graph);
     const Tensor values = at::from_blob(const_cast<double*>(parameters.data()),
                                         {static_cast<int64_t>(parameters.size())}, at::kDouble);
     DimeNet layers(size, DimeNet::parameters_from(size, values));

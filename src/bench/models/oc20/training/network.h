@@ -27,7 +27,15 @@ struct Exact {
     double loss = 0;
     std::vector<double> gradients;  // of the loss, by parameter
 };
-Exact evaluate_exactly(const Size& size, std::span<const double> parameters,
-                       std::span<const Structure> structures);
+class ExactNetwork {
+  public:
+    explicit ExactNetwork(const Size& size);
+    ~ExactNetwork();
+    Exact evaluate(std::span<const double> parameters, std::span<const Structure> structures) const;
+
+  private:
+    struct Functions;
+    std::unique_ptr<const Functions> functions_;
+};
 
 }  // namespace belay::bench::oc20
