@@ -182,17 +182,21 @@ class TensorOperations {
 void draw(const Parameter& parameter, uint64_t seed, uint32_t number, float* values) {
     RandomStream random(seed, Split::kWeights, number, 0);
     const int64_t count = parameter.count();
-    for (int64_t i = 0; i < count; ++i) switch (parameter.kind) {
-            case Parameter::Kind::kConstant:
-                values[i] = static_cast<float>(parameter.spread);
-                break;
-            case Parameter::Kind::kUniform:
+    switch (parameter.kind) {
+        case Parameter::Kind::kConstant:
+            std::fill_n(values, count, static_cast<float>(parameter.spread));
+            return;
+        case Parameter::Kind::kUniform:
+            for (int64_t i = 0; i < count; ++i)
                 values[i] = static_cast<float>(parameter.spread * (2 * random.next_uniform() - 1));
-                break;
-            case Parameter::Kind::kNormal:
-                values[i] = static_cast<float>(parameter.spread * random.next_gaussians().first);
-                break;
-        }
+            return;
+        case Parameter::Kind::kNormal:
+            for (int64_t i = 0; i < count; i += 2) {
+                const auto [first, second] = random.next_gaussians();
+                values[i] = static_cast<float>(parameter.spread * first);
+                if (i + 1 < count) values[i + 1] = static_cast<float>(parameter.spread * second);
+            }
+    }
 }
 
 class DeepCam : public TorchNetwork {

@@ -35,8 +35,8 @@ std::vector<float> gradients_of(Network& network, const Batch& batch) {
     return {found.begin(), found.end()};
 }
 
-TEST(bench_deepcam_network, has_as_many_parameters_as_the_reference) {
-    for (const Size& size : {*size_named("mini"), *size_named("full"), tiny_size()})
+TEST(bench_deepcam_network, has_as_many_parameters_as_its_definition_says) {
+    for (const Size& size : {*size_named("mini"), tiny_size()})
         EXPECT_EQ(static_cast<int64_t>(make_network(size, 1)->parameters().size()), parameter_count(size));
 }
 
@@ -45,6 +45,29 @@ TEST(bench_deepcam_network, is_decided_by_its_seed) {
          other = make_network(tiny_size(), 2);
     EXPECT_TRUE(std::ranges::equal(first->parameters(), same->parameters()));
     EXPECT_FALSE(std::ranges::equal(first->parameters(), other->parameters()));
+}
+
+TEST(bench_deepcam_network, starts_with_the_stated_spread) {
+    const Size size = *size_named("mini");
+    const Survey plan = survey(size.architecture, size.image);
+    auto network = make_network(size, 1);
+    size_t start = 0;
+    for (const Parameter& parameter : plan.parameters) {
+        const auto count = static_cast<size_t>(parameter.count());
+        const std::span<float> weights = network->parameters().subspan(start, count);
+        start += count;
+        if (parameter.kind == Parameter::Kind::kConstant) {
+            EXPECT_TRUE(std::ranges::all_of(
+                weights, [&](float w) { return w == static_cast<float>(parameter.spread); }));
+            continue;
+        }
+        if (count < 2000) continue;
+        const double squares = std::inner_product(weights.begin(), weights.end(), weights.begin(), 0.0);
+        const double expected =
+            parameter.kind == Parameter::Kind::kNormal ? parameter.spread : parameter.spread / std::sqrt(3);
+        EXPECT_NEAR(std::sqrt(squares / static_cast<double>(count)), expected, 0.06 * expected);
+    }
+    EXPECT_EQ(start, network->parameters().size());
 }
 
 TEST(bench_deepcam_network, predicts_a_class_for_each_cell) {
