@@ -129,7 +129,7 @@ void add_notes(Analysis& analysis) {
             const bool rate_is_missing = !ceiling.rate.value;
             const std::string& why = rate_is_missing ? ceiling.rate.source : ceiling.demand.source;
             note(fmt::format(
-                "{}: its ceiling is not known, since {} is not{}{}", name,
+                "{}: no ceiling is known without {}{}{}", name,
                 rate_is_missing ? rate_symbol(ceiling.resource) : kRows[index_of(ceiling.resource)].demand,
                 why.empty() ? "" : ": ", why));
         } else if (const auto share = analysis.share(ceiling.resource); share && *share > kContradiction) {

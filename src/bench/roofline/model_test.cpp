@@ -165,12 +165,11 @@ TEST(roofline_model, what_is_not_known_is_never_certain_and_says_what_is_missing
     EXPECT_EQ(analysis.ceiling(Resource::kNetwork).state, CeilingState::kUnknown);
     EXPECT_FALSE(analysis.certain);
     EXPECT_EQ(analysis.may_bind, std::vector{Resource::kNetwork});
-    EXPECT_EQ(analysis.notes.front(),
-              "network: its ceiling is not known, since B_n is not: measure it in a step");
+    EXPECT_EQ(analysis.notes.front(), "network: no ceiling is known without B_n: measure it in a step");
     Workload unknown = workload();
     unknown.memory_bytes = {};
     EXPECT_EQ(analyze(unknown, machine(1e12, 1e12, 1e9, 1e9), 50)->notes.front(),
-              "memory: its ceiling is not known, since memory bytes of a sample is not");
+              "memory: no ceiling is known without memory bytes of a sample");
 }
 
 TEST(roofline_model, nothing_known_binds_nothing) {
