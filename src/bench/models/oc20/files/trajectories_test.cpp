@@ -45,7 +45,7 @@ Entries entries_of(std::vector<uint32_t> indices) {
     return entries;
 }
 
-class TrajectoryFiles : public testing::Test {
+class bench_oc20_trajectories : public testing::Test {
   protected:
     std::string problem() const {
         auto opened = Trajectories::open(directory_.path());
@@ -54,7 +54,7 @@ class TrajectoryFiles : public testing::Test {
     core::TemporaryDirectory directory_ = core::TemporaryDirectory::create().value();
 };
 
-TEST_F(TrajectoryFiles, are_one_list_in_the_order_of_their_names) {
+TEST_F(bench_oc20_trajectories, are_one_list_in_the_order_of_their_names) {
     write_lmdb(directory_.path() / "data.0001.lmdb", entries_of({4, 5, 6}));
     write_lmdb(directory_.path() / "data.0000.lmdb", entries_of({2, 3}));
     write_lmdb(directory_.path() / "data.0000b.lmdb", entries_of({}));
@@ -76,7 +76,7 @@ TEST_F(TrajectoryFiles, are_one_list_in_the_order_of_their_names) {
                 HasSubstr("it has 5 structures, and number 5 is needed"));
 }
 
-TEST_F(TrajectoryFiles, say_which_file_and_key_is_wrong) {
+TEST_F(bench_oc20_trajectories, say_which_file_and_key_is_wrong) {
     EXPECT_FALSE(Trajectories::are_in(directory_.path()));
     EXPECT_THAT(problem(), HasSubstr("has no .lmdb files"));
     Entries entries = entries_of({0, 1});
@@ -91,7 +91,7 @@ TEST_F(TrajectoryFiles, say_which_file_and_key_is_wrong) {
     EXPECT_THAT(trajectories->read(0, 400).error().message(), HasSubstr("its cell is flat or far smaller"));
 }
 
-TEST_F(TrajectoryFiles, say_when_a_file_is_cut_off_or_another) {
+TEST_F(bench_oc20_trajectories, say_when_a_file_is_cut_off_or_another) {
     const auto path = directory_.path() / "a.lmdb";
     write_lmdb(path, entries_of({0, 1, 2, 3, 4, 5, 6, 7}));
     std::filesystem::resize_file(path, std::filesystem::file_size(path) - 8192);
