@@ -42,7 +42,7 @@ Analysis analyze_runs(std::span<const RunInput> inputs, const AnalysisOptions& o
 // each run has those of its log.
 nlohmann::ordered_json to_json(const Analysis& analysis, bool epochs = false);
 
-// RFC 4180 with "\n"; names of files without ".csv": "1_time_against_units".
+// RFC 4180 with "\n"; names of files without ".csv": "cosmoflow_1_time_against_units".
 std::string figure_file_name(const Figure& figure);
 std::string figure_csv(const Figure& figure);
 std::string systems_csv(const Analysis& analysis);

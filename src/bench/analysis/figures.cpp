@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -75,12 +77,19 @@ void add_iso_lines(FigurePanel& panel, IsoKind kind, double scale, std::string_v
 
 using Value = std::optional<double> (*)(const SystemResult&);
 
+// What is drawn: of all that was analysed, one benchmark.
+struct Scene {
+    std::string_view benchmark;
+    std::span<const SystemResult> systems;
+    bool has(const SystemResult& system) const { return system.benchmark == benchmark; }
+};
+
 // The mean of a system at (x, y), and its counted runs where the quantity is one of each.
-void add_points(FigurePanel& panel, std::span<const SystemResult> systems, Value x, Value y,
-                std::optional<double> Run::* run_x, std::optional<double> Run::* run_y, double x_scale = 1,
-                double y_scale = 1) {
-    for (size_t i = 0; i < systems.size(); ++i) {
-        const SystemResult& system = systems[i];
+void add_points(FigurePanel& panel, const Scene& scene, Value x, Value y, std::optional<double> Run::* run_x,
+                std::optional<double> Run::* run_y, double x_scale = 1, double y_scale = 1) {
+    for (size_t i = 0; i < scene.systems.size(); ++i) {
+        const SystemResult& system = scene.systems[i];
+        if (!scene.has(system)) continue;
         const auto at_x = x(system);
         const auto at_y = y(system);
         for (size_t index : system.counted) {
@@ -109,7 +118,7 @@ void add_points(FigurePanel& panel, std::span<const SystemResult> systems, Value
 
 constexpr double kMinute = 60;
 
-Figure time_figure(std::span<const SystemResult> systems, std::span<const FamilyModel> models,
+Figure time_figure(const Scene& scene, std::span<const FamilyModel> models,
                    std::span<const Prediction> predictions) {
     Figure figure{
         .number = 1,
@@ -128,9 +137,10 @@ Figure time_figure(std::span<const SystemResult> systems, std::span<const Family
                       .points = {},
                       .lines = {}};
     add_points(
-        panel, systems, [](const SystemResult& s) { return s.units; },
+        panel, scene, [](const SystemResult& s) { return s.units; },
         [](const SystemResult& s) { return s.seconds.mean; }, nullptr, &Run::seconds, 1, 1 / kMinute);
-    for (const Prediction& prediction : predictions)
+    for (const Prediction& prediction : predictions) {
+        if (prediction.benchmark != scene.benchmark) continue;
         panel.points.push_back(
             {.kind = "predicted",
              .system = -1,
@@ -145,9 +155,10 @@ Figure time_figure(std::span<const SystemResult> systems, std::span<const Family
              .high = prediction.worst_error
                          ? std::optional(prediction.seconds * (1 + *prediction.worst_error) / kMinute)
                          : std::nullopt});
+    }
     // The model along the units, at the batch of each of its points: where a line bends, more units stop helping.
     for (const FamilyModel& model : models) {
-        if (model.points.size() < 2) continue;
+        if (model.benchmark != scene.benchmark || model.points.size() < 2) continue;
         FigureLine line{.kind = "fit",
                         .label = fmt::format("{} {}: model at batch {:g}", model.benchmark, model.family,
                                              model.points.back().batch),
@@ -170,7 +181,7 @@ Figure time_figure(std::span<const SystemResult> systems, std::span<const Family
     return figure;
 }
 
-Figure share_figure(std::span<const SystemResult> systems) {
+Figure share_figure(const Scene& scene) {
     Figure figure{.number = 2,
                   .id = "shares",
                   .title = "Where the time goes",
@@ -179,8 +190,9 @@ Figure share_figure(std::span<const SystemResult> systems) {
                   .panels = {},
                   .bars = {},
                   .bar_unit = "share"};
-    for (size_t i = 0; i < systems.size(); ++i) {
-        const SystemResult& system = systems[i];
+    for (size_t i = 0; i < scene.systems.size(); ++i) {
+        const SystemResult& system = scene.systems[i];
+        if (!scene.has(system)) continue;
         if (!above_zero(system.seconds.mean) || !system.training.mean) continue;
         BarRow row{.label = system.label(), .note = {}, .system = static_cast<int>(i), .parts = {}};
         double from = 0;
@@ -201,7 +213,7 @@ Figure share_figure(std::span<const SystemResult> systems) {
     return figure;
 }
 
-Figure scaling_figure(std::span<const SystemResult> systems) {
+Figure scaling_figure(const Scene& scene) {
     Figure figure{.number = 3,
                   .id = "scaling",
                   .title = "Batch size, epochs, units and throughput",
@@ -225,7 +237,7 @@ Figure scaling_figure(std::span<const SystemResult> systems) {
                         .y = batch_axis,
                         .points = {},
                         .lines = {}};
-    add_points(batches, systems, units, batch, nullptr, nullptr);
+    add_points(batches, scene, units, batch, nullptr, nullptr);
     FigurePanel convergence{.id = "batch_epochs",
                             .title = "Batch size and epochs",
                             .note = "dotted: steps to the target, of each training sample",
@@ -233,7 +245,7 @@ Figure scaling_figure(std::span<const SystemResult> systems) {
                             .y = batch_axis,
                             .points = {},
                             .lines = {}};
-    add_points(convergence, systems, epochs, batch, &Run::epochs, nullptr);
+    add_points(convergence, scene, epochs, batch, &Run::epochs, nullptr);
     FigurePanel rates{.id = "units_throughput",
                       .title = "Throughput of units",
                       .note = "dotted: epochs per unit and hour",
@@ -241,7 +253,7 @@ Figure scaling_figure(std::span<const SystemResult> systems) {
                       .y = rate_axis,
                       .points = {},
                       .lines = {}};
-    add_points(rates, systems, units, throughput, nullptr, &Run::epoch_throughput, 1, kMinute);
+    add_points(rates, scene, units, throughput, nullptr, &Run::epoch_throughput, 1, kMinute);
     FigurePanel times{.id = "epochs_throughput",
                       .title = "Efficiency: epochs and throughput",
                       .note = "dotted: compute time to the target, without staging",
@@ -249,7 +261,7 @@ Figure scaling_figure(std::span<const SystemResult> systems) {
                       .y = rate_axis,
                       .points = {},
                       .lines = {}};
-    add_points(times, systems, epochs, throughput, &Run::epochs, &Run::epoch_throughput, 1, kMinute);
+    add_points(times, scene, epochs, throughput, &Run::epochs, &Run::epoch_throughput, 1, kMinute);
     for (FigurePanel* panel : {&batches, &convergence, &rates, &times}) fit_axes(*panel);
     // Neighbours show the same range of the axis that they share.
     auto share = [](Axis& a, Axis& b) {
@@ -263,7 +275,8 @@ Figure scaling_figure(std::span<const SystemResult> systems) {
     add_iso_lines(batches, IsoKind::kRatio, 1, "samples/unit");
     // Steps = E n_t / B: constant B/E; of different data sets the lines would differ, so they are for the largest.
     double samples = 0;
-    for (const SystemResult& system : systems) samples = std::max(samples, system.train_samples.value_or(0));
+    for (const SystemResult& system : scene.systems)
+        if (scene.has(system)) samples = std::max(samples, system.train_samples.value_or(0));
     if (samples > 0 && !convergence.points.empty())
         for (const IsoLevel& level : iso_levels(IsoKind::kRatio, convergence.x, convergence.y, 1))
             convergence.lines.push_back(
@@ -285,7 +298,7 @@ Figure scaling_figure(std::span<const SystemResult> systems) {
                            .points = {},
                            .lines = {}};
     add_points(
-        efficiency, systems, units, [](const SystemResult& s) { return s.efficiency; }, nullptr, nullptr);
+        efficiency, scene, units, [](const SystemResult& s) { return s.efficiency; }, nullptr, nullptr);
     fit_axes(efficiency);
     for (FigurePanel* panel : {&batches, &convergence, &rates, &times, &efficiency})
         if (!panel->points.empty()) figure.panels.push_back(std::move(*panel));
@@ -294,7 +307,7 @@ Figure scaling_figure(std::span<const SystemResult> systems) {
     return figure;
 }
 
-Figure variability_figure(std::span<const SystemResult> systems) {
+Figure variability_figure(const Scene& scene) {
     Figure figure{.number = 4,
                   .id = "variability",
                   .title = "What makes runs differ",
@@ -312,8 +325,9 @@ Figure variability_figure(std::span<const SystemResult> systems) {
                       .y = {.label = "epoch time, relative", .unit = ""},
                       .points = {},
                       .lines = {}};
-    for (size_t i = 0; i < systems.size(); ++i) {
-        const SystemResult& system = systems[i];
+    for (size_t i = 0; i < scene.systems.size(); ++i) {
+        const SystemResult& system = scene.systems[i];
+        if (!scene.has(system)) continue;
         if (!system.variability || !system.variability->first_share) continue;
         const double mean_x = std::pow(10.0, system.variability->mean[0]);
         const double mean_y = std::pow(10.0, system.variability->mean[1]);
@@ -346,7 +360,7 @@ Figure variability_figure(std::span<const SystemResult> systems) {
     return figure;
 }
 
-Figure staging_figure(std::span<const SystemResult> systems) {
+Figure staging_figure(const Scene& scene) {
     Figure figure{.number = 5,
                   .id = "staging_per_epoch",
                   .title = "Staging in epochs",
@@ -355,18 +369,20 @@ Figure staging_figure(std::span<const SystemResult> systems) {
                   .panels = {},
                   .bars = {},
                   .bar_unit = "epochs"};
-    for (size_t i = 0; i < systems.size(); ++i)
-        if (systems[i].staging_per_epoch)
-            figure.bars.push_back({.label = systems[i].label(),
+    for (size_t i = 0; i < scene.systems.size(); ++i) {
+        const SystemResult& system = scene.systems[i];
+        if (scene.has(system) && system.staging_per_epoch)
+            figure.bars.push_back({.label = system.label(),
                                    .note = {},
                                    .system = static_cast<int>(i),
-                                   .parts = {{"staging", 0, *systems[i].staging_per_epoch}}});
+                                   .parts = {{"staging", 0, *system.staging_per_epoch}}});
+    }
     if (figure.bars.empty())
         figure.missing = "no run logged staging_start and staging_stop around data that move";
     return figure;
 }
 
-Figure roofline_figure(std::span<const RooflineRun> rooflines) {
+Figure roofline_figure(std::string_view benchmark, std::span<const RooflineRun> rooflines) {
     Figure figure{.number = 6,
                   .id = "roofline",
                   .title = "What bounds it",
@@ -376,6 +392,7 @@ Figure roofline_figure(std::span<const RooflineRun> rooflines) {
                   .bars = {},
                   .bar_unit = "samples/s"};
     for (const RooflineRun& run : rooflines) {
+        if (!benchmark.empty() && !run.benchmark.empty() && run.benchmark != benchmark) continue;
         BarRow row{
             .label = run.label.empty() ? run.benchmark : run.label,
             .note = run.binds.empty() ? "what binds is not known" : fmt::format("bound by {}", run.binds),
@@ -393,7 +410,7 @@ Figure roofline_figure(std::span<const RooflineRun> rooflines) {
     return figure;
 }
 
-Figure gantt_figure(std::span<const SystemResult> systems) {
+Figure gantt_figure(const Scene& scene) {
     Figure figure{.number = 7,
                   .id = "instances",
                   .title = "Instances over time",
@@ -402,8 +419,9 @@ Figure gantt_figure(std::span<const SystemResult> systems) {
                   .panels = {},
                   .bars = {},
                   .bar_unit = "s"};
-    for (size_t i = 0; i < systems.size(); ++i) {
-        const SystemResult& system = systems[i];
+    for (size_t i = 0; i < scene.systems.size(); ++i) {
+        const SystemResult& system = scene.systems[i];
+        if (!scene.has(system)) continue;
         if (system.scaling != "weak" && !overlap(system.runs)) continue;
         double first = std::numeric_limits<double>::infinity();
         double last = -first;
@@ -467,14 +485,22 @@ std::vector<IsoLevel> iso_levels(IsoKind kind, const Axis& x, const Axis& y, dou
 std::vector<Figure> make_figures(std::span<const SystemResult> systems, std::span<const FamilyModel> models,
                                  std::span<const Prediction> predictions,
                                  std::span<const RooflineRun> rooflines) {
+    std::set<std::string> benchmarks;
+    for (const SystemResult& system : systems) benchmarks.insert(system.benchmark);
+    if (benchmarks.empty()) benchmarks.insert("");
     std::vector<Figure> figures;
-    figures.push_back(time_figure(systems, models, predictions));
-    figures.push_back(share_figure(systems));
-    figures.push_back(scaling_figure(systems));
-    figures.push_back(variability_figure(systems));
-    figures.push_back(staging_figure(systems));
-    figures.push_back(roofline_figure(rooflines));
-    figures.push_back(gantt_figure(systems));
+    for (const std::string& benchmark : benchmarks) {
+        const Scene scene{benchmark, systems};
+        const size_t first = figures.size();
+        figures.push_back(time_figure(scene, models, predictions));
+        figures.push_back(share_figure(scene));
+        figures.push_back(scaling_figure(scene));
+        figures.push_back(variability_figure(scene));
+        figures.push_back(staging_figure(scene));
+        figures.push_back(roofline_figure(benchmark, rooflines));
+        figures.push_back(gantt_figure(scene));
+        for (size_t i = first; i < figures.size(); ++i) figures[i].benchmark = benchmark;
+    }
     return figures;
 }
 

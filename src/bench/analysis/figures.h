@@ -56,6 +56,7 @@ struct BarRow {
 
 struct Figure {
     int number = 0;
+    std::string benchmark = {};
     std::string id, title, note;
     std::string missing;  // why there is nothing to show
     std::vector<FigurePanel> panels;
@@ -84,7 +85,7 @@ struct RooflineRun {
     std::optional<double> attained;  // samples/s of one rank
 };
 
-// All seven, in order.
+// All seven, in order, of each benchmark.
 std::vector<Figure> make_figures(std::span<const SystemResult> systems, std::span<const FamilyModel> models,
                                  std::span<const Prediction> predictions,
                                  std::span<const RooflineRun> rooflines);

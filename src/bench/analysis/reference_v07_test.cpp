@@ -63,7 +63,7 @@ void expect_near(double value, double reference, double last_digit, std::string_
 
 TEST(bench_reference, v07_budgets_are_units_times_hours) {
     for (const Row& row : kRows) {
-        const Run run = decompose(run_like(row));
+        const auto run = decompose(run_like(row));
         ASSERT_EQ(run.missing, "") << row.name;
         expect_near(run.unit_hours.value(), row.unit_hours,
                     row.unit_hours == std::floor(row.unit_hours) ? 1 : 1e-3, row.name);
@@ -75,7 +75,7 @@ TEST(bench_reference, v07_staging_in_epochs_follows) {
     for (const Row& row : kRows) {
         if (row.staging_per_epoch < 0) continue;
         ++count;
-        const Run run = decompose(run_like(row));
+        const auto run = decompose(run_like(row));
         expect_near(run.staging.value() / run.epoch_seconds.value(), row.staging_per_epoch, 1e-3, row.name);
     }
     EXPECT_EQ(count, 8U);
@@ -83,7 +83,7 @@ TEST(bench_reference, v07_staging_in_epochs_follows) {
 
 TEST(bench_reference, v07_model_explains_the_time_but_for_what_is_not_logged) {
     for (const Row& row : kRows) {
-        const Run run = decompose(run_like(row));
+        const auto run = decompose(run_like(row));
         // T_run also has what comes before the first epoch and between epochs: more, and no more than 2 %, or 15 % where data
         // were staged outside of the logged interval.
         EXPECT_LE(run.model_seconds.value(), run.seconds.value() * 1.004) << row.name;

@@ -10,7 +10,7 @@ namespace belay::bench {
 namespace {
 
 TEST(bench_run, time_is_taken_apart) {
-    const Run run = decompose(make_run({}));
+    const auto run = decompose(make_run({}));
     EXPECT_EQ(run.missing, "");
     EXPECT_DOUBLE_EQ(run.seconds.value(), 1065);
     EXPECT_DOUBLE_EQ(run.staging.value(), 60);
@@ -46,7 +46,7 @@ TEST(bench_run, samples_of_an_epoch_are_whole) {
 TEST(bench_run, staging_in_which_nothing_moves_is_left_out) {
     RunInput input = make_run({});
     input.staging_moves_data = false;
-    const Run run = decompose(input);
+    const auto run = decompose(input);
     EXPECT_FALSE(run.staging);
     EXPECT_DOUBLE_EQ(run.other.value(), 65);
 }
@@ -86,7 +86,7 @@ TEST(bench_run, units_are_accelerators_or_what_the_description_says_or_nodes) {
 
 TEST(bench_run, adjusting_stretches_all_but_staging) {
     // Fugaku-512 of MLPerf HPC v0.7: 249.35 minutes of which 1.546 are staging come to 269.59 (benchmarks.md, 5).
-    Run run;
+    belay::bench::Run run;
     run.staging = 1.546 * 60;
     run.seconds = 249.35 * 60;
     run.epochs = 102.5;
@@ -96,7 +96,7 @@ TEST(bench_run, adjusting_stretches_all_but_staging) {
     run.training = 200;
     run.train_samples = 262144;
     run.eval_samples = 65536;
-    const Run adjusted = adjust(run, 110.875 / 102.5, 512);
+    const auto adjusted = adjust(run, 110.875 / 102.5, 512);
     EXPECT_NEAR(adjusted.seconds.value() / 60, 269.59, 269.59 * 1e-3);
     EXPECT_DOUBLE_EQ(adjusted.epochs.value(), 110.875);
     EXPECT_DOUBLE_EQ(adjusted.staging.value(), 1.546 * 60);

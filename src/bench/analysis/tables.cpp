@@ -278,6 +278,7 @@ Json json_of(const Figure& figure) {
             {{"label", row.label}, {"note", row.note}, {"system", row.system}, {"parts", std::move(parts)}});
     }
     return {{"number", figure.number},
+            {"benchmark", figure.benchmark},
             {"id", figure.id},
             {"title", figure.title},
             {"note", figure.note},
@@ -313,7 +314,16 @@ Json to_json(const Analysis& analysis, bool epochs) {
 }
 
 std::string figure_file_name(const Figure& figure) {
-    return fmt::format("{}_{}", figure.number, figure.id);
+    // A benchmark's name comes from a log: nothing that leads elsewhere.
+    std::string name;
+    for (char c : figure.benchmark) {
+        const bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+        name += plain ? c : '_';
+    }
+    constexpr size_t kLongestName = 64;
+    name.resize(std::min(name.size(), kLongestName));
+    return fmt::format("{}{}{}_{}", name, name.empty() ? "" : "_", figure.number, figure.id);
 }
 
 std::string figure_csv(const Figure& figure) {
