@@ -1,11 +1,11 @@
 // belay bench check: the verdict of the official rules of MLPerf HPC on logs.
 #include "bench/compliance/check.h"
+#include "bench/compliance/log_buffer.h"
 #include "bench/compliance/rules.h"
 #include "bench/compliance/verdict_json.h"
 #include "cli/commands.h"
 #include "cli/text_table.h"
 #include "cli/threads_option.h"
-#include "core/file.h"
 #include "core/parallel.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -39,7 +39,8 @@ bench::ExplainedVerdict check_one(const bench::RuleSet& rules, const std::string
     const bench::CheckOptions options{.target = arguments.target,
                                       .warnings_are_errors = arguments.warnings_are_errors,
                                       .quiet = arguments.quiet};
-    const auto bytes = core::read_file(path);
+    thread_local bench::LogBuffer buffer;
+    const auto bytes = buffer.read(path);
     if (!bytes) {
         bench::ExplainedVerdict failed;
         failed.verdict = {.file = path, .ruleset = std::string(rules.name())};

@@ -1,9 +1,11 @@
 // The semantics of the official checker, quirk by quirk.
 #include "bench/compliance/check.h"
 
+#include "bench/compliance/log_buffer.h"
 #include "bench/compliance/log_for_tests.h"
 #include "bench/compliance/mllog_reader.h"
 #include "bench/compliance/verdict_json.h"
+#include "core/file.h"
 
 namespace belay::bench {
 namespace {
@@ -381,6 +383,22 @@ TEST(bench_check, json_has_the_members_of_the_contract) {
     EXPECT_TRUE(nothing["minutes"].is_null());
     EXPECT_EQ(nothing["status"], "fail");
     EXPECT_FALSE(nothing["errors"].empty());
+}
+
+TEST(bench_check, a_buffer_reads_files_of_any_size_one_after_the_other) {
+    const auto directory = core::TemporaryDirectory::create("bench_check_test").value();
+    LogBuffer buffer;
+    for (size_t size : {0, 10, 100'000, 3, 500'000}) {
+        const std::string bytes(size, static_cast<char>('a' + size % 7));
+        const auto path = directory.path() / fmt::format("{}.txt", size);
+        ASSERT_TRUE(core::create_file(path, bytes));
+        const auto read = buffer.read(path);
+        ASSERT_TRUE(read) << read.error().message();
+        EXPECT_TRUE(*read == bytes) << size;
+    }
+    EXPECT_FALSE(buffer.read(directory.path() / "missing.txt"));
+    EXPECT_FALSE(buffer.read(directory.path()));
+    EXPECT_TRUE(buffer.read("/dev/null").value().empty());
 }
 
 TEST(bench_check, there_are_rules_of_three_rounds_only) {
