@@ -53,6 +53,7 @@ constexpr void (*kCommands[])(core::Application&) = {
     add_stage_bench,
     add_bench_run,
     add_bench_summarize,
+    add_bench_analyze,
     add_bench_check,
     add_bench_rules,
     add_bench_roofline,

@@ -31,6 +31,7 @@ void add_bench_roofline(core::Application& application);
 void add_bench_check(core::Application& application);
 void add_bench_rules(core::Application& application);
 void add_bench_run(core::Application& application);
+void add_bench_analyze(core::Application& application);
 void add_bench_summarize(core::Application& application);
 void add_completion(core::Application& application);
 void add_config(core::Application& application);
