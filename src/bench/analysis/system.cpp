@@ -110,8 +110,8 @@ void summarize_system(SystemResult& system) {
     system.exposed_communication = mean_of(collect(system, &Run::exposed_communication));
     if (system.staging.mean && system.epoch_seconds.mean && *system.epoch_seconds.mean > 0)
         system.staging_per_epoch = *system.staging.mean / *system.epoch_seconds.mean;
-    if (system.evaluation.mean && system.epochs_seconds.mean && *system.epochs_seconds.mean > 0)
-        system.evaluation_share = *system.evaluation.mean / *system.epochs_seconds.mean;
+    if (system.evaluation.mean && system.seconds.mean && *system.seconds.mean > 0)
+        system.evaluation_share = *system.evaluation.mean / *system.seconds.mean;
     std::vector<double> errors;
     for (size_t index : system.counted) {
         const Run& run = system.runs[index];

@@ -29,7 +29,7 @@ struct SystemResult {
     std::optional<double> samples_per_epoch, train_samples;
     std::optional<double> data_wait, exposed_communication;  // seconds per step
     std::optional<double> staging_per_epoch;                 // T_staging / T_epoch
-    std::optional<double> evaluation_share;                  // evaluation / epochs
+    std::optional<double> evaluation_share;                  // evaluation / T_run
     std::optional<double> model_error;                       // mean of (model - T_run) / T_run
     std::optional<LogComponents> variability;
     std::string variability_missing;

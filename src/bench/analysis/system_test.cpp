@@ -43,7 +43,7 @@ TEST(bench_system, runs_are_grouped_by_benchmark_scale_and_batch) {
     EXPECT_DOUBLE_EQ(systems[0].epochs.mean.value(), 12);
     EXPECT_DOUBLE_EQ(systems[0].epochs.deviation.value(), 1);
     EXPECT_DOUBLE_EQ(systems[0].seconds.mean.value(), 1265);
-    EXPECT_DOUBLE_EQ(systems[0].evaluation_share.value(), 0.2);
+    EXPECT_DOUBLE_EQ(systems[0].evaluation_share.value(), 240 / 1265.0);
     EXPECT_DOUBLE_EQ(systems[0].staging_per_epoch.value(), 0.6);
     EXPECT_DOUBLE_EQ(systems[0].sample_throughput.mean.value(), 12);
     EXPECT_NEAR(systems[0].model_error.value(), -5 / 1265.0, 1e-4);
