@@ -83,8 +83,10 @@ ordered_json to_json(const MeasuredMachine& measured) {
                       {"repeats", done->repeats},
                       {"seconds", done->seconds},
                       {"median_seconds", done->median_seconds}};
-    return {{"schema", kMachineSchema},    {"ranks", measured.ranks}, {"nodes", measured.nodes},
-            {"threads", measured.threads}, {"rates", rates},          {"all_reduce", all_reduce}};
+    ordered_json threads;
+    if (measured.threads > 0) threads = measured.threads;
+    return {{"schema", kMachineSchema}, {"ranks", measured.ranks}, {"nodes", measured.nodes},
+            {"threads", threads},       {"rates", rates},          {"all_reduce", all_reduce}};
 }
 
 Result<MeasuredMachine> parse_machine(std::string_view text, std::string_view file) {
