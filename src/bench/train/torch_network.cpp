@@ -3,6 +3,7 @@
 #include "bench/train/library.h"
 
 #include <cmath>
+#include <dlfcn.h>
 #include <mutex>
 
 // Not torch/torch.h, which costs the compiler twice as long.
@@ -38,6 +39,10 @@ std::span<float> floats_of(const at::Tensor& block) {
 
 void prepare_library(int threads) {
     at::set_num_threads(threads);
+    // The BLAS behind it has threads of its own, which spin while they wait.
+    using SetThreads = void (*)(int);
+    if (auto* set_threads = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads")))
+        set_threads(threads);
     static std::once_flag once;  // libtorch takes this number a single time
     std::call_once(once, [] { at::set_num_interop_threads(1); });
     at::globalContext().setDeterministicAlgorithms(true, true);

@@ -76,7 +76,7 @@ const Size kSizes[] = {
              .target = 0.82,
              .maximum_epochs = 20,
              .threads = 1,
-             .rate = {.base_rate = 0.002, .course = Course::kCosine},
+             .rate = {.base_rate = 0.004, .course = Course::kCosine},
              .optimizer = {.method = Method::kAdamW, .epsilon = kEpsilon, .weight_decay = 0.01},
              .log_style = LogStyle::kScheduler},
      .image = {.channels = 4, .height = 64, .width = 96},
