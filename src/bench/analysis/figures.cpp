@@ -473,6 +473,9 @@ std::vector<IsoLevel> iso_levels(IsoKind kind, const Axis& x, const Axis& y, dou
     };
     const double first = std::floor(std::log10(least / scale));
     const double last = std::ceil(std::log10(most / scale));
+    // A window of that many decades shows no scale; an endless one (from numbers near the largest double) would never end.
+    constexpr double kMostDecades = 40;
+    if (!(last - first <= kMostDecades)) return levels;
     for (double decade = first; decade <= last; ++decade) add(std::pow(10.0, decade));
     constexpr size_t kFew = 3;
     if (levels.size() >= kFew) return levels;

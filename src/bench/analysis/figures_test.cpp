@@ -38,6 +38,7 @@ TEST(bench_figures, time_lines_are_where_the_ratio_is_the_same) {
     EXPECT_TRUE(iso_levels(IsoKind::kRatio, axis_of(0, 1), axis_of(1, 2), 1).empty());
     EXPECT_TRUE(iso_levels(IsoKind::kProduct, axis_of(5, 5), axis_of(1, 2), 1).empty());
     EXPECT_TRUE(iso_levels(IsoKind::kProduct, axis_of(1, NAN), axis_of(1, 2), 1).empty());
+    EXPECT_TRUE(iso_levels(IsoKind::kProduct, axis_of(1e300, 1e301), axis_of(1e100, 1e101), 1).empty());
 }
 
 TEST(bench_figures, a_narrow_window_has_lines_too) {
