@@ -2,7 +2,7 @@
 #
 #   bin/            belay, belay-agent, belay-step
 #   lib/belay/      what only Belay loads: libduckdb.so, the Slurm plugin, the replay of GPU traces
-#   libexec/belay/  belay-train
+#   libexec/belay/  belay-train, belay-all-reduce
 #   share/          manual pages, completion of shells, licences
 #
 # Programs find the other places from their own, so that an installed tree may be moved as a whole. Each component is a package.
@@ -19,7 +19,7 @@ function(belay_install component destination)
   endforeach()
 endfunction()
 
-foreach(target belay belay-agent belay-step belay-train)
+foreach(target belay belay-agent belay-step belay-train belay-all-reduce)
   if(TARGET ${target})
     set_target_properties(${target} PROPERTIES INSTALL_RPATH "")
   endif()
@@ -29,7 +29,7 @@ set_target_properties(belay PROPERTIES INSTALL_RPATH "\$ORIGIN/../${private_dire
 belay_install(belay bin belay belay-agent belay-step)
 belay_install(belay ${private_directory} belay_nvml_replay belay_io)
 belay_install(belay-slurm ${private_directory} spank_belay)
-belay_install(belay-models libexec/belay belay-train)
+belay_install(belay-models libexec/belay belay-train belay-all-reduce)
 
 # As a file of ours: what was found may be a link into a place that goes away.
 file(REAL_PATH ${DUCKDB_LIBRARY} duckdb_file)

@@ -35,6 +35,7 @@ TEST(bench, world_of_a_slurm_step) {
     EXPECT_EQ(world.size, 4);
     EXPECT_EQ(world.nodes, 2);
     EXPECT_EQ(world.local_size, 2);
+    EXPECT_EQ(world.local_rank, 1);
 }
 
 TEST(bench, world_of_torchrun_goes_before_slurm) {
@@ -45,6 +46,7 @@ TEST(bench, world_of_torchrun_goes_before_slurm) {
     World world = *world_from(environment);
     EXPECT_EQ(world.launcher, Launcher::kVariables);
     EXPECT_EQ(world.rank, 1);
+    EXPECT_EQ(world.local_rank, 1);
     EXPECT_EQ(world.size, 6);
     EXPECT_EQ(world.nodes, 3);
 }

@@ -36,6 +36,11 @@ Result<World> from_variables(const core::Environment& environment) {
         world.local_size = local_size;
         world.nodes = (size + local_size - 1) / local_size;
     }
+    world.local_rank = rank % world.local_size;
+    if (has(environment, "LOCAL_RANK")) {
+        BELAY_TRY(local_rank, number_in(environment, "LOCAL_RANK", 0));
+        world.local_rank = local_rank;
+    }
     return world;
 }
 
@@ -44,6 +49,7 @@ World from_slurm(const slurm::Step& step) {
     return {.launcher = Launcher::kSlurm,
             .rank = static_cast<int>(step.rank),
             .size = size,
+            .local_rank = static_cast<int>(step.local_rank),
             .local_size = (size + nodes - 1) / nodes,
             .nodes = nodes,
             .first_node = step.nodes.front()};

@@ -14,6 +14,7 @@ struct World {
     Launcher launcher = Launcher::kNone;
     int rank = 0;
     int size = 1;
+    int local_rank = 0;
     int local_size = 1;  // ranks on this node
     int nodes = 1;
     std::string first_node = {};  // of a step of Slurm, by its name

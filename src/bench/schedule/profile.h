@@ -1,30 +1,20 @@
-// What a training run is beside its network: sizes, target and learning rate, as data. Every model has
-// profiles of this shape, and what is only its own (channels, dropout, ...) beside them.
+// What a training run is beside its network: sizes, target, optimizer and learning rate, as data. Every model
+// has profiles of this shape, and what is only its own (channels, dropout, ...) beside them.
 #pragma once
 
-#include <algorithm>
-#include <span>
+#include "bench/optimize/optimizer.h"
+#include "bench/schedule/rate.h"
+
 #include <string_view>
 
 namespace belay::bench {
 
-// The rate rises in equal steps from first() in the first epoch to the peak in epoch 1 + warmup_epochs;
-// beyond decay_epochs[i] it is the peak times decay_factors[i].
-struct RateSchedule {
-    double warmup_rate = 0;
-    double base_rate = 0;
-    int reference_batch = 0;  // the peak is base_rate * batch / reference_batch; 0: it does not scale
-    int warmup_epochs = 0;
-    std::span<const int> decay_epochs;
-    std::span<const double> decay_factors;
-
-    double peak(int batch) const {
-        return reference_batch > 0 ? base_rate * batch / reference_batch : base_rate;
-    }
-    // Of the first epoch: a batch far below the reference's must not start above its peak.
-    double first(int batch) const { return std::min(warmup_rate, peak(batch)); }
-    // Of `epoch`, counted from 1, with a global batch of `batch` samples.
-    double at(int batch, int epoch) const;
+// By which keys the closed rules of a benchmark want its optimizer and its rate to be logged
+// (mlcommons/logging, compliance_checker, closed_*.yaml).
+enum class LogStyle {
+    kEpochs,     // as cosmoflow: opt_learning_rate_warmup_epochs, ..._decay_boundary_epochs
+    kSteps,      // as oc20: opt_learning_rate_warmup_steps, ..._decay_boundary_steps
+    kScheduler,  // as deepcam: opt_lr, opt_betas, scheduler_type, scheduler_lr_warmup_steps, ...
 };
 
 struct Profile {
@@ -36,6 +26,11 @@ struct Profile {
     int maximum_epochs = 0;
     int threads = 0;  // of one rank; 0: its share of the CPUs
     RateSchedule rate;
+    OptimizerSettings optimizer = {};
+    LogStyle log_style = LogStyle::kEpochs;
+
+    int steps_per_epoch() const { return train_samples / batch; }
+    int64_t total_steps() const { return int64_t{maximum_epochs} * steps_per_epoch(); }
 };
 
 }  // namespace belay::bench

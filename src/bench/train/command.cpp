@@ -41,8 +41,59 @@ struct Arguments {
     int fail_rank = 0;
     std::string data, write_data;
     std::string rendezvous, weights_out, summary;
+    std::string optimizer, scaling, warmup;
+    std::optional<double> rate, weight_decay;
+    std::string checkpoint, stage_to;
+    int64_t checkpoint_every = 0;
+    bool resume = false, no_overlap = false;
+    core::ByteSize bucket{kBucketBytes};
+    int split = 1;
     core::Duration timeout = std::chrono::minutes(5), grace = std::chrono::seconds(5);
 };
+
+void declare_optimizer_options(core::CommandDeclaration& command, Arguments& arguments) {
+    core::Options& options = command.options();
+    options
+        .add_option("--optimizer", arguments.optimizer,
+                    "sgd, adam, adamw, lars or lamb; without: the profile's, as all of the following")
+        ->type_name("NAME");
+    options.add_option("--rate", arguments.rate, "learning rate of the profile's batch")->type_name("VALUE");
+    options.add_option("--weight-decay", arguments.weight_decay, "of the optimizer")->type_name("VALUE");
+    options
+        .add_option("--scaling", arguments.scaling,
+                    "how the learning rate follows --batch: linear, sqrt (of the ratio) or none")
+        ->type_name("RULE");
+    options.add_option("--warmup", arguments.warmup, "how long the learning rate rises: 3epochs, 400steps")
+        ->type_name("TIME");
+}
+
+void declare_run_options(core::CommandDeclaration& command, Arguments& arguments) {
+    core::Options& options = command.options();
+    constexpr int kHighest = 1 << 30;
+    options
+        .add_option("--checkpoint", arguments.checkpoint,
+                    "keep the state of the training in FILE, which rank 0 replaces as a whole")
+        ->type_name("FILE");
+    options
+        .add_option("--checkpoint-every", arguments.checkpoint_every,
+                    "steps between two checkpoints; without: at the end of each epoch")
+        ->between(1, kHighest)
+        ->type_name("N");
+    options.add_flag("--resume", arguments.resume,
+                     "go on from the checkpoint, or from the start where there is none");
+    options
+        .add_option("--stage-to", arguments.stage_to,
+                    "copy --data to DIR on each node first, within the time that is measured")
+        ->type_name("DIR");
+    options
+        .add_option("--split", arguments.split,
+                    "so many neighbouring ranks share each sample, where the model can do that")
+        ->between(1, 64)
+        ->type_name("N");
+    command.size("--bucket", arguments.bucket, "of gradients that ranks add up at once");
+    options.add_flag("--no-overlap", arguments.no_overlap,
+                     "add gradients up only when all of them are computed; the weights are the same");
+}
 
 void declare_options(core::CommandDeclaration& command, const KnownModel& model, Arguments& arguments) {
     core::Options& options = command.options();
@@ -89,6 +140,8 @@ void declare_options(core::CommandDeclaration& command, const KnownModel& model,
                     "steps between two tracked_stats; without: about a second")
         ->between(1, kHighest)
         ->type_name("N");
+    declare_optimizer_options(command, arguments);
+    declare_run_options(command, arguments);
     options
         .add_option("--rendezvous", arguments.rendezvous,
                     "where ranks meet: tcp, or file:PATH that all of them see")
@@ -119,9 +172,39 @@ int cpus_of_rank(const World& world) {
     return std::max(1, cpus / world.local_size);
 }
 
-RunOptions run_options(const Model& model, const Arguments& arguments, const World& world) {
+// What the closed rules of deepcam want of LAMB, which is the only benchmark that has it.
+constexpr double kLambGradientNorm = 1, kLambEpsilon = 1e-6;
+
+Result<> choose_optimizer(const Arguments& arguments, Profile& profile) {
+    RateSchedule& rate = profile.rate;
+    OptimizerSettings& optimizer = profile.optimizer;
+    if (!arguments.optimizer.empty()) {
+        BELAY_TRY(method, method_named(arguments.optimizer));
+        if (method == Method::kLamb && optimizer.method != method) {
+            optimizer.maximum_gradient_norm = kLambGradientNorm;
+            optimizer.epsilon = kLambEpsilon;
+        }
+        optimizer.method = method;
+    }
+    optimizer.weight_decay = arguments.weight_decay.value_or(optimizer.weight_decay);
+    if (arguments.rate) {
+        rate.warmup_rate *= rate.base_rate > 0 ? *arguments.rate / rate.base_rate : 1;
+        rate.base_rate = *arguments.rate;
+    }
+    if (!arguments.scaling.empty()) {
+        BELAY_TRY(scaling, scaling_named(arguments.scaling));
+        rate.scaling = scaling;
+        // A profile whose rate does not scale by itself does from its own batch on.
+        if (rate.reference_batch == 0) rate.reference_batch = profile.batch;
+    }
+    if (!arguments.warmup.empty()) BELAY_CHECK(set_warmup(arguments.warmup, rate));
+    return {};
+}
+
+Result<RunOptions> run_options(const Model& model, const Arguments& arguments, const World& world) {
     RunOptions options{.profile = model.profile()};
     Profile& profile = options.profile;
+    BELAY_CHECK(choose_optimizer(arguments, profile));
     profile.batch = arguments.batch.value_or(profile.batch);
     profile.train_samples = arguments.train_samples.value_or(profile.train_samples);
     profile.eval_samples = arguments.eval_samples.value_or(profile.eval_samples);
@@ -135,21 +218,34 @@ RunOptions run_options(const Model& model, const Arguments& arguments, const Wor
     options.weights_out = arguments.weights_out;
     options.fail_at_step = arguments.fail_at_step;
     options.fail_rank = arguments.fail_rank;
+    options.bucket_bytes = arguments.bucket.bytes;
+    options.overlap = !arguments.no_overlap;
+    options.split = arguments.split;
+    options.checkpoint = arguments.checkpoint;
+    options.checkpoint_every = arguments.checkpoint_every;
+    options.resume = arguments.resume;
+    options.stage_to = arguments.stage_to;
+    options.stage_part = world.local_rank;
+    options.stage_parts = world.local_size;
     return options;
 }
 
 Result<> write_summary(const std::string& path, const Outcome& outcome, const World& world, uint64_t seed) {
     nlohmann::ordered_json metric;
     if (!std::isnan(outcome.metric)) metric = outcome.metric;
-    nlohmann::ordered_json summary = {{"target_reached", outcome.target_reached},
-                                      {"epochs", outcome.epochs},
-                                      {"metric", metric},
-                                      {"seconds", outcome.seconds},
-                                      {"ranks", world.size},
-                                      {"nodes", world.nodes},
-                                      {"seed", seed},
-                                      {"weights_digest", outcome.weights_digest},
-                                      {"samples_per_second", outcome.samples_per_second}};
+    nlohmann::ordered_json summary = {
+        {"target_reached", outcome.target_reached},
+        {"epochs", outcome.epochs},
+        {"metric", metric},
+        {"seconds", outcome.seconds},
+        {"ranks", world.size},
+        {"nodes", world.nodes},
+        {"seed", seed},
+        {"weights_digest", outcome.weights_digest},
+        {"samples_per_second", outcome.samples_per_second},
+        {"staging_seconds", outcome.staging_seconds},
+        {"data_wait_seconds", outcome.data_wait_seconds},
+        {"exposed_communication_seconds", outcome.exposed_communication_seconds}};
     return core::write_output(path, summary.dump() + "\n");
 }
 
@@ -159,7 +255,7 @@ Result<> train(const KnownModel& known, const Arguments& arguments) {
     core::Environment environment = core::current_environment();
     BELAY_TRY(world, world_from(environment));
     BELAY_TRY(model, known.make(arguments.profile));
-    const RunOptions options = run_options(*model, arguments, world);
+    BELAY_TRY(options, run_options(*model, arguments, world));
     if (!arguments.write_data.empty() && world.rank > 0) return {};
     if (!arguments.write_data.empty())
         return model->write_data(options.data.seed, options.profile, arguments.write_data,

@@ -1,5 +1,6 @@
 #include "bench/train/group.h"
 
+#include "bench/parallel/buckets.h"
 #include "core/text.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 
 #include <gloo/common/error.h>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/exception.h>
@@ -27,8 +29,7 @@ using core::system_error;
 
 namespace {
 
-// As torch's DistributedDataParallel: large enough to use the network, small enough for its buffers.
-constexpr size_t kBucketValues = (size_t{25} << 20) / sizeof(float);
+constexpr size_t kBucketValues = kBucketBytes / sizeof(float);
 
 // The first line of an exception's text, without the source place "[file:line] " of gloo and torch's
 // backtrace.
@@ -82,23 +83,35 @@ at::Tensor tensor_over(std::span<Value> values, at::ScalarType type) {
 }  // namespace
 
 struct Group::Connection {
-    World world;
-    std::chrono::milliseconds grace;
+    World world;  // of which rank and size are those of this group
+    std::string local_address;
+    Options options;
+    std::string name;  // "rank 3 of 4", of the whole run
     c10::intrusive_ptr<c10d::Store> store;
     c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
 
+    // Throws.
+    void meet() {
+        auto gloo_options = c10d::ProcessGroupGloo::Options::create(options.timeout);
+        gloo_options->devices = {c10d::ProcessGroupGloo::createDeviceForHostname(local_address)};
+        gloo_options->threads = 2;
+        gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, world.rank, world.size, gloo_options);
+    }
+
     template <typename Operation>
-    Result<> run(Operation operation) {
+    Result<> guarded(Operation operation) const {
         try {
-            operation(*gloo)->wait();
+            operation();
             return {};
         } catch (const std::exception& exception) {
-            core::Error error = failure_of(
-                exception,
-                fmt::format("rank {} of {} lost contact with another rank", world.rank, world.size));
-            std::this_thread::sleep_for(grace);
+            core::Error error = failure_of(exception, fmt::format("{} lost contact with another rank", name));
+            std::this_thread::sleep_for(options.grace);
             return std::unexpected(std::move(error));
         }
+    }
+    template <typename Operation>
+    Result<> run(Operation operation) {
+        return guarded([&] { operation(*gloo)->wait(); });
     }
 
     Result<> sum(at::Tensor tensor) {
@@ -124,13 +137,11 @@ Result<Group> Group::connect(const World& world, const Rendezvous& rendezvous, c
     try {
         auto connection = std::make_unique<Connection>();
         connection->world = world;
-        connection->grace = options.grace;
+        connection->local_address = rendezvous.local_address;
+        connection->options = options;
+        connection->name = fmt::format("rank {} of {}", world.rank, world.size);
         connection->store = open_store(world, rendezvous, options.timeout);
-        auto gloo_options = c10d::ProcessGroupGloo::Options::create(options.timeout);
-        gloo_options->devices = {c10d::ProcessGroupGloo::createDeviceForHostname(rendezvous.local_address)};
-        gloo_options->threads = 2;
-        connection->gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(connection->store, world.rank,
-                                                                       world.size, gloo_options);
+        connection->meet();
         return Group(std::move(connection));
     } catch (const std::exception& exception) {
         core::Error error = failure_of(
@@ -183,6 +194,84 @@ Result<std::vector<uint64_t>> Group::gather(uint64_t value) {
     BELAY_CHECK(connection_->run([&](auto& group) { return group.allgather(all, mine); }));
     for (size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], all[0][i].data_ptr(), sizeof value);
     return values;
+}
+
+Result<> Group::gather(std::span<const float> mine, std::span<float> all) {
+    if (!connection_) {
+        std::ranges::copy(mine, all.begin());
+        return {};
+    }
+    std::vector<at::Tensor> sent = {
+        tensor_over(std::span(const_cast<float*>(mine.data()), mine.size()), at::kFloat)};
+    std::vector<std::vector<at::Tensor>> received(1);
+    for (int rank = 0; rank < size(); ++rank)
+        received[0].push_back(
+            tensor_over(all.subspan(static_cast<size_t>(rank) * mine.size(), mine.size()), at::kFloat));
+    return connection_->run([&](auto& group) { return group.allgather(received, sent); });
+}
+
+struct Group::Sum::Work {
+    const Connection* connection;
+    std::vector<at::Tensor> tensors;
+    c10::intrusive_ptr<c10d::Work> work;
+};
+
+Group::Sum::Sum() = default;
+Group::Sum::Sum(Sum&&) noexcept = default;
+Group::Sum& Group::Sum::operator=(Sum&&) noexcept = default;
+Group::Sum::~Sum() {
+    try {
+        if (work_) work_->work->wait();
+    } catch (const std::exception&) {  // who wanted to know has called wait()
+        return;
+    }
+}
+
+Result<> Group::Sum::wait() {
+    if (!work_) return {};
+    const auto work = std::move(work_);
+    return work->connection->guarded([&] { work->work->wait(); });
+}
+
+Result<Group::Sum> Group::start_sum(std::span<float> values) {
+    Sum sum;
+    if (!connection_) return sum;
+    auto work = std::make_unique<Sum::Work>();
+    work->connection = connection_.get();
+    work->tensors = {tensor_over(values, at::kFloat)};
+    BELAY_CHECK(connection_->guarded([&] { work->work = connection_->gloo->allreduce(work->tensors); }));
+    sum.work_ = std::move(work);
+    return sum;
+}
+
+Result<> Group::exchange(std::span<const float> sent, std::span<float> received, int peer) {
+    if (!connection_) return system_error("a run of one process has nobody to exchange values with");
+    std::vector<at::Tensor> out = {
+        tensor_over(std::span(const_cast<float*>(sent.data()), sent.size()), at::kFloat)};
+    std::vector<at::Tensor> in = {tensor_over(received, at::kFloat)};
+    return connection_->guarded([&] {
+        auto sending = connection_->gloo->send(out, peer, 0);
+        auto receiving = connection_->gloo->recv(in, peer, 0);
+        receiving->wait();
+        sending->wait();
+    });
+}
+
+Result<Group> Group::divide(int size) const {
+    if (!connection_ || size == 1) return Group();
+    auto part = std::make_unique<Connection>();
+    part->world = connection_->world;
+    part->world.rank = rank() % size;
+    part->world.size = size;
+    part->local_address = connection_->local_address;
+    part->options = connection_->options;
+    part->name = connection_->name;
+    BELAY_CHECK(connection_->guarded([&] {
+        part->store = c10::make_intrusive<c10d::PrefixStore>(
+            fmt::format("part {} of {}/", rank() / size, size), connection_->store);
+        part->meet();
+    }));
+    return Group(std::move(part));
 }
 
 Result<> Group::barrier() {

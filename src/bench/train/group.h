@@ -46,7 +46,35 @@ class Group {
     core::Result<> sum(std::span<double> values);
     // One value of every rank, by rank.
     core::Result<std::vector<uint64_t>> gather(uint64_t value);
+    // `mine` of every rank, by rank, into `all`, which is size() times as long.
+    core::Result<> gather(std::span<const float> mine, std::span<float> all);
     core::Result<> barrier();
+
+    // A sum that goes on while the caller works; its values are not to be touched before wait() has returned.
+    // Waits at the end of its life for one that is not waited for.
+    class Sum {
+      public:
+        Sum();
+        Sum(Sum&&) noexcept;
+        Sum& operator=(Sum&&) noexcept;
+        ~Sum();
+        // Errors: as of the operations.
+        core::Result<> wait();
+
+      private:
+        friend class Group;
+        struct Work;
+        std::unique_ptr<Work> work_;
+    };
+    // As sum(), begun only. Every rank begins its sums in the same order.
+    core::Result<Sum> start_sum(std::span<float> values);
+
+    // Sends values to the rank `peer` and receives as many of it as `received` has, at once; `peer` calls it too.
+    core::Result<> exchange(std::span<const float> sent, std::span<float> received, int peer);
+
+    // The ranks in groups of `size` neighbours, of which this rank is in one; all ranks call it. `size` divides
+    // the number of ranks. Errors: kSystem, as connect().
+    core::Result<Group> divide(int size) const;
 
   private:
     struct Connection;

@@ -37,6 +37,43 @@ TEST(bench, group_sums_in_buckets) {
     });
 }
 
+TEST(bench, group_sums_while_others_are_under_way) {
+    Ranks(3).run([](Group& group) {
+        std::vector<float> values(30, static_cast<float>(group.rank() + 1));
+        std::vector<Group::Sum> sums;
+        for (size_t start = 0; start < values.size(); start += 10) {
+            auto sum = group.start_sum(std::span(values).subspan(start, 10));
+            ASSERT_TRUE(sum) << sum.error().message();
+            sums.push_back(std::move(*sum));
+        }
+        for (Group::Sum& sum : sums) ASSERT_TRUE(sum.wait());
+        EXPECT_THAT(values, testing::Each(6));
+        EXPECT_TRUE(sums[0].wait()) << "a second time there is nothing to wait for";
+    });
+}
+
+TEST(bench, group_divides_into_groups_of_neighbours) {
+    Ranks(4).run([](Group& group) {
+        auto pair = group.divide(2);
+        ASSERT_TRUE(pair) << pair.error().message();
+        EXPECT_EQ(pair->rank(), group.rank() % 2);
+        EXPECT_EQ(pair->size(), 2);
+        const std::vector<float> mine = {static_cast<float>(group.rank()), -1};
+        std::vector<float> of_neighbour(2), all(4);
+        for (int round = 0; round < 3; ++round) {
+            ASSERT_TRUE(pair->exchange(mine, of_neighbour, 1 - pair->rank()));
+            EXPECT_EQ(of_neighbour[0], static_cast<float>(group.rank() ^ 1));
+        }
+        ASSERT_TRUE(pair->gather(mine, all));
+        const auto even = static_cast<float>(group.rank() / 2 * 2);
+        EXPECT_THAT(all, testing::ElementsAre(even, -1, even + 1, -1));
+        std::vector<float> sum = {1};
+        ASSERT_TRUE(group.sum(std::span(sum))) << "the whole group is as it was";
+        EXPECT_EQ(sum[0], 4);
+        ASSERT_TRUE(group.barrier());
+    });
+}
+
 TEST(bench, group_reports_a_lost_rank) {
     Ranks(2).run([](Group& group) {
         ASSERT_TRUE(group.barrier());

@@ -35,6 +35,9 @@ class LineNetwork : public Network {
     }
     std::span<float> parameters() override { return weights_; }
     std::span<float> gradients_and_loss() override { return gradients_; }
+    std::vector<Layer> layers() override { return {{.start = 0, .count = 2}, {.start = 2, .count = 1}}; }
+    std::span<float> buffers() override { return seen_; }
+    void report_gradients(std::function<void(size_t)> ready) override { ready_ = std::move(ready); }
     void compute_gradients(const Batch& batch) override {
         std::vector<float> predictions;
         predict(batch, predictions);
@@ -47,9 +50,9 @@ class LineNetwork : public Network {
             gradients_[2] += 2 * error / samples;
             gradients_[3] += error * error / samples;
         }
-    }
-    void step(double rate) override {
-        for (size_t i = 0; i < weights_.size(); ++i) weights_[i] -= static_cast<float>(rate) * gradients_[i];
+        seen_[0] = 0.5F * seen_[0] + batch.inputs[0];
+        for (size_t layer : {1, 0})
+            if (ready_) ready_(layer);
     }
     void predict(const Batch& batch, std::vector<float>& predictions) override {
         predictions.clear();
@@ -61,6 +64,8 @@ class LineNetwork : public Network {
   private:
     std::vector<float> weights_ = std::vector<float>(3);
     std::vector<float> gradients_ = std::vector<float>(4);  // and the loss
+    std::vector<float> seen_ = std::vector<float>(1);       // a running mean that nothing uses
+    std::function<void(size_t)> ready_;
 };
 
 // The share of held-out samples that are predicted to 0.05.
@@ -87,7 +92,7 @@ class LinearModel : public Model {
     const Metric& metric() const override { return metric_; }
     double bytes_per_sample() const override { return bytes_per_sample_; }
     double flops_per_sample() const override { return 12; }
-    progress::Json settings() const override { return {{"opt_name", "plain"}}; }
+    progress::Json settings() const override { return {{"opt_name", "plain"}, {"lines", 1}}; }
     core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share&,
                                                   int) const override {
         if (out_of_memory_) throw std::bad_alloc();
@@ -107,7 +112,8 @@ class LinearModel : public Model {
                      .target = 0.9,
                      .maximum_epochs = 100,
                      .threads = 1,
-                     .rate = {.warmup_rate = 0.5, .base_rate = 0.5, .decay_epochs = {}, .decay_factors = {}}};
+                     .rate = {.warmup_rate = 0.5, .base_rate = 0.5, .decay_epochs = {}, .decay_factors = {}},
+                     .optimizer = {.momentum = 0}};
     double bytes_per_sample_ = 12;
     bool out_of_memory_ = false;
 

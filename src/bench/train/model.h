@@ -2,6 +2,7 @@
 // knows nothing else of it. Known models stand in models/registry.h.
 #pragma once
 
+#include "bench/optimize/optimizer.h"
 #include "bench/schedule/profile.h"
 #include "bench/schedule/share.h"
 #include "bench/synthetic/random.h"
@@ -10,12 +11,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace belay::bench {
+
+class Group;
 
 // Some samples. How the values of a sample lie in `inputs` and `targets` is between a model's data, network
 // and metric.
@@ -40,22 +45,39 @@ struct DataSource {
         {};  // with what write_data() wrote, loose or packed; empty: made at the start, kept in memory
 };
 
-// A network with its loss and its optimiser.
+// A network with its loss and its optimizer.
 class Network {
   public:
     virtual ~Network() = default;
 
     // All weights and biases, one after the other. Valid as long as the network.
     virtual std::span<float> parameters() = 0;
-    // The gradients in the same order and, last, the loss: what ranks add up, in one operation.
+    // The gradients in the same order and, last, the loss: what ranks add up.
     virtual std::span<float> gradients_and_loss() = 0;
+    // The tensors that parameters() is made of, in order. By default a single one.
+    virtual std::vector<Layer> layers() { return {{.start = 0, .count = parameters().size()}}; }
+    // What training changes beside the parameters and prediction uses: running means of batch norms.
+    virtual std::span<float> buffers() { return {}; }
 
     // Sets gradients_and_loss() to those of the mean loss over the batch.
     virtual void compute_gradients(const Batch& batch) = 0;
-    // Moves the parameters along gradients_and_loss().
-    virtual void step(double rate) = 0;
+    // From now on compute_gradients() calls `ready` with the number of a layer as soon as that layer's gradient is
+    // whole, and not before the loss stands where it belongs. A network that cannot tell does not call it.
+    virtual void report_gradients(std::function<void(size_t layer)> /*ready*/) {}
+    // What is drawn in training from now on (dropout) follows from this seed.
+    virtual void seed_draws(uint64_t /*seed*/) {}
+
+    // Moves the parameters along gradients_and_loss(), by the optimizer.
+    virtual void step(double rate);
+    // Before the first step; without it the optimizer is SGD with momentum 0.9.
+    void optimize_with(const OptimizerSettings& settings);
+    Optimizer& optimizer();
+
     // What the network says of these inputs, laid out as targets are. Nothing random takes part.
     virtual void predict(const Batch& batch, std::vector<float>& predictions) = 0;
+
+  private:
+    std::unique_ptr<Optimizer> optimizer_;
 };
 
 // What the held-out samples came to.
@@ -88,8 +110,8 @@ class Model {
     virtual double bytes_per_sample() const = 0;
     // Floating-point operations of training on one sample.
     virtual double flops_per_sample() const = 0;
-    // MLLOG's keys for what the rules want to be said beside sizes and rate: opt_name, dropout, ...; an
-    // object.
+    // MLLOG's keys for what the rules want to be said beside sizes, optimizer and rate: dropout, ...; an object.
+    // What the trainer logs by itself (log_settings.h) goes before what stands here.
     virtual progress::Json settings() const = 0;
 
     // Makes or opens the samples of `share` with `threads` threads. Errors: kSystem.
@@ -100,6 +122,21 @@ class Model {
                                       const std::filesystem::path& directory, int threads) const = 0;
     // With weights drawn from `seed`; `rank_seed`, for what is drawn in training, differs between ranks.
     virtual std::unique_ptr<Network> make_network(uint64_t seed, uint64_t rank_seed) const = 0;
+
+    // Whether a sample can be split over so many ranks, each of which computes a part of the network's values.
+    virtual bool can_split(int ways) const { return ways == 1; }
+    // The network of rank part.rank() of the part.size() ranks that share each sample; they call its functions
+    // together and have the same parameters. The gradients and losses of all of them add up to those of the batch.
+    // An exchange that fails is thrown. `part` lives longer than the network.
+    virtual std::unique_ptr<Network> make_network_part(uint64_t seed, uint64_t rank_seed,
+                                                       Group& /*part*/) const {
+        return make_network(seed, rank_seed);
+    }
+    // The files of a directory with data that `share` needs, by their names in it; empty: all of them, whoever asks.
+    virtual std::vector<std::string> files_of(const std::filesystem::path& /*directory*/,
+                                              const Share& /*share*/) const {
+        return {};
+    }
 };
 
 // A model as people choose it.

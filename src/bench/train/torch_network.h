@@ -1,11 +1,13 @@
 // A network made of libtorch's layers: a model's own says what the layers compute, and this keeps their
-// parameters, gradients and optimiser. Included by the network.cpp of models only, since libtorch's headers
+// parameters and gradients. Included by the network.cpp of models only, since libtorch's headers
 // are slow to compile.
 #pragma once
 
 #include "bench/train/model.h"
 
 #include <ATen/core/Tensor.h>
+#include <functional>
+#include <memory>
 
 namespace belay::bench {
 
@@ -13,17 +15,18 @@ class TorchNetwork : public Network {
   public:
     std::span<float> parameters() override;
     std::span<float> gradients_and_loss() override;
+    std::vector<Layer> layers() override { return layers_; }
+    std::span<float> buffers() override;
     void compute_gradients(const Batch& batch) override;
-    // Stochastic gradient descent with momentum: velocity = 0.9 velocity + gradient; parameter -= rate *
-    // velocity.
-    void step(double rate) override;
+    void report_gradients(std::function<void(size_t layer)> ready) override;
+    void seed_draws(uint64_t seed) override { seed_training(seed); }
     void predict(const Batch& batch, std::vector<float>& predictions) override;
 
   protected:
     // To be called once the layers exist, before any of them is used. Moves the parameters into one block of
-    // memory, and their gradients into another: one collective operation and one optimiser loop serve all of
-    // them, without copies.
-    void keep(std::vector<at::Tensor> parameters);
+    // memory, and their gradients into another: one loop of the optimizer serves all of them, and ranks add them up
+    // without copies. `buffers`, of float32, have a third.
+    void keep(std::vector<at::Tensor> parameters, std::vector<at::Tensor> buffers = {});
     // What is drawn in training (dropout) follows from this seed.
     static void seed_training(uint64_t seed);
 
@@ -32,7 +35,11 @@ class TorchNetwork : public Network {
 
   private:
     // Flat; the layers' own tensors are views into them. Behind the gradients stands the loss.
-    at::Tensor parameters_, gradients_and_loss_, gradients_, velocity_;
+    at::Tensor parameters_, gradients_and_loss_, gradients_, buffers_;
+    std::vector<Layer> layers_;
+    std::vector<at::Tensor> tensors_;  // the layers' own
+    std::function<void(size_t)> ready_;
+    std::vector<std::shared_ptr<void>> accumulators_;  // the hooks live as long as these
 };
 
 // `values` as a tensor of `shape`, without a copy: valid as long as the values.

@@ -1,7 +1,11 @@
 #include "bench/train/trainer.h"
 
+#include "bench/train/batch_ahead.h"
+#include "bench/train/gradient_exchange.h"
 #include "bench/train/library.h"
-#include "core/file.h"
+#include "bench/train/log_settings.h"
+#include "bench/train/run_state.h"
+#include "bench/train/staging.h"
 #include "core/hash.h"
 #include "core/output.h"
 #include "core/program.h"
@@ -11,6 +15,7 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <unistd.h>
 #include <vector>
@@ -26,6 +31,8 @@ using progress::Json;
 namespace {
 
 constexpr int kEvalBatch = 8;
+constexpr uint64_t kGolden =
+    0x9E3779B97F4A7C15U;  // 2^64 over the golden ratio: spreads seeds that follow each other
 
 uint64_t digest_of(std::span<const float> values) {
     std::span<const std::byte> bytes = std::as_bytes(values);
@@ -37,33 +44,44 @@ struct Interval {
     Duration start{};
     int64_t steps = 0;
     double loss = 0;
+    Duration data_wait{}, exposed_communication{};
 };
 
 class Run {
   public:
-    Run(const Model& model, const RunOptions& options, Group& group, MllogOutput& log,
-        const core::Clock& clock, Share share, std::unique_ptr<Data> data)
+    // `part`: the ranks that share this rank's samples, of options.split.
+    Run(const Model& model, const RunOptions& options, Group& group, Group& part, MllogOutput& log,
+        const core::Clock& clock)
         : model_(model),
           options_(options),
           profile_(options.profile),
           group_(group),
           log_(log),
           clock_(clock),
-          share_(std::move(share)),
-          data_(std::move(data)),
-          network_(model.make_network(
-              options.seed, options.seed * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(group.rank()))) {}
+          replica_(group.rank() / options.split),
+          replicas_(group.size() / options.split),
+          share_(share_of(options.profile, replica_, replicas_)),
+          rank_seed_(options.seed * kGolden + static_cast<uint64_t>(replica_)),
+          network_(options.split > 1 ? model.make_network_part(options.seed, rank_seed_, part)
+                                     : model.make_network(options.seed, rank_seed_)),
+          exchange_(*network_, group, replicas_, options.bucket_bytes, options.overlap) {
+        network_->optimize_with(profile_.optimizer);
+    }
 
-    Result<> start() { return group_.broadcast(network_->parameters()); }
+    Result<> start();
     Result<Outcome> train();
 
   private:
-    Result<> train_epoch(int epoch);
-    Result<> train_step(int epoch, double rate, std::span<const uint32_t> samples);
-    Result<> evaluate(int epoch);
+    Result<> open_data(const std::filesystem::path& directory);
+    Result<> stage();
+    Result<> train_epoch();
+    Result<> train_step(BatchAhead& batches, double rate);
+    Result<> evaluate();
+    Result<> average_buffers();
     Result<> agree_on_weights();
-    void track(int epoch, double rate, bool epoch_ends);
-    bool out_of_steps() const { return options_.steps > 0 && step_ >= options_.steps; }
+    Result<> save();
+    void track(double rate, bool epoch_ends);
+    bool out_of_steps() const { return options_.steps > 0 && place_.step >= options_.steps; }
 
     const Model& model_;
     const RunOptions& options_;
@@ -71,82 +89,154 @@ class Run {
     Group& group_;
     MllogOutput& log_;
     const core::Clock& clock_;
+    int replica_, replicas_;
     Share share_;
+    uint64_t rank_seed_;
     std::unique_ptr<Data> data_;
     std::unique_ptr<Network> network_;
-    Batch batch_;
-    int64_t step_ = 0;
+    GradientExchange exchange_;
+    RunPlace place_;
     Duration training_time_{};
     Interval interval_;
     Outcome outcome_{.metric = std::numeric_limits<double>::quiet_NaN()};
 };
 
-Result<> Run::train_step(int epoch, double rate, std::span<const uint32_t> samples) {
-    ++step_;
-    if (step_ == options_.fail_at_step && group_.rank() == options_.fail_rank)
-        return system_error("rank {} fails at step {}, as --fail-at-step says", group_.rank(), step_);
-    BELAY_CHECK(data_->load(Split::kTrain, samples, batch_));
-    network_->compute_gradients(batch_);
+Result<> Run::start() {
+    if (options_.resume) {
+        BELAY_TRY(place, resume_run(model_, options_, *network_, group_));
+        place_ = place;
+        outcome_.resumed_from_step = place.step;
+    }
+    if (options_.stage_to.empty()) BELAY_CHECK(open_data(options_.data.directory));
+    return group_.broadcast(network_->parameters());
+}
 
-    std::span<float> sums = network_->gradients_and_loss();
-    BELAY_CHECK(group_.sum(sums));
-    // Every rank has as many samples, so the mean over the batch is the mean of the ranks' means.
-    for (float& value : sums) value /= static_cast<float>(group_.size());
-    double loss = sums.back();
+Result<> Run::open_data(const std::filesystem::path& directory) {
+    BELAY_TRY(data, model_.make_data({.seed = options_.data.seed, .directory = directory}, share_,
+                                     profile_.threads));
+    data_ = std::move(data);
+    return {};
+}
+
+Result<> Run::stage() {
+    const Duration start = clock_.monotonic();
+    log_.start("staging_start");
+    auto names = model_.files_of(options_.data.directory, share_);
+    const bool own = !names.empty();  // else the ranks of a node share them
+    BELAY_TRY(staged, stage_files(options_.data.directory, options_.stage_to, std::move(names),
+                                  own ? 0 : options_.stage_part, own ? 1 : options_.stage_parts));
+    BELAY_TRY(files, group_.gather(staged.files));
+    BELAY_TRY(bytes, group_.gather(staged.bytes));
+    log_.stop("staging_stop", {{"files", std::accumulate(files.begin(), files.end(), uint64_t{0})},
+                               {"bytes", std::accumulate(bytes.begin(), bytes.end(), uint64_t{0})}});
+    outcome_.staging_seconds = core::to_seconds(clock_.monotonic() - start);
+    return open_data(options_.stage_to);
+}
+
+Result<> Run::train_step(BatchAhead& batches, double rate) {
+    ++place_.step;
+    if (place_.step == options_.fail_at_step && group_.rank() == options_.fail_rank)
+        return system_error("rank {} fails at step {}, as --fail-at-step says", group_.rank(), place_.step);
+    const Duration asked = clock_.monotonic();
+    BELAY_TRY(batch, batches.next());
+    interval_.data_wait += clock_.monotonic() - asked;
+
+    // From the step alone, so that a run that goes on draws what it would have drawn.
+    network_->seed_draws(rank_seed_ + kGolden * static_cast<uint64_t>(place_.step));
+    exchange_.begin();
+    network_->compute_gradients(*batch);
+    const Duration computed = clock_.monotonic();
+    BELAY_CHECK(exchange_.finish());
+    if (group_.size() > 1) interval_.exposed_communication += clock_.monotonic() - computed;
+    const double loss = network_->gradients_and_loss().back();
     if (!std::isfinite(loss))
-        return core::negative("epoch {}, step {}: the loss is {}, the training has diverged", epoch, step_,
-                              loss);
+        return core::negative("epoch {}, step {}: the loss is {}, the training has diverged", place_.epoch,
+                              place_.step, loss);
     network_->step(rate);
+    ++place_.step_of_epoch;
     interval_.loss += loss;
     ++interval_.steps;
     return {};
 }
 
-void Run::track(int epoch, double rate, bool epoch_ends) {
+void Run::track(double rate, bool epoch_ends) {
     double seconds = core::to_seconds(clock_.monotonic() - interval_.start);
     bool due = options_.log_steps > 0 ? interval_.steps >= options_.log_steps : seconds >= 1;
     if (interval_.steps == 0 || !(due || epoch_ends)) return;
     auto steps = static_cast<double>(interval_.steps);
+    const double data_wait = core::to_seconds(interval_.data_wait),
+                 exposed = core::to_seconds(interval_.exposed_communication);
+    outcome_.data_wait_seconds += data_wait;
+    outcome_.exposed_communication_seconds += exposed;
     log_.event("tracked_stats",
                {{"loss", interval_.loss / steps},
                 {"samples_per_second", steps * profile_.batch / seconds},
                 {"fp32_flops_per_second", steps * profile_.batch * model_.flops_per_sample() / seconds},
-                {"step", step_},
+                {"step", place_.step},
                 {"learning_rate", rate},
-                {"step_seconds", seconds / steps}},
-               {{"epoch_num", epoch}, {"step", step_}});
+                {"step_seconds", seconds / steps},
+                {"data_wait_seconds", data_wait / steps},
+                {"exposed_communication_seconds", exposed / steps}},
+               {{"epoch_num", place_.epoch}, {"step", place_.step}});
     interval_ = {.start = clock_.monotonic()};
 }
 
-Result<> Run::train_epoch(int epoch) {
-    const double rate = profile_.rate.at(profile_.batch, epoch);
-    std::vector<std::vector<uint32_t>> orders;
-    for (int place = share_.first_place; place < share_.first_place + share_.places; ++place)
-        orders.push_back(
-            samples_of_place(options_.seed, epoch, place, profile_.batch, profile_.train_samples));
+Result<> Run::train_epoch() {
+    std::vector<std::vector<uint32_t>> batches;
+    for (int place = share_.first_place; place < share_.first_place + share_.places; ++place) {
+        const auto order =
+            samples_of_place(options_.seed, place_.epoch, place, profile_.batch, profile_.train_samples);
+        batches.resize(order.size());
+        for (size_t i = 0; i < order.size(); ++i) batches[i].push_back(order[i]);
+    }
+    batches.erase(batches.begin(), batches.begin() + place_.step_of_epoch);
+    const auto steps = static_cast<int64_t>(batches.size());
 
     Duration start = clock_.monotonic();
     interval_ = {.start = start};
-    std::vector<uint32_t> samples(orders.size());
-    for (size_t i = 0; i < orders[0].size() && !out_of_steps(); ++i) {
-        for (size_t place = 0; place < orders.size(); ++place) samples[place] = orders[place][i];
-        BELAY_CHECK(train_step(epoch, rate, samples));
-        track(epoch, rate, i + 1 == orders[0].size());
+    BatchAhead ahead(*data_, Split::kTrain, std::move(batches));
+    for (int64_t i = 0; i < steps && !out_of_steps(); ++i) {
+        const double rate = profile_.rate.at(
+            profile_.batch,
+            {.epoch = place_.epoch, .step = place_.step + 1, .total_steps = profile_.total_steps()});
+        BELAY_CHECK(train_step(ahead, rate));
+        track(rate, i + 1 == steps || out_of_steps());
+        const int64_t every = options_.checkpoint_every;
+        if (every > 0 ? place_.step % every == 0 : i + 1 == steps) BELAY_CHECK(save());
     }
     training_time_ += clock_.monotonic() - start;
     return {};
 }
 
-Result<> Run::evaluate(int epoch) {
+// Each replica has seen other samples; all are judged by one network.
+Result<> Run::average_buffers() {
+    const std::span<float> buffers = network_->buffers();
+    if (buffers.empty() || group_.size() == 1) return {};
+    BELAY_CHECK(group_.sum(buffers));
+    for (float& value : buffers) value /= static_cast<float>(group_.size());
+    return {};
+}
+
+Result<> Run::evaluate() {
+    const int epoch = place_.epoch;
     log_.start("eval_start", {{"epoch_num", epoch}});
     const Metric& metric = model_.metric();
     std::vector<double> sums(metric.sums());
     std::vector<float> predictions;
+    BELAY_CHECK(average_buffers());
+    std::vector<std::vector<uint32_t>> batches;
     for (size_t first = 0; first < share_.eval.size(); first += kEvalBatch) {
-        size_t count = std::min<size_t>(kEvalBatch, share_.eval.size() - first);
-        BELAY_CHECK(data_->load(Split::kEval, std::span(share_.eval).subspan(first, count), batch_));
-        network_->predict(batch_, predictions);
-        metric.add(batch_, predictions, sums);
+        const auto samples = std::span(share_.eval).subspan(first);
+        batches.emplace_back(samples.begin(), samples.begin() + static_cast<ptrdiff_t>(std::min<size_t>(
+                                                                    kEvalBatch, samples.size())));
+    }
+    const size_t count = batches.size();
+    BatchAhead ahead(*data_, Split::kEval, std::move(batches));
+    for (size_t i = 0; i < count; ++i) {
+        BELAY_TRY(batch, ahead.next());
+        network_->predict(*batch, predictions);
+        // Of the ranks that share a sample all know the same, and one says it.
+        if (group_.rank() % options_.split == 0) metric.add(*batch, predictions, sums);
     }
     BELAY_CHECK(group_.sum(std::span(sums)));
     const Evaluation evaluation = metric.conclude(sums);
@@ -156,6 +246,11 @@ Result<> Run::evaluate(int epoch) {
     log_.event(metric.key(), evaluation.value, metadata);
     log_.stop("eval_stop", {{"epoch_num", epoch}});
     return {};
+}
+
+Result<> Run::save() {
+    if (options_.checkpoint.empty()) return {};
+    return save_run(model_, options_, *network_, group_, place_);
 }
 
 Result<> Run::agree_on_weights() {
@@ -177,76 +272,70 @@ Result<> Run::agree_on_weights() {
 Result<Outcome> Run::train() {
     Duration start = clock_.monotonic();
     log_.start("run_start");
-    for (int epoch = 1; epoch <= profile_.maximum_epochs && !outcome_.target_reached && !out_of_steps();
-         ++epoch) {
-        log_.start("epoch_start", {{"epoch_num", epoch}});
-        BELAY_CHECK(train_epoch(epoch));
+    if (!options_.stage_to.empty()) BELAY_CHECK(stage());
+    if (outcome_.resumed_from_step > 0) log_.event("resumed_from_step", outcome_.resumed_from_step);
+    for (; place_.epoch <= profile_.maximum_epochs && !outcome_.target_reached && !out_of_steps();
+         ++place_.epoch) {
+        log_.start("epoch_start", {{"epoch_num", place_.epoch}});
+        BELAY_CHECK(train_epoch());
         if (!out_of_steps()) {
-            BELAY_CHECK(evaluate(epoch));
-            outcome_.epochs = epoch;
+            BELAY_CHECK(evaluate());
+            outcome_.epochs = place_.epoch;
             outcome_.target_reached = model_.metric().reached(outcome_.metric, profile_.target);
         }
-        log_.stop("epoch_stop", {{"epoch_num", epoch}});
+        log_.stop("epoch_stop", {{"epoch_num", place_.epoch}});
+        place_.step_of_epoch = 0;
     }
     log_.stop("run_stop", {{"status", outcome_.target_reached ? "success" : "aborted"}});
     outcome_.seconds = core::to_seconds(clock_.monotonic() - start);
     outcome_.samples_per_second =
-        static_cast<double>(step_ * profile_.batch) / core::to_seconds(training_time_);
+        static_cast<double>((place_.step - outcome_.resumed_from_step) * profile_.batch) /
+        core::to_seconds(training_time_);
     BELAY_CHECK(agree_on_weights());
     BELAY_CHECK(group_.barrier());
     return outcome_;
-}
-
-// What the closed division wants to be said about a run (mlcommons/logging, compliance_checker,
-// closed_*.yaml).
-void log_settings(const Model& model, const RunOptions& options, int nodes, MllogOutput& log) {
-    const Profile& profile = options.profile;
-    log.event("submission_benchmark", model.name());
-    // The mini profile has its own name here, so that nobody takes its logs for official results.
-    log.event("submission_org", fmt::format("belay-{}", profile.name));
-    log.event("submission_division", "closed");
-    log.event("submission_status", "onprem");
-    log.event("submission_platform", fmt::format("cpu-{}-nodes", nodes));
-    log.event("number_of_nodes", nodes);
-    log.event("accelerators_per_node", 0);
-    log.event("seed", options.seed);
-    log.event("global_batch_size", profile.batch);
-    log.event("train_samples", profile.train_samples / profile.batch * profile.batch);
-    log.event("eval_samples", profile.eval_samples);
-    log.event("eval_target", profile.target);
-    log.event("opt_base_learning_rate", profile.rate.peak(profile.batch));
-    log.event("opt_learning_rate_warmup_epochs", profile.rate.warmup_epochs);
-    log.event("opt_learning_rate_warmup_factor",
-              profile.rate.first(profile.batch) / profile.rate.peak(profile.batch));
-    log.event("opt_learning_rate_decay_boundary_epochs",
-              std::vector<int>(profile.rate.decay_epochs.begin(), profile.rate.decay_epochs.end()));
-    log.event("opt_learning_rate_decay_factor",
-              std::vector<double>(profile.rate.decay_factors.begin(), profile.rate.decay_factors.end()));
-    const Json settings = model.settings();
-    for (const auto& [key, value] : settings.items()) log.event(key, value);
 }
 
 Result<Outcome> train(const Model& model, const RunOptions& options, Group& group, int nodes,
                       MllogOutput& log, const core::Clock& clock) {
     log.event("cache_clear", true);
     log.start("init_start");
-    log_settings(model, options, nodes, log);
+    log_settings(model, options.profile, options.seed, group.size(), nodes, log);
     prepare_library(options.profile.threads);
-    const Share share = share_of(options.profile, group.rank(), group.size());
-    BELAY_TRY(data, model.make_data(options.data, share, options.profile.threads));
-    Run run(model, options, group, log, clock, share, std::move(data));
-    BELAY_CHECK(run.start());
-    log.stop("init_stop");
-    return run.train();
+    Group whole;
+    Group* part = &whole;
+    if (options.split > 1) {
+        BELAY_TRY(divided, group.divide(options.split));
+        // Freed only when all went well: its end may wait for ranks that will not answer.
+        part = std::make_unique<Group>(std::move(divided)).release();
+    }
+    auto trained = [&]() -> Result<Outcome> {
+        Run run(model, options, group, *part, log, clock);
+        BELAY_CHECK(run.start());
+        log.stop("init_stop");
+        return run.train();
+    }();
+    if (trained && part != &whole) std::unique_ptr<Group>(part).reset();
+    return trained;
 }
 
 }  // namespace
 
 Result<> check_sizes(const Model& model, const RunOptions& options, int ranks, int nodes) {
     const Profile& profile = options.profile;
-    if (profile.batch % ranks != 0)
-        return bad_input("a global batch of {} does not divide evenly over {} ranks", profile.batch, ranks)
-            .hint("choose --batch as a multiple of the number of ranks");
+    if (options.split > 1 && !model.can_split(options.split))
+        return bad_input("--split: samples of {} cannot be split over {} ranks", model.name(), options.split);
+    if (ranks % options.split != 0)
+        return bad_input("--split: {} ranks are not groups of {}", ranks, options.split);
+    const int replicas = ranks / options.split;
+    if (profile.batch % replicas != 0)
+        return bad_input("a global batch of {} does not divide evenly over {} ranks", profile.batch, replicas)
+            .hint(options.split > 1 ? "choose --batch as a multiple of the number of groups of ranks"
+                                    : "choose --batch as a multiple of the number of ranks");
+    if (!options.stage_to.empty() && options.data.directory.empty())
+        return bad_input("--stage-to: without --data there is nothing to stage");
+    if (options.checkpoint.empty() && (options.resume || options.checkpoint_every > 0))
+        return bad_input("--resume and --checkpoint-every say nothing without --checkpoint FILE");
     if (profile.train_samples < profile.batch)
         return bad_input("{} training samples do not fill one batch of {}", profile.train_samples,
                          profile.batch);

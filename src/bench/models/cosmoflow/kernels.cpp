@@ -48,11 +48,10 @@ void log_counts(std::span<const int16_t> counts, float* out) {
         out[i] = counts[i] > 0 ? table[static_cast<size_t>(counts[i])] : 0.0F;
 }
 
-void pool_forward(const float* in, size_t volumes, size_t side, float slope, float* out, uint8_t* chosen) {
+void pool_forward(const float* in, size_t pairs, size_t side, float slope, float* out, uint8_t* chosen) {
     const size_t half = side / 2;
     Best best{std::vector<float>(side), std::vector<uint8_t>(side)};
-    // `plane` counts pairs of z planes over all volumes, since side is even.
-    for (size_t plane = 0; plane < volumes * half; ++plane)
+    for (size_t plane = 0; plane < pairs; ++plane)
         for (size_t y = 0; y < half; ++y) {
             const float* first = in + (2 * plane * side + 2 * y) * side;
             const float* const rows[4] = {first, first + side, first + side * side,
@@ -71,10 +70,10 @@ void pool_forward(const float* in, size_t volumes, size_t side, float slope, flo
         }
 }
 
-void pool_backward(const float* out_gradient, const uint8_t* chosen, size_t volumes, size_t side, float slope,
+void pool_backward(const float* out_gradient, const uint8_t* chosen, size_t pairs, size_t side, float slope,
                    float* in_gradient) {
     const size_t half = side / 2;
-    for (size_t plane = 0; plane < volumes * half; ++plane)
+    for (size_t plane = 0; plane < pairs; ++plane)
         for (size_t y = 0; y < half; ++y, out_gradient += half, chosen += half) {
             float* first = in_gradient + (2 * plane * side + 2 * y) * side;
             for (uint8_t row = 0; row < 4; ++row) {

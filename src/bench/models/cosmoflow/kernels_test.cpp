@@ -40,9 +40,9 @@ TEST(bench, pooling_takes_the_largest_of_each_block_and_sends_the_gradient_there
     size_t outputs = in.size() / 8;
     std::vector<float> out(outputs), out_gradient(outputs), in_gradient(in.size(), 99.0F);
     std::vector<uint8_t> chosen(outputs);
-    pool_forward(in.data(), kVolumes, kSide, kSlope, out.data(), chosen.data());
+    pool_forward(in.data(), kVolumes * kHalf, kSide, kSlope, out.data(), chosen.data());
     for (size_t i = 0; i < outputs; ++i) out_gradient[i] = static_cast<float>(i) + 1;
-    pool_backward(out_gradient.data(), chosen.data(), kVolumes, kSide, kSlope, in_gradient.data());
+    pool_backward(out_gradient.data(), chosen.data(), kVolumes * kHalf, kSide, kSlope, in_gradient.data());
 
     int negative = 0;
     for_each_block([&](size_t output, const std::vector<size_t>& cells) {

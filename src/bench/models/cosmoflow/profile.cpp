@@ -85,6 +85,11 @@ int64_t parameter_count(const Size& size) {
     return count;
 }
 
+bool can_split(const Size& size, int ways) {
+    const int halvings = 1 << (size.channels.size() - 1);
+    return ways > 0 && size.side % (ways * halvings) == 0;
+}
+
 double flops_per_sample(const Size& size) {
     double flops = 0;
     double side = size.side;

@@ -32,6 +32,9 @@ core::Result<Size> size_named(std::string_view name);
 // Weights and biases of the network: convolutions of 3x3x3, then dense layers.
 int64_t parameter_count(const Size& size);
 
+// Whether the volume can be cut into so many slabs that every pooling halves without a rest.
+bool can_split(const Size& size, int ways);
+
 // Floating-point operations of training on one sample: multiplications and additions of convolutions and
 // dense layers, forward once and backward twice (gradients of inputs and of weights); the first layer's
 // inputs need none.

@@ -26,6 +26,14 @@ TEST(bench, cosmoflow_parameter_counts_are_those_of_the_reference) {
     EXPECT_EQ(parameter_count(*size_named("mini")), 147'740);
 }
 
+TEST(bench, cosmoflow_volume_splits_while_every_stage_can_halve_it) {
+    EXPECT_TRUE(can_split(*size_named("mini"), 1));
+    EXPECT_TRUE(can_split(*size_named("mini"), 2));
+    EXPECT_FALSE(can_split(*size_named("mini"), 3));
+    EXPECT_FALSE(can_split(*size_named("mini"), 4)) << "four stages want 16 planes or more";
+    EXPECT_TRUE(can_split(*size_named("full"), 4));
+}
+
 TEST(bench, cosmoflow_unknown_profile_names_the_nearest) {
     auto size = size_named("mimi");
     ASSERT_FALSE(size);

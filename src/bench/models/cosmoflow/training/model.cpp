@@ -4,7 +4,9 @@
 #include "bench/models/cosmoflow/training/samples.h"
 #include "bench/models/cosmoflow/training/stored_samples.h"
 #include "bench/models/cosmoflow/universe.h"
+#include "bench/models/cosmoflow/universe_file.h"
 #include "bench/train/mean_absolute_error.h"
+#include "shard/manifest.h"
 
 #include <cmath>
 
@@ -23,9 +25,7 @@ class CosmoFlowModel : public Model {
         return static_cast<double>(sizeof(int16_t) * kChannels) * std::pow(size_.side, 3);
     }
     double flops_per_sample() const override { return cosmoflow::flops_per_sample(size_); }
-    progress::Json settings() const override {
-        return {{"opt_name", "sgd"}, {"opt_weight_decay", 0.0}, {"dropout", size_.dropout}};
-    }
+    progress::Json settings() const override { return {{"dropout", size_.dropout}}; }
     core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share& share,
                                                   int threads) const override {
         if (source.directory.empty()) {
@@ -41,6 +41,20 @@ class CosmoFlowModel : public Model {
     }
     std::unique_ptr<Network> make_network(uint64_t seed, uint64_t rank_seed) const override {
         return cosmoflow::make_network(size_, seed, rank_seed);
+    }
+    bool can_split(int ways) const override { return cosmoflow::can_split(size_, ways); }
+    std::unique_ptr<Network> make_network_part(uint64_t seed, uint64_t rank_seed,
+                                               Group& part) const override {
+        return cosmoflow::make_network(size_, seed, rank_seed, &part);
+    }
+    std::vector<std::string> files_of(const std::filesystem::path& directory,
+                                      const Share& share) const override {
+        std::error_code error;
+        if (std::filesystem::exists(directory / shard::kManifestName, error)) return {};  // packed
+        std::vector<std::string> names;
+        for (uint32_t index : share.train) names.push_back(universe_name(Split::kTrain, index));
+        for (uint32_t index : share.eval) names.push_back(universe_name(Split::kEval, index));
+        return names;
     }
 
   private:

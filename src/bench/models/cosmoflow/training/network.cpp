@@ -1,6 +1,7 @@
 #include "bench/models/cosmoflow/training/network.h"
 
 #include "bench/models/cosmoflow/kernels.h"
+#include "bench/models/cosmoflow/training/split_volume.h"
 #include "bench/models/cosmoflow/universe.h"
 #include "bench/train/torch_network.h"
 
@@ -21,9 +22,9 @@ class PoolAndRectify : public torch::autograd::Function<PoolAndRectify> {
     static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input) {
         at::Tensor in = input.contiguous();
         int64_t half = in.size(4) / 2;
-        at::Tensor out = at::empty({in.size(0), in.size(1), half, half, half}, in.options());
+        at::Tensor out = at::empty({in.size(0), in.size(1), in.size(2) / 2, half, half}, in.options());
         at::Tensor chosen = at::empty(out.sizes(), in.options().dtype(at::kByte));
-        pool_forward(in.data_ptr<float>(), static_cast<size_t>(in.size(0) * in.size(1)),
+        pool_forward(in.data_ptr<float>(), static_cast<size_t>(out.size(0) * out.size(1) * out.size(2)),
                      static_cast<size_t>(in.size(4)), static_cast<float>(kLeakySlope), out.data_ptr<float>(),
                      chosen.data_ptr<uint8_t>());
         context->save_for_backward({chosen});
@@ -35,19 +36,21 @@ class PoolAndRectify : public torch::autograd::Function<PoolAndRectify> {
         at::Tensor chosen = context->get_saved_variables()[0];
         at::Tensor out_gradient = gradients[0].contiguous();
         int64_t side = chosen.size(4) * 2;
-        at::Tensor in_gradient =
-            at::empty({chosen.size(0), chosen.size(1), side, side, side}, out_gradient.options());
+        at::Tensor in_gradient = at::empty({chosen.size(0), chosen.size(1), chosen.size(2) * 2, side, side},
+                                           out_gradient.options());
         pool_backward(out_gradient.data_ptr<float>(), chosen.data_ptr<uint8_t>(),
-                      static_cast<size_t>(chosen.size(0) * chosen.size(1)), static_cast<size_t>(side),
-                      static_cast<float>(kLeakySlope), in_gradient.data_ptr<float>());
+                      static_cast<size_t>(chosen.size(0) * chosen.size(1) * chosen.size(2)),
+                      static_cast<size_t>(side), static_cast<float>(kLeakySlope),
+                      in_gradient.data_ptr<float>());
         return {in_gradient};
     }
 };
 
 class CosmoFlow : public TorchNetwork {
   public:
-    CosmoFlow(const Size& size, uint64_t seed, uint64_t dropout_seed)
-        : side_(size.side), dropout_(size.dropout) {
+    // `part` is null where this rank has whole samples.
+    CosmoFlow(const Size& size, uint64_t seed, uint64_t dropout_seed, Group* part)
+        : side_(size.side), dropout_(size.dropout), part_(part) {
         int64_t reduced = size.side;
         for (size_t i = 1; i < size.channels.size(); ++i) {
             convolutions_.emplace_back(
@@ -70,7 +73,12 @@ class CosmoFlow : public TorchNetwork {
     at::Tensor forward(const Batch& batch, bool training) override {
         at::Tensor x = view_of(batch.inputs, {static_cast<int64_t>(batch.samples),
                                               static_cast<int64_t>(kChannels), side_, side_, side_});
-        for (auto& layer : convolutions_) x = PoolAndRectify::apply(layer->forward(x));
+        if (part_) {
+            const int64_t depth = side_ / part_->size();
+            x = x.narrow(2, part_->rank() * depth, depth);
+        }
+        for (auto& layer : convolutions_) x = PoolAndRectify::apply(convolved(layer, x));
+        if (part_) x = gathered(x, *part_);
         x = x.flatten(1);
         for (size_t i = 0; i + 1 < dense_.size(); ++i) {
             x = at::leaky_relu(dense_[i]->forward(x), kLeakySlope);
@@ -80,10 +88,17 @@ class CosmoFlow : public TorchNetwork {
     }
 
     at::Tensor loss(const at::Tensor& predictions, const Batch& batch) override {
-        return at::mse_loss(predictions, view_of(batch.targets, predictions.sizes()));
+        const at::Tensor mean = at::mse_loss(predictions, view_of(batch.targets, predictions.sizes()));
+        // Each rank of a part has computed all of it, and they are added up.
+        return part_ ? mean / part_->size() : mean;
     }
 
   private:
+    at::Tensor convolved(torch::nn::Conv3d& layer, const at::Tensor& x) const {
+        if (!part_) return layer->forward(x);
+        return at::conv3d(with_halo(x, *part_), layer->weight, layer->bias, 1, {0, 1, 1});
+    }
+
     std::vector<at::Tensor> layer_parameters() const {
         std::vector<at::Tensor> all;
         for (const auto& layer : convolutions_) all.insert(all.end(), {layer->weight, layer->bias});
@@ -93,14 +108,15 @@ class CosmoFlow : public TorchNetwork {
 
     int side_;
     double dropout_;
+    Group* part_;
     std::vector<torch::nn::Conv3d> convolutions_;
     std::vector<torch::nn::Linear> dense_;
 };
 
 }  // namespace
 
-std::unique_ptr<Network> make_network(const Size& size, uint64_t seed, uint64_t dropout_seed) {
-    return std::make_unique<CosmoFlow>(size, seed, dropout_seed);
+std::unique_ptr<Network> make_network(const Size& size, uint64_t seed, uint64_t dropout_seed, Group* part) {
+    return std::make_unique<CosmoFlow>(size, seed, dropout_seed, part);
 }
 
 }  // namespace belay::bench::cosmoflow

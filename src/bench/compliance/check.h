@@ -1,0 +1,87 @@
+// The verdict on one MLLOG file, as the official compliance checker (mlcommons/logging, compliance_checker 4.1.59) gives it.
+//
+//   auto rules = RuleSet::named("3.0.0").value();
+//   LogVerdict verdict = check_log(rules, "result_0.txt", read_file("result_0.txt").value(), {});
+#pragma once
+
+#include "core/error.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::bench {
+
+class RuleSet;
+
+struct CheckOptions {
+    std::optional<double> target;  // instead of the benchmark's, for runs of a mini profile
+    bool warnings_are_errors = false;
+    bool quiet = false;  // no warnings of identical repeated values
+};
+
+// A message of the checker: where (line among those that hold the token, from 1; 0: of the whole log) and which rule
+// (key; empty where it is none's).
+struct LogMessage {
+    int64_t line = 0;
+    std::string key, text;
+};
+
+// What runs of a system are compared by. Times in seconds; unknown is nothing.
+struct LogFacts {
+    std::string benchmark, division, organisation, platform, status;
+    std::optional<double> run_start, run_stop;  // since 1970
+    std::optional<double> minutes;              // run_start to run_stop
+    std::optional<double> staging_start;        // since 1970: rules 3.0 let it come before run_start
+    std::optional<double> staging_seconds, evaluation_seconds, epochs_seconds;
+    std::optional<double> epochs;  // epoch_num of the last evaluation before run_stop, if the run had success
+    int64_t evaluations = 0;
+    std::optional<double> global_batch_size, train_samples, eval_samples, nodes, accelerators_per_node;
+    std::optional<double> samples_per_second;
+    std::optional<double> data_wait_seconds_per_step, exposed_communication_seconds_per_step;
+    bool success = false;                                   // run_stop's status
+    std::map<std::string, std::string, std::less<>> seeds;  // "FILE:LINE" of the metadata -> value
+};
+
+struct LogVerdict {
+    std::string file, ruleset;
+    bool passed = false;
+    std::vector<LogMessage> errors, warnings;
+    LogFacts facts;
+};
+
+// Never fails: what cannot be parsed is an error of the verdict. `bytes` need not be UTF-8. Where the official
+// checker crashes (a file of rules that does not exist, a target compared with a text, a line without a field), the
+// log fails with words. May be called from many threads at once.
+LogVerdict check_log(const RuleSet& rules, std::string_view file, std::string_view bytes,
+                     const CheckOptions& options);
+
+// What one rule asked and what was there.
+struct RuleReport {
+    enum class Status : uint8_t { kPass, kWarning, kFail };
+    std::string file, key;  // of rules: "closed_oc20"
+    std::string asks;       // "exactly once; more than 0"
+    Status status = Status::kPass;
+    bool decides = true;  // false where a later file has a rule for the same key, which alone counts
+    int64_t seen = 0;
+    int64_t first_line = 0, last_line = 0;  // 0 where it was not seen
+    std::vector<std::string> values;        // different ones, the first few
+    std::vector<std::string> problems;
+};
+
+struct ExplainedVerdict {
+    LogVerdict verdict;
+    std::vector<RuleReport> rules;  // in the order in which they were used
+    // What the official checker lets pass although a reader might take it for wrong.
+    std::vector<LogMessage> notes;
+};
+
+// The same verdict, with how it came about.
+ExplainedVerdict explain_log(const RuleSet& rules, std::string_view file, std::string_view bytes,
+                             const CheckOptions& options);
+
+}  // namespace belay::bench

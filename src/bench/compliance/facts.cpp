@@ -1,0 +1,256 @@
+#include "bench/compliance/facts.h"
+
+#include "core/utf8.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace belay::bench {
+
+namespace {
+
+constexpr std::array<std::string_view, 24> kFactKeys = {
+    "submission_benchmark",
+    "submission_division",
+    "submission_org",
+    "submission_platform",
+    "submission_status",
+    "run_start",
+    "run_stop",
+    "staging_start",
+    "staging_stop",
+    "epoch_start",
+    "epoch_stop",
+    "block_start",
+    "block_stop",
+    "eval_start",
+    "eval_stop",
+    "eval_error",
+    "eval_accuracy",
+    "global_batch_size",
+    "train_samples",
+    "eval_samples",
+    "number_of_nodes",
+    "accelerators_per_node",
+    "seed",
+    "tracked_stats",
+};
+
+std::optional<double> finite(const PythonValue* value) {
+    if (value == nullptr || value->kind() == PythonValue::Kind::kBool) return std::nullopt;
+    const auto number = to_float(*value);
+    return number && std::isfinite(*number) ? number : std::nullopt;
+}
+std::optional<double> finite(const PythonValue& value) {
+    return finite(&value);
+}
+
+// Seconds between the starts and the stops of something. A start within an open interval does not count: of many
+// ranks the first counts.
+class Intervals {
+  public:
+    void start(double at) {
+        if (!start_) start_ = at;
+    }
+    // Whether one was open.
+    bool stop(double at) {
+        if (!start_) return false;
+        last_ = at - *start_;
+        seconds_ += last_;
+        ++count_;
+        start_.reset();
+        return true;
+    }
+    bool is_open() const { return start_.has_value(); }
+    double last() const { return last_; }
+    int64_t count() const { return count_; }
+    std::optional<double> seconds() const { return count_ > 0 ? std::optional(seconds_) : std::nullopt; }
+
+  private:
+    std::optional<double> start_;
+    double seconds_ = 0, last_ = 0;
+    int64_t count_ = 0;
+};
+
+// The mean over steps of what a tracked_stats line says of the steps since the one before.
+class MeanOverSteps {
+  public:
+    void add(const std::optional<double>& value, double steps) {
+        if (!value) return;
+        sum_ += *value * steps;
+        steps_ += steps;
+    }
+    std::optional<double> mean() const { return steps_ > 0 ? std::optional(sum_ / steps_) : std::nullopt; }
+
+  private:
+    double sum_ = 0, steps_ = 0;
+};
+
+class FactsOfLog {
+  public:
+    LogFacts read(const LogLines& log) {
+        for (const LogEvent& event : log.events) take(event, event.time_ms / 1000);
+        finish();
+        return std::move(facts_);
+    }
+
+  private:
+    void take(const LogEvent& event, double at) {
+        switch (static_cast<FactKey>(event.key)) {
+            case FactKey::kBenchmark:
+                return take_name(facts_.benchmark, event);
+            case FactKey::kDivision:
+                return take_name(facts_.division, event);
+            case FactKey::kOrganisation:
+                return take_name(facts_.organisation, event);
+            case FactKey::kPlatform:
+                return take_name(facts_.platform, event);
+            case FactKey::kStatus:
+                return take_name(facts_.status, event);
+            case FactKey::kRunStart:
+                if (!has_ended()) start_ = at;
+                return;
+            case FactKey::kRunStop:
+                return take_stop(event, at);
+            case FactKey::kGlobalBatchSize:
+                facts_.global_batch_size = finite(event.value);
+                return;
+            case FactKey::kTrainSamples:
+                facts_.train_samples = finite(event.value);
+                return;
+            case FactKey::kEvalSamples:
+                facts_.eval_samples = finite(event.value);
+                return;
+            case FactKey::kNodes:
+                facts_.nodes = finite(event.value);
+                return;
+            case FactKey::kAcceleratorsPerNode:
+                facts_.accelerators_per_node = finite(event.value);
+                return;
+            case FactKey::kSeed:
+                return take_seed(event);
+            case FactKey::kEvalError:
+            case FactKey::kEvalAccuracy:
+                result_epoch_ = finite(event.metadata.member("epoch_num"));
+                if (!has_ended()) ++results_;
+                return;
+            default:
+                if (!has_ended()) take_interval(event, at);
+        }
+    }
+
+    // As the official summarizer: as soon as there is a start and a stop, in whatever order.
+    bool has_ended() const { return start_ && stop_; }
+
+    static void take_name(std::string& name, const LogEvent& event) {
+        if (name.empty() && event.value.is_text()) name = core::to_valid_utf8(event.value.text());
+    }
+
+    void take_stop(const LogEvent& event, double at) {
+        const PythonValue* status = event.metadata.member("status");
+        const bool success = status != nullptr && equals(*status, "success");
+        epochs_ = success ? result_epoch_ : std::nullopt;
+        if (has_ended()) return;
+        stop_ = at;
+        facts_.success = success;
+        for (Intervals* open : {&evaluation_, &epoch_, &block_, &staging_}) open->stop(at);
+    }
+
+    void take_seed(const LogEvent& event) {
+        const PythonValue* file = event.metadata.member("file");
+        const PythonValue* line = event.metadata.member("lineno");
+        const std::string place =
+            fmt::format("{}:{}", file != nullptr && file->is_text() ? core::to_valid_utf8(file->text()) : "",
+                        line != nullptr ? shown(*line) : "");
+        facts_.seeds.try_emplace(
+            place, event.value.is_text() ? core::to_valid_utf8(event.value.text()) : shown(event.value));
+    }
+
+    void take_interval(const LogEvent& event, double at) {
+        switch (static_cast<FactKey>(event.key)) {
+            case FactKey::kStagingStart:
+                if (!facts_.staging_start) facts_.staging_start = at;
+                return staging_.start(at);
+            case FactKey::kStagingStop:
+                staging_.stop(at);
+                return;
+            case FactKey::kEpochStart:
+                return epoch_.start(at);
+            case FactKey::kEpochStop:
+                epoch_.stop(at);
+                return;
+            case FactKey::kBlockStart:
+                return block_.start(at);
+            case FactKey::kBlockStop:
+                block_.stop(at);
+                return;
+            case FactKey::kEvalStart:
+                if (!evaluation_.is_open()) is_within_epoch_ = epoch_.is_open();
+                return evaluation_.start(at);
+            case FactKey::kEvalStop:
+                if (evaluation_.stop(at) && is_within_epoch_) evaluation_within_epochs_ += evaluation_.last();
+                return;
+            case FactKey::kTrackedStats:
+                return take_statistics(event.value);
+            default:
+                return;
+        }
+    }
+
+    // Of Belay's trainer: means since the line before.
+    void take_statistics(const PythonValue& value) {
+        const auto step = finite(value.member("step"));
+        const double before = last_step_;
+        last_step_ = step.value_or(last_step_ + 1);
+        const double steps = last_step_ > before ? last_step_ - before : std::max(last_step_, 1.0);
+        data_wait_.add(finite(value.member("data_wait_seconds")), steps);
+        communication_.add(finite(value.member("exposed_communication_seconds")), steps);
+        if (const auto rate = finite(value.member("samples_per_second")); rate && *rate > 0)
+            seconds_per_sample_.add(1 / *rate, steps);
+    }
+
+    void finish() {
+        facts_.run_start = start_;
+        facts_.run_stop = stop_;
+        if (start_ && stop_) facts_.minutes = (*stop_ - *start_) / 60;
+        if (epochs_) facts_.epochs = std::round(*epochs_ * 1000) / 1000;
+        facts_.staging_seconds = staging_.seconds();
+        facts_.evaluation_seconds = evaluation_.seconds();
+        facts_.epochs_seconds = epoch_.count() > 0 ? epoch_.seconds() : block_.seconds();
+        facts_.evaluations = evaluation_.count() > 0 ? evaluation_.count() : results_;
+        facts_.data_wait_seconds_per_step = data_wait_.mean();
+        facts_.exposed_communication_seconds_per_step = communication_.mean();
+        facts_.samples_per_second = throughput();
+    }
+
+    // Of what the trainer measured, else of the epochs without the evaluations in them.
+    std::optional<double> throughput() const {
+        if (const auto seconds = seconds_per_sample_.mean()) return 1 / *seconds;
+        const double training = epoch_.seconds().value_or(0) - evaluation_within_epochs_;
+        if (!(training > 0) || !facts_.train_samples) return std::nullopt;
+        return static_cast<double>(epoch_.count()) * *facts_.train_samples / training;
+    }
+
+    LogFacts facts_;
+    std::optional<double> start_, stop_, result_epoch_, epochs_;
+    int64_t results_ = 0;
+    Intervals staging_, epoch_, block_, evaluation_;
+    bool is_within_epoch_ = false;
+    double evaluation_within_epochs_ = 0, last_step_ = 0;
+    MeanOverSteps data_wait_, communication_, seconds_per_sample_;
+};
+
+}  // namespace
+
+std::span<const std::string_view> fact_keys() {
+    return kFactKeys;
+}
+
+LogFacts facts_of(const LogLines& log) {
+    return FactsOfLog().read(log);
+}
+
+}  // namespace belay::bench

@@ -1,0 +1,46 @@
+// What runs are compared by, read from the events of a log.
+#pragma once
+
+#include "bench/compliance/check.h"
+#include "bench/compliance/mllog_reader.h"
+
+#include <span>
+#include <string_view>
+
+namespace belay::bench {
+
+// The keys that facts are made of. A set of rules numbers them first, in this order.
+enum class FactKey : int {
+    kBenchmark,
+    kDivision,
+    kOrganisation,
+    kPlatform,
+    kStatus,
+    kRunStart,
+    kRunStop,
+    kStagingStart,
+    kStagingStop,
+    kEpochStart,
+    kEpochStop,
+    kBlockStart,
+    kBlockStop,
+    kEvalStart,
+    kEvalStop,
+    kEvalError,
+    kEvalAccuracy,
+    kGlobalBatchSize,
+    kTrainSamples,
+    kEvalSamples,
+    kNodes,
+    kAcceleratorsPerNode,
+    kSeed,
+    kTrackedStats,
+};
+std::span<const std::string_view> fact_keys();
+
+// The minutes are those of the official summarizer: from the last run_start before the first run_stop. The epochs
+// are those of its RCP test: epoch_num of the last eval_error or eval_accuracy before a run_stop with status
+// "success", to three decimals. Intervals that the run's end cut off end there; what follows it does not count.
+LogFacts facts_of(const LogLines& log);
+
+}  // namespace belay::bench

@@ -1,0 +1,68 @@
+#include "bench/models/deepcam/training/model.h"
+
+#include "bench/models/deepcam/training/intersection_over_union.h"
+#include "bench/models/deepcam/training/network.h"
+#include "bench/models/deepcam/training/samples.h"
+
+namespace belay::bench::deepcam {
+
+namespace {
+
+class DeepCamModel : public Model {
+  public:
+    explicit DeepCamModel(const Size& size) : size_(size) {}
+
+    std::string_view name() const override { return "deepcam"; }
+    const Profile& profile() const override { return size_.run; }
+    const Metric& metric() const override { return metric_; }
+    double bytes_per_sample() const override {
+        return static_cast<double>(size_.image.cells()) *
+               static_cast<double>(static_cast<size_t>(size_.image.channels) * sizeof(float) +
+                                   sizeof(uint8_t));
+    }
+    double flops_per_sample() const override { return deepcam::flops_per_sample(size_); }
+    // batchnorm_group_size counts the ranks whose samples are normalised together. Never more than one: groups of
+    // samples lie within a rank's batch.
+    progress::Json settings() const override {
+        return {{"batchnorm_group_size", 1},
+                {"batchnorm_samples", size_.norm_samples},
+                {"gradient_accumulation_frequency", 1}};
+    }
+    core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share& share,
+                                                  int threads) const override {
+        if (source.directory.empty()) return make_samples(size_.image, source.seed, share, threads);
+        return open_samples(source.directory, size_.image, share);
+    }
+    core::Result<> write_data(uint64_t seed, const Profile& profile, const std::filesystem::path& directory,
+                              int threads) const override {
+        return write_samples(directory, size_.image, seed, profile, threads);
+    }
+    std::unique_ptr<Network> make_network(uint64_t seed, uint64_t /*rank_seed*/) const override {
+        return deepcam::make_network(size_, seed);
+    }
+
+  private:
+    Size size_;
+    IntersectionOverUnion metric_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_model(const Size& size) {
+    return std::make_unique<DeepCamModel>(size);
+}
+
+KnownModel known_model() {
+    KnownModel known{.name = "deepcam",
+                     .summary = "cyclones and rivers of moisture in the weather of the Earth",
+                     .profiles = {},
+                     .profile_help = "mini: minutes on a CPU; full: the MLPerf HPC reference",
+                     .make = [](std::string_view profile) -> core::Result<std::unique_ptr<Model>> {
+                         BELAY_TRY(size, size_named(profile));
+                         return make_model(size);
+                     }};
+    for (const Size& size : sizes()) known.profiles.push_back(size.run.name);
+    return known;
+}
+
+}  // namespace belay::bench::deepcam

@@ -1,0 +1,192 @@
+#include "bench/models/deepcam/training/samples.h"
+
+#include "bench/models/deepcam/climate.h"
+#include "bench/models/deepcam/climate_file.h"
+#include "bench/models/deepcam/files/climate_directory.h"
+#include "core/directory.h"
+#include "core/file.h"
+#include "core/output.h"
+#include "core/parallel.h"
+#include "core/program.h"
+#include "shard/manifest.h"
+#include "shard/reader/errors.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <unordered_map>
+
+namespace belay::bench::deepcam {
+
+namespace {
+
+namespace fs = std::filesystem;
+using core::bad_input;
+using core::Result;
+
+size_t cells_of(const Shape& image) {
+    return static_cast<size_t>(image.cells());
+}
+size_t values_of(const Shape& image) {
+    return cells_of(image) * static_cast<size_t>(image.channels);
+}
+
+// Data of samples that `read` writes one by one.
+class Samples : public Data {
+  public:
+    using Read = std::function<Result<>(Split split, uint32_t index, std::span<float> values,
+                                        std::span<uint8_t> mask)>;
+
+    Samples(const Shape& image, Read read)
+        : values_(values_of(image)), cells_(cells_of(image)), read_(std::move(read)) {}
+
+    Result<> load(Split split, std::span<const uint32_t> indices, Batch& batch) const override {
+        batch.samples = indices.size();
+        batch.inputs.resize(indices.size() * values_);
+        batch.targets.resize(indices.size() * cells_);
+        std::vector<uint8_t> mask(cells_);
+        for (size_t i = 0; i < indices.size(); ++i) {
+            BELAY_CHECK(
+                read_(split, indices[i], std::span(batch.inputs).subspan(i * values_, values_), mask));
+            std::ranges::copy(mask, batch.targets.begin() + static_cast<ptrdiff_t>(i * cells_));
+        }
+        return {};
+    }
+
+  private:
+    size_t values_, cells_;
+    Read read_;
+};
+
+// What is kept in memory of one split.
+struct Kept {
+    std::vector<float> values;
+    std::vector<uint8_t> masks;
+    std::unordered_map<uint32_t, size_t> places;
+};
+
+Result<Kept> make_split(const Shape& image, uint64_t seed, Split split, const std::vector<uint32_t>& indices,
+                        int threads) {
+    Kept kept;
+    std::atomic<size_t> next = 0;
+    // A generator has tables and buffers of its own: one for each thread.
+    auto make_some = [&](size_t) -> Result<> {
+        ClimateGenerator generator(image, seed);
+        for (size_t place = next++; place < indices.size(); place = next++)
+            generator.make(split, indices[place],
+                           std::span(kept.values).subspan(place * values_of(image), values_of(image)),
+                           std::span(kept.masks).subspan(place * cells_of(image), cells_of(image)));
+        return {};
+    };
+    auto made = core::without_exceptions([&]() -> Result<> {
+        kept.values.resize(indices.size() * values_of(image));
+        kept.masks.resize(indices.size() * cells_of(image));
+        for (size_t place = 0; place < indices.size(); ++place) kept.places[indices[place]] = place;
+        const auto count = static_cast<size_t>(std::max(threads, 1));
+        return core::in_parallel(count, count, make_some);
+    });
+    BELAY_CHECK(core::with_context(std::move(made), fmt::format("cannot make {} samples", indices.size())));
+    return kept;
+}
+
+// Of files that write_samples() wrote.
+Result<Samples::Read> reader_of_files(const fs::path& path, const Shape& image) {
+    BELAY_TRY(opened, core::Directory::open(path));
+    auto directory = std::make_shared<const core::Directory>(std::move(opened));
+    BELAY_TRY(manifest, directory->facts(shard::kManifestName));
+    std::function<Result<>(const std::string&, std::span<float>, std::span<uint8_t>)> read;
+    if (manifest) {
+        BELAY_TRY(data, shard::with_reader_errors([&]() -> Result<std::shared_ptr<const shards::Dataset>> {
+                      return std::make_shared<const shards::Dataset>(path.string());
+                  }));
+        read = [data, image](const std::string& name, std::span<float> values,
+                             std::span<uint8_t> mask) -> Result<> {
+            const auto record = data->find(name);
+            if (!record) return bad_input("it is not among the packed files");
+            return decode_climate(record->content, image, values, mask);
+        };
+    } else {
+        read = [directory, image](const std::string& name, std::span<float> values,
+                                  std::span<uint8_t> mask) -> Result<> {
+            BELAY_TRY(bytes, directory->read_file(name, climate_bytes(image) + 1));
+            return decode_climate(bytes, image, values, mask);
+        };
+    }
+    return Samples::Read(
+        [read, path](Split split, uint32_t index, std::span<float> values, std::span<uint8_t> mask) {
+            const std::string name = climate_name(split, index);
+            return core::with_context(read(name, values, mask), (path / name).string());
+        });
+}
+
+Result<Samples::Read> reader_of(const fs::path& path, const Shape& image) {
+    BELAY_TRY(is_own, ClimateDirectory::is_at(path));
+    if (!is_own) return reader_of_files(path, image);
+    BELAY_TRY(opened, ClimateDirectory::open(path, image));
+    auto directory = std::make_shared<const ClimateDirectory>(std::move(opened));
+    return Samples::Read(
+        [directory](Split split, uint32_t index, std::span<float> values, std::span<uint8_t> mask) {
+            return directory->read(split, index, values, mask);
+        });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Data>> make_samples(const Shape& image, uint64_t seed, const Share& share,
+                                           int threads) {
+    BELAY_TRY(train, make_split(image, seed, Split::kTrain, share.train, threads));
+    BELAY_TRY(eval, make_split(image, seed, Split::kEval, share.eval, threads));
+    auto kept = std::make_shared<const std::pair<Kept, Kept>>(std::move(train), std::move(eval));
+    return std::make_unique<Samples>(
+        image,
+        [kept, image](Split split, uint32_t index, std::span<float> values,
+                      std::span<uint8_t> mask) -> Result<> {
+            const Kept& of_split = split == Split::kTrain ? kept->first : kept->second;
+            const size_t place = of_split.places.at(index);
+            std::ranges::copy(std::span(of_split.values).subspan(place * values.size(), values.size()),
+                              values.begin());
+            std::ranges::copy(std::span(of_split.masks).subspan(place * mask.size(), mask.size()),
+                              mask.begin());
+            return {};
+        });
+}
+
+Result<std::unique_ptr<Data>> open_samples(const fs::path& path, const Shape& image, const Share& share) {
+    BELAY_TRY(read, reader_of(path, image));
+    auto samples = std::make_unique<Samples>(image, std::move(read));
+    Batch batch;
+    for (const auto& [split, indices] :
+         {std::pair(Split::kTrain, share.train), std::pair(Split::kEval, share.eval)})
+        if (!indices.empty()) BELAY_CHECK(samples->load(split, std::span(indices).first(1), batch));
+    return samples;
+}
+
+Result<> write_samples(const fs::path& path, const Shape& image, uint64_t seed, const Profile& profile,
+                       int threads) {
+    for (const char* split : {"train", "eval"}) BELAY_CHECK(core::make_directories(path / split));
+    const auto train = static_cast<uint32_t>(profile.train_samples);
+    const uint32_t all = train + static_cast<uint32_t>(profile.eval_samples);
+    std::atomic<uint32_t> next = 0;
+    // A generator has tables and buffers of its own: one for each thread.
+    auto write_some = [&](size_t) -> Result<> {
+        ClimateGenerator generator(image, seed);
+        std::vector<float> values(values_of(image));
+        std::vector<uint8_t> mask(cells_of(image));
+        for (uint32_t number = next++; number < all; number = next++) {
+            const Split split = number < train ? Split::kTrain : Split::kEval;
+            const uint32_t index = number < train ? number : number - train;
+            generator.make(split, index, values, mask);
+            BELAY_CHECK(
+                core::write_output(path / climate_name(split, index), encode_climate(image, values, mask)));
+        }
+        return {};
+    };
+    const auto count = static_cast<size_t>(std::max(threads, 1));
+    return core::with_context(
+        core::in_parallel(
+            count, count,
+            [&](size_t number) { return core::without_exceptions([&] { return write_some(number); }); }),
+        fmt::format("cannot write {} samples", all));
+}
+
+}  // namespace belay::bench::deepcam

@@ -1,0 +1,29 @@
+// systems/SYSTEM.json of a submission package: what a system is made of, and in which division its results stand.
+#pragma once
+
+#include "core/error.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::bench {
+
+struct SystemDescription {
+    std::string submitter, division, status, name;  // empty where the field is missing or is not text
+    std::optional<double> nodes, accelerators_per_node;
+    std::vector<std::string> missing;  // required fields that are not there, in the order of the table
+    // T: nodes * accelerators of each, or the nodes where they have none.
+    std::optional<double> accelerators() const;
+};
+
+// The 33 of system_desc_checker.py in mlcommons/logging 4.1.59. Only their presence is required.
+std::span<const std::string_view> required_system_fields();
+
+// Numbers may be written as text, as published descriptions do. Errors: kBadInput, with the place, for what is
+// not a JSON object.
+core::Result<SystemDescription> parse_system_description(std::string_view text, std::string_view file);
+
+}  // namespace belay::bench

@@ -1,0 +1,51 @@
+#include "bench/train/staging.h"
+
+#include "core/file.h"
+
+#include <gmock/gmock.h>
+
+namespace belay::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+TEST(bench, staging_copies_every_file_once_over_the_ranks_of_a_node) {
+    const auto directory = *core::TemporaryDirectory::create();
+    const fs::path from = directory.path() / "from", to = directory.path() / "to";
+    for (const char* split : {"train", "eval/deep"}) ASSERT_TRUE(core::make_directories(from / split));
+    for (const char* name : {"train/a", "train/b", "eval/deep/c", "d", "empty"})
+        ASSERT_TRUE(
+            core::replace_file(from / name, name == std::string("empty") ? "" : std::string(100, *name)));
+    ASSERT_TRUE(core::make_directories(to));
+    ASSERT_TRUE(core::replace_file(to / "d", "what was there before, and longer than what comes"));
+    Staged all;
+    for (int part = 0; part < 2; ++part) {
+        auto staged = stage_files(from, to, {}, part, 2);
+        ASSERT_TRUE(staged) << staged.error().message();
+        EXPECT_GE(staged->files, 2u);
+        all.files += staged->files;
+        all.bytes += staged->bytes;
+    }
+    EXPECT_EQ(all.files, 5u);
+    EXPECT_EQ(all.bytes, 400u);
+    for (const char* name : {"train/a", "train/b", "eval/deep/c", "d", "empty"})
+        EXPECT_EQ(*core::read_file(to / name), *core::read_file(from / name)) << name;
+    EXPECT_EQ(stage_files(from, directory.path() / "some", {"d"}, 0, 1)->files, 1u);
+}
+
+TEST(bench, staging_refuses_what_it_cannot_do) {
+    const auto directory = *core::TemporaryDirectory::create();
+    ASSERT_TRUE(core::make_directories(directory.path() / "data"));
+    auto within = stage_files(directory.path() / "data", directory.path() / "data/copy", {}, 0, 1);
+    ASSERT_FALSE(within);
+    EXPECT_THAT(within.error().message(), HasSubstr("are within one another"));
+    EXPECT_EQ(stage_files(directory.path() / "data", directory.path(), {}, 0, 1).error().exit_status(), 2);
+    EXPECT_FALSE(stage_files(directory.path() / "none", directory.path() / "to", {}, 0, 1));
+    auto missing = stage_files(directory.path() / "data", directory.path() / "to", {"x"}, 0, 1);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().cause(), core::Cause::kNotFound);
+}
+
+}  // namespace
+}  // namespace belay::bench
