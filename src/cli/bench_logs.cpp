@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 using core::Result;
 
 constexpr size_t kMostLogs = 100'000;
-constexpr size_t kMostLogBytes = size_t{256} << 20;
 constexpr size_t kMostSystemBytes = size_t{1} << 20;
 
 bool looks_like_log(const fs::path& path) {
@@ -129,7 +128,7 @@ Result<FoundLogs> find_logs(const LogSearch& search) {
     std::vector<std::string> problems(logs.size());
     BELAY_CHECK(core::in_parallel(logs.size(), search.threads, [&](size_t i) -> Result<> {
         const std::string file = logs[i].string();
-        const auto bytes = core::read_file(file, kMostLogBytes);
+        const auto bytes = core::read_file(file, bench::kMostLogBytes);
         if (!bytes) {
             problems[i] = bytes.error().message();
             return {};

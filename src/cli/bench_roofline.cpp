@@ -1,4 +1,5 @@
 // belay bench roofline: what bounds a training run on this machine, and how near it came.
+#include "bench/compliance/check.h"
 #include "bench/roofline/cold_read.h"
 #include "bench/roofline/figure.h"
 #include "bench/roofline/report.h"
@@ -32,8 +33,6 @@ using bench::roofline::RunFacts;
 using bench::roofline::RunReport;
 using core::Result;
 
-constexpr size_t kMostLogBytes = size_t{1} << 30;
-
 struct RooflineOptions {
     std::vector<std::string> runs;
     std::string data, machine, keep, figure, csv;
@@ -51,7 +50,7 @@ struct Run {
 Result<Run> read_run(const core::CommandContext& context, const std::string& name) {
     BELAY_TRY(type, core::type_of_file(name));
     if (type == std::filesystem::file_type::regular) {
-        BELAY_TRY(log, core::read_file(name, kMostLogBytes));
+        BELAY_TRY(log, core::read_file(name, bench::kMostLogBytes));
         BELAY_TRY(facts, bench::roofline::facts_of_log(log, name));
         return Run{.facts = std::move(facts)};
     }

@@ -24,7 +24,7 @@ using core::columns_of;
 using core::printable;
 
 constexpr size_t kMostNodes = 16;  // in the table of nodes; a summary line stands for the rest
-constexpr size_t kMostEvents = 12;
+constexpr size_t kMostShownEvents = 12;
 constexpr size_t kSparkWidth = 24;
 
 std::string shortened(std::string text, size_t width) {
@@ -232,7 +232,7 @@ void write_coverage(Writer& out, const ReportModel& model) {
         }
         write_table(out, rows, "l" + std::string(coverage.tables.size(), 'r'));
     }
-    for (const Gap& gap : std::span(coverage.gaps).first(std::min(coverage.gaps.size(), kMostEvents)))
+    for (const Gap& gap : std::span(coverage.gaps).first(std::min(coverage.gaps.size(), kMostShownEvents)))
         out.line(fmt::format("  gap: {} {} from {} for {}", printable(gap.node), gap.table,
                              format_elapsed(gap.start), format_duration(gap.seconds)));
     if (coverage.lost.empty()) out.line("  lost: nothing known");
@@ -245,12 +245,13 @@ void write_events(Writer& out, const ReportModel& model) {
         if (event.severity != "info") notable.push_back(&event);
     if (notable.empty()) return;
     out.heading("Warnings");
-    for (const Event* event : std::span(notable).first(std::min(notable.size(), kMostEvents)))
+    for (const Event* event : std::span(notable).first(std::min(notable.size(), kMostShownEvents)))
         out.line(
             shortened(fmt::format("  {:>8}  {}  {}: {}", format_elapsed(event->seconds),
                                   printable(event->node), printable(event->kind), printable(event->message)),
                       out.width()));
-    if (notable.size() > kMostEvents) out.line(fmt::format("  … and {} more", notable.size() - kMostEvents));
+    if (notable.size() > kMostShownEvents)
+        out.line(fmt::format("  … and {} more", notable.size() - kMostShownEvents));
 }
 
 }  // namespace

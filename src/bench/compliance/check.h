@@ -18,6 +18,9 @@ namespace belay::bench {
 
 class RuleSet;
 
+// A larger file is not a log: the largest published one has 1.3 MB, and a week of lines each second is below this.
+inline constexpr size_t kMostLogBytes = size_t{256} << 20;
+
 struct CheckOptions {
     std::optional<double> target;  // instead of the benchmark's, for runs of a mini profile
     bool warnings_are_errors = false;

@@ -4,6 +4,7 @@
 // too many is left out. Whatever of this happens is a problem of the folder where it does, and the walk goes on.
 #pragma once
 
+#include "bench/compliance/check.h"
 #include "bench/summary/system_description.h"
 #include "core/directory.h"
 #include "core/error.h"
@@ -16,7 +17,6 @@
 
 namespace belay::bench {
 
-inline constexpr size_t kMostLogBytes = size_t{64} << 20;  // the largest published one has 1.3 MB
 inline constexpr size_t kMostSystemBytes = size_t{1} << 20;
 inline constexpr size_t kMostFolders = 10'000;  // organisations, systems, benchmarks: of one folder each
 inline constexpr size_t kMostLogsOfFolder = 100'000;  // 648 is the most that was published
