@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/json.h"
 #include "core/new_file.h"
 
 #include <bit>
@@ -57,7 +58,7 @@ Result<Number> take_number(std::string_view& bytes) {
 }
 
 Result<> read_facts(std::string_view text, Checkpoint& checkpoint) {
-    const auto facts = nlohmann::json::parse(text, nullptr, false);
+    const auto facts = core::parse_json(text);
     if (!facts.is_object() || !facts.contains("run") || !facts["run"].is_object())
         return bad_input("the checkpoint does not say what run it is of");
     checkpoint.run = facts["run"].dump();
@@ -83,7 +84,7 @@ Result<std::vector<float>> take_array(std::string_view& bytes) {
 }  // namespace
 
 std::string encode_checkpoint(const Checkpoint& checkpoint) {
-    nlohmann::json facts = {{"run", nlohmann::json::parse(checkpoint.run)}};
+    nlohmann::json facts = {{"run", core::parse_json(checkpoint.run)}};
     for (const Fact& fact : kFacts) facts[fact.name] = checkpoint.*fact.place;
     const std::string text = facts.dump();
     std::string bytes(kMagic);

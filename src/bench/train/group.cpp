@@ -89,6 +89,7 @@ struct Group::Connection {
     std::string name;  // "rank 3 of 4", of the whole run
     c10::intrusive_ptr<c10d::Store> store;
     c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+    int divisions = 0;  // each meets under a name of its own
 
     // Throws.
     void meet() {
@@ -268,7 +269,8 @@ Result<Group> Group::divide(int size) const {
     part->name = connection_->name;
     BELAY_CHECK(connection_->guarded([&] {
         part->store = c10::make_intrusive<c10d::PrefixStore>(
-            fmt::format("part {} of {}/", rank() / size, size), connection_->store);
+            fmt::format("division {}, part {}/", ++connection_->divisions, rank() / size),
+            connection_->store);
         part->meet();
     }));
     return Group(std::move(part));

@@ -1,6 +1,7 @@
 #include "bench/train/run_state.h"
 
 #include "bench/optimize/checkpoint.h"
+#include "core/json.h"
 
 #include <algorithm>
 #include <array>
@@ -77,7 +78,7 @@ Result<std::optional<Checkpoint>> load(const Model& model, const RunOptions& opt
     if (!checkpoint && checkpoint.error().cause() == core::Cause::kNotFound) return std::nullopt;
     if (!checkpoint) return std::unexpected(std::move(checkpoint.error()));
     auto taken = [&]() -> Result<> {
-        BELAY_CHECK(check_same_run(facts_of(model, options), Json::parse(checkpoint->run)));
+        BELAY_CHECK(check_same_run(facts_of(model, options), core::parse_ordered_json(checkpoint->run)));
         BELAY_CHECK(fill(network.parameters(), checkpoint->parameters, "parameters"));
         return fill(network.optimizer().state(), checkpoint->optimizer_state, "the optimizer");
     };
