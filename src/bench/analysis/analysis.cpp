@@ -18,7 +18,7 @@ void note_what_is_missing(Analysis& analysis) {
         return true;
     };
     if (analysis.systems.empty()) {
-        analysis.notes.emplace_back("there is no run");
+        analysis.notes.emplace_back("no run was given");
         return;
     }
     if (none_has([](const SystemResult& s) { return !s.counted.empty(); }))

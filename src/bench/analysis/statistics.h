@@ -33,8 +33,8 @@ Spread harmonic_spread_of(std::span<const double> rates);
 
 // Positions in `seconds` of the runs that count: sorted by time, without the fastest and the slowest of the `wanted` (N of
 // the benchmark). One run that is missing is the slowest; of more than N, those beyond the first N - 1 are left out.
-// Where more are missing, there is no official score, and the fastest and the slowest of those there are go; of fewer
-// than three nothing can be dropped.
+// Where more are missing, the result has no official score: the fastest and the slowest of the runs at hand are dropped,
+// and of fewer than three none.
 std::vector<size_t> olympic(std::span<const double> seconds, size_t wanted);
 
 // How the logarithms of two positive quantities vary together: the principal components of their sample covariance.

@@ -107,7 +107,7 @@ TEST(bench_analysis, bad_input_never_crashes_and_says_what_is_missing) {
     const Analysis none = analyze_runs({}, {});
     EXPECT_EQ(none.figures.size(), 7U);
     for (const Figure& figure : none.figures) EXPECT_NE(figure.missing, "") << figure.id;
-    EXPECT_EQ(none.notes, std::vector<std::string>{"there is no run"});
+    EXPECT_EQ(none.notes, std::vector<std::string>{"no run was given"});
 
     std::vector<std::vector<RunInput>> inputs;
     inputs.push_back({RunInput{}});

@@ -140,7 +140,7 @@ Result<DataFiles> list_data(const std::filesystem::path& directory) {
     DataFiles data;
     BELAY_CHECK(list_beneath(*root, "", 0, data));
     if (data.files.empty())
-        return core::bad_input("{}: there is no data in it", directory.string())
+        return core::bad_input("{} holds no data", directory.string())
             .hint("name the directory from which a training reads");
     std::ranges::sort(data.files, {}, [](const DataFiles::File& file) {
         return std::pair(rank_of_name(file.name), std::string_view(file.name));

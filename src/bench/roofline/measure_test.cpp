@@ -85,7 +85,7 @@ TEST(roofline_measure, what_stays_in_memory_is_seen) {
     // tmpfs is memory: nothing of it can be dropped.
     std::error_code error;
     const std::filesystem::path shm = "/dev/shm";
-    if (!std::filesystem::is_directory(shm, error)) GTEST_SKIP() << "there is no /dev/shm";
+    if (!std::filesystem::is_directory(shm, error)) GTEST_SKIP() << "/dev/shm is missing";
     const auto directory = shm / fmt::format("belay-roofline-{}", getpid());
     if (!std::filesystem::create_directory(directory, error)) GTEST_SKIP() << "/dev/shm cannot be written to";
     ASSERT_TRUE(core::replace_file(directory / "sample", std::string(1 << 16, 'x')));

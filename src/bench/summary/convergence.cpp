@@ -49,7 +49,7 @@ void compare(ConvergenceVerdict& verdict, const ConvergencePoint& point, const C
     const double smallest = options.bisected ? as_bisected(point.mean, point.smallest) : point.smallest;
     verdict.point->smallest = smallest;
     verdict.passed = *verdict.mean >= smallest;
-    // Fewer than no epochs cannot be, but a log may say so: then there is no factor.
+    // A log may say that a run took no epochs, or fewer: then nothing is scaled.
     if (verdict.passed && *verdict.mean > 0 && *verdict.mean < point.mean)
         verdict.scaling = point.mean / *verdict.mean;
 }

@@ -49,7 +49,7 @@ TEST(analysis_page, hostile_names_stay_data) {
 
 TEST(analysis_page, of_nothing_says_what_is_missing) {
     const std::string page = render_analysis(bench::analyze_runs({}, {}), "");
-    EXPECT_EQ(data_of(page)["notes"][0], "there is no run");
+    EXPECT_EQ(data_of(page)["notes"][0], "no run was given");
 }
 
 }  // namespace
