@@ -2,6 +2,7 @@
 
 #include "bench/compliance/check.h"
 #include "bench/compliance/rules.h"
+#include "bench/summary/package.h"
 #include "bench/summary/system_description.h"
 #include "core/file.h"
 #include "core/parallel.h"
@@ -20,7 +21,6 @@ namespace fs = std::filesystem;
 using core::Result;
 
 constexpr size_t kMostLogs = 100'000;
-constexpr size_t kMostSystemBytes = size_t{1} << 20;
 
 bool looks_like_log(const fs::path& path) {
     const std::string name = path.filename().string();
@@ -96,7 +96,7 @@ Descriptions read_descriptions(const std::vector<Place>& places) {
         const std::string file = place.description.string();
         if (file.empty() || descriptions.contains(file)) continue;
         auto& description = descriptions[file];
-        const auto text = core::read_file(file, kMostSystemBytes);
+        const auto text = core::read_file(file, bench::kMostSystemBytes);
         if (!text) continue;
         auto parsed = bench::parse_system_description(*text, file);
         if (parsed) description = std::move(*parsed);

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace belay::bench {
 
 Share share_of(const Profile& profile, int rank, int size) {
@@ -27,6 +29,10 @@ std::vector<uint32_t> samples_of_place(uint64_t seed, int epoch, int place, int 
     for (size_t left = order.size(); left > 1; --left)
         std::swap(order[left - 1], order[random.next_below(static_cast<uint32_t>(left))]);
     return order;
+}
+
+std::string sample_name(Split split, uint32_t index, std::string_view extension) {
+    return fmt::format("{}/{:06d}.{}", split == Split::kTrain ? "train" : "eval", index, extension);
 }
 
 }  // namespace belay::bench

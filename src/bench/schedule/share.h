@@ -3,8 +3,11 @@
 #pragma once
 
 #include "bench/schedule/profile.h"
+#include "bench/synthetic/random.h"
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace belay::bench {
@@ -24,5 +27,8 @@ Share share_of(const Profile& profile, int rank, int size);
 // always draws from the samples i with i % batch == p, shuffled anew each epoch: so whichever rank holds the
 // place needs only these samples. Samples that do not fill a batch are left out.
 std::vector<uint32_t> samples_of_place(uint64_t seed, int epoch, int place, int batch, int train_samples);
+
+// "train/000017.EXTENSION": where a sample lies in a directory of samples.
+std::string sample_name(Split split, uint32_t index, std::string_view extension);
 
 }  // namespace belay::bench

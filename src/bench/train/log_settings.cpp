@@ -85,6 +85,7 @@ constexpr Row kStepRows[] = {
 // The rate of DeepCAM's reference rises to the peak from the peak over the factor, which so is 1 or more.
 constexpr Row kSchedulerRows[] = {
     {"gradient_accumulation_frequency", [](const Profile&) { return Json(1); }},
+    // The ranks whose samples are normalised together.
     {"batchnorm_group_size", [](const Profile&) { return Json(1); }},
     {"opt_name", optimizer_name},
     {"opt_lr", peak},
@@ -163,10 +164,7 @@ void log_settings(const Model& model, const Profile& profile, uint64_t seed, int
     log.event("eval_samples", profile.eval_samples);
     log.event("eval_target", profile.target);
     Json settings = optimizer_settings(profile);
-    const Json of_model = model.settings();
-    for (const auto& [key, value] : of_model.items())
-        if (!settings.contains(key) || !(key.starts_with("opt_") || key.starts_with("scheduler_")))
-            settings[key] = value;
+    settings.update(model.settings());
     for (const auto& [key, value] : settings.items()) log.event(key, value);
 }
 

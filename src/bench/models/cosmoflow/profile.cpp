@@ -1,7 +1,7 @@
 #include "bench/models/cosmoflow/profile.h"
 
 #include "bench/models/cosmoflow/universe.h"
-#include "core/text.h"
+#include "bench/schedule/find_size.h"
 
 #include <vector>
 
@@ -60,14 +60,7 @@ std::span<const Size> sizes() {
 }
 
 core::Result<Size> size_named(std::string_view name) {
-    std::vector<std::string_view> names;
-    for (const Size& size : kSizes) {
-        if (size.run.name == name) return size;
-        names.push_back(size.run.name);
-    }
-    auto meant = core::nearest(name, names);
-    return core::bad_input("no profile \"{}\"", name)
-        .hint(meant ? fmt::format("did you mean \"{}\"?", *meant) : "the profiles are mini and full");
+    return find_size(sizes(), name);
 }
 
 int64_t parameter_count(const Size& size) {

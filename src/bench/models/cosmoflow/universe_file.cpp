@@ -1,9 +1,9 @@
 #include "bench/models/cosmoflow/universe_file.h"
 
+#include "bench/schedule/share.h"
+
 #include <bit>
 #include <cstring>
-
-#include <fmt/format.h>
 
 namespace belay::bench::cosmoflow {
 
@@ -29,7 +29,7 @@ size_t values(uint32_t side) {
 }  // namespace
 
 std::string universe_name(Split split, uint32_t index) {
-    return fmt::format("{}/{:06d}.universe", split == Split::kTrain ? "train" : "eval", index);
+    return sample_name(split, index, "universe");
 }
 
 size_t universe_bytes(uint32_t side) {

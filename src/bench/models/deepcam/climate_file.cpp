@@ -1,10 +1,10 @@
 #include "bench/models/deepcam/climate_file.h"
 
+#include "bench/schedule/share.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
-
-#include <fmt/format.h>
 
 namespace belay::bench::deepcam {
 
@@ -25,7 +25,7 @@ static_assert(sizeof(ClimateHeader) == 32);
 }  // namespace
 
 std::string climate_name(Split split, uint32_t index) {
-    return fmt::format("{}/{:06d}.climate", split == Split::kTrain ? "train" : "eval", index);
+    return sample_name(split, index, "climate");
 }
 
 size_t climate_bytes(const Shape& image) {

@@ -1,6 +1,6 @@
 #include "bench/models/oc20/profile.h"
 
-#include "core/text.h"
+#include "bench/schedule/find_size.h"
 
 #include <fmt/format.h>
 
@@ -142,14 +142,7 @@ std::span<const Size> sizes() {
 }
 
 core::Result<Size> size_named(std::string_view name) {
-    std::vector<std::string_view> names;
-    for (const Size& size : kSizes) {
-        if (size.run.name == name) return size;
-        names.push_back(size.run.name);
-    }
-    auto meant = core::nearest(name, names);
-    return core::bad_input("no profile \"{}\"", name)
-        .hint(meant ? fmt::format("did you mean \"{}\"?", *meant) : "the profiles are mini and full");
+    return find_size(sizes(), name);
 }
 
 std::vector<Layer> layers(const Size& size) {

@@ -1,9 +1,9 @@
 #include "bench/models/oc20/structure_file.h"
 
+#include "bench/schedule/share.h"
+
 #include <bit>
 #include <cstring>
-
-#include <fmt/format.h>
 
 namespace belay::bench::oc20 {
 
@@ -35,7 +35,7 @@ static_assert(sizeof(FileAtom) == 56);
 }  // namespace
 
 std::string structure_name(Split split, uint32_t index) {
-    return fmt::format("{}/{:06d}.structure", split == Split::kTrain ? "train" : "eval", index);
+    return sample_name(split, index, "structure");
 }
 
 size_t maximum_structure_bytes() {

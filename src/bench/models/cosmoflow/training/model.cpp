@@ -5,6 +5,7 @@
 #include "bench/models/cosmoflow/training/stored_samples.h"
 #include "bench/models/cosmoflow/universe.h"
 #include "bench/models/cosmoflow/universe_file.h"
+#include "bench/train/known_model.h"
 #include "bench/train/mean_absolute_error.h"
 #include "shard/manifest.h"
 
@@ -69,16 +70,8 @@ std::unique_ptr<Model> make_model(const Size& size) {
 }
 
 KnownModel known_model() {
-    KnownModel known{.name = "cosmoflow",
-                     .summary = "cosmological parameters from the distribution of matter",
-                     .profiles = {},
-                     .profile_help = "mini: minutes on a CPU; full: the MLPerf HPC reference",
-                     .make = [](std::string_view profile) -> core::Result<std::unique_ptr<Model>> {
-                         BELAY_TRY(size, size_named(profile));
-                         return make_model(size);
-                     }};
-    for (const Size& size : sizes()) known.profiles.push_back(size.run.name);
-    return known;
+    return known_model_of<sizes, size_named, make_model>(
+        "cosmoflow", "cosmological parameters from the distribution of matter");
 }
 
 }  // namespace belay::bench::cosmoflow

@@ -1,11 +1,11 @@
 #include "bench/models/cosmoflow/training/samples.h"
 
 #include "bench/models/cosmoflow/kernels.h"
-#include "core/parallel.h"
+#include "bench/train/sample_files.h"
 #include "core/program.h"
 
 #include <algorithm>
-#include <atomic>
+#include <memory>
 
 namespace belay::bench::cosmoflow {
 
@@ -26,22 +26,19 @@ Result<Samples> Samples::make(int side, uint64_t seed, const Share& share, int t
 Result<Samples::Store> Samples::make_split(Split split, const std::vector<uint32_t>& indices,
                                            int threads) const {
     Store store;
-    std::atomic<size_t> next = 0;
-    // A generator has tables and buffers of its own: one for each thread.
-    auto make_some = [&](size_t) -> Result<> {
-        UniverseGenerator generator(static_cast<size_t>(side_), seed_);
-        for (size_t place = next++; place < indices.size(); place = next++) {
+    auto start = [&] {
+        auto generator = std::make_shared<UniverseGenerator>(static_cast<size_t>(side_), seed_);
+        return [&, generator](size_t place) -> Result<> {
             std::span<int16_t> counts(store.counts.data() + place * values_per_sample_, values_per_sample_);
-            store.targets[place] = generator.make(split, indices[place], counts);
-        }
-        return {};
+            store.targets[place] = generator->make(split, indices[place], counts);
+            return {};
+        };
     };
     auto made = core::without_exceptions([&]() -> Result<> {
         store.counts.resize(indices.size() * values_per_sample_);
         store.targets.resize(indices.size());
         for (size_t place = 0; place < indices.size(); ++place) store.places[indices[place]] = place;
-        const auto count = static_cast<size_t>(std::max(threads, 1));
-        return core::in_parallel(count, count, make_some);
+        return on_threads(indices.size(), threads, start);
     });
     BELAY_CHECK(core::with_context(std::move(made), fmt::format("cannot make {} samples", indices.size())));
     return store;

@@ -2,12 +2,11 @@
 #pragma once
 
 #include "bench/models/cosmoflow/universe_file.h"
-#include "bench/train/model.h"
+#include "bench/train/sample_files.h"
 #include "core/error.h"
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <vector>
 
 namespace belay::bench::cosmoflow {
@@ -23,12 +22,10 @@ class StoredSamples : public Data {
     core::Result<> load(Split split, std::span<const uint32_t> indices, Batch& batch) const override;
 
   private:
-    // Writes the counts of a universe and returns its parameters.
-    using Reader =
-        std::function<core::Result<Parameters>(const std::string& name, std::span<int16_t> counts)>;
-    StoredSamples(Reader read, uint32_t side);
+    StoredSamples(SampleFiles files, uint32_t side);
 
-    Reader read_;
+    SampleFiles files_;
+    uint32_t side_;
     size_t values_per_sample_;
 };
 

@@ -3,6 +3,7 @@
 #include "bench/models/deepcam/training/intersection_over_union.h"
 #include "bench/models/deepcam/training/network.h"
 #include "bench/models/deepcam/training/samples.h"
+#include "bench/train/known_model.h"
 
 namespace belay::bench::deepcam {
 
@@ -21,13 +22,7 @@ class DeepCamModel : public Model {
                                    sizeof(uint8_t));
     }
     double flops_per_sample() const override { return deepcam::flops_per_sample(size_); }
-    // batchnorm_group_size counts the ranks whose samples are normalised together. Never more than one: groups of
-    // samples lie within a rank's batch.
-    progress::Json settings() const override {
-        return {{"batchnorm_group_size", 1},
-                {"batchnorm_samples", size_.norm_samples},
-                {"gradient_accumulation_frequency", 1}};
-    }
+    progress::Json settings() const override { return {{"batchnorm_samples", size_.norm_samples}}; }
     core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share& share,
                                                   int threads) const override {
         if (source.directory.empty()) return make_samples(size_.image, source.seed, share, threads);
@@ -53,16 +48,8 @@ std::unique_ptr<Model> make_model(const Size& size) {
 }
 
 KnownModel known_model() {
-    KnownModel known{.name = "deepcam",
-                     .summary = "cyclones and rivers of moisture in the weather of the Earth",
-                     .profiles = {},
-                     .profile_help = "mini: minutes on a CPU; full: the MLPerf HPC reference",
-                     .make = [](std::string_view profile) -> core::Result<std::unique_ptr<Model>> {
-                         BELAY_TRY(size, size_named(profile));
-                         return make_model(size);
-                     }};
-    for (const Size& size : sizes()) known.profiles.push_back(size.run.name);
-    return known;
+    return known_model_of<sizes, size_named, make_model>(
+        "deepcam", "cyclones and rivers of moisture in the weather of the Earth");
 }
 
 }  // namespace belay::bench::deepcam

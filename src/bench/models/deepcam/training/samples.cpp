@@ -3,17 +3,12 @@
 #include "bench/models/deepcam/climate.h"
 #include "bench/models/deepcam/climate_file.h"
 #include "bench/models/deepcam/files/climate_directory.h"
-#include "core/directory.h"
-#include "core/file.h"
-#include "core/output.h"
-#include "core/parallel.h"
+#include "bench/train/sample_files.h"
 #include "core/program.h"
-#include "shard/manifest.h"
-#include "shard/reader/errors.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
+#include <memory>
 #include <unordered_map>
 
 namespace belay::bench::deepcam {
@@ -21,7 +16,6 @@ namespace belay::bench::deepcam {
 namespace {
 
 namespace fs = std::filesystem;
-using core::bad_input;
 using core::Result;
 
 size_t cells_of(const Shape& image) {
@@ -68,22 +62,20 @@ struct Kept {
 Result<Kept> make_split(const Shape& image, uint64_t seed, Split split, const std::vector<uint32_t>& indices,
                         int threads) {
     Kept kept;
-    std::atomic<size_t> next = 0;
-    // A generator has tables and buffers of its own: one for each thread.
-    auto make_some = [&](size_t) -> Result<> {
-        ClimateGenerator generator(image, seed);
-        for (size_t place = next++; place < indices.size(); place = next++)
-            generator.make(split, indices[place],
-                           std::span(kept.values).subspan(place * values_of(image), values_of(image)),
-                           std::span(kept.masks).subspan(place * cells_of(image), cells_of(image)));
-        return {};
+    auto start = [&] {
+        auto generator = std::make_shared<ClimateGenerator>(image, seed);
+        return [&, generator](size_t place) -> Result<> {
+            generator->make(split, indices[place],
+                            std::span(kept.values).subspan(place * values_of(image), values_of(image)),
+                            std::span(kept.masks).subspan(place * cells_of(image), cells_of(image)));
+            return {};
+        };
     };
     auto made = core::without_exceptions([&]() -> Result<> {
         kept.values.resize(indices.size() * values_of(image));
         kept.masks.resize(indices.size() * cells_of(image));
         for (size_t place = 0; place < indices.size(); ++place) kept.places[indices[place]] = place;
-        const auto count = static_cast<size_t>(std::max(threads, 1));
-        return core::in_parallel(count, count, make_some);
+        return on_threads(indices.size(), threads, start);
     });
     BELAY_CHECK(core::with_context(std::move(made), fmt::format("cannot make {} samples", indices.size())));
     return kept;
@@ -91,32 +83,12 @@ Result<Kept> make_split(const Shape& image, uint64_t seed, Split split, const st
 
 // Of files that write_samples() wrote.
 Result<Samples::Read> reader_of_files(const fs::path& path, const Shape& image) {
-    BELAY_TRY(opened, core::Directory::open(path));
-    auto directory = std::make_shared<const core::Directory>(std::move(opened));
-    BELAY_TRY(manifest, directory->facts(shard::kManifestName));
-    std::function<Result<>(const std::string&, std::span<float>, std::span<uint8_t>)> read;
-    if (manifest) {
-        BELAY_TRY(data, shard::with_reader_errors([&]() -> Result<std::shared_ptr<const shards::Dataset>> {
-                      return std::make_shared<const shards::Dataset>(path.string());
-                  }));
-        read = [data, image](const std::string& name, std::span<float> values,
-                             std::span<uint8_t> mask) -> Result<> {
-            const auto record = data->find(name);
-            if (!record) return bad_input("it is not among the packed files");
-            return decode_climate(record->content, image, values, mask);
-        };
-    } else {
-        read = [directory, image](const std::string& name, std::span<float> values,
-                                  std::span<uint8_t> mask) -> Result<> {
-            BELAY_TRY(bytes, directory->read_file(name, climate_bytes(image) + 1));
-            return decode_climate(bytes, image, values, mask);
-        };
-    }
-    return Samples::Read(
-        [read, path](Split split, uint32_t index, std::span<float> values, std::span<uint8_t> mask) {
-            const std::string name = climate_name(split, index);
-            return core::with_context(read(name, values, mask), (path / name).string());
-        });
+    BELAY_TRY(files, SampleFiles::open(path, climate_bytes(image)));
+    return Samples::Read([files = std::move(files), image](Split split, uint32_t index,
+                                                           std::span<float> values, std::span<uint8_t> mask) {
+        return files.read(climate_name(split, index),
+                          [&](std::string_view bytes) { return decode_climate(bytes, image, values, mask); });
+    });
 }
 
 Result<Samples::Read> reader_of(const fs::path& path, const Shape& image) {
@@ -154,39 +126,20 @@ Result<std::unique_ptr<Data>> make_samples(const Shape& image, uint64_t seed, co
 Result<std::unique_ptr<Data>> open_samples(const fs::path& path, const Shape& image, const Share& share) {
     BELAY_TRY(read, reader_of(path, image));
     auto samples = std::make_unique<Samples>(image, std::move(read));
-    Batch batch;
-    for (const auto& [split, indices] :
-         {std::pair(Split::kTrain, share.train), std::pair(Split::kEval, share.eval)})
-        if (!indices.empty()) BELAY_CHECK(samples->load(split, std::span(indices).first(1), batch));
+    BELAY_CHECK(load_first(*samples, share));
     return samples;
 }
 
 Result<> write_samples(const fs::path& path, const Shape& image, uint64_t seed, const Profile& profile,
                        int threads) {
-    for (const char* split : {"train", "eval"}) BELAY_CHECK(core::make_directories(path / split));
-    const auto train = static_cast<uint32_t>(profile.train_samples);
-    const uint32_t all = train + static_cast<uint32_t>(profile.eval_samples);
-    std::atomic<uint32_t> next = 0;
-    // A generator has tables and buffers of its own: one for each thread.
-    auto write_some = [&](size_t) -> Result<> {
-        ClimateGenerator generator(image, seed);
-        std::vector<float> values(values_of(image));
-        std::vector<uint8_t> mask(cells_of(image));
-        for (uint32_t number = next++; number < all; number = next++) {
-            const Split split = number < train ? Split::kTrain : Split::kEval;
-            const uint32_t index = number < train ? number : number - train;
-            generator.make(split, index, values, mask);
-            BELAY_CHECK(
-                core::write_output(path / climate_name(split, index), encode_climate(image, values, mask)));
-        }
-        return {};
-    };
-    const auto count = static_cast<size_t>(std::max(threads, 1));
-    return core::with_context(
-        core::in_parallel(
-            count, count,
-            [&](size_t number) { return core::without_exceptions([&] { return write_some(number); }); }),
-        fmt::format("cannot write {} samples", all));
+    return write_sample_files(path, profile, threads, climate_name, [&] {
+        auto generator = std::make_shared<ClimateGenerator>(image, seed);
+        return [generator, image, values = std::vector<float>(values_of(image)),
+                mask = std::vector<uint8_t>(cells_of(image))](Split split, uint32_t index) mutable {
+            generator->make(split, index, values, mask);
+            return encode_climate(image, values, mask);
+        };
+    });
 }
 
 }  // namespace belay::bench::deepcam

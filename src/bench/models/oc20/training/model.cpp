@@ -4,6 +4,7 @@
 #include "bench/models/oc20/training/force_error.h"
 #include "bench/models/oc20/training/network.h"
 #include "bench/models/oc20/training/samples.h"
+#include "bench/train/known_model.h"
 
 namespace belay::bench::oc20 {
 
@@ -22,8 +23,7 @@ class Oc20Model : public Model {
     }
     double flops_per_sample() const override { return flops_of(size_, extent_); }
     progress::Json settings() const override {
-        return {{"opt_weight_decay", size_.run.optimizer.weight_decay},
-                {"force_coefficient", kForceWeight},
+        return {{"force_coefficient", kForceWeight},
                 {"energy_coefficient", 0},
                 {"force_sigma", size_.force_sigma}};
     }
@@ -55,16 +55,7 @@ std::unique_ptr<Model> make_model(const Size& size) {
 }
 
 KnownModel known_model() {
-    KnownModel known{.name = "oc20",
-                     .summary = "forces on atoms from their places",
-                     .profiles = {},
-                     .profile_help = "mini: minutes on a CPU; full: the MLPerf HPC reference",
-                     .make = [](std::string_view profile) -> core::Result<std::unique_ptr<Model>> {
-                         BELAY_TRY(size, size_named(profile));
-                         return make_model(size);
-                     }};
-    for (const Size& size : sizes()) known.profiles.push_back(size.run.name);
-    return known;
+    return known_model_of<sizes, size_named, make_model>("oc20", "forces on atoms from their places");
 }
 
 }  // namespace belay::bench::oc20

@@ -1,0 +1,84 @@
+#include "bench/train/sample_files.h"
+
+#include "core/directory.h"
+#include "core/file.h"
+#include "core/output.h"
+#include "core/parallel.h"
+#include "core/program.h"
+#include "shard/manifest.h"
+#include "shard/reader/errors.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace belay::bench {
+
+using core::Result;
+
+Result<> on_threads(size_t count, int threads,
+                    const std::function<std::function<Result<>(size_t)>()>& start) {
+    std::atomic<size_t> next = 0;
+    const auto workers = static_cast<size_t>(std::max(threads, 1));
+    return core::in_parallel(workers, workers, [&](size_t) {
+        return core::without_exceptions([&]() -> Result<> {
+            const auto work = start();
+            for (size_t number = next++; number < count; number = next++) BELAY_CHECK(work(number));
+            return {};
+        });
+    });
+}
+
+Result<> write_sample_files(const std::filesystem::path& directory, const Profile& profile, int threads,
+                            std::string (*name)(Split split, uint32_t index),
+                            const std::function<std::function<std::string(Split, uint32_t)>()>& start) {
+    for (const char* split : {"train", "eval"}) BELAY_CHECK(core::make_directories(directory / split));
+    const auto train = static_cast<size_t>(profile.train_samples);
+    const size_t all = train + static_cast<size_t>(profile.eval_samples);
+    auto begin = [&]() -> std::function<Result<>(size_t)> {
+        return [&, make = start()](size_t number) {
+            const Split split = number < train ? Split::kTrain : Split::kEval;
+            const auto index = static_cast<uint32_t>(number < train ? number : number - train);
+            return core::write_output(directory / name(split, index), make(split, index));
+        };
+    };
+    return core::with_context(on_threads(all, threads, begin), fmt::format("cannot write {} samples", all));
+}
+
+Result<SampleFiles> SampleFiles::open(const std::filesystem::path& path, size_t most_bytes) {
+    BELAY_TRY(opened, core::Directory::open(path));
+    BELAY_TRY(manifest, opened.facts(shard::kManifestName));
+    if (!manifest) {
+        auto directory = std::make_shared<const core::Directory>(std::move(opened));
+        return SampleFiles(path,
+                           [directory, most_bytes](const std::string& name, const auto& use) -> Result<> {
+                               BELAY_TRY(bytes, directory->read_file(name, most_bytes + 1));
+                               return use(bytes);
+                           });
+    }
+    BELAY_TRY(data, shard::with_reader_errors([&]() -> Result<std::shared_ptr<const shards::Dataset>> {
+                  return std::make_shared<const shards::Dataset>(path.string());
+              }));
+    return SampleFiles(path, [data](const std::string& name, const auto& use) -> Result<> {
+        const auto record = data->find(name);
+        if (!record) return core::bad_input("it is not among the packed files");
+        return use(record->content);
+    });
+}
+
+Result<> SampleFiles::read(const std::string& name,
+                           const std::function<Result<>(std::string_view bytes)>& use) const {
+    return core::with_context(read_(name, use), (directory_ / name).string());
+}
+
+Result<> load_first(const Data& data, const Share& share) {
+    Batch batch;
+    for (const auto& [split, indices] :
+         {std::pair(Split::kTrain, std::span(share.train)), std::pair(Split::kEval, std::span(share.eval))})
+        if (!indices.empty()) BELAY_CHECK(data.load(split, indices.first(1), batch));
+    return {};
+}
+
+}  // namespace belay::bench
