@@ -163,8 +163,8 @@ void log_settings(const Model& model, const Profile& profile, uint64_t seed, int
     log.event("train_samples", profile.train_samples / profile.batch * profile.batch);
     log.event("eval_samples", profile.eval_samples);
     log.event("eval_target", profile.target);
-    Json settings = optimizer_settings(profile);
-    settings.update(model.settings());
+    Json settings = model.settings();
+    settings.update(optimizer_settings(profile));
     for (const auto& [key, value] : settings.items()) log.event(key, value);
 }
 

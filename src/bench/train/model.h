@@ -111,7 +111,7 @@ class Model {
     // Floating-point operations of training on one sample.
     virtual double flops_per_sample() const = 0;
     // MLLOG's keys for what the rules want to be said beside sizes, optimizer and rate: dropout, ...; an object.
-    // None of those that the trainer logs by itself (log_settings.h).
+    // What the trainer logs by itself (log_settings.h) goes before what stands here.
     virtual progress::Json settings() const = 0;
 
     // Makes or opens the samples of `share` with `threads` threads. Errors: kSystem.
