@@ -142,7 +142,9 @@ void add_bench_check(core::Application& application) {
             "MLLOG "
             "only.\n\n"
             "With --explain, every rule is shown with what it asks, what was seen and where. Logs of a mini "
-            "profile reach a target of their own: give it with --target.",
+            "profile reach a target of their own on less data: give the target with --target, and the "
+            "numbers of "
+            "samples need not be those of the full data.",
         .examples = {{"belay bench check result_*.txt", "the runs of one benchmark"},
                      {"belay bench check run.log --target 0.13", "a run of CosmoFlow's mini profile"},
                      {"belay bench check result_3.txt --explain", "why it fails"}},
@@ -154,7 +156,8 @@ void add_bench_check(core::Application& application) {
                    "the rules of a round of MLPerf HPC");
     command.options()
         .add_option("--target", arguments->target,
-                    "what eval_error or eval_accuracy must reach, instead of the official target")
+                    "what eval_error or eval_accuracy must reach, instead of the official target, with any "
+                    "number of samples")
         ->type_name("NUMBER");
     command.options().add_flag("--explain", arguments->explain,
                                "show every rule with what it asks and what was seen");

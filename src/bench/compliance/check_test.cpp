@@ -287,6 +287,16 @@ TEST(bench_check, a_target_for_mini_profiles_replaces_the_official_one) {
     EXPECT_TRUE(verdict_on(valid_log("deepcam", "closed"), {.target = 0.9}).passed);
 }
 
+TEST(bench_check, with_a_target_for_mini_profiles_the_data_may_have_any_number_of_samples) {
+    TestLog log = valid_log("deepcam", "closed");
+    log.set_value("train_samples", "128");
+    log.set_value("eval_samples", "32");
+    EXPECT_EQ(keys_of(verdict_on(log).errors), (Keys{"train_samples", "eval_samples"}));
+    EXPECT_TRUE(verdict_on(log, {.target = 0.82}).passed);
+    log.set_value("eval_samples", "0");
+    EXPECT_EQ(keys_of(verdict_on(log, {.target = 0.82}).errors), Keys{"eval_samples"});
+}
+
 TEST(bench_check, an_explanation_says_what_each_rule_asks_and_what_was_seen_where) {
     TestLog log = valid_log("deepcam", "closed");
     log.set_value("opt_lr", "-1");

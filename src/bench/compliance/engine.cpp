@@ -51,8 +51,8 @@ std::string lower(std::string text) {
 }
 
 // "is 0.5, must be more than 1": a test of the value. Others say what is asked, and that it is not so.
-std::string failure_words(const RuleTest& test, const LogEvent& event) {
-    const std::string asks = test_words(test);
+std::string failure_words(const RuleTest& test, std::optional<double> target, const LogEvent& event) {
+    const std::string asks = test_words(test, target);
     switch (test.kind) {
         case TestKind::kAfter:
         case TestKind::kNotAfter:
@@ -122,6 +122,8 @@ std::optional<bool> Engine::holds(const RuleTest& test, const LogEvent& event, c
             return both(is_order(value, target, is_not_more), is_order(value, 0, is_more));
         case TestKind::kAccuracyReached:
             return both(is_order(value, target, is_not_less), is_order(value, 1, is_not_more));
+        case TestKind::kSampleCount:
+            return options_.target ? is_order(value, 0, is_more) : equals(value, test.number);
     }
     return std::nullopt;
 }
@@ -164,7 +166,8 @@ void Engine::take(Pass& pass, size_t number, const LogEvent& event) {
         for (const RuleTest& test : rule.tests) {
             if (test.kind == TestKind::kNone) break;
             if (!holds(test, event, pass).value_or(false))
-                put_error({event.line, std::string(rule.key), failure_words(test, event)}, &seen);
+                put_error({event.line, std::string(rule.key), failure_words(test, options_.target, event)},
+                          &seen);
         }
         do_effect(pass, rule, event);
     }

@@ -45,6 +45,7 @@ enum class TestKind : uint8_t {
     kMetadataPositive,  // metadata[word] > 0
     kErrorReached,      // 0 < value <= number, the target
     kAccuracyReached,   // number <= value <= 1
+    kSampleCount,  // value == number, of the full data; with a target of a mini profile, any number above 0
 };
 
 struct RuleTest {

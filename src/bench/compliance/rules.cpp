@@ -138,6 +138,9 @@ std::string test_words(const RuleTest& test, std::optional<double> target) {
             return fmt::format("more than 0 and at most {}", target.value_or(test.number));
         case TestKind::kAccuracyReached:
             return fmt::format("at least {} and at most 1", target.value_or(test.number));
+        case TestKind::kSampleCount:
+            return target ? "more than 0, as this is not the full data"
+                          : fmt::format("equal to {}", test.number);
     }
     return "";
 }
@@ -159,7 +162,7 @@ std::string count_words(const Rule& rule) {
 std::string rule_words(const Rule& rule, std::optional<double> target) {
     std::string words = count_words(rule);
     for (const RuleTest& test : rule.tests)
-        if (test.kind != TestKind::kNone) words += "; " + test_words(test);
+        if (test.kind != TestKind::kNone) words += "; " + test_words(test, target);
     if (rule.any.kind != TestKind::kNone) words += "; one of them " + test_words(rule.any, target);
     return words;
 }
