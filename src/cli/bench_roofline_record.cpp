@@ -3,7 +3,6 @@
 #include "core/json.h"
 #include "core/utf8.h"
 #include "record/series/counter.h"
-#include "schema/tables/progress.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,13 +40,6 @@ Result<std::optional<double>> one_number(record::Archive& archive, std::string_v
     BELAY_TRY(result, archive.query(fmt::format("{} {}", kSpan, sql)));
     if (result.rows.empty() || result.rows[0].empty()) return std::optional<double>();
     return value_of(result.rows[0][0]);
-}
-
-// Columns that an older Belay's records, or this one's tables, need not have.
-std::string column_or_null(std::string_view name) {
-    const bool is_there = std::ranges::any_of(
-        schema::kProgress.columns, [&](const schema::Column& column) { return column.name == name; });
-    return is_there ? std::string(name) : fmt::format("NULL AS {}", name);
 }
 
 struct VettedRow {
@@ -134,12 +126,11 @@ std::optional<double> rate_in_unit(double value, std::string_view unit) {
 }
 
 Result<bench::roofline::RunFacts> facts_of_record(record::Archive& archive, const std::string& name) {
-    BELAY_TRY(result, archive.query(fmt::format("SELECT kind, key, value, text, step, samples_per_second, "
-                                                "step_seconds, coalesce(fp32_flops_per_second, "
-                                                "flops_per_second), memory_bytes_per_second, {}, {} FROM "
-                                                "progress WHERE kind <> 'evaluation' ORDER BY time",
-                                                column_or_null("data_wait_seconds"),
-                                                column_or_null("exposed_communication_seconds"))));
+    BELAY_TRY(result,
+              archive.query("SELECT kind, key, value, text, step, samples_per_second, step_seconds, "
+                            "coalesce(fp32_flops_per_second, flops_per_second), memory_bytes_per_second, "
+                            "data_wait_seconds, exposed_communication_seconds FROM progress "
+                            "WHERE kind <> 'evaluation' ORDER BY time"));
     FactsReader reader(name);
     bool any = false;
     for (const auto& row : result.rows) {

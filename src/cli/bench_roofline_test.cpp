@@ -128,7 +128,10 @@ void add_training(record::Archive& archive) {
             .set("key", "tracked_stats")
             .set("step", second)
             .set("samples_per_second", 50.0)
-            .set("fp32_flops_per_second", 1e11);
+            .set("fp32_flops_per_second", 1e11)
+            .set("step_seconds", 0.1)
+            .set("data_wait_seconds", 0.02)
+            .set("exposed_communication_seconds", 0.01);
     progress.add_to(archive);
 }
 
@@ -143,6 +146,8 @@ TEST(roofline_record, says_what_its_run_did) {
     EXPECT_DOUBLE_EQ(*facts.ranks, 2);
     EXPECT_NEAR(*facts.samples_per_second_of_rank(), 25, 1e-9);
     EXPECT_NEAR(*facts.flops.value, 2e9, 1e-3);
+    EXPECT_NEAR(*facts.data_wait_share(), 0.2, 1e-9);
+    EXPECT_NEAR(*facts.communication_share(), 0.1, 1e-9);
 }
 
 TEST(roofline_record, says_what_was_moved_while_it_trained) {

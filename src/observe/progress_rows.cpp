@@ -22,6 +22,8 @@ void add_progress_row(stream::Batch& rows, const progress::ProgressEvent& event,
     rows.set(column(kProgress, "learning_rate"), event.learning_rate);
     rows.set(column(kProgress, "gradient_norm"), event.gradient_norm);
     rows.set(column(kProgress, "step_seconds"), event.step_seconds);
+    rows.set(column(kProgress, "data_wait_seconds"), event.data_wait_seconds);
+    rows.set(column(kProgress, "exposed_communication_seconds"), event.exposed_communication_seconds);
     rows.set(column(kProgress, "samples_per_second"), event.samples_per_second);
     rows.set(column(kProgress, "flops_per_second"), event.flops_per_second);
     rows.set(column(kProgress, "fp64_flops_per_second"), event.fp64_flops_per_second);

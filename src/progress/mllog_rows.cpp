@@ -43,6 +43,8 @@ constexpr Field kTrackedFields[] = {
     {"learning_rate", &ProgressEvent::learning_rate},
     {"lr", &ProgressEvent::learning_rate},
     {"step_seconds", &ProgressEvent::step_seconds},
+    {"data_wait_seconds", &ProgressEvent::data_wait_seconds},
+    {"exposed_communication_seconds", &ProgressEvent::exposed_communication_seconds},
     {"gradient_norm", &ProgressEvent::gradient_norm},
     {"grad_norm", &ProgressEvent::gradient_norm},
     {"samples", &ProgressEvent::samples},

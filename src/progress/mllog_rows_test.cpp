@@ -18,7 +18,7 @@ TEST(progress, tracked_stats_are_training) {
         R"(:::MLLOG {"namespace": "", "time_ms": 1700000000123, "event_type": "POINT_IN_TIME", )"
         R"("key": "tracked_stats", )"
         R"("value": {"loss": 0.5, "throughput": 120.5, "flops_per_second": 2e9, "fp32_flops_per_second": 2e9, "fp64_flops_per_second": 1, "memory_bytes_per_second": 3e9, "step": 40, "lr": 0.001, "grad_norm": 2, )"
-        R"("step_seconds": 0.25, )"
+        R"("step_seconds": 0.25, "data_wait_seconds": 0.01, "exposed_communication_seconds": 0.02, )"
         R"("note": "x", "skipped": true}, "metadata": {"file": "a.py", "lineno": 3, )"
         R"("epoch_num": 2, "samples_count": 320}})");
     ProgressEvent expected{.source = kFromMllog, .kind = kTrain};
@@ -30,6 +30,8 @@ TEST(progress, tracked_stats_are_training) {
     expected.fp32_flops_per_second = 2e9;
     expected.fp64_flops_per_second = 1;
     expected.memory_bytes_per_second = 3e9;
+    expected.data_wait_seconds = 0.01;
+    expected.exposed_communication_seconds = 0.02;
     expected.step = 40;
     expected.learning_rate = 0.001;
     expected.gradient_norm = 2;

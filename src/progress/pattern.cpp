@@ -41,6 +41,8 @@ constexpr Field kFields[] = {
     {"step_seconds", &ProgressEvent::step_seconds},
     {"milliseconds", &ProgressEvent::step_seconds, from_milliseconds},
     {"steps_per_second", &ProgressEvent::step_seconds, from_rate},
+    {"data_wait_seconds", &ProgressEvent::data_wait_seconds},
+    {"exposed_communication_seconds", &ProgressEvent::exposed_communication_seconds},
     {"samples_per_second", &ProgressEvent::samples_per_second},
     {"tokens_per_second", &ProgressEvent::tokens_per_second},
     {"flops_per_second", &ProgressEvent::flops_per_second},

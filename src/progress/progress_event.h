@@ -33,6 +33,8 @@ struct ProgressEvent {
     std::optional<double> learning_rate;
     std::optional<double> gradient_norm;
     std::optional<double> step_seconds;
+    std::optional<double> data_wait_seconds;
+    std::optional<double> exposed_communication_seconds;
     std::optional<double> samples_per_second;
     std::optional<double> flops_per_second;
     std::optional<double> fp64_flops_per_second;

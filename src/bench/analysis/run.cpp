@@ -76,7 +76,9 @@ Run decompose(const RunInput& input) {
     const LogFacts& facts = input.facts;
     Run run;
     run.file = input.file;
-    run.success = facts.success;
+    // Where the log does not say how the run ended, its results do.
+    const bool is_told_by_results = !facts.has_status && facts.run_stop && input.reached_target;
+    run.success = facts.success || is_told_by_results;
     run.records = input.epochs;
     auto finite = [](std::optional<double> value) {
         return value && std::isfinite(*value) ? value : std::nullopt;
@@ -87,7 +89,7 @@ Run decompose(const RunInput& input) {
     if (input.staging_moves_data) run.staging = positive(facts.staging_seconds);
     run.epochs_seconds = sane(facts.epochs_seconds);
     run.evaluation = sane(facts.evaluation_seconds);
-    run.epochs = sane(facts.epochs);
+    run.epochs = sane(facts.success ? facts.epochs : is_told_by_results ? facts.last_epoch : std::nullopt);
     if (run.epochs && input.first_epoch && *input.first_epoch == 0) *run.epochs += 1;
     run.evaluations = static_cast<double>(std::max<int64_t>(0, facts.evaluations));
     run.train_samples = positive(facts.train_samples);

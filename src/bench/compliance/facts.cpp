@@ -156,6 +156,8 @@ class FactsOfLog {
         if (has_ended()) return;
         stop_ = at;
         facts_.success = success;
+        facts_.has_status = status != nullptr;
+        facts_.last_epoch = result_epoch_;
         for (Intervals* open : {&evaluation_, &epoch_, &block_, &staging_}) open->stop(at);
     }
 

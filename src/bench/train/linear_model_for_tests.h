@@ -91,6 +91,7 @@ class LinearModel : public Model {
     const Profile& profile() const override { return profile_; }
     const Metric& metric() const override { return metric_; }
     double bytes_per_sample() const override { return bytes_per_sample_; }
+    int samples_together() const override { return samples_together_; }
     double flops_per_sample() const override { return 12; }
     progress::Json settings() const override { return {{"opt_name", "plain"}, {"lines", 1}}; }
     core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share&,
@@ -115,6 +116,7 @@ class LinearModel : public Model {
                      .rate = {.warmup_rate = 0.5, .base_rate = 0.5, .decay_epochs = {}, .decay_factors = {}},
                      .optimizer = {.momentum = 0}};
     double bytes_per_sample_ = 12;
+    int samples_together_ = 1;
     bool out_of_memory_ = false;
 
   private:

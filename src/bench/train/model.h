@@ -123,6 +123,10 @@ class Model {
     // With weights drawn from `seed`; `rank_seed`, for what is drawn in training, differs between ranks.
     virtual std::unique_ptr<Network> make_network(uint64_t seed, uint64_t rank_seed) const = 0;
 
+    // Consecutive samples of a batch whose values depend on each other, as those of a batch norm. Ranks with a multiple of
+    // these compute together what one of them computes alone.
+    virtual int samples_together() const { return 1; }
+
     // Whether a sample can be split over so many ranks, each of which computes a part of the network's values.
     virtual bool can_split(int ways) const { return ways == 1; }
     // The network of rank part.rank() of the part.size() ranks that share each sample; they call its functions

@@ -102,6 +102,7 @@ class Run {
 };
 
 Result<> Run::start() {
+    log_.event("model_parameters_count", network_->parameters().size());
     if (options_.resume) {
         BELAY_TRY(place, resume_run(model_, options_, *network_, group_));
         place_ = place;
@@ -332,6 +333,10 @@ Result<> check_sizes(const Model& model, const RunOptions& options, int ranks, i
         return bad_input("a global batch of {} does not divide evenly over {} ranks", profile.batch, replicas)
             .hint(options.split > 1 ? "choose --batch as a multiple of the number of groups of ranks"
                                     : "choose --batch as a multiple of the number of ranks");
+    if (const int together = model.samples_together(); replicas > 1 && profile.batch / replicas % together != 0)
+        return bad_input("{} samples for each of {} ranks in a step: {} normalizes {} at a time, which one rank must have",
+                         profile.batch / replicas, replicas, model.name(), together)
+            .hint(fmt::format("choose --batch as a multiple of {} times the number of ranks", together));
     if (!options.stage_to.empty() && options.data.directory.empty())
         return bad_input("--stage-to: without --data there is nothing to stage");
     if (options.checkpoint.empty() && (options.resume || options.checkpoint_every > 0))

@@ -23,6 +23,7 @@ class DeepCamModel : public Model {
     }
     double flops_per_sample() const override { return deepcam::flops_per_sample(size_); }
     progress::Json settings() const override { return {{"batchnorm_samples", size_.norm_samples}}; }
+    int samples_together() const override { return size_.norm_samples; }
     core::Result<std::unique_ptr<Data>> make_data(const DataSource& source, const Share& share,
                                                   int threads) const override {
         if (source.directory.empty()) return make_samples(size_.image, source.seed, share, threads);

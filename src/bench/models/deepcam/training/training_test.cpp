@@ -31,6 +31,7 @@ TEST(bench_deepcam_training, log_has_what_the_closed_division_wants) {
           "scheduler_lr_warmup_factor", "scheduler_t_max", "scheduler_eta_min", "train_samples",
           "eval_samples", "eval_accuracy"})
         EXPECT_TRUE(last_event(finished, key)) << key;
+    EXPECT_GT(last_event(finished, "model_parameters_count")->value, 0);
     EXPECT_EQ(last_event(finished, "eval_accuracy")->value, finished.outcome->metric);
 }
 
