@@ -37,9 +37,8 @@ std::string log_text(int epochs, int epoch_seconds, std::string_view status = "s
         const std::string number = fmt::format("{{\"epoch_num\": {}}}", epoch);
         text += log_line(now, "epoch_start", "null", number);
         now += epoch_seconds;
-        text += log_line(now - 2, "eval_start", "null", number) +
-                log_line(now, "eval_error", "0.1", number) + log_line(now, "eval_stop", "null", number) +
-                log_line(now, "epoch_stop", "null", number);
+        text += log_line(now - 2, "eval_start", "null", number) + log_line(now, "eval_error", "0.1", number) +
+                log_line(now, "eval_stop", "null", number) + log_line(now, "epoch_stop", "null", number);
     }
     return text + log_line(now, "run_stop", "null", fmt::format("{{\"status\": \"{}\"}}", status));
 }
@@ -50,10 +49,12 @@ class AnalyzeCommand : public ::testing::Test {
     AnalyzeCommand() : directory_(core::TemporaryDirectory::create().value()) {
         for (int nodes : {4, 8}) {
             const std::string system = fmt::format("alpha_{}", nodes);
-            write("site/systems/" + system + ".json",
-                  fmt::format(R"({{"system_name": "{}", "submitter": "site", "division": "Closed", "status": "onprem",)"
-                              R"("number_of_nodes": {}, "accelerators_per_node": 2}})",
-                              system, nodes));
+            write(
+                "site/systems/" + system + ".json",
+                fmt::format(
+                    R"({{"system_name": "{}", "submitter": "site", "division": "Closed", "status": "onprem",)"
+                    R"("number_of_nodes": {}, "accelerators_per_node": 2}})",
+                    system, nodes));
             for (int run = 0; run < 4; ++run)
                 write(fmt::format("site/results/{}/cosmoflow/result_{}.txt", system, run),
                       log_text(10 + run, 400 / nodes));
@@ -150,7 +151,8 @@ TEST_F(AnalyzeCommand, where_a_log_does_not_say_how_the_run_ended_its_results_do
     std::string missed = without_status(log_text(10, 50));
     for (size_t at = 0; (at = missed.find("0.1,", at)) != missed.npos;) missed.replace(at, 3, "0.2");
     write("site/results/alpha_8/cosmoflow/result_1.txt", missed);
-    const auto found = find_logs({.paths = {path("site/results/alpha_8")}, .ruleset = "3.0.0", .staging_excluded = {}});
+    const auto found =
+        find_logs({.paths = {path("site/results/alpha_8")}, .ruleset = "3.0.0", .staging_excluded = {}});
     ASSERT_TRUE(found) << found.error().message();
     const bench::Run reached = bench::decompose(found->runs[0]), other = bench::decompose(found->runs[1]);
     EXPECT_TRUE(reached.success);
@@ -165,12 +167,13 @@ TEST_F(AnalyzeCommand, refuses_what_it_cannot_read) {
         std::vector<std::string> words;
         std::string message;
     };
-    for (const Row& row : {Row{{path("nowhere")}, "nowhere is not there"}, Row{{path("empty")}, "no log was found"},
-                           Row{{path(), "--predict", "many"}, "many"},
-                           Row{{path(), "--adjust", "alpha_4"}, "is not SYSTEM=FACTOR"},
-                           Row{{path(), "--adjust", "alpha_4=0"}, "is not SYSTEM=FACTOR"},
-                           Row{{path(), "--roofline", path("nowhere")}, "nowhere"},
-                           Row{{path(), "-o", path("nowhere/page.html")}, "nowhere"}}) {
+    for (const Row& row :
+         {Row{{path("nowhere")}, "nowhere is not there"}, Row{{path("empty")}, "no log was found"},
+          Row{{path(), "--predict", "many"}, "many"},
+          Row{{path(), "--adjust", "alpha_4"}, "is not SYSTEM=FACTOR"},
+          Row{{path(), "--adjust", "alpha_4=0"}, "is not SYSTEM=FACTOR"},
+          Row{{path(), "--roofline", path("nowhere")}, "nowhere"},
+          Row{{path(), "-o", path("nowhere/page.html")}, "nowhere"}}) {
         std::vector<std::string> words = {"bench", "analyze"};
         words.insert(words.end(), row.words.begin(), row.words.end());
         const auto said = belay(words);

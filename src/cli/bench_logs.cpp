@@ -105,7 +105,8 @@ Descriptions read_descriptions(const std::vector<Place>& places) {
 }
 
 bool reaches_target(const bench::LogVerdict& verdict) {
-    return verdict.facts.last_epoch && std::ranges::none_of(verdict.errors, [](const bench::LogMessage& error) {
+    return verdict.facts.last_epoch &&
+           std::ranges::none_of(verdict.errors, [](const bench::LogMessage& error) {
                return error.key == "eval_error" || error.key == "eval_accuracy";
            });
 }

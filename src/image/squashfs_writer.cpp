@@ -1,6 +1,8 @@
 #include "image/squashfs_writer.h"
 
+#include "image/squashfs_blocks.h"
 #include "image/squashfs_file.h"
+#include "image/squashfs_stored.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -9,7 +11,6 @@
 #include <ranges>
 #include <sqfs/block.h>
 #include <sqfs/block_processor.h>
-#include <sqfs/block_writer.h>
 #include <sqfs/compressor.h>
 #include <sqfs/dir_writer.h>
 #include <sqfs/error.h>
@@ -62,8 +63,11 @@ struct SquashfsWriter::State {
     State(int fd, std::string name_in, SquashfsProfile profile_in)
         : file(fd, 0), name(std::move(name_in)), profile(profile_in) {}
 
+    bool stores() const { return !profile.compressed && !profile.fragments; }
+
     Result<> check(int code) { return code == 0 ? Result<>() : Result<>(file.failure(code, "write", name)); }
     Result<> open(unsigned threads);
+    Result<> start_processor(unsigned threads);
     void count_names(const Inodes& inodes, const Node& node);
     void number_inodes(const Node& node);
     Result<> write_node(const Inodes& inodes, const Node& node, uint32_t parent_number);
@@ -80,7 +84,8 @@ struct SquashfsWriter::State {
     sqfs_super_t super{};
     SquashfsPointer<sqfs_compressor_t> compressor;
     SquashfsPointer<sqfs_compressor_t> unpacker;
-    SquashfsPointer<sqfs_block_writer_t> block_writer;
+    SquashfsBlocks written{file};
+    SquashfsStored stored{written, kBlockBytes};  // for a profile that stores
     SquashfsPointer<sqfs_frag_table_t> fragments;
     SquashfsPointer<sqfs_id_table_t> ids;
     SquashfsPointer<sqfs_meta_writer_t> inode_writer;
@@ -88,7 +93,8 @@ struct SquashfsWriter::State {
     SquashfsPointer<sqfs_dir_writer_t> directory_writer;
     // The block processor goes on changing these pointers until it is finished; a map's nodes stay in place.
     std::map<std::pair<uint32_t, uint64_t>, sqfs_inode_generic_t*> files;  // by layer and entry
-    SquashfsPointer<sqfs_block_processor_t> blocks;
+    SquashfsPointer<sqfs_block_processor_t> blocks;                        // for the others
+    sqfs_inode_generic_t** file_place = nullptr;                           // of the file that is stored
 
     std::unordered_map<InodeNumber, Placed> placed;
     uint32_t inode_count = 0;
@@ -119,24 +125,26 @@ Result<> SquashfsWriter::State::open(unsigned threads) {
     int options = compressor->write_options(compressor.get(), out);
     if (options < 0) return check(options);
     if (options > 0) super.flags |= SQFS_FLAG_COMPRESSOR_OPTIONS;
-    block_writer.reset(sqfs_block_writer_create(out, 0, 0));
     fragments.reset(sqfs_frag_table_create(0));
     ids.reset(sqfs_id_table_create(0));
     inode_writer.reset(sqfs_meta_writer_create(out, compressor.get(), 0));
     entry_writer.reset(sqfs_meta_writer_create(out, compressor.get(), SQFS_META_WRITER_KEEP_IN_MEMORY));
-    if (!block_writer || !fragments || !ids || !inode_writer || !entry_writer) return check(SQFS_ERROR_ALLOC);
+    if (!fragments || !ids || !inode_writer || !entry_writer) return check(SQFS_ERROR_ALLOC);
     directory_writer.reset(sqfs_dir_writer_create(entry_writer.get(), 0));
     if (!directory_writer) return check(SQFS_ERROR_ALLOC);
+    return stores() ? Result<>() : start_processor(threads);
+}
 
+Result<> SquashfsWriter::State::start_processor(unsigned threads) {
     sqfs_block_processor_desc_t description{};
     description.size = sizeof(description);
     description.max_block_size = kBlockBytes;
     description.num_workers = threads;
     description.max_backlog = kBlocksInFlightPerThread * threads;
     description.cmp = compressor.get();
-    description.wr = block_writer.get();
+    description.wr = written.interface();
     description.tbl = fragments.get();
-    description.file = out;
+    description.file = &file.interface;
     description.uncmp = unpacker.get();
     sqfs_block_processor_t* processor = nullptr;
     BELAY_CHECK(check(sqfs_block_processor_create_ex(&description, &processor)));
@@ -154,6 +162,11 @@ Result<SquashfsWriter> SquashfsWriter::create(int fd, std::string name, unsigned
 Result<> SquashfsWriter::begin_file(uint32_t layer, uint64_t ordinal) {
     auto [place, added] = state_->files.try_emplace({layer, ordinal}, nullptr);
     if (!added) return system_error("a file's content was given twice");
+    if (state_->stores()) {
+        state_->file_place = &place->second;
+        state_->stored.begin();
+        return {};
+    }
     const uint32_t flags = (state_->profile.fragments ? 0U : uint32_t{SQFS_BLK_DONT_FRAGMENT}) |
                            (state_->profile.compressed ? 0U : uint32_t{SQFS_BLK_DONT_COMPRESS});
     BELAY_CHECK(
@@ -163,11 +176,13 @@ Result<> SquashfsWriter::begin_file(uint32_t layer, uint64_t ordinal) {
 }
 
 Result<> SquashfsWriter::append(std::string_view bytes) {
+    if (state_->stores()) return state_->check(state_->stored.append(bytes));
     if (bytes.empty()) return {};  // of which the block processor would look at a block that it does not have
     return state_->check(sqfs_block_processor_append(state_->blocks.get(), bytes.data(), bytes.size()));
 }
 
 Result<> SquashfsWriter::end_file() {
+    if (state_->stores()) return state_->check(state_->stored.end(*state_->file_place));
     state_->in_file = false;
     return state_->check(sqfs_block_processor_end_file(state_->blocks.get()));
 }
@@ -291,7 +306,7 @@ Result<> SquashfsWriter::State::pad() {
 Result<> SquashfsWriter::finish(const Inodes& inodes, const Node& root, uint32_t mtime) {
     State& state = *state_;
     state.finished = true;
-    BELAY_CHECK(state.check(sqfs_block_processor_finish(state.blocks.get())));
+    if (state.blocks) BELAY_CHECK(state.check(sqfs_block_processor_finish(state.blocks.get())));
     state.count_names(inodes, root);
     state.number_inodes(root);
     state.super.inode_table_start = state.file.size;

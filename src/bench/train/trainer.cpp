@@ -333,9 +333,12 @@ Result<> check_sizes(const Model& model, const RunOptions& options, int ranks, i
         return bad_input("a global batch of {} does not divide evenly over {} ranks", profile.batch, replicas)
             .hint(options.split > 1 ? "choose --batch as a multiple of the number of groups of ranks"
                                     : "choose --batch as a multiple of the number of ranks");
-    if (const int together = model.samples_together(); replicas > 1 && profile.batch / replicas % together != 0)
-        return bad_input("{} samples for each of {} ranks in a step: {} normalizes {} at a time, which one rank must have",
-                         profile.batch / replicas, replicas, model.name(), together)
+    if (const int together = model.samples_together();
+        replicas > 1 && profile.batch / replicas % together != 0)
+        return bad_input(
+                   "{} samples for each of {} ranks in a step: {} normalizes {} at a time, which one rank "
+                   "must have",
+                   profile.batch / replicas, replicas, model.name(), together)
             .hint(fmt::format("choose --batch as a multiple of {} times the number of ranks", together));
     if (!options.stage_to.empty() && options.data.directory.empty())
         return bad_input("--stage-to: without --data there is nothing to stage");

@@ -157,8 +157,9 @@ TEST(bench, trainer_refuses_sizes_that_do_not_fit) {
     EXPECT_EQ(refusal(profile, 3), "a global batch of 8 does not divide evenly over 3 ranks");
     model.samples_together_ = 2;
     EXPECT_TRUE(check_sizes(model, {.profile = profile}, 4, 1));
-    EXPECT_EQ(refusal(profile, 8),
-              "1 samples for each of 8 ranks in a step: line normalizes 2 at a time, which one rank must have");
+    EXPECT_EQ(
+        refusal(profile, 8),
+        "1 samples for each of 8 ranks in a step: line normalizes 2 at a time, which one rank must have");
     profile.batch = 7;
     EXPECT_TRUE(check_sizes(model, {.profile = profile}, 1, 1)) << "alone, a rank has all of them";
     profile.batch = 8;
