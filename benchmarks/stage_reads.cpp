@@ -1,9 +1,11 @@
 // What benchmarks/stage lets run beside Belay's own commands: it makes a tree of small files, and reads such
 // files as training does.
 //
-//   stage_reads tree DIR FILES             files of 1 to 4 KiB, two to a sample, a thousand to a directory
-//   stage_reads loose DIR READS SEED       reads files at random by open(2), read(2), close(2)
-//   stage_reads shards DIR READS SEED      the same files from tar shards, by the reader library
+//   stage_reads tree DIR FILES             samples of a file of 1 to 4 KiB and one of 8 bytes, a thousand files to a directory
+//   stage_reads images DIR FILES           files of 2 to 32 KiB, of which a third can be compressed, a thousand to a directory
+//   stage_reads loose DIR READS SEED       reads the files of samples of a "tree" in random order by open(2), read(2), close(2)
+//   stage_reads shards DIR READS SEED [ahead]  likewise from tar shards of such a tree, by the reader library; "ahead": each sample is
+//                                          asked for some time before it is read
 //   stage_reads epoch DIR SEED             all files of a directory once, in a shuffled order
 //   stage_reads digests FILE               CRC32C and SHA-256 of a file as Belay computes them, as a share of ISA-L and OpenSSL
 //
@@ -17,6 +19,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <isa-l/crc.h>
@@ -57,6 +60,22 @@ int make_tree(const fs::path& root, size_t files) {
     return 0;
 }
 
+// Half of each file is noise; a third of all is one letter, as what a compressor finds in arrays and annotations.
+int make_images(const fs::path& root, size_t files) {
+    std::mt19937_64 random(1);
+    std::string noise(1 << 20, '\0');
+    for (char& byte : noise) byte = static_cast<char>(random());
+    for (size_t number = 0; number < files; ++number) {
+        const fs::path path = root / fmt::format("d{:04d}/{:07d}.img", number / kFilesOfDirectory, number);
+        if (number % kFilesOfDirectory == 0) fs::create_directories(path.parent_path());
+        const size_t bytes = 2048 + random() % 30720;
+        std::string content = noise.substr(random() % (noise.size() - bytes), bytes);
+        content.replace(bytes / 3, bytes / 3, bytes / 3, 'x');
+        std::ofstream(path, std::ios::binary) << content;
+    }
+    return 0;
+}
+
 uint64_t read_loose(int root, const std::string& name, std::string& buffer) {
     const int fd = openat(root, name.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) throw std::runtime_error("cannot open " + name);
@@ -67,12 +86,12 @@ uint64_t read_loose(int root, const std::string& name, std::string& buffer) {
     return sum;
 }
 
-// The names of the files, in the order of their numbers, of a tree of ours.
-std::vector<std::string> chosen(size_t files, size_t reads, uint64_t seed) {
+// The numbers of samples of two files each, for so many reads.
+std::vector<size_t> chosen(size_t samples, size_t reads, uint64_t seed) {
     std::mt19937_64 random(seed);
-    std::vector<std::string> names;
-    for (size_t i = 0; i < reads; ++i) names.push_back(name_of(random() % files));
-    return names;
+    std::vector<size_t> numbers(reads / 2);
+    for (size_t& number : numbers) number = random() % samples;
+    return numbers;
 }
 
 size_t files_in(const fs::path& tree) {
@@ -83,7 +102,9 @@ size_t files_in(const fs::path& tree) {
 
 int loose(const fs::path& tree, size_t reads, uint64_t seed) {
     const int root = open(tree.c_str(), O_PATH | O_DIRECTORY);
-    const auto names = chosen(files_in(tree), reads, seed);
+    std::vector<std::string> names;
+    for (const size_t sample : chosen(files_in(tree) / 2, reads, seed))
+        for (const size_t file : {2 * sample, 2 * sample + 1}) names.push_back(name_of(file));
     std::string buffer(1 << 20, '\0');
     uint64_t bytes = 0;
     const auto begin = Clock::now();
@@ -92,27 +113,24 @@ int loose(const fs::path& tree, size_t reads, uint64_t seed) {
     return bytes > 0 ? 0 : 1;
 }
 
-// The same names. Opening the data set, which is done once, counts too.
-int packed(const std::string& directory, size_t reads, uint64_t seed) {
-    const auto begin_open = Clock::now();
+// As many samples by their numbers. Opening the data set, which is done once, counts too.
+int packed(const std::string& directory, size_t reads, uint64_t seed, bool asks_ahead) {
+    constexpr size_t kAhead = 64;
+    const auto begin = Clock::now();
     const belay::shards::Dataset data(directory);
-    const double opening = seconds_since(begin_open);
-    size_t files = 0;
-    for (const auto& shard : data.shards()) files += shard->size();
-    const auto names = chosen(files, reads, seed);
+    const auto samples = chosen(data.size(), reads, seed);
     std::string buffer(1 << 20, '\0');
     uint64_t bytes = 0;
-    const auto begin = Clock::now();
-    for (const std::string& name : names) {
-        for (const auto& shard : data.shards()) {
-            const auto record = shard->find(name);
-            if (!record) continue;
-            shard->read(*record, buffer.data());
-            bytes += record->content.size();
-            break;
+    size_t files = 0;
+    for (size_t i = 0; i < samples.size(); ++i) {
+        if (asks_ahead && i + kAhead < samples.size()) data.prefetch(samples[i + kAhead]);
+        for (const auto& record : data.sample(samples[i])) {
+            std::memcpy(buffer.data(), record.content.data(), record.content.size());
+            bytes += record.content.size();
+            ++files;
         }
     }
-    fmt::print("{:.0f}\n", static_cast<double>(reads) / (seconds_since(begin) + opening));
+    fmt::print("{:.0f}\n", static_cast<double>(files) / seconds_since(begin));
     return bytes > 0 ? 0 : 1;
 }
 
@@ -192,8 +210,10 @@ int main(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     auto number = [&](size_t at) { return std::stoull(words.at(at)); };
     if (words.size() == 3 && words[0] == "tree") return make_tree(words[1], number(2));
+    if (words.size() == 3 && words[0] == "images") return make_images(words[1], number(2));
     if (words.size() == 4 && words[0] == "loose") return loose(words[1], number(2), number(3));
-    if (words.size() == 4 && words[0] == "shards") return packed(words[1], number(2), number(3));
+    if (words.size() >= 4 && words[0] == "shards")
+        return packed(words[1], number(2), number(3), words.size() == 5 && words[4] == "ahead");
     if (words.size() == 3 && words[0] == "epoch") return epoch(words[1], number(2));
     if (words.size() == 2 && words[0] == "digests") return digests(words[1]);
     fmt::print(stderr, "stage_reads: see the first lines of its source\n");

@@ -104,13 +104,6 @@ Descriptions read_descriptions(const std::vector<Place>& places) {
     return descriptions;
 }
 
-bool reaches_target(const bench::LogVerdict& verdict) {
-    return verdict.facts.last_epoch &&
-           std::ranges::none_of(verdict.errors, [](const bench::LogMessage& error) {
-               return error.key == "eval_error" || error.key == "eval_accuracy";
-           });
-}
-
 void describe(bench::RunInput& run, const bench::SystemDescription& description) {
     run.units = description.accelerators();
     run.nodes = description.nodes;
@@ -142,9 +135,9 @@ Result<FoundLogs> find_logs(const LogSearch& search) {
         }
         bench::RunInput& run = runs[i];
         run.file = file;
-        bench::LogVerdict verdict = bench::check_log(rules, file, *bytes, {.quiet = true});
-        run.reached_target = reaches_target(verdict);
-        run.facts = std::move(verdict.facts);
+        run.facts = bench::check_log(rules, file, *bytes, {.quiet = true}).facts;
+        run.reached_target =
+            run.facts.last_result && reaches_target(rules, run.facts.benchmark, *run.facts.last_result);
         run.epochs = bench::read_epochs(*bytes);
         if (!run.epochs.empty()) run.first_epoch = run.epochs.front().number;
         run.system = places[i].system;

@@ -89,6 +89,25 @@ TEST(shard_reader, finds_each_file_and_each_sample) {
     EXPECT_THROW((void)data.sample(3), shards::Error);
 }
 
+TEST(shard_reader, a_sample_may_be_asked_for_ahead) {
+    const Packed packed(kShards);
+    const shards::Dataset data(packed.path());
+    for (size_t number = 0; number < data.size(); ++number) data.prefetch(number);
+    EXPECT_EQ(data.sample(1).at(0).content, std::string(3000, 'A'));
+    EXPECT_THROW(data.prefetch(3), shards::Error);
+}
+
+// RFC 3720, appendix B.4, and Belay's own, which is ISA-L's.
+TEST(shard_reader, has_the_checksum_of_everybody) {
+    EXPECT_EQ(shards::crc32c(std::string(32, '\0')), 0x8a9136aaU);
+    EXPECT_EQ(shards::crc32c(std::string(32, '\xff')), 0x62a8ab43U);
+    std::string bytes;
+    for (int length = 0; length < 70; ++length) {
+        EXPECT_EQ(shards::crc32c(bytes), shard::crc32c(bytes)) << length;
+        bytes += static_cast<char>(37 * length + 11);
+    }
+}
+
 TEST(shard_reader, reads_without_the_map) {
     const Packed packed(kShards);
     const shards::Shard shard(packed.path() + "/t\"x-000000.tar");

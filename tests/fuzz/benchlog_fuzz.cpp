@@ -1,5 +1,6 @@
 // Any bytes as a log of MLPerf HPC: a verdict always comes, the same with an explanation and without, and simdjson's
-// way of reading and the exact one say the same.
+// way of reading and the exact one say the same; and the joint analysis takes whatever facts and epochs such a log has.
+#include "bench/analysis/analysis.h"
 #include "bench/compliance/check.h"
 #include "bench/compliance/mllog_reader.h"
 #include "bench/compliance/rules.h"
@@ -32,6 +33,22 @@ void compare_ways(const RuleSet& rules, std::string_view text) {
     }
 }
 
+// With a run of another system beside it, so that there is something to compare.
+void analyze(const LogVerdict& verdict, std::string_view text) {
+    RunInput run{.file = "fuzz", .facts = verdict.facts};
+    run.reached_target = text.size() % 2 == 0;
+    run.epochs = read_epochs(text);
+    if (!run.epochs.empty()) run.first_epoch = run.epochs.front().number;
+    RunInput other = run;
+    other.system = "other";
+    other.units = 8;
+    AnalysisOptions options;
+    options.predictions.push_back({.units = 64, .batch = 256});
+    const Analysis analysis = analyze_runs(std::vector{run, run, other}, options);
+    to_json(analysis, true).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    all_csv(analysis);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -46,6 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             verdict.errors.size() != explained.verdict.errors.size())
             std::abort();
         to_json(explained).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+        analyze(verdict, text);
     }
     return 0;
 }

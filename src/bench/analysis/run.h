@@ -23,7 +23,7 @@ struct RunInput {
     std::optional<double>
         first_epoch;  // epoch_num of the first epoch: some count from 0, and then have one epoch more
     std::vector<EpochRecord> epochs;  // may be empty
-    bool reached_target = false;      // a result of the log is as good as the benchmark wants
+    bool reached_target = false;      // the last result of the log is as good as the benchmark wants
     // Of a submission package; empty or nothing elsewhere.
     std::string system, submitter, scaling;  // scaling: "strong" or "weak"
     std::optional<double> units;  // compute units of the system's description, where the log has none

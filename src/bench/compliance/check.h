@@ -46,7 +46,7 @@ struct LogFacts {
     std::optional<double> global_batch_size, train_samples, eval_samples, nodes, accelerators_per_node;
     std::optional<double> samples_per_second;
     std::optional<double> data_wait_seconds_per_step, exposed_communication_seconds_per_step;
-    std::optional<double> last_epoch;                       // of that evaluation, whatever run_stop says
+    std::optional<double> last_epoch, last_result;          // of that evaluation, whatever run_stop says
     bool success = false;                                   // run_stop's status
     bool has_status = false;                                // run_stop has one: some logs of round 0.7 do not
     std::map<std::string, std::string, std::less<>> seeds;  // "FILE:LINE" of the metadata -> value

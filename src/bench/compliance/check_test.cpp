@@ -287,6 +287,19 @@ TEST(bench_check, a_target_for_mini_profiles_replaces_the_official_one) {
     EXPECT_TRUE(verdict_on(valid_log("deepcam", "closed"), {.target = 0.9}).passed);
 }
 
+TEST(bench_check, a_result_is_as_good_as_a_benchmark_wants_or_not) {
+    for (const std::string_view round : rule_set_names()) {
+        const RuleSet& rules = rules_named(round);
+        EXPECT_TRUE(reaches_target(rules, "cosmoflow", 0.124));
+        EXPECT_FALSE(reaches_target(rules, "cosmoflow", 0.1241));
+        EXPECT_FALSE(reaches_target(rules, "cosmoflow", -0.1));
+        EXPECT_TRUE(reaches_target(rules, "deepcam", 0.82));
+        EXPECT_FALSE(reaches_target(rules, "deepcam", 0.8199));
+        EXPECT_FALSE(reaches_target(rules, "deepcam", 1.1));
+        EXPECT_FALSE(reaches_target(rules, "chess", 0.5));
+    }
+}
+
 TEST(bench_check, with_a_target_for_mini_profiles_the_data_may_have_any_number_of_samples) {
     TestLog log = valid_log("deepcam", "closed");
     log.set_value("train_samples", "128");

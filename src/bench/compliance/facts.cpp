@@ -135,6 +135,7 @@ class FactsOfLog {
             case FactKey::kEvalError:
             case FactKey::kEvalAccuracy:
                 result_epoch_ = finite(event.metadata.member("epoch_num"));
+                result_ = finite(event.value);
                 if (!has_ended()) ++results_;
                 return;
             default:
@@ -158,6 +159,7 @@ class FactsOfLog {
         facts_.success = success;
         facts_.has_status = status != nullptr;
         facts_.last_epoch = result_epoch_;
+        facts_.last_result = result_;
         for (Intervals* open : {&evaluation_, &epoch_, &block_, &staging_}) open->stop(at);
     }
 
@@ -237,7 +239,7 @@ class FactsOfLog {
     }
 
     LogFacts facts_;
-    std::optional<double> start_, stop_, result_epoch_, epochs_;
+    std::optional<double> start_, stop_, result_epoch_, result_, epochs_;
     int64_t results_ = 0;
     Intervals staging_, epoch_, block_, evaluation_;
     bool is_within_epoch_ = false;

@@ -192,4 +192,14 @@ core::Result<std::vector<BenchmarkRule>> rules_of(const RuleSet& rules, std::str
     return found;
 }
 
+bool reaches_target(const RuleSet& rules, std::string_view benchmark, double result) {
+    const auto rows = rules_of(rules, benchmark, "open");  // in all divisions the same
+    if (!rows) return false;
+    return std::ranges::any_of(*rows, [&](const BenchmarkRule& row) {
+        const RuleTest& target = row.rule->any;
+        return (target.kind == TestKind::kErrorReached && result > 0 && result <= target.number) ||
+               (target.kind == TestKind::kAccuracyReached && result >= target.number && result <= 1);
+    });
+}
+
 }  // namespace belay::bench

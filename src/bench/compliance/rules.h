@@ -68,4 +68,7 @@ struct BenchmarkRule {
 core::Result<std::vector<BenchmarkRule>> rules_of(const RuleSet& rules, std::string_view benchmark,
                                                   std::string_view division);
 
+// Whether a result is as good as a benchmark of the round wants; not, where the round has no such benchmark.
+bool reaches_target(const RuleSet& rules, std::string_view benchmark, double result);
+
 }  // namespace belay::bench
