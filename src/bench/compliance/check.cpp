@@ -33,6 +33,23 @@ LogVerdict verdict_of(const RuleSet& rules, std::string_view file, const LogLine
     return verdict;
 }
 
+// Round 3.0 lets staging come before the run, and does not say that it comes after the initialisation, as it is meant to
+// (mlcommons/logging issue 318).
+void note_staging_within_init(const LogLines& log, const RuleSet& rules, std::vector<LogMessage>& notes) {
+    const int init_stop = rules.keys().find("init_stop");
+    const LogEvent* staging = nullptr;
+    for (const LogEvent& event : log.events) {
+        if (static_cast<FactKey>(event.key) == FactKey::kStagingStart && staging == nullptr) staging = &event;
+        if (event.key != init_stop) continue;
+        if (staging != nullptr)
+            notes.push_back(
+                {staging->line, "staging_start",
+                 "comes before init_stop; it is meant to follow it, which the official checker does "
+                 "not ask for"});
+        return;
+    }
+}
+
 // What passes officially and still deserves a look.
 std::vector<LogMessage> notes_of(const LogLines& log, const LogVerdict& verdict, const CheckOptions& options,
                                  const RuleSet& rules) {
@@ -55,6 +72,7 @@ std::vector<LogMessage> notes_of(const LogLines& log, const LogVerdict& verdict,
     if (behind > 0)
         notes.push_back({stop->line, "run_stop",
                          fmt::format("{} events follow it; the official checker does not mind", behind)});
+    note_staging_within_init(log, rules, notes);
     if (result == nullptr) return notes;
     for (const RuleSet::File* file : {rules.file("open_" + verdict.facts.benchmark)}) {
         if (file == nullptr) continue;

@@ -287,6 +287,15 @@ TEST(bench_check, a_target_for_mini_profiles_replaces_the_official_one) {
     EXPECT_TRUE(verdict_on(valid_log("deepcam", "closed"), {.target = 0.9}).passed);
 }
 
+TEST(bench_check, staging_within_the_initialization_is_noted) {
+    TestLog log = valid_log("cosmoflow", "closed");
+    EXPECT_TRUE(explain_log(rules_named("3.0.0"), "f", log.text(), {}).notes.empty());
+    log.move_to_front("staging_start");
+    const ExplainedVerdict early = explain_log(rules_named("3.0.0"), "f", log.text(), {});
+    EXPECT_TRUE(early.verdict.passed);
+    EXPECT_EQ(keys_of(early.notes), Keys{"staging_start"});
+}
+
 TEST(bench_check, a_result_is_as_good_as_a_benchmark_wants_or_not) {
     for (const std::string_view round : rule_set_names()) {
         const RuleSet& rules = rules_named(round);

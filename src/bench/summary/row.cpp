@@ -159,6 +159,23 @@ class Judgement {
                 false);
         compare("submission_status", &LogFacts::status, "the system's description", description->status,
                 false);
+        if (row_.mode == kThroughput) return;  // an instance takes a part of the system
+        compare_number("number_of_nodes", &LogFacts::nodes, description->nodes);
+        compare_number("accelerators_per_node", &LogFacts::accelerators_per_node,
+                       description->accelerators_per_node);
+    }
+
+    void compare_number(std::string_view key, std::optional<double> LogFacts::* fact,
+                        std::optional<double> expected) {
+        auto differs = [&](const LogVerdict& verdict) {
+            const auto& stated = verdict.facts.*fact;
+            return stated && expected && *stated != *expected;
+        };
+        const auto different = std::ranges::count_if(verdicts_, differs);
+        if (different == 0) return;
+        warn(fmt::format("{} is {:g} in {}, and the system's description says {:g}", key,
+                         *((*std::ranges::find_if(verdicts_, differs)).facts.*fact),
+                         core::format_count(static_cast<size_t>(different), "log"), *expected));
     }
 
     void compare(std::string_view key, std::string LogFacts::* fact, std::string_view source,

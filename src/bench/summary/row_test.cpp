@@ -161,6 +161,9 @@ TEST(bench, summary_compares_what_logs_and_description_state) {
     EXPECT_THAT(disk.only_row().errors, IsEmpty());
     EXPECT_THAT(disk.only_row().warnings, ElementsAre(HasSubstr("submission_org is \"Other\" in 5 logs"),
                                                       HasSubstr("submission_status is \"cloud\"")));
+    disk.add_logs(5, "epochs=20 batch=256 nodes=6");
+    EXPECT_THAT(disk.only_row().warnings,
+                ElementsAre("number_of_nodes is 6 in 5 logs, and the system's description says 4"));
     disk.add_logs(5, "epochs=20 batch=256 benchmark=deepcam");
     EXPECT_THAT(disk.only_row().errors, Contains(HasSubstr("submission_benchmark is \"deepcam\"")));
 }
