@@ -89,7 +89,7 @@ Run decompose(const RunInput& input) {
     if (input.staging_moves_data) run.staging = positive(facts.staging_seconds);
     run.epochs_seconds = sane(facts.epochs_seconds);
     run.evaluation = sane(facts.evaluation_seconds);
-    run.epochs = sane(facts.success ? facts.epochs : is_told_by_results ? facts.last_epoch : std::nullopt);
+    run.epochs = sane(is_told_by_results ? facts.last_epoch : facts.epochs);
     if (run.epochs && input.first_epoch && *input.first_epoch == 0) *run.epochs += 1;
     run.evaluations = static_cast<double>(std::max<int64_t>(0, facts.evaluations));
     run.train_samples = positive(facts.train_samples);
