@@ -28,7 +28,7 @@ struct Options {
     std::string source;
     std::string destination;
     std::string rate;
-    core::ByteSize chunk{stage::kUsualChunk};
+    core::ByteSize chunk{};  // 0: by the size of the source
     std::string links = "follow";
     bool verify = false;
     bool json = false;
@@ -129,7 +129,7 @@ Result<> verify_copy(const std::string& destination) {
 
 Result<int> run(const core::CommandContext& context, const Options& options) {
     stage::CopyOptions wanted{
-        .chunk_bytes = options.chunk.bytes,
+        .chunk_bytes = options.chunk.bytes == 0 ? std::nullopt : std::optional<uint64_t>(options.chunk.bytes),
         .links = options.links == "follow" ? stage::LinkRule::kFollow : stage::LinkRule::kSkip};
     if (!options.rate.empty()) {
         BELAY_TRY(rate, core::with_context(core::parse_bandwidth(options.rate), "--rate"));
@@ -276,7 +276,8 @@ void add_stage_copy(core::Application& application) {
         .add_option("--rate", options->rate,
                     "at most so many bytes a second from SRC, and over each connection: 2GB/s")
         ->type_name("RATE");
-    command.size("--chunk", options->chunk, "send, check and resume in chunks of SIZE");
+    command.size("--chunk", options->chunk,
+                 "send, check and resume in chunks of SIZE (4MiB by default; above 1 TiB, larger ones)");
     command.choice("--links", options->links, {"follow", "skip"},
                    "follow links to files within SRC (one that leads out of it, or to a directory, is an "
                    "error), or skip all links");

@@ -8,7 +8,8 @@
 //
 // Memory of a node, with chunks of c bytes and k children: (5 + k) c while it receives (the chunk that comes,
 // the one that is compared, two that wait, the one that is written, one for each child), (r + k) c on rank 0
-// with r readers, and besides, some 300 bytes a file for the plan and 20 a chunk. An orphan counts as a child
+// with r readers, and besides, up to 32 MiB of what came last (recent_chunks.h), some 300 bytes a file for the plan and
+// 20 a chunk. An orphan counts as a child
 // of the node that takes it; no more than kMostChildren are served at once.
 #pragma once
 
@@ -54,7 +55,7 @@ struct CopyFaults {
 };
 
 struct CopyOptions {
-    uint64_t chunk_bytes = kUsualChunk;
+    std::optional<uint64_t> chunk_bytes = {};  // usual_chunk_bytes()
     uint64_t rate = 0;  // bytes a second at most from the source, and over each connection; 0: no limit
     LinkRule links = LinkRule::kFollow;
     bool all_or_none = false;                 // on rank 0: the copy ends where one node cannot have it

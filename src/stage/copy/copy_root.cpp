@@ -149,7 +149,7 @@ class CopyRoot {
                 has_plan_ = true;
                 order_.plan = store_->digest();
                 order_.plan_bytes = plan_->size();
-                order_.chunk_bytes = options_.chunk_bytes;
+                order_.chunk_bytes = store_->layout().plan().chunk_bytes;
                 order_.rate = options_.rate;
             }
             is_own_whole_ = own_.has_value();

@@ -65,13 +65,14 @@ class FedChild {
         if (have_ && store()) BELAY_CHECK(compare());
         if (!theirs_) return false;
         if (!again_.empty()) {
-            BELAY_CHECK(send_chunk(again_.front()));
+            BELAY_CHECK(send_chunk(again_.front(), From::kDisk));
             again_.pop_front();
             told_all_ = false;
             return true;
         }
         if (const auto chunk = store_->arrival(position_, Deadline::after(core::Duration::zero()))) {
-            if (theirs_->checksum(*chunk) != store_->checksum(*chunk)) BELAY_CHECK(send_chunk(*chunk));
+            if (theirs_->checksum(*chunk) != store_->checksum(*chunk))
+                BELAY_CHECK(send_chunk(*chunk, From::kMemory));
             ++position_;
             return true;
         }
@@ -118,15 +119,28 @@ class FedChild {
         return {};
     }
 
-    Result<> send_chunk(uint64_t chunk) {
-        if (auto read = store_->read(chunk, content_); !read) {
-            feeder_.fail(read.error());
-            return read;
+    // Where a chunk is taken from; from memory only where it is still there.
+    enum class From : uint8_t { kMemory, kDisk };
+
+    Result<> send_chunk(uint64_t chunk, From from) {
+        const auto recent = from == From::kMemory ? store_->recent(chunk) : nullptr;
+        if (!recent) {
+            if (auto read = store_->read(chunk, content_); !read) {
+                feeder_.fail(read.error());
+                return read;
+            }
         }
+        std::string_view content = recent ? recent->view() : content_.view();
+        if (feeder_.settings_.sending) content = with_faults(chunk, content);
         const std::string head =
             encode_chunk_head({.chunk = chunk, .checksum = store_->checksum(chunk).value_or(0)});
-        if (feeder_.settings_.sending) feeder_.settings_.sending(chunk, content_.data(), content_.size());
-        return send(kChunk, head, content_.view());
+        return send(kChunk, head, content);
+    }
+
+    std::string_view with_faults(uint64_t chunk, std::string_view content) {
+        faulty_ = content;
+        feeder_.settings_.sending(chunk, faulty_.data(), faulty_.size());
+        return faulty_;
     }
 
     Result<> send(uint8_t type, std::string_view head = {}, std::string_view body = {}) {
@@ -140,6 +154,7 @@ class FedChild {
     core::Duration said_;  // when something was said last
     ChunkBuffer heard_;
     ChunkBuffer content_;
+    std::string faulty_;  // content as a test has it sent
     std::shared_ptr<const std::string> plan_;
     std::shared_ptr<const CopyStore> store_;
     std::optional<size_t> plan_sent_;   // bytes, while it is wanted

@@ -38,6 +38,12 @@ Result<> check_path(const CopyPlan& plan, const std::string& path) {
 
 }  // namespace
 
+uint64_t usual_chunk_bytes(uint64_t bytes) {
+    uint64_t chunk = kUsualChunk;
+    while (chunk < kMostChunk && bytes / chunk >= kMostChunks / 2) chunk *= 2;
+    return chunk;
+}
+
 Result<> check_plan(const CopyPlan& plan) {
     if (plan.chunk_bytes < kLeastChunk || plan.chunk_bytes > kMostChunk)
         return bad_input("chunks of {} are not possible: {} to {} are", size(plan.chunk_bytes),

@@ -35,7 +35,8 @@ struct CopyPlan {
     bool operator==(const CopyPlan&) const = default;
 };
 
-inline constexpr uint64_t kUsualChunk = uint64_t{16} << 20;
+// Small enough to stay in a processor's cache from the socket to the file; larger where there would be too many.
+inline constexpr uint64_t kUsualChunk = uint64_t{4} << 20;
 inline constexpr uint64_t kLeastChunk = uint64_t{4} << 10;
 inline constexpr uint64_t kMostChunk = uint64_t{256} << 20;
 // Of one copy: what is known of each, four bytes and a bit, fits into one message between nodes.
@@ -46,6 +47,8 @@ inline constexpr uint64_t kMostPlanBytes = uint64_t{512} << 20;
 // directory.
 inline constexpr std::string_view kCopyPrefix = ".belay-copy";
 
+// For that many bytes altogether: kUsualChunk, doubled until there are at most half of kMostChunks; kMostChunk at most.
+uint64_t usual_chunk_bytes(uint64_t bytes);
 // Errors: kBadInput for a chunk size out of range, too many chunks or files, names that are no names or the
 // copy's own.
 core::Result<> check_plan(const CopyPlan& plan);

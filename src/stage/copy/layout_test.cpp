@@ -3,6 +3,8 @@
 #include "shard/crc32c.h"
 #include "stage/copy/little_endian.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -106,6 +108,15 @@ TEST(stage_copy_layout, sizes_that_cannot_be_are_refused) {
     CopyPlan tiny = plan_of({{"a", 1}});
     tiny.chunk_bytes = 1;
     EXPECT_FALSE(check_plan(tiny));
+}
+
+TEST(stage_copy_layout, chunks_grow_with_what_is_copied_so_that_there_are_not_too_many) {
+    constexpr uint64_t kTebibyte = uint64_t{1} << 40;
+    EXPECT_EQ(usual_chunk_bytes(0), kUsualChunk);
+    EXPECT_EQ(usual_chunk_bytes(kTebibyte - 1), kUsualChunk);
+    EXPECT_EQ(usual_chunk_bytes(kTebibyte), 2 * kUsualChunk);
+    EXPECT_EQ(usual_chunk_bytes(100 * kTebibyte), kMostChunk);
+    EXPECT_EQ(usual_chunk_bytes(std::numeric_limits<uint64_t>::max()), kMostChunk);
 }
 
 TEST(stage_copy_layout, another_size_time_inode_or_chunk_is_another_plan) {

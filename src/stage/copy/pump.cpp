@@ -36,7 +36,7 @@ class Pumping {
         for (uint64_t chunk = next_++; chunk < store_.layout().chunks(); chunk = next_++) {
             if (store_.has(chunk)) continue;
             BELAY_CHECK(read_chunk(chunk, content));
-            BELAY_CHECK(store_.put(chunk, shard::crc32c(content.view()), content.view()));
+            BELAY_CHECK(store_.put(chunk, shard::crc32c(content.view()), content));
             if (settings_.stored) settings_.stored(++held_);
         }
         return {};

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <limits>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,13 @@ constexpr std::string_view kSchemaStart = "belay.stage/";
 
 std::string shown(const Directory& root, const std::string& path) {
     return core::printable(root.path_of(path).string());
+}
+
+uint64_t bytes_of(const CopyPlan& plan) {
+    uint64_t bytes = 0;
+    for (const SourceFile& file : plan.files)
+        if (__builtin_add_overflow(bytes, file.bytes, &bytes)) return std::numeric_limits<uint64_t>::max();
+    return bytes;
 }
 
 // A regular file of that name, no link. Its device too, where that is wanted.
@@ -143,7 +151,7 @@ Result<CopySource> list_copy(const fs::path& source, const SourceOptions& option
     BELAY_TRY(type, core::type_of_file(whole));
     auto listed = type == fs::file_type::directory ? list_directory(source, options) : list_file(whole);
     if (!listed) return listed;
-    listed->plan.chunk_bytes = options.chunk_bytes;
+    listed->plan.chunk_bytes = options.chunk_bytes.value_or(usual_chunk_bytes(bytes_of(listed->plan)));
     BELAY_CHECK(core::with_context(check_plan(listed->plan), core::printable(source.string())));
     return listed;
 }

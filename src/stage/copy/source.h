@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace belay::stage {
 
@@ -28,7 +29,7 @@ core::Result<> refuse_source_as_destination(const std::filesystem::path& source,
                                             const std::filesystem::path& destination);
 
 struct SourceOptions {
-    uint64_t chunk_bytes = kUsualChunk;
+    std::optional<uint64_t> chunk_bytes = {};  // usual_chunk_bytes()
     LinkRule links = LinkRule::kFollow;
     size_t threads = 8;  // that look at files
 };

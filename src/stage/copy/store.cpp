@@ -112,12 +112,14 @@ Result<> CopyStore::put_segment(const Segment& segment, std::string_view content
     return {};
 }
 
-Result<> CopyStore::put(uint64_t chunk, uint32_t checksum, std::string_view content) {
+Result<> CopyStore::put(uint64_t chunk, uint32_t checksum, ChunkBuffer& content, size_t skip) {
     const std::vector<Segment> segments = layout_->segments(chunk);
+    std::string_view left = content.view().substr(skip);
     for (const Segment& segment : segments) {
-        BELAY_CHECK(put_segment(segment, content.substr(0, segment.bytes)));
-        content.remove_prefix(segment.bytes);
+        BELAY_CHECK(put_segment(segment, left.substr(0, segment.bytes)));
+        left.remove_prefix(segment.bytes);
     }
+    recent_.keep(chunk, content, skip);
     {
         const std::lock_guard lock(mutex_);
         if (sync_failure_) return std::unexpected(*sync_failure_);

@@ -23,6 +23,7 @@
 #include "stage/copy/file_look.h"
 #include "stage/copy/layout.h"
 #include "stage/copy/open_files.h"
+#include "stage/copy/recent_chunks.h"
 #include "stage/copy/work_directory.h"
 #include "stage/pack/source_place.h"
 #include "stage/space/space.h"
@@ -76,9 +77,12 @@ class CopyStore {
     ChunkState state() const;
     std::optional<uint32_t> checksum(uint64_t chunk) const;
 
-    // A chunk whose checksum has been compared. From any thread. Errors: kSystem, kNoSpace; kBadInput where
-    // it is one of a file that has its name already and another content.
-    core::Result<> put(uint64_t chunk, uint32_t checksum, std::string_view content);
+    // A chunk whose checksum has been compared, and which stands in `content` behind `skip` bytes. From any thread. Once
+    // it is written, its memory is kept for recent(), and `content` is other memory, to be used again, if any. Errors:
+    // kSystem, kNoSpace; kBadInput where it is one of a file that has its name already and another content.
+    core::Result<> put(uint64_t chunk, uint32_t checksum, ChunkBuffer& content, size_t skip = 0);
+    // What was put last, as it came; nothing where others came since.
+    std::shared_ptr<const RecentChunks::Content> recent(uint64_t chunk) const { return recent_.find(chunk); }
     // What was put, compared with its checksum. Errors: kSystem, also where the disk gives back something
     // else.
     core::Result<> read(uint64_t chunk, ChunkBuffer& into) const;
@@ -148,6 +152,7 @@ class CopyStore {
     CopySign brought_;             // by this copy, and by others that did not get to their sign
     uint64_t resumed_ = 0;
     mutable OpenFiles parts_;
+    RecentChunks recent_;
 
     mutable std::mutex mutex_;
     mutable std::condition_variable came_;

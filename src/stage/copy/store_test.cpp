@@ -4,6 +4,7 @@
 #include "stage/copy/store_parts.h"
 #include "stage/copy/work_directory.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -38,7 +39,10 @@ class StoreCase {
     }
     static core::Result<> put(CopyStore& store, uint64_t chunk) {
         const std::string bytes = content(store, chunk);
-        return store.put(chunk, shard::crc32c(bytes), bytes);
+        ChunkBuffer buffer;
+        buffer.resize(bytes.size());
+        std::ranges::copy(bytes, buffer.data());
+        return store.put(chunk, shard::crc32c(bytes), buffer);
     }
     std::filesystem::path work(const CopyStore& store) const {
         return destination() / work_name("", store.digest());

@@ -56,7 +56,7 @@ void WriteQueue::write(const std::stop_token& ends) {
         changed_.notify_all();
         lock.unlock();
         auto put = core::without_exceptions(
-            [&] { return store_.put(item.chunk, item.checksum, item.content.view().substr(item.skip)); });
+            [&] { return store_.put(item.chunk, item.checksum, item.content, item.skip); });
         if (put && stored_) stored_(++written_);
         lock.lock();
         writes_ = false;
