@@ -96,6 +96,30 @@ TEST_F(AnalyzeCommand, places_the_logs_of_a_package_in_its_systems) {
     EXPECT_THAT(found->left_out.front(), HasSubstr("empty.log: is not a log of a run"));
 }
 
+TEST_F(AnalyzeCommand, nodes_without_accelerators_count_by_their_processors) {
+    write("site/systems/alpha_8.json",
+          R"({"number_of_nodes": 8, "accelerators_per_node": "0", "host_processors_per_node": "2"})");
+    write("site/results/alpha_8/cosmoflow/result_0.txt",
+          log_line(0, "number_of_nodes", "2") + log_text(10, 50));
+    const auto found =
+        find_logs({.paths = {path("site/results/alpha_8")}, .ruleset = "3.0.0", .staging_excluded = {}});
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ(bench::compute_units(found->runs[0]), 4) << "of the two nodes that the log names";
+    EXPECT_EQ(bench::compute_units(found->runs[1]), 16);
+}
+
+TEST_F(AnalyzeCommand, scaling_is_the_folder_behind_that_of_the_system) {
+    for (const char* name : {"weak/site/results/alpha_4/cosmoflow/result_0.txt",
+                             "weak/site/results/alpha_4/strong/cosmoflow/result_0.txt",
+                             "weak/site/results/weak/cosmoflow/result_0.txt", "weak/cosmoflow/result_0.txt"})
+        write(name, log_text(10, 50));
+    const auto found = find_logs({.paths = {path("weak")}, .ruleset = "3.0.0", .staging_excluded = {}});
+    ASSERT_TRUE(found) << found.error().message();
+    std::vector<std::string> scalings;
+    for (const bench::RunInput& run : found->runs) scalings.push_back(run.scaling);
+    EXPECT_THAT(scalings, ::testing::ElementsAre("", "", "strong", ""));
+}
+
 TEST_F(AnalyzeCommand, a_package_without_descriptions_is_read_by_its_logs) {
     fs::remove_all(path("site/systems"));
     const auto found = find_logs({.paths = {path()}, .ruleset = "3.0.0", .staging_excluded = {}});

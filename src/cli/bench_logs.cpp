@@ -80,9 +80,11 @@ Place place_of(const fs::path& log) {
         if (parts[i] == "results" && i + 2 < parts.size()) {
             place.system = parts[i + 1].string();
             place.submitter = i > 0 ? parts[i - 1].string() : "";
+            const bool is_scaling =
+                i + 3 < parts.size() && (parts[i + 2] == "strong" || parts[i + 2] == "weak");
+            place.scaling = is_scaling ? parts[i + 2].string() : "";
             place.description = above / "systems" / (place.system + ".json");
         }
-        if (parts[i] == "strong" || parts[i] == "weak") place.scaling = parts[i].string();
         above /= parts[i];
     }
     return place;
@@ -105,9 +107,11 @@ Descriptions read_descriptions(const std::vector<Place>& places) {
 }
 
 void describe(bench::RunInput& run, const bench::SystemDescription& description) {
-    run.units = description.accelerators();
     run.nodes = description.nodes;
     if (!run.facts.nodes) run.facts.nodes = description.nodes;
+    // Of the log's nodes: an instance of weak scaling has a part of them.
+    if (const auto each = description.units_per_node(); each && run.facts.nodes)
+        run.units = *run.facts.nodes * *each;
     if (!run.facts.accelerators_per_node) run.facts.accelerators_per_node = description.accelerators_per_node;
     // Early logs leave it to the description, and some of them differ.
     if (!description.division.empty()) run.facts.division = description.division;

@@ -1,3 +1,4 @@
+#include "bench/analysis/analysis.h"
 #include "cli/bench_roofline_record.h"
 #include "cli/testing.h"
 #include "core/file.h"
@@ -54,6 +55,19 @@ TEST_F(RooflineCommand, says_what_binds_a_run) {
     // 1,000 bytes over 10 samples, and 10 kB/s.
     EXPECT_EQ(run.at("ceilings").at(3).at("samples_per_second"), 100);
     EXPECT_EQ(json.at("machine").at("ranks"), 4);
+}
+
+TEST_F(RooflineCommand, prints_what_the_analysis_reads) {
+    const auto said = belay({"bench", "roofline", path("run.log"), "--machine", path("machine.json"), "--io",
+                             "1e4", "--data", path("data"), "--json"});
+    ASSERT_EQ(said.status, 0) << said.err;
+    const auto runs = bench::read_rooflines(core::parse_ordered_json(said.out));
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_EQ(runs[0].label, path("run.log"));
+    EXPECT_EQ(runs[0].binds, "compute");
+    EXPECT_EQ(runs[0].attained, 25);
+    ASSERT_EQ(runs[0].ceilings.size(), 4U);
+    EXPECT_EQ(runs[0].ceilings[0].samples_per_second, 50);
 }
 
 TEST_F(RooflineCommand, shows_a_table_and_draws) {

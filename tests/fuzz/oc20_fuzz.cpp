@@ -1,5 +1,6 @@
-// Structures of OC20 in pickles and in files of ours: the first byte says which of them the rest is. Pickles come
-// out of data sets that others made, and a pickle is a program.
+// Structures of OC20 in pickles, in files of ours, and LMDB files: the first byte says which of them the rest is. Pickles
+// come out of data sets that others made, and a pickle is a program.
+#include "bench/models/oc20/files/lmdb_file.h"
 #include "bench/models/oc20/files/pickle.h"
 #include "bench/models/oc20/files/structure_pickle.h"
 #include "bench/models/oc20/graph.h"
@@ -7,6 +8,8 @@
 #include "many_parsers.h"
 
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <string_view>
 
 using namespace belay::bench::oc20;
@@ -44,7 +47,35 @@ void read_structure_file(std::string_view bytes) {
     if (const auto structure = decode_structure(bytes, kCutoff)) use(*structure);
 }
 
-constexpr void (*kParsers[])(std::string_view) = {read_structure_pickle, read_pickle, read_structure_file};
+void look_up(std::string_view bytes) {
+    const auto file = LmdbFile::of_bytes(bytes);
+    if (!file) return require(!file.error().message().empty());
+    for (std::string_view key : {"length", "0", "1", "", "\xff"}) {
+        const auto found = file->find(key);
+        require(found ? !*found || (*found)->size() <= bytes.size() : !found.error().message().empty());
+    }
+}
+
+void read_lmdb(std::string_view bytes) {
+    look_up(bytes);
+    // The same bytes as the pages behind two meta pages that are right, each with its number: else few inputs get there.
+    constexpr size_t kPage = kSmallestLmdbPage;
+    const size_t pages = 2 + bytes.size() / kPage;
+    if (pages == 2) return;
+    std::string file = std::string(2 * kPage, '\0') + std::string(bytes.substr(0, (pages - 2) * kPage));
+    auto put = [&](size_t place, auto number) { std::memcpy(file.data() + place, &number, sizeof number); };
+    for (size_t page = 0; page < pages; ++page) put(page * kPage, uint64_t{page});
+    put(10, uint16_t{0x08});
+    put(16, uint32_t{0xbeefc0de});
+    put(20, uint32_t{1});
+    put(40, static_cast<uint32_t>(kPage));
+    put(128, uint64_t{2});  // the root
+    put(136, uint64_t{pages - 1});
+    look_up(file);
+}
+
+constexpr void (*kParsers[])(std::string_view) = {read_structure_pickle, read_pickle, read_structure_file,
+                                                  read_lmdb};
 
 }  // namespace
 

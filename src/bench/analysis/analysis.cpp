@@ -1,8 +1,5 @@
 #include "bench/analysis/analysis.h"
 
-#include <cmath>
-#include <set>
-
 #include <fmt/format.h>
 
 namespace belay::bench {
@@ -66,7 +63,7 @@ std::vector<RooflineRun> read_rooflines(const Json& json) {
         const auto found = object.find(key);
         if (found == object.end() || !found->is_number()) return std::nullopt;
         const double value = found->get<double>();
-        return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+        return above_zero(value) ? std::optional(value) : std::nullopt;
     };
     auto take = [&](const Json& object) {
         if (!object.is_object()) return;
@@ -82,10 +79,12 @@ std::vector<RooflineRun> read_rooflines(const Json& json) {
                 run.ceilings.push_back({text(one, "resource"), number(one, "samples_per_second")});
         result.push_back(std::move(run));
     };
-    if (json.is_array())
-        for (const Json& one : json) take(one);
+    const auto runs = json.find("runs");  // the end of what is no object
+    const Json& all = runs != json.end() ? *runs : json;
+    if (all.is_array())
+        for (const Json& one : all) take(one);
     else
-        take(json);
+        take(all);
     return result;
 }
 

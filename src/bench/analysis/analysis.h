@@ -52,7 +52,8 @@ std::string placements_csv(const Analysis& analysis);
 // All of them: name with ".csv", and bytes.
 std::vector<std::pair<std::string, std::string>> all_csv(const Analysis& analysis);
 
-// The runs of `belay bench roofline --json`: one object or an array. What is not of that shape is skipped.
+// What `belay bench roofline --json` prints, {"machine", "runs"}; one run, or an array of them, will do. What is not of
+// that shape is skipped.
 std::vector<RooflineRun> read_rooflines(const nlohmann::ordered_json& json);
 
 }  // namespace belay::bench

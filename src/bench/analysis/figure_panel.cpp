@@ -11,16 +11,6 @@ namespace belay::bench {
 
 namespace {
 
-// "1,000", "0.1", "5e-7": of a line.
-std::string level_text(double level) {
-    if (level >= 1e7 || level < 1e-3) return fmt::format("{:g}", level);
-    if (level < 1) return fmt::format("{:g}", level);
-    std::string digits = fmt::format("{:.0f}", level);
-    for (auto at = static_cast<ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-        digits.insert(static_cast<size_t>(at), ",");
-    return digits;
-}
-
 void widen(Axis& axis, std::span<const double> values) {
     double least = std::numeric_limits<double>::infinity();
     double most = -least;
@@ -44,8 +34,12 @@ void widen(Axis& axis, std::span<const double> values) {
 
 }  // namespace
 
-bool above_zero(std::optional<double> value) {
-    return value && std::isfinite(*value) && *value > 0;
+std::string iso_level_text(double level) {
+    if (level >= 1e7 || level < 1) return fmt::format("{:g}", level);
+    std::string digits = fmt::format("{:.0f}", level);
+    for (auto at = static_cast<ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+        digits.insert(static_cast<size_t>(at), ",");
+    return digits;
 }
 
 void fit_axes(FigurePanel& panel) {
@@ -72,7 +66,7 @@ void add_iso_lines(FigurePanel& panel, IsoKind kind, double scale, std::string_v
     if (panel.points.empty()) return;
     for (const IsoLevel& level : iso_levels(kind, panel.x, panel.y, scale))
         panel.lines.push_back({.kind = "iso",
-                               .label = fmt::format("{} {}", level_text(level.level), unit),
+                               .label = fmt::format("{} {}", iso_level_text(level.level), unit),
                                .points = {level.ends[0], level.ends[1]}});
 }
 
@@ -106,6 +100,7 @@ void add_points(FigurePanel& panel, const Scene& scene, Value x, Value y, std::o
                                     .high = {}});
     }
 }
+
 std::vector<IsoLevel> iso_levels(IsoKind kind, const Axis& x, const Axis& y, double scale) {
     std::vector<IsoLevel> levels;
     if (!(x.least > 0) || !(x.most > x.least) || !(y.least > 0) || !(y.most > y.least) || !(scale > 0))
@@ -140,4 +135,5 @@ std::vector<IsoLevel> iso_levels(IsoKind kind, const Axis& x, const Axis& y, dou
         for (double step : {1.0, 2.0, 5.0}) add(step * std::pow(10.0, decade));
     return levels;
 }
+
 }  // namespace belay::bench

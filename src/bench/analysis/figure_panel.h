@@ -5,11 +5,13 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace belay::bench {
 
-bool above_zero(std::optional<double> value);
+// "1,000", "0.1", "5e-7": what is the same along a line.
+std::string iso_level_text(double level);
 
 // Axes that hold all points, and all lines but those of equal cost, with some room.
 void fit_axes(FigurePanel& panel);

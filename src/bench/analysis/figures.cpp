@@ -179,14 +179,14 @@ Figure scaling_figure(const Scene& scene) {
         for (const IsoLevel& level : iso_levels(IsoKind::kRatio, convergence.x, convergence.y, 1))
             convergence.lines.push_back(
                 {.kind = "iso",
-                 .label = fmt::format("{} steps", level_text(std::round(samples / level.level))),
+                 .label = fmt::format("{} steps", iso_level_text(std::round(samples / level.level))),
                  .points = {level.ends[0], level.ends[1]}});
     add_iso_lines(rates, IsoKind::kRatio, 1 / kMinute, "epochs/unit·h");
     // T = E / X: on a line of slope 1, at minutes of E over epochs per minute.
     if (!times.points.empty())
         for (const IsoLevel& level : iso_levels(IsoKind::kRatio, times.x, times.y, 1))
             times.lines.push_back({.kind = "iso",
-                                   .label = fmt::format("{} min", level_text(1 / level.level)),
+                                   .label = fmt::format("{} min", iso_level_text(1 / level.level)),
                                    .points = {level.ends[0], level.ends[1]}});
     FigurePanel efficiency{.id = "efficiency",
                            .title = "Efficiency against units",

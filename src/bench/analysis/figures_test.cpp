@@ -140,6 +140,14 @@ TEST(bench_tables, csv_quotes_what_would_end_a_cell) {
     EXPECT_EQ(std::ranges::count(runs_csv(analysis), '\n'), 11);
 }
 
+TEST(bench_tables, csv_has_one_cell_for_a_list_whatever_is_in_it) {
+    Analysis analysis;
+    analysis.predictions.push_back(
+        {.benchmark = "cosmoflow", .notes = {"batch 8, units 9", "\"far\" outside"}});
+    const std::string csv = predictions_csv(analysis);
+    EXPECT_TRUE(csv.ends_with(",\"batch 8, units 9; \"\"far\"\" outside\"\n")) << csv;
+}
+
 TEST(bench_tables, json_says_unknown_as_null) {
     auto inputs = two_scales();
     for (RunInput& input : inputs) input.facts.staging_seconds.reset();
@@ -152,16 +160,25 @@ TEST(bench_tables, json_says_unknown_as_null) {
     EXPECT_EQ(json["figures"].size(), 7U);
 }
 
-TEST(bench_tables, rooflines_are_read_from_what_the_command_prints) {
-    const auto json = nlohmann::ordered_json::parse(
-        R"([{"run":"a.txt","benchmark":"cosmoflow","binds":"io","samples_per_second_of_rank":20,"ceilings":[{"resource":"io","samples_per_second":30},{"resource":"memory","samples_per_second":null}]},
-            7, {"ceilings":3}, {}])");
-    const auto runs = read_rooflines(json);
-    ASSERT_EQ(runs.size(), 1U);
-    EXPECT_EQ(runs[0].binds, "io");
-    EXPECT_EQ(runs[0].attained, 20.0);
-    EXPECT_EQ(runs[0].ceilings[0].samples_per_second, 30.0);
-    EXPECT_FALSE(runs[0].ceilings[1].samples_per_second);
+// What the command really prints is read in cli/bench_roofline_test.cpp.
+TEST(bench_tables, rooflines_are_read_with_what_is_around_them_and_alone) {
+    const auto run = nlohmann::ordered_json::parse(
+        R"({"run":"a.txt","benchmark":"cosmoflow","binds":"io","samples_per_second_of_rank":20,"ceilings":[{"resource":"io","samples_per_second":30},{"resource":"memory","samples_per_second":null}]})");
+    const auto wrong = nlohmann::ordered_json::parse(R"([7, {"ceilings":3}, {}])");
+    auto several = wrong;
+    several.push_back(run);
+    for (const nlohmann::ordered_json& json :
+         {nlohmann::ordered_json{{"machine", nullptr}, {"runs", several}}, several, run}) {
+        const auto runs = read_rooflines(json);
+        ASSERT_EQ(runs.size(), 1U) << json;
+        EXPECT_EQ(runs[0].binds, "io");
+        EXPECT_EQ(runs[0].attained, 20.0);
+        EXPECT_EQ(runs[0].ceilings[0].samples_per_second, 30.0);
+        EXPECT_FALSE(runs[0].ceilings[1].samples_per_second);
+    }
+    EXPECT_TRUE(read_rooflines(wrong).empty());
+    EXPECT_TRUE(read_rooflines({{"machine", nullptr}, {"runs", 3}}).empty());
+    EXPECT_TRUE(read_rooflines("runs").empty());
 }
 
 }  // namespace

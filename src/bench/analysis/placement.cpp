@@ -67,8 +67,7 @@ std::optional<double> published_data_bytes(std::string_view benchmark, double tr
 }
 
 std::optional<double> nodes_that_hold(double bytes, double capacity) {
-    if (!std::isfinite(bytes) || !std::isfinite(capacity) || !(bytes > 0) || !(capacity > 0))
-        return std::nullopt;
+    if (!above_zero(bytes) || !above_zero(capacity)) return std::nullopt;
     return std::max(1.0, std::ceil(bytes / (capacity * (1 - kReserve))));
 }
 
@@ -86,7 +85,7 @@ std::vector<Placement> place_data(std::span<const SystemResult> systems, std::sp
                             .missing = {}};
         const double samples = members.front()->train_samples.value_or(0);
         const auto bytes = data_bytes ? data_bytes : published_data_bytes(key.first, samples);
-        if (!bytes || !std::isfinite(*bytes) || !(*bytes > 0)) {
+        if (!above_zero(bytes)) {
             placement.missing = "the size of the data set is not known: give --data-bytes";
             placements.push_back(std::move(placement));
             continue;

@@ -18,10 +18,6 @@ namespace {
 
 constexpr double kLeastEpochs = 0.1;
 
-bool is_positive(std::optional<double> value) {
-    return value && std::isfinite(*value) && *value > 0;
-}
-
 template <typename Member>
 std::set<double> distinct(std::span<const ScalePoint> points, Member member) {
     std::set<double> values;
@@ -181,9 +177,9 @@ std::vector<ScalePoint> scale_points(std::span<const SystemResult> systems) {
     std::vector<ScalePoint> points;
     for (const SystemResult& system : systems) {
         if (system.scaling == "weak") continue;
-        if (!is_positive(system.units) || !is_positive(system.batch) || !is_positive(system.epochs.mean) ||
-            !is_positive(system.epoch_seconds.mean) || !is_positive(system.train_samples) ||
-            !is_positive(system.seconds.mean))
+        if (!above_zero(system.units) || !above_zero(system.batch) || !above_zero(system.epochs.mean) ||
+            !above_zero(system.epoch_seconds.mean) || !above_zero(system.train_samples) ||
+            !above_zero(system.seconds.mean))
             continue;
         ScalePoint point{
             .benchmark = system.benchmark, .family = system.family, .label = system.label(), .staging = {}};
@@ -194,7 +190,7 @@ std::vector<ScalePoint> scale_points(std::span<const SystemResult> systems) {
         point.train_samples = *system.train_samples;
         point.seconds = *system.seconds.mean;
         point.other = system.other.mean.value_or(0);
-        if (is_positive(system.staging.mean)) point.staging = system.staging.mean;
+        if (above_zero(system.staging.mean)) point.staging = system.staging.mean;
         points.push_back(std::move(point));
     }
     return points;
@@ -296,7 +292,7 @@ std::vector<FamilyModel> fit_families(std::span<const ScalePoint> points) {
 }
 
 std::optional<Prediction> predict(const FamilyModel& model, double units, double batch) {
-    if (!std::isfinite(units) || !std::isfinite(batch) || !(units > 0) || !(batch > 0)) return std::nullopt;
+    if (!above_zero(units) || !above_zero(batch)) return std::nullopt;
     Prediction result{.benchmark = model.benchmark,
                       .family = model.family,
                       .units = units,
@@ -344,8 +340,7 @@ core::Result<PredictionRequest> parse_prediction(std::string_view text) {
                                                       : nullptr;
         if (!to) return wrong(fmt::format("\"{}\" cannot be chosen", name));
         const auto value = core::parse_number<double>(core::trim(part.substr(equals + 1)));
-        if (!value || !std::isfinite(*value) || !(*value > 0))
-            return wrong(fmt::format("{} must be a number above 0", name));
+        if (!above_zero(value)) return wrong(fmt::format("{} must be a number above 0", name));
         *to = *value;
     }
     return request;

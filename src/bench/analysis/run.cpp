@@ -1,5 +1,6 @@
 #include "bench/analysis/run.h"
 
+#include "bench/analysis/statistics.h"
 #include "progress/mllog.h"
 
 #include <cmath>
@@ -15,7 +16,7 @@ std::optional<double> sane(std::optional<double> value) {
 }
 
 std::optional<double> positive(std::optional<double> value) {
-    return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
+    return above_zero(value) ? value : std::nullopt;
 }
 
 std::optional<double> ratio(std::optional<double> above, std::optional<double> below) {
@@ -107,7 +108,7 @@ Run decompose(const RunInput& input) {
 
 Run adjust(const Run& run, double factor, std::optional<double> units) {
     Run result = run;
-    if (!std::isfinite(factor) || !(factor > 0)) return result;
+    if (!above_zero(factor)) return result;
     auto scale = [&](std::optional<double>& value) {
         if (value) *value *= factor;
     };

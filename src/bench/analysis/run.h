@@ -26,7 +26,8 @@ struct RunInput {
     bool reached_target = false;      // the last result of the log is as good as the benchmark wants
     // Of a submission package; empty or nothing elsewhere.
     std::string system, submitter, scaling;  // scaling: "strong" or "weak"
-    std::optional<double> units;  // compute units of the system's description, where the log has none
+    // By the system's description: units of the nodes that the log names, where it names no accelerators; nodes.
+    std::optional<double> units;
     std::optional<double> nodes;
     bool staging_moves_data =
         true;  // false: staging_start and staging_stop were logged, but nothing was copied
@@ -55,7 +56,8 @@ struct Run {
     std::vector<EpochRecord> records;
 };
 
-// nodes * accelerators of each, or the nodes' host processors; nothing where neither is known.
+// nodes * accelerators of each, or else `units`, which are host processors where there are no accelerators, or else
+// nodes; nothing where none is known.
 std::optional<double> compute_units(const RunInput& input);
 
 // Never fails: `missing` says what the log lacks.

@@ -14,7 +14,7 @@ bool all_finite(std::span<const double> values) {
 }
 
 bool all_positive(std::span<const double> values) {
-    return all_finite(values) && std::ranges::all_of(values, [](double value) { return value > 0; });
+    return !values.empty() && std::ranges::all_of(values, above_zero);
 }
 
 std::optional<double> if_finite(double value) {
@@ -29,6 +29,10 @@ std::vector<double> inverses(std::span<const double> values) {
 }
 
 }  // namespace
+
+bool above_zero(std::optional<double> value) {
+    return value && std::isfinite(*value) && *value > 0;
+}
 
 std::optional<double> mean_of(std::span<const double> values) {
     if (!all_finite(values)) return std::nullopt;

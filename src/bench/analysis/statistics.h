@@ -12,6 +12,9 @@
 
 namespace belay::bench {
 
+// Finite, and more than 0: what may be divided by, or have a logarithm.
+bool above_zero(std::optional<double> value);
+
 std::optional<double> mean_of(std::span<const double> values);
 
 // Sample standard deviation (n - 1); nothing for one value.

@@ -24,6 +24,14 @@ TEST(bench_statistics, means_and_deviations_are_those_worked_out_by_hand) {
     EXPECT_NEAR(harmonic_deviation_of(rates).value(), 1 / (7.0 / 12 - deviation) - 12.0 / 7, 1e-12);
 }
 
+TEST(bench_statistics, above_zero_is_what_may_be_divided_by) {
+    EXPECT_TRUE(above_zero(0.5));
+    for (const std::optional<double> value :
+         {std::optional<double>(), std::optional(0.0), std::optional(-1.0), std::optional(kNaN),
+          std::optional(std::numeric_limits<double>::infinity())})
+        EXPECT_FALSE(above_zero(value)) << value.value_or(0);
+}
+
 TEST(bench_statistics, what_cannot_be_computed_is_nothing) {
     EXPECT_FALSE(mean_of({}));
     EXPECT_FALSE(deviation_of(std::vector{1.0}));

@@ -1,6 +1,6 @@
 // What an analysis is as JSON and CSV.
 #include "bench/analysis/analysis.h"
-#include "core/utf8.h"
+#include "core/csv.h"
 
 #include <algorithm>
 #include <cmath>
@@ -143,25 +143,8 @@ Json object_of(const Row& row, const Column<Row> (&columns)[size]) {
     return object;
 }
 
-// Names come from other people's files: no control characters, and quotes where a comma or a quote would end the cell.
-std::string cell(const Json& value) {
-    if (value.is_null()) return {};
-    if (value.is_array()) {
-        std::string all;
-        for (const Json& one : value) all += (all.empty() ? "" : "; ") + cell(one);
-        return all;
-    }
-    std::string text =
-        value.is_string() ? core::printable(value.get_ref<const std::string&>()) : value.dump();
-    if (text.find_first_of(",\"\n") == text.npos) return text;
-    std::string quoted = "\"";
-    for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + "\"";
-}
-
 void add_line(std::string& csv, const std::vector<Json>& cells) {
-    for (size_t i = 0; i < cells.size(); ++i) csv += (i > 0 ? "," : "") + cell(cells[i]);
-    csv += '\n';
+    csv += core::csv_line(cells);
 }
 
 template <typename Row, size_t size>

@@ -18,7 +18,8 @@ namespace belay::bench {
 
 class RuleSet;
 
-// A larger file is not a log: the largest published one has 1.3 MB, and a week of lines each second is below this.
+// A larger file is not a log: the largest published one has 1.3 MB, and a week of lines each second is below this. Logs are
+// checked by as many threads as there are CPUs, each of which holds a whole one: more would be the memory of a node.
 inline constexpr size_t kMostLogBytes = size_t{256} << 20;
 
 struct CheckOptions {
@@ -34,6 +35,13 @@ struct LogMessage {
     std::string key, text;
 };
 
+// As it was logged.
+struct LoggedSeed {
+    std::string value;
+    bool is_text = false;  // "7", and not 7
+    bool operator==(const LoggedSeed&) const = default;
+};
+
 // What runs of a system are compared by. Times in seconds; unknown is nothing.
 struct LogFacts {
     std::string benchmark, division, organisation, platform, status;
@@ -46,10 +54,10 @@ struct LogFacts {
     std::optional<double> global_batch_size, train_samples, eval_samples, nodes, accelerators_per_node;
     std::optional<double> samples_per_second;
     std::optional<double> data_wait_seconds_per_step, exposed_communication_seconds_per_step;
-    std::optional<double> last_epoch, last_result;          // of that evaluation, whatever run_stop says
-    bool success = false;                                   // run_stop's status
-    bool has_status = false;                                // run_stop has one: some logs of round 0.7 do not
-    std::map<std::string, std::string, std::less<>> seeds;  // "FILE:LINE" of the metadata -> value
+    std::optional<double> last_epoch, last_result;         // of that evaluation, whatever run_stop says
+    bool success = false;                                  // run_stop's status
+    bool has_status = false;                               // run_stop has one: some logs of round 0.7 do not
+    std::map<std::string, LoggedSeed, std::less<>> seeds;  // by "FILE:LINE" of the metadata
 };
 
 struct LogVerdict {

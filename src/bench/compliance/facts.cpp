@@ -12,7 +12,7 @@ namespace belay::bench {
 
 namespace {
 
-constexpr std::array<std::string_view, 24> kFactKeys = {
+constexpr std::array<std::string_view, 25> kFactKeys = {
     "submission_benchmark",
     "submission_division",
     "submission_org",
@@ -36,6 +36,7 @@ constexpr std::array<std::string_view, 24> kFactKeys = {
     "number_of_nodes",
     "accelerators_per_node",
     "seed",
+    "resumed_from_step",
     "tracked_stats",
 };
 
@@ -47,9 +48,12 @@ std::optional<double> finite(const PythonValue* value) {
 std::optional<double> finite(const PythonValue& value) {
     return finite(&value);
 }
+std::optional<double> finite(const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? value : std::nullopt;
+}
 
 // Seconds between the starts and the stops of something. A start within an open interval does not count: of many
-// ranks the first counts.
+// ranks the first counts. Times may be infinite or NaN, as the official parser takes them: then the seconds are not known.
 class Intervals {
   public:
     void start(double at) {
@@ -65,9 +69,12 @@ class Intervals {
         return true;
     }
     bool is_open() const { return start_.has_value(); }
+    double open_for(double at) const { return start_ ? at - *start_ : 0; }
     double last() const { return last_; }
     int64_t count() const { return count_; }
-    std::optional<double> seconds() const { return count_ > 0 ? std::optional(seconds_) : std::nullopt; }
+    std::optional<double> seconds() const {
+        return finite(count_ > 0 ? std::optional(seconds_) : std::nullopt);
+    }
 
   private:
     std::optional<double> start_;
@@ -160,7 +167,28 @@ class FactsOfLog {
         facts_.has_status = status != nullptr;
         facts_.last_epoch = result_epoch_;
         facts_.last_result = result_;
-        for (Intervals* open : {&evaluation_, &epoch_, &block_, &staging_}) open->stop(at);
+        end_evaluation(at);
+        for (Intervals* open : {&epoch_, &block_, &staging_}) open->stop(at);
+    }
+
+    void start_evaluation(double at) {
+        if (!evaluation_.is_open()) is_within_epoch_ = epoch_.is_open();
+        evaluation_.start(at);
+    }
+    void end_evaluation(double at) {
+        if (evaluation_.stop(at) && is_within_epoch_) evaluation_of_epoch_ += evaluation_.last();
+    }
+    // Of an epoch that the run's end cuts off it is not known how many of its samples it has trained on.
+    void end_epoch(double at) {
+        if (is_within_epoch_ && evaluation_.is_open()) {
+            evaluation_of_epoch_ += evaluation_.open_for(at);
+            is_within_epoch_ = false;
+        }
+        if (epoch_.stop(at)) {
+            ++whole_epochs_;
+            training_of_whole_epochs_ += epoch_.last() - evaluation_of_epoch_;
+        }
+        evaluation_of_epoch_ = 0;
     }
 
     void take_seed(const LogEvent& event) {
@@ -169,8 +197,9 @@ class FactsOfLog {
         const std::string place =
             fmt::format("{}:{}", file != nullptr && file->is_text() ? core::to_valid_utf8(file->text()) : "",
                         line != nullptr ? shown(*line) : "");
+        const bool is_text = event.value.is_text();
         facts_.seeds.try_emplace(
-            place, event.value.is_text() ? core::to_valid_utf8(event.value.text()) : shown(event.value));
+            place, LoggedSeed{is_text ? core::to_valid_utf8(event.value.text()) : shown(event.value), is_text});
     }
 
     void take_interval(const LogEvent& event, double at) {
@@ -184,18 +213,18 @@ class FactsOfLog {
             case FactKey::kEpochStart:
                 return epoch_.start(at);
             case FactKey::kEpochStop:
-                epoch_.stop(at);
-                return;
+                return end_epoch(at);
             case FactKey::kBlockStart:
                 return block_.start(at);
             case FactKey::kBlockStop:
                 block_.stop(at);
                 return;
             case FactKey::kEvalStart:
-                if (!evaluation_.is_open()) is_within_epoch_ = epoch_.is_open();
-                return evaluation_.start(at);
+                return start_evaluation(at);
             case FactKey::kEvalStop:
-                if (evaluation_.stop(at) && is_within_epoch_) evaluation_within_epochs_ += evaluation_.last();
+                return end_evaluation(at);
+            case FactKey::kResumedFromStep:
+                last_step_ = finite(event.value).value_or(last_step_);
                 return;
             case FactKey::kTrackedStats:
                 return take_statistics(event.value);
@@ -217,9 +246,10 @@ class FactsOfLog {
     }
 
     void finish() {
-        facts_.run_start = start_;
-        facts_.run_stop = stop_;
-        if (start_ && stop_) facts_.minutes = (*stop_ - *start_) / 60;
+        facts_.run_start = finite(start_);
+        facts_.run_stop = finite(stop_);
+        facts_.staging_start = finite(facts_.staging_start);
+        if (facts_.run_start && facts_.run_stop) facts_.minutes = (*facts_.run_stop - *facts_.run_start) / 60;
         if (epochs_) facts_.epochs = std::round(*epochs_ * 1000) / 1000;
         facts_.staging_seconds = staging_.seconds();
         facts_.evaluation_seconds = evaluation_.seconds();
@@ -233,9 +263,9 @@ class FactsOfLog {
     // Of what the trainer measured, else of the epochs without the evaluations in them.
     std::optional<double> throughput() const {
         if (const auto seconds = seconds_per_sample_.mean()) return 1 / *seconds;
-        const double training = epoch_.seconds().value_or(0) - evaluation_within_epochs_;
-        if (!(training > 0) || !facts_.train_samples) return std::nullopt;
-        return static_cast<double>(epoch_.count()) * *facts_.train_samples / training;
+        const auto training = finite(std::optional(training_of_whole_epochs_));
+        if (!training || !(*training > 0) || !facts_.train_samples) return std::nullopt;
+        return whole_epochs_ * *facts_.train_samples / *training;
     }
 
     LogFacts facts_;
@@ -243,7 +273,9 @@ class FactsOfLog {
     int64_t results_ = 0;
     Intervals staging_, epoch_, block_, evaluation_;
     bool is_within_epoch_ = false;
-    double evaluation_within_epochs_ = 0, last_step_ = 0;
+    double evaluation_of_epoch_ = 0;  // of the one that is open
+    double whole_epochs_ = 0, training_of_whole_epochs_ = 0;
+    double last_step_ = 0;
     MeanOverSteps data_wait_, communication_, seconds_per_sample_;
 };
 

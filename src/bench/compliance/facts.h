@@ -34,13 +34,15 @@ enum class FactKey : int {
     kNodes,
     kAcceleratorsPerNode,
     kSeed,
+    kResumedFromStep,
     kTrackedStats,
 };
 std::span<const std::string_view> fact_keys();
 
 // The minutes are those of the official summarizer: from the last run_start before the first run_stop. The epochs
 // are those of its RCP test: epoch_num of the last eval_error or eval_accuracy before a run_stop with status
-// "success", to three decimals. Intervals that the run's end cut off end there; what follows it does not count.
+// "success", to three decimals. Intervals that the run's end cut off end there; what follows it does not count. Times
+// that are not finite are not known here, whatever the verdict says of them.
 LogFacts facts_of(const LogLines& log);
 
 }  // namespace belay::bench

@@ -28,8 +28,17 @@ TEST(bench_check, facts_are_those_of_the_run) {
     EXPECT_DOUBLE_EQ(facts.global_batch_size.value(), 256);
     EXPECT_DOUBLE_EQ(facts.nodes.value() * facts.accelerators_per_node.value(), 32);
     EXPECT_TRUE(facts.success);
-    EXPECT_EQ(facts.seeds, (decltype(facts.seeds){{"train.py:12", "7"}}));
+    EXPECT_EQ(facts.seeds, (decltype(facts.seeds){{"train.py:12", {"7"}}}));
     EXPECT_FALSE(facts.data_wait_seconds_per_step);
+}
+
+TEST(bench_check, a_seed_is_kept_with_whether_it_is_a_text) {
+    TestLog log = valid_log("oc20", "closed");
+    for (const auto& [json, seed] : std::vector<std::pair<std::string, LoggedSeed>>{
+             {"\"7.9\"", {"7.9", true}}, {"7.9", {"7.9"}}, {"true", {"true"}}, {"null", {"null"}}}) {
+        log.set_value("seed", json);
+        EXPECT_EQ(verdict_on(log).facts.seeds.at("train.py:12"), seed) << json;
+    }
 }
 
 TEST(bench_check, the_run_is_from_the_last_start_before_the_first_stop) {
@@ -53,7 +62,54 @@ TEST(bench_check, the_end_of_the_run_ends_what_is_open) {
                      facts.run_stop.value() - static_cast<double>(log.line("epoch_start").time_ms) / 1000);
 }
 
-TEST(bench_check, waits_are_means_over_the_steps_of_tracked_stats) {
+// As where the target is reached in the middle: of the second epoch, of 40 s with 20 s of evaluation, 35 s are there.
+TEST(bench_check, an_epoch_that_the_run_cuts_off_is_not_one_of_its_throughput) {
+    TestLog log;
+    log.add("train_samples", "1000");
+    log.add("run_start", "null");
+    for (const char* key : {"epoch_start", "eval_start", "eval_stop", "epoch_stop", "epoch_start",
+                            "eval_start", "run_stop", "eval_stop", "epoch_stop"})
+        log.add(key, "null");
+    const int64_t start = log.line("run_start").time_ms;
+    const std::vector<int64_t> seconds = {0, 10, 30, 40, 40, 50, 75, 80, 80};
+    for (size_t at = 0; at < seconds.size(); ++at) log.lines[at + 2].time_ms = start + 1000 * seconds[at];
+    const LogFacts facts = verdict_on(log).facts;
+    EXPECT_DOUBLE_EQ(facts.evaluation_seconds.value(), 20 + 25);
+    EXPECT_DOUBLE_EQ(facts.epochs_seconds.value(), 40 + 35);
+    EXPECT_DOUBLE_EQ(facts.samples_per_second.value(), 1000 / (40.0 - 20));
+}
+
+TEST(bench_check, an_evaluation_beyond_its_epoch_is_within_it_as_far_as_it_goes) {
+    TestLog log;
+    log.add("train_samples", "1000");
+    for (const char* key :
+         {"run_start", "epoch_start", "eval_start", "epoch_stop", "eval_stop", "epoch_start", "epoch_stop"})
+        log.add(key, "null");  // one second each
+    EXPECT_DOUBLE_EQ(verdict_on(log).facts.samples_per_second.value(), 2 * 1000 / (2.0 - 1 + 1));
+}
+
+TEST(bench_check, times_that_are_not_finite_are_not_known) {
+    const TestLog log = valid_log("oc20", "closed");
+    const auto with_time = [&](std::string_view key, std::string_view time) {
+        TestLog other = log;
+        const std::string known = fmt::format("\"time_ms\": {},", other.line(key).time_ms);
+        std::string text = other.text();
+        text.replace(text.find(known), known.size(), fmt::format("\"time_ms\": \"{}\",", time));
+        return check_log(rules_named("3.0.0"), "result_0.txt", text, {}).facts;
+    };
+    for (const char* time : {"nan", "inf", "-inf"}) {
+        EXPECT_FALSE(with_time("run_start", time).run_start) << time;
+        EXPECT_FALSE(with_time("run_start", time).minutes) << time;
+        EXPECT_FALSE(with_time("run_stop", time).minutes) << time;
+        EXPECT_TRUE(with_time("run_stop", time).success) << time;
+        EXPECT_FALSE(with_time("staging_start", time).staging_start) << time;
+        EXPECT_FALSE(with_time("staging_start", time).staging_seconds) << time;
+        EXPECT_FALSE(with_time("epoch_start", time).samples_per_second) << time;
+    }
+}
+
+// With two lines of tracked_stats at its end, and others before them.
+TestLog log_with_steps(const std::vector<TestLine>& before) {
     TestLog log = valid_log("oc20", "closed");
     const auto stop = std::ranges::find(log.lines, std::string("run_stop"), &TestLine::key);
     TestLine line = *stop;
@@ -63,11 +119,23 @@ TEST(bench_check, waits_are_means_over_the_steps_of_tracked_stats) {
     TestLine second = line;
     second.value =
         R"({"step": 40, "data_wait_seconds": 0.5, "exposed_communication_seconds": 0.05, "samples_per_second": 300})";
-    log.lines.insert(stop, {line, second});
-    const LogFacts facts = verdict_on(log).facts;
+    const auto first = log.lines.insert(stop, {line, second});
+    log.lines.insert(first, before.begin(), before.end());
+    return log;
+}
+
+TEST(bench_check, a_run_that_goes_on_begins_to_count_where_it_does) {
+    const TestLine resumed{.key = "resumed_from_step", .value = "8", .metadata = "{}"};
+    EXPECT_DOUBLE_EQ(verdict_on(log_with_steps({resumed})).facts.data_wait_seconds_per_step.value(),
+                     (2 * 0.1 + 30 * 0.5) / 32);
+}
+
+TEST(bench_check, waits_are_means_over_the_steps_of_tracked_stats) {
+    const LogFacts facts = verdict_on(log_with_steps({})).facts;
     EXPECT_DOUBLE_EQ(facts.data_wait_seconds_per_step.value(), (10 * 0.1 + 30 * 0.5) / 40);
     EXPECT_DOUBLE_EQ(facts.exposed_communication_seconds_per_step.value(), (10 * 0.01 + 30 * 0.05) / 40);
     EXPECT_DOUBLE_EQ(facts.samples_per_second.value(), 40 / (10 / 100.0 + 30 / 300.0));
 }
+
 }  // namespace
 }  // namespace belay::bench

@@ -1,5 +1,6 @@
 #include "bench/compliance/log_buffer.h"
 
+#include "bench/compliance/check.h"
 #include "core/file.h"
 
 #include <algorithm>
@@ -18,17 +19,21 @@ core::Result<std::string_view> LogBuffer::read(const std::filesystem::path& path
     if (fstat(file.get(), &status) != 0)
         return core::errno_error(errno, fmt::format("cannot look at {}", path.string()));
     if (!S_ISREG(status.st_mode)) {  // a pipe, which has an end but no size
-        BELAY_TRY(bytes, core::read_opened(file.get(), path, kLargestLog));
+        BELAY_TRY(bytes, core::read_opened(file.get(), path, kMostLogBytes));
         buffer_ = std::move(bytes);
         return buffer_;
     }
     const auto size = static_cast<size_t>(status.st_size);
-    if (buffer_.size() <= size && size < kLargestLog) buffer_.resize(std::max(size + 1, 2 * buffer_.size()));
+    // A byte more than is read: at the end of the file one is asked for in vain.
+    const auto grow = [&](size_t least) {
+        buffer_.resize(std::min(std::max(least, 2 * buffer_.size()), kMostLogBytes + 1));
+    };
+    if (buffer_.size() <= size && size <= kMostLogBytes) grow(size + 1);
     size_t have = 0;
     while (true) {  // until its end, which may have moved
-        if (have >= kLargestLog || size >= kLargestLog)
-            return core::bad_input("{} has more than {} bytes", path.string(), kLargestLog);
-        if (have == buffer_.size()) buffer_.resize(2 * have);
+        if (have > kMostLogBytes || size > kMostLogBytes)
+            return core::bad_input("{} has more than {} bytes", path.string(), kMostLogBytes);
+        if (have == buffer_.size()) grow(have + 1);
         const ssize_t count =
             pread(file.get(), buffer_.data() + have, buffer_.size() - have, static_cast<off_t>(have));
         if (count < 0 && errno == EINTR) continue;

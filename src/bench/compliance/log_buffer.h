@@ -10,11 +10,9 @@
 
 namespace belay::bench {
 
-inline constexpr size_t kLargestLog = size_t{1} << 30;  // bytes
-
 class LogBuffer {
   public:
-    // The whole file; valid until the next call. Errors: kSystem; kBadInput for more than kLargestLog.
+    // The whole file; valid until the next call. Errors: kSystem; kBadInput for more than kMostLogBytes.
     core::Result<std::string_view> read(const std::filesystem::path& path);
 
   private:

@@ -47,7 +47,7 @@ inline constexpr size_t kMostProblems = 20;
 
 enum class ReadingWay {
     kFast,
-    kExact,  // without simdjson: for tests of that both say the same
+    kExact,  // without simdjson: for tests that both ways say the same
 };
 
 // Never fails. `bytes` must outlive what is returned.

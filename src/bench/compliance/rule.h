@@ -1,6 +1,6 @@
 // The rules of MLPerf HPC as data. A rule file is what the official checker has one YAML file for; a rule is what
-// it asks of one key. The rows are in rule_tables.cpp, what they mean is in rule_words.cpp (for people) and
-// engine.cpp (for logs).
+// it asks of one key. The rows are in rule_tables.cpp, what they mean is in rules.cpp (for people) and engine.cpp
+// (for logs).
 #pragma once
 
 #include <array>

@@ -1,13 +1,16 @@
 #include "bench/optimize/checkpoint.h"
 
-#include "core/file.h"
+#include "core/directory.h"
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/new_file.h"
+#include "core/text.h"
+#include "core/user.h"
 
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -23,6 +26,11 @@ static_assert(std::endian::native == std::endian::little, "checkpoints are writt
 constexpr std::string_view kMagic = "BLYCKPT1";
 constexpr size_t kDigestBytes = 32;
 constexpr size_t kLargest = size_t{64} << 30;
+
+Result<core::Directory> parent_of(const std::filesystem::path& path) {
+    return core::Directory::open_trusted(path.has_parent_path() ? path.parent_path()
+                                                                : std::filesystem::path("."));
+}
 
 // Where a number of the facts stands.
 struct Fact {
@@ -115,20 +123,29 @@ Result<Checkpoint> decode_checkpoint(std::string_view bytes) {
         BELAY_TRY(values, take_array(bytes));
         checkpoint.*array = std::move(values);
     }
-    if (!bytes.empty()) return bad_input("{} bytes too many are in the checkpoint", bytes.size());
+    if (!bytes.empty())
+        return bad_input("the checkpoint goes on for {} behind its end",
+                         core::format_count(bytes.size(), "byte"));
     return checkpoint;
 }
 
 Result<> write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-    const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-    BELAY_TRY(directory, core::Directory::open(parent));
+    BELAY_TRY(directory, parent_of(path));
     BELAY_TRY(file, core::NewFile::begin(directory, path.filename().string(), 0644));
     BELAY_CHECK(core::write_all(file.fd(), encode_checkpoint(checkpoint), path.string()));
     return std::move(file).replace();
 }
 
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& path) {
-    BELAY_TRY(bytes, core::read_file(path, kLargest));
+    BELAY_TRY(directory, parent_of(path));
+    const std::string name = path.filename();
+    BELAY_TRY(facts, directory.facts(name));
+    if (facts && facts->owner != geteuid() && facts->owner != 0)
+        return bad_input("{} belongs to {}, who decides by it what this training goes on from", path.string(),
+                         core::user_name(facts->owner))
+            .because(core::Cause::kDenied)
+            .hint("where that is meant, go on from a copy of your own");
+    BELAY_TRY(bytes, directory.read_file(name, kLargest));
     return core::with_context(decode_checkpoint(bytes), path.string());
 }
 

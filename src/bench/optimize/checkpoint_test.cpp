@@ -63,7 +63,7 @@ TEST(bench, checkpoint_with_impossible_sizes_is_refused) {
     std::string body = encode_checkpoint(some_checkpoint());
     body.resize(body.size() - 32);
     EXPECT_EQ(message_of(with_digest(body)), "");
-    EXPECT_EQ(message_of(with_digest(body + "x")), "1 bytes too many are in the checkpoint");
+    EXPECT_EQ(message_of(with_digest(body + "x")), "the checkpoint goes on for 1 byte behind its end");
     EXPECT_EQ(message_of(with_digest(body.substr(0, body.size() - 8))), "the checkpoint is cut off");
     std::string endless = body;
     endless.replace(endless.size() - 8, 8, std::string(8, '\xff'));

@@ -4,7 +4,10 @@
 #include "core/hash.h"
 #include "core/text.h"
 
+#include <cerrno>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 namespace belay::bench {
 
@@ -76,6 +79,20 @@ Result<Rendezvous> by_file(const World& world, const Environment& environment, s
     return rendezvous;
 }
 
+// Whether rank 0 has made it. What another user put there may be a link to a file of this one, or the ranks of another run.
+Result<bool> is_meeting_file(const std::filesystem::path& file) {
+    struct stat status{};
+    if (lstat(file.c_str(), &status) != 0) {
+        if (errno == ENOENT) return false;
+        return core::errno_error(errno, fmt::format("cannot look at {}", file.string()));
+    }
+    if (S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_nlink == 1) return true;
+    return bad_input("--rendezvous: {} is not a file that rank 0 made: it is {}", file.string(),
+                     S_ISREG(status.st_mode) ? "another user's, or has another name beside it"
+                                             : "not a regular file")
+        .hint("name a path in a directory of your own");
+}
+
 }  // namespace
 
 Result<> check_rendezvous_choice(std::string_view choice) {
@@ -111,8 +128,8 @@ Result<> prepare_file(const World& world, const Rendezvous& rendezvous, const co
             .hint("remove it, or give each run a path of its own");
     }
     for (;;) {
-        BELAY_TRY(type, core::type_of_file(file));
-        if (type != std::filesystem::file_type::not_found) return {};
+        BELAY_TRY(is_there, is_meeting_file(file));
+        if (is_there) return {};
         if (deadline.is_over())
             return system_error("rank {} of {}: no meeting at {}: rank 0 did not make it", world.rank,
                                 world.size, file.string())

@@ -1,5 +1,8 @@
 #include "bench/roofline/figure.h"
 
+#include "core/csv.h"
+#include "core/utf8.h"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -44,13 +47,6 @@ std::string escaped(std::string_view text) {
         }
     }
     return out;
-}
-
-std::string csv_text(std::string_view text) {
-    std::string out = "\"";
-    for (const char character : text)
-        out += character == '"' ? std::string("\"\"") : std::string(1, character);
-    return out + "\"";
 }
 
 // Decades between which a logarithmic axis runs.
@@ -216,8 +212,9 @@ std::vector<FigureRun> figure_of(std::span<const Analysis> analyses) {
 std::string figure_csv(std::span<const FigureRun> runs) {
     std::string out = "run,resource,flop_per_byte,flops_per_second,roof_flops_per_second,binds\n";
     auto row = [&](const FigureRun& run, Resource resource, const std::string& intensity, double roof) {
-        fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{}\n", csv_text(run.name), to_text(resource),
-                       intensity, run.flops_per_second, roof, run.binds == resource ? 1 : 0);
+        fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{}\n",
+                       core::csv_field(core::printable(run.name)), to_text(resource), intensity,
+                       run.flops_per_second, roof, run.binds == resource ? 1 : 0);
     };
     for (const FigureRun& run : runs) {
         if (run.peak) row(run, Resource::kCompute, "", *run.peak);

@@ -25,7 +25,8 @@ size_t boundaries_passed(const RateSchedule& rate, const StepPlace& place) {
         return static_cast<size_t>(
             std::ranges::count_if(boundaries, [&](auto boundary) { return reached > boundary; }));
     };
-    if (!rate.decay_steps.empty()) return below(rate.decay_steps, place.step);
+    const int64_t origin = rate.decays_behind_warmup ? rate.steps_of_warmup(place.epoch_steps) + 1 : 0;
+    if (!rate.decay_steps.empty()) return below(rate.decay_steps, place.step - origin);
     if (rate.decay_shares.empty()) return below(rate.decay_epochs, place.epoch);
     return static_cast<size_t>(std::ranges::count_if(rate.decay_shares, [&](double share) {
         return place.step > step_of_share(share, place.total_steps);
@@ -33,10 +34,6 @@ size_t boundaries_passed(const RateSchedule& rate, const StepPlace& place) {
 }
 
 }  // namespace
-
-std::span<const std::string_view> scaling_names() {
-    return kScalingNames;
-}
 
 core::Result<Scaling> scaling_named(std::string_view name) {
     const auto* found = std::ranges::find(kScalingNames, name);
@@ -52,7 +49,7 @@ double RateSchedule::peak(int batch) const {
 }
 
 double RateSchedule::first(int batch) const {
-    return std::min(warmup_rate, peak(batch));
+    return warmup_factor > 0 ? warmup_factor * peak(batch) : std::min(warmup_rate, peak(batch));
 }
 
 double RateSchedule::at(int batch, const StepPlace& place) const {
@@ -62,13 +59,18 @@ double RateSchedule::at(int batch, const StepPlace& place) const {
         return lowest +
                static_cast<double>(place.step - 1) * (highest - lowest) / static_cast<double>(warmup_steps);
     if (course == Course::kCosine) {
-        const auto behind = static_cast<double>(place.step - 1 - warmup_steps);
-        const auto all = static_cast<double>(std::max<int64_t>(1, place.total_steps - warmup_steps));
+        const int64_t warmup = steps_of_warmup(place.epoch_steps);
+        const auto behind = static_cast<double>(place.step - 1 - warmup);
+        const auto all = static_cast<double>(std::max<int64_t>(1, place.total_steps - warmup));
         const double way = std::clamp(behind / all, 0.0, 1.0);
         return final_rate + (highest - final_rate) * (1 + std::cos(std::numbers::pi * way)) / 2;
     }
     const size_t passed = std::min(boundaries_passed(*this, place), decay_factors.size());
     return passed == 0 ? highest : highest * decay_factors[passed - 1];
+}
+
+int64_t RateSchedule::steps_of_warmup(int64_t steps_per_epoch) const {
+    return warmup_steps > 0 ? warmup_steps : warmup_epochs * steps_per_epoch;
 }
 
 std::vector<int64_t> RateSchedule::boundary_steps(int64_t steps_per_epoch, int64_t total_steps) const {

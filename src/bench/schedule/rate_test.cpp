@@ -13,7 +13,10 @@ constexpr int kBoundaries[] = {20, 30};
 constexpr double kShares[] = {0.6, 0.8}, kFactors[] = {0.1, 0.01};
 
 StepPlace at_step(int64_t step, int64_t total = 100) {
-    return {.epoch = static_cast<int>((step - 1) / 10 + 1), .step = step, .total_steps = total};
+    return {.epoch = static_cast<int>((step - 1) / 10 + 1),
+            .step = step,
+            .total_steps = total,
+            .epoch_steps = 10};
 }
 
 TEST(bench, rate_warms_up_by_steps) {
@@ -49,6 +52,21 @@ TEST(bench, rate_falls_as_a_cosine) {
     EXPECT_DOUBLE_EQ(rate.at(8, at_step(41)), 0.2 + 0.8 * (1 + std::sqrt(0.5)) / 2);
     EXPECT_DOUBLE_EQ(rate.at(8, at_step(101)), 0.2);
     EXPECT_DOUBLE_EQ(rate.at(8, at_step(500)), 0.2) << "beyond the end";
+}
+
+TEST(bench, rate_cosine_begins_at_the_peak_behind_a_warmup_in_epochs) {
+    const RateSchedule rate{.base_rate = 1, .warmup_epochs = 2, .course = Course::kCosine, .final_rate = 0.2};
+    EXPECT_DOUBLE_EQ(rate.at(8, at_step(20)), 0.5);
+    EXPECT_DOUBLE_EQ(rate.at(8, at_step(21)), 1);
+    EXPECT_DOUBLE_EQ(rate.at(8, at_step(61)), 0.6) << "half way";
+}
+
+TEST(bench, rate_starts_its_warmup_at_a_rate_or_at_a_share_of_the_peak) {
+    RateSchedule rate{.warmup_rate = 0.1, .base_rate = 1, .reference_batch = 8, .warmup_steps = 10};
+    EXPECT_DOUBLE_EQ(rate.at(32, at_step(1)), 0.1);
+    rate.warmup_factor = 0.2;
+    EXPECT_DOUBLE_EQ(rate.at(8, at_step(1)), 0.2);
+    EXPECT_DOUBLE_EQ(rate.at(32, at_step(1)), 0.8);
 }
 
 TEST(bench, rate_follows_the_batch_as_it_is_told) {

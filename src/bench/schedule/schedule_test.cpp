@@ -9,42 +9,6 @@
 namespace belay::bench {
 namespace {
 
-// Those of CosmoFlow's two profiles; the full one is the MLPerf HPC reference's.
-constexpr int kMiniEpochs[] = {12, 18}, kFullEpochs[] = {32, 64};
-constexpr double kMiniFactors[] = {0.25, 0.0625}, kFullFactors[] = {0.25, 0.125};
-constexpr RateSchedule kMini{.warmup_rate = 0.0025,
-                             .base_rate = 0.01,
-                             .reference_batch = 0,
-                             .warmup_epochs = 3,
-                             .decay_epochs = kMiniEpochs,
-                             .decay_factors = kMiniFactors};
-constexpr RateSchedule kFull{.warmup_rate = 0.001,
-                             .base_rate = 0.001,
-                             .reference_batch = 64,
-                             .warmup_epochs = 4,
-                             .decay_epochs = kFullEpochs,
-                             .decay_factors = kFullFactors};
-
-TEST(bench, schedule_rate_warms_up_and_decays_twice) {
-    EXPECT_DOUBLE_EQ(kMini.at(8, 1), 0.0025);
-    EXPECT_DOUBLE_EQ(kMini.at(8, 3), 0.0075);
-    EXPECT_DOUBLE_EQ(kMini.at(8, 4), 0.01);
-    EXPECT_DOUBLE_EQ(kMini.at(64, 4), 0.01) << "does not scale with the batch";
-    EXPECT_DOUBLE_EQ(kMini.at(8, 12), 0.01);
-    EXPECT_DOUBLE_EQ(kMini.at(8, 13), 0.0025);
-    EXPECT_DOUBLE_EQ(kMini.at(8, 19), 0.000625);
-}
-
-TEST(bench, schedule_rate_scales_with_the_batch) {
-    EXPECT_DOUBLE_EQ(kFull.at(64, 1), 0.001);
-    EXPECT_DOUBLE_EQ(kFull.at(512, 1), 0.001);
-    EXPECT_DOUBLE_EQ(kFull.at(512, 3), 0.001 + 2 * 0.007 / 4);
-    EXPECT_DOUBLE_EQ(kFull.at(32, 1), 0.0005);
-    EXPECT_DOUBLE_EQ(kFull.at(512, 32), 0.008);
-    EXPECT_DOUBLE_EQ(kFull.at(512, 33), 0.002);
-    EXPECT_DOUBLE_EQ(kFull.at(512, 65), 0.001);
-}
-
 TEST(bench, schedule_an_epoch_uses_every_sample_once) {
     std::set<uint32_t> seen;
     for (int place = 0; place < 8; ++place) {

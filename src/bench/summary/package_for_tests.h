@@ -36,7 +36,7 @@ inline LogVerdict verdict_of_facts(std::string_view file, std::string_view bytes
         if (key == "division") facts.division = value;
         if (key == "org") facts.organisation = value;
         if (key == "status") facts.status = value;
-        if (key == "seed") facts.seeds["train.py:7"] = value;
+        if (key == "seed") facts.seeds["train.py:7"] = {value};
         if (key == "minutes") facts.minutes = number;
         if (key == "epochs") facts.epochs = number;
         if (key == "batch") facts.global_batch_size = number;

@@ -32,12 +32,26 @@ TEST(bench, package_description_has_thirty_three_fields) {
                                                "s.json")
                           .value();
     EXPECT_EQ(some.accelerators(), 16) << "a node without accelerators counts as one";
+    EXPECT_FALSE(some.units_per_node());
     EXPECT_EQ(some.submitter, "");
     EXPECT_EQ(some.division, "open");
     EXPECT_FALSE(parse_system_description(R"({"number_of_nodes": "many"})", "s.json").value().nodes);
     EXPECT_THAT(parse_system_description("[1]", "s.json").error().message(),
                 HasSubstr("s.json: is not a JSON object"));
     EXPECT_FALSE(parse_system_description(std::string(100'000, '['), "s.json"));
+}
+
+TEST(bench, package_description_counts_host_processors_where_there_are_no_accelerators) {
+    auto described = [](std::string_view accelerators) {
+        return parse_system_description(
+                   fmt::format(R"({{"accelerators_per_node": {}, "host_processors_per_node": "2"}})",
+                               accelerators),
+                   "s.json")
+            .value();
+    };
+    EXPECT_EQ(described("8").units_per_node(), 8);
+    EXPECT_EQ(described("0").units_per_node(), 2);
+    EXPECT_EQ(described("\"N/A\"").units_per_node(), 2);
 }
 
 TEST(bench, package_parameters_are_lines) {

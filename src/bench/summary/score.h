@@ -3,6 +3,7 @@
 // mlcommons/logging 4.1.59.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -19,7 +20,7 @@ struct ScoredRun {
     std::optional<double> staging;
     bool staging_in_run = true;          // else it came before run_start
     std::optional<double> accelerators;  // of this instance: nodes * max(accelerators of a node, 1)
-    bool counts() const { return compliant && minutes.has_value(); }
+    bool counts() const { return compliant && minutes && std::isfinite(*minutes); }
 };
 
 struct TimeToTrain {

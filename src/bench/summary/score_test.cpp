@@ -2,6 +2,9 @@
 
 #include "bench/summary/seeds.h"
 
+#include <cmath>
+#include <limits>
+
 #include <gmock/gmock.h>
 
 namespace belay::bench {
@@ -32,6 +35,14 @@ TEST(bench, time_to_train_takes_one_failed_run_for_the_slowest) {
     EXPECT_EQ(time_to_train(two).dropped, 2u);
     const std::vector<ScoredRun> without_time = {{.compliant = true}, run_of(5), run_of(4), run_of(1)};
     EXPECT_DOUBLE_EQ(time_to_train(without_time).minutes.value(), 4.5);
+}
+
+TEST(bench, time_to_train_takes_a_run_without_a_finite_time_for_the_slowest) {
+    for (const double none : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+        const std::vector<ScoredRun> one = {run_of(none), run_of(5), run_of(4), run_of(1)};
+        EXPECT_DOUBLE_EQ(time_to_train(one).minutes.value(), 4.5) << none;
+        EXPECT_EQ(time_to_train(one).dropped, 1u) << none;
+    }
 }
 
 TEST(bench, time_to_train_needs_a_run_that_is_left) {
@@ -97,28 +108,53 @@ TEST(bench, score_is_extrapolated_to_instances_that_fit) {
     EXPECT_FALSE(extrapolated(0, 16, 100));
 }
 
-SeedsOfRun seeds_of(std::string file, std::map<std::string, std::string, std::less<>> seeds) {
+SeedsOfRun seeds_of(std::string file, std::map<std::string, LoggedSeed, std::less<>> seeds) {
     return {std::move(file), std::move(seeds)};
 }
 
 TEST(bench, seeds_are_unique_for_each_line_of_the_code) {
-    const std::vector<SeedsOfRun> good = {seeds_of("result_0.txt", {{"main.py:7", "1"}}),
-                                          seeds_of("result_1.txt", {{"main.py:7", "2"}}),
-                                          seeds_of("result_2.txt", {{"main.py:8", "1"}})};
+    const std::vector<SeedsOfRun> good = {seeds_of("result_0.txt", {{"main.py:7", {"1"}}}),
+                                          seeds_of("result_1.txt", {{"main.py:7", {"2"}}}),
+                                          seeds_of("result_2.txt", {{"main.py:8", {"1"}}})};
     EXPECT_THAT(check_seeds(good).errors, IsEmpty());
     EXPECT_THAT(check_seeds(good).warnings, IsEmpty());
-    const std::vector<SeedsOfRun> repeated = {seeds_of("result_0.txt", {{"main.py:7", "1"}}),
-                                              seeds_of("result_1.txt", {{"main.py:7", "1.0"}})};
+    const std::vector<SeedsOfRun> repeated = {seeds_of("result_0.txt", {{"main.py:7", {"1"}}}),
+                                              seeds_of("result_1.txt", {{"main.py:7", {"1.0"}}})};
     EXPECT_THAT(check_seeds(repeated).errors,
                 ElementsAre("result_1.txt logs the seed 1 at main.py:7, as result_0.txt does"));
 }
 
 TEST(bench, seeds_are_whole_numbers_and_each_run_has_one) {
-    const std::vector<SeedsOfRun> runs = {seeds_of("a", {}), seeds_of("b", {{"m:1", "x"}}),
-                                          seeds_of("c", {{"m:1", "1"}, {"m:2", "2"}})};
+    const std::vector<SeedsOfRun> runs = {seeds_of("a", {}), seeds_of("b", {{"m:1", {"x", true}}}),
+                                          seeds_of("c", {{"m:1", {"1"}}, {"m:2", {"2"}}})};
     const SeedVerdict verdict = check_seeds(runs);
-    EXPECT_THAT(verdict.errors, ElementsAre(HasSubstr("a logs no seed"), HasSubstr("not a whole number")));
+    EXPECT_THAT(verdict.errors, ElementsAre(HasSubstr("a logs no seed"), HasSubstr("\"x\" at m:1, which is not a whole number")));
     EXPECT_THAT(verdict.warnings, ElementsAre("c logs 2 seeds"));
+}
+
+TEST(bench, seeds_are_what_int_makes_of_them_in_python) {
+    struct Row {
+        LoggedSeed seed;
+        std::string_view whole;  // empty: none
+    };
+    const std::string long_one = "123456789012345678901234567890";
+    for (const Row& row : {Row{{"7"}, "7"}, Row{{"-7"}, "-7"}, Row{{"7.9"}, "7"}, Row{{"-0.5"}, "0"},
+                           Row{{"1000.0"}, "1000"}, Row{{"1e+16"}, "10000000000000000"}, Row{{"true"}, "1"},
+                           Row{{"false"}, "0"}, Row{{"null"}, ""}, Row{{"[7]"}, ""}, Row{{"NaN"}, ""},
+                           Row{{"Infinity"}, ""}, Row{{long_one}, long_one}, Row{{"7", true}, "7"},
+                           Row{{" +007\n", true}, "7"}, Row{{"-0", true}, "0"}, Row{{"1_000", true}, "1000"},
+                           Row{{long_one, true}, long_one}, Row{{"7.9", true}, ""}, Row{{"1e3", true}, ""},
+                           Row{{"true", true}, ""}, Row{{"1__0", true}, ""}, Row{{"_1", true}, ""},
+                           Row{{"1_", true}, ""}, Row{{"+", true}, ""}, Row{{"- 7", true}, ""}, Row{{"", true}, ""}}) {
+        const SeedsOfRun run = seeds_of("a", {{"m:1", row.seed}});
+        const auto errors = check_seeds(std::vector{run, run}).errors;
+        if (row.whole.empty())
+            EXPECT_THAT(errors, ElementsAre(HasSubstr("not a whole number"), HasSubstr("not a whole number")))
+                << row.seed.value;
+        else
+            EXPECT_THAT(errors, ElementsAre(fmt::format("a logs the seed {} at m:1, as a does", row.whole)))
+                << row.seed.value;
+    }
 }
 
 }  // namespace

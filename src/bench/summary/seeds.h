@@ -2,6 +2,8 @@
 // same place of the code (seed_checker.py in mlcommons/logging 4.1.59).
 #pragma once
 
+#include "bench/compliance/check.h"
+
 #include <map>
 #include <span>
 #include <string>
@@ -10,8 +12,8 @@
 namespace belay::bench {
 
 struct SeedsOfRun {
-    std::string file;                                       // the log
-    std::map<std::string, std::string, std::less<>> seeds;  // "FILE:LINE" of the code -> value
+    std::string file;                                      // the log
+    std::map<std::string, LoggedSeed, std::less<>> seeds;  // by "FILE:LINE" of the code
 };
 
 struct SeedVerdict {

@@ -68,6 +68,12 @@ std::optional<double> SystemDescription::accelerators() const {
     return *nodes * std::max(*accelerators_per_node, 1.0);
 }
 
+std::optional<double> SystemDescription::units_per_node() const {
+    for (const auto& each : {accelerators_per_node, host_processors_per_node})
+        if (each && *each > 0) return each;
+    return std::nullopt;
+}
+
 std::span<const std::string_view> required_system_fields() {
     return kRequired;
 }
@@ -82,7 +88,8 @@ core::Result<SystemDescription> parse_system_description(std::string_view text, 
                              .status = text_of(json, "status"),
                              .name = text_of(json, "system_name"),
                              .nodes = number_of(json, "number_of_nodes"),
-                             .accelerators_per_node = number_of(json, "accelerators_per_node")};
+                             .accelerators_per_node = number_of(json, "accelerators_per_node"),
+                             .host_processors_per_node = number_of(json, "host_processors_per_node")};
     for (std::string_view field : kRequired)
         if (!json.contains(field)) system.missing.emplace_back(field);
     return system;

@@ -13,10 +13,12 @@ namespace belay::bench {
 
 struct SystemDescription {
     std::string submitter, division, status, name;  // empty where the field is missing or is not text
-    std::optional<double> nodes, accelerators_per_node;
+    std::optional<double> nodes, accelerators_per_node, host_processors_per_node;
     std::vector<std::string> missing;  // required fields that are not there, in the order of the table
     // T: nodes * accelerators of each, or the nodes where they have none.
     std::optional<double> accelerators() const;
+    // What the joint analysis counts of a node: accelerators, or host processors where it has none.
+    std::optional<double> units_per_node() const;
 };
 
 // The 33 of system_desc_checker.py in mlcommons/logging 4.1.59. Only their presence is required.

@@ -1,5 +1,6 @@
 #include "bench/summary/table.h"
 
+#include "core/csv.h"
 #include "core/text.h"
 #include "core/utf8.h"
 
@@ -76,26 +77,6 @@ constexpr SummaryColumn kColumns[] = {
     {"warnings", false, "warnings", [](const SummaryRow& row) { return texts(row.warnings); }},
 };
 
-std::string csv_text(const Json& value) {
-    if (value.is_null()) return {};
-    if (value.is_string()) return core::printable(value.get_ref<const std::string&>());
-    if (!value.is_array()) return value.dump();
-    std::vector<std::string> parts;
-    for (const Json& part : value) parts.push_back(csv_text(part));
-    return core::join(parts, "; ");
-}
-
-std::string csv_field(const Json& value) {
-    const std::string text = csv_text(value);
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (char each : text) {
-        if (each == '"') quoted += '"';
-        quoted += each;
-    }
-    return quoted + '"';
-}
-
 // In a cell a "|" would end it, and elsewhere these would be markup.
 std::string markdown_text(std::string_view text) {
     std::string escaped;
@@ -142,13 +123,13 @@ Json to_json(std::span<const SummaryRow> rows) {
 }
 
 std::string to_csv(std::span<const SummaryRow> rows) {
-    std::vector<std::string> fields;
-    for (const SummaryColumn& column : kColumns) fields.emplace_back(column.name);
-    std::string csv = core::join(fields, ",") + '\n';
+    std::vector<Json> fields;
+    for (const SummaryColumn& column : kColumns) fields.emplace_back(std::string(column.name));
+    std::string csv = core::csv_line(fields);
     for (const SummaryRow& row : rows) {
         fields.clear();
-        for (const SummaryColumn& column : kColumns) fields.push_back(csv_field(column.value(row)));
-        csv += core::join(fields, ",") + '\n';
+        for (const SummaryColumn& column : kColumns) fields.push_back(column.value(row));
+        csv += core::csv_line(fields);
     }
     return csv;
 }

@@ -27,4 +27,13 @@ constexpr PhiloxCounter philox4x32(PhiloxCounter counter, PhiloxKey key) {
     return counter;
 }
 
+// A seed that follows from two numbers, and from no other two that anybody would choose: seeds that follow each other give
+// seeds that have nothing in common.
+constexpr uint64_t mix_seeds(uint64_t one, uint64_t other) {
+    const PhiloxCounter words =
+        philox4x32({static_cast<uint32_t>(other), static_cast<uint32_t>(other >> 32), 0, 0},
+                   {static_cast<uint32_t>(one), static_cast<uint32_t>(one >> 32)});
+    return uint64_t{words[0]} << 32 | words[1];
+}
+
 }  // namespace belay::bench

@@ -8,6 +8,7 @@
 #include "core/command.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/hash.h"
 #include "core/output.h"
 #include "core/process.h"
 #include "core/program.h"
@@ -160,16 +161,39 @@ void declare_options(core::CommandDeclaration& command, const KnownModel& model,
                      "for tests: how long a rank waits before it reports a lost one");
 }
 
-// The CPUs this rank may use, if the ranks of a node share what they may use.
-int cpus_of_rank(const World& world) {
+// The CPUs of this rank, without those that others of the same CPUs need: the launcher may have bound each rank to its own, or
+// left all of a node to all of its ranks. Every rank calls it.
+Result<int> cpus_of_rank(Group& group) {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    int cpus = CPU_COUNT(&set);
-    // srun binds each task to its own CPUs where the site says so; else all tasks see all of them.
+    constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";  // tells nodes apart
+    const std::string_view bits(reinterpret_cast<const char*>(&set), sizeof set);
+    BELAY_TRY(all, group.gather(core::fnv1a(core::read_file(kBootId).value_or("").append(bits))));
+    const auto sharing = std::ranges::count(all, all[static_cast<size_t>(group.rank())]);
+    const int cpus = std::max(1, CPU_COUNT(&set) / static_cast<int>(sharing));
     if (auto per_task = core::environment_variable("SLURM_CPUS_PER_TASK"))
-        if (auto number = core::parse_number<int>(*per_task)) return std::clamp(*number, 1, cpus);
-    return std::max(1, cpus / world.local_size);
+        if (auto number = core::parse_number<int>(*per_task)) return std::clamp(*number, 1, CPU_COUNT(&set));
+    return cpus;
+}
+
+// Before anything is computed, which would be lost.
+Result<> check_outputs(const Arguments& arguments) {
+    for (const auto& [option, path] :
+         {std::pair("--weights-out", &arguments.weights_out), std::pair("--summary", &arguments.summary),
+          std::pair("--checkpoint", &arguments.checkpoint)})
+        if (!path->empty()) BELAY_CHECK(core::with_context(core::check_output(*path), option));
+    return {};
+}
+
+Result<> check_numbers(const Arguments& arguments) {
+    if (arguments.rate && !(*arguments.rate > 0 && std::isfinite(*arguments.rate)))
+        return core::bad_input("--rate: {} is not a number above 0", *arguments.rate);
+    if (arguments.weight_decay && !(*arguments.weight_decay >= 0 && std::isfinite(*arguments.weight_decay)))
+        return core::bad_input("--weight-decay: {} is not a number from 0 on", *arguments.weight_decay);
+    if (arguments.bucket.bytes < sizeof(float))
+        return core::bad_input("--bucket: {} hold no gradient", core::to_text(arguments.bucket));
+    return {};
 }
 
 // What the closed rules of deepcam want of LAMB, which is the only benchmark that has it.
@@ -201,16 +225,17 @@ Result<> choose_optimizer(const Arguments& arguments, Profile& profile) {
     return {};
 }
 
-Result<RunOptions> run_options(const Model& model, const Arguments& arguments, const World& world) {
+Result<RunOptions> run_options(const Model& model, const Arguments& arguments) {
     RunOptions options{.profile = model.profile()};
     Profile& profile = options.profile;
+    BELAY_CHECK(check_numbers(arguments));
     BELAY_CHECK(choose_optimizer(arguments, profile));
     profile.batch = arguments.batch.value_or(profile.batch);
     profile.train_samples = arguments.train_samples.value_or(profile.train_samples);
     profile.eval_samples = arguments.eval_samples.value_or(profile.eval_samples);
     profile.maximum_epochs = arguments.epochs.value_or(profile.maximum_epochs);
     profile.target = arguments.target.value_or(profile.target);
-    profile.threads = arguments.threads.value_or(profile.threads > 0 ? profile.threads : cpus_of_rank(world));
+    profile.threads = arguments.threads.value_or(profile.threads);
     options.seed = arguments.seed;
     options.data = {.seed = arguments.data_seed, .directory = arguments.data};
     options.steps = arguments.steps;
@@ -225,8 +250,6 @@ Result<RunOptions> run_options(const Model& model, const Arguments& arguments, c
     options.checkpoint_every = arguments.checkpoint_every;
     options.resume = arguments.resume;
     options.stage_to = arguments.stage_to;
-    options.stage_part = world.local_rank;
-    options.stage_parts = world.local_size;
     return options;
 }
 
@@ -249,17 +272,23 @@ Result<> write_summary(const std::string& path, const Outcome& outcome, const Wo
     return core::write_output(path, summary.dump() + "\n");
 }
 
+Result<> write_data(const Model& model, const RunOptions& options, const std::string& directory) {
+    Group alone;
+    BELAY_TRY(cpus, cpus_of_rank(alone));
+    const int threads = options.profile.threads > 0 ? options.profile.threads : cpus;
+    return model.write_data(options.data.seed, options.profile, directory, threads);
+}
+
 // Errors: also kNegative if the target was not reached.
 Result<> train(const KnownModel& known, const Arguments& arguments) {
     using std::chrono::duration_cast, std::chrono::milliseconds;
     core::Environment environment = core::current_environment();
     BELAY_TRY(world, world_from(environment));
     BELAY_TRY(model, known.make(arguments.profile));
-    BELAY_TRY(options, run_options(*model, arguments, world));
+    BELAY_TRY(options, run_options(*model, arguments));
     if (!arguments.write_data.empty() && world.rank > 0) return {};
-    if (!arguments.write_data.empty())
-        return model->write_data(options.data.seed, options.profile, arguments.write_data,
-                                 options.profile.threads);
+    if (!arguments.write_data.empty()) return write_data(*model, options, arguments.write_data);
+    if (world.rank == 0) BELAY_CHECK(check_outputs(arguments));
     BELAY_CHECK(check_rendezvous_choice(arguments.rendezvous));
     BELAY_CHECK(check_sizes(*model, options, world.size, world.nodes));
     // On the heap and never freed when something fails: its end may wait for ranks that will not answer.
@@ -268,8 +297,13 @@ Result<> train(const KnownModel& known, const Arguments& arguments) {
         BELAY_TRY(rendezvous, find_rendezvous(world, environment, arguments.rendezvous, system_lookup()));
         BELAY_TRY(connected, Group::connect(world, rendezvous,
                                             {.timeout = duration_cast<milliseconds>(arguments.timeout),
-                                             .grace = duration_cast<milliseconds>(arguments.grace)}));
+                                             .grace = duration_cast<milliseconds>(arguments.grace),
+                                             .introduction = introduction_from(environment)}));
         *group = std::move(connected);
+    }
+    if (options.profile.threads == 0) {
+        BELAY_TRY(cpus, cpus_of_rank(*group));
+        options.profile.threads = cpus;
     }
     MllogOutput log(world.rank == 0 ? STDOUT_FILENO : -1, core::system_clock());
     auto outcome = run_training(*model, options, *group, world.nodes, log, core::system_clock());
@@ -279,6 +313,7 @@ Result<> train(const KnownModel& known, const Arguments& arguments) {
     }
     if (!arguments.summary.empty() && world.rank == 0)
         BELAY_CHECK(write_summary(arguments.summary, *outcome, world, arguments.seed));
+    if (log.failure()) return std::unexpected(core::Error(*log.failure()).context("the log is not whole"));
     if (!outcome->target_reached && arguments.steps == 0)
         return core::negative("the target was not reached: {} {:.4f} after {} epochs, wanted {}",
                               model->metric().name(), outcome->metric, outcome->epochs,

@@ -12,6 +12,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <sys/random.h>
 #include <system_error>
 #include <thread>
 
@@ -74,6 +75,19 @@ c10::intrusive_ptr<c10d::Store> open_store(const World& world, const Rendezvous&
     return c10::make_intrusive<c10d::TCPStore>(rendezvous.address, options);
 }
 
+constexpr const char* kOfferKey = "belay/offer";
+
+// Throws where the store is lost.
+Result<std::string> agree_on_secret(c10d::Store& store, int rank, const Introduction& introduction) {
+    if (rank == 0) {
+        BELAY_TRY(offered, offer_secret(introduction));
+        store.set(kOfferKey, std::vector<uint8_t>(offered.offer.begin(), offered.offer.end()));
+        return std::move(offered.secret);
+    }
+    const std::vector<uint8_t> offer = store.get(kOfferKey);
+    return secret_from({reinterpret_cast<const char*>(offer.data()), offer.size()}, introduction);
+}
+
 template <typename Value>
 at::Tensor tensor_over(std::span<Value> values, at::ScalarType type) {
     return at::from_blob(values.data(), {static_cast<int64_t>(values.size())},
@@ -86,7 +100,8 @@ struct Group::Connection {
     World world;  // of which rank and size are those of this group
     std::string local_address;
     Options options;
-    std::string name;  // "rank 3 of 4", of the whole run
+    std::string name;    // "rank 3 of 4", of the whole run
+    std::string secret;  // empty: nothing is proved
     c10::intrusive_ptr<c10d::Store> store;
     c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
     int divisions = 0;  // each meets under a name of its own
@@ -142,8 +157,14 @@ Result<Group> Group::connect(const World& world, const Rendezvous& rendezvous, c
         connection->options = options;
         connection->name = fmt::format("rank {} of {}", world.rank, world.size);
         connection->store = open_store(world, rendezvous, options.timeout);
+        BELAY_TRY(secret,
+                  core::with_context(agree_on_secret(*connection->store, world.rank, options.introduction),
+                                     connection->name));
+        connection->secret = std::move(secret);
         connection->meet();
-        return Group(std::move(connection));
+        Group group(std::move(connection));
+        BELAY_CHECK(group.prove());
+        return group;
     } catch (const std::exception& exception) {
         core::Error error = failure_of(
             exception, fmt::format("rank {} of {}: no meeting at {}", world.rank, world.size, place));
@@ -156,6 +177,21 @@ Result<Group> Group::connect(const World& world, const Rendezvous& rendezvous, c
                 "is the port taken? set MASTER_PORT to a free one, or give --rendezvous file:PATH");
         return std::unexpected(std::move(error));
     }
+}
+
+Result<> Group::prove() {
+    if (connection_->secret.empty()) return {};
+    uint64_t nonce = 0;
+    if (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
+        return core::errno_error(errno, "cannot get random bytes");
+    BELAY_TRY(nonces, gather(nonce));
+    const RankProof mine = proof_of(connection_->secret, rank(), nonces);
+    std::vector<RankProof> proofs(nonces.size());
+    for (size_t half = 0; half < mine.size(); ++half) {
+        BELAY_TRY(of_all, gather(mine[half]));
+        for (size_t peer = 0; peer < of_all.size(); ++peer) proofs[peer][half] = of_all[peer];
+    }
+    return core::with_context(check_proofs(connection_->secret, nonces, proofs), connection_->name);
 }
 
 int Group::rank() const {
@@ -267,13 +303,16 @@ Result<Group> Group::divide(int size) const {
     part->local_address = connection_->local_address;
     part->options = connection_->options;
     part->name = connection_->name;
+    part->secret = connection_->secret;
     BELAY_CHECK(connection_->guarded([&] {
         part->store = c10::make_intrusive<c10d::PrefixStore>(
             fmt::format("division {}, part {}/", ++connection_->divisions, rank() / size),
             connection_->store);
         part->meet();
     }));
-    return Group(std::move(part));
+    Group group(std::move(part));
+    BELAY_CHECK(group.prove());
+    return group;
 }
 
 Result<> Group::barrier() {

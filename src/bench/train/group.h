@@ -1,6 +1,7 @@
 // Collective operations over the ranks of a run. The library behind it (c10d with Gloo) stays in group.cpp.
 #pragma once
 
+#include "bench/parallel/introduction.h"
 #include "bench/parallel/rendezvous.h"
 #include "bench/parallel/world.h"
 #include "core/error.h"
@@ -21,12 +22,14 @@ class Group {
         // first, and srun
         // --kill-on-bad-exit shall name the rank that failed.
         std::chrono::milliseconds grace = std::chrono::seconds(5);
+        // By which ranks know each other; empty: they believe whoever comes.
+        Introduction introduction = {};
     };
 
     // Of one process: every operation is done at once.
     Group();
     // Waits for all ranks. From here on the process ignores SIGPIPE. Errors: kSystem, e.g. a port in use, a
-    // rank that never came; kBadInput for a rendezvous file that is there already.
+    // rank that never came; kDenied, who is not of this run; kBadInput for a rendezvous file that is there already.
     static core::Result<Group> connect(const World& world, const Rendezvous& rendezvous,
                                        const Options& options);
     Group(Group&&) noexcept;
@@ -79,6 +82,7 @@ class Group {
   private:
     struct Connection;
     explicit Group(std::unique_ptr<Connection> connection);
+    core::Result<> prove();  // by all ranks
     std::unique_ptr<Connection> connection_;
 };
 

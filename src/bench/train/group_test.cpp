@@ -106,5 +106,31 @@ TEST(bench, group_of_one_needs_no_meeting) {
     EXPECT_THAT(*group.gather(5), testing::ElementsAre(5));
 }
 
+TEST(bench, group_has_nobody_in_it_who_does_not_know_its_secret) {
+    Ranks friends(3);
+    friends.introduction = [](int) { return Introduction{.secret = "ours", .credentials = {}}; };
+    friends.run([](core::Result<Group> group) { EXPECT_TRUE(group) << group.error().message(); });
+
+    Ranks stranger(3);
+    stranger.introduction = [](int rank) {
+        return Introduction{.secret = rank == 1 ? "guessed" : "ours", .credentials = {}};
+    };
+    stranger.run([](core::Result<Group> group) {
+        ASSERT_FALSE(group);
+        EXPECT_EQ(group.error().cause(), core::Cause::kDenied);
+        EXPECT_THAT(group.error().message(), testing::HasSubstr("does not know the secret of this run"));
+    });
+}
+
+TEST(bench, group_that_is_divided_asks_for_proof_again) {
+    Ranks ranks(4);
+    ranks.introduction = [](int) { return Introduction{.secret = "ours", .credentials = {}}; };
+    ranks.run([](Group& group) {
+        auto part = group.divide(2);
+        ASSERT_TRUE(part) << part.error().message();
+        EXPECT_EQ(part->size(), 2);
+    });
+}
+
 }  // namespace
 }  // namespace belay::bench

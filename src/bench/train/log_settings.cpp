@@ -14,9 +14,8 @@ struct Row {
     Json (*value)(const Profile&);
 };
 
-double warmup_steps(const Profile& profile) {
-    return profile.rate.warmup_steps > 0 ? static_cast<double>(profile.rate.warmup_steps)
-                                         : profile.rate.warmup_epochs * profile.steps_per_epoch();
+int64_t warmup_steps(const Profile& profile) {
+    return profile.rate.steps_of_warmup(profile.steps_per_epoch());
 }
 
 Json whole_or_real(double number) {
@@ -61,9 +60,7 @@ constexpr Row kEpochRows[] = {
     {"opt_base_learning_rate", peak},
     {"opt_learning_rate_warmup_epochs",
      [](const Profile& profile) {
-         return profile.rate.warmup_steps > 0
-                    ? whole_or_real(warmup_steps(profile) / profile.steps_per_epoch())
-                    : Json(profile.rate.warmup_epochs);
+         return whole_or_real(static_cast<double>(warmup_steps(profile)) / profile.steps_per_epoch());
      }},
     {"opt_learning_rate_warmup_factor", first_of_peak},
     {"opt_learning_rate_decay_boundary_epochs", boundary_epochs},
@@ -74,8 +71,7 @@ constexpr Row kEpochRows[] = {
 constexpr Row kStepRows[] = {
     {"opt_name", optimizer_name},
     {"opt_base_learning_rate", peak},
-    {"opt_learning_rate_warmup_steps",
-     [](const Profile& profile) { return whole_or_real(warmup_steps(profile)); }},
+    {"opt_learning_rate_warmup_steps", [](const Profile& profile) { return Json(warmup_steps(profile)); }},
     {"opt_learning_rate_warmup_factor", first_of_peak},
     {"opt_learning_rate_decay_boundary_steps", boundary_steps},
     {"opt_learning_rate_decay_factor", decay_factors},
@@ -101,8 +97,7 @@ constexpr Row kSchedulerRows[] = {
      }},
     {"scheduler_type",
      [](const Profile& profile) { return Json(is_cosine(profile) ? "cosine_annealing" : "multistep"); }},
-    {"scheduler_lr_warmup_steps",
-     [](const Profile& profile) { return whole_or_real(warmup_steps(profile)); }},
+    {"scheduler_lr_warmup_steps", [](const Profile& profile) { return Json(warmup_steps(profile)); }},
     {"scheduler_lr_warmup_factor",
      [](const Profile& profile) {
          return warmup_steps(profile) > 0 && profile.rate.first(profile.batch) > 0
@@ -118,9 +113,8 @@ constexpr Row kSchedulerRows[] = {
      }},
     {"scheduler_t_max",
      [](const Profile& profile) {
-         return is_cosine(profile)
-                    ? Json(std::max<int64_t>(1, profile.total_steps() - profile.rate.warmup_steps))
-                    : Json();
+         return is_cosine(profile) ? Json(std::max<int64_t>(1, profile.total_steps() - warmup_steps(profile)))
+                                   : Json();
      }},
     {"scheduler_eta_min",
      [](const Profile& profile) { return is_cosine(profile) ? Json(profile.rate.final_rate) : Json(); }},
@@ -154,13 +148,14 @@ void log_settings(const Model& model, const Profile& profile, uint64_t seed, int
     log.event("submission_org", fmt::format("belay-{}", profile.name));
     log.event("submission_division", "closed");
     log.event("submission_status", "onprem");
-    log.event("submission_platform", fmt::format("cpu-{}-nodes", nodes));
+    log.event("submission_platform",
+              fmt::format("cpu-{}", nodes == 1 ? "1-node" : fmt::format("{}-nodes", nodes)));
     log.event("number_of_nodes", nodes);
     log.event("accelerators_per_node", 0);
     log.event("number_of_ranks", ranks);
     log.event("seed", seed);
     log.event("global_batch_size", profile.batch);
-    log.event("train_samples", profile.train_samples / profile.batch * profile.batch);
+    log.event("train_samples", profile.train_samples);
     log.event("eval_samples", profile.eval_samples);
     log.event("eval_target", profile.target);
     Json settings = model.settings();

@@ -28,6 +28,7 @@ void MllogOutput::write(std::string_view event_type, std::string_view key, const
         std::string message = written.error().render("belay-train");
         [[maybe_unused]] auto said = core::write_all(STDERR_FILENO, message, "stderr");
         fd_ = -1;
+        failure_ = std::move(written.error());
     }
 }
 

@@ -1,9 +1,11 @@
 // MLLOG lines of a training run, from one rank to one descriptor, each written whole and at once.
 #pragma once
 
+#include "core/error.h"
 #include "core/time.h"
 #include "progress/mllog.h"
 
+#include <optional>
 #include <source_location>
 #include <string_view>
 
@@ -28,12 +30,16 @@ class MllogOutput {
         write(progress::kIntervalEnd, key, nullptr, metadata, place);
     }
 
+    // Why the log is not whole: what follows the first line that could not be written is missing, and the training went on.
+    const std::optional<core::Error>& failure() const { return failure_; }
+
   private:
     void write(std::string_view event_type, std::string_view key, const progress::Json& value,
                const progress::Json& metadata, const std::source_location& place);
 
     int fd_;
     const core::Clock& clock_;
+    std::optional<core::Error> failure_;
 };
 
 }  // namespace belay::bench

@@ -43,6 +43,10 @@ struct DataSource {
     uint64_t seed = 1;
     std::filesystem::path directory =
         {};  // with what write_data() wrote, loose or packed; empty: made at the start, kept in memory
+    // Where `directory` holds only the files_of() a share: the directory from which they came, whose list of files says which
+    // of them is which sample. Empty: `directory` itself.
+    std::filesystem::path listing = {};
+    const std::filesystem::path& listed_in() const { return listing.empty() ? directory : listing; }
 };
 
 // A network with its loss and its optimizer.
@@ -137,9 +141,10 @@ class Model {
         return make_network(seed, rank_seed);
     }
     // The files of a directory with data that `share` needs, by their names in it; empty: all of them, whoever asks.
-    virtual std::vector<std::string> files_of(const std::filesystem::path& /*directory*/,
-                                              const Share& /*share*/) const {
-        return {};
+    // Errors: kSystem, where it cannot be listed.
+    virtual core::Result<std::vector<std::string>> files_of(const std::filesystem::path& /*directory*/,
+                                                            const Share& /*share*/) const {
+        return std::vector<std::string>();
     }
 };
 

@@ -14,6 +14,8 @@ using progress::Json;
 
 namespace {
 
+constexpr uint64_t kMostRanks = uint64_t{1} << 20;
+
 // What decides how a run goes on: it must be the same.
 Json facts_of(const Model& model, const RunOptions& options) {
     const Profile& profile = options.profile;
@@ -63,8 +65,11 @@ Result<> share_buffers(std::vector<float> all, Network& network, Group& group) {
     const std::span<float> mine = network.buffers();
     if (mine.empty()) return {};
     BELAY_TRY(sizes, group.gather(uint64_t{all.size()}));
-    all.resize(sizes[0]);
-    if (all.size() < mine.size()) return {};
+    const uint64_t saved_values = sizes[0];
+    if (saved_values < mine.size()) return {};
+    if (saved_values % mine.size() != 0 || saved_values / mine.size() > kMostRanks)
+        return bad_input("{} values of buffers are not those of some ranks of this network", saved_values);
+    all.resize(saved_values);
     BELAY_CHECK(group.broadcast(all));
     const size_t saved = all.size() / mine.size();
     const size_t taken = static_cast<size_t>(group.rank()) % saved;

@@ -35,6 +35,7 @@ Result<> write_sample_files(const std::filesystem::path& directory, const Profil
                             std::string (*name)(Split split, uint32_t index),
                             const std::function<std::function<std::string(Split, uint32_t)>()>& start) {
     for (const char* split : {"train", "eval"}) BELAY_CHECK(core::make_directories(directory / split));
+    BELAY_CHECK(core::Directory::open_trusted(directory));
     const auto train = static_cast<size_t>(profile.train_samples);
     const size_t all = train + static_cast<size_t>(profile.eval_samples);
     auto begin = [&]() -> std::function<Result<>(size_t)> {
@@ -64,6 +65,9 @@ Result<SampleFiles> SampleFiles::open(const std::filesystem::path& path, size_t 
     return SampleFiles(path, [data](const std::string& name, const auto& use) -> Result<> {
         const auto record = data->find(name);
         if (!record) return core::bad_input("it is not among the packed files");
+        if (!record->is_intact())
+            return core::bad_input("it is damaged: its checksum is not that of the index")
+                .hint("see what else is, and get it back: belay stage verify, belay stage repair");
         return use(record->content);
     });
 }

@@ -2,6 +2,8 @@
 
 #include "core/directory.h"
 #include "core/file.h"
+#include "core/new_file.h"
+#include "shard/manifest.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -27,10 +29,31 @@ Result<std::vector<std::string>> names_beneath(const fs::path& directory) {
     return names;
 }
 
-Result<uint64_t> copy_file(const core::Directory& from, const core::Directory& to, const std::string& name,
-                           std::vector<char>& buffer) {
+// What a packed data set is made of.
+Result<std::vector<std::string>> names_of_packed(const core::Directory& directory) {
+    const std::string name(shard::kManifestName);
+    BELAY_TRY(text, directory.read_file(name, shard::kMostManifestBytes));
+    BELAY_TRY(manifest, shard::parse_manifest(text, directory.path_of(name).string()));
+    std::vector<std::string> names;
+    for (const shard::ManifestShard& part : manifest.shards) {
+        names.push_back(part.path);
+        if (manifest.format == shard::Format::kTar)
+            names.push_back(fs::path(part.path).replace_extension(".idx").string());
+    }
+    names.push_back(name);
+    return names;
+}
+
+Result<std::vector<std::string>> names_of_all(const core::Directory& directory) {
+    BELAY_TRY(manifest, directory.facts(shard::kManifestName));
+    if (manifest) return names_of_packed(directory);
+    return names_beneath(directory.path());
+}
+
+Result<uint64_t> copy_content(const core::Directory& from, const core::Directory& to, const std::string& name,
+                              const std::string& new_name, std::vector<char>& buffer) {
     BELAY_TRY(in, from.open_file(name, O_RDONLY));
-    BELAY_TRY(out, to.open_file(name, O_WRONLY | O_CREAT | O_TRUNC, 0644));
+    BELAY_TRY(out, to.open_file(new_name, O_WRONLY | O_CREAT | O_EXCL, 0600));
     uint64_t bytes = 0;
     for (;;) {
         const ssize_t count = ::read(in.get(), buffer.data(), buffer.size());
@@ -44,6 +67,18 @@ Result<uint64_t> copy_file(const core::Directory& from, const core::Directory& t
     }
 }
 
+// As a file that appears whole: ranks that share samples copy the same ones at the same time. It is not synced, as it is
+// copied again where the node goes down.
+Result<uint64_t> copy_file(const core::Directory& from, const core::Directory& to, const std::string& name,
+                           std::vector<char>& buffer) {
+    BELAY_TRY(new_name, core::random_name(name + ".part-"));
+    auto bytes = copy_content(from, to, name, new_name, buffer);
+    if (bytes)
+        if (auto renamed = to.rename(new_name, name); !renamed) bytes = std::unexpected(renamed.error());
+    if (!bytes) static_cast<void>(to.remove_file(new_name));
+    return bytes;
+}
+
 bool is_within(const fs::path& inner, const fs::path& outer) {
     const fs::path way = inner.lexically_relative(outer);
     return !way.empty() && *way.begin() != "..";
@@ -51,9 +86,9 @@ bool is_within(const fs::path& inner, const fs::path& outer) {
 
 }  // namespace
 
-Result<Staged> stage_files(const fs::path& from, const fs::path& to, std::vector<std::string> names, int part,
-                           int parts) {
-    BELAY_CHECK(core::make_directories(to));
+Result<Staged> stage_files(const fs::path& from, const fs::path& to, std::vector<std::string> names,
+                           StagingPart part, const std::atomic<bool>& stop) {
+    BELAY_TRY(out, core::Directory::make_guarded(to, 0700));
     std::error_code error;
     const fs::path source = fs::canonical(from, error);
     if (error) return core::errno_error(error, fmt::format("cannot find {}", from.string()));
@@ -63,17 +98,22 @@ Result<Staged> stage_files(const fs::path& from, const fs::path& to, std::vector
         return core::bad_input("--stage-to: {} and {}, the data, are within one another", to.string(),
                                from.string())
             .hint("name a directory of the node's own storage");
+    BELAY_TRY(in, core::Directory::open(source));
     if (names.empty()) {
-        BELAY_TRY(found, names_beneath(source));
+        BELAY_TRY(found, names_of_all(in));
         names = std::move(found);
     }
-    BELAY_TRY(in, core::Directory::open(source));
-    BELAY_TRY(out, core::Directory::open(target));
     std::vector<char> buffer(kCopyBytes);
     Staged staged;
-    for (size_t i = static_cast<size_t>(part); i < names.size(); i += static_cast<size_t>(parts)) {
-        if (const fs::path parent = fs::path(names[i]).parent_path(); !parent.empty())
-            BELAY_CHECK(core::make_directories(target / parent));
+    const auto parts = static_cast<size_t>(part.parts);
+    for (size_t i = static_cast<size_t>(part.number); i < names.size(); i += parts) {
+        if (stop) return core::system_error("staging was stopped").because(core::Cause::kCancelled);
+        std::string parent;
+        for (const fs::path& level : fs::path(names[i]).parent_path()) {
+            parent = (fs::path(parent) / level).string();
+            BELAY_TRY(made, out.make_directory(parent));
+            static_cast<void>(made);
+        }
         BELAY_TRY(bytes, copy_file(in, out, names[i], buffer));
         ++staged.files;
         staged.bytes += bytes;

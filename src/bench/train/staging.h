@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -14,10 +15,17 @@ struct Staged {
     uint64_t files = 0, bytes = 0;
 };
 
-// Copies `names` (all regular files beneath, where there are none) from one directory into another, keeping names; of
-// `parts` ranks of a node each does every parts-th. What has the name is overwritten. Errors: kBadInput if one
-// directory is within the other; kSystem, kNoSpace.
+// Of files in some order, every parts-th one from `number` on.
+struct StagingPart {
+    int number = 0, parts = 1;
+};
+
+// Copies `names` from one directory into another, keeping names: without any, all that a packed data set is made of, or all
+// regular files beneath. Of these, `part`. The new files and directories are this user's alone, and take the place of what has
+// their names; nobody else can put another directory in the place of `to`. Errors: kBadInput if one directory is
+// within the other, or (kDenied) as Directory::make_guarded(); kSystem, kNoSpace; kCancelled once `stop` is set.
 core::Result<Staged> stage_files(const std::filesystem::path& from, const std::filesystem::path& to,
-                                 std::vector<std::string> names, int part, int parts);
+                                 std::vector<std::string> names, StagingPart part,
+                                 const std::atomic<bool>& stop);
 
 }  // namespace belay::bench

@@ -4,7 +4,9 @@
 #include "bench/train/group.h"
 #include "core/file.h"
 
+#include <functional>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -15,6 +17,9 @@ class Ranks {
   public:
     explicit Ranks(int size) : size_(size), directory_(*core::TemporaryDirectory::create()) {}
 
+    // What a rank knows the others by.
+    std::function<Introduction(int rank)> introduction = [](int) { return Introduction(); };
+
     template <typename Work>
     void run(Work work) {
         std::vector<std::jthread> threads;
@@ -22,11 +27,16 @@ class Ranks {
             threads.emplace_back([this, rank, work] {
                 World world{.launcher = Launcher::kVariables, .rank = rank, .size = size_};
                 Rendezvous rendezvous{.file = directory_.path() / "meet", .local_address = "127.0.0.1"};
-                auto group = Group::connect(
-                    world, rendezvous,
-                    {.timeout = std::chrono::seconds(30), .grace = std::chrono::milliseconds(1)});
-                ASSERT_TRUE(group) << group.error().message();
-                work(*group);
+                auto group = Group::connect(world, rendezvous,
+                                            {.timeout = std::chrono::seconds(30),
+                                             .grace = std::chrono::milliseconds(1),
+                                             .introduction = introduction(rank)});
+                if constexpr (std::is_invocable_v<Work, core::Result<Group>>) {
+                    work(std::move(group));
+                } else {
+                    ASSERT_TRUE(group) << group.error().message();
+                    work(*group);
+                }
             });
     }
 

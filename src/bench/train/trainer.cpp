@@ -1,11 +1,12 @@
 #include "bench/train/trainer.h"
 
+#include "bench/synthetic/philox.h"
 #include "bench/train/batch_ahead.h"
 #include "bench/train/gradient_exchange.h"
 #include "bench/train/library.h"
 #include "bench/train/log_settings.h"
 #include "bench/train/run_state.h"
-#include "bench/train/staging.h"
+#include "bench/train/stage_together.h"
 #include "core/hash.h"
 #include "core/output.h"
 #include "core/program.h"
@@ -16,7 +17,6 @@
 #include <exception>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <unistd.h>
 #include <vector>
 
@@ -31,8 +31,6 @@ using progress::Json;
 namespace {
 
 constexpr int kEvalBatch = 8;
-constexpr uint64_t kGolden =
-    0x9E3779B97F4A7C15U;  // 2^64 over the golden ratio: spreads seeds that follow each other
 
 uint64_t digest_of(std::span<const float> values) {
     std::span<const std::byte> bytes = std::as_bytes(values);
@@ -61,7 +59,7 @@ class Run {
           replica_(group.rank() / options.split),
           replicas_(group.size() / options.split),
           share_(share_of(options.profile, replica_, replicas_)),
-          rank_seed_(options.seed * kGolden + static_cast<uint64_t>(replica_)),
+          rank_seed_(mix_seeds(options.seed, static_cast<uint64_t>(replica_))),
           network_(options.split > 1 ? model.make_network_part(options.seed, rank_seed_, part)
                                      : model.make_network(options.seed, rank_seed_)),
           exchange_(*network_, group, replicas_, options.bucket_bytes, options.overlap) {
@@ -72,8 +70,9 @@ class Run {
     Result<Outcome> train();
 
   private:
-    Result<> open_data(const std::filesystem::path& directory);
+    Result<> open_data(const DataSource& source);
     Result<> stage();
+    Result<> run_epochs();
     Result<> train_epoch();
     Result<> train_step(BatchAhead& batches, double rate);
     Result<> evaluate();
@@ -108,30 +107,27 @@ Result<> Run::start() {
         place_ = place;
         outcome_.resumed_from_step = place.step;
     }
-    if (options_.stage_to.empty()) BELAY_CHECK(open_data(options_.data.directory));
+    if (options_.stage_to.empty()) BELAY_CHECK(open_data(options_.data));
     return group_.broadcast(network_->parameters());
 }
 
-Result<> Run::open_data(const std::filesystem::path& directory) {
-    BELAY_TRY(data, model_.make_data({.seed = options_.data.seed, .directory = directory}, share_,
-                                     profile_.threads));
-    data_ = std::move(data);
-    return {};
+Result<> Run::open_data(const DataSource& source) {
+    return while_all_are_there(group_, [&](const std::atomic<bool>&) -> Result<> {
+        BELAY_TRY(data, model_.make_data(source, share_, profile_.threads));
+        data_ = std::move(data);
+        return {};
+    });
 }
 
 Result<> Run::stage() {
     const Duration start = clock_.monotonic();
     log_.start("staging_start");
-    auto names = model_.files_of(options_.data.directory, share_);
-    const bool own = !names.empty();  // else the ranks of a node share them
-    BELAY_TRY(staged, stage_files(options_.data.directory, options_.stage_to, std::move(names),
-                                  own ? 0 : options_.stage_part, own ? 1 : options_.stage_parts));
-    BELAY_TRY(files, group_.gather(staged.files));
-    BELAY_TRY(bytes, group_.gather(staged.bytes));
-    log_.stop("staging_stop", {{"files", std::accumulate(files.begin(), files.end(), uint64_t{0})},
-                               {"bytes", std::accumulate(bytes.begin(), bytes.end(), uint64_t{0})}});
+    const auto& from = options_.data.directory;
+    BELAY_TRY(staged,
+              stage_together(group_, from, options_.stage_to, [&] { return model_.files_of(from, share_); }));
+    log_.stop("staging_stop", {{"files", staged.files}, {"bytes", staged.bytes}});
     outcome_.staging_seconds = core::to_seconds(clock_.monotonic() - start);
-    return open_data(options_.stage_to);
+    return open_data({.seed = options_.data.seed, .directory = options_.stage_to, .listing = from});
 }
 
 Result<> Run::train_step(BatchAhead& batches, double rate) {
@@ -143,7 +139,7 @@ Result<> Run::train_step(BatchAhead& batches, double rate) {
     interval_.data_wait += clock_.monotonic() - asked;
 
     // From the step alone, so that a run that goes on draws what it would have drawn.
-    network_->seed_draws(rank_seed_ + kGolden * static_cast<uint64_t>(place_.step));
+    network_->seed_draws(mix_seeds(rank_seed_, static_cast<uint64_t>(place_.step)));
     exchange_.begin();
     network_->compute_gradients(*batch);
     const Duration computed = clock_.monotonic();
@@ -197,9 +193,10 @@ Result<> Run::train_epoch() {
     interval_ = {.start = start};
     BatchAhead ahead(*data_, Split::kTrain, std::move(batches));
     for (int64_t i = 0; i < steps && !out_of_steps(); ++i) {
-        const double rate = profile_.rate.at(
-            profile_.batch,
-            {.epoch = place_.epoch, .step = place_.step + 1, .total_steps = profile_.total_steps()});
+        const double rate = profile_.rate.at(profile_.batch, {.epoch = place_.epoch,
+                                                              .step = place_.step + 1,
+                                                              .total_steps = profile_.total_steps(),
+                                                              .epoch_steps = profile_.steps_per_epoch()});
         BELAY_CHECK(train_step(ahead, rate));
         track(rate, i + 1 == steps || out_of_steps());
         const int64_t every = options_.checkpoint_every;
@@ -270,9 +267,7 @@ Result<> Run::agree_on_weights() {
                               {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-Result<Outcome> Run::train() {
-    Duration start = clock_.monotonic();
-    log_.start("run_start");
+Result<> Run::run_epochs() {
     if (!options_.stage_to.empty()) BELAY_CHECK(stage());
     if (outcome_.resumed_from_step > 0) log_.event("resumed_from_step", outcome_.resumed_from_step);
     for (; place_.epoch <= profile_.maximum_epochs && !outcome_.target_reached && !out_of_steps();
@@ -287,7 +282,16 @@ Result<Outcome> Run::train() {
         log_.stop("epoch_stop", {{"epoch_num", place_.epoch}});
         place_.step_of_epoch = 0;
     }
-    log_.stop("run_stop", {{"status", outcome_.target_reached ? "success" : "aborted"}});
+    return {};
+}
+
+Result<Outcome> Run::train() {
+    Duration start = clock_.monotonic();
+    log_.start("run_start");
+    const auto ran = run_epochs();
+    // Also where it ended with an error: the time until then is known.
+    log_.stop("run_stop", {{"status", ran && outcome_.target_reached ? "success" : "aborted"}});
+    BELAY_CHECK(ran);
     outcome_.seconds = core::to_seconds(clock_.monotonic() - start);
     outcome_.samples_per_second =
         static_cast<double>((place_.step - outcome_.resumed_from_step) * profile_.batch) /
@@ -336,9 +340,9 @@ Result<> check_sizes(const Model& model, const RunOptions& options, int ranks, i
     if (const int together = model.samples_together();
         replicas > 1 && profile.batch / replicas % together != 0)
         return bad_input(
-                   "{} samples for each of {} ranks in a step: {} normalizes {} at a time, which one rank "
-                   "must have",
-                   profile.batch / replicas, replicas, model.name(), together)
+                   "{} normalizes {} samples at a time, which one rank must have, and each of {} ranks has "
+                   "{} in a step",
+                   model.name(), together, replicas, profile.batch / replicas)
             .hint(fmt::format("choose --batch as a multiple of {} times the number of ranks", together));
     if (!options.stage_to.empty() && options.data.directory.empty())
         return bad_input("--stage-to: without --data there is nothing to stage");
@@ -347,7 +351,8 @@ Result<> check_sizes(const Model& model, const RunOptions& options, int ranks, i
     if (profile.train_samples < profile.batch)
         return bad_input("{} training samples do not fill one batch of {}", profile.train_samples,
                          profile.batch);
-    double bytes = model.bytes_per_sample() *
+    // Ranks that share a sample keep all of it, each.
+    double bytes = model.bytes_per_sample() * options.split *
                    (static_cast<double>(profile.train_samples) + profile.eval_samples) / nodes;
     double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     if (options.data.directory.empty() && bytes > 0.8 * memory)

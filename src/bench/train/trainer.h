@@ -34,10 +34,8 @@ struct RunOptions {
     int64_t checkpoint_every = 0;      // steps; 0: at the end of each epoch
     bool resume = false;               // go on from `checkpoint`, if it is there
 
-    // Where data.directory is copied to as the first thing after run_start; empty: it is not. A rank copies what it
-    // needs itself, or, where all ranks need all files, every stage_parts-th one from stage_part on.
+    // Where data.directory is copied to as the first thing after run_start (stage_together()); empty: it is not.
     std::filesystem::path stage_to;
-    int stage_part = 0, stage_parts = 1;
 };
 
 struct Outcome {

@@ -159,7 +159,7 @@ TEST(bench, trainer_refuses_sizes_that_do_not_fit) {
     EXPECT_TRUE(check_sizes(model, {.profile = profile}, 4, 1));
     EXPECT_EQ(
         refusal(profile, 8),
-        "1 samples for each of 8 ranks in a step: line normalizes 2 at a time, which one rank must have");
+        "line normalizes 2 samples at a time, which one rank must have, and each of 8 ranks has 1 in a step");
     profile.batch = 7;
     EXPECT_TRUE(check_sizes(model, {.profile = profile}, 1, 1)) << "alone, a rank has all of them";
     profile.batch = 8;

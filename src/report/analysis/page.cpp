@@ -1,5 +1,6 @@
 #include "report/analysis/page.h"
 
+#include "core/utf8.h"
 #include "report/json.h"
 #include "report/page_frame.h"
 
@@ -28,7 +29,8 @@ std::string render_analysis(const bench::Analysis& analysis, std::string_view te
     std::string names;
     for (const std::string& name : benchmarks) names += (names.empty() ? "" : ", ") + name;
     nlohmann::ordered_json data = bench::to_json(analysis, runs <= kMostRunsWithEpochs);
-    data["title"] = names.empty() ? std::string("Joint analysis") : "Joint analysis: " + names;
+    data["title"] =
+        names.empty() ? std::string("Joint analysis") : "Joint analysis: " + core::printable(names);
     std::string script = shared_page_script();
     script.append(belay_analysis_figures_js, belay_analysis_figures_js_end);
     script.append(belay_analysis_main_js, belay_analysis_main_js_end);

@@ -20,8 +20,6 @@
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -121,6 +119,21 @@ class OpenFile {
   private:
     int fd_;
 };
+
+// A small file, whole.
+inline std::string read_file(const std::string& path, std::size_t most) {
+    const OpenFile file(path);
+    std::string text;
+    while (text.size() <= most) {
+        char piece[16384];
+        const ssize_t size = ::read(file.fd(), piece, sizeof piece);
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0) fail(path, errno);
+        if (size == 0) return text;
+        text.append(piece, static_cast<std::size_t>(size));
+    }
+    throw Error(path + ": is larger than the " + std::to_string(most) + " bytes that it may have");
+}
 
 class Mapped {
   public:
@@ -400,12 +413,11 @@ class Shard {
 // All shards of a packed data set.
 class Dataset {
   public:
+    static constexpr std::size_t kMostManifestBytes = std::size_t{64} << 20;
+
     explicit Dataset(const std::string& directory) {
         const std::string manifest = directory + "/manifest.json";
-        errno = 0;
-        std::ifstream file(manifest, std::ios::binary);
-        const std::string text(std::istreambuf_iterator<char>(file), {});
-        if (!file && text.empty()) throw Error(manifest + ": cannot be read; are these packed data?", errno);
+        const std::string text = detail::read_file(manifest, kMostManifestBytes);
         for (const auto& [path, index_sha256] : detail::ManifestShards(text, manifest).find()) {
             if (detail::leads_out(path)) throw Error(manifest + ": the shard " + path + " lies outside of the directory");
             shards_.push_back(std::make_unique<Shard>(directory + "/" + path, index_sha256));

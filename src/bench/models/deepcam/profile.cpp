@@ -76,6 +76,7 @@ const Size kSizes[] = {
              .target = 0.82,
              .maximum_epochs = 20,
              .threads = 1,
+             // With half of it, runs ended short of the target.
              .rate = {.base_rate = 0.004, .course = Course::kCosine},
              .optimizer = {.method = Method::kAdamW, .epsilon = kEpsilon, .weight_decay = 0.01},
              .log_style = LogStyle::kScheduler},
@@ -103,6 +104,7 @@ const Size kSizes[] = {
                       .decay_factors = kFullDecayFactors,
                       .warmup_steps = 400,
                       .decay_steps = kFullDecaySteps,
+                      .decays_behind_warmup = true,
                       .scaling = Scaling::kSquareRoot},
              .optimizer = {.method = Method::kLamb,
                            .epsilon = kEpsilon,

@@ -51,7 +51,7 @@ constexpr Size kSizes[] = {
              .target = 0.036,
              .maximum_epochs = 40,
              .threads = 0,
-             .rate = {.warmup_rate = 0.2 * 0.0004,
+             .rate = {.warmup_factor = 0.2,
                       .base_rate = 0.0004,
                       .reference_batch = 256,
                       .decay_factors = kFullDecayFactors,

@@ -12,8 +12,7 @@ using core::bad_input;
 
 namespace {
 
-constexpr size_t kMaximumAtoms = 4096;
-// Cells of OC20 are at least 5 Å wide; a sphere of the cutoff then has images of three cells on each side.
+// Cells of OC20 are at least 5 Å wide: by images_within(), a sphere of the cutoff of 6 Å then has one on each side.
 constexpr int kMaximumImages = 8;
 
 bool are_finite(const std::vector<Vector>& vectors) {

@@ -24,7 +24,10 @@ struct Structure {
     bool operator==(const Structure&) const = default;
 };
 
-// Whether a network can take it: as many of everything as atoms, finite numbers, elements that have a row in the
+// The largest structure that is read; OC20's has 225 atoms.
+inline constexpr size_t kMaximumAtoms = 4096;
+
+// Whether a network can take it: up to kMaximumAtoms atoms, as many of everything, finite numbers, elements that have a row in the
 // embedding, and a cell that is not so flat that a sphere of `cutoff` has hundreds of its images. Errors:
 // kBadInput.
 core::Result<> check_structure(const Structure& structure, double cutoff);

@@ -14,8 +14,6 @@ using core::bad_input;
 static_assert(std::endian::native == std::endian::little,
               "files are little-endian, and written as they lie in memory");
 
-constexpr size_t kMostAtoms = 4096;
-
 struct FileHeader {
     std::array<char, 8> magic{'B', 'L', 'Y', 'A', 'T', 'O', 'M', '1'};
     uint32_t atoms = 0;
@@ -39,7 +37,7 @@ std::string structure_name(Split split, uint32_t index) {
 }
 
 size_t maximum_structure_bytes() {
-    return sizeof(FileHeader) + kMostAtoms * sizeof(FileAtom);
+    return sizeof(FileHeader) + kMaximumAtoms * sizeof(FileAtom);
 }
 
 std::string encode_structure(const Structure& structure) {

@@ -4,10 +4,8 @@
 #include "bench/models/cosmoflow/training/samples.h"
 #include "bench/models/cosmoflow/training/stored_samples.h"
 #include "bench/models/cosmoflow/universe.h"
-#include "bench/models/cosmoflow/universe_file.h"
 #include "bench/train/known_model.h"
 #include "bench/train/mean_absolute_error.h"
-#include "shard/manifest.h"
 
 #include <cmath>
 
@@ -33,7 +31,7 @@ class CosmoFlowModel : public Model {
             BELAY_TRY(samples, Samples::make(size_.side, source.seed, share, threads));
             return std::make_unique<Samples>(std::move(samples));
         }
-        BELAY_TRY(samples, StoredSamples::open(source.directory, static_cast<uint32_t>(size_.side), share));
+        BELAY_TRY(samples, StoredSamples::open(source, static_cast<uint32_t>(size_.side), share));
         return std::make_unique<StoredSamples>(std::move(samples));
     }
     core::Result<> write_data(uint64_t seed, const Profile& profile, const std::filesystem::path& directory,
@@ -48,14 +46,9 @@ class CosmoFlowModel : public Model {
                                                Group& part) const override {
         return cosmoflow::make_network(size_, seed, rank_seed, &part);
     }
-    std::vector<std::string> files_of(const std::filesystem::path& directory,
-                                      const Share& share) const override {
-        std::error_code error;
-        if (std::filesystem::exists(directory / shard::kManifestName, error)) return {};  // packed
-        std::vector<std::string> names;
-        for (uint32_t index : share.train) names.push_back(universe_name(Split::kTrain, index));
-        for (uint32_t index : share.eval) names.push_back(universe_name(Split::kEval, index));
-        return names;
+    core::Result<std::vector<std::string>> files_of(const std::filesystem::path& directory,
+                                                    const Share& share) const override {
+        return files_of_share(directory, static_cast<uint32_t>(size_.side), share);
     }
 
   private:

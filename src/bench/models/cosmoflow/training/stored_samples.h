@@ -1,12 +1,16 @@
-// Universes in files, read whenever they are trained on: loose in a directory, or packed in tar shards.
+// Universes in files, read whenever they are trained on: those of write_samples(), loose in a directory or packed in tar shards,
+// or CosmoFlow's own (files/universe_directory.h).
 #pragma once
 
-#include "bench/models/cosmoflow/universe_file.h"
-#include "bench/train/sample_files.h"
+#include "bench/models/cosmoflow/universe.h"
+#include "bench/train/model.h"
 #include "core/error.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace belay::bench::cosmoflow {
@@ -14,20 +18,25 @@ namespace belay::bench::cosmoflow {
 // Batches are those of Samples.
 class StoredSamples : public Data {
   public:
-    // Reads the first sample of each split, so that a wrong directory is said at once. Errors: kBadInput,
+    // Of source.directory. Reads the first sample of each split, so that a wrong directory is said at once. Errors: kBadInput,
     // kSystem.
-    static core::Result<StoredSamples> open(const std::filesystem::path& directory, uint32_t side,
-                                            const Share& share);
+    static core::Result<StoredSamples> open(const DataSource& source, uint32_t side, const Share& share);
 
     core::Result<> load(Split split, std::span<const uint32_t> indices, Batch& batch) const override;
 
   private:
-    StoredSamples(SampleFiles files, uint32_t side);
+    using Read =
+        std::function<core::Result<Parameters>(Split split, uint32_t index, std::span<int16_t> counts)>;
+    StoredSamples(Read read, uint32_t side);
+    static core::Result<Read> reader_of(const DataSource& source, uint32_t side);
 
-    SampleFiles files_;
-    uint32_t side_;
+    Read read_;
     size_t values_per_sample_;
 };
+
+// As Model::files_of(). Errors: kBadInput where the directory has not so many samples, or none; kSystem.
+core::Result<std::vector<std::string>> files_of_share(const std::filesystem::path& directory, uint32_t side,
+                                                      const Share& share);
 
 // All samples of a profile. Errors: kSystem, kNoSpace; kBadInput where the directory holds something else.
 core::Result<> write_samples(const std::filesystem::path& directory, uint32_t side, uint64_t seed,

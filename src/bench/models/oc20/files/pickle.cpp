@@ -73,8 +73,10 @@ class PickleReader {
     Result<Pickle> read() {
         if (bytes_.size() < 2 || static_cast<uint8_t>(bytes_[0]) != kProtocol)
             return bad_input("it is not a pickle of protocol {} to {}", kFirstProtocol, kLastProtocol);
-        while (!is_done_) {
+        for (size_t steps = 0; !is_done_; ++steps) {
             place_ = position_;
+            if (steps == kMaximumPickleSteps)
+                return std::unexpected(damaged(fmt::format("it has more than {} opcodes", steps)));
             BELAY_TRY(opcode, take_number(1));
             BELAY_CHECK(follow(static_cast<uint8_t>(opcode)));
         }
@@ -117,8 +119,7 @@ class PickleReader {
     }
 
     Result<> push(Value value) {
-        if (pickle_.values_.size() >= std::numeric_limits<Number>::max())
-            return std::unexpected(damaged("it has too many values"));
+        static_assert(kMaximumPickleSteps < std::numeric_limits<Number>::max());
         stack_.push_back(static_cast<Number>(pickle_.values_.size()));
         pickle_.values_.push_back(std::move(value));
         return {};

@@ -2,7 +2,8 @@
 // and calls nothing: what a pickle would call stands there as a name with arguments.
 //
 // Protocols 2 to 5, as Python's pickle.py writes them, without out-of-band buffers, sets and code of extensions.
-// Memory is at most proportional to the pickle's length.
+// Of more than kMaximumPickleSteps opcodes nothing is read: each of them, of a single byte, may add a value, and memory
+// is in proportion to them.
 #pragma once
 
 #include "core/error.h"
@@ -14,6 +15,9 @@
 #include <vector>
 
 namespace belay::bench::oc20 {
+
+// A structure of OC20 has hundreds, however many atoms: the values of a tensor are one text.
+inline constexpr size_t kMaximumPickleSteps = 1 << 17;
 
 class Pickle {
   public:

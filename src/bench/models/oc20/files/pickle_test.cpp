@@ -70,6 +70,14 @@ TEST(bench_oc20_pickle, says_where_one_is_damaged) {
     EXPECT_THAT(problem_of(pickle_of("B\xff\xff\xff\xff")), HasSubstr("cut off"));
 }
 
+TEST(bench_oc20_pickle, of_too_many_opcodes_nothing_is_read) {
+    const std::string most = "(" + std::string(kMaximumPickleSteps - 4, 'N') + "t";
+    EXPECT_EQ(problem_of(pickle_of(most)), "none");
+    for (char opcode : {'N', '(', ')', '\x94'})
+        EXPECT_THAT(problem_of(pickle_of("N" + std::string(kMaximumPickleSteps, opcode))),
+                    HasSubstr("more than 131072 opcodes"));
+}
+
 TEST(bench_oc20_pickle, tensors_have_their_shape_and_order) {
     const std::string text = pickle_of(tensor_opcodes<float>("FloatStorage", {1, 2, 3, 4, 5, 6}, {2, 3}));
     auto pickle = Pickle::read(text);

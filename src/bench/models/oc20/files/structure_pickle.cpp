@@ -13,8 +13,8 @@ using core::Result;
 
 namespace {
 
-// OC20's largest structure has 225 atoms; three values for each.
-constexpr size_t kMaximumValues = 3 * 4096;
+// Of a tensor: three for each atom.
+constexpr size_t kMaximumValues = 3 * kMaximumAtoms;
 
 // The dictionary of what a Data has: its state in version 1 of torch_geometric, the mapping of its store in 2.
 Result<Pickle::Number> attributes_of(const Pickle& pickle) {

@@ -7,30 +7,31 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <vector>
 
 namespace belay::bench::oc20 {
 
 class Trajectories {
   public:
-    // Whether the directory has *.lmdb files.
-    static bool are_in(const std::filesystem::path& directory);
-    // Errors: kBadInput, kSystem, with the file.
+    // Whether there is such a directory and it has *.lmdb files. Errors: kSystem, where it cannot be listed.
+    static core::Result<bool> are_in(const std::filesystem::path& directory);
+    // Errors: kBadInput, also for a link or anything else that is not a regular file, and kSystem; with the file.
     static core::Result<Trajectories> open(const std::filesystem::path& directory);
 
     Trajectories(Trajectories&&) noexcept;
     Trajectories& operator=(Trajectories&&) noexcept;
     ~Trajectories();
 
-    uint64_t size() const;
+    uint64_t size() const { return size_; }
     // The structure of a place in the list; may be called by several threads. Errors: kBadInput, with file and key.
     core::Result<Structure> read(uint64_t place, double cutoff) const;
 
   private:
     struct File;
-    struct Files;
-    explicit Trajectories(std::unique_ptr<Files> files);
-    std::unique_ptr<Files> files_;
+    Trajectories(std::vector<File> files, uint64_t size);
+
+    std::vector<File> files_;
+    uint64_t size_;
 };
 
 }  // namespace belay::bench::oc20

@@ -1,11 +1,12 @@
 #include "bench/models/oc20/files/trajectories.h"
 
+#include "bench/models/oc20/files/lmdb_for_tests.h"
 #include "bench/models/oc20/files/pickle_for_tests.h"
 #include "bench/models/oc20/generator.h"
 #include "core/file.h"
 
 #include <fstream>
-#include <lmdb.h>
+#include <sys/stat.h>
 
 #include <gmock/gmock.h>
 
@@ -14,32 +15,12 @@ namespace {
 
 using testing::HasSubstr;
 
-using Entries = std::vector<std::pair<std::string, std::string>>;
-
-void write_lmdb(const std::filesystem::path& path, const Entries& entries) {
-    MDB_env* environment = nullptr;
-    MDB_txn* transaction = nullptr;
-    MDB_dbi database = 0;
-    ASSERT_EQ(mdb_env_create(&environment), 0);
-    ASSERT_EQ(mdb_env_set_mapsize(environment, size_t{64} << 20), 0);
-    ASSERT_EQ(mdb_env_open(environment, path.c_str(), MDB_NOSUBDIR | MDB_NOLOCK, 0644), 0);
-    ASSERT_EQ(mdb_txn_begin(environment, nullptr, 0, &transaction), 0);
-    ASSERT_EQ(mdb_dbi_open(transaction, nullptr, 0, &database), 0);
-    for (const auto& [key, value] : entries) {
-        MDB_val name{key.size(), const_cast<char*>(key.data())};
-        MDB_val content{value.size(), const_cast<char*>(value.data())};
-        ASSERT_EQ(mdb_put(transaction, database, &name, &content, 0), 0);
-    }
-    ASSERT_EQ(mdb_txn_commit(transaction), 0);
-    mdb_env_close(environment);
-}
-
 Structure numbered(uint32_t index) {
     return make_structure(*size_named("mini"), 1, Split::kTrain, index);
 }
 
-Entries entries_of(std::vector<uint32_t> indices) {
-    Entries entries = {{"length", pickle_of(integer_opcode(static_cast<int32_t>(indices.size())))}};
+LmdbEntries entries_of(std::vector<uint32_t> indices) {
+    LmdbEntries entries = {{"length", pickle_of(integer_opcode(static_cast<int32_t>(indices.size())))}};
     for (size_t i = 0; i < indices.size(); ++i)
         entries.emplace_back(std::to_string(i), data_pickle(attributes_of_structure(numbered(indices[i]))));
     return entries;
@@ -58,7 +39,7 @@ TEST_F(bench_oc20_trajectories, are_one_list_in_the_order_of_their_names) {
     write_lmdb(directory_.path() / "data.0001.lmdb", entries_of({4, 5, 6}));
     write_lmdb(directory_.path() / "data.0000.lmdb", entries_of({2, 3}));
     write_lmdb(directory_.path() / "data.0000b.lmdb", entries_of({}));
-    EXPECT_TRUE(Trajectories::are_in(directory_.path()));
+    EXPECT_TRUE(Trajectories::are_in(directory_.path()).value());
     auto trajectories = Trajectories::open(directory_.path());
     ASSERT_TRUE(trajectories) << trajectories.error().message();
     ASSERT_EQ(trajectories->size(), 5u);
@@ -77,9 +58,9 @@ TEST_F(bench_oc20_trajectories, are_one_list_in_the_order_of_their_names) {
 }
 
 TEST_F(bench_oc20_trajectories, say_which_file_and_key_is_wrong) {
-    EXPECT_FALSE(Trajectories::are_in(directory_.path()));
+    EXPECT_FALSE(Trajectories::are_in(directory_.path()).value());
     EXPECT_THAT(problem(), HasSubstr("has no .lmdb files"));
-    Entries entries = entries_of({0, 1});
+    LmdbEntries entries = entries_of({0, 1});
     entries[2].second.resize(entries[2].second.size() / 2);
     const auto path = directory_.path() / "a.lmdb";
     write_lmdb(path, entries);
@@ -104,6 +85,15 @@ TEST_F(bench_oc20_trajectories, say_when_a_file_is_cut_off_or_another) {
     std::filesystem::remove(path);
     write_lmdb(path, {{"length", pickle_of("N")}});
     EXPECT_THAT(problem(), HasSubstr("not a whole number"));
+}
+
+TEST_F(bench_oc20_trajectories, are_looked_for_where_they_may_be_and_an_error_is_none_of_them) {
+    EXPECT_FALSE(Trajectories::are_in(directory_.path() / "train").value()) << "there is no such directory";
+    std::filesystem::create_symlink("train", directory_.path() / "train");
+    EXPECT_EQ(Trajectories::are_in(directory_.path() / "train").error().exit_status(), 3);
+    ASSERT_EQ(mkfifo((directory_.path() / "a.lmdb").c_str(), 0600), 0);
+    EXPECT_TRUE(Trajectories::are_in(directory_.path()).value());
+    EXPECT_THAT(problem(), HasSubstr("a.lmdb is a named pipe, not a regular file"));
 }
 
 }  // namespace

@@ -1,0 +1,43 @@
+// A directory of CosmoFlow's own data: *.tfrecord in train/ and validation/, packed by gzip under this name or as *.tfrecord.gz.
+#pragma once
+
+#include "bench/models/cosmoflow/files/universe_record.h"
+#include "bench/synthetic/random.h"
+#include "core/directory.h"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belay::bench::cosmoflow {
+
+// Whether the reference would read it, or its gzip.
+bool is_universe_record_name(std::string_view name);
+
+class UniverseDirectory {
+  public:
+    // The names are those of `listing`; the files lie in `path`, which may have only some of them. Errors: kBadInput, kSystem.
+    static core::Result<UniverseDirectory> open(const std::filesystem::path& path,
+                                                const std::filesystem::path& listing, uint32_t side);
+
+    // By their names in the directory, sorted: sample i is the i-th.
+    const std::vector<std::string>& names(Split split) const {
+        return split == Split::kTrain ? train_ : eval_;
+    }
+    // Errors: kBadInput where there are not so many.
+    core::Result<std::string> name(Split split, uint32_t index) const;
+    // As decode_universe_record(), by several threads if need be. Errors: those of both; kSystem.
+    core::Result<Parameters> read(Split split, uint32_t index, std::span<int16_t> counts) const;
+
+  private:
+    UniverseDirectory(core::Directory directory, std::filesystem::path listing, uint32_t side)
+        : directory_(std::move(directory)), listing_(std::move(listing)), side_(side) {}
+
+    core::Directory directory_;
+    std::filesystem::path listing_;  // for messages
+    uint32_t side_;
+    std::vector<std::string> train_, eval_;
+};
+
+}  // namespace belay::bench::cosmoflow
