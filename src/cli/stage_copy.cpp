@@ -130,7 +130,8 @@ Result<> verify_copy(const std::string& destination) {
 Result<int> run(const core::CommandContext& context, const Options& options) {
     stage::CopyOptions wanted{
         .chunk_bytes = options.chunk.bytes == 0 ? std::nullopt : std::optional<uint64_t>(options.chunk.bytes),
-        .links = options.links == "follow" ? stage::LinkRule::kFollow : stage::LinkRule::kSkip};
+        .links = options.links == "follow" ? stage::LinkRule::kFollow : stage::LinkRule::kSkip,
+        .only_packed = options.verify};
     if (!options.rate.empty()) {
         BELAY_TRY(rate, core::with_context(core::parse_bandwidth(options.rate), "--rate"));
         wanted.rate = static_cast<uint64_t>(rate.bytes_per_second());

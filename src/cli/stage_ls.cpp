@@ -21,6 +21,8 @@ struct LsArguments {
 };
 
 Result<int> run_ls(const core::CommandContext& context, const LsArguments& options) {
+    if (options.names_only && options.json)
+        return core::bad_input("--null and --json are two forms of the list").hint("give one of them");
     BELAY_TRY(dataset, stage::Dataset::open(options.directory));
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     BELAY_CHECK(dataset.list([&](const shard::ManifestShard& shard, const shard::Record& record) -> Result<> {

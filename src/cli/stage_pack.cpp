@@ -66,6 +66,9 @@ Result<int> run(const core::CommandContext& context, const PackArguments& option
         .source_date = date};
     if (options.shard_size) {
         BELAY_TRY(size, core::with_context(core::parse_size(*options.shard_size), "--shard-size"));
+        if (size.bytes == 0)
+            return core::bad_input("--shard-size: 0 bytes hold nothing")
+                .hint("leave it out for the usual size");
         wanted.shard_bytes = size.bytes;
     }
     bool is_started = false;

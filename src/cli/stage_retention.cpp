@@ -13,6 +13,7 @@
 #include "core/user.h"
 #include "core/utf8.h"
 #include "stage/retention/purge.h"
+#include "stage/retention/spared.h"
 #include "stage/retention/survey.h"
 
 #include <cmath>
@@ -125,6 +126,7 @@ Result<int> run_retention_report(const core::CommandContext& context, const Rete
     core::ProgressDisplay display(core::system_clock());
     display.start("reading the tree", core::ProgressUnit::items("names"));
     const core::StopOnSignal stop;
+    BELAY_CHECK(core::with_context(stage::find_spared(policy), core::printable(options.policy)));
     auto surveyed = stage::survey(options.directory, policy,
                                   {.threads = options.threads,
                                    .most_calls_per_second = options.rate,
@@ -173,6 +175,9 @@ Result<int> run_retention_apply(const core::CommandContext& context, const Reten
         return core::bad_input("--apply takes the directory from the list")
             .hint("leave DIR, --policy and --list out");
     BELAY_TRY(key, stage::read_key(options.key));
+    BELAY_TRY(type, core::type_of_file(options.apply));
+    if (type != std::filesystem::file_type::regular && type != std::filesystem::file_type::not_found)
+        return core::bad_input("{} is not a regular file, which a list is", core::printable(options.apply));
     BELAY_TRY(text, core::read_file(options.apply, kMostListBytes));
     BELAY_TRY(list, stage::read_signed_list(text, key, options.apply));
     core::ProgressDisplay display(core::system_clock());

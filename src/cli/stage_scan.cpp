@@ -117,6 +117,8 @@ void print_scan(const core::CommandContext& context, const stage::Scan& scan) {
                       std::generic_category().message(problem.errno_value));
     if (scan.walk.problem_count > scan.walk.problems.size())
         context.print("note: and {} more\n", scan.walk.problem_count - scan.walk.problems.size());
+    if (scan.local_is_same)
+        context.print("note: --local is on the same file system: a copy would be read no faster\n");
     if (scan.walk.other_file_systems > 0)
         context.print("note: not entered, because another file system is mounted there: {}\n",
                       format_count(scan.walk.other_file_systems, "directory", "directories"));
@@ -167,7 +169,7 @@ void add_stage_scan(core::Application& application) {
                        "packed shards, and whether packing or copying is worth its cost.\n\n"
                        "Symbolic links are not followed and other file systems are not entered. Nothing is "
                        "changed, not even access times where the "
-                       "files are yours.",
+                       "files are yours; those of directories are the kernel's to keep.",
         .examples = {{"belay stage scan data", "a verdict with its reasons"},
                      {"belay stage scan data --epochs 90 --workers 16",
                       "for a longer training with more workers"},

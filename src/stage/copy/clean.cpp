@@ -165,13 +165,18 @@ bool is_of_a_copy(const std::string& name) {
 core::Failure no_copy(const fs::path& destination) {
     return bad_input("{} holds no copy of a directory", core::printable(destination.string()))
         .because(core::Cause::kNotFound)
-        .hint("name the DST that \"belay stage copy\" was given");
+        .hint(
+            "name the directory that \"belay stage copy\" was given as DST; of a single file nothing but the "
+            "file itself is "
+            "there, which rm removes");
 }
 
 }  // namespace
 
 Result<Cleaned> clean_copy(const fs::path& destination, const CleanScope& scope,
                            const StillWanted& is_wanted) {
+    BELAY_TRY(type, core::type_of_file(destination));
+    if (type == fs::file_type::regular) return no_copy(destination);
     BELAY_TRY(root, Directory::open_trusted(destination));
     BELAY_TRY(itself, look_at_file(root, ""));
     if (scope.directory && (!itself || !itself->identity.is_same(*scope.directory)))

@@ -58,6 +58,7 @@ struct CopyOptions {
     std::optional<uint64_t> chunk_bytes = {};  // usual_chunk_bytes()
     uint64_t rate = 0;  // bytes a second at most from the source, and over each connection; 0: no limit
     LinkRule links = LinkRule::kFollow;
+    bool only_packed = false;                 // as SourceOptions has it
     bool all_or_none = false;                 // on rank 0: the copy ends where one node cannot have it
     double memory_share = kUsualMemoryShare;  // as Need has it
     size_t readers = 4;                       // threads of rank 0 that read the source

@@ -19,7 +19,9 @@ Result<CopyReport> make_own_copy(const fs::path& source, const fs::path& destina
                                  const CopyOptions& options, const OwnCopyHooks& hooks,
                                  const std::string& node) {
     const core::Duration began = core::system_clock().monotonic();
-    BELAY_TRY(listed, list_copy(source, {.chunk_bytes = options.chunk_bytes, .links = options.links}));
+    BELAY_TRY(listed, list_copy(source, {.chunk_bytes = options.chunk_bytes,
+                                         .links = options.links,
+                                         .only_packed = options.only_packed}));
     BELAY_CHECK(refuse_source_as_destination(source, destination, listed.place));
     BELAY_TRY(target, find_target(listed.plan, destination));
     target.memory_share = options.memory_share;

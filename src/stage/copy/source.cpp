@@ -151,6 +151,13 @@ Result<CopySource> list_copy(const fs::path& source, const SourceOptions& option
     BELAY_TRY(type, core::type_of_file(whole));
     auto listed = type == fs::file_type::directory ? list_directory(source, options) : list_file(whole);
     if (!listed) return listed;
+    if (options.only_packed && listed->plan.kind != CopyKind::kPacked)
+        return bad_input("{} holds no packed data, with whose manifest --verify compares a copy",
+                         core::printable(source.string()))
+            .hint(
+                "copy it without --verify (each chunk is compared on its way all the same), or pack it "
+                "first: belay "
+                "stage pack");
     listed->plan.chunk_bytes = options.chunk_bytes.value_or(usual_chunk_bytes(bytes_of(listed->plan)));
     BELAY_CHECK(core::with_context(check_plan(listed->plan), core::printable(source.string())));
     return listed;

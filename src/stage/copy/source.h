@@ -31,7 +31,8 @@ core::Result<> refuse_source_as_destination(const std::filesystem::path& source,
 struct SourceOptions {
     std::optional<uint64_t> chunk_bytes = {};  // usual_chunk_bytes()
     LinkRule links = LinkRule::kFollow;
-    size_t threads = 8;  // that look at files
+    bool only_packed = false;  // anything else is an error
+    size_t threads = 8;        // that look at files
 };
 
 // A file; a packed data set, of which the files that its manifest names and no others; or all files of a

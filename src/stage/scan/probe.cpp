@@ -31,6 +31,7 @@ using core::Result;
 using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kMostProblems = 10;  // that are named
 constexpr uint64_t kMostReadOfAll = 256 * kMiB;
 constexpr uint64_t kMostReadOfOne = 64 * kMiB;
 constexpr uint64_t kMostCompared = 1024 * kMiB;
@@ -72,7 +73,13 @@ Result<Speed> measure_reading(const core::Directory& root, const std::set<Candid
         const auto begin = Clock::now();
         auto file = root.open_quietly(order[item].path);
         double opening = seconds_since(begin);
-        if (!file) return {};
+        if (!file) {
+            if (file.error().cause() == core::Cause::kNotFound) return {};
+            const std::lock_guard lock(mutex);
+            if (++speed.problem_count <= kMostProblems)
+                speed.problems.push_back({order[item].path, file.error().errno_value()});
+            return {};
+        }
         (void)posix_fadvise(file->get(), 0, 0, POSIX_FADV_DONTNEED);
         uint64_t bytes = 0;
         while (bytes < kMostReadOfOne && !is_set(stop)) {

@@ -5,12 +5,14 @@
 #include "core/directory.h"
 #include "core/error.h"
 #include "stage/scan/sums.h"
+#include "stage/walk/walk.h"
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <vector>
 
 namespace belay::stage {
 
@@ -18,7 +20,9 @@ struct Speed {
     uint64_t opened = 0;
     double open_seconds = 0;  // to open and close one, in one thread: the mean; NaN where none was opened
     uint64_t read_bytes = 0;
-    double read_bytes_per_second = 0;  // of all workers together; NaN where nothing was read
+    double read_bytes_per_second = 0;        // of all workers together; NaN where nothing was read
+    uint64_t problem_count = 0;              // files that could not be opened, though they are there
+    std::vector<WalkProblem> problems = {};  // some of them
 };
 
 // Opens each file, and reads it to its end or up to 64 MiB, from `workers` threads, until 256 MiB are read.

@@ -2,7 +2,12 @@
 
 #include "stage/walk/named_directory.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <iterator>
+#include <sys/stat.h>
+#include <utility>
 
 namespace belay::stage {
 
@@ -39,14 +44,26 @@ CostInput input_of(const Scan& scan, const ScanOptions& options) {
     return input;
 }
 
+Result<bool> are_on_one_file_system(const core::Directory& root, const std::filesystem::path& other) {
+    BELAY_TRY(opened, open_named_directory(other));
+    struct stat one{}, two{};
+    if (fstat(root.fd(), &one) != 0 || fstat(opened.fd(), &two) != 0)
+        return core::errno_error(errno, fmt::format("cannot look at {}", other.string()));
+    return one.st_dev == two.st_dev;
+}
+
 }  // namespace
 
 Result<Scan> scan(const std::filesystem::path& directory, const ScanOptions& options) {
     BELAY_TRY(root, open_named_directory(directory));
     Scan result;
     if (options.local) {  // first: a mistake in its name is told before a walk of hours
-        BELAY_TRY(local, measure_local(*options.local));
-        result.local = local;
+        BELAY_TRY(is_same, are_on_one_file_system(root, *options.local));
+        result.local_is_same = is_same;
+        if (!is_same) {
+            BELAY_TRY(local, measure_local(*options.local));
+            result.local = local;
+        }
     }
     auto tell = [&](std::string_view phase, uint64_t done) {
         if (options.progress) options.progress(phase, done);
@@ -64,7 +81,9 @@ Result<Scan> scan(const std::filesystem::path& directory, const ScanOptions& opt
     tell("reading a sample of the files", 0);
     const std::set<Candidate>& sample = result.sums.sample.files();
     BELAY_TRY(speed, measure_reading(root, sample, options.workers, options.stop));
-    result.speed = speed;
+    result.walk.problem_count += speed.problem_count;
+    std::ranges::move(std::exchange(speed.problems, {}), std::back_inserter(result.walk.problems));
+    result.speed = std::move(speed);
     result.compressed_share = compressed_share(root, sample, options.workers, options.stop);
     result.duplicates = count_duplicates(root, result.sums.same_size, options.workers, options.stop);
     if (options.stop != nullptr && *options.stop)

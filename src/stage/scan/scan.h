@@ -37,6 +37,7 @@ struct Scan {
     double compressed_share = 0;
     Duplicates duplicates;
     std::optional<LocalSpeed> local;
+    bool local_is_same = false;  // options.local is on the file system of the directory: nothing is compared
     double open_seconds = 0;  // to find and open one file, in one thread: the mean; NaN where none was opened
     CostInput cost_input;
     Cost cost;

@@ -118,6 +118,34 @@ TEST(stage_scan, where_data_would_be_copied_to_must_be_a_directory) {
         EXPECT_EQ(measure_local(tree.path() / name).error().kind(), core::ErrorKind::kBadInput) << name;
 }
 
+TEST(stage_scan, a_copy_on_the_same_file_system_is_not_compared) {
+    Tree tree;
+    tree.file("data/file", "x");
+    std::filesystem::create_directory(tree.path() / "local");
+    ScanOptions options;
+    options.local = tree.path() / "local";
+    const auto scanned = scan(tree.path() / "data", options);
+    ASSERT_TRUE(scanned) << scanned.error().message();
+    EXPECT_TRUE(scanned->local_is_same);
+    EXPECT_FALSE(scanned->local);
+    options.local = tree.path() / "nothing";
+    EXPECT_EQ(scan(tree.path() / "data", options).error().kind(), core::ErrorKind::kBadInput);
+}
+
+TEST(stage_scan, files_that_cannot_be_opened_are_named) {
+    Tree tree;
+    tree.file("file", "x");
+    std::filesystem::create_symlink("file", tree.path() / "link");
+    const auto root = core::Directory::open(tree.path()).value();
+    const std::set<Candidate> sample = {{.path = "file"}, {.path = "gone"}, {.path = "link"}};
+    const auto speed = measure_reading(root, sample, 1);
+    ASSERT_TRUE(speed);
+    EXPECT_EQ(speed->opened, 1u);
+    EXPECT_EQ(speed->problem_count, 1u) << "what is gone is not counted";
+    ASSERT_EQ(speed->problems.size(), 1u);
+    EXPECT_EQ(speed->problems.front().path, "link");
+}
+
 TEST(stage_scan, what_is_no_directory_is_the_persons_mistake) {
     Tree tree;
     tree.file("file", "x");
