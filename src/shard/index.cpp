@@ -45,7 +45,7 @@ Number get(std::string_view bytes, size_t at) {
 }  // namespace
 
 Result<std::string> encode_index(std::vector<Record> records, uint64_t tar_bytes) {
-    std::ranges::sort(records, {}, &Record::name);
+    if (!std::ranges::is_sorted(records, {}, &Record::name)) std::ranges::sort(records, {}, &Record::name);
     std::string entries;
     std::string names;
     entries.reserve(records.size() * kEntryBytes);

@@ -39,13 +39,18 @@ void put(std::array<char, kSize>& field, std::string_view text) {
     std::ranges::copy(text.substr(0, kSize), field.begin());
 }
 
+// So many digits, and the NUL that ends them where there is room.
+void put_octal(char* field, size_t digits, uint64_t number) {
+    for (size_t i = digits; i-- > 0; number /= 8) field[i] = static_cast<char>('0' + number % 8);
+}
+
 std::string block(std::string_view name, uint64_t size, char type) {
     Header header{};
     put(header.name, name);
     put(header.mode, "0000644");
     put(header.user, "0000000");
     put(header.group, "0000000");
-    put(header.size, fmt::format("{:011o}", size));
+    put_octal(header.size.data(), header.size.size() - 1, size);
     put(header.mtime, "00000000000");
     put(header.checksum, "        ");  // while it is added up
     header.type = type;
@@ -55,8 +60,9 @@ std::string block(std::string_view name, uint64_t size, char type) {
     std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
     unsigned sum = 0;
     for (char byte : bytes) sum += static_cast<unsigned char>(byte);
-    const std::string checksum = fmt::format("{:06o}", sum);
-    std::memcpy(bytes.data() + offsetof(Header, checksum), checksum.c_str(), checksum.size() + 1);
+    constexpr size_t kChecksumDigits = 6;  // then a NUL and a blank
+    put_octal(bytes.data() + offsetof(Header, checksum), kChecksumDigits, sum);
+    bytes[offsetof(Header, checksum) + kChecksumDigits] = '\0';
     return bytes;
 }
 

@@ -28,6 +28,12 @@ uint64_t rank_of(std::string_view key, uint64_t shuffle_key) {
     return state ^ (state >> 31U);
 }
 
+struct Place {
+    std::string_view key, path;
+    size_t file = 0;
+    auto operator<=>(const Place&) const = default;
+};
+
 uint64_t tar_bytes_of(const SourceFile& file) {
     return shard::tar_header_bytes(file.path, file.bytes) + file.bytes + shard::tar_padding(file.bytes);
 }
@@ -37,19 +43,18 @@ uint64_t tar_bytes_of(const SourceFile& file) {
 core::Result<std::vector<PlannedShard>> plan_shards(const SourceListing& listing,
                                                     const PlanOptions& options) {
     const std::vector<SourceFile>& files = listing.files;
-    std::vector<size_t> order(files.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    // Not by path alone: "a-b.jpg" stands between "a" and "a.jpg".
-    std::ranges::sort(order, {}, [&](size_t i) {
-        return std::pair<std::string_view, std::string_view>(sample_key(files[i].path), files[i].path);
-    });
+    std::vector<Place> order;
+    order.reserve(files.size());
+    for (size_t i = 0; i < files.size(); ++i) order.push_back({sample_key(files[i].path), files[i].path, i});
+    // Not by path alone: "a-b.jpg" stands between "a" and "a.jpg". That is rare, so paths in order are mostly in this one.
+    if (!std::ranges::is_sorted(order)) std::ranges::sort(order);
     std::vector<Sample> samples;
     for (size_t at = 0; at < order.size(); ++at) {
-        const SourceFile& file = files[order[at]];
+        const SourceFile& file = files[order[at].file];
         if (file.path.size() > shard::kLongestRecordName)
             return core::bad_input("{}...: the name is longer than {} bytes",
                                    core::printable(file.path.substr(0, 60)), shard::kLongestRecordName);
-        const std::string_view key = sample_key(file.path);
+        const std::string_view key = order[at].key;
         if (samples.empty() || samples.back().key != key)
             samples.push_back({.key = key,
                                .rank = options.shuffle_key ? rank_of(key, *options.shuffle_key) : 0,
@@ -71,7 +76,7 @@ core::Result<std::vector<PlannedShard>> plan_shards(const SourceListing& listing
         }
         PlannedShard& shard = shards.back();
         for (size_t at = sample.begin; at < sample.end; ++at)
-            shard.files.push_back({order[at], shard.samples});
+            shard.files.push_back({order[at].file, shard.samples});
         ++shard.samples;
         filled += sample.bytes;
         shard.tar_bytes = filled + shard::tar_trailer(filled);
